@@ -1,8 +1,10 @@
-"""The audit of a table against writing that table sorted, in one warm session: python benchmarks/audit.py ROWS
+"""The audit of a table against writing that table sorted, in one warm session: python
+benchmarks/audit.py ROWS
 
-The table is a synthetic census that somebody generalized with SQL: bands of age and hours, four other quasi-identifiers
-as they are; its rows are in no order, and its sensitive attributes have 13 and some 1,300 values. Verification is what
-`tclose audit` does, with and without the attacks, Great Expectations included. Quote the ratios.
+The table is a synthetic census that somebody generalized with SQL: bands of age and hours, four
+other quasi-identifiers as they are; its rows are in no order, and its sensitive attributes have 13
+and some 1,300 values. Verification is what `tclose audit` does, with and without the attacks, Great
+Expectations included. Quote the ratios.
 """
 
 from __future__ import annotations
@@ -23,16 +25,19 @@ from tclose_spark.io.spark.session import get_session
 from tclose_spark.synthetic.census import write_people
 
 QUASI = ["age", "sex", "education", "marital_status", "region", "occupation", "hours"]
-SENSITIVE = {"disease": {"t": "0.3", "l": {"distinct": 2}}, "income": {"distance": "ordered", "t": "0.2"}}
+SENSITIVE = {
+    "disease": {"t": "0.3", "l": {"distinct": 2}},
+    "income": {"distance": "ordered", "t": "0.2"},
+}
 WARM_UP_ROWS = 100_000
 
 
 def band(column: str, width: int) -> Column:
     """Closed intervals of whole numbers."""
     low = F.floor(F.col(column) / width) * width
-    return F.concat(F.lit("["), low.cast("string"), F.lit(", "), (low + width - 1).cast("string"), F.lit("]")).alias(
-        column
-    )
+    return F.concat(
+        F.lit("["), low.cast("string"), F.lit(", "), (low + width - 1).cast("string"), F.lit("]")
+    ).alias(column)
 
 
 def generalized(spark: SparkSession, rows: int, folder: Path) -> DataFrame:
@@ -57,17 +62,26 @@ def compare(spark: SparkSession, rows: int, folder: Path) -> str:
     floor = measure(spark, lambda: write_sorted(table, f"{folder}/sorted"))
     lines = [f"{rows:,} rows", f"{'write sorted':<36} {floor}"]
     for many, attacks in ((1, False), (2, False), (1, True), (2, True)):
-        question = question_from_columns(QUASI, dict(list(SENSITIVE.items())[:many]), k=5, attacks=attacks)
+        question = question_from_columns(
+            QUASI, dict(list(SENSITIVE.items())[:many]), k=5, attacks=attacks
+        )
 
         def work(question: AuditQuestion = question, many: int = many) -> None:
             found[many] = audit_table(table, question)
 
         cost = measure(spark, work)
         what = f"{many} sensitive, {'guarantees and attacks' if attacks else 'guarantees'}"
-        lines.append(f"{what:<36} {cost}   ratio {cost.wall / floor.wall:.2f} wall, {cost.cpu / floor.cpu:.2f} CPU")
+        lines.append(
+            f"{what:<36} {cost}   ratio {cost.wall / floor.wall:.2f} wall, "
+            f"{cost.cpu / floor.cpu:.2f} CPU"
+        )
     figures = found[2].figures
     return "\n  ".join(
-        [*lines, f"{figures.classes:,} classes, the smallest has {figures.smallest}; verdict: {found[2].verdict}"]
+        [
+            *lines,
+            f"{figures.classes:,} classes, the smallest has {figures.smallest}; verdict: "
+            f"{found[2].verdict}",
+        ]
     )
 
 

@@ -1,10 +1,12 @@
 """A national census, released on this machine: `make census`, or
 
-    python benchmarks/census.py [--rows ROWS] [--methods fast,stack_and_deal] [--folder FOLDER] [--json FILE]
+    python benchmarks/census.py [--rows ROWS] [--methods fast,stack_and_deal] [--folder FOLDER]
+    [--json FILE]
 
-Makes the people as files of 1,000,000 rows, releases them by each method, and prints what each stage costs, what is
-staged and what is published. Judges a sample of the written classes by code of its own. Its goal: at most 10.5 times
-the CPU seconds of a tenth of the rows, which it releases first.
+Makes the people as files of 1,000,000 rows, releases them by each method, and prints what each
+stage costs, what is staged and what is published. Judges a sample of the written classes by code of
+its own. Its goal: at most 10.5 times the CPU seconds of a tenth of the rows, which it releases
+first.
 """
 
 from __future__ import annotations
@@ -33,7 +35,13 @@ from tclose_spark import pipeline
 from tclose_spark.io.run import Run
 from tclose_spark.io.spark.session import get_session
 from tclose_spark.runfile.loading import load_spec
-from tclose_spark.synthetic.census import AT_ONCE, SCHEMA, generate_people, write_hierarchies, write_table
+from tclose_spark.synthetic.census import (
+    AT_ONCE,
+    SCHEMA,
+    generate_people,
+    write_hierarchies,
+    write_table,
+)
 
 FILE_BATCHES = 1_000_000 // AT_ONCE + 1  # batches of a file: some 1,000,000 people
 DRAWN = 2_000  # rows; the classes of these are judged
@@ -42,7 +50,9 @@ SENSITIVE = "disease"
 
 @dataclass
 class Released:
-    """A release: costs by stage, bytes in the staging area before publication, bytes published, what was judged."""
+    """A release: costs by stage, bytes in the staging area before publication, bytes published,
+    what was judged.
+    """
 
     method: str
     rows: int
@@ -103,7 +113,10 @@ def judge(people: Path, public: Path, k: int, t: Fraction) -> str:
     Raises:
         AssertionError: for a class of fewer than k rows or above t, and if rows are missing.
     """
-    original, released = ds.dataset(people), ds.dataset(DeltaTable(str(public / "release")).file_uris())
+    original, released = (
+        ds.dataset(people),
+        ds.dataset(DeltaTable(str(public / "release")).file_uris()),
+    )
     quasi = [name for name in released.schema.names if name != SENSITIVE]
     rows = released.count_rows()
     assert rows == original.count_rows(), rows
@@ -127,26 +140,42 @@ def judge(people: Path, public: Path, k: int, t: Fraction) -> str:
     assert least >= k, least
     assert worst <= t, worst
     judged = sum(sum(of_class.values()) for of_class in counts.values())
-    return f"{len(counts):,} classes of {judged:,} rows: smallest {least}, farthest {float(worst):.4f}"
+    return (
+        f"{len(counts):,} classes of {judged:,} rows: smallest {least}, farthest {float(worst):.4f}"
+    )
 
 
 def distance(counts: dict[str, int], shares: dict[str, Fraction]) -> Fraction:
     """The earth mover's distance with equal ground distances: half the sum of differences."""
     size = sum(counts.values())
-    return sum(abs(Fraction(counts.get(value, 0), size) - share) for value, share in shares.items()) / 2
+    return (
+        sum(abs(Fraction(counts.get(value, 0), size) - share) for value, share in shares.items())
+        / 2
+    )
 
 
 def show(runs: list[Released]) -> None:
     table = Table("method", "rows", "", *STAGES, "NCP")
     for run in runs:
         table.add_row(
-            run.method, f"{run.rows:,}", "CPU s", *(f"{run.stages[s].cpu:.1f}" for s in STAGES), f"{run.loss:.4f}"
+            run.method,
+            f"{run.rows:,}",
+            "CPU s",
+            *(f"{run.stages[s].cpu:.1f}" for s in STAGES),
+            f"{run.loss:.4f}",
         )
         table.add_row("", "", "of it Python", *(f"{run.stages[s].python:.1f}" for s in STAGES))
         table.add_row("", "", "wall s", *(f"{run.stages[s].wall:.1f}" for s in STAGES))
         for kind in KINDS:
-            table.add_row("", "", f"GiB, {kind}", *(f"{getattr(run.stages[s], kind) / 2**30:.1f}" for s in STAGES))
-        table.add_row("", "", "MiB shuffled", *(f"{run.stages[s].shuffled / 2**20:.0f}" for s in STAGES))
+            table.add_row(
+                "",
+                "",
+                f"GiB, {kind}",
+                *(f"{getattr(run.stages[s], kind) / 2**30:.1f}" for s in STAGES),
+            )
+        table.add_row(
+            "", "", "MiB shuffled", *(f"{run.stages[s].shuffled / 2**20:.0f}" for s in STAGES)
+        )
         table.add_section()
     console.print(table)
     for run in runs:
@@ -154,19 +183,29 @@ def show(runs: list[Released]) -> None:
         console.print(f"{run.method}, {run.rows:,} rows: {sizes}; judged {run.judged}")
     for method in {run.method: None for run in runs}:
         tenth, whole = (run.stages["all"].cpu for run in runs if run.method == method)
-        console.print(f"{method}: {whole / tenth:.1f} times the CPU seconds of a tenth of the rows (goal: 10.5)")
+        console.print(
+            f"{method}: {whole / tenth:.1f} times the CPU seconds of a tenth of the rows (goal: "
+            "10.5)"
+        )
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("--rows", type=int, default=100_000_000)
     arguments.add_argument("--methods", default="fast,stack_and_deal")
-    arguments.add_argument("--folder", type=Path, help="keeps the tables; by default a temporary one")
+    arguments.add_argument(
+        "--folder", type=Path, help="keeps the tables; by default a temporary one"
+    )
     arguments.add_argument("--json", type=Path, help="write all figures there, too")
     given = arguments.parse_args()
     spark, runs = get_session("census"), []
     with nullcontext(given.folder) if given.folder else tempfile.TemporaryDirectory() as name:
-        folders = {rows: Path(name, str(rows)) for rows in (given.rows // 1000, given.rows // 10, given.rows)}
+        folders = {
+            rows: Path(name, str(rows))
+            for rows in (given.rows // 1000, given.rows // 10, given.rows)
+        }
         for rows, folder in folders.items():
             write_census(folder, rows)
         for number, (rows, folder) in enumerate(folders.items()):

@@ -1,5 +1,5 @@
-"""What work costs: wall seconds, CPU seconds and memory of the whole process tree (the JVM's and Python's), Spark jobs,
-bytes shuffled.
+"""What work costs: wall seconds, CPU seconds and memory of the whole process tree (the JVM's and
+Python's), Spark jobs, bytes shuffled.
 """
 
 from __future__ import annotations
@@ -35,9 +35,12 @@ class Cost:
 
     def __add__(self, other: Cost) -> Cost:
         sums = {
-            name: getattr(self, name) + getattr(other, name) for name in ("wall", "jvm", "python", "jobs", "shuffled")
+            name: getattr(self, name) + getattr(other, name)
+            for name in ("wall", "jvm", "python", "jobs", "shuffled")
         }
-        return Cost(**sums, **{kind: max(getattr(self, kind), getattr(other, kind)) for kind in KINDS})
+        return Cost(
+            **sums, **{kind: max(getattr(self, kind), getattr(other, kind)) for kind in KINDS}
+        )
 
     def __sub__(self, other: Cost) -> Cost:
         return self + Cost(-other.wall, -other.jvm, -other.python, -other.jobs, -other.shuffled)
@@ -49,8 +52,8 @@ class Cost:
 class Meter:
     """CPU time of this process and of all its descendants so far.
 
-    Python workers are nobody's children to wait for, so that their time is in no parent's figures: all processes are
-    looked at while they live, and the last figure of each is kept.
+    Python workers are nobody's children to wait for, so that their time is in no parent's figures:
+    all processes are looked at while they live, and the last figure of each is kept.
     """
 
     def __init__(self) -> None:
@@ -69,7 +72,9 @@ class Meter:
         for entry in os.listdir("/proc"):
             if entry.isdigit():
                 try:
-                    name, fields = Path(f"/proc/{entry}/stat").read_text().split("(", 1)[1].rsplit(")", 1)
+                    name, fields = (
+                        Path(f"/proc/{entry}/stat").read_text().split("(", 1)[1].rsplit(")", 1)
+                    )
                 except (OSError, IndexError):
                     continue
                 state = fields.split()
@@ -84,7 +89,9 @@ class Meter:
             for process in ours & set(found):
                 _, born, java, ticks, memory = found[process]
                 self._used[process, born] = (java, ticks)
-                held["java" if java else "driver" if process == os.getpid() else "workers"] += memory
+                held["java" if java else "driver" if process == os.getpid() else "workers"] += (
+                    memory
+                )
             self._peaks = {kind: max(self._peaks[kind], held[kind]) for kind in KINDS}
 
     def peaks(self) -> dict[str, int]:
@@ -109,8 +116,14 @@ def measure(spark: SparkSession, work: Callable[[], object]) -> Cost:
     jobs = spark.sparkContext.statusTracker().getJobIdsForGroup
     executors = spark.sparkContext._jsc.sc().statusStore().executorList
     METER.peaks()
-    first, moved, before = max(jobs(None), default=-1), executors(False).head().totalShuffleWrite(), METER.now()
+    first, moved, before = (
+        max(jobs(None), default=-1),
+        executors(False).head().totalShuffleWrite(),
+        METER.now(),
+    )
     work()
     cost = METER.now() - before
     shuffled = executors(False).head().totalShuffleWrite() - moved
-    return replace(cost, jobs=max(jobs(None), default=-1) - first, shuffled=shuffled, **METER.peaks())
+    return replace(
+        cost, jobs=max(jobs(None), default=-1) - first, shuffled=shuffled, **METER.peaks()
+    )

@@ -1,11 +1,14 @@
-"""Twelve monthly releases of a town: what an adversary who compares them finds, and what it costs to prevent it.
+"""Twelve monthly releases of a town: what an adversary who compares them finds, and what it costs
+to prevent it.
 
-    python benchmarks/every_month.py [--people 2000] [--months 12] [--seed 7] [--ways anew,newcomers,withhold,keep]
+    python benchmarks/every_month.py [--people 2000] [--months 12] [--seed 7] [--ways
+    anew,newcomers,withhold,keep]
 
-Every month 5 % of the first number of people arrive, 2 % leave, and 3 % have another disease. `anew` releases each
-month by itself, `newcomers` only those who arrived. `withhold` and `keep` continue the release before
-(`output.leavers`). alone and few: people who are alone, or among fewer than k, in the intersection of their classes of
-all releases so far. NCP counts a suppressed person as a loss of 1.
+Every month 5 % of the first number of people arrive, 2 % leave, and 3 % have another disease.
+`anew` releases each month by itself, `newcomers` only those who arrived. `withhold` and `keep`
+continue the release before (`output.leavers`). alone and few: people who are alone, or among fewer
+than k, in the intersection of their classes of all releases so far. NCP counts a suppressed person
+as a loss of 1.
 """
 
 from __future__ import annotations
@@ -25,7 +28,12 @@ import tclose_spark as tc
 
 DISEASES = ("flu", "gout", "ulcer", "cold", "asthma", "none")
 LABELS = ("age", "sex", "zip", "job")
-QUASI = {"age": {"type": "numeric"}, "sex": {}, "zip": {"generalization": "set"}, "job": {"generalization": "set"}}
+QUASI = {
+    "age": {"type": "numeric"},
+    "sex": {},
+    "zip": {"generalization": "set"},
+    "job": {"generalization": "set"},
+}
 K = 5
 
 
@@ -53,7 +61,10 @@ def months(seed: int, n: int, count: int) -> list[tuple[dict[str, Any], dict[str
         disease = now["disease"].copy()
         disease[other] = people(draw, len(other), 0)["disease"]
         arrived = people(draw, n // 20, n + (month - 1) * (n // 20))
-        now = {name: np.concatenate([column, arrived[name]]) for name, column in {**now, "disease": disease}.items()}
+        now = {
+            name: np.concatenate([column, arrived[name]])
+            for name, column in {**now, "disease": disease}.items()
+        }
         made.append((now, arrived))
     return made
 
@@ -73,7 +84,9 @@ def release(town: dict[str, Any], output: dict[str, str]) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--people", type=int, default=2000)
     parser.add_argument("--months", type=int, default=12)
     parser.add_argument("--seed", type=int, default=7)
@@ -88,7 +101,10 @@ def main() -> None:
             for month, (now, arrived) in enumerate(town):
                 output = {"path": f"{folder}/{month}"}
                 if way in ("withhold", "keep"):
-                    output |= {"leavers": way, **({"after": f"{folder}/{month - 1}"} if month else {})}
+                    output |= {
+                        "leavers": way,
+                        **({"after": f"{folder}/{month - 1}"} if month else {}),
+                    }
                 made = release(arrived if way == "newcomers" else now, output)
                 table = DeltaTable(f"{folder}/{month}/internal/people").to_pyarrow_table()
                 for row in table.filter(pc.invert(table["suppressed"])).to_pylist():
@@ -99,7 +115,9 @@ def main() -> None:
                 few = sum(n for n in cells.values() if n < K)
                 rows, suppressed = made["input"]["rows"], made["suppressed"]["rows"]
                 kept, ncp = made.get("earlier", {}).get("kept", 0), made["utility"]["ncp"]
-                counts = f"{rows:>7,} {suppressed:>11,} {kept:>9,} {ncp:>6.3f} {alone:>6,} {few:>6,}"
+                counts = (
+                    f"{rows:>7,} {suppressed:>11,} {kept:>9,} {ncp:>6.3f} {alone:>6,} {few:>6,}"
+                )
                 print(f"{way:<10} {month + 1:>5} {counts} {min(cells.values()):>9,}", flush=True)
 
 

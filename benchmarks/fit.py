@@ -1,4 +1,6 @@
-"""What a stage costs by rows: a fixed part and a part for each row, and the goals that they are held against."""
+"""What a stage costs by rows: a fixed part and a part for each row, and the goals that they are
+held against.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,21 @@ class Goal:
     def __str__(self) -> str:
         if self.found is None:
             return f"{self.name:<34} <= {self.most:<5g} not measured"
-        return f"{self.name:<34} <= {self.most:<5g} {self.found:8.2f}  {'met' if self.found <= self.most else 'missed'}"
+        return (
+            f"{self.name:<34} <= {self.most:<5g} {self.found:8.2f}  "
+            f"{'met' if self.found <= self.most else 'missed'}"
+        )
 
 
 def goals(
-    cpu: Mapping[int, float], wall: Mapping[int, float], verify: Mapping[int, float], floor: Mapping[int, float]
+    cpu: Mapping[int, float],
+    wall: Mapping[int, float],
+    verify: Mapping[int, float],
+    floor: Mapping[int, float],
 ) -> list[Goal]:
-    """Of one method: CPU and wall seconds of a whole release and CPU seconds of its verification, by rows."""
+    """Of one method: CPU and wall seconds of a whole release and CPU seconds of its verification,
+    by rows.
+    """
     whole, judged = Line.through(cpu), Line.through(verify)
     return [
         *(Goal(f"{rows:,} rows, floors", 2.2, cpu[rows] / floor[rows]) for rows in cpu),

@@ -1,10 +1,12 @@
-"""Methods planned and carried out in memory on real tables, without Spark: loss, classes, largest distance, seconds.
+"""Methods planned and carried out in memory on real tables, without Spark: loss, classes, largest
+distance, seconds.
 
     PYTHONPATH=.:tests python benchmarks/in_memory.py [CASE ...] [--only METHOD ...] [--nt N]
 
-TCLOSE_DATA is the folder of the real tables. Loss is the information loss (NCP) over the input's range; distances are
-exact, from the whole table; --nt asks (n, t)-closeness in place of t-closeness. Each method runs twice, so that no
-kernel is compiled while it is timed, and the second time counts.
+TCLOSE_DATA is the folder of the real tables. Loss is the information loss (NCP) over the input's
+range; distances are exact, from the whole table; --nt asks (n, t)-closeness in place of
+t-closeness. Each method runs twice, so that no kernel is compiled while it is timed, and the second
+time counts.
 """
 
 from __future__ import annotations
@@ -67,13 +69,22 @@ def table(name: str) -> list[dict[str, Any]]:
     return pq.read_table(DATA / "kdd_census_income/census_income.parquet").to_pylist()
 
 
-def problem_of(name: str, sensitive: Mapping[str, Mapping[str, Any]], k: int) -> tuple[Problem, Rows]:
+def problem_of(
+    name: str, sensitive: Mapping[str, Mapping[str, Any]], k: int
+) -> tuple[Problem, Rows]:
     """A table with the quasi-identifiers of its run file in conf/, without `round_to` and sets."""
     trees: dict[str, Hierarchy] = {}
     if name == "adult":
-        files = {column: DATA / f"adult/hierarchies/adult_hierarchy_{column}.csv" for column in ADULT}
-        trees = {column: Hierarchy.parse(file.read_text(), column) for column, file in files.items()}
-        quasi = {"age": NUMBER, **{column: {"hierarchy": str(file)} for column, file in files.items()}}
+        files = {
+            column: DATA / f"adult/hierarchies/adult_hierarchy_{column}.csv" for column in ADULT
+        }
+        trees = {
+            column: Hierarchy.parse(file.read_text(), column) for column, file in files.items()
+        }
+        quasi = {
+            "age": NUMBER,
+            **{column: {"hierarchy": str(file)} for column, file in files.items()},
+        }
     elif name == "heart":
         quasi = {"age": NUMBER, "sex": {}, "cp": {}, "thalach": NUMBER}
     else:
@@ -81,12 +92,15 @@ def problem_of(name: str, sensitive: Mapping[str, Mapping[str, Any]], k: int) ->
     quasi = {column: asked for column, asked in quasi.items() if column not in sensitive}
     text = {column for column, asked in quasi.items() if asked is not NUMBER}
     records = [
-        {c: str(r[c]) if c in text and r[c] is not None else r[c] for c in (*quasi, *sensitive)} for r in table(name)
+        {c: str(r[c]) if c in text and r[c] is not None else r[c] for c in (*quasi, *sensitive)}
+        for r in table(name)
     ]
     return make_problem(records, sensitive, quasi, trees, k=k)
 
 
-def carried_out(problem: Problem, rows: Rows, method: Mapping[str, Any], nt: int | None = None) -> str:
+def carried_out(
+    problem: Problem, rows: Rows, method: Mapping[str, Any], nt: int | None = None
+) -> str:
     """One line: what the method makes of the table."""
     tree = problem.spec.model_dump(exclude={"method"})
     tree["privacy"] = {"k": problem.spec.privacy.k, **({} if nt is None else {"nt": {"n": nt}})}
@@ -105,24 +119,33 @@ def carried_out(problem: Problem, rows: Rows, method: Mapping[str, Any], nt: int
         counts = np.zeros((classes.max() + 1, len(a.domain.values)), dtype=np.int64)
         np.add.at(counts, (classes, problem.attributes.cells[stayed.cell, a.column]), 1)
         numerators = a.distance.numerators(Histograms.dense(counts))
-        worst.append(float((numerators / (a.distance.scale * len(rows) * counts.sum(axis=1))).max()))
+        worst.append(
+            float((numerators / (a.distance.scale * len(rows) * counts.sum(axis=1))).max())
+        )
     return (
-        f"NCP {rows_lost(block, classes) / len(rows):.4f}  classes {classes.max() + 1:>6,}  smallest "
-        f"{np.bincount(classes).min():>5,}  EMD {', '.join(f'{emd:.4f}' for emd in worst)}  CPU {seconds:.2f} s"
+        f"NCP {rows_lost(block, classes) / len(rows):.4f}  classes {classes.max() + 1:>6,}  "
+        "smallest "
+        f"{np.bincount(classes).min():>5,}  EMD {', '.join(f'{emd:.4f}' for emd in worst)}  CPU "
+        f"{seconds:.2f} s"
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", default=list(cases()), metavar="CASE")
-    parser.add_argument("--only", nargs="*", default=list(METHODS), choices=list(METHODS), metavar="METHOD")
+    parser.add_argument(
+        "--only", nargs="*", default=list(METHODS), choices=list(METHODS), metavar="METHOD"
+    )
     parser.add_argument("--nt", type=int, metavar="N")
     asked = parser.parse_args()
     for case in asked.cases:
         problem, rows = problem_of(*cases()[case])
         for method in asked.only:
             carried_out(problem, rows, METHODS[method], asked.nt)
-            print(f"{case:<22} {method:<24} {carried_out(problem, rows, METHODS[method], asked.nt)}", flush=True)
+            print(
+                f"{case:<22} {method:<24} {carried_out(problem, rows, METHODS[method], asked.nt)}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""What the kernels of the closeness tree cost by the size of a block: CPU microseconds a row, and the loss.
+"""What the kernels of the closeness tree cost by the size of a block: CPU microseconds a row, and
+the loss.
 
     PYTHONPATH=.:tests:benchmarks python benchmarks/kernels.py [ROWS ...] [--repeat N]
 
-Blocks are drawn from census_income (`in_memory.py`). `tree` grows the classes. The other columns are the exchange of
-`effort: fast`: its sorted orders, moves, swaps, splits with merges, and the rest. The least time of N repetitions
-counts, after one that compiles.
+Blocks are drawn from census_income (`in_memory.py`). `tree` grows the classes. The other columns
+are the exchange of `effort: fast`: its sorted orders, moves, swaps, splits with merges, and the
+rest. The least time of N repetitions counts, after one that compiles.
 """
 
 from __future__ import annotations
@@ -63,7 +64,13 @@ def costs(block: Block) -> tuple[dict[str, float], float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sizes", nargs="*", type=int, default=[10_000, 20_000, 40_000, 80_000, 160_000], metavar="ROWS")
+    parser.add_argument(
+        "sizes",
+        nargs="*",
+        type=int,
+        default=[10_000, 20_000, 40_000, 80_000, 160_000],
+        metavar="ROWS",
+    )
     parser.add_argument("--repeat", type=int, default=3, metavar="N")
     given = parser.parse_args()
     problem, rows = problem_of(*cases()["census_income 0.1"])
@@ -71,10 +78,15 @@ def main() -> None:
     columns = ["tree", *PARTS, "rest"]
     print("| rows | " + " | ".join(columns) + " | all | NCP |")
     for size in given.sizes:
-        block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(rows.take(shuffled[:size]))
+        block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(
+            rows.take(shuffled[:size])
+        )
         tries = [costs(block) for _ in range(given.repeat + 1)][1:]
         least = {part: min(found[part] for found, _ in tries) / size * 1e6 for part in columns}
-        figures = [f"{least[part]:.2f}" for part in columns] + [f"{sum(least.values()):.2f}", f"{tries[0][1]:.3f}"]
+        figures = [f"{least[part]:.2f}" for part in columns] + [
+            f"{sum(least.values()):.2f}",
+            f"{tries[0][1]:.3f}",
+        ]
         print(f"| {size:,} | " + " | ".join(figures) + " |", flush=True)
 
 

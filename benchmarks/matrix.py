@@ -1,5 +1,5 @@
-"""How large a multiplicity matrix can be planned: a table of 2,000,000 rows with about 1.2 million distinct tuples of
-five attributes.
+"""How large a multiplicity matrix can be planned: a table of 2,000,000 rows with about 1.2 million
+distinct tuples of five attributes.
 
     python benchmarks/matrix.py METHOD [--rows N] [--t T]
 
@@ -53,7 +53,10 @@ def high_water() -> dict[str, float]:
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            status = dict(line.split(":", 1) for line in (folder / "status").read_text(encoding="utf-8").splitlines())
+            status = dict(
+                line.split(":", 1)
+                for line in (folder / "status").read_text(encoding="utf-8").splitlines()
+            )
         except OSError:  # it has ended
             continue
         mine = folder.name == str(os.getpid())
@@ -70,14 +73,21 @@ def plan(method: dict, t: float, folder: Path) -> str:
         "output": {"path": str(folder / "release")},
         "attributes": {
             "quasi_identifiers": {"age": {"type": "numeric"}, "region": {}, "sex": {}},
-            "sensitive_attributes": {name: {"distance": kind, "t": t} for name, kind in kinds.items()},
+            "sensitive_attributes": {
+                name: {"distance": kind, "t": t} for name, kind in kinds.items()
+            },
         },
         "privacy": {"k": 10},
         "method": method,
     }
     file = folder / "run.yaml"
     file.write_text(yaml.safe_dump(run), encoding="utf-8")
-    this = Run(load_spec(file), get_session("benchmark"), lambda line: print(f"    {line}", flush=True), overwrite=True)
+    this = Run(
+        load_spec(file),
+        get_session("benchmark"),
+        lambda line: print(f"    {line}", flush=True),
+        overwrite=True,
+    )
     start = time.perf_counter()
     pipeline.profile(this)
     profiled = time.perf_counter()
@@ -88,7 +98,9 @@ def plan(method: dict, t: float, folder: Path) -> str:
         found = f"exit {error.exit_code}: {error}"
     done = time.perf_counter()
     memory = ", ".join(f"{name} {gib:.2f} GiB" for name, gib in high_water().items())
-    return f"{found}; profile {profiled - start:.0f} s, plan {done - profiled:.0f} s; at most {memory}"
+    return (
+        f"{found}; profile {profiled - start:.0f} s, plan {done - profiled:.0f} s; at most {memory}"
+    )
 
 
 def main() -> None:

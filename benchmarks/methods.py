@@ -1,12 +1,12 @@
-"""All methods on real tables with several sensitive attributes: smallest class, information loss, seconds.
+"""All methods on real tables with several sensitive attributes: smallest class, information loss,
+seconds.
 
     python benchmarks/methods.py [CASE ...] [--only METHOD ...]
 
-TCLOSE_DATA is the folder of the real tables. Every release is verified as always; where TCLOSE_JUDGE names a program
-that judges the release of a run file, it must agree. Seconds are this machine's, of the stages plan and anonymize. The
-secret is
-fixed unless TCLOSE_SECRET is set: with another one, another sample decides how near rows are ordered, and a loss
-differs by up to .08.
+TCLOSE_DATA is the folder of the real tables. Every release is verified as always; where
+TCLOSE_JUDGE names a program that judges the release of a run file, it must agree. Seconds are this
+machine's, of the stages plan and anonymize. The secret is fixed unless TCLOSE_SECRET is set: with
+another one, another sample decides how near rows are ordered, and a loss differs by up to .08.
 """
 
 from __future__ import annotations
@@ -35,7 +35,11 @@ JUDGE = os.environ.get("TCLOSE_JUDGE")
 METHODS = {
     "closeness_tree": {"name": "closeness_tree"},
     "stack_and_deal": {"name": "stack_and_deal"},
-    "stack_and_deal, paper": {"name": "stack_and_deal", "stack_order": "frequency", "deal": "round_robin"},
+    "stack_and_deal, paper": {
+        "name": "stack_and_deal",
+        "stack_order": "frequency",
+        "deal": "round_robin",
+    },
     "stack_and_deal, layered": {"name": "stack_and_deal", "deal": "layered"},
     "fragmentation": {"name": "fragmentation"},
     "fragmentation, measured": {"name": "fragmentation", "sizing": "measured"},
@@ -58,7 +62,8 @@ def equal(t: float) -> dict:
 
 
 ADULT = {
-    column: tree(column) for column in ("workclass", "education", "native-country", "marital-status", "race", "sex")
+    column: tree(column)
+    for column in ("workclass", "education", "native-country", "marital-status", "race", "sex")
 }
 CENSUS = {
     "age": {"type": "numeric"},
@@ -77,7 +82,11 @@ CASES = {
         "k": 5,
     },
     "adult": {
-        "input": {"path": str(DATA / "adult/adult.csv"), "format": "csv", "options": {"header": True, "sep": ";"}},
+        "input": {
+            "path": str(DATA / "adult/adult.csv"),
+            "format": "csv",
+            "options": {"header": True, "sep": ";"},
+        },
         "quasi": ADULT,
         "sensitive": {"age": ordered(0.15), "occupation": equal(0.15)},
         "k": 5,
@@ -135,11 +144,15 @@ def release(case: str, method: str, folder: Path) -> str:
     except TcloseError as error:
         return f"exit {error.exit_code}: {str(error)[:120]}"
     whole = time.perf_counter() - start
-    stages = json.loads((folder / "release/internal/run.json").read_text(encoding="utf-8"))["stages"]
+    stages = json.loads((folder / "release/internal/run.json").read_text(encoding="utf-8"))[
+        "stages"
+    ]
     seconds = " ".join(f"{name} {stages[name]['seconds']:.1f}" for name in ("plan", "anonymize"))
     judged = ""
     if JUDGE:
-        verdict = subprocess.run([sys.executable, JUDGE, str(file)], capture_output=True, text=True, check=False)
+        verdict = subprocess.run(
+            [sys.executable, JUDGE, str(file)], capture_output=True, text=True, check=False
+        )
         judged = f"  judge {verdict.returncode}"
     reached = ", ".join(f"{t['achieved']:.4f}" for t in certificate["guarantees"]["t"].values())
     k, loss = certificate["guarantees"]["k"]["achieved"], certificate["utility"]["ncp"]
@@ -149,7 +162,9 @@ def release(case: str, method: str, folder: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", default=[], choices=[*CASES, []], metavar="CASE")
-    parser.add_argument("--only", nargs="*", default=list(METHODS), choices=list(METHODS), metavar="METHOD")
+    parser.add_argument(
+        "--only", nargs="*", default=list(METHODS), choices=list(METHODS), metavar="METHOD"
+    )
     asked = parser.parse_args()
     for case in asked.cases or CASES:
         for method in asked.only:

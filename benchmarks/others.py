@@ -1,14 +1,15 @@
 """Another tool beside the methods here: anjana (PyPI), on the same rows, hierarchies, k and t.
 
-    python benchmarks/others.py [CONF] [--k 5,10] [--t 0.1,0.2] [--sample ROWS] [--rows FILE] [--timeout SECONDS]
+    python benchmarks/others.py [CONF] [--k 5,10] [--t 0.1,0.2] [--sample ROWS] [--rows FILE]
+    [--timeout SECONDS]
 
 --rows keeps the rows that were drawn in a file (they are raw), or takes those that it has, and Spark is not needed.
 
-It is installed into an environment of its own, build/others, and runs in a process of its own. Its release is measured
-as ours are: NCP, query error, and whether k and t hold, exactly. Where it gives no release, or none in time, that is
-said. It takes hierarchies only, so a numeric quasi-identifier needs one (by default conf/adult.yaml is taken, age with
-its hierarchy, for all), and one sensitive attribute of equal distance. Rows may be left out only as far as the run file
-allows.
+It is installed into an environment of its own, build/others, and runs in a process of its own. Its
+release is measured as ours are: NCP, query error, and whether k and t hold, exactly. Where it gives
+no release, or none in time, that is said. It takes hierarchies only, so a numeric quasi-identifier
+needs one (by default conf/adult.yaml is taken, age with its hierarchy, for all), and one sensitive
+attribute of equal distance. Rows may be left out only as far as the run file allows.
 """
 
 from __future__ import annotations
@@ -27,7 +28,13 @@ import pyarrow as pa
 
 from tclose_spark.cli.options import parse_list, parse_numbers
 from tclose_spark.comparing.read_rows import read_rows
-from tclose_spark.comparing.request import Combination, combinations, requested_ks, requested_methods, requested_ts
+from tclose_spark.comparing.request import (
+    Combination,
+    combinations,
+    requested_ks,
+    requested_methods,
+    requested_ts,
+)
 from tclose_spark.comparing.trial import run_trial
 from tclose_spark.in_memory.apply_plan import Released
 from tclose_spark.in_memory.measure import PublishedClasses, measure
@@ -61,7 +68,9 @@ def environment() -> Path:
 
 
 def accepted(asked: Sequence[Combination], same: Combination) -> Combination | None:
-    """The first of the same k and t that is not refused, whatever its method: anjana is given its k, t and columns."""
+    """The first of the same k and t that is not refused, whatever its method: anjana is given its
+    k, t and columns.
+    """
     fitting = (one for one in asked if (one.k, one.t) == (same.k, same.t) and one.spec is not None)
     return next(fitting, None)
 
@@ -75,7 +84,9 @@ def given_to_anjana(asked: Combination, table: ComparedTable, hierarchies: Any) 
     columns[sensitive] = codec.sensitive_texts(table.rows)[0]
     levels = {name: list(zip(*hierarchies[name].paths, strict=True)) for name in names}
     return {
-        "columns": {name: column.dictionary_decode().to_pylist() for name, column in columns.items()},
+        "columns": {
+            name: column.dictionary_decode().to_pylist() for name, column in columns.items()
+        },
         "quasi": names,
         "sensitive": sensitive,
         "hierarchies": levels,
@@ -85,7 +96,9 @@ def given_to_anjana(asked: Combination, table: ComparedTable, hierarchies: Any) 
     }
 
 
-def of_anjana(asked: Combination, table: ComparedTable, hierarchies: Any, error: QueryError, timeout: float) -> dict:
+def of_anjana(
+    asked: Combination, table: ComparedTable, hierarchies: Any, error: QueryError, timeout: float
+) -> dict:
     """What its release loses, or why there is none."""
     named = {"method": "anjana", "k": asked.k, "t": asked.t}
     with tempfile.TemporaryDirectory() as folder:
@@ -93,11 +106,16 @@ def of_anjana(asked: Combination, table: ComparedTable, hierarchies: Any, error:
         given.write_text(json.dumps(given_to_anjana(asked, table, hierarchies)))
         command = [environment(), Path(__file__).with_name("others_anjana.py"), given, made]
         try:
-            done = subprocess.run(command, timeout=timeout, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                command, timeout=timeout, capture_output=True, text=True, check=False
+            )
         except subprocess.TimeoutExpired:
             return {**named, "state": f"no release in {timeout:g} s"}
         if done.returncode:
-            return {**named, "state": f"ends with an error: {done.stderr.strip().splitlines()[-1][:200]}"}
+            return {
+                **named,
+                "state": f"ends with an error: {done.stderr.strip().splitlines()[-1][:200]}",
+            }
         release = json.loads(made.read_text())
     if not release["rows"]:
         return {**named, "state": "no release", "seconds": release["seconds"]}
@@ -109,7 +127,11 @@ def of_anjana(asked: Combination, table: ComparedTable, hierarchies: Any, error:
     classes = PublishedClasses.of(released, asked.spec)
     figures = measure(released, classes, attributes, asked.spec, hierarchies)
     worth = error(released, classes, attributes)
-    state = "released" if figures.holds else f"does not hold: smallest {figures.smallest}, EMD {figures.emd}"
+    state = (
+        "released"
+        if figures.holds
+        else f"does not hold: smallest {figures.smallest}, EMD {figures.emd}"
+    )
     if figures.coarse:
         state = f"labels of {', '.join(figures.coarse)} are coarser than coarsest"
     return {
@@ -162,7 +184,9 @@ def rows_of(spec: ReleaseSpec, sample: int, kept: Path | None) -> tuple[Compared
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("config", nargs="?", type=Path)
     parser.add_argument("--k", default="5,10")
     parser.add_argument("--t", default="0.1,0.2,0.3,0.5")
@@ -175,11 +199,16 @@ def main() -> None:
     environment()
     with tempfile.TemporaryDirectory() as folder:
         sets = [] if options.config else [AGE]
-        tree = read_tree(options.config or ROOT / "conf/adult.yaml", [*sets, f"output.path={folder}/out"])
+        tree = read_tree(
+            options.config or ROOT / "conf/adult.yaml", [*sets, f"output.path={folder}/out"]
+        )
         spec = spec_of(tree)
         table, hierarchies = rows_of(spec, options.sample, options.rows)
     error = QueryError.of(table, ResolvedAttributes.of(spec.attributes, table.profile, hierarchies))
-    print(f"{len(table.rows):,} rows\n   k      t  method                            NCP    query  classes  seconds")
+    print(
+        f"{len(table.rows):,} rows\n   k      t  method                            NCP    query  "
+        "classes  seconds"
+    )
     results = []
     ks = requested_ks(parse_numbers(options.k, "--k"), spec)
     methods = requested_methods(parse_list(options.methods, "--methods") or [], None)
@@ -187,7 +216,10 @@ def main() -> None:
     for place, combination in enumerate(asked):
         results.append(of_ours(combination, table, hierarchies, error))
         show(results[-1])
-        last = place + 1 == len(asked) or (asked[place + 1].k, asked[place + 1].t) != (combination.k, combination.t)
+        last = place + 1 == len(asked) or (asked[place + 1].k, asked[place + 1].t) != (
+            combination.k,
+            combination.t,
+        )
         judged_by = accepted(asked, combination) if last else None
         if judged_by is not None:
             results.append(of_anjana(judged_by, table, hierarchies, error, options.timeout))

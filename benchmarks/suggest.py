@@ -1,8 +1,9 @@
 """How useful a suggested run file is: python benchmarks/suggest.py
 
-Makes five tables from a seed, and reads three public ones. Each is released twice on the local engine: with the file of
-`tclose suggest` without edits, and with a run file that was written by hand. Prints a table of losses
-and classes. The hand-written files have the k, t and method of the suggested ones.
+Makes five tables from a seed, and reads three public ones. Each is released twice on the local
+engine: with the file of `tclose suggest` without edits, and with a run file that was written by
+hand. Prints a table of losses and classes. The hand-written files have the k, t and method of the
+suggested ones.
 
 Arguments: names of tables; by default all. TCLOSE_DATA is the folder of the public tables.
 """
@@ -34,7 +35,10 @@ Attributes = Mapping[str, Any]
 
 def people(draw: Draw, rows: int) -> dict[str, Any]:
     """Age and sex."""
-    return {"age": np.clip(draw.normal(48, 19, rows), 18, 95).astype(int), "sex": draw.choice(["F", "M"], rows)}
+    return {
+        "age": np.clip(draw.normal(48, 19, rows), 18, 95).astype(int),
+        "sex": draw.choice(["F", "M"], rows),
+    }
 
 
 def skewed(draw: Draw, values: list[str] | np.ndarray, rows: int, by: float = 0.7) -> np.ndarray:
@@ -49,13 +53,20 @@ def days(draw: Draw, first: str, last: str, rows: int) -> pd.DatetimeIndex:
 
 
 def stays(draw: Draw, rows: int = 20_000) -> pd.DataFrame:
-    """Hospital stays, of which a patient has one or several. Diagnoses are ICD-9, read as numbers somewhere before."""
+    """Hospital stays, of which a patient has one or several. Diagnoses are ICD-9, read as numbers
+    somewhere before.
+    """
     patient = np.sort(draw.integers(0, int(rows * 0.8), rows))
     numbers = [f"{n}" for n in draw.choice(np.arange(1, 1000), 350, replace=False)]
-    parts = [f"{n}.{draw.integers(0, 100):02d}" for n in draw.choice(np.arange(140, 1000), 200, replace=False)]
+    parts = [
+        f"{n}.{draw.integers(0, 100):02d}"
+        for n in draw.choice(np.arange(140, 1000), 200, replace=False)
+    ]
     others = [f"V{n}" for n in range(22, 72, 5)] + [f"E{n}" for n in range(812, 990, 20)]
     codes = draw.permutation([*numbers, *parts, *others])
-    admitted = days(draw, "2018-01-01", "2019-12-31", rows) + pd.to_timedelta(draw.integers(0, 1440, rows), unit="min")
+    admitted = days(draw, "2018-01-01", "2019-12-31", rows) + pd.to_timedelta(
+        draw.integers(0, 1440, rows), unit="min"
+    )
     stay = draw.geometric(0.22, rows).clip(1, 14)
     diagnosis = skewed(draw, codes, rows)
     diagnosis[draw.random(rows) < 0.002] = "?"
@@ -64,7 +75,9 @@ def stays(draw: Draw, rows: int = 20_000) -> pd.DataFrame:
             "encounter_id": draw.permutation(rows) + 2_000_000,
             "patient_nbr": patient + 80_000,
             **people(draw, rows),
-            "race": skewed(draw, ["Caucasian", "AfricanAmerican", "Hispanic", "Other", "Asian"], rows, 1.5),
+            "race": skewed(
+                draw, ["Caucasian", "AfricanAmerican", "Hispanic", "Other", "Asian"], rows, 1.5
+            ),
             "admitted_at": admitted.strftime("%Y-%m-%d %H:%M:%S"),
             "length_of_stay": stay,
             "diag_1": diagnosis,
@@ -85,7 +98,11 @@ STAYS = {
         "length_of_stay": NUMBER,
     },
     "sensitive_attributes": {
-        "diag_1": {"distance": "hierarchical", "t": T, "hierarchy": {"ranges": "icd9", "other": "no code"}}
+        "diag_1": {
+            "distance": "hierarchical",
+            "t": T,
+            "hierarchy": {"ranges": "icd9", "other": "no code"},
+        }
     },
 }
 
@@ -134,9 +151,16 @@ def registry(draw: Draw, rows: int = 20_000) -> pd.DataFrame:
     """A register of tumours: dates, ICD-10, NUTS."""
     born = days(draw, "1925-01-01", "1999-12-31", rows)
     found = days(draw, "2015-01-01", "2022-12-31", rows)
-    died = (found + pd.to_timedelta(draw.integers(10, 3000, rows), unit="D")).strftime("%Y-%m-%d").to_numpy(object)
+    died = (
+        (found + pd.to_timedelta(draw.integers(10, 3000, rows), unit="D"))
+        .strftime("%Y-%m-%d")
+        .to_numpy(object)
+    )
     codes = [
-        f"{a}{n:02d}{part}" for a, most in (("C", 97), ("D", 48)) for n in range(most) for part in ("", ".1", ".9")
+        f"{a}{n:02d}{part}"
+        for a, most in (("C", 97), ("D", 48))
+        for n in range(most)
+        for part in ("", ".1", ".9")
     ]
     return pd.DataFrame(
         {
@@ -145,7 +169,12 @@ def registry(draw: Draw, rows: int = 20_000) -> pd.DataFrame:
             "date_of_birth": born.strftime("%Y-%m-%d"),
             "date_of_diagnosis": found.strftime("%Y-%m-%d"),
             "date_of_death": np.where(draw.random(rows) < 0.6, None, died),
-            "nuts3": skewed(draw, [f"{a}{n}" for a in ("DE1", "DE2", "AT1", "AT2") for n in range(1, 10)], rows, 0.4),
+            "nuts3": skewed(
+                draw,
+                [f"{a}{n}" for a in ("DE1", "DE2", "AT1", "AT2") for n in range(1, 10)],
+                rows,
+                0.4,
+            ),
             "icd10": skewed(draw, draw.permutation(codes), rows),
             "stage": draw.choice(["I", "II", "III", "IV"], rows),
             "tumor_size_mm": draw.gamma(2, 14, rows).round(1),
@@ -172,8 +201,13 @@ def transactions(draw: Draw, rows: int = 30_000) -> pd.DataFrame:
     """Payments by card, several of each customer."""
     customers = rows // 6
     customer = draw.integers(0, customers, rows)
-    born, zips = draw.integers(1940, 2006, customers), skewed(draw, np.arange(10_000, 10_600, 7), customers, 0.4)
-    when = days(draw, "2023-01-01", "2023-12-31", rows) + pd.to_timedelta(draw.integers(0, 86_400, rows), unit="s")
+    born, zips = (
+        draw.integers(1940, 2006, customers),
+        skewed(draw, np.arange(10_000, 10_600, 7), customers, 0.4),
+    )
+    when = days(draw, "2023-01-01", "2023-12-31", rows) + pd.to_timedelta(
+        draw.integers(0, 86_400, rows), unit="s"
+    )
     return pd.DataFrame(
         {
             "transaction_id": [f"{n:016x}" for n in draw.integers(0, 2**62, rows)],
@@ -213,7 +247,9 @@ def tax(draw: Draw, rows: int = 25_000) -> pd.DataFrame:
             "birth_date": days(draw, "1935-01-01", "2004-12-31", rows).strftime("%Y-%m-%d"),
             "sex": draw.choice([1, 2], rows),
             "municipality": skewed(draw, [f"{n:05d}" for n in range(1001, 9999, 61)], rows, 0.5),
-            "filing_status": draw.choice(["single", "joint", "widowed", "separate"], rows, p=[0.45, 0.4, 0.1, 0.05]),
+            "filing_status": draw.choice(
+                ["single", "joint", "widowed", "separate"], rows, p=[0.45, 0.4, 0.1, 0.05]
+            ),
             "children": draw.poisson(0.9, rows).clip(0, 7),
             "nace": skewed(draw, nace, rows, 0.4),
             "total_income": wage,
@@ -250,9 +286,15 @@ PUBLIC = {
 
 
 def table_of(name: str, folder: Path) -> tuple[Path, Attributes]:
-    """The file of a table, and its hand-written attributes. Those of the public tables are in `conf/`."""
+    """The file of a table, and its hand-written attributes. Those of the public tables are in
+    `conf/`.
+    """
     if name in PUBLIC:
-        text = Path(f"conf/{name}.yaml").read_text().replace("${TCLOSE_DATA:-../../shared/data}", f"{DATA}")
+        text = (
+            Path(f"conf/{name}.yaml")
+            .read_text()
+            .replace("${TCLOSE_DATA:-../../shared/data}", f"{DATA}")
+        )
         written = yaml.safe_load(text)
         attributes: dict[str, Any] = written["attributes"]
         for settings in attributes["sensitive_attributes"].values():
@@ -269,11 +311,18 @@ def loss(file: Path, spec: dict[str, Any], folder: Path) -> tuple[float, int, in
     tree = {**spec, "method": METHOD, "output": None}
     made = tc.release(None, tree, output=folder, log=None, engine="local", overwrite=True)
     figures = made.certificate
-    return figures["utility"]["ncp"], figures["release"]["classes"], len(spec["attributes"]["quasi_identifiers"])
+    return (
+        figures["utility"]["ncp"],
+        figures["release"]["classes"],
+        len(spec["attributes"]["quasi_identifiers"]),
+    )
 
 
 def main(names: list[str]) -> None:
-    print("| table | rows | by hand: NCP | classes | suggested: NCP | classes | ratio |\n|---|---|---|---|---|---|---|")
+    print(
+        "| table | rows | by hand: NCP | classes | suggested: NCP | classes | ratio "
+        "|\n|---|---|---|---|---|---|---|"
+    )
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         for name in names or [*PUBLIC, *MADE]:
@@ -285,7 +334,14 @@ def main(names: list[str]) -> None:
             (by_hand, classes, _), (own, own_classes, _) = (
                 loss(file, spec, folder / "out") for spec in (written, suggested)
             )
-            cells = [name, f"{suggestion.rows:,}", f"{by_hand:.4f}", f"{classes:,}", f"{own:.4f}", f"{own_classes:,}"]
+            cells = [
+                name,
+                f"{suggestion.rows:,}",
+                f"{by_hand:.4f}",
+                f"{classes:,}",
+                f"{own:.4f}",
+                f"{own_classes:,}",
+            ]
             print(f"| {' | '.join(cells)} | {own / by_hand:.2f} |", flush=True)
 
 

@@ -1,9 +1,10 @@
-"""What the closeness tree would gain if it could leave rows out: Adult, occupation, k = 5, effort fast, without Spark.
+"""What the closeness tree would gain if it could leave rows out: Adult, occupation, k = 5, effort
+fast, without Spark.
 
     PYTHONPATH=.:tests python benchmarks/suppressed.py
 
-The tree is grown without the rows that are left out, of each occupation the same share, so that what stays has the
-table's distribution. They count as lost altogether.
+The tree is grown without the rows that are left out, of each occupation the same share, so that
+what stays has the table's distribution. They count as lost altogether.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def without(problem: Problem, stayed: Rows) -> Problem:
     (domain,) = problem.profile.sensitive
     cells = {cell[0]: n for cell, n in zip(problem.profile.cells, counts, strict=True)}
     domain = replace(domain, counts=tuple(cells.get(code, 0) for code in range(len(domain.values))))
-    profile = replace(problem.profile, rows=len(stayed), cell_counts=tuple(counts), sensitive=(domain,))
+    profile = replace(
+        problem.profile, rows=len(stayed), cell_counts=tuple(counts), sensitive=(domain,)
+    )
     return replace(problem, profile=profile, sample=stayed.take(stayed.sorted_by_hash()))
 
 
@@ -69,20 +72,32 @@ def main() -> None:
         problem = replace(problem, spec=asked)
         stayed, classes, block = classes_of(problem, rows)
         lost = losses(block, classes)
-        print(f"t = {t}: NCP {lost.mean():.4f}; rows that lose more than .8: {np.mean(lost > 0.8):.4f}", flush=True)
-        ranks = {"by lot": np.random.default_rng(1).random(len(rows)), "widest": lost, "rarest": rarity(stayed)}
+        print(
+            f"t = {t}: NCP {lost.mean():.4f}; rows that lose more than .8: "
+            f"{np.mean(lost > 0.8):.4f}",
+            flush=True,
+        )
+        ranks = {
+            "by lot": np.random.default_rng(1).random(len(rows)),
+            "widest": lost,
+            "rarest": rarity(stayed),
+        }
         for share in (0.02, 0.09):
             for what, rank in ranks.items():
                 left = np.zeros(len(rows), dtype=bool)
                 for cell in np.unique(stayed.cell):
                     here = np.flatnonzero(stayed.cell == cell)
-                    left[here[np.argsort(-rank[here], kind="stable")[: int(share * len(here))]]] = True
+                    left[here[np.argsort(-rank[here], kind="stable")[: int(share * len(here))]]] = (
+                        True
+                    )
                 kept = stayed.take(np.flatnonzero(~left))
                 _, classes, block = classes_of(without(problem, kept), kept)
                 total = rows_lost(block, classes)
                 every = (total + left.sum()) / len(rows)
                 print(
-                    f"  {share:.0%} {what}: {total / len(kept):.4f} of those released, {every:.4f} of all", flush=True
+                    f"  {share:.0%} {what}: {total / len(kept):.4f} of those released, {every:.4f} "
+                    "of all",
+                    flush=True,
                 )
 
 

@@ -1,7 +1,8 @@
 """What many sensitive values cost: python benchmarks/wide.py --rows 20000 --efforts fast,balanced
 
-Releases synthetic hospital stays on the local engine, with sensitive columns of few and of many values, and prints the
-CPU seconds of the stage `anonymize` (the least of several runs) and the information loss.
+Releases synthetic hospital stays on the local engine, with sensitive columns of few and of many
+values, and prints the CPU seconds of the stage `anonymize` (the least of several runs) and the
+information loss.
 """
 
 from __future__ import annotations
@@ -17,7 +18,12 @@ import pyarrow as pa
 
 import tclose_spark as tc
 
-T = {"13 values, equal": "0.2", "717 codes, equal": "0.5", "717 codes, hierarchical": "0.3", "1,000 numbers": "0.1"}
+T = {
+    "13 values, equal": "0.2",
+    "717 codes, equal": "0.5",
+    "717 codes, hierarchical": "0.3",
+    "1,000 numbers": "0.1",
+}
 
 
 def cpu() -> float:
@@ -26,12 +32,16 @@ def cpu() -> float:
 
 
 def with_columns(stays: pa.Table) -> pa.Table:
-    """The stays, with a column of 13 values and one of 1,000 numbers that follow the age of the patient."""
+    """The stays, with a column of 13 values and one of 1,000 numbers that follow the age of the
+    patient.
+    """
     random = np.random.default_rng(1)
     age = stays["age"].to_numpy()
     few = np.minimum(random.geometric(0.15 + 0.002 * age), 13)
     cost = np.minimum((random.lognormal(4.5 + 0.01 * age, 0.6)).astype(int), 999)
-    return stays.append_column("few", pa.array(few.astype(str))).append_column("cost", pa.array(cost))
+    return stays.append_column("few", pa.array(few.astype(str))).append_column(
+        "cost", pa.array(cost)
+    )
 
 
 def anonymize(stays: pa.Table, trees: str, name: str, effort: str) -> tuple[float, float]:
@@ -39,7 +49,9 @@ def anonymize(stays: pa.Table, trees: str, name: str, effort: str) -> tuple[floa
     sensitive: dict[str, dict[str, Any]] = {
         "13 values, equal": {"few": {"distance": "equal"}},
         "717 codes, equal": {"diagnosis": {"distance": "equal"}},
-        "717 codes, hierarchical": {"diagnosis": {"distance": "hierarchical", "hierarchy": f"{trees}/diagnosis.csv"}},
+        "717 codes, hierarchical": {
+            "diagnosis": {"distance": "hierarchical", "hierarchy": f"{trees}/diagnosis.csv"}
+        },
         "1,000 numbers": {"cost": {"distance": "ordered"}},
     }
     (column, settings), ends = next(iter(sensitive[name].items())), []
@@ -54,7 +66,11 @@ def anonymize(stays: pa.Table, trees: str, name: str, effort: str) -> tuple[floa
         "direct_identifiers": ["patient_nbr"],
         "drop_others": True,
     }
-    spec = {"attributes": attributes, "privacy": {"k": 5}, "method": {"name": "closeness_tree", "effort": effort}}
+    spec = {
+        "attributes": attributes,
+        "privacy": {"k": 5},
+        "method": {"name": "closeness_tree", "effort": effort},
+    }
 
     def note(line: str) -> None:
         if line.split()[0] in ("plan", "anonymize") and line.endswith(" s"):

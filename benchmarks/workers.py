@@ -1,10 +1,13 @@
-"""A release on a standalone cluster with one and with two workers of one core, and by simulation with more.
+"""A release on a standalone cluster with one and with two workers of one core, and by simulation
+with more.
 
-    PYTHONPATH=.:tests:benchmarks python benchmarks/workers.py [--rows ROWS] [--methods fast,stack_and_deal]
+    PYTHONPATH=.:tests:benchmarks python benchmarks/workers.py [--rows ROWS] [--methods
+    fast,stack_and_deal]
 
-The driver is a third process, so a machine of two cores cannot reach twice the speed. Tasks of the run with one worker
-are scheduled anew for the simulation: each free core takes the next task of a stage, and what no stage accounts for
-takes as long as before. A table of more rows has more tasks of the same lengths in each stage of several tasks.
+The driver is a third process, so a machine of two cores cannot reach twice the speed. Tasks of the
+run with one worker are scheduled anew for the simulation: each free core takes the next task of a
+stage, and what no stage accounts for takes as long as before. A table of more rows has more tasks
+of the same lengths in each stage of several tasks.
 """
 
 from __future__ import annotations
@@ -38,7 +41,9 @@ WARM_ROWS = 100_000
 
 @dataclass
 class Ran:
-    """Wall seconds by stage of a release, and of each of Spark's stages its wall seconds and those of its tasks."""
+    """Wall seconds by stage of a release, and of each of Spark's stages its wall seconds and those
+    of its tasks.
+    """
 
     wall: dict[str, float]
     spark: list[tuple[float, list[float]]] = field(default_factory=list)
@@ -54,10 +59,14 @@ class Ran:
 
     def simulated(self, cores: int, times: int = 1) -> float:
         """Wall seconds of all stages with so many cores, for a table of so many times the rows."""
-        return self.alone + sum(makespan(tasks * (times if len(tasks) > 1 else 1), cores) for _, tasks in self.spark)
+        return self.alone + sum(
+            makespan(tasks * (times if len(tasks) > 1 else 1), cores) for _, tasks in self.spark
+        )
 
     def waiting(self, cores: int, times: int) -> float:
-        """The share of the cores' time in which they wait: for the driver, and for the last task of a stage."""
+        """The share of the cores' time in which they wait: for the driver, and for the last task of
+        a stage.
+        """
         busy = sum(sum(tasks) * (times if len(tasks) > 1 else 1) for _, tasks in self.spark)
         return 1 - busy / (cores * self.simulated(cores, times))
 
@@ -71,19 +80,25 @@ def makespan(tasks: list[float], cores: int) -> float:
 
 
 def stages_of(log: Path, since: float, until: float) -> list[tuple[float, list[float]]]:
-    """Spark's stages in an event log that began between two times, with the seconds of their tasks."""
+    """Spark's stages in an event log that began between two times, with the seconds of their
+    tasks.
+    """
     tasks, ended = defaultdict(list), {}
     for line in log.read_text().splitlines():
         event = json.loads(line)
         if event["Event"] == "SparkListenerTaskEnd":
             info = event["Task Info"]
-            tasks[event["Stage ID"]].append((info["Launch Time"], (info["Finish Time"] - info["Launch Time"]) / 1e3))
+            tasks[event["Stage ID"]].append(
+                (info["Launch Time"], (info["Finish Time"] - info["Launch Time"]) / 1e3)
+            )
         elif event["Event"] == "SparkListenerStageCompleted":
             info = event["Stage Info"]
             if since * 1e3 <= info["Submission Time"] < until * 1e3:
                 first = min(launched for launched, _ in tasks[info["Stage ID"]])
                 ended[info["Stage ID"]] = (info["Completion Time"] - first) / 1e3
-    return [(wall, [seconds for _, seconds in sorted(tasks[stage])]) for stage, wall in ended.items()]
+    return [
+        (wall, [seconds for _, seconds in sorted(tasks[stage])]) for stage, wall in ended.items()
+    ]
 
 
 def released(folder: Path, rows: int, method: str) -> dict[str, float]:
@@ -109,7 +124,14 @@ def inside(folder: Path, rows: int, methods: list[str]) -> None:
         made[method] = (wall, since, time.time())
     get_session("benchmark").stop()
     log = max((folder / "events").rglob("*"), key=lambda file: file.stat().st_size)
-    print(json.dumps({name: {"wall": wall, "spark": stages_of(log, *times)} for name, (wall, *times) in made.items()}))
+    print(
+        json.dumps(
+            {
+                name: {"wall": wall, "spark": stages_of(log, *times)}
+                for name, (wall, *times) in made.items()
+            }
+        )
+    )
 
 
 def measured(folder: Path, workers: int, rows: int, methods: list[str]) -> dict[str, Ran]:
@@ -119,7 +141,9 @@ def measured(folder: Path, workers: int, rows: int, methods: list[str]) -> dict[
         events = folder / "events"
         events.mkdir(exist_ok=True)
         events_of = {"enabled": "true", "compress": "false", "dir": f"file://{events}"}
-        settings = " ".join(f"--conf spark.eventLog.{key}={value}" for key, value in events_of.items())
+        settings = " ".join(
+            f"--conf spark.eventLog.{key}={value}" for key, value in events_of.items()
+        )
         command = [
             sys.executable,
             __file__,
@@ -132,18 +156,27 @@ def measured(folder: Path, workers: int, rows: int, methods: list[str]) -> dict[
         ]
         done = subprocess.run(
             command,
-            env={**os.environ, "TCLOSE_MASTER": cluster.url, "PYSPARK_SUBMIT_ARGS": f"{settings} pyspark-shell"},
+            env={
+                **os.environ,
+                "TCLOSE_MASTER": cluster.url,
+                "PYSPARK_SUBMIT_ARGS": f"{settings} pyspark-shell",
+            },
             capture_output=True,
             text=True,
             check=False,
         )
         if done.returncode:
             raise SystemExit(done.stderr[-3000:])
-    return {method: Ran(**figures) for method, figures in json.loads(done.stdout.splitlines()[-1]).items()}
+    return {
+        method: Ran(**figures)
+        for method, figures in json.loads(done.stdout.splitlines()[-1]).items()
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=3_000_000)
     parser.add_argument("--methods", default="fast,stack_and_deal")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
@@ -163,7 +196,9 @@ def main() -> None:
         one = runs[1][method]
         for workers, run in ((1, one), (2, runs[2][method])):
             walls = [f"{run.wall[stage]:.1f}" for stage in pipeline_stages()]
-            shown.add_row(method, f"{workers}", *walls, f"{run.whole:.1f}", f"{one.whole / run.whole:.2f}")
+            shown.add_row(
+                method, f"{workers}", *walls, f"{run.whole:.1f}", f"{one.whole / run.whole:.2f}"
+            )
         for rows, numbers in SIMULATED.items():
             for cores in numbers:
                 times = max(1, rows // given.rows)

@@ -1,7 +1,8 @@
-"""spark-submit jobs/audit.py TABLE --quasi-identifiers A,B --sensitive C:equal --k 5 --t 0.2 [all options of `tclose
-audit`]
+"""spark-submit jobs/audit.py TABLE --quasi-identifiers A,B --sensitive C:equal --k 5 --t 0.2 [all
+options of `tclose audit`]
 
-Audits an existing table. Exit code: 0 if every requirement holds, 1 if not, 2 if the input is wrong.
+Audits an existing table. Exit code: 0 if every requirement holds, 1 if not, 2 if the input is
+wrong.
 """
 
 import sys

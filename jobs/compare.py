@@ -1,6 +1,7 @@
 """spark-submit jobs/compare.py CONF --k 5,10 --t 0.1,0.2 [all options of `tclose compare`]
 
-Which method loses least? Ends with 0 if all releases that were made hold, 1 if one does not, 2 if something is wrong.
+Which method loses least? Ends with 0 if all releases that were made hold, 1 if one does not, 2 if
+something is wrong.
 """
 
 import sys

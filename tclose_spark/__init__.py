@@ -5,8 +5,8 @@
     made = tc.release(people, {"attributes": ..., "privacy": {"k": 10}}, output="build/people")
     made.table, made.certificate, made.report
 
-`tclose_spark/api/public.py` lists the public names; docs/python.md describes them. The first use of a name imports
-them, so `import tclose_spark` is fast and starts nothing.
+`tclose_spark/api/public.py` lists the public names; docs/python.md describes them. The first use of
+a name imports them, so `import tclose_spark` is fast and starts nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""`tclose`, `python -m tclose_spark` and the jobs. An interrupt or a failed import ends them with one line, too."""
+"""`tclose`, `python -m tclose_spark` and the jobs. An interrupt or a failed import ends them with
+one line, too.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def job() -> None:
 
 
 def _command_line() -> ModuleType:
-    """The command line. If it cannot be imported (a package is missing, a disk is full), the process ends with 2."""
+    """The command line. If it cannot be imported (a package is missing, a disk is full), the
+    process ends with 2.
+    """
     try:
         import tclose_spark.cli as cli
     except Exception as error:

@@ -13,7 +13,8 @@ MOST_LISTED = 1000
 
 @dataclass(frozen=True)
 class Offending:
-    """Raw values that an error is about. They are written to a private file and stand in no message.
+    """Raw values that an error is about. They are written to a private file and stand in no
+    message.
 
     rows: how many rows hold each value (None: missing), as text.
     """
@@ -23,7 +24,9 @@ class Offending:
     rows: Mapping[str | None, int]
 
     def as_json(self) -> dict[str, Any]:
-        """As `internal/problems.json` has it: the MOST_LISTED values of most rows, in this order."""
+        """As `internal/problems.json` has it: the MOST_LISTED values of most rows, in this
+        order.
+        """
         ranked = sorted(self.rows.items(), key=lambda item: (-item[1], item[0] or ""))
         return {
             "column": self.column,
@@ -33,18 +36,22 @@ class Offending:
 
 
 class TcloseError(Exception):
-    """An error with a message meant for the user: it names the column, the key and how many, and what to do.
+    """An error with a message meant for the user: it names the column, the key and how many, and
+    what to do.
 
-    A message holds no raw value of a person, since it is kept in logs; `values` are those that it is about, for a file
-    that only the owner of the run reads. What stands in the run file or in a hierarchy may be shown.
+    A message holds no raw value of a person, since it is kept in logs; `values` are those that it
+    is about, for a file that only the owner of the run reads. What stands in the run file or in a
+    hierarchy may be shown.
 
-    problems: the errors that this one combines, one line each, if it combines several. `values` are then those of the
-    first with values.
+    problems: the errors that this one combines, one line each, if it combines several. `values` are
+    then those of the first with values.
     """
 
     exit_code = 70
 
-    def __init__(self, message: str, *, values: Offending | None = None, problems: Sequence[TcloseError] = ()) -> None:
+    def __init__(
+        self, message: str, *, values: Offending | None = None, problems: Sequence[TcloseError] = ()
+    ) -> None:
         super().__init__(message)
         self.values = values
         self.problems = tuple(problems)
@@ -55,14 +62,20 @@ class TcloseError(Exception):
             error.args = (rewrite(str(error)),)
 
     def as_json(self) -> dict[str, Any]:
-        """As `internal/problems.json` has it: the message and the values; of several errors, each one's too."""
+        """As `internal/problems.json` has it: the message and the values; of several errors, each
+        one's too.
+        """
         values = {} if self.values is None else self.values.as_json()
-        several = {"problems": [problem.as_json() for problem in self.problems]} if self.problems else {}
+        several = (
+            {"problems": [problem.as_json() for problem in self.problems]} if self.problems else {}
+        )
         return {"error": str(self), **values, **several}
 
 
 class GuaranteeError(TcloseError):
-    """What was released, or was about to be, does not hold what is required. Nothing is published."""
+    """What was released, or was about to be, does not hold what is required. Nothing is
+    published.
+    """
 
     exit_code = 1
 
@@ -74,11 +87,15 @@ class ConfigurationError(TcloseError):
 
 
 class DamagedStagingError(ConfigurationError):
-    """What an earlier stage left in the staging area is missing or damaged. A resumed run begins again."""
+    """What an earlier stage left in the staging area is missing or damaged. A resumed run begins
+    again.
+    """
 
 
 class SameInputError(ConfigurationError):
-    """A release of a line would have the run file and the input of the one before. It would add nothing."""
+    """A release of a line would have the run file and the input of the one before. It would add
+    nothing.
+    """
 
 
 class InputError(TcloseError):
@@ -111,7 +128,9 @@ class Problems:
 
     @contextmanager
     def gathered(self) -> Iterator[None]:
-        """Keeps an error of the body for `raise_found`: of the run file, of the input, or of an unreachable goal."""
+        """Keeps an error of the body for `raise_found`: of the run file, of the input, or of an
+        unreachable goal.
+        """
         try:
             yield
         except (ConfigurationError, InputError, UnreachableError) as error:
@@ -125,13 +144,17 @@ class Problems:
         """Raises what was found: a single error unchanged, several as one with a line for each.
 
         Raises:
-            InputError: if one of several is an InputError; otherwise an error of the class of the first with code 2,
+            InputError: if one of several is an InputError; otherwise an error of the class of the
+            first with code 2,
                 or of the first.
         """
         if len(self._found) == 1:
             raise self._found[0]
         if self._found:
-            first = min(self._found, key=lambda error: (not isinstance(error, InputError), error.exit_code != 2))
+            first = min(
+                self._found,
+                key=lambda error: (not isinstance(error, InputError), error.exit_code != 2),
+            )
             values = next((error.values for error in self._found if error.values is not None), None)
             raise type(first)("\n".join(map(str, self._found)), values=values, problems=self._found)
 

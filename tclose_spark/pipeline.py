@@ -1,6 +1,7 @@
 """The whole flow on one page: profile -> plan -> anonymize -> verify -> report -> publish.
 
-Each stage reads what the previous one wrote to the staging area, and can run in a process of its own.
+Each stage reads what the previous one wrote to the staging area, and can run in a process of its
+own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,13 @@ from typing import Any
 from tclose_spark.checks.gx_import import begin_import
 from tclose_spark.checks.verifier import Verdict
 from tclose_spark.comparing.choose_k import SAMPLE_ROWS, choose_k
-from tclose_spark.errors import ConfigurationError, DamagedStagingError, GuaranteeError, SameInputError, TcloseError
+from tclose_spark.errors import (
+    ConfigurationError,
+    DamagedStagingError,
+    GuaranteeError,
+    SameInputError,
+    TcloseError,
+)
 from tclose_spark.in_memory.sample import table_of_its_own
 from tclose_spark.io.output_folders import STATE
 from tclose_spark.io.run import ORDER, Run
@@ -39,11 +46,16 @@ from tclose_spark.stages.verify_finished import verify_finished
 from tclose_spark.table.domains import Profile
 from tclose_spark.usefulness.raw_versus_released import raw_versus_released
 
-NO_KERNELS = "kernels    none are compiled here yet: this release compiles them once, in about half a minute of CPU"
+NO_KERNELS = (
+    "kernels    none are compiled here yet: this release compiles them once, in about "
+    "half a minute of CPU"
+)
 
 
 def profile(run: Run) -> None:
-    """Reads the input once, and stages its rows and their profile. No later stage reads the input."""
+    """Reads the input once, and stages its rows and their profile. No later stage reads the
+    input.
+    """
     require_replaceable_table(run)
     finish_publication(run)
     run.begin()
@@ -75,7 +87,9 @@ def _choose_k(run: Run, profiled: Profile, table: EncodedTable) -> dict[str, Any
     texts = [own is None for own in read_columns(run).own]
     settings, rows = run.spec.attributes.sensitive_attributes, table.sample(SAMPLE_ROWS)
     sample = table_of_its_own(profiled, rows, settings, run.hierarchies, texts)
-    return choose_k(run.spec, sample, run.hierarchies, lambda line: run.announce(f"{'plan':<10} {line}")).to_json()
+    return choose_k(
+        run.spec, sample, run.hierarchies, lambda line: run.announce(f"{'plan':<10} {line}")
+    ).to_json()
 
 
 def anonymize(run: Run) -> None:
@@ -86,8 +100,8 @@ def anonymize(run: Run) -> None:
 
 
 def verify(run: Run, finished: bool = False, other_version: bool = False) -> Verdict:
-    """Judges the staged release from its files. Judges the finished release if `finished` requests it, or if nothing of
-    this configuration is staged. other_version: see `verify_finished`.
+    """Judges the staged release from its files. Judges the finished release if `finished` requests
+    it, or if nothing of this configuration is staged. other_version: see `verify_finished`.
 
     Raises:
         GuaranteeError: if a requirement does not hold.
@@ -95,7 +109,8 @@ def verify(run: Run, finished: bool = False, other_version: bool = False) -> Ver
     """
     if is_publishing(run):
         raise ConfigurationError(
-            f"verify: a publication to {run.public.path()} broke off; run `tclose publish` (or `release`) to finish it"
+            f"verify: a publication to {run.public.path()} broke off; run `tclose publish` (or "
+            "`release`) to finish it"
         )
     was_finished = run.finished or run.internal.exists(STATE)
     if finished and not was_finished:
@@ -103,7 +118,10 @@ def verify(run: Run, finished: bool = False, other_version: bool = False) -> Ver
     if finished or (was_finished and not run.is_ours("anonymize")):
         return verify_finished(run, other_version)
     if run.finished:
-        run.announce("note: this judges the staged release; `tclose verify --finished` judges the finished one")
+        run.announce(
+            "note: this judges the staged release; `tclose verify --finished` judges the finished "
+            "one"
+        )
     return _verify_staged(run)
 
 
@@ -111,7 +129,9 @@ def _verify_staged(run: Run) -> Verdict:
     run = run.resume("verify")
     with run.stage("verify") as record:
         verdict = judge_staged(run, run.state, record)
-    require_holds(verdict, "the release does not meet its requirements, nothing is published", staged=True)
+    require_holds(
+        verdict, "the release does not meet its requirements, nothing is published", staged=True
+    )
     return verdict
 
 
@@ -130,20 +150,27 @@ def publish(run: Run) -> Mapping[str, Any]:
 
 
 def release(run: Run, if_changed: bool = False, resume: bool = False) -> Mapping[str, Any]:
-    """Runs all stages; returns the certificate. First completes a publication that broke off; without `overwrite` this
-    is all.
+    """Runs all stages; returns the certificate. First completes a publication that broke off;
+    without `overwrite` this is all.
 
     if_changed: does nothing if the finished release matches the input, run file and hierarchies.
     resume: continues a run that broke off, where `stage_to_resume` permits it.
     """
     repeats = resume or run.spec.output.after is not None  # a line grows by one release a month
-    if finish_publication(run) and is_published(run) and (not run.overwrite or (repeats and is_current(run))):
+    if (
+        finish_publication(run)
+        and is_published(run)
+        and (not run.overwrite or (repeats and is_current(run)))
+    ):
         return certificate_of(run)
     continues = run.spec.output.after is not None
     if (if_changed or (continues and run.overwrite)) and is_current(run):
         certificate = certificate_of(run)
         more = ", so the line has no further release" if continues else ""
-        run.announce(f"nothing to do: the finished release matches this input, run file and hierarchies{more}")
+        run.announce(
+            "nothing to do: the finished release matches this input, run file and "
+            f"hierarchies{more}"
+        )
         return certificate
     first = ORDER.index(stage_to_resume(run) if resume else ORDER[0])
     begin_import()
@@ -152,7 +179,10 @@ def release(run: Run, if_changed: bool = False, resume: bool = False) -> Mapping
     except SameInputError:
         if not continues or run.spec.output.after != run.spec.output.path:
             raise
-        run.announce("nothing to do: the release before was made from these rows, so the line has no further release")
+        run.announce(
+            "nothing to do: the release before was made from these rows, so the line has no "
+            "further release"
+        )
         return certificate_of(run)
     except DamagedStagingError as error:
         if first == 0:

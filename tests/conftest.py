@@ -1,4 +1,6 @@
-"""What the tests share: one Spark session, runs on small tables, and the real tables where they are."""
+"""What the tests share: one Spark session, runs on small tables, and the real tables where they
+are.
+"""
 
 from __future__ import annotations
 
@@ -62,9 +64,12 @@ def handlers_of_signals() -> Iterator[None]:
 
 
 QUICK_ON_SPARK = {
-    f"tests/{name}.py" for name in ("engine/test_one_release", "releases/test_pipeline", "test_fingerprints")
+    f"tests/{name}.py"
+    for name in ("engine/test_one_release", "releases/test_pipeline", "test_fingerprints")
 }
-"""The files whose tests on Spark are part of `make test`: whole releases, which must be those of the local engine."""
+"""The files whose tests on Spark are part of `make test`: whole releases, which must be those of
+the local engine.
+"""
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by their markers
@@ -94,7 +99,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def remember_java_names() -> None:
-    """Makes py4j remember what each of Java's names is: it searches some 300 jars at every use of one."""
+    """Makes py4j remember what each of Java's names is: it searches some 300 jars at every use of
+    one.
+    """
     for view in (JVMView, JavaPackage):
         view.__getattr__ = remembering(view.__getattr__)
 
@@ -120,7 +127,9 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The folder of the real tables: TCLOSE_DATA, else shared/data beside the repository (paths as in conf/)."""
+    """The folder of the real tables: TCLOSE_DATA, else shared/data beside the repository (paths as
+    in conf/).
+    """
     folder = (ROOT / "conf" / os.environ.get("TCLOSE_DATA", "../../shared/data")).resolve()
     if not folder.is_dir():
         pytest.skip(f"the real tables are not in {folder}; set TCLOSE_DATA to their folder")
@@ -140,20 +149,28 @@ def write_run_file(
     source: Mapping[str, Any] | None = None,
     **attributes: Any,
 ) -> Path:
-    """A run file in `folder`, beside it the table as people.parquet (none: `source` says where it is) and cities.csv.
+    """A run file in `folder`, beside it the table as people.parquet (none: `source` says where it
+    is) and cities.csv.
 
     A sensitive attribute without a t is measured.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cities.csv").write_text("".join(";".join(path) + "\n" for path in CITIES.paths))
     if table is not None:
-        pq.write_table(table if isinstance(table, pa.Table) else pa.table(dict(table)), folder / "people.parquet")
+        pq.write_table(
+            table if isinstance(table, pa.Table) else pa.table(dict(table)),
+            folder / "people.parquet",
+        )
     asked = {name: {"t": "measure", **(settings or {})} for name, settings in sensitive.items()}
     tree = {
         "name": "small",
         "input": dict(source or {"path": "people.parquet"}),
         "output": {**({} if output and "public" in output else {"path": "out"}), **(output or {})},
-        "attributes": {"quasi_identifiers": dict(quasi), "sensitive_attributes": asked, **attributes},
+        "attributes": {
+            "quasi_identifiers": dict(quasi),
+            "sensitive_attributes": asked,
+            **attributes,
+        },
         "privacy": {"k": k, **(privacy or {})},
         "method": {"name": "stack_and_deal", **(method or {})},
     }
@@ -169,7 +186,9 @@ def write_run() -> Callable[..., Path]:
 
 
 SESSIONS: list[Any] = [LocalSession()]
-"""The last one is that of runs that are opened: this process, or Spark in tests that are marked with `on_spark`."""
+"""The last one is that of runs that are opened: this process, or Spark in tests that are marked
+with `on_spark`.
+"""
 
 
 ALL_ON_SPARK = os.environ.get("TCLOSE_TESTS_ON") == "spark"
@@ -177,8 +196,12 @@ ALL_ON_SPARK = os.environ.get("TCLOSE_TESTS_ON") == "spark"
 
 
 @pytest.fixture(autouse=True)
-def engine_of_the_test(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Tests work on the local engine, as a user without Spark does, unless they are marked with `on_spark`."""
+def engine_of_the_test(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Tests work on the local engine, as a user without Spark does, unless they are marked with
+    `on_spark`.
+    """
     if request.node.get_closest_marker("on_spark") is None and not ALL_ON_SPARK:
         monkeypatch.setattr(engine_choice, "spark_present", lambda: "")
         monkeypatch.setattr(api_session, "spark_present", lambda: "")
@@ -197,10 +220,15 @@ def session(engine_of_the_test: None) -> Any:
 
 @pytest.fixture
 def table_of(session: Any) -> Callable[..., Any]:
-    """`table_of(rows, age="int32", sex="string")`: a table of the test's engine; the columns by their types."""
+    """`table_of(rows, age="int32", sex="string")`: a table of the test's engine; the columns by
+    their types.
+    """
 
     def made(rows: Sequence[Sequence[Any]], **kinds: Any) -> Any:
-        columns = {name: pa.array([row[i] for row in rows], kind) for i, (name, kind) in enumerate(kinds.items())}
+        columns = {
+            name: pa.array([row[i] for row in rows], kind)
+            for i, (name, kind) in enumerate(kinds.items())
+        }
         return of_arrow(session, pa.table(columns))
 
     return made
@@ -211,12 +239,16 @@ def open_run(request: pytest.FixtureRequest) -> Callable[..., Run]:
     """`open_run(path, "key=value", ..., overwrite=False)`: the run of a run file."""
     if ALL_ON_SPARK:
         SESSIONS.append(request.getfixturevalue("spark"))
-    return lambda path, *sets, overwrite=False: Run(load_spec(path, sets), SESSIONS[-1], lambda line: None, overwrite)
+    return lambda path, *sets, overwrite=False: Run(
+        load_spec(path, sets), SESSIONS[-1], lambda line: None, overwrite
+    )
 
 
 @pytest.fixture
 def run_file(tmp_path: Path) -> Callable[..., Path]:
-    """`run_file(table, quasi=..., sensitive=..., k=...)` writes a run file and its table into the test's folder."""
+    """`run_file(table, quasi=..., sensitive=..., k=...)` writes a run file and its table into the
+    test's folder.
+    """
     return lambda table, **settings: write_run_file(tmp_path, table, **settings)
 
 
@@ -229,7 +261,9 @@ def make_run(run_file: Callable[..., Path], open_run: Callable[..., Run]) -> Cal
 @pytest.fixture(scope="session")
 def conf(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run file of the small table in people.py."""
-    return write_run(tmp_path_factory.mktemp("people"), PEOPLE, output={"keep_linked": True}, **ROLES)
+    return write_run(
+        tmp_path_factory.mktemp("people"), PEOPLE, output={"keep_linked": True}, **ROLES
+    )
 
 
 @pytest.fixture(scope="session")
@@ -240,8 +274,12 @@ def finished(conf: Path, open_run: Callable[..., Run]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def reported(conf: Path, open_run: Callable[..., Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The output of a run that is ready to be published, the stages one by one. Not to be changed."""
+def reported(
+    conf: Path, open_run: Callable[..., Run], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The output of a run that is ready to be published, the stages one by one. Not to be
+    changed.
+    """
     folder = tmp_path_factory.mktemp("reported") / "out"
     for stage in ("profile", "plan", "anonymize", "verify", "report"):
         getattr(pipeline, stage)(open_run(conf, f"output.path={folder}"))
@@ -286,8 +324,8 @@ def every_k_installed(site_of_every_k: Path) -> Iterator[None]:
 
 
 def draw_people(seed: int, rows: int = 90) -> pa.Table:
-    """Records with columns of all kinds, a third of them alike in all but `id`; quasi-identifiers, `disease` and `note`
-    may be missing.
+    """Records with columns of all kinds, a third of them alike in all but `id`; quasi-identifiers,
+    `disease` and `note` may be missing.
     """
     draw = np.random.default_rng(seed)
 
@@ -335,7 +373,9 @@ def settings(spark: SparkSession) -> Callable[[Mapping[str, str]], AbstractConte
 
 @pytest.fixture
 def tclose(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """`tclose("release", path, ...)`: exit code, stdout and stderr of the command, in this process."""
+    """`tclose("release", path, ...)`: exit code, stdout and stderr of the command, in this
+    process.
+    """
 
     def command(*arguments: object) -> tuple[int, str, str]:
         capfd.readouterr()

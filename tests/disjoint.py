@@ -1,4 +1,6 @@
-"""Whether published labels lie apart, read from their text alone: what tests of methods with regions share."""
+"""Whether published labels lie apart, read from their text alone: what tests of methods with
+regions share.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from tclose_spark.table.rows import Codec, Rows
 INTERVAL = re.compile(r"\[(.+), (.+)\]$")
 
 
-def covers(label: str | None, value: object, asked: QuasiIdentifier, hierarchy: Hierarchy | None) -> bool:
+def covers(
+    label: str | None, value: object, asked: QuasiIdentifier, hierarchy: Hierarchy | None
+) -> bool:
     """Whether a person of this value lies in a region of this label."""
     if label == "*":
         return True
@@ -31,7 +35,9 @@ def covers(label: str | None, value: object, asked: QuasiIdentifier, hierarchy: 
         return float(low) <= float(str(value)) <= float(high)
     if hierarchy is not None:
         return label in next(path for path in hierarchy.paths if path[0] == value)
-    members = next(csv.reader([label[1:-1]], skipinitialspace=True)) if label.startswith("{") else [label]
+    members = (
+        next(csv.reader([label[1:-1]], skipinitialspace=True)) if label.startswith("{") else [label]
+    )
     return value in members
 
 
@@ -42,7 +48,9 @@ def labels_of(problem: Problem, rows: Rows, classes: IntArray) -> set[tuple[str 
 
 
 def regions_of_each(problem: Problem, rows: Rows, classes: IntArray) -> IntArray:
-    """In how many classes' regions each distinct person lies, as the labels say: 1 where regions do not overlap."""
+    """In how many classes' regions each distinct person lies, as the labels say: 1 where regions do
+    not overlap.
+    """
     labels = labels_of(problem, rows, classes)
     raw = [column.to_pylist() for column in Codec.of(problem.profile).decode(rows)]
     settings = problem.spec.attributes.quasi_identifiers
@@ -50,19 +58,26 @@ def regions_of_each(problem: Problem, rows: Rows, classes: IntArray) -> IntArray
     asked = [(settings[name], trees.get(name)) for name in settings]
     return np.array(
         [
-            sum(all(covers(lab, x, *how) for lab, x, how in zip(label, person, asked, strict=True)) for label in labels)
+            sum(
+                all(covers(lab, x, *how) for lab, x, how in zip(label, person, asked, strict=True))
+                for label in labels
+            )
             for person in set(zip(*raw, strict=True))
         ]
     )
 
 
 def values_in_both(problem: Problem, rows: Rows, classes: IntArray) -> list[tuple[object, ...]]:
-    """Pairs of classes whose labels meet: each pair of labels has a value (of the table, or an end) that both cover."""
+    """Pairs of classes whose labels meet: each pair of labels has a value (of the table, or an end)
+    that both cover.
+    """
     labels = sorted(labels_of(problem, rows, classes), key=str)
     raw = [set(column.to_pylist()) for column in Codec.of(problem.profile).decode(rows)]
     asked = [
         (values, settings, problem.hierarchies.get(name))
-        for values, (name, settings) in zip(raw, problem.spec.attributes.quasi_identifiers.items(), strict=True)
+        for values, (name, settings) in zip(
+            raw, problem.spec.attributes.quasi_identifiers.items(), strict=True
+        )
     ]
     return [
         (one, other)
@@ -72,11 +87,17 @@ def values_in_both(problem: Problem, rows: Rows, classes: IntArray) -> list[tupl
 
 
 def _meet(
-    one: str | None, other: str | None, values: set[object], asked: QuasiIdentifier, tree: Hierarchy | None
+    one: str | None,
+    other: str | None,
+    values: set[object],
+    asked: QuasiIdentifier,
+    tree: Hierarchy | None,
 ) -> bool:
     ends: set[object] = set(values)
     if asked.is_numeric:
         for label in (one, other):
             found = INTERVAL.match(label or "")
             ends |= {found[1], found[2]} if found else {label} - {"*"}
-    return one == other or any(covers(one, value, asked, tree) and covers(other, value, asked, tree) for value in ends)
+    return one == other or any(
+        covers(one, value, asked, tree) and covers(other, value, asked, tree) for value in ends
+    )

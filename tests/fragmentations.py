@@ -1,4 +1,6 @@
-"""What the papers say of a fragmentation, from their definitions; diameters over domains of so many values."""
+"""What the papers say of a fragmentation, from their definitions; diameters over domains of so many
+values.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.distances.ground_distances import (
+    EqualDistance,
+    HierarchicalDistance,
+    OrderedDistance,
+)
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.dealing.fragment_diameter import Bounds, FragmentDiameter, box_deltas, diameter_of
+from tclose_spark.methods.dealing.fragment_diameter import (
+    Bounds,
+    FragmentDiameter,
+    box_deltas,
+    diameter_of,
+)
 from tclose_spark.table.tally import Tally
 
 
@@ -34,7 +45,9 @@ def hierarchical(values: int, parents: tuple[np.ndarray, ...]) -> FragmentDiamet
 def aggregate_bounds(
     matrix: MultiplicityMatrix, fragment_of: np.ndarray, diameters: Sequence[FragmentDiameter]
 ) -> Bounds:
-    """The exact aggregate bounds of kind domain (Gowda 2023, Definition 7). fragment_of: 0..f-1, of each cell."""
+    """The exact aggregate bounds of kind domain (Gowda 2023, Definition 7). fragment_of: 0..f-1, of
+    each cell.
+    """
     found = []
     for codes, diameter in zip(matrix.codes.T, diameters, strict=True):
         inside = np.zeros((int(fragment_of.max()) + 1, diameter.domain), dtype=np.int64)
@@ -45,7 +58,12 @@ def aggregate_bounds(
 
 
 def paper_bounds(matrix: MultiplicityMatrix, fragment_of: np.ndarray, boxes: np.ndarray) -> Bounds:
-    """The exact aggregate bounds of kind paper. boxes: shape (f, attributes, 2); first and last index of each."""
+    """The exact aggregate bounds of kind paper. boxes: shape (f, attributes, 2); first and last
+    index of each.
+    """
     insides = [fragment_of == fragment for fragment in range(len(boxes))]
-    deltas = [box_deltas(matrix.codes[i], matrix.counts[i], box) for i, box in zip(insides, boxes, strict=True)]
+    deltas = [
+        box_deltas(matrix.codes[i], matrix.counts[i], box)
+        for i, box in zip(insides, boxes, strict=True)
+    ]
     return tuple(sum(parts, Fraction(0)) / matrix.rows for parts in zip(*deltas, strict=True))

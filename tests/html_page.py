@@ -9,7 +9,9 @@ VOID = {"meta", "link", "img", "br", "hr", "input"}
 
 
 class Page(HTMLParser):
-    """What a browser would show: the text of rows, list items and blocks, and every tag with its attributes."""
+    """What a browser would show: the text of rows, list items and blocks, and every tag with its
+    attributes.
+    """
 
     def __init__(self, source: str) -> None:
         super().__init__()
@@ -43,7 +45,11 @@ class Page(HTMLParser):
 
     def only(self, tag: str, *parts: str) -> str:
         """The one block of a tag that has all parts."""
-        found = [text for name, text in self.blocks if name == tag and all(part in text for part in parts)]
+        found = [
+            text
+            for name, text in self.blocks
+            if name == tag and all(part in text for part in parts)
+        ]
         assert len(found) == 1, (tag, parts, found)
         return found[0]
 
@@ -58,4 +64,8 @@ class Page(HTMLParser):
 
     def bars(self, css: str) -> list[str | None]:
         """The widths of the bars' parts of a CSS class."""
-        return [attributes["width"] for tag, attributes in self.tags if tag == "rect" and attributes["class"] == css]
+        return [
+            attributes["width"]
+            for tag, attributes in self.tags
+            if tag == "rect" and attributes["class"] == css
+        ]

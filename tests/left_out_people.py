@@ -1,4 +1,6 @@
-"""A table with labels and distances of all kinds, a run that leaves out a tenth of it, and fixtures of conftest.py."""
+"""A table with labels and distances of all kinds, a run that leaves out a tenth of it, and fixtures
+of conftest.py.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ MANY: dict[str, list[Any]] = {
     "code": [["A00", "A01", "B10", "B11"][i // 12 % 2 * 2 + i % 2] for i in range(ROWS)],
     "sex": [["f", "m", None][i // 30 % 3] for i in range(ROWS)],
     "site": [["north", "south", "east"][(i // 6 + i % 2) % 3] for i in range(ROWS)],
-    "disease": ["anthrax" if i == ROWS - 1 else ["flu", "gout", "flu", None][(i * i // 3) % 4] for i in range(ROWS)],
+    "disease": [
+        "anthrax" if i == ROWS - 1 else ["flu", "gout", "flu", None][(i * i // 3) % 4]
+        for i in range(ROWS)
+    ],
     "mood": [["low", "middle", "high", None][i // 2 % 4] for i in range(ROWS)],
     "dose": [[0.25, 2.5, 1e7][i * 5 % 7 % 3] for i in range(ROWS)],
     "home": [["Pisa", "Siena", "Lyon", None][i * 3 % 11 % 4] for i in range(ROWS)],
@@ -52,7 +57,12 @@ OF_MANY: dict[str, Any] = {
             "t": "0.8",
         },
         "dose": {"distance": "ordered", "t": "0.8"},
-        "home": {"distance": "hierarchical", "hierarchy": "cities.csv", "missing": "leaf", "t": "0.8"},
+        "home": {
+            "distance": "hierarchical",
+            "hierarchy": "cities.csv",
+            "missing": "leaf",
+            "t": "0.8",
+        },
         "flag": {"t": "measure"},
     },
     "insensitive_attributes": ["note"],
@@ -65,7 +75,9 @@ OF_MANY: dict[str, Any] = {
 
 @pytest.fixture(scope="session")
 def with_every_k(site_of_every_k: Path) -> Callable[[], Any]:
-    """`with with_every_k():` has the method of another package that leaves out as many rows as it is asked to."""
+    """`with with_every_k():` has the method of another package that leaves out as many rows as it
+    is asked to.
+    """
 
     @contextmanager
     def installed() -> Iterator[None]:
@@ -79,8 +91,12 @@ def with_every_k(site_of_every_k: Path) -> Callable[[], Any]:
 
 
 @pytest.fixture(scope="session")
-def dealt_in_turn(conf: Path, open_run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished output of the people of `finished`, who are dealt to classes in the order of their hashes."""
+def dealt_in_turn(
+    conf: Path, open_run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A finished output of the people of `finished`, who are dealt to classes in the order of their
+    hashes.
+    """
     folder = tmp_path_factory.mktemp("in-turn") / "out"
     pipeline.release(open_run(conf, f"output.path={folder}", "method.deal=round_robin"))
     return folder
@@ -93,7 +109,9 @@ def left_out(
     with_every_k: Callable[[], Any],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
-    """A finished output with labels and distances of all kinds; a tenth of the rows is suppressed, of: input."""
+    """A finished output with labels and distances of all kinds; a tenth of the rows is suppressed,
+    of: input.
+    """
     path = write_run(tmp_path_factory.mktemp("left-out"), pa.table(MANY), **OF_MANY)
     with with_every_k():
         pipeline.release(open_run(path))

@@ -1,4 +1,6 @@
-"""A folder of this disk that serves as an object store: files make their folders, and pyarrow opens it behind URIs."""
+"""A folder of this disk that serves as an object store: files make their folders, and pyarrow opens
+it behind URIs.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ class FilesInFolder(LocalFileSystem):
 
 
 class FilesWithoutFolders(FilesInFolder):
-    """The same as pyarrow shows Google's: a folder has no object of its own, so it is not listed nor removed itself."""
+    """The same as pyarrow shows Google's: a folder has no object of its own, so it is not listed
+    nor removed itself.
+    """
 
     type_name = "gcs"
 
@@ -38,7 +42,9 @@ class FilesWithoutFolders(FilesInFolder):
 
 
 class FilesWithMarks(FilesInFolder):
-    """The same as pyarrow shows Azure's, if Hadoop made the folders: each has an empty object of its name."""
+    """The same as pyarrow shows Azure's, if Hadoop made the folders: each has an empty object of
+    its name.
+    """
 
     type_name = "abfs"
 
@@ -70,15 +76,23 @@ def mark_of(folder: FileInfo) -> FileInfo:
 
 
 def use_as_store(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, refused: str = "", files: FilesInFolder | None = None
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    refused: str = "",
+    files: FilesInFolder | None = None,
 ) -> None:
-    """Opens the buckets of all stores in this folder. refused: a bucket of this name refuses all requests."""
+    """Opens the buckets of all stores in this folder. refused: a bucket of this name refuses all
+    requests.
+    """
     files = files or FilesInFolder()
 
     def opened(root: str) -> tuple[Any, str]:
         bucket = root.partition("://")[2].partition("?")[0]
         if bucket == refused:
-            raise OSError("When resolving region for bucket 'x': AWS Error ACCESS_DENIED during HeadBucket operation")
+            raise OSError(
+                "When resolving region for bucket 'x': AWS Error ACCESS_DENIED during HeadBucket "
+                "operation"
+            )
         return files, f"{folder}/{bucket}"
 
     monkeypatch.setattr(stores, "_opened", opened)

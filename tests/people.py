@@ -1,5 +1,5 @@
-"""A small table and run that many tests share (see the fixtures of the same name in conftest.py), and how to look at
-what a run leaves.
+"""A small table and run that many tests share (see the fixtures of the same name in conftest.py),
+and how to look at what a run leaves.
 """
 
 from __future__ import annotations
@@ -49,15 +49,23 @@ def read(folder: Path) -> pd.DataFrame:
 
 def tree(folder: Path) -> dict[str, bytes]:
     """All files below a folder with their contents."""
-    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
 
 
 def list_again(output: Path) -> None:
-    """Writes the SHA-256 of what lies in a finished output into its run.json, as an adversary would who changed it."""
+    """Writes the SHA-256 of what lies in a finished output into its run.json, as an adversary would
+    who changed it.
+    """
     path = output / "internal/run.json"
     state = json.loads(path.read_text())
     files = state["stages"]["report"]["files"]
     internal = LocalFolder(str(output / "internal"))
     files["public"] = public_files(LocalFolder(str(output / "public")))
-    files["internal"] = digests(internal, sorted({name.split("/")[0] for name in files["internal"]}))
+    files["internal"] = digests(
+        internal, sorted({name.split("/")[0] for name in files["internal"]})
+    )
     path.write_text(json.dumps(state))

@@ -1,5 +1,5 @@
-"""Runs releases under spark-submit with its defaults, and prints what Spark's pages then show, as JSON by their
-addresses.
+"""Runs releases under spark-submit with its defaults, and prints what Spark's pages then show, as
+JSON by their addresses.
 
 spark-submit release_and_look.py RUN.yaml [RUN.yaml ...]
 """
@@ -48,8 +48,12 @@ def main(pages_file: str, run_files: list[str]) -> None:
     """See above."""
     spark = get_session("traces")
     for run_file in run_files:
-        pipeline.release(Run(load_spec(Path(run_file)), spark, lambda line: print(line, file=sys.stderr)))
-    assert spark.conf.get("spark.sql.shuffle.partitions") == "200", "a session's own number is put back"
+        pipeline.release(
+            Run(load_spec(Path(run_file)), spark, lambda line: print(line, file=sys.stderr))
+        )
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "200", (
+        "a session's own number is put back"
+    )
     Path(pages_file).write_text(json.dumps(pages(spark)))
     spark.stop()
 

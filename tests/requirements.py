@@ -1,4 +1,6 @@
-"""Requirements of drawn tables, and classes judged by the definitions: what tests of methods in blocks share."""
+"""Requirements of drawn tables, and classes judged by the definitions: what tests of methods in
+blocks share.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +51,9 @@ def requirement_of(
         tables[s, : len(distance.table)] = distance.table
         for height, above in enumerate(getattr(distance, "parents", ())):
             parents[s, height, : len(above)] = above
-    cells = np.stack(np.meshgrid(*[np.arange(len(d.table)) for d in distances], indexing="ij"), axis=-1).reshape(
-        -1, len(distances)
-    )
+    cells = np.stack(
+        np.meshgrid(*[np.arange(len(d.table)) for d in distances], indexing="ij"), axis=-1
+    ).reshape(-1, len(distances))
     rows = int(distances[0].table.sum())
     return Requirement(
         codes=cells.astype(np.int32),
@@ -71,7 +73,9 @@ def requirement_of(
 
 @st.composite
 def distances_and_classes(draw: st.DrawFn) -> tuple[GroundDistance, IntArray]:
-    """A distance of each kind over a drawn table, and the classes (counts by value) that make up the table."""
+    """A distance of each kind over a drawn table, and the classes (counts by value) that make up
+    the table.
+    """
     classes = draw(count_tables())
     table, kind = classes.sum(axis=0), draw(st.sampled_from(["equal", "ordered", "hierarchical"]))
     if kind == "equal":
@@ -79,7 +83,9 @@ def distances_and_classes(draw: st.DrawFn) -> tuple[GroundDistance, IntArray]:
     if kind == "ordered":
         return OrderedDistance(table), classes
     tree = draw(trees())
-    counts = st.lists(st.integers(0, 5), min_size=len(tree.leaves), max_size=len(tree.leaves)).filter(any)
+    counts = st.lists(
+        st.integers(0, 5), min_size=len(tree.leaves), max_size=len(tree.leaves)
+    ).filter(any)
     classes = np.array(draw(st.lists(counts, min_size=1, max_size=5)), dtype=np.int64)
     return HierarchicalDistance(classes.sum(axis=0), tuple(tree.parents)), classes
 
@@ -98,14 +104,22 @@ def check_classes(problem: Problem, rows: Rows, classes: IntArray) -> None:
             distance = problem.attributes.sensitive[i].distance
             numerators = distance.numerators(Histograms.dense(counts))
             unit = distance.scale * len(rows)
-            assert max(Fraction(int(x), unit * int(s)) for x, s in zip(numerators, sizes, strict=True)) <= settings.t
+            assert (
+                max(Fraction(int(x), unit * int(s)) for x, s in zip(numerators, sizes, strict=True))
+                <= settings.t
+            )
 
 
 def check_however_rows_come(
-    problem: Problem, rows: Rows, make: Callable[[int], Any], read: Callable[[Any], Any], per_task: int, order: IntArray
+    problem: Problem,
+    rows: Rows,
+    make: Callable[[int], Any],
+    read: Callable[[Any], Any],
+    per_task: int,
+    order: IntArray,
 ) -> None:
-    """Every class holds; the same people are together in one task, in another order of the rows, and by the plan that
-    is read back. Where there is no plan, nothing is checked.
+    """Every class holds; the same people are together in one task, in another order of the rows,
+    and by the plan that is read back. Where there is no plan, nothing is checked.
 
     make: the plan with so many rows a task; read: the plan from its JSON.
     """

@@ -1,4 +1,6 @@
-"""The preparation of `table.columns.preparing` as expressions of Spark: the twin that tests compare with."""
+"""The preparation of `table.columns.preparing` as expressions of Spark: the twin that tests compare
+with.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 
 
 def texts_of(column: Column, text_of: Callable[[Any], str]) -> Column:
-    return F.udf(lambda value: None if value is None else text_of(value), T.StringType(), useArrow=False)(column)
+    return F.udf(
+        lambda value: None if value is None else text_of(value), T.StringType(), useArrow=False
+    )(column)
 
 
 def plain(table: DataFrame, name: str) -> Column:
@@ -35,8 +39,8 @@ def plain(table: DataFrame, name: str) -> Column:
 
 
 def prepared_name(place: int) -> str:
-    """The internal name of the published column at this place: a number, because a user's name may equal any internal
-    name.
+    """The internal name of the published column at this place: a number, because a user's name may
+    equal any internal name.
     """
     return f"c{place}"
 
@@ -47,12 +51,14 @@ def prepare(table: DataFrame, spec: ReleaseSpec) -> DataFrame:
 
 
 def prepared(table: DataFrame, spec: ReleaseSpec) -> list[Column]:
-    """The columns to publish, in order and numbered (see `prepared_name`), with one form for every value.
+    """The columns to publish, in order and numbered (see `prepared_name`), with one form for every
+    value.
 
-    A numeric quasi-identifier is a bigint or a double. Text that is not a number becomes NULL, and a float is the
-    number of its shortest text, so 0.3 stays 0.3. Dates are days and times microseconds since 1970. A categorical
-    one, or one with a hierarchy, is a string. Sensitive and insensitive columns keep their types. Missing values
-    are NULL. Texts that a column's options merge are equal from here on.
+    A numeric quasi-identifier is a bigint or a double. Text that is not a number becomes NULL, and
+    a float is the number of its shortest text, so 0.3 stays 0.3. Dates are days and times
+    microseconds since 1970. A categorical one, or one with a hierarchy, is a string. Sensitive and
+    insensitive columns keep their types. Missing values are NULL. Texts that a column's options
+    merge are equal from here on.
     """
     columns, judged = list[Column](), dict[str, QuasiIdentifier | SensitiveAttribute]()
     judged |= {**spec.attributes.quasi_identifiers, **spec.attributes.sensitive_attributes}
@@ -62,7 +68,9 @@ def prepared(table: DataFrame, spec: ReleaseSpec) -> list[Column]:
     return columns
 
 
-def judged_column(table: DataFrame, name: str, settings: QuasiIdentifier | SensitiveAttribute) -> Column:
+def judged_column(
+    table: DataFrame, name: str, settings: QuasiIdentifier | SensitiveAttribute
+) -> Column:
     """A quasi-identifier or sensitive attribute with one form for every value: see `prepared`."""
     kind, column = table.schema[name].dataType, plain(table, name)
     if settings.text is not None and settings.text != Text():
@@ -71,10 +79,18 @@ def judged_column(table: DataFrame, name: str, settings: QuasiIdentifier | Sensi
         return column
     if settings.calendar is not None:
         column = _moment_code(column, kind, settings.calendar)
-        return column if settings.is_numeric else texts_of(column, partial(write_moment, calendar=settings.calendar))
+        return (
+            column
+            if settings.is_numeric
+            else texts_of(column, partial(write_moment, calendar=settings.calendar))
+        )
     if not settings.reads_numbers:
         text = column.cast("string")
-        return F.regexp_replace(text, r"^([+-]?[0-9]+)\.0+\z", "$1") if settings.type == "numeric" else text
+        return (
+            F.regexp_replace(text, r"^([+-]?[0-9]+)\.0+\z", "$1")
+            if settings.type == "numeric"
+            else text
+        )
     column = column.cast("string") if isinstance(kind, T.FloatType) else column
     column = column.cast("bigint") if isinstance(kind, INTEGRAL) else column.try_cast("double")
     return column if settings.is_numeric else texts_of(column, write_number)
@@ -83,19 +99,31 @@ def judged_column(table: DataFrame, name: str, settings: QuasiIdentifier | Sensi
 def _moment_code(column: Column, kind: T.DataType, calendar: Calendar) -> Column:
     """Dates as days, times as microseconds since 1970. Other text becomes NULL."""
     if calendar == "date":
-        return F.unix_date(column.try_cast("date") if isinstance(kind, T.StringType) else column).cast("bigint")
-    return F.unix_micros(column.try_cast("timestamp") if isinstance(kind, T.StringType) else column.cast("timestamp"))
+        return F.unix_date(
+            column.try_cast("date") if isinstance(kind, T.StringType) else column
+        ).cast("bigint")
+    return F.unix_micros(
+        column.try_cast("timestamp") if isinstance(kind, T.StringType) else column.cast("timestamp")
+    )
 
 
 def not_of_type(table: DataFrame, name: str, settings: QuasiIdentifier) -> Column:
-    """Whether a value does not have the type that the run file declares for a quasi-identifier (see NO_VALUE)."""
+    """Whether a value does not have the type that the run file declares for a quasi-identifier (see
+    NO_VALUE).
+    """
     if settings.calendar is None:
         return not_numbers(table, name)
     column, kind = quoted(name), table.schema[name].dataType
     code = _moment_code(column, kind, settings.calendar)
     a_day = CODES_A_DAY["timestamp"] // CODES_A_DAY[settings.calendar]
-    wrong = column.isNotNull() & ~F.coalesce(code.between(-(-FIRST // a_day), LAST // a_day), F.lit(False))
-    return wrong | ~column.rlike(MOMENTS[settings.calendar]) if isinstance(kind, T.StringType) else wrong
+    wrong = column.isNotNull() & ~F.coalesce(
+        code.between(-(-FIRST // a_day), LAST // a_day), F.lit(False)
+    )
+    return (
+        wrong | ~column.rlike(MOMENTS[settings.calendar])
+        if isinstance(kind, T.StringType)
+        else wrong
+    )
 
 
 def not_numbers(table: DataFrame, name: str) -> Column:

@@ -1,4 +1,6 @@
-"""What a run leaves in Spark's plans, pages, event log and logs: releases under spark-submit with planted values."""
+"""What a run leaves in Spark's plans, pages, event log and logs: releases under spark-submit with
+planted values.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ PLANTED = {
 RAW = ("Canary", "813040", "8130.5", "8131.5", "813050")
 ROLES: dict[str, Any] = {
     "direct_identifiers": ["name"],
-    "quasi": {"age": {"type": "numeric"}, "height": {"type": "numeric"}, "street": {"generalization": "set"}},
+    "quasi": {
+        "age": {"type": "numeric"},
+        "height": {"type": "numeric"},
+        "street": {"generalization": "set"},
+    },
     "sensitive": {"disease": {"t": "0.4"}, "wage": {"distance": "ordered", "t": "0.4"}},
     "insensitive_attributes": ["region"],
     "drop_others": True,
@@ -59,7 +65,10 @@ def traces(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFact
     folder = tmp_path_factory.mktemp("traces")
     events, run_files = (
         folder / "events",
-        [write_run(folder / name, pa.table(PLANTED), **{**ROLES, **more}) for name, more in RUNS.items()],
+        [
+            write_run(folder / name, pa.table(PLANTED), **{**ROLES, **more})
+            for name, more in RUNS.items()
+        ],
     )
     events.mkdir()
     submit = Path(sys.executable).with_name("spark-submit")
@@ -94,7 +103,10 @@ def traces(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFact
     assert done.returncode == 0, done.stderr[-4000:]
     logs = [file for file in sorted(events.rglob("*")) if file.is_file()]
     told = [
-        json.loads(line) for file in logs if not file.name.startswith(".") for line in file.read_text().splitlines()
+        json.loads(line)
+        for file in logs
+        if not file.name.startswith(".")
+        for line in file.read_text().splitlines()
     ]
     texts = {
         "the log": done.stdout + done.stderr,

@@ -38,11 +38,15 @@ class Staged:
 
     def rows(self, encoder: Encoder | None = None) -> Rows:
         """All rows in memory, in the order in which they were staged."""
-        return Rows.concatenate(list((encoder or self.encoder).parts(collect(self.batches).to_batches())))
+        return Rows.concatenate(
+            list((encoder or self.encoder).parts(collect(self.batches).to_batches()))
+        )
 
 
 def stage(run: Run, table: DataFrame, secret: str | None = None) -> Staged:
     """A table that is taken in as a run does it."""
     path = run.staging.path(f"staged-{next(NUMBERS)}")
     profile, _ = profile_table(table, run.spec, run.hierarchies, path, secret or run.secret)
-    return Staged(profile, StagedColumns.of(schema_of(table), run.spec), staged_batches(run.spark, path))
+    return Staged(
+        profile, StagedColumns.of(schema_of(table), run.spec), staged_batches(run.spark, path)
+    )

@@ -54,8 +54,20 @@ class Standalone:
         return self.folder / f"{name}.log"
 
     def start(self, name: str, host: str, within: Sequence[str], *arguments: object) -> None:
-        command = [*within, SPARK_HOME / "bin/spark-class", *arguments, "--host", host, "--webui-port", free_port()]
-        env = {"SPARK_HOME": str(SPARK_HOME), "SPARK_DAEMON_MEMORY": "256m", "PYSPARK_PYTHON": sys.executable}
+        command = [
+            *within,
+            SPARK_HOME / "bin/spark-class",
+            *arguments,
+            "--host",
+            host,
+            "--webui-port",
+            free_port(),
+        ]
+        env = {
+            "SPARK_HOME": str(SPARK_HOME),
+            "SPARK_DAEMON_MEMORY": "256m",
+            "PYSPARK_PYTHON": sys.executable,
+        }
         with self.log(name).open("ab") as out:
             self.daemons[name] = subprocess.Popen(
                 list(map(str, command)),
@@ -87,7 +99,9 @@ def standalone(folder: Path, host: str = HOST, within: Sequence[str] = ()) -> It
     """
     cluster = Standalone(folder, host)
     try:
-        cluster.start("master", host, within, "org.apache.spark.deploy.master.Master", "--port", cluster.port)
+        cluster.start(
+            "master", host, within, "org.apache.spark.deploy.master.Master", "--port", cluster.port
+        )
         wait_for(cluster.log("master"), "I have been elected leader")
         yield cluster
     finally:

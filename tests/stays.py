@@ -20,7 +20,9 @@ SENSITIVE: dict[str, tuple[dict[str, Any], Any]] = {
 
 
 def stays(seed: int, people: int = 300, varying: bool = False) -> pa.Table:
-    """About one and a half rows a person. varying: whether age and city change from row to row of a person."""
+    """About one and a half rows a person. varying: whether age and city change from row to row of a
+    person.
+    """
     draw = np.random.default_rng(seed)
     who = np.repeat(np.arange(people), draw.geometric(0.65, people))
     n = len(who)
@@ -35,7 +37,9 @@ def stays(seed: int, people: int = 300, varying: bool = False) -> pa.Table:
             "age": age,
             "sex": np.array(["f", "m"])[draw.integers(2, size=people)[who]],
             "city": np.array(CITIES.leaves)[city],
-            "disease": np.array(DISEASES)[np.where(draw.random(n) < 0.6, own, draw.integers(5, size=n))],
+            "disease": np.array(DISEASES)[
+                np.where(draw.random(n) < 0.6, own, draw.integers(5, size=n))
+            ],
             "grade": np.array(GRADES)[draw.integers(4, size=n)],
             "town": np.array(CITIES.leaves)[draw.integers(5, size=n)],
             "row": [f"row {i}" for i in range(n)],

@@ -1,4 +1,6 @@
-"""Tables, trees and runs that several tests share: drawn by Hypothesis, or built from a few records. No Spark."""
+"""Tables, trees and runs that several tests share: drawn by Hypothesis, or built from a few
+records. No Spark.
+"""
 
 from __future__ import annotations
 
@@ -60,18 +62,23 @@ QUICK = "TCLOSE_TESTS_QUICK" in os.environ
 
 
 def drawn(examples: int, quick: int | None = None) -> Callable[[Any], Any]:
-    """Decorates a drawn test: so many examples, no deadline (machines differ), however many draws do not fit.
+    """Decorates a drawn test: so many examples, no deadline (machines differ), however many draws
+    do not fit.
 
     quick: as many in `make test`, where all take seconds. `make test-more` draws all.
     """
     number = quick if QUICK and quick else examples
-    of_test = settings(max_examples=number, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+    of_test = settings(
+        max_examples=number, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
+    )
     return of_test if QUICK or quick is None else lambda test: pytest.mark.more(of_test(test))
 
 
 @st.composite
 def count_tables(draw: st.DrawFn, classes: int = 6, values: int = 8, most: int = 6) -> IntArray:
-    """Counts of each class (a row) by value (a column). Every class has records; a value may be in no class."""
+    """Counts of each class (a row) by value (a column). Every class has records; a value may be in
+    no class.
+    """
     m = draw(st.integers(1, values))
     counts = st.lists(st.integers(0, most), min_size=m, max_size=m).filter(any)
     return np.array(draw(st.lists(counts, min_size=1, max_size=classes)), dtype=np.int64)
@@ -83,7 +90,9 @@ def tree_rows(draw: st.DrawFn, leaves: int = 8, height: int = 3) -> list[tuple[s
     paths = [(f"v{i}",) for i in range(draw(st.integers(1, leaves)))]
     for level in range(1, draw(st.integers(1, height))):
         below = sorted({path[-1] for path in paths})
-        parents = draw(st.lists(st.integers(0, len(below) - 1), min_size=len(below), max_size=len(below)))
+        parents = draw(
+            st.lists(st.integers(0, len(below) - 1), min_size=len(below), max_size=len(below))
+        )
         above = {label: f"{level}:{parent}" for label, parent in zip(below, parents, strict=True)}
         paths = [(*path, above[path[-1]]) for path in paths]
     return draw(st.permutations([(*path, "*") for path in paths]))
@@ -106,7 +115,9 @@ class Problem:
     @property
     def attributes(self) -> ResolvedAttributes:
         """As methods see them."""
-        return ResolvedAttributes.of(self.spec.attributes, self.profile, self.hierarchies, self.spec.privacy.n)
+        return ResolvedAttributes.of(
+            self.spec.attributes, self.profile, self.hierarchies, self.spec.privacy.n
+        )
 
     def given(
         self,
@@ -126,8 +137,8 @@ class Problem:
 
 @st.composite
 def people(draw: st.DrawFn, least: int = 4, most: int = 40) -> list[Record]:
-    """Records with a number, two categories (one with the hierarchy CITIES), a disease and a grade; quasi-identifiers
-    may be missing.
+    """Records with a number, two categories (one with the hierarchy CITIES), a disease and a grade;
+    quasi-identifiers may be missing.
     """
     one = st.fixed_dictionaries(
         {
@@ -159,7 +170,11 @@ def town(n: int, seed: int = 3) -> list[Record]:
     ]
 
 
-QUASI: dict[str, dict[str, Any]] = {"age": {"type": "numeric"}, "sex": {}, "city": {"hierarchy": "cities.csv"}}
+QUASI: dict[str, dict[str, Any]] = {
+    "age": {"type": "numeric"},
+    "sex": {},
+    "city": {"hierarchy": "cities.csv"},
+}
 
 
 def make_problem(
@@ -170,7 +185,9 @@ def make_problem(
     k: int = 2,
     **method: str,
 ) -> tuple[Problem, Rows]:
-    """The problem that a run over these records has, and the records as codes. Their hashes are of their content."""
+    """The problem that a run over these records has, and the records as codes. Their hashes are of
+    their content.
+    """
     spec = ReleaseSpec.model_validate(
         {
             "name": "people",
@@ -189,17 +206,24 @@ def make_problem(
     trees = {"city": CITIES} if hierarchies is None else hierarchies
     profile = make_profile(records, spec, trees)
     codec = Codec.of(profile)
-    digests = [hashlib.blake2b(repr(sorted(record.items())).encode(), digest_size=8).digest() for record in records]
+    digests = [
+        hashlib.blake2b(repr(sorted(record.items())).encode(), digest_size=8).digest()
+        for record in records
+    ]
     hashes = np.frombuffer(b"".join(digests), dtype=np.uint64)
     kinds = {"integer": pa.int64(), "double": pa.float64(), "category": pa.string()}
     columns = [pa.array([r[d.name] for r in records], kinds[d.kind]) for d in profile.quasi]
-    texts = [pa.array([as_text(r[d.name]) for r in records], pa.string()) for d in profile.sensitive]
+    texts = [
+        pa.array([as_text(r[d.name]) for r in records], pa.string()) for d in profile.sensitive
+    ]
     rows = codec.encode(columns, texts, hashes)
     used = {name: tree for name, tree in trees.items() if name in quasi or name in sensitive}
     return Problem(spec, profile, used, rows.take(rows.sorted_by_hash())), rows
 
 
-def make_profile(records: Sequence[Record], spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]) -> Profile:
+def make_profile(
+    records: Sequence[Record], spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]
+) -> Profile:
     """The profile of records: numbers are int or float, categories are texts."""
     domains = []
     for name, asked in spec.attributes.quasi_identifiers.items():
@@ -224,7 +248,9 @@ def make_profile(records: Sequence[Record], spec: ReleaseSpec, hierarchies: Mapp
         is_text = any(isinstance(record[name], str) for record in records)
         counts = Counter(as_text(record[name]) for record in records)
         sensitive.append(sensitive_domain(name, counts, attribute, hierarchies.get(name), is_text))
-    cells = Counter(tuple(d.values.index(as_text(record[d.name])) for d in sensitive) for record in records)
+    cells = Counter(
+        tuple(d.values.index(as_text(record[d.name])) for d in sensitive) for record in records
+    )
     tuples, tuple_counts = zip(*sorted(cells.items()), strict=True)
     return Profile(
         rows=len(records),
@@ -251,11 +277,16 @@ def count_in(rows: Rows) -> Any:
 
 def content(rows: Rows, *more: IntArray) -> list[tuple[int, ...]]:
     """All that a row has, with `more`, sorted: rows that are alike cannot be told apart."""
-    return sorted(zip(*[codes.tolist() for codes in (*rows.quasi, rows.cell, rows.hash, *more)], strict=True))
+    return sorted(
+        zip(*[codes.tolist() for codes in (*rows.quasi, rows.cell, rows.hash, *more)], strict=True)
+    )
 
 
-def settle_all(plan: Plan, rows: Rows, batches: Iterable[IntArray] | None = None) -> tuple[Rows, IntArray]:
-    """The rows as a run finishes them, each with its class: routed batch by batch, gathered by task, settled.
+def settle_all(
+    plan: Plan, rows: Rows, batches: Iterable[IntArray] | None = None
+) -> tuple[Rows, IntArray]:
+    """The rows as a run finishes them, each with its class: routed batch by batch, gathered by
+    task, settled.
 
     Every row stays exactly once.
     """

@@ -1,7 +1,7 @@
 """The suites that a change need not pass: their commands, and what their last runs found.
 
-`make everything` runs each once and records it in docs/tested.json; docs/how-it-is-tested.md shows the records.
-`make lint` names those that ran long ago: what nobody runs decays.
+`make everything` runs each once and records it in docs/tested.json; docs/how-it-is-tested.md shows
+the records. `make lint` names those that ran long ago: what nobody runs decays.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ SUITES: dict[str, Sequence[str]] = {
     "test-image": ("buildah", "debootstrap"),
     "test-spark": (),
 }
-"""The programs that each suite needs, by the arguments of make that run it. `make mutants` is none of them: it finds a
-share, and some mutants always survive.
+"""The programs that each suite needs, by the arguments of make that run it. `make mutants` is none
+of them: it finds a share, and some mutants always survive.
 """
 
 MOST_COMMITS = 200
@@ -66,18 +66,31 @@ STOPPED = re.compile(r"^make.*\] (Killed|Terminated|Interrupt|Hangup)", re.MULTI
 """What make writes if a signal ends a command."""
 
 Ran = Mapping[str, Any]
-"""The record of a run: its commit and date; how many tests passed, failed and were skipped, or why it cannot run."""
+"""The record of a run: its commit and date; how many tests passed, failed and were skipped, or why
+it cannot run.
+"""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the suites of these targets of make, or all; 1 if one fails, 2 if nothing can be recorded."""
+    """Runs the suites of these targets of make, or all; 1 if one fails, 2 if nothing can be
+    recorded.
+    """
     if arguments == ["--old"]:
         for line in old_ones(json.loads(RECORDED.read_text())["suites"]):
             print(line)
         return 0
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", *(f":!{file}" for file in WRITTEN))
+    changed = git(
+        "status",
+        "--porcelain",
+        "--untracked-files=no",
+        "--",
+        ".",
+        *(f":!{file}" for file in WRITTEN),
+    )
     if changed != "":
-        print(f"commit first: a record names the commit that ran\n{changed or 'there is no commit'}")
+        print(
+            f"commit first: a record names the commit that ran\n{changed or 'there is no commit'}"
+        )
         return 2
     failed = 0
     for suite, needs in SUITES.items():
@@ -96,13 +109,20 @@ def git(*arguments: str) -> str | None:
     """What git prints; None if it fails, or there is no git."""
     if shutil.which("git") is None:
         return None
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     return done.stdout.strip() if done.returncode == 0 else None
 
 
 def run(suite: str, needs: Sequence[str]) -> Ran | None:
-    """The record of a suite that runs now; None if someone stopped it. Its output is in build/everything."""
-    begun = {"commit": git("rev-parse", "--short=12", "HEAD"), "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M}"}
+    """The record of a suite that runs now; None if someone stopped it. Its output is in
+    build/everything.
+    """
+    begun = {
+        "commit": git("rev-parse", "--short=12", "HEAD"),
+        "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
+    }
     missing = [program for program in needs if shutil.which(program) is None]
     if missing:
         return {**begun, "cannot run": f"no {' and no '.join(missing)}"}
@@ -112,13 +132,17 @@ def run(suite: str, needs: Sequence[str]) -> Ran | None:
     with log.open("w") as out:
         # figures of docs/tested.json come from complete runs, not from a tenth of one
         command = ["make", *suite.split(), "RECORD="]
-        code = subprocess.run(command, cwd=ROOT, env=env, stdout=out, stderr=out, check=False).returncode
+        code = subprocess.run(
+            command, cwd=ROOT, env=env, stdout=out, stderr=out, check=False
+        ).returncode
     output = log.read_text()
     return None if code != 0 and STOPPED.search(output) else {**begun, **found_in(output, code)}
 
 
 def found_in(output: str, code: int) -> dict[str, Any]:
-    """What a suite found, by its output and exit code. A suite without pytest counts as one test."""
+    """What a suite found, by its output and exit code. A suite without pytest counts as one
+    test.
+    """
     if code != 0 and (environment := NOT_MADE.search(output)):
         return {"cannot run": f"make cannot build {environment[1]}"}
     counts: Counter[str] = Counter()
@@ -156,11 +180,16 @@ def row_of(suite: str, ran: Ran) -> str:
 
 
 def old_ones(suites: Mapping[str, Ran]) -> list[str]:
-    """A line for each suite that has no record or an old one, and one for those whose commit is unknown here."""
+    """A line for each suite that has no record or an old one, and one for those whose commit is
+    unknown here.
+    """
     lines, unknown = [], []
     for suite in SUITES:
         if suite not in suites:
-            lines.append(f"make {suite}: has no record; `make everything SUITES={suite.split()[0]}` makes one")
+            lines.append(
+                f"make {suite}: has no record; `make everything SUITES={suite.split()[0]}` makes "
+                "one"
+            )
             continue
         ran = suites[suite]
         age = git("rev-list", "--count", f"{ran['commit']}..HEAD")
@@ -168,9 +197,15 @@ def old_ones(suites: Mapping[str, Ran]) -> list[str]:
             unknown.append(suite)
             age = git("rev-list", "--count", f"--since={ran['date']} +0000", "HEAD")
         if age is not None and int(age) > MOST_COMMITS:
-            lines.append(f"make {suite}: ran {age} commits ago; `make everything SUITES={suite.split()[0]}` runs it")
+            lines.append(
+                f"make {suite}: ran {age} commits ago; `make everything SUITES={suite.split()[0]}` "
+                "runs it"
+            )
     if unknown:
-        lines.append(f"not in this history, so counted from their dates, are the commits of: {', '.join(unknown)}")
+        lines.append(
+            "not in this history, so counted from their dates, are the commits of: "
+            f"{', '.join(unknown)}"
+        )
     return lines
 
 

@@ -1,9 +1,9 @@
-"""What a release says does not change unnoticed: with one secret, the same table and run file give the same release and
-certificate.
+"""What a release says does not change unnoticed: with one secret, the same table and run file give
+the same release and certificate.
 
-`fingerprints.json` holds, for each run, the release's fingerprint and a hash of each part of the certificate. A change
-that means to alter some of them records them again, in a commit that says so: `TCLOSE_RECORD=1 pytest
-tests/test_fingerprints.py`.
+`fingerprints.json` holds, for each run, the release's fingerprint and a hash of each part of the
+certificate. A change that means to alter some of them records them again, in a commit that says so:
+`TCLOSE_RECORD=1 pytest tests/test_fingerprints.py`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,17 @@ BOUNDS = {
 CATEGORIES = {"sex": {}, "city": {"hierarchy": "cities.csv"}, "site": {"generalization": "set"}}
 EVERY = {**NUMBERS, **CATEGORIES, "visits": {"type": "numeric"}}
 EQUAL, ORDERED = {"disease": {"t": "0.3"}}, {"pay": {"distance": "ordered", "t": "0.2"}}
-NESTED = {"home": {"distance": "hierarchical", "hierarchy": "cities.csv", "missing": "leaf", "t": "0.25"}}
-LISTED = {"mood": {"distance": "ordered", "order": ["never", "low", "middle", "high"], "missing": "lowest", "t": "0.3"}}
+NESTED = {
+    "home": {"distance": "hierarchical", "hierarchy": "cities.csv", "missing": "leaf", "t": "0.25"}
+}
+LISTED = {
+    "mood": {
+        "distance": "ordered",
+        "order": ["never", "low", "middle", "high"],
+        "missing": "lowest",
+        "t": "0.3",
+    }
+}
 
 
 def tree(effort: str | int) -> dict[str, Any]:
@@ -49,9 +58,17 @@ def fragments(**settings: Any) -> dict[str, Any]:
 
 
 RUNS: dict[str, dict[str, Any]] = {
-    "tree, fast, all kinds of quasi-identifiers": {"method": tree("fast"), "quasi": EVERY, "sensitive": EQUAL},
+    "tree, fast, all kinds of quasi-identifiers": {
+        "method": tree("fast"),
+        "quasi": EVERY,
+        "sensitive": EQUAL,
+    },
     "tree, balanced, ordered": {"method": tree("balanced"), "quasi": EVERY, "sensitive": ORDERED},
-    "tree, thorough, two attributes": {"method": tree("thorough"), "quasi": NUMBERS, "sensitive": {**EQUAL, **ORDERED}},
+    "tree, thorough, two attributes": {
+        "method": tree("thorough"),
+        "quasi": NUMBERS,
+        "sensitive": {**EQUAL, **ORDERED},
+    },
     "tree, no exchange, bounds": {"method": tree(0), "quasi": BOUNDS, "sensitive": EQUAL},
     "tree, sweeps, hierarchical": {"method": tree(3), "quasi": CATEGORIES, "sensitive": NESTED},
     "tree, distinct l": {
@@ -71,24 +88,40 @@ RUNS: dict[str, dict[str, Any]] = {
         "insensitive_attributes": ["region"],
         "output": {"keep_linked": True},
     },
-    "tree, blocks": {"method": tree("fast"), "quasi": NUMBERS, "sensitive": EQUAL, "rows": 200_000, "k": 20},
+    "tree, blocks": {
+        "method": tree("fast"),
+        "quasi": NUMBERS,
+        "sensitive": EQUAL,
+        "rows": 200_000,
+        "k": 20,
+    },
     "dealt by frequency": {"method": dealt(), "quasi": EVERY, "sensitive": EQUAL},
     "dealt by value, k": {
         "method": dealt(class_size="k", stack_order="value"),
         "quasi": NUMBERS,
         "sensitive": {"pay": {"distance": "ordered"}},
     },
-    "dealt round robin": {"method": dealt(deal="round_robin"), "quasi": CATEGORIES, "sensitive": LISTED},
+    "dealt round robin": {
+        "method": dealt(deal="round_robin"),
+        "quasi": CATEGORIES,
+        "sensitive": LISTED,
+    },
     "dealt, best order, two attributes": {
         "method": dealt(stack_order="best"),
         "quasi": EVERY,
         "sensitive": {**EQUAL, **ORDERED},
     },
-    "dealt in layers": {"method": dealt(deal="layered"), "quasi": BOUNDS, "sensitive": {**EQUAL, **NESTED}},
+    "dealt in layers": {
+        "method": dealt(deal="layered"),
+        "quasi": BOUNDS,
+        "sensitive": {**EQUAL, **NESTED},
+    },
     "dealt, every l": {
         "method": dealt(),
         "quasi": NUMBERS,
-        "sensitive": {"disease": {"l": {"distinct": 2, "entropy": "1.5", "recursive": {"c": "4", "l": 2}}}},
+        "sensitive": {
+            "disease": {"l": {"distinct": 2, "entropy": "1.5", "recursive": {"c": "4", "l": 2}}}
+        },
     },
     "dealt, text options, by frequency": {
         "method": dealt(),
@@ -104,7 +137,11 @@ RUNS: dict[str, dict[str, Any]] = {
         },
     },
     "fragments, proven": {"method": fragments(), "quasi": EVERY, "sensitive": {**EQUAL, **ORDERED}},
-    "fragments, measured": {"method": fragments(sizing="measured"), "quasi": EVERY, "sensitive": {**ORDERED, **NESTED}},
+    "fragments, measured": {
+        "method": fragments(sizing="measured"),
+        "quasi": EVERY,
+        "sensitive": {**ORDERED, **NESTED},
+    },
     "fragments, as in the papers": {
         "method": fragments(sizing="gcd", bounds="paper"),
         "quasi": NUMBERS,
@@ -113,9 +150,16 @@ RUNS: dict[str, dict[str, Any]] = {
     "fragments, bins": {
         "method": fragments(),
         "quasi": NUMBERS,
-        "sensitive": {"pay": {"distance": "ordered", "t": "0.3", "bins": {"equal_mass": 4}}, **EQUAL},
+        "sensitive": {
+            "pay": {"distance": "ordered", "t": "0.3", "bins": {"equal_mass": 4}},
+            **EQUAL,
+        },
     },
-    "microaggregation, buckets": {"method": {"name": "microaggregation"}, "quasi": EVERY, "sensitive": ORDERED},
+    "microaggregation, buckets": {
+        "method": {"name": "microaggregation"},
+        "quasi": EVERY,
+        "sensitive": ORDERED,
+    },
     "microaggregation, refined, two attributes": {
         "method": {"name": "microaggregation", "algorithm": 2},
         "quasi": BOUNDS,
@@ -151,8 +195,10 @@ WHOLE = (
     "fragments, bins",
     "microaggregation, means",
 )
-"""Runs that the quick tests carry out on Spark: together they have every form of label and file, every distance and
-every requirement. The local engine carries out all; `make test-slow` runs the others on Spark, too."""
+"""Runs that the quick tests carry out on Spark: together they have every form of label and file,
+every distance and every requirement. The local engine carries out all; `make test-slow` runs the
+others on Spark, too.
+"""
 
 
 def people(rows: int) -> pa.Table:
@@ -190,12 +236,16 @@ def prepare(name: str, make_run: Callable[..., Run]) -> Run:
 
 
 def found_in(certificate: Mapping[str, Any]) -> dict[str, Any]:
-    parts = {key: digest(part) for key, part in certificate.items() if key not in ("issued", "tool")}
+    parts = {
+        key: digest(part) for key, part in certificate.items() if key not in ("issued", "tool")
+    }
     return {"release": certificate["release"]["fingerprint"], "certificate": parts}
 
 
 @pytest.mark.on_spark
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in WHOLE else pytest.mark.slow) for n in RUNS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[] if n in WHOLE else pytest.mark.slow) for n in RUNS]
+)
 def test_spark_gives_what_it_gave(name: str, make_run: Callable[..., Run]) -> None:
     found = found_in(pipeline.release(prepare(name, make_run)))
     if "TCLOSE_RECORD" in os.environ:
@@ -206,7 +256,10 @@ def test_spark_gives_what_it_gave(name: str, make_run: Callable[..., Run]) -> No
 
 @pytest.mark.parametrize("name", RUNS)
 def test_the_local_engine_gives_what_spark_gave(name: str, make_run: Callable[..., Run]) -> None:
-    assert found_in(pipeline.release(prepare(name, make_run))) == json.loads(RECORDED.read_text())[name]
+    assert (
+        found_in(pipeline.release(prepare(name, make_run)))
+        == json.loads(RECORDED.read_text())[name]
+    )
 
 
 def test_every_record_is_of_a_run() -> None:

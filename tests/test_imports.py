@@ -28,10 +28,20 @@ for name in sys.argv[1:]:
 
 
 def test_what_both_engines_share_imports_without_spark():
-    files = [file.relative_to(PACKAGE).with_suffix("") for file in PACKAGE.rglob("*.py") if file.name != "__main__.py"]
-    modules = [".".join(["tclose_spark", *file.parts]) for file in files if not file.as_posix().startswith(OF_SPARK)]
+    files = [
+        file.relative_to(PACKAGE).with_suffix("")
+        for file in PACKAGE.rglob("*.py")
+        if file.name != "__main__.py"
+    ]
+    modules = [
+        ".".join(["tclose_spark", *file.parts])
+        for file in files
+        if not file.as_posix().startswith(OF_SPARK)
+    ]
     assert len(modules) > 300
-    found = subprocess.run([sys.executable, "-c", PROGRAM, *modules], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *modules], capture_output=True, text=True, check=True
+    )
     assert found.stdout == ""
 
 
@@ -60,7 +70,15 @@ HELP = (
     "matplotlib",
     "great_expectations",
 )
-AUDIT = ("pandas", "scipy.optimize", "scipy.stats", "numba", "matplotlib", "altair", "great_expectations")
+AUDIT = (
+    "pandas",
+    "scipy.optimize",
+    "scipy.stats",
+    "numba",
+    "matplotlib",
+    "altair",
+    "great_expectations",
+)
 COMMAND = """
 import sys
 from tclose_spark.cli import main
@@ -95,9 +113,13 @@ def test_great_expectations_comes_without_what_only_other_expectations_need():
         "import sys; from tclose_spark.checks.gx_import import begin_import, great_expectations\n"
         "begin_import(); gx = great_expectations()\n"
         "print(gx.__name__, *sorted({'altair', 'scipy.stats'} & set(sys.modules)))\n"
-        "from great_expectations.expectations.core import expect_column_kl_divergence_to_be_less_than as other\n"
+        "from great_expectations.expectations.core import "
+        "expect_column_kl_divergence_to_be_less_than as other\n"
         "import scipy.stats, altair, gc\n"
-        "print(other.stats.norm is scipy.stats.norm, other.alt.Chart is altair.Chart, gc.isenabled())\n"
+        "print(other.stats.norm is scipy.stats.norm, other.alt.Chart is altair.Chart, "
+        "gc.isenabled())\n"
     )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert found.stdout.split("\n")[:2] == ["great_expectations", "True True True"]

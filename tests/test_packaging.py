@@ -1,4 +1,6 @@
-"""What is handed out: a wheel and a source distribution, built as `make dist` builds them, and what they hold."""
+"""What is handed out: a wheel and a source distribution, built as `make dist` builds them, and what
+they hold.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,15 @@ import tclose_spark
 pytestmark = pytest.mark.more
 
 ROOT = Path(__file__).parent.parent
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "CITATION.cff", "CHANGELOG.md", "CONTRIBUTING.md")
+SOURCES = (
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "MANIFEST.in",
+    "CITATION.cff",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+)
 FOLDERS = ("tclose_spark", "docs", "conf", "jobs", "tests")
 
 
@@ -49,7 +59,9 @@ def wheel(built: Path) -> zipfile.ZipFile:
 def test_a_wheel_has_every_file_of_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     files = {name for name in wheel.namelist() if ".dist-info/" not in name}
     package = (
-        path for path in (ROOT / "tclose_spark").rglob("*") if path.is_file() and "__pycache__" not in path.parts
+        path
+        for path in (ROOT / "tclose_spark").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
     )
     assert files == {str(path.relative_to(ROOT)) for path in package}
 
@@ -78,24 +90,36 @@ def test_metadata_is_valid_and_complete(wheel: zipfile.ZipFile) -> None:
     assert "tclose = tclose_spark.__main__:main" in wheel.read(commands).decode()
 
 
-def test_a_source_distribution_has_what_a_wheel_is_made_of_and_no_tests(built: Path, wheel: zipfile.ZipFile) -> None:
+def test_a_source_distribution_has_what_a_wheel_is_made_of_and_no_tests(
+    built: Path, wheel: zipfile.ZipFile
+) -> None:
     (path,) = built.glob("*.tar.gz")
     with tarfile.open(path) as archive:
         files = {name.partition("/")[2] for name in archive.getnames()}
     assert {name for name in wheel.namelist() if ".dist-info/" not in name} <= files
-    assert {*SOURCES, "docs/promise.md", "docs/limits.md", "conf/demo.yaml", "jobs/release.py"} <= files
+    assert {
+        *SOURCES,
+        "docs/promise.md",
+        "docs/limits.md",
+        "conf/demo.yaml",
+        "jobs/release.py",
+    } <= files
     assert not [name for name in files if name.startswith(("tests", "benchmarks"))]
 
 
 def test_the_changelog_begins_with_this_version() -> None:
-    headings = [line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## ")]
+    headings = [
+        line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## ")
+    ]
     assert headings[0].split()[1] == tclose_spark.__version__
 
 
 def test_make_keeps_bytecode_where_the_shell_forbids_it() -> None:
     show = "show: ; @echo [$$PYTHONDONTWRITEBYTECODE]"
     shell = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(["make", "-s", "--eval", show, "show"], cwd=ROOT, env=shell, capture_output=True, text=True)
+    done = subprocess.run(
+        ["make", "-s", "--eval", show, "show"], cwd=ROOT, env=shell, capture_output=True, text=True
+    )
     assert done.stdout == "[]\n", done.stderr
 
 

@@ -15,7 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 ROOT = Path(__file__).resolve().parent.parent
-OUTCOMES = ("passed", "failed", "skipped", "deselected", "warning", "warnings", "error", "errors", "xfailed")
+OUTCOMES = (
+    "passed",
+    "failed",
+    "skipped",
+    "deselected",
+    "warning",
+    "warnings",
+    "error",
+    "errors",
+    "xfailed",
+)
 
 
 def summary_of(counts: dict[str, int], bars: bool) -> str:
@@ -25,10 +35,16 @@ def summary_of(counts: dict[str, int], bars: bool) -> str:
 
 
 @given(
-    st.lists(st.dictionaries(st.sampled_from(OUTCOMES), st.integers(1, 5000), min_size=1), min_size=1, max_size=3),
+    st.lists(
+        st.dictionaries(st.sampled_from(OUTCOMES), st.integers(1, 5000), min_size=1),
+        min_size=1,
+        max_size=3,
+    ),
     st.booleans(),
 )
-def test_counts_are_summed_over_all_runs_of_pytest_in_a_suite(runs: list[dict[str, int]], bars: bool) -> None:
+def test_counts_are_summed_over_all_runs_of_pytest_in_a_suite(
+    runs: list[dict[str, int]], bars: bool
+) -> None:
     output = "a test printed: 3 passed\n".join(["", *(summary_of(counts, bars) for counts in runs)])
     wrong = ("failed", "error", "errors")
     expected = {
@@ -44,8 +60,16 @@ def test_counts_are_summed_over_all_runs_of_pytest_in_a_suite(runs: list[dict[st
     [
         ("== 3.11.7: one fingerprint\n", 0, {"passed": 1, "failed": 0, "skipped": 0}),
         ("== 3.11.7: two fingerprints\n", 1, {"passed": 0, "failed": 1, "skipped": 0}),
-        ("5 passed in 1.00s\nthe second part does not begin\n", 2, {"passed": 5, "failed": 1, "skipped": 0}),
-        ("make[1]: *** [Makefile:9: .venv-s3/.ready] Error 1\n", 2, {"cannot run": "make cannot build .venv-s3"}),
+        (
+            "5 passed in 1.00s\nthe second part does not begin\n",
+            2,
+            {"passed": 5, "failed": 1, "skipped": 0},
+        ),
+        (
+            "make[1]: *** [Makefile:9: .venv-s3/.ready] Error 1\n",
+            2,
+            {"cannot run": "make cannot build .venv-s3"},
+        ),
     ],
 )
 def test_a_suite_counts_by_its_exit_code_where_pytest_counts_nothing(
@@ -55,23 +79,31 @@ def test_a_suite_counts_by_its_exit_code_where_pytest_counts_nothing(
 
 
 def test_each_suite_of_make_that_a_change_need_not_pass_is_one_of_them() -> None:
-    targets = re.findall(r"^((?:test|lint|fuzz|chaos)[a-z0-9-]*):.*##", (ROOT / "Makefile").read_text(), re.M)
+    targets = re.findall(
+        r"^((?:test|lint|fuzz|chaos)[a-z0-9-]*):.*##", (ROOT / "Makefile").read_text(), re.M
+    )
     always = re.findall(r"^make (\S+)$", (ROOT / ".ci/run").read_text(), re.M)
     assert {suite.split()[0] for suite in suites.SUITES} == set(targets) - {*always, "tested"}
 
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with suites of its own: one that passes, one that fails, and two that cannot run."""
+    """A repository with suites of its own: one that passes, one that fails, and two that cannot
+    run.
+    """
     monkeypatch.setattr(suites, "ROOT", tmp_path)
     monkeypatch.setattr(suites, "RECORDED", tmp_path / "docs/tested.json")
     monkeypatch.setattr(tried, "PAGE", tmp_path / "docs/how-it-is-tested.md")
     monkeypatch.setattr(
-        suites, "SUITES", {"good": (), "bad X=1": (), "unbuilt": (), "unequipped": ("no-such-program",)}
+        suites,
+        "SUITES",
+        {"good": (), "bad X=1": (), "unbuilt": (), "unequipped": ("no-such-program",)},
     )
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/tested.json").write_text('{"suites": {}}')
-    (tmp_path / "docs/how-it-is-tested.md").write_text(f"before\n{suites.BEGIN}{suites.END}\nafter\n")
+    (tmp_path / "docs/how-it-is-tested.md").write_text(
+        f"before\n{suites.BEGIN}{suites.END}\nafter\n"
+    )
     (tmp_path / "Makefile").write_text(
         "good:\n\t@echo 4 passed, 2 skipped in 0.10s\n"
         "bad:\n\t@echo 1 passed, $(X) failed in 0.10s; false\n"
@@ -88,7 +120,9 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def git(folder: Path, *arguments: str) -> str:
     who = ("-c", "user.name=a test", "-c", "user.email=test@example.org")
     env = {**os.environ, "GIT_COMMITTER_DATE": "2020-01-01 00:00 +0000"}
-    done = subprocess.run(["git", *who, *arguments], cwd=folder, env=env, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", *who, *arguments], cwd=folder, env=env, check=True, capture_output=True, text=True
+    )
     return done.stdout
 
 
@@ -103,7 +137,8 @@ def test_suites_are_run_and_recorded(repository: Path) -> None:
     head = git(repository, "rev-parse", "--short=12", "HEAD").strip()
     assert {ran["commit"] for ran in records.values()} == {head}
     found = {
-        suite: {what: n for what, n in ran.items() if what not in ("commit", "date")} for suite, ran in records.items()
+        suite: {what: n for what, n in ran.items() if what not in ("commit", "date")}
+        for suite, ran in records.items()
     }
     assert found == {
         "good": {"passed": 4, "failed": 0, "skipped": 2},
@@ -123,7 +158,9 @@ def test_one_suite_of_all_is_run(repository: Path) -> None:
     assert json.loads((repository / "docs/tested.json").read_text())["suites"].keys() == {"good"}
 
 
-def test_nothing_is_run_on_changes_that_no_commit_has(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_run_on_changes_that_no_commit_has(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (repository / "Makefile").write_text("good:\n\t@touch was-run\n")
     assert suites.main([]) == 2
     assert "Makefile" in capsys.readouterr().out
@@ -141,7 +178,10 @@ def test_a_suite_that_is_stopped_has_no_record(repository: Path, signal: str) ->
 
 @pytest.mark.parametrize("later", [2, 3])
 def test_lint_names_a_suite_that_ran_too_many_commits_ago(
-    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], later: int
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    later: int,
 ) -> None:
     suites.main(["good"])
     monkeypatch.setattr(suites, "MOST_COMMITS", 2)
@@ -150,7 +190,9 @@ def test_lint_names_a_suite_that_ran_too_many_commits_ago(
     capsys.readouterr()
     assert suites.main(["--old"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert ("make good: ran 3 commits ago; `make everything SUITES=good` runs it" in lines) == (later == 3)
+    assert ("make good: ran 3 commits ago; `make everything SUITES=good` runs it" in lines) == (
+        later == 3
+    )
     assert "make bad X=1: has no record; `make everything SUITES=bad` makes one" in lines
 
 
@@ -171,5 +213,7 @@ def test_a_commit_that_this_clone_lacks_is_said_and_its_date_counts(
 def test_without_a_history_nothing_is_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suites, "ROOT", tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    records = {suite: {"commit": "0123456789ab", "date": "2000-01-01 00:00"} for suite in suites.SUITES}
+    records = {
+        suite: {"commit": "0123456789ab", "date": "2000-01-01 00:00"} for suite in suites.SUITES
+    }
     assert len(suites.old_ones(records)) == 1

@@ -1,4 +1,6 @@
-"""A town whose people arrive, leave and change, month after month; and what an adversary with all releases compares."""
+"""A town whose people arrive, leave and change, month after month; and what an adversary with all
+releases compares.
+"""
 
 from __future__ import annotations
 
@@ -45,10 +47,14 @@ def months(
     while True:
         yield now
         stays = draw.random(len(now["id"])) >= leave
-        now = {name: [x for x, here in zip(column, stays, strict=True) if here] for name, column in now.items()}
+        now = {
+            name: [x for x, here in zip(column, stays, strict=True) if here]
+            for name, column in now.items()
+        }
         other = draw.random(len(now["id"])) < change
         now["disease"] = [
-            str(draw.choice(DISEASES)) if one else x for x, one in zip(now["disease"], other, strict=True)
+            str(draw.choice(DISEASES)) if one else x
+            for x, one in zip(now["disease"], other, strict=True)
         ]
         now["age"] = [age + int(draw.random() < 1 / 12) for age in now["age"]]  # birthdays
         arrived = people(draw, round(n * arrive), next_)
@@ -57,7 +63,9 @@ def months(
 
 
 def forget_successor(output: Path) -> None:
-    """Lets another release continue that of an output, as an officer does after removing a release that nobody saw."""
+    """Lets another release continue that of an output, as an officer does after removing a release
+    that nobody saw.
+    """
     (output / "internal/continued_by").unlink(missing_ok=True)
 
 
@@ -68,7 +76,9 @@ def rows(town: Mapping[str, Any]) -> pa.Table:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a release shows: of each published person, the class and the disease. whole: the distribution."""
+    """What a release shows: of each published person, the class and the disease. whole: the
+    distribution.
+    """
 
     class_of: dict[int, tuple[Any, ...]]
     disease: dict[int, str]
@@ -92,8 +102,9 @@ class Shown:
 
 
 def cells(releases: Sequence[Shown]) -> dict[tuple[Any, ...], list[int]]:
-    """The people with the same class in every release, by these classes; None where they are not published. These are
-    the smallest sets that an adversary makes of classes by intersections and differences.
+    """The people with the same class in every release, by these classes; None where they are not
+    published. These are the smallest sets that an adversary makes of classes by intersections and
+    differences.
     """
     found = defaultdict(list)
     for person in sorted({p for one in releases for p in one.class_of}):

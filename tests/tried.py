@@ -1,8 +1,8 @@
-"""What was tried, and how much of it ended as required: `docs/tested.json`, and its table in docs/how-it-is-tested.md.
-The file also has the records of suites (`suites.py`).
+"""What was tried, and how much of it ended as required: `docs/tested.json`, and its table in
+docs/how-it-is-tested.md. The file also has the records of suites (`suites.py`).
 
-`make tested`, `make chaos` and `make fuzz` record the figures again. Other runs compare how many damages and inputs
-were tried, so the file cannot be out of date.
+`make tested`, `make chaos` and `make fuzz` record the figures again. Other runs compare how many
+damages and inputs were tried, so the file cannot be out of date.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def table_of(known: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
     """The figures as a table of the page: a line for each part. The file has their kinds."""
     rows = ["| what | tried | as required | again |", "|---|---|---|---|"]
     for part, command in sorted(COMMANDS.items()):
-        tried, good = (sum(one[what] for one in known[part].values()) for what in ("tried", "as required"))
+        tried, good = (
+            sum(one[what] for one in known[part].values()) for what in ("tried", "as required")
+        )
         rows.append(f"| {part} | {tried:,} | {good:,} | `{command}` |")
     return "\n".join(["", *rows, "", ""])
 

@@ -1,4 +1,6 @@
-"""Ground distances that the package does not have: their steps differ, along a line and in a tree."""
+"""Ground distances that the package does not have: their steps differ, along a line and in a
+tree.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class NumericDistance(GroundDistance):
     gaps: np.ndarray
 
     @staticmethod
-    def of(table: np.ndarray, values: Sequence[str | None], hierarchy: Hierarchy | None) -> NumericDistance:
+    def of(
+        table: np.ndarray, values: Sequence[str | None], hierarchy: Hierarchy | None
+    ) -> NumericDistance:
         return NumericDistance(table, np.diff([int(str(value)) for value in values]))
 
     @property
@@ -36,7 +40,8 @@ class NumericDistance(GroundDistance):
 
 @dataclass(frozen=True)
 class WeightedTree(GroundDistance):
-    """Values are as far apart as the way through the tree is long; each node has a step of its own up to the next.
+    """Values are as far apart as the way through the tree is long; each node has a step of its own
+    up to the next.
 
     steps: by height and node, from the values up, shape (nodes below the root,).
     """
@@ -45,7 +50,9 @@ class WeightedTree(GroundDistance):
     steps: np.ndarray
 
     @staticmethod
-    def of(table: np.ndarray, values: Sequence[str | None], hierarchy: Hierarchy | None) -> WeightedTree:
+    def of(
+        table: np.ndarray, values: Sequence[str | None], hierarchy: Hierarchy | None
+    ) -> WeightedTree:
         assert hierarchy is not None
         nodes = sum(int(node[-1]) + 1 for node in hierarchy.nodes[:-1])
         return WeightedTree(table, hierarchy.parents, np.arange(1, nodes + 1))
@@ -53,7 +60,9 @@ class WeightedTree(GroundDistance):
     @property
     def features(self) -> Features:
         scale = 2 * int(self.steps.sum())
-        return Features(values=len(self.table), scale=scale, parents=self.parents, weights=self.steps)
+        return Features(
+            values=len(self.table), scale=scale, parents=self.parents, weights=self.steps
+        )
 
 
 def uneven_over(table: np.ndarray) -> dict[str, GroundDistance]:
@@ -68,7 +77,9 @@ def uneven_over(table: np.ndarray) -> dict[str, GroundDistance]:
 
 @st.composite
 def uneven(draw: st.DrawFn) -> tuple[GroundDistance, list[list[Fraction]]]:
-    """A distance of one of both kinds over a drawn table, and how far each value is from each other by definition."""
+    """A distance of one of both kinds over a drawn table, and how far each value is from each other
+    by definition.
+    """
     steps, rows = st.integers(0, 5), st.integers(0, 9)
     if draw(st.booleans()):
         gaps = draw(st.lists(steps, max_size=6))
@@ -87,7 +98,9 @@ def uneven(draw: st.DrawFn) -> tuple[GroundDistance, list[list[Fraction]]]:
     for u in range(m):
         for v in range(m):
             pairs = [
-                (step[node[u]], step[node[v]]) for node, step in zip(nodes, levels, strict=True) if node[u] != node[v]
+                (step[node[u]], step[node[v]])
+                for node, step in zip(nodes, levels, strict=True)
+                if node[u] != node[v]
             ]
             ground[u][v] = Fraction(sum(map(sum, pairs)), distance.features.scale)
     return distance, ground

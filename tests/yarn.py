@@ -1,4 +1,6 @@
-"""Hadoop on this machine: HDFS with one data node, and Yarn with two nodes. Each daemon is a process of its own."""
+"""Hadoop on this machine: HDFS with one data node, and Yarn with two nodes. Each daemon is a
+process of its own.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,10 @@ class Hadoop:
             "dfs.datanode.http.address": ANYWHERE,
             "yarn.resourcemanager.hostname": HOST,
             "yarn.resourcemanager.address": f"{HOST}:{self.resources}",
-            **{f"yarn.resourcemanager.{name}.address": f"{HOST}:{free_port()}" for name in ("scheduler", "admin")},
+            **{
+                f"yarn.resourcemanager.{name}.address": f"{HOST}:{free_port()}"
+                for name in ("scheduler", "admin")
+            },
             "yarn.resourcemanager.resource-tracker.address": f"{HOST}:{free_port()}",
             "yarn.resourcemanager.webapp.address": ANYWHERE,
             "yarn.scheduler.capacity.root.queues": "default",
@@ -67,7 +72,9 @@ class Hadoop:
 
     def run(self, *words: object) -> str:
         """What a class prints."""
-        done = subprocess.run(self.java(*words), cwd=self.folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            self.java(*words), cwd=self.folder, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr[-2000:]
         return done.stdout
 
@@ -82,13 +89,17 @@ class Hadoop:
         )
         (self.folder / "conf").mkdir()
         for name in ("core-site.xml", "hdfs-site.xml", "yarn-site.xml"):
-            (self.folder / "conf" / name).write_text(f"<configuration>\n{entries}</configuration>\n")
+            (self.folder / "conf" / name).write_text(
+                f"<configuration>\n{entries}</configuration>\n"
+            )
 
 
 def _node(folder: Path, ports: Sequence[int]) -> Mapping[str, str]:
     """The settings that nodes of Yarn on one machine do not share."""
     ends = ("address", "localizer.address", "webapp.address", "collector-service.address")
-    addresses = {f"yarn.nodemanager.{end}": f"{HOST}:{port}" for end, port in zip(ends, ports, strict=True)}
+    addresses = {
+        f"yarn.nodemanager.{end}": f"{HOST}:{port}" for end, port in zip(ends, ports, strict=True)
+    }
     return {
         **addresses,
         "yarn.nodemanager.local-dirs": f"{folder}/local",
@@ -114,7 +125,12 @@ def hadoop(folder: Path) -> Iterator[Hadoop]:
 
         start("names", made.files, f"{hdfs}.namenode.NameNode")
         data = free_port()
-        start("data-node", data, f"{hdfs}.datanode.DataNode", **{"dfs.datanode.ipc.address": f"{HOST}:{data}"})
+        start(
+            "data-node",
+            data,
+            f"{hdfs}.datanode.DataNode",
+            **{"dfs.datanode.ipc.address": f"{HOST}:{data}"},
+        )
         start("resources", made.resources, f"{yarn}.resourcemanager.ResourceManager")
         for name in ("node1", "node2"):
             ports = [free_port() for _ in range(4)]

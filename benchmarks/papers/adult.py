@@ -1,6 +1,8 @@
-"""Li, Li and Venkatasubramanian, section 6: similarity attacks, efficiency and data quality on Adult, by t-Incognito.
+"""Li, Li and Venkatasubramanian, section 6: similarity attacks, efficiency and data quality on
+Adult, by t-Incognito.
 
-The hierarchies are ARX's; the paper's are not printed. With entropy and recursive l, k is l, which they imply.
+The hierarchies are ARX's; the paper's are not printed. With entropy and recursive l, k is l, which
+they imply.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ def read_adult() -> tuple[Problem, Rows, Mapping[str, Hierarchy]]:
         records = [{**row, "age": row["age"]} for row in csv.DictReader(file, delimiter=";")]
     trees = {name: tree_of(name) for name in (*QUASI, OCCUPATION)}
     quasi = {name: {"hierarchy": f"{name}.csv"} for name in QUASI}
-    problem, rows = make_problem(records, {OCCUPATION: {}}, quasi, trees, name="t_incognito", metric="discernibility")
+    problem, rows = make_problem(
+        records, {OCCUPATION: {}}, quasi, trees, name="t_incognito", metric="discernibility"
+    )
     return problem, rows, trees
 
 
@@ -57,7 +61,9 @@ def tree_of(column: str) -> Hierarchy:
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found: all minimal nodes with their discernibility, the classes of the chosen one, CPU seconds."""
+    """What a search found: all minimal nodes with their discernibility, the classes of the chosen
+    one, CPU seconds.
+    """
 
     minimal: list[tuple[Node, float]]
     classes: int
@@ -65,11 +71,15 @@ class Found:
 
 
 def search(asked: Mapping[str, Any], k: int, quasi: int = len(QUASI)) -> Found | None:
-    """The minimal nodes over the first quasi-identifiers; None if not even the coarsest node holds."""
+    """The minimal nodes over the first quasi-identifiers; None if not even the coarsest node
+    holds.
+    """
     problem, rows, _ = read_adult()
     tree = problem.spec.model_dump(exclude_none=True)
     attributes = tree["attributes"]
-    attributes["quasi_identifiers"] = {name: attributes["quasi_identifiers"][name] for name in QUASI[:quasi]}
+    attributes["quasi_identifiers"] = {
+        name: attributes["quasi_identifiers"][name] for name in QUASI[:quasi]
+    }
     sensitive = {"distance": "equal", "t": asked.get("t", "measure"), **asked}
     attributes["sensitive_attributes"] = {OCCUPATION: filled(sensitive, k)}
     tree["privacy"]["k"] = k
@@ -111,7 +121,10 @@ def attacked(node: Node) -> int:
     """The people in classes whose occupations are all of one of the hierarchy's groups."""
     problem, rows, trees = read_adult()
     parent = {path[0]: path[1] for path in trees[OCCUPATION].paths}
-    group = np.unique([parent[value] for value in problem.attributes.sensitive[0].domain.values], return_inverse=True)
+    group = np.unique(
+        [parent[value] for value in problem.attributes.sensitive[0].domain.values],
+        return_inverse=True,
+    )
     of = group[1][problem.profile.cell_codes[rows.cell, 0]]
     classes = classes_of(node)
     held = np.zeros((classes.max() + 1, len(group[0])), dtype=np.int64)
@@ -150,7 +163,9 @@ def efficiency() -> Iterator[tuple[str, int, float]]:
 
 
 def quality() -> Iterator[tuple[str, int, float, float, float]]:
-    """(privacy, k = l, seconds, discernibility in millions, average class size) of Figures 3b, 4a and 4b."""
+    """(privacy, k = l, seconds, discernibility in millions, average class size) of Figures 3b, 4a
+    and 4b.
+    """
     for name, asked in PRIVACY.items():
         for k in (2, 4, 6, 8, 10):
             found = search(asked, k)
@@ -172,13 +187,23 @@ def all_figures() -> list[Figure]:
         ]
         for axes, points in zip(panels.flat, lines, strict=True):
             axes.plot(*zip(*points, strict=True), "o-", markersize=3, linewidth=1, label=name)
-    titles = ("CPU seconds, k = l = 5", "CPU seconds", "discernibility, millions", "average class size")
-    for axes, title, x in zip(panels.flat, titles, ("quasi-identifiers", "k, l", "k, l", "k, l"), strict=True):
+    titles = (
+        "CPU seconds, k = l = 5",
+        "CPU seconds",
+        "discernibility, millions",
+        "average class size",
+    )
+    for axes, title, x in zip(
+        panels.flat, titles, ("quasi-identifiers", "k, l", "k, l", "k, l"), strict=True
+    ):
         axes.set_title(title, fontsize=10)
         axes.set_xlabel(x, fontsize=9)
     save(picture, panels, "li_3_4", "")
     found = similarity()
     for name, k, _, discernibility, average in losses:
-        ours = {f"{name}, discernibility, millions": discernibility, f"{name}, average class size": average}
+        ours = {
+            f"{name}, discernibility, millions": discernibility,
+            f"{name}, average class size": average,
+        }
         found += figures(f"Li et al., Figure 4, k = l = {k}", ours)
     return found

@@ -1,4 +1,5 @@
-"""Weber, Figures 6 to 19: each figure's example, its claims on all fragmentations of Figure 8, and pictures of them.
+"""Weber, Figures 6 to 19: each figure's example, its claims on all fragmentations of Figure 8, and
+pictures of them.
 
 Cells of Figure 16 are not printed; all fragmentations of Figure 8 take their place.
 """
@@ -86,7 +87,9 @@ def bounds(of: frozenset[Box], over_domain: bool = False) -> tuple[Fraction, Fra
     found = []
     for s, values in enumerate(M.shape):
         steps = [Fraction(box[s][1] - box[s][0], values - 1) if over_domain else 1 for box in of]
-        found.append(sum((step * deltas(box)[s] for step, box in zip(steps, of, strict=True)), Fraction(0)))
+        found.append(
+            sum((step * deltas(box)[s] for step, box in zip(steps, of, strict=True)), Fraction(0))
+        )
     return found[0], found[1]
 
 
@@ -108,9 +111,16 @@ def vectors() -> list[Figure]:
         broken["Proposition 2"] += emd(p + r, q + s) > emd(p, q) + emd(r, s) + 1e-9
         broken["Proposition 3"] += emd([*p, *u], [*q, *v]) > emd(p, q) + emd(u, v) + 1e-9
         broken["Theorem 1"] += emd(p, q) > delta(p) + 1e-9
-    found = figures(f"Weber, Figures 9 and 10: of {DRAWN:,} drawn vectors, those that break", broken, tolerance=0)
+    found = figures(
+        f"Weber, Figures 9 and 10: of {DRAWN:,} drawn vectors, those that break",
+        broken,
+        tolerance=0,
+    )
     p = M.sum(axis=1) / M.sum()
-    ours = {"centre of gravity of the rows of Figure 8": (p * np.arange(1, 5)).sum(), "Delta": delta(p)}
+    ours = {
+        "centre of gravity of the rows of Figure 8": (p * np.arange(1, 5)).sum(),
+        "Delta": delta(p),
+    }
     return found + figures("Weber, Figure 11", ours)
 
 
@@ -119,12 +129,19 @@ def lattice() -> list[Figure]:
     ours = {f"fragment {n}": share(M, box) for n, box in enumerate(FIGURE_12, 1)}
     found = figures("Weber, Figure 12", ours)
     ours = {f"class's part of fragment {n}": share(E, box) for n, box in enumerate(FIGURE_12, 1)}
-    found += figures("Weber, Figure 14", ours, {"class's part of fragment 1": 0.35, "class's part of fragment 2": 0.45})
+    found += figures(
+        "Weber, Figure 14",
+        ours,
+        {"class's part of fragment 1": 0.35, "class's part of fragment 2": 0.45},
+    )
     top: Box = ((0, 3), (0, 2))
     every = fragmentations(top)
     ours = {"layers": len({len(of) for of in every}), "fragmentations": len(every)}
     found += figures("Weber, Figure 13", ours, {"layers": 12}, tolerance=0)
-    found += figures("Weber, Figure 13", dict(zip(("rows", "columns"), bounds(frozenset(FIGURE_13)), strict=True)))
+    found += figures(
+        "Weber, Figure 13",
+        dict(zip(("rows", "columns"), bounds(frozenset(FIGURE_13)), strict=True)),
+    )
     ours = {"splits": sum(1 for of in every for _ in splits(of))}
     for over_domain, name in ((False, "as printed"), (True, "over the domain")):
         raised = [0, 0]
@@ -150,23 +167,36 @@ def lattice() -> list[Figure]:
 
 
 def conforming() -> list[Figure]:
-    """Theorem 2 on Figure 13: classes with a twentieth of each fragment, whichever rows they take."""
+    """Theorem 2 on Figure 13: classes with a twentieth of each fragment, whichever rows they
+    take.
+    """
     draw, beyond, limits = np.random.default_rng(1), 0, bounds(frozenset(FIGURE_13))
-    parts = [np.argwhere(np.ones_like(M[a : b + 1, c : d + 1])) + np.array([a, c]) for (a, b), (c, d) in FIGURE_13]
+    parts = [
+        np.argwhere(np.ones_like(M[a : b + 1, c : d + 1])) + np.array([a, c])
+        for (a, b), (c, d) in FIGURE_13
+    ]
     pools = [np.repeat(part, M[tuple(part.T)], axis=0) for part in parts]
     distances = [OrderedDistance(M.sum(axis=axis)) for axis in (1, 0)]
     for _ in range(DRAWN):
-        rows = np.concatenate([pool[draw.choice(len(pool), len(pool) // 20, replace=False)] for pool in pools])
+        rows = np.concatenate(
+            [pool[draw.choice(len(pool), len(pool) // 20, replace=False)] for pool in pools]
+        )
         for s, (distance, limit) in enumerate(zip(distances, limits, strict=True)):
             counts = np.bincount(rows[:, s], minlength=M.shape[s])
             beyond += distance.distances(Histograms.dense(counts[None]))[0] > limit
-    return figures("Weber, Theorem 2", {f"classes beyond their bound, of {DRAWN:,}": beyond}, tolerance=0)
+    return figures(
+        "Weber, Theorem 2", {f"classes beyond their bound, of {DRAWN:,}": beyond}, tolerance=0
+    )
 
 
 def buckets_and_sizes() -> list[Figure]:
     """Figures 6, 7, 18 and 19."""
     bucket, classes = cut_into_buckets(np.arange(1025), 5)
-    ours = {"buckets": bucket.max() + 1, "rows of each": np.bincount(bucket).min(), "classes": classes}
+    ours = {
+        "buckets": bucket.max() + 1,
+        "rows of each": np.bincount(bucket).min(),
+        "classes": classes,
+    }
     found = figures("Weber, Figure 6, of 1,025 rows and k = 5", ours, tolerance=0)
     distance, limit, by_buckets = salaries(), Fraction(1), {}
     for _ in range(3):
@@ -178,10 +208,14 @@ def buckets_and_sizes() -> list[Figure]:
         q = math.gcd(*sizes)
         assert q == gcd_classes(sizes)
         ours = {"classes": q, "size": sum(sizes) // q}
-        found += figures(f"Weber, Figure {number}", ours, dict(zip(ours, printed, strict=True)), tolerance=0)
+        found += figures(
+            f"Weber, Figure {number}", ours, dict(zip(ours, printed, strict=True)), tolerance=0
+        )
     stack = stack_by_frequency(np.array(FIGURE_19))
     distance = EqualDistance(stack.counts)
-    rounding = {"rounding of 50 classes, sum of shares": maximum_emd(stack, np.arange(4), distance, 50)}
+    rounding = {
+        "rounding of 50 classes, sum of shares": maximum_emd(stack, np.arange(4), distance, 50)
+    }
     return found + figures("Weber, Figure 19, relaxed conformance", rounding)
 
 
@@ -194,7 +228,9 @@ def bound_of(distance: OrderedDistance, bucket: np.ndarray) -> Fraction:
     """The bound of a bucketization of salaries."""
     diameter, rows = diameter_of(distance), int(distance.table.sum())
     insides = np.array([(bucket == number) * distance.table for number in range(bucket.max() + 1)])
-    return Fraction(sum(map(int, diameter.weighted(np.arange(len(bucket)), insides))), diameter.scale * rows)
+    return Fraction(
+        sum(map(int, diameter.weighted(np.arange(len(bucket)), insides))), diameter.scale * rows
+    )
 
 
 def picture() -> None:
@@ -246,17 +282,28 @@ def draw_matrix(axes: Any, matrix: np.ndarray, boxes: Sequence[Box], name: str) 
         axes.text(j, i, f"{count:.2f}".lstrip("0"), ha="center", va="center", fontsize=7)
     for number, ((a, b), (c, d)) in enumerate(boxes):
         inset = 0.06 * (number + 1)
-        corner, width, height = (c - 0.5 + inset, a - 0.5 + inset), d - c + 1 - 2 * inset, b - a + 1 - 2 * inset
-        axes.add_patch(plt.Rectangle(corner, width, height, fill=False, edgecolor=OTHER, linewidth=1.5))
+        corner, width, height = (
+            (c - 0.5 + inset, a - 0.5 + inset),
+            d - c + 1 - 2 * inset,
+            b - a + 1 - 2 * inset,
+        )
+        axes.add_patch(
+            plt.Rectangle(corner, width, height, fill=False, edgecolor=OTHER, linewidth=1.5)
+        )
     axes.set_xticks([])
     axes.set_yticks([])
     title(axes, name)
 
 
 def draw_simplex(axes: Any) -> None:
-    p, points = (0.3, 0.1, 0.6), [(i / 20, j / 20, 1 - (i + j) / 20) for i in range(21) for j in range(21 - i)]
+    p, points = (
+        (0.3, 0.1, 0.6),
+        [(i / 20, j / 20, 1 - (i + j) / 20) for i in range(21) for j in range(21 - i)],
+    )
     x = [b + c / 2 for _, b, c in points]
-    marks = axes.scatter(x, [c for *_, c in points], c=[emd(p, q) for q in points], cmap="Blues", s=12)
+    marks = axes.scatter(
+        x, [c for *_, c in points], c=[emd(p, q) for q in points], cmap="Blues", s=12
+    )
     axes.plot(p[1] + p[2] / 2, p[2], "x", color=OTHER)
     axes.figure.colorbar(marks, ax=axes).ax.tick_params(labelsize=6)
     title(axes, "9: distance from x, largest at an end")

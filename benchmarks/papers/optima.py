@@ -1,4 +1,6 @@
-"""Liang and Yuan: the proven least cost of their Table 1, beside the cost of the partitions that they print."""
+"""Liang and Yuan: the proven least cost of their Table 1, beside the cost of the partitions that
+they print.
+"""
 
 from __future__ import annotations
 
@@ -24,5 +26,10 @@ def cheap() -> list[Figure]:
         problem, rows = problem_of(TABLE_1, {"disease": asked}, k, quasi=DIGITS)
         cells = 80 * make_plan(given(problem, rows)).loss
         why = "the paper's partition is an example, not an optimum"
-        found += figures("Liang and Yuan, least cost", {what: cells}, {what: printed} if printed else None, why=why)
+        found += figures(
+            "Liang and Yuan, least cost",
+            {what: cells},
+            {what: printed} if printed else None,
+            why=why,
+        )
     return found

@@ -1,12 +1,14 @@
-"""Gowda, Figures 3.1, 3.2 and 5.1: the privacy loss of Stack & Deal beside that of random partitions.
+"""Gowda, Figures 3.1, 3.2 and 5.1: the privacy loss of Stack & Deal beside that of random
+partitions.
 
-Groups A to D of chapter 3, by two properties: (1) sizes of classes differ by one at most; (2) so does the number of
-rows with a value. A has neither, B the first, C both, D the second. Groups 1 and 2 of chapter 5: classes of k or k + 1
-rows, and of k or more.
+Groups A to D of chapter 3, by two properties: (1) sizes of classes differ by one at most; (2) so
+does the number of rows with a value. A has neither, B the first, C both, D the second. Groups 1 and
+2 of chapter 5: classes of k or k + 1 rows, and of k or more.
 
-The paper does not say how it draws. Here the number of classes of A, D and 2 is drawn evenly from 2 to n / k, and then
-sizes of k or more evenly. C is drawn by exchanges of rows between pairs of classes (curveball). Of A and 2 there is a
-second draw, evenly from all partitions of the rows into sets of k or more, as the text of 5.5 has it.
+The paper does not say how it draws. Here the number of classes of A, D and 2 is drawn evenly from 2
+to n / k, and then sizes of k or more evenly. C is drawn by exchanges of rows between pairs of
+classes (curveball). Of A and 2 there is a second draw, evenly from all partitions of the rows into
+sets of k or more, as the text of 5.5 has it.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ def free_sizes(n: int, draw: np.random.Generator, k: int) -> np.ndarray:
 
 @cache
 def log_partitions(n: int, k: int) -> np.ndarray:
-    """The logarithm of the number of partitions of 0, 1, .. n rows into sets of k or more, shape (n + 1,)."""
+    """The logarithm of the number of partitions of 0, 1, .. n rows into sets of k or more, shape (n
+    + 1,).
+    """
     counts = np.full(n + 1, -np.inf)
     counts[0] = 0
     for rows in range(k, n + 1):
@@ -59,7 +63,9 @@ def log_partitions(n: int, k: int) -> np.ndarray:
 
 
 def of_first(rows: int, k: int, counts: np.ndarray) -> np.ndarray:
-    """The logarithm of the number of partitions in which the first row's set has k, k + 1, .. rows."""
+    """The logarithm of the number of partitions in which the first row's set has k, k + 1, ..
+    rows.
+    """
     sizes = np.arange(k, rows + 1)
     chosen = gammaln(rows) - gammaln(sizes) - gammaln(rows - sizes + 1)  # the others of its set
     return chosen + counts[rows - sizes]
@@ -79,9 +85,9 @@ def shuffled(table: np.ndarray, sizes: Draw, draw: np.random.Generator, k: int) 
     """The rows by value of classes of these sizes whose rows are drawn evenly."""
     of = sizes(draw, k)
     codes = draw.permutation(np.repeat(np.arange(len(table)), table))
-    return np.bincount(np.repeat(np.arange(len(of)), of) * len(table) + codes, minlength=len(of) * len(table)).reshape(
-        len(of), -1
-    )
+    return np.bincount(
+        np.repeat(np.arange(len(of)), of) * len(table) + codes, minlength=len(of) * len(table)
+    ).reshape(len(of), -1)
 
 
 def uniform_even(table: np.ndarray, draw: np.random.Generator, k: int) -> np.ndarray:
@@ -97,7 +103,10 @@ def uniform_even(table: np.ndarray, draw: np.random.Generator, k: int) -> np.nda
         keep = (extra[one] & free).sum(axis=1)
         keys = np.where(free, draw.random(free.shape), 2.0)
         first = free & (keys.argsort(axis=1).argsort(axis=1) < keep[:, None])
-        extra[one], extra[other] = (extra[one] & ~free) | first, (extra[other] & ~free) | (free & ~first)
+        extra[one], extra[other] = (
+            (extra[one] & ~free) | first,
+            (extra[other] & ~free) | (free & ~first),
+        )
     return base + extra
 
 
@@ -137,34 +146,52 @@ def chapter_3(number: str, table: np.ndarray) -> list[Figure]:
     found: dict[object, object] = {}
     for axes, (group, classes) in zip(panels.flat, groups.items(), strict=True):
         draw = np.random.default_rng(1)
-        drawn = np.array([[loss(distance, classes(draw, k)) for _ in range(PARTITIONS)] for k in ks])
-        found[f"{group}, partitions with less loss, of {drawn.size}"] = int((drawn < np.array(ours)[:, None]).sum())
-        found[f"{group}, partitions with as much loss"] = int((drawn == np.array(ours)[:, None]).sum())
-        axes.plot(np.repeat(ks, PARTITIONS), drawn.ravel(), ".", color=THIRD, markersize=2, label="random")
+        drawn = np.array(
+            [[loss(distance, classes(draw, k)) for _ in range(PARTITIONS)] for k in ks]
+        )
+        found[f"{group}, partitions with less loss, of {drawn.size}"] = int(
+            (drawn < np.array(ours)[:, None]).sum()
+        )
+        found[f"{group}, partitions with as much loss"] = int(
+            (drawn == np.array(ours)[:, None]).sum()
+        )
+        axes.plot(
+            np.repeat(ks, PARTITIONS), drawn.ravel(), ".", color=THIRD, markersize=2, label="random"
+        )
         axes.plot(ks, ours, "o", color=CLASS, markersize=4, label="Stack & Deal")
         axes.set_title(group, fontsize=10)
     draw = np.random.default_rng(1)
     every = partial(shuffled, table, partial(any_sizes, n))
     drawn = np.array([[loss(distance, every(draw, k)) for _ in range(10)] for k in ks])
-    found["equally likely partitions with less loss, of 160"] = int((drawn < np.array(ours)[:, None]).sum())
+    found["equally likely partitions with less loss, of 160"] = int(
+        (drawn < np.array(ours)[:, None]).sum()
+    )
     save(picture, panels, f"gowda_{number.replace('.', '_')}")
     return figures(f"Gowda, Figure {number}, groups", found, tolerance=0)
 
 
 def heart_pairs() -> MultiplicityMatrix:
-    """Patients by blood pressure and cholesterol, over every whole number from the least to the greatest value."""
+    """Patients by blood pressure and cholesterol, over every whole number from the least to the
+    greatest value.
+    """
     with (DATA / "heart/heart_1025.csv").open(encoding="utf-8") as file:
         pairs = np.array([(int(row["trestbps"]), int(row["chol"])) for row in csv.DictReader(file)])
     codes, counts = np.unique(pairs - pairs.min(axis=0), axis=0, return_counts=True)
-    return MultiplicityMatrix(codes, counts.astype(np.int64), tuple((np.ptp(pairs, axis=0) + 1).tolist()))
+    return MultiplicityMatrix(
+        codes, counts.astype(np.int64), tuple((np.ptp(pairs, axis=0) + 1).tolist())
+    )
 
 
-def of_both(matrix: MultiplicityMatrix, distances: list[OrderedDistance], cells: np.ndarray) -> tuple[float, ...]:
+def of_both(
+    matrix: MultiplicityMatrix, distances: list[OrderedDistance], cells: np.ndarray
+) -> tuple[float, ...]:
     """(privacy loss of blood pressure, of cholesterol). cells: rows by tuple of each class."""
     owner, cell = np.nonzero(cells)
     losses = []
     for s, distance in enumerate(distances):
-        histograms = Histograms.tally(owner, matrix.codes[cell, s], cells[owner, cell], len(cells), matrix.domains[s])
+        histograms = Histograms.tally(
+            owner, matrix.codes[cell, s], cells[owner, cell], len(cells), matrix.domains[s]
+        )
         losses.append(float(distance.distances(histograms).max()))
     return tuple(losses)
 
@@ -193,14 +220,23 @@ def chapter_5() -> list[Figure]:
     picture, panels = plt.subplots(1, 2, figsize=(7.2, 2.9), sharey=True)
     found = {}
     for number, (group, sizes) in enumerate(groups.items()):
-        draw, classes = np.random.default_rng(1), partial(shuffled, matrix.counts, partial(sizes, matrix.rows))
+        draw, classes = (
+            np.random.default_rng(1),
+            partial(shuffled, matrix.counts, partial(sizes, matrix.rows)),
+        )
         many = PARTITIONS if number < 2 else 10
-        drawn = np.array([[of_both(matrix, distances, classes(draw, k)) for _ in range(many)] for k in ks])
+        drawn = np.array(
+            [[of_both(matrix, distances, classes(draw, k)) for _ in range(many)] for k in ks]
+        )
         both, ours = np.hypot(drawn[..., 0], drawn[..., 1]), np.hypot(dealt[:, 0], dealt[:, 1])
-        found[f"{group}, partitions with less loss, of {both.size}"] = int((both < ours[:, None]).sum())
+        found[f"{group}, partitions with less loss, of {both.size}"] = int(
+            (both < ours[:, None]).sum()
+        )
         if number < 2:
             axes = panels[number]
-            axes.plot(np.repeat(ks, many), both.ravel(), ".", color=THIRD, markersize=2, label="random")
+            axes.plot(
+                np.repeat(ks, many), both.ravel(), ".", color=THIRD, markersize=2, label="random"
+            )
             axes.plot(ks, ours, "o", color=CLASS, markersize=4, label="Stack & Deal, both")
             axes.plot(ks, dealt[:, 0], "_", color=OTHER, label="blood pressure")
             axes.plot(ks, dealt[:, 1], "|", color=OTHER, label="cholesterol")

@@ -18,16 +18,26 @@ from tclose_spark.measures.closeness import earth_movers_distance, equivalence_c
 from tclose_spark.measures.distances.ground_distances import OrderedDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.dealing.maximum_emd import maximum_emd
-from tclose_spark.methods.dealing.stacks import Stack, class_counts, stack_by_frequency, stack_by_value
+from tclose_spark.methods.dealing.stacks import (
+    Stack,
+    class_counts,
+    stack_by_frequency,
+    stack_by_value,
+)
 
 ROUNDED = 6e-5  # of figures with four digits
 
 
-def distances(classes: Iterable[list[Any]], names: Iterable[object], **distance: Any) -> dict[object, object]:
+def distances(
+    classes: Iterable[list[Any]], names: Iterable[object], **distance: Any
+) -> dict[object, object]:
     """The distance of each class from all of them together, by its name."""
     parts = list(classes)
     whole = [value for part in parts for value in part]
-    return {name: earth_movers_distance(part, whole, **distance) for name, part in zip(names, parts, strict=True)}
+    return {
+        name: earth_movers_distance(part, whole, **distance)
+        for name, part in zip(names, parts, strict=True)
+    }
 
 
 def dealt(stack: Stack, table: Any, e: int) -> dict[object, object]:
@@ -48,9 +58,16 @@ def of_tutorial() -> list[Figure]:
         ROUNDED,
     )
     printed: Mapping[object, float] = {"2C": 0.6429, "4F": 0.7143, "9A": 0.4286, "3B": 0.4429}
-    found += figures(f"{paper}, Table 2", distances(tutorial.TABLE_2.values(), tutorial.TABLE_2), printed, ROUNDED)
+    found += figures(
+        f"{paper}, Table 2",
+        distances(tutorial.TABLE_2.values(), tutorial.TABLE_2),
+        printed,
+        ROUNDED,
+    )
     salaries = distances(tutorial.TABLE_3_SALARY, numbers, distance="ordered")
-    found += figures(f"{paper}, Table 3, salary", salaries, {1: 0.375, 2: 0.1667, 3: 0.2361}, ROUNDED)
+    found += figures(
+        f"{paper}, Table 3, salary", salaries, {1: 0.375, 2: 0.1667, 3: 0.2361}, ROUNDED
+    )
     disease = distances(tutorial.TABLE_3_DISEASE, numbers)
     found += figures(f"{paper}, Table 3, disease", disease, dict.fromkeys(numbers, 0.4444), ROUNDED)
     names = tutorial.TABLE_4
@@ -69,14 +86,26 @@ def of_li() -> list[Figure]:
     found = []
     tree = {"distance": "hierarchical", "hierarchy": li.LI_FIGURE_1}
     distinct = {**tree, "reference": sorted(set(li.TABLE_3_DISEASE))}
-    why = "the paper takes each of the six diseases as equally frequent; the distribution of the nine records is not"
-    for table, labels, salary, disease in ((4, li.TABLE_4_QI, 0.375, 0.5), (5, li.TABLE_5_QI, 0.167, 0.278)):
+    why = (
+        "the paper takes each of the six diseases as equally frequent; the distribution of the "
+        "nine records is not"
+    )
+    for table, labels, salary, disease in (
+        (4, li.TABLE_4_QI, 0.375, 0.5),
+        (5, li.TABLE_5_QI, 0.167, 0.278),
+    ):
         place = f"Li et al., Table {table}"
         ours = {"salary, t": t_closeness(labels, li.TABLE_3_SALARY, "ordered")}
         found += figures(place, ours, {"salary, t": salary}, rounded)
-        ours = {"disease, t, diseases equally frequent": t_closeness(labels, li.TABLE_3_DISEASE, **distinct)}
+        ours = {
+            "disease, t, diseases equally frequent": t_closeness(
+                labels, li.TABLE_3_DISEASE, **distinct
+            )
+        }
         found += figures(place, ours, dict.fromkeys(ours, disease), rounded)
-        classes = [[li.TABLE_3_DISEASE[i] for i in places] for places in equivalence_classes(labels)]
+        classes = [
+            [li.TABLE_3_DISEASE[i] for i in places] for places in equivalence_classes(labels)
+        ]
         ours = {"disease, class 1": earth_movers_distance(classes[0], li.TABLE_3_DISEASE, **tree)}
         found += figures(place, ours, dict.fromkeys(ours, disease), rounded, why)
     return found
@@ -87,7 +116,11 @@ def of_gowda() -> list[Figure]:
     frequencies = dealing.FREQUENCIES
     stack = stack_by_frequency(frequencies)
     falling = np.sort(frequencies)[::-1]
-    printed = dict(zip((f"class {n}" for n in range(1, 6)), (0.009778, 0.005778, 0.005338, 0.006664, 0.007995)))  # noqa: B905
+    printed = dict(
+        zip(  # noqa: B905
+            (f"class {n}" for n in range(1, 6)), (0.009778, 0.005778, 0.005338, 0.006664, 0.007995)
+        )
+    )
     found = figures(
         "Gowda, Table 3.4, order of frequency",
         dealt(stack_by_value(falling), falling, 5),
@@ -97,7 +130,9 @@ def of_gowda() -> list[Figure]:
     for name, one in (("frequency", stack), ("value", stack_by_value(frequencies))):
         place = f"Gowda, Table 3.4, order of value, stacked by {name}"
         found += figures(place, dealt(one, frequencies, 5))
-    found += figures("Gowda, Figure 3.1, Stack & Deal", privacy_losses(dealing.DATASET_1, range(5, 21)))
+    found += figures(
+        "Gowda, Figure 3.1, Stack & Deal", privacy_losses(dealing.DATASET_1, range(5, 21))
+    )
     found += figures("Gowda, Figure 6.1", privacy_losses(dealing.DATASET_1, range(2, 21)))
     found += figures("Gowda, Figure 3.2, Stack & Deal", privacy_losses(HEART, range(5, 21)))
     m, e = matrices.M, matrices.E
@@ -114,9 +149,15 @@ HEART = np.array([42, 247, 359, 231, 120, 10, 13, 0, 0, 3])
 
 
 def privacy_losses(table: Any, ks: Iterable[int]) -> dict[object, object]:
-    """The largest distance of a class of Stack & Deal by k, stacked and ordered by frequency as in the paper."""
+    """The largest distance of a class of Stack & Deal by k, stacked and ordered by frequency as in
+    the paper.
+    """
     falling = np.sort(table)[::-1]
-    stack, codes, distance = stack_by_value(falling), np.arange(len(table)), OrderedDistance(falling)
+    stack, codes, distance = (
+        stack_by_value(falling),
+        np.arange(len(table)),
+        OrderedDistance(falling),
+    )
     return {f"k = {k}": maximum_emd(stack, codes, distance, int(table.sum()) // k) for k in ks}
 
 
@@ -126,8 +167,15 @@ def of_liang() -> list[Figure]:
     for table, printed in ((2, 54), (3, None), (4, 15), (5, None)):
         groups = getattr(liang, f"TABLE_{table}")
         ours = {"suppressed cells": liang.cost(liang.suppressed(groups)[0])}
-        found += figures(f"Liang and Yuan, Table {table}", ours, dict.fromkeys(ours, printed) if printed else None)
-    furthest = {"t": max(liang.of_groups(liang.TABLE_3)), "t of Table 5": max(liang.of_groups(liang.TABLE_5))}
+        found += figures(
+            f"Liang and Yuan, Table {table}",
+            ours,
+            dict.fromkeys(ours, printed) if printed else None,
+        )
+    furthest = {
+        "t": max(liang.of_groups(liang.TABLE_3)),
+        "t of Table 5": max(liang.of_groups(liang.TABLE_5)),
+    }
     return found + figures("Liang and Yuan, 2.1", furthest, {"t": 0.4})
 
 
@@ -138,10 +186,16 @@ def of_weber() -> list[Figure]:
         ours = {f"class {n}": emd for n, emd in enumerate(weber.of_classes(values), start=1)}
         found += figures(f"Weber, Table {table}, diagnosis", ours)
     for name, distance in (("salary", {"distance": "ordered"}),):
-        ours = {f"class {n}": e for n, e in enumerate(weber.of_classes(weber.TABLE_6_SALARY, **distance), start=1)}
+        ours = {
+            f"class {n}": e
+            for n, e in enumerate(weber.of_classes(weber.TABLE_6_SALARY, **distance), start=1)
+        }
         found += figures(f"Weber, Table 6, {name}", ours)
     tree = {"distance": "hierarchical", "hierarchy": weber.CANCERS}
-    ours = {f"class {n}": emd for n, emd in enumerate(weber.of_classes(weber.TABLE_6_DIAGNOSIS, **tree), start=1)}
+    ours = {
+        f"class {n}": emd
+        for n, emd in enumerate(weber.of_classes(weber.TABLE_6_DIAGNOSIS, **tree), start=1)
+    }
     return found + figures("Weber, Table 6, diagnosis", ours)
 
 

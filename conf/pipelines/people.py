@@ -14,8 +14,9 @@ COLUMNS = """
 
 @dp.materialized_view(format="parquet")
 def raw_people() -> DataFrame:
-    """Fails if a value has another type, or a file has other columns or another order: by default Spark reads columns
-    by their position, whatever the header says, and a value of another type as missing.
+    """Fails if a value has another type, or a file has other columns or another order: by default
+    Spark reads columns by their position, whatever the header says, and a value of another type as
+    missing.
     """
     folder = str(Path("incoming").resolve())
     return spark.read.csv(folder, schema=COLUMNS, header=True, enforceSchema=False, mode="FAILFAST")

@@ -1,4 +1,6 @@
-"""The tables of docs/known-limits.md, from the rules of the run file: run this module to write them into the page."""
+"""The tables of docs/known-limits.md, from the rules of the run file: run this module to write them
+into the page.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ EXPLAINED = {
 OWN_NAMES = {
     "attributes.sensitive_attributes.*.brought": "requirements of other packages",
     "a t of a sensitive attribute": "a t of a sensitive attribute",
-    "privacy.suppression_limit with cuts_regions": "`privacy.suppression_limit`, with a method that cuts regions",
+    "privacy.suppression_limit with "
+    "cuts_regions": "`privacy.suppression_limit`, with a method that cuts regions",
 }
 """What the rules say of keys that a run file does not have."""
 

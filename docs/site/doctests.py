@@ -1,4 +1,6 @@
-"""Worked examples in docstrings as code on the site: `>>>` at the beginning of a line is a quotation in Markdown."""
+"""Worked examples in docstrings as code on the site: `>>>` at the beginning of a line is a
+quotation in Markdown.
+"""
 
 import re
 from typing import Any

@@ -1,4 +1,6 @@
-"""Every key of a run file, from its JSON Schema: what it may be, its default, and what its docstring says."""
+"""Every key of a run file, from its JSON Schema: what it may be, its default, and what its
+docstring says.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ def page(schema: Schema) -> str:
     lines = ["## Every key", ""]
     for name, part in parts:
         if "properties" in part:
-            lines += [f"### {name}", "", part.get("description", "").partition("\n")[0], "", *_table(part), ""]
+            lines += [
+                f"### {name}",
+                "",
+                part.get("description", "").partition("\n")[0],
+                "",
+                *_table(part),
+                "",
+            ]
     return "\n".join(lines)
 
 
@@ -24,7 +33,13 @@ def _table(part: Schema) -> Iterator[str]:
     yield "| key | may be | by default | |"
     yield "|---|---|---|---|"
     for key, value in part["properties"].items():
-        default = "*required*" if key in required else f"`{value['default']}`" if "default" in value else ""
+        default = (
+            "*required*"
+            if key in required
+            else f"`{value['default']}`"
+            if "default" in value
+            else ""
+        )
         yield f"| `{key}` | {_kind(value)} | {default} | {_line(value.get('description', ''))} |"
 
 
@@ -42,9 +57,13 @@ def _kind(value: Schema) -> str:
     if "enum" in value:
         return ", ".join(f"`{one}`" for one in value["enum"])
     if any(key in value for key in ("anyOf", "oneOf")):
-        return ", or ".join(dict.fromkeys(_kind(one) for one in value.get("anyOf", value.get("oneOf", ()))))
+        return ", or ".join(
+            dict.fromkeys(_kind(one) for one in value.get("anyOf", value.get("oneOf", ())))
+        )
     kinds = value.get("type", "anything")
-    return ", or ".join(_named(kind, value) for kind in (kinds if isinstance(kinds, list) else [kinds]))
+    return ", or ".join(
+        _named(kind, value) for kind in (kinds if isinstance(kinds, list) else [kinds])
+    )
 
 
 def _named(kind: str, value: Schema) -> str:

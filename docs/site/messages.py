@@ -1,4 +1,6 @@
-"""Every error message of the package, from the code that raises it: its text with <names> for what is filled in."""
+"""Every error message of the package, from the code that raises it: its text with <names> for what
+is filled in.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,16 @@ HEADINGS: Mapping[int, str] = {
 CODES: Mapping[str, int] = {
     name: kind.exit_code
     for name, kind in vars(errors).items()
-    if isinstance(kind, type) and issubclass(kind, errors.TcloseError) and kind.exit_code in HEADINGS
+    if isinstance(kind, type)
+    and issubclass(kind, errors.TcloseError)
+    and kind.exit_code in HEADINGS
 } | {"ValueError": 2}
 
 
 def messages(package: Path) -> dict[int, list[str]]:
-    """The texts by exit code, each once, in order. A ValueError counts where the run file is validated."""
+    """The texts by exit code, each once, in order. A ValueError counts where the run file is
+    validated.
+    """
     found: dict[int, set[str]] = {code: set() for code in HEADINGS}
     for file in package.rglob("*.py"):
         for name, text in _raised(ast.parse(file.read_text())):
@@ -63,7 +69,10 @@ def _text(node: ast.expr) -> str:
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     if isinstance(node, ast.JoinedStr):
-        return "".join(_filled(part) if isinstance(part, ast.FormattedValue) else _text(part) for part in node.values)
+        return "".join(
+            _filled(part) if isinstance(part, ast.FormattedValue) else _text(part)
+            for part in node.values
+        )
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return _text(node.left) + _text(node.right)
     return ""
@@ -80,7 +89,8 @@ def page(package: Path) -> str:
     lines = [
         "# Error messages",
         "",
-        "Every message names the column or the key, what was found and what was expected; `<names>` stand for what",
+        "Every message names the column or the key, what was found and what was expected; "
+        "`<names>` stand for what",
         "is filled in. Values of people are never in a message: those to correct are in",
         "`internal/problems.json`, which the message names.",
     ]

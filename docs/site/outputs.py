@@ -1,7 +1,8 @@
 """Runs the commands that pages show, and writes beneath each what it prints: `make docs-outputs`.
 
-A block of code called `console` has commands behind `$ `, each followed by its output. A page's blocks run in order, in
-an empty folder of their own, in which every block with a title is a file. `tests/docs/test_outputs.py` runs them again.
+A block of code called `console` has commands behind `$ `, each followed by its output. A page's
+blocks run in order, in an empty folder of their own, in which every block with a title is a file.
+`tests/docs/test_outputs.py` runs them again.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ VARIES = re.compile(
     r"|0\.\d{3}(?= │ +[\d,]+ │ +\d+\.\d │)",
     re.MULTILINE,
 )
-"""Seconds and dates, and the accuracy and CPU seconds of a comparison: what differs from run to run and by machine."""
+"""Seconds and dates, and the accuracy and CPU seconds of a comparison: what differs from run to run
+and by machine.
+"""
 SHOWN_FOLDER = "/home/ana"
 QUIET, BOTH = " 2>/dev/null", " 2>&1"
 SETTINGS = {
@@ -47,9 +50,13 @@ def pages() -> list[Path]:
 
 
 def with_outputs(text: str) -> str:
-    """The text of a page with what its commands print now. Outputs that differ in times only stay."""
+    """The text of a page with what its commands print now. Outputs that differ in times only
+    stay.
+    """
     with folder_of(text) as folder:
-        return BLOCK.sub(lambda block: f"```console\n{''.join(_session(block[1], folder))}```", text)
+        return BLOCK.sub(
+            lambda block: f"```console\n{''.join(_session(block[1], folder))}```", text
+        )
 
 
 @contextmanager
@@ -75,7 +82,10 @@ def _session(block: str, folder: str) -> Iterator[str]:
         shown = block[command.end() + 1 : after.start() if after else len(block)]
         printed = run(command[1]).replace(folder, SHOWN_FOLDER)
         printed = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
-        yield f"$ {command[1]}\n{shown if without_times(shown) == without_times(printed) else printed}"
+        yield (
+            "$ "
+            f"{command[1]}\n{shown if without_times(shown) == without_times(printed) else printed}"
+        )
 
 
 def run(command: str) -> str:
@@ -86,7 +96,9 @@ def run(command: str) -> str:
     if name != "tclose":
         return _in_shell(command)
     results = StringIO()
-    messages = results if first.endswith(BOTH) or not (rest or first.endswith(QUIET)) else StringIO()
+    messages = (
+        results if first.endswith(BOTH) or not (rest or first.endswith(QUIET)) else StringIO()
+    )
     with redirect_stdout(results), redirect_stderr(messages):
         code = main(arguments)
     ended = f"(exit code {code})" if code else ""
@@ -97,7 +109,9 @@ def run(command: str) -> str:
 
 
 def _in_shell(command: str, given: str = "") -> str:
-    return subprocess.run(["bash", "-c", command], input=given, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["bash", "-c", command], input=given, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def without_times(text: str) -> str:
@@ -106,7 +120,9 @@ def without_times(text: str) -> str:
 
 
 def main_of_pages(arguments: Sequence[str]) -> int:
-    """Writes the pages that are named, or all; with --check, prints what differs and writes nothing."""
+    """Writes the pages that are named, or all; with --check, prints what differs and writes
+    nothing.
+    """
     differ = 0
     named = [Path(name).resolve() for name in arguments if name != "--check"]
     for page in named or pages():
@@ -117,7 +133,10 @@ def main_of_pages(arguments: Sequence[str]) -> int:
         elif printed != shown:
             differ = 1
             print(
-                *unified_diff(shown.splitlines(), printed.splitlines(), str(page), "printed now", lineterm=""), sep="\n"
+                *unified_diff(
+                    shown.splitlines(), printed.splitlines(), str(page), "printed now", lineterm=""
+                ),
+                sep="\n",
             )
     return differ
 

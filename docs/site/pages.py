@@ -1,4 +1,6 @@
-"""Pages of the site that are made of something else: the changelog, the messages, and the commands' own help."""
+"""Pages of the site that are made of something else: the changelog, the messages, and the commands'
+own help.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ import messages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCHEMA = "tclose_spark/runfile/run_file.schema.json"
-OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)*((?:conf|benchmarks|jobs|tests)/[^)]*|LICENSE|CONTRIBUTING\.md)\)")
+OUTSIDE = re.compile(
+    r"\[([^\]]+)\]\((?:\.\./)*((?:conf|benchmarks|jobs|tests)/[^)]*|LICENSE|CONTRIBUTING\.md)\)"
+)
 """Links to files of the project that are no pages: on the site they are their names."""
 
 BEHIND = "---\nsearch: {boost: 0.3}\n---\n"
@@ -39,7 +43,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """The run file's page ends with every key of its schema, the page of a command with the command's options."""
+    """The run file's page ends with every key of its schema, the page of a command with the
+    command's options.
+    """
     if page.file.src_uri == "reference/run_file.md":
         markdown = f"{markdown}\n{keys.page(json.loads((ROOT / SCHEMA).read_text()))}"
     for command in page.meta.get("commands", ()):
@@ -49,7 +55,9 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 @cache
 def options() -> dict[str, str]:
-    """The help of every command, as `tclose COMMAND --help` prints it, under a heading of its own."""
+    """The help of every command, as `tclose COMMAND --help` prints it, under a heading of its
+    own.
+    """
     made = subprocess.run(
         [sys.executable, "-m", "typer", "tclose_spark.cli", "utils", "docs", "--name", "tclose"],
         check=True,
@@ -58,4 +66,7 @@ def options() -> dict[str, str]:
         cwd=ROOT,
     )
     parts = re.split(r"^## `tclose (\w+)`$", made.stdout, flags=re.MULTILINE)[1:]
-    return {name: f"## Options of {name}\n{text}" for name, text in zip(parts[::2], parts[1::2], strict=True)}
+    return {
+        name: f"## Options of {name}\n{text}"
+        for name, text in zip(parts[::2], parts[1::2], strict=True)
+    }

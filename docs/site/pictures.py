@@ -1,5 +1,5 @@
-"""Draws the pictures of the pages: `make pictures` writes them to docs/pictures. Those of reports are the tutorial's
-reports as Chromium shows them.
+"""Draws the pictures of the pages: `make pictures` writes them to docs/pictures. Those of reports
+are the tutorial's reports as Chromium shows them.
 """
 
 from __future__ import annotations
@@ -29,18 +29,32 @@ from tclose_spark.measures.distances.transport import transport_plan
 PICTURES = Path(__file__).resolve().parent.parent / "pictures"
 CLASS, TABLE, ARROW, INK = "#3949ab", "#c5cae9", "#d84315", "#333333"
 CLASSES = ("#c5cae9", "#ffe0b2", "#c8e6c9", "#f8bbd0")
-CHROMIUM = next((name for name in ("chromium", "google-chrome", "chrome") if shutil.which(name)), None)
+CHROMIUM = next(
+    (name for name in ("chromium", "google-chrome", "chrome") if shutil.which(name)), None
+)
 SCREEN = "body {background: white} section, footer {display: none}"
 
 
 def earth_movers_distance(path: Path) -> None:
-    """The heaps of a class, those of the table, and the cheapest way from one to the other (docs/concepts.md)."""
+    """The heaps of a class, those of the table, and the cheapest way from one to the other
+    (docs/concepts.md).
+    """
     table, held = np.full(6, 2), np.array([2, 2, 0, 0, 0, 0])
     plan = transport_plan(OrderedDistance(table), held)
-    figure, (above, below) = plt.subplots(2, 1, figsize=(6.4, 4.2), sharex=True, gridspec_kw={"height_ratios": [3, 2]})
+    figure, (above, below) = plt.subplots(
+        2, 1, figsize=(6.4, 4.2), sharex=True, gridspec_kw={"height_ratios": [3, 2]}
+    )
     pay = np.arange(1, 7)
     above.bar(pay, held / held.sum(), width=0.6, color=CLASS, label="class of four people")
-    above.bar(pay, table / table.sum(), width=0.6, color="none", edgecolor=INK, linestyle=":", label="table of twelve")
+    above.bar(
+        pay,
+        table / table.sum(),
+        width=0.6,
+        color="none",
+        edgecolor=INK,
+        linestyle=":",
+        label="table of twelve",
+    )
     for move in plan.moves:
         start, end = move.source + 1, move.target + 1
         arrow = {
@@ -58,7 +72,9 @@ def earth_movers_distance(path: Path) -> None:
     for place, mass in zip(pay[:-1] + 0.5, reached[:-1], strict=True):
         below.text(place, mass / 2, f"{round(6 * mass)}/6", ha="center", va="center", color=INK)
     below.set_ylabel("mass that\npasses")
-    below.set_xlabel(f"pay\nearth mover's distance = (2 + 4 + 3 + 2 + 1) / 6 / 5 steps = {plan.cost}")
+    below.set_xlabel(
+        f"pay\nearth mover's distance = (2 + 4 + 3 + 2 + 1) / 6 / 5 steps = {plan.cost}"
+    )
     for axes in (above, below):
         axes.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
@@ -67,9 +83,24 @@ def earth_movers_distance(path: Path) -> None:
 
 
 def raw_and_released(path: Path) -> None:
-    """Twelve people and their release: rows of one class have one colour, and all classes the diseases of the table."""
+    """Twelve people and their release: rows of one class have one colour, and all classes the
+    diseases of the table.
+    """
     ages = [23, 24, 27, 31, 35, 38, 44, 47, 52, 58, 63, 66]
-    ill = ["flu", "gout", "none", "none", "flu", "none", "gout", "none", "flu", "none", "gout", "none"]
+    ill = [
+        "flu",
+        "gout",
+        "none",
+        "none",
+        "flu",
+        "none",
+        "gout",
+        "none",
+        "flu",
+        "none",
+        "gout",
+        "none",
+    ]
     people = pd.DataFrame({"age": ages, "sex": list("fmffmfmfmmfm"), "disease": ill})
     spec = {
         "output": {"keep_linked": True},
@@ -83,15 +114,21 @@ def raw_and_released(path: Path) -> None:
         made = tc.release(people, spec, output=f"{folder}/out", log=None, engine="local")
         linked = DeltaTable(str(made.internal_path + "/linked")).to_pandas()
     linked["class"] = linked.groupby(["age", "sex"]).ngroup()
-    figure, (raw, released, shares) = plt.subplots(1, 3, figsize=(9.6, 3.9), width_ratios=[2.4, 3, 2.4])
+    figure, (raw, released, shares) = plt.subplots(
+        1, 3, figsize=(9.6, 3.9), width_ratios=[2.4, 3, 2.4]
+    )
     _table(raw, "The raw table", linked.sort_values("age_raw"), ("age_raw", "sex_raw", "disease"))
-    _table(released, "The release", linked.sort_values(["class", "disease"]), ("age", "sex", "disease"))
+    _table(
+        released, "The release", linked.sort_values(["class", "disease"]), ("age", "sex", "disease")
+    )
     parts = [linked, *(of for _, of in linked.groupby("class"))]
     for place, part in enumerate(reversed(parts)):
         left = 0.0
         for kind, share in part["disease"].value_counts(normalize=True).sort_index().items():
             colour = "#eeeeee" if part is linked else CLASSES[part["class"].iloc[0]]
-            shares.barh(place, share, left=left, height=0.62, color=colour, edgecolor=INK, linewidth=0.6)
+            shares.barh(
+                place, share, left=left, height=0.62, color=colour, edgecolor=INK, linewidth=0.6
+            )
             shares.text(left + share / 2, place, kind, ha="center", va="center", color=INK)
             left += share
     names = ["table", *(f"class {number + 1}" for number in range(len(parts) - 1))]
@@ -111,9 +148,13 @@ def _table(axes: Axes, title: str, rows: pd.DataFrame, columns: tuple[str, ...])
     axes.set(xlim=(0, len(columns)), ylim=(len(rows) + 0.5, -1))
     axes.axis("off")
     for column, name in enumerate(columns):
-        axes.text(column + 0.1, -0.5, name.removesuffix("_raw"), va="center", color=INK, fontweight="bold")
+        axes.text(
+            column + 0.1, -0.5, name.removesuffix("_raw"), va="center", color=INK, fontweight="bold"
+        )
         for place, (value, number) in enumerate(zip(rows[name], rows["class"], strict=True)):
-            axes.fill_betweenx([place + 0.03, place + 0.97], column, column + 1, color=CLASSES[number], linewidth=0)
+            axes.fill_betweenx(
+                [place + 0.03, place + 0.97], column, column + 1, color=CLASSES[number], linewidth=0
+            )
             axes.text(column + 0.1, place + 0.5, str(value), va="center", color=INK)
 
 
@@ -126,14 +167,24 @@ def of_the_tutorial(folder: Path) -> None:
         outputs.run(f"tclose {comparison}")
         made = Path(work, "people_release")
         (folder / "compare.svg").write_text((made / "compare/compare.svg").read_text())
-        _screenshot(made / "public/report.html", folder / "report.png", ("What was released", "What was required"))
-        _screenshot(made / "internal/report.html", folder / "internal.png", ("Attacks", "What each column loses"))
+        _screenshot(
+            made / "public/report.html",
+            folder / "report.png",
+            ("What was released", "What was required"),
+        )
+        _screenshot(
+            made / "internal/report.html",
+            folder / "internal.png",
+            ("Attacks", "What each column loses"),
+        )
 
 
 def _screenshot(page: Path, picture: Path, sections: tuple[str, ...]) -> None:
     """A page's head and some of its sections."""
     marked = re.sub(
-        rf"<section([^>]*)>(?=\s*<h2>(?:{'|'.join(sections)}))", r'<section\1 style="display: block">', page.read_text()
+        rf"<section([^>]*)>(?=\s*<h2>(?:{'|'.join(sections)}))",
+        r'<section\1 style="display: block">',
+        page.read_text(),
     )
     shown = page.with_name("shown.html")
     shown.write_text(marked.replace("</head>", f"<style>{SCREEN}</style></head>"))
@@ -155,4 +206,7 @@ if __name__ == "__main__":
     if CHROMIUM is not None:
         of_the_tutorial(PICTURES)
     else:
-        print("no Chromium is installed: the pictures of the tutorial stay as they are", file=sys.stderr)
+        print(
+            "no Chromium is installed: the pictures of the tutorial stay as they are",
+            file=sys.stderr,
+        )

@@ -1,1 +1,3 @@
-"""Every verb once, for Python and the command line: see docs/python.md. `public.py` lists the public names."""
+"""Every verb once, for Python and the command line: see docs/python.md. `public.py` lists the
+public names.
+"""

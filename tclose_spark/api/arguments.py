@@ -1,4 +1,6 @@
-"""The arguments of calls: a spec, a table and an output become the run file that a call amounts to."""
+"""The arguments of calls: a spec, a table and an output become the run file that a call amounts
+to.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,13 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.arrow_frames import is_frame, is_spark, read_once
 from tclose_spark.io.input.files import check_files
 from tclose_spark.io.input.table_argument import guess_format
-from tclose_spark.runfile.loading import lines_in_errors, read_tree, resolve, spec_of, with_overrides
+from tclose_spark.runfile.loading import (
+    lines_in_errors,
+    read_tree,
+    resolve,
+    spec_of,
+    with_overrides,
+)
 from tclose_spark.runfile.registry import MethodSettings
 from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import FRAME, NOWHERE, Output, Privacy, ReleaseSpec
@@ -38,8 +46,8 @@ Where = str | PathLike[str] | Mapping[str, Any] | Output | None
 class GivenRun:
     """The run file of a call.
 
-    tree: as in YAML, not validated. spec: validated.
-    table: in memory, to be read as the view that `spec.input` names; None if it is at a path, or not read.
+    tree: as in YAML, not validated. spec: validated. table: in memory, to be read as the view that
+    `spec.input` names; None if it is at a path, or not read.
     """
 
     tree: dict[str, Any]
@@ -64,11 +72,15 @@ def given_run(
         ConfigurationError: naming the key, what was observed, and what was expected.
     """
     view = f"{FRAME}_{uuid4().hex}"
-    tree = complete_tree(table, spec, output, view=view, overrides=overrides, nowhere=nowhere, reads=reads)
+    tree = complete_tree(
+        table, spec, output, view=view, overrides=overrides, nowhere=nowhere, reads=reads
+    )
     complete = spec_of(tree)
     with lines_in_errors(tree):
         check_files(complete, reads)
-    return GivenRun(tree=tree, spec=complete, table=read_once(table) if reads and in_memory(table) else None)
+    return GivenRun(
+        tree=tree, spec=complete, table=read_once(table) if reads and in_memory(table) else None
+    )
 
 
 def in_memory(table: Table) -> bool:
@@ -86,7 +98,8 @@ def path_of(table: Table) -> str:
         return ""
     if not isinstance(table, str | PathLike):
         raise ConfigurationError(
-            f"the table is of type {type(table).__name__}; expected a DataFrame of Spark, pandas or polars, a pyarrow "
+            f"the table is of type {type(table).__name__}; expected a DataFrame of Spark, pandas "
+            "or polars, a pyarrow "
             "table, or a path"
         )
     return fspath(table)
@@ -95,7 +108,8 @@ def path_of(table: Table) -> str:
 def reader_options(options: Mapping[str, Any] | None) -> dict[str, str]:
     """Options as Spark's reader takes them, such as {"sep": ";", "header": True}."""
     return {
-        key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in (options or {}).items()
+        key: str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in (options or {}).items()
     }
 
 
@@ -114,8 +128,8 @@ def number_of_rows(sample: Any, most: int | None = None) -> int | None:
 
 
 def tree_of(spec: Spec, overrides: Sequence[str] = ()) -> dict[str, Any]:
-    """A spec as a run file has it; sections may be objects. Paths are resolved from the run file's folder, or from the
-    working folder.
+    """A spec as a run file has it; sections may be objects. Paths are resolved from the run file's
+    folder, or from the working folder.
 
     Raises:
         ConfigurationError: naming the key, what was observed, and what was expected.
@@ -126,7 +140,9 @@ def tree_of(spec: Spec, overrides: Sequence[str] = ()) -> dict[str, Any]:
         return with_overrides(_plain(spec), Path.cwd(), overrides)
     if isinstance(spec, str | PathLike):
         return read_tree(Path(spec), overrides)
-    raise ConfigurationError(f"spec is of type {type(spec).__name__}; expected a ReleaseSpec, a dict, or a run file")
+    raise ConfigurationError(
+        f"spec is of type {type(spec).__name__}; expected a ReleaseSpec, a dict, or a run file"
+    )
 
 
 def _tree_of_spec(spec: ReleaseSpec, overrides: Sequence[str]) -> dict[str, Any]:
@@ -162,12 +178,12 @@ def complete_tree(
     nowhere: str | None = None,
     reads: bool = True,
 ) -> dict[str, Any]:
-    """The run file for this table and output, not validated. On the command line a run file is complete by itself.
+    """The run file for this table and output, not validated. On the command line a run file is
+    complete by itself.
 
-    table: None for the one that the spec names.
-    view: the name of a table in memory.
-    nowhere: the output if neither the call nor the spec names one.
-    reads: whether the table is read. If not, the table may be None even if the release was of one in memory.
+    table: None for the one that the spec names. view: the name of a table in memory. nowhere: the
+    output if neither the call nor the spec names one. reads: whether the table is read. If not, the
+    table may be None even if the release was of one in memory.
 
     Raises:
         ConfigurationError: naming what is missing.
@@ -189,16 +205,22 @@ def _input(table: Table, own: Any, view: str) -> Any:
     settings = dict(own) if isinstance(own, Mapping) else {}
     if table is None:
         if own is None or str(settings.get("path")).startswith(FRAME):
-            raise ConfigurationError("which table? Give a DataFrame or a path, or a spec with an input")
+            raise ConfigurationError(
+                "which table? Give a DataFrame or a path, or a spec with an input"
+            )
         return own
-    kept = {key: value for key, value in settings.items() if key not in ("path", "format", "options")}
+    kept = {
+        key: value for key, value in settings.items() if key not in ("path", "format", "options")
+    }
     if in_memory(table):
         return {**kept, "path": view, "format": "table"}
     return {**kept, **_at_path(path_of(table), settings)}
 
 
 def _at_path(path: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Path, format and options of a table; format and options are those of the spec, if it has any."""
+    """Path, format and options of a table; format and options are those of the spec, if it has
+    any.
+    """
     kind = settings.get("format") or guess_format(path)
     options = dict(settings.get("options") or {})
     if kind == "csv" and not {"header", "HEADER", "Header"} & set(options):
@@ -214,7 +236,8 @@ def _output(output: Where, own: Any, nowhere: str | None) -> Any:
     """The `output` section of a call; by default that of the spec."""
     if own is not None and not isinstance(own, Mapping):
         raise ConfigurationError(
-            f"output is of type {type(own).__name__}; expected a section: {{'path': 'build/people'}}"
+            f"output is of type {type(own).__name__}; expected a section: {{'path': "
+            f"'build/people'}}"
         )
     settings = dict(own or {})
     if isinstance(output, Output):
@@ -223,13 +246,18 @@ def _output(output: Where, own: Any, nowhere: str | None) -> Any:
         tree = {"output": {**settings, **output}}
         return with_overrides(tree, Path.cwd())["output"]
     if output is not None:
-        kept = {key: value for key, value in settings.items() if key not in ("path", "public", "internal")}
+        kept = {
+            key: value
+            for key, value in settings.items()
+            if key not in ("path", "public", "internal")
+        }
         return {**kept, "path": resolve(fspath(output), "output", Path.cwd())}
     if settings and settings.get("path") != NOWHERE:
         return settings
     if nowhere is None:
         raise ConfigurationError(
-            "where does the release go? Give output='build/people': a folder, which becomes public/ (to publish) and "
+            "where does the release go? Give output='build/people': a folder, which becomes "
+            "public/ (to publish) and "
             "internal/ (evidence, stays inside)"
         )
     return {**settings, "path": nowhere}

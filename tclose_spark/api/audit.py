@@ -9,7 +9,16 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from tclose_spark.api.arguments import Number, Spec, Table, as_python, in_memory, path_of, reader_options, tree_of
+from tclose_spark.api.arguments import (
+    Number,
+    Spec,
+    Table,
+    as_python,
+    in_memory,
+    path_of,
+    reader_options,
+    tree_of,
+)
 from tclose_spark.api.errors import on_command_line
 from tclose_spark.api.session import choose, on_engine, working
 from tclose_spark.api.signatures import require_type, verb, with_options
@@ -63,7 +72,11 @@ class Audit(AuditResult):
     def require_holds(self) -> None:
         """Raises GuaranteeError if a requirement does not hold."""
         if not self.holds:
-            broken = [f"{g.measure}{f' of {g.attribute}' if g.attribute else ''}" for g in self.judged if not g.holds]
+            broken = [
+                f"{g.measure}{f' of {g.attribute}' if g.attribute else ''}"
+                for g in self.judged
+                if not g.holds
+            ]
             raise GuaranteeError(f"{self.name} does not meet the requirements: {', '.join(broken)}")
 
     def __repr__(self) -> str:
@@ -105,9 +118,11 @@ class Explanation(ClassExplanation):
 @verb
 @with_options(AuditOptions, ("quasi_identifiers", "sensitive", "k", "t"), NAMED)
 def audit(table: Table, *described: Any, **options: Unpack[AuditOptions]) -> Audit:
-    """Audits a published table, whoever made it: k, l, t and (n, t) exactly, attacks, and information loss.
+    """Audits a published table, whoever made it: k, l, t and (n, t) exactly, attacks, and
+    information loss.
 
-        tclose_spark.audit(published, ["age", "zip"], {"salary": {"distance": "ordered"}}, k=5, t="0.2").holds
+        tclose_spark.audit(published, ["age", "zip"], {"salary": {"distance": "ordered"}}, k=5,
+        t="0.2").holds
 
     Measures without a threshold are reported.
 
@@ -122,7 +137,9 @@ def audit(table: Table, *described: Any, **options: Unpack[AuditOptions]) -> Aud
     joint, earlier, output = given["joint"], given["earlier"], given["classes_output"]
     given["population"], listed = _population(given["population"])
     given["joint"] = (joint,) if isinstance(joint, str) else tuple(joint)
-    given["classes_output"] = None if output is None else resolve(fspath(output), "--classes-output", Path.cwd())
+    given["classes_output"] = (
+        None if output is None else resolve(fspath(output), "--classes-output", Path.cwd())
+    )
     question = _question(**{name: given[name] for name in (*DESCRIBING, *REQUIRED)})
     tables = AuditTables(
         table=table,
@@ -130,14 +147,20 @@ def audit(table: Table, *described: Any, **options: Unpack[AuditOptions]) -> Aud
         background=given["background"],
         raw=given["raw"],
         population=listed,
-        earlier=earlier if isinstance(earlier, list | tuple) else [] if earlier is None else [earlier],
+        earlier=earlier
+        if isinstance(earlier, list | tuple)
+        else []
+        if earlier is None
+        else [earlier],
     )
 
     def judge(question: AuditQuestion, opened: AuditTables) -> AuditResult:
         from tclose_spark.auditing.audit import audit_table
         from tclose_spark.auditing.linkage import with_linkage
 
-        found = audit_table(question=question, **{name: one for name, one in vars(opened).items() if name != "raw"})
+        found = audit_table(
+            question=question, **{name: one for name, one in vars(opened).items() if name != "raw"}
+        )
         found = found if opened.raw is None else with_linkage(found, opened.table, opened.raw)
         return replace(found, notes=(*found.notes, *dict.fromkeys(left_out)))
 
@@ -149,7 +172,8 @@ def audit(table: Table, *described: Any, **options: Unpack[AuditOptions]) -> Aud
 @verb
 @with_options(ExplainOptions, ("quasi_identifiers", "sensitive", "t"), NAMED)
 def explain(table: Table, *described: Any, **options: Unpack[ExplainOptions]) -> Explanation:
-    """Explains one class: both distributions side by side, their distance, and which mass moves where at what cost.
+    """Explains one class: both distributions side by side, their distance, and which mass moves
+    where at what cost.
 
     table: see `audit`.
     [options]
@@ -180,7 +204,8 @@ def _on_engine(
     options: TableOptions,
     left_out: list[str],
 ) -> Result:
-    """What `judge` finds in the tables, of the question as `opened_tables` completes it, on the chosen engine.
+    """What `judge` finds in the tables, of the question as `opened_tables` completes it, on the
+    chosen engine.
 
     left_out: gets the notes about lines of files that are no rows.
     """
@@ -188,10 +213,16 @@ def _on_engine(
     with as_typed():
         source = source_of(path, kind, how) if path else Input(path=FRAME, format="table")
         single = {name: held_table(one) for name, one in vars(tables).items() if name != "earlier"}
-        held = AuditTables(**single, earlier=[held_table(one) for one in tables.earlier])  # a stream is read once only
+        held = AuditTables(
+            **single, earlier=[held_table(one) for one in tables.earlier]
+        )  # a stream is read once only
 
     def work(on: str) -> Result:
-        with working(f"tclose {verb}", held.table, path, on) as session, as_typed(), _noting(left_out):
+        with (
+            working(f"tclose {verb}", held.table, path, on) as session,
+            as_typed(),
+            _noting(left_out),
+        ):
             places = {
                 f"the hierarchy of {name!r}": settings.hierarchy
                 for columns in (question.quasi_identifiers, question.sensitive_attributes)
@@ -254,26 +285,35 @@ def _question(
     if spec is not None:
         if quasi_identifiers or sensitive or hierarchies:
             raise ConfigurationError(
-                "--config says which columns are what; leave out --quasi-identifiers, --sensitive and --hierarchy"
+                "--config says which columns are what; leave out --quasi-identifiers, --sensitive "
+                "and --hierarchy"
             )
         tree = {"name": "audit", "input": {"path": "-"}, "output": {"path": "/-"}, **tree_of(spec)}
         return question_from_run_file(spec_of(tree), **asked)
     if not quasi_identifiers:
         raise ConfigurationError(
             "which columns are quasi-identifiers? Give "
-            + ("--quasi-identifiers age,zip,sex" if on_command_line() else "quasi_identifiers=['age', 'zip']")
+            + (
+                "--quasi-identifiers age,zip,sex"
+                if on_command_line()
+                else "quasi_identifiers=['age', 'zip']"
+            )
             + ", or --config with a run file"
         )
     quasi = _settings(quasi_identifiers, "quasi_identifiers")
     for name, path in (hierarchies or {}).items():
         if name not in quasi:
-            raise ConfigurationError(f"hierarchies: {name!r} is not a quasi-identifier ({', '.join(quasi)})")
+            raise ConfigurationError(
+                f"hierarchies: {name!r} is not a quasi-identifier ({', '.join(quasi)})"
+            )
         quasi[name] = {**quasi[name], "hierarchy": fspath(path)}
     attributes = _settings(sensitive, "sensitive")
     for role, columns in (("quasi_identifiers", quasi), ("sensitive", attributes)):
         for name, settings in columns.items():
             if isinstance(settings.get("hierarchy"), str):
-                settings["hierarchy"] = resolve(settings["hierarchy"], f"{role}.{name}.hierarchy", Path.cwd())
+                settings["hierarchy"] = resolve(
+                    settings["hierarchy"], f"{role}.{name}.hierarchy", Path.cwd()
+                )
     return question_from_columns(quasi, attributes, **asked)
 
 
@@ -283,7 +323,9 @@ def _settings(columns: Columns, what: str) -> dict[str, dict[str, Any]]:
         return {}
     if isinstance(columns, str) or not isinstance(columns, Collection):
         given = "a text" if isinstance(columns, str) else f"of type {type(columns).__name__}"
-        raise ConfigurationError(f"{what} is {given}; expected a list of columns, or a dict of their settings")
+        raise ConfigurationError(
+            f"{what} is {given}; expected a list of columns, or a dict of their settings"
+        )
     if not isinstance(columns, Mapping):
         if len(set(columns)) < len(columns):
             raise ConfigurationError(f"{what}: a column is listed twice")

@@ -1,5 +1,5 @@
-"""What only the command line needs: typed text as arguments of the verbs, and helpers that are no verb in Python.
-Imports only what `tclose --help` needs.
+"""What only the command line needs: typed text as arguments of the verbs, and helpers that are no
+verb in Python. Imports only what `tclose --help` needs.
 """
 
 from __future__ import annotations
@@ -27,10 +27,15 @@ def table_arguments(typed: Mapping[str, Any]) -> dict[str, Any]:
     from tclose_spark.auditing.question import parse_quasi_identifiers, parse_sensitive
 
     given = {**typed, "options": reader_options(typed["options"])}
-    quasi, sensitive, trees = (typed[name] or [] for name in ("quasi_identifiers", "sensitive", "hierarchies"))
+    quasi, sensitive, trees = (
+        typed[name] or [] for name in ("quasi_identifiers", "sensitive", "hierarchies")
+    )
     if typed["spec"] is not None:  # which excludes the others
         return {**given, "hierarchies": dict.fromkeys(trees, "")}
-    roles = {"quasi_identifiers": parse_quasi_identifiers(quasi, trees, Path.cwd()), "hierarchies": None}
+    roles = {
+        "quasi_identifiers": parse_quasi_identifiers(quasi, trees, Path.cwd()),
+        "hierarchies": None,
+    }
     return {**given, **roles, "sensitive": parse_sensitive(sensitive, Path.cwd())}
 
 
@@ -46,14 +51,19 @@ def reader_options(texts: list[str] | None) -> dict[str, str]:
 
 
 def after_override(output: str | None) -> list[str]:
-    """The override for the release that this one continues, in an output folder; none without one."""
+    """The override for the release that this one continues, in an output folder; none without
+    one.
+    """
     from tclose_spark.runfile.loading import resolve
 
-    return [] if output is None else [f"output.after={json.dumps(resolve(output, '--after', Path()))}"]
+    return (
+        [] if output is None else [f"output.after={json.dumps(resolve(output, '--after', Path()))}"]
+    )
 
 
 def parse_hierarchy(build: str | None, check: str | None) -> Any:
-    """The hierarchy of `--build`, a form as in a run file, or of `--check`, a file; None without either.
+    """The hierarchy of `--build`, a form as in a run file, or of `--check`, a file; None without
+    either.
 
     Raises:
         ConfigurationError: if both are given, or the form is not valid.
@@ -69,7 +79,9 @@ def parse_hierarchy(build: str | None, check: str | None) -> Any:
         raise ConfigurationError("--build makes a hierarchy, --check reads one; give one of them")
     tree = parse_yaml(build, "--build")
     if not isinstance(tree, dict):
-        raise ConfigurationError(f"--build {build}: expected a form and its settings, such as 'prefix: 1'")
+        raise ConfigurationError(
+            f"--build {build}: expected a form and its settings, such as 'prefix: 1'"
+        )
     try:
         return HierarchyBuilder.model_validate(tree)
     except ValidationError as error:
@@ -77,19 +89,24 @@ def parse_hierarchy(build: str | None, check: str | None) -> Any:
 
 
 def require_new(option: str, path: Path | str | None, in_folder: bool = True) -> None:
-    """Raises ConfigurationError if there is a file already, or no folder for it. in_folder: whether it needs one."""
+    """Raises ConfigurationError if there is a file already, or no folder for it. in_folder: whether
+    it needs one.
+    """
     from tclose_spark.runfile.loading import URI
 
     if path is None or URI.match(str(path)):
         return
     if Path(path).exists():
-        raise ConfigurationError(f"{option}: {path} exists already; give another path, or remove it")
+        raise ConfigurationError(
+            f"{option}: {path} exists already; give another path, or remove it"
+        )
     if in_folder and not Path(path).resolve().parent.is_dir():
         raise ConfigurationError(f"{option}: the folder of {path} does not exist")
 
 
 def compile_all(folder: Path | None, announce: Callable[[str], None]) -> tuple[int, Path]:
-    """(how many kernels were compiled, where they are kept). folder: by default that of NUMBA_CACHE_DIR, or ~/.cache.
+    """(how many kernels were compiled, where they are kept). folder: by default that of
+    NUMBA_CACHE_DIR, or ~/.cache.
 
     Raises:
         ConfigurationError: if other users can write there.
@@ -101,7 +118,8 @@ def compile_all(folder: Path | None, announce: Callable[[str], None]) -> tuple[i
 
     if folder is not None and not cache_folder().is_relative_to(folder.resolve()):
         raise ConfigurationError(
-            f"--to: {folder} is writable by other users; kernels are code, so name a folder that only you can write"
+            f"--to: {folder} is writable by other users; kernels are code, so name a folder that "
+            "only you can write"
         )
     compiled = compile_kernels(announce)
     if folder is not None:

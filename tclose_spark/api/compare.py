@@ -1,4 +1,6 @@
-"""`tclose_spark.compare`: which method loses least on this table, and what another k or t would cost."""
+"""`tclose_spark.compare`: which method loses least on this table, and what another k or t would
+cost.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison(ComparisonResult):
-    """The outcomes of all combinations; Jupyter shows them as a page. Internal: they are measured on raw rows.
+    """The outcomes of all combinations; Jupyter shows them as a page. Internal: they are measured
+    on raw rows.
 
     page: the file of the page; empty if nothing was kept.
     """
@@ -75,21 +78,22 @@ def compare(
     log: Log | None = print,
     engine: str | None = None,
 ) -> Comparison:
-    """Runs every method at every k and t on rows of a table, and measures what each release would lose.
+    """Runs every method at every k and t on rows of a table, and measures what each release would
+    lose.
 
     The figures are measured on raw rows, so keep them internal.
 
-    table, spec, overrides, log, engine: see `release`; the spec needs no output.
-    k: one, or several; by default the spec's.
-    t: of all sensitive attributes that have one: one, or several, such as ["0.1", "0.2"]; by default their own.
-    methods: `all`, or methods by name, as "closeness_tree:effort=fast", as a dict like the `method` section of a run
+    table, spec, overrides, log, engine: see `release`; the spec needs no output. k: one, or
+    several; by default the spec's. t: of all sensitive attributes that have one: one, or several,
+    such as ["0.1", "0.2"]; by default their own. methods: `all`, or methods by name, as
+    "closeness_tree:effort=fast", as a dict like the `method` section of a run
         file, or as an object (`Sabre(bounds="proven")`).
-    sample: the number of rows, drawn by their content; or `all`.
-    output: a folder that is not public. Page and figures are written there, and a comparison that was killed resumes
-        there (unless the table is in memory). By default it is beside the spec's output; without one nothing is kept.
-    plan_only: plan every combination, and move no row.
-    overwrite: start again.
-    require: raise GuaranteeError if a release does not meet its requirements; otherwise see `.broken`.
+    sample: the number of rows, drawn by their content; or `all`. output: a folder that is not
+    public. Page and figures are written there, and a comparison that was killed resumes
+        there (unless the table is in memory). By default it is beside the spec's output; without
+        one nothing is kept.
+    plan_only: plan every combination, and move no row. overwrite: start again. require: raise
+    GuaranteeError if a release does not meet its requirements; otherwise see `.broken`.
 
     Raises:
         ConfigurationError: naming the argument that is wrong.
@@ -123,11 +127,17 @@ def _combinations(
     """What a call compares."""
     methods_by_name = requested_methods(methods, run.tree.get("method"))
     if not run.spec.release.is_plain:
-        raise ConfigurationError("release: a comparison measures labels; leave out release.form and release.together")
-    return combinations(run.tree, requested_ks(k, run.spec), requested_ts(t, run.tree), methods_by_name)
+        raise ConfigurationError(
+            "release: a comparison measures labels; leave out release.form and release.together"
+        )
+    return combinations(
+        run.tree, requested_ks(k, run.spec), requested_ts(t, run.tree), methods_by_name
+    )
 
 
-def _compared(request: ComparisonRequest, run: GivenRun, engine: str | None, log: Log | None) -> ComparisonResult:
+def _compared(
+    request: ComparisonRequest, run: GivenRun, engine: str | None, log: Log | None
+) -> ComparisonResult:
     """The result of a request on the chosen engine."""
     with lines_in_errors(run.tree):
         choice = choose("compare", engine, run.spec, run.table, log)
@@ -142,7 +152,8 @@ def _compared(request: ComparisonRequest, run: GivenRun, engine: str | None, log
 
 
 def comparison_folder(output: str | PathLike[str] | None, of_run: Output) -> str:
-    """The folder of a comparison; by default beside the run's internal folder, or in an internal folder of its own.
+    """The folder of a comparison; by default beside the run's internal folder, or in an internal
+    folder of its own.
 
     Raises:
         ConfigurationError: if it is public.
@@ -151,5 +162,7 @@ def comparison_folder(output: str | PathLike[str] | None, of_run: Output) -> str
         return f"{of_run.path or of_run.internal_path}/compare"
     path = resolve(fspath(output), "--output", Path.cwd())
     if f"{path}/".startswith(f"{of_run.public_path}/"):
-        raise ConfigurationError(f"--output: {path} is public; a comparison is measured on raw rows and stays inside")
+        raise ConfigurationError(
+            f"--output: {path} is public; a comparison is measured on raw rows and stays inside"
+        )
     return path

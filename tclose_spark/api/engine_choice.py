@@ -34,8 +34,8 @@ SUBMIT = "PYSPARK_SUBMIT_ARGS"
 MOST_BYTES = 10**9
 """The largest input on disk that `auto` leaves to this process."""
 MOST_ROWS = 2_000_000
-"""The most rows that `auto` leaves to this process, which holds them in some 2 GiB. A gigabyte of Parquet has many
-more.
+"""The most rows that `auto` leaves to this process, which holds them in some 2 GiB. A gigabyte of
+Parquet has many more.
 """
 LOCAL_VERBS = frozenset(
     {"release", "profile", "plan", "anonymize", "verify", "report", "publish", "suggest", "compare"}
@@ -56,9 +56,9 @@ class Asked:
 class Work:
     """What the choice depends on.
 
-    needs: what only Spark can do; empty if there is nothing. unopened: why files on an object store are left to Spark.
-    size: bytes of the input's files. rows: of the table, None if it is not read. Of files, MOST_ROWS and a few are
-    counted at most.
+    needs: what only Spark can do; empty if there is nothing. unopened: why files on an object store
+    are left to Spark. size: bytes of the input's files. rows: of the table, None if it is not read.
+    Of files, MOST_ROWS and a few are counted at most.
     """
 
     needs: str = ""
@@ -97,7 +97,8 @@ def asked_engine(argument: str | None, spec: ReleaseSpec | None) -> Asked:
 
 
 def choose_engine(asked: Asked, work: Work, present: str) -> Choice:
-    """The engine for this work. present: what there is of Spark (`spark_present`); empty if there is nothing.
+    """The engine for this work. present: what there is of Spark (`spark_present`); empty if there
+    is nothing.
 
     >>> choose_engine(Asked(), Work(size=1_234_567), "").line
     'engine     local: 1.2 MB of files, no Spark session'
@@ -111,30 +112,48 @@ def choose_engine(asked: Asked, work: Work, present: str) -> Choice:
             f"{key}{asked.by} asks for local, and {work.needs} needs Spark; expected auto or spark"
         )
     if asked.engine != AUTO:
-        return Choice(LOCAL if asked.engine == LOCAL else SPARK, f"{asked.by} asks for it", asked=True)
+        return Choice(
+            LOCAL if asked.engine == LOCAL else SPARK, f"{asked.by} asks for it", asked=True
+        )
     if work.needs:
         return Choice(SPARK, f"{work.needs} needs it")
     if present or work.unopened:
         return Choice(SPARK, present or work.unopened)
     most = f"{MOST_ROWS:,} rows" if (work.rows or 0) > MOST_ROWS else ""
     if work.size:
-        what, most = f"{_written(work.size)} of files", _written(MOST_BYTES) if work.size > MOST_BYTES else most
+        what, most = (
+            f"{_written(work.size)} of files",
+            _written(MOST_BYTES) if work.size > MOST_BYTES else most,
+        )
     else:
         what = "nothing to read" if work.rows is None else f"{work.rows:,} rows in memory"
-    return Choice(SPARK, f"{what}, more than {most}") if most else Choice(LOCAL, f"{what}, no Spark session")
+    return (
+        Choice(SPARK, f"{what}, more than {most}")
+        if most
+        else Choice(LOCAL, f"{what}, no Spark session")
+    )
 
 
 def work_of(
-    verb: str, spec: ReleaseSpec | None = None, table: Any = None, source: Input | None = None, decides: bool = True
+    verb: str,
+    spec: ReleaseSpec | None = None,
+    table: Any = None,
+    source: Input | None = None,
+    decides: bool = True,
 ) -> Work:
-    """What the choice depends on in a call. table: in memory, if one is given. source: of the table, without a spec.
-    decides: whether its size and its object stores do. Otherwise this looks at neither.
+    """What the choice depends on in a call. table: in memory, if one is given. source: of the
+    table, without a spec. decides: whether its size and its object stores do. Otherwise this looks
+    at neither.
     """
     source = source if spec is None else spec.input
     if verb not in LOCAL_VERBS or source is None:
         return Work(needs=verb)
     places = dict(_places(source, table, spec))
-    uris = (f"the URI of {what}" for what, path in places.items() if URI.match(path) and not is_on_store(path))
+    uris = (
+        f"the URI of {what}"
+        for what, path in places.items()
+        if URI.match(path) and not is_on_store(path)
+    )
     needs = next(chain(_needs(source, table, spec), uris), "")
     rows = None if table is None or is_spark(table) else table.num_rows
     if needs or not decides:
@@ -158,7 +177,11 @@ def _needs(source: Input, table: Any, spec: ReleaseSpec | None) -> Iterator[str]
         yield "the pattern of input.path"
     if spec is not None and spec.output.table is not None:
         yield "output.table"
-    if spec is not None and spec.privacy.population is not None and spec.privacy.population.format == "table":
+    if (
+        spec is not None
+        and spec.privacy.population is not None
+        and spec.privacy.population.format == "table"
+    ):
         yield "privacy.population.format: table"
 
 
@@ -182,14 +205,18 @@ def _places(source: Input, table: Any, spec: ReleaseSpec | None) -> Iterator[tup
 
 
 def is_read_here(path: str, engine: str = AUTO) -> bool:
-    """Whether this process reads files at a path, or leaves them to Spark. engine: what the user asks for."""
+    """Whether this process reads files at a path, or leaves them to Spark. engine: what the user
+    asks for.
+    """
     if engine != AUTO or not is_on_store(path):
         return engine == LOCAL or not URI.match(path)
     return not (spark_present() or _why_spark([path]))
 
 
 def _why_spark(paths: Iterable[str]) -> str:
-    """Why the object stores among these paths are left to Spark; empty if this process opens them, or has no Spark."""
+    """Why the object stores among these paths are left to Spark; empty if this process opens them,
+    or has no Spark.
+    """
     for uri in filter(is_on_store, paths if find_spec("pyspark") else ()):
         if SUBMIT in os.environ:
             return f"{SUBMIT} is set, and may say how to reach {uri}"
@@ -209,16 +236,28 @@ def size_of_files(path: str) -> int:
 
 def spark_present() -> str:
     """What this process or its environment has of Spark; empty if there is nothing."""
-    for name in ("SPARK_REMOTE", MASTER_VARIABLE, *sorted(n for n in os.environ if n.startswith(SPARK_VARIABLES))):
+    for name in (
+        "SPARK_REMOTE",
+        MASTER_VARIABLE,
+        *sorted(n for n in os.environ if n.startswith(SPARK_VARIABLES)),
+    ):
         if name in os.environ:
             return f"{name} is set"
     if driver.is_submitted():
-        return "the platform provides a session" if driver.is_brought() else "spark-submit started this process"
+        return (
+            "the platform provides a session"
+            if driver.is_brought()
+            else "spark-submit started this process"
+        )
     context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
     if context is not None and context._active_spark_context is not None:
         return "a Spark session is active"
     session = getattr(sys.modules.get("pyspark.sql"), "SparkSession", None)
-    return "a Spark session is active" if session is not None and session.getActiveSession() is not None else ""
+    return (
+        "a Spark session is active"
+        if session is not None and session.getActiveSession() is not None
+        else ""
+    )
 
 
 def _written(size: int) -> str:

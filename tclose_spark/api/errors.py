@@ -1,4 +1,6 @@
-"""Errors as users meet them: in the words of the command line or of Python, without values of people."""
+"""Errors as users meet them: in the words of the command line or of Python, without values of
+people.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,23 @@ ARGUMENTS = {
     "check": "of",
 }
 """Arguments in Python by the options of the command line, where the names differ."""
-_command_line: ContextVar[tuple[Callable[[str], object], bool] | None] = ContextVar("command_line", default=None)
+_command_line: ContextVar[tuple[Callable[[str], object], bool] | None] = ContextVar(
+    "command_line", default=None
+)
 
 
 def known(error: Exception) -> TcloseError | None:
-    """An error from inside a task, or of a file system, in words for the user; None if its cause is not known."""
-    own = "" if isinstance(error, ImportError | MemoryError) else f"{type(error).__name__}: "  # as Spark quotes others
+    """An error from inside a task, or of a file system, in words for the user; None if its cause is
+    not known.
+    """
+    own = (
+        "" if isinstance(error, ImportError | MemoryError) else f"{type(error).__name__}: "
+    )  # as Spark quotes others
     found: TcloseError | None = cause_of(own + text_of(error), AT_WORK)
-    of_java = next((e for e in (error, error.__cause__) if type(e).__module__.startswith(("pyspark", "py4j"))), None)
+    of_java = next(
+        (e for e in (error, error.__cause__) if type(e).__module__.startswith(("pyspark", "py4j"))),
+        None,
+    )
     if found is None and isinstance(of_java, Exception):
         from tclose_spark.io.input.read_errors import meaning
 
@@ -54,18 +65,25 @@ def unexpected(error: Exception) -> str:
         condition = getattr(error, "getCondition", lambda: None)()
     name = f"{type(error).__name__}{f' ({condition})' if condition else ''}"
     return (
-        f"unexpected {name}; nothing unfinished was published. {DEBUG}=1 prints the whole error, which may contain "
+        f"unexpected {name}; nothing unfinished was published. {DEBUG}=1 prints the whole error, "
+        "which may contain "
         "values of people"
     )
 
 
 @contextmanager
 def full_disks_named(folder: str) -> Iterator[None]:
-    """Errors of the body because of a full disk become a ConfigurationError that names it. folder: where it writes."""
+    """Errors of the body because of a full disk become a ConfigurationError that names it. folder:
+    where it writes.
+    """
     try:
         yield
     except Exception as error:
-        named = None if isinstance(error, TcloseError) and error.__cause__ is None else full_disk(error, folder)
+        named = (
+            None
+            if isinstance(error, TcloseError) and error.__cause__ is None
+            else full_disk(error, folder)
+        )
         if named is None:
             raise
         raise named from error
@@ -99,9 +117,12 @@ def tell_command_line(line: str) -> bool:
 
 
 @contextmanager
-def called_from_command_line(announce: Callable[[str], object], last: bool = False) -> Iterator[None]:
-    """Calls of the body come from the command line. It has the process to itself: it handles signals and all errors,
-    whose messages name options, and sessions are its own. announce: prints a message. last: nothing follows.
+def called_from_command_line(
+    announce: Callable[[str], object], last: bool = False
+) -> Iterator[None]:
+    """Calls of the body come from the command line. It has the process to itself: it handles
+    signals and all errors, whose messages name options, and sessions are its own. announce: prints
+    a message. last: nothing follows.
     """
     token = _command_line.set((announce, last))
     try:
@@ -112,8 +133,9 @@ def called_from_command_line(announce: Callable[[str], object], last: bool = Fal
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Every error of the body is a `TcloseError` that names arguments of Python. Message and traceback show no value of
-    a person, unless TCLOSE_DEBUG is set. On the command line, errors pass unchanged.
+    """Every error of the body is a `TcloseError` that names arguments of Python. Message and
+    traceback show no value of a person, unless TCLOSE_DEBUG is set. On the command line, errors
+    pass unchanged.
     """
     try:
         yield
@@ -124,4 +146,8 @@ def translate_errors() -> Iterator[None]:
             error.reword(in_python)
         if os.environ.get(DEBUG):
             raise
-        raise (error if isinstance(error, TcloseError) else known(error) or TcloseError(unexpected(error))) from None
+        raise (
+            error
+            if isinstance(error, TcloseError)
+            else known(error) or TcloseError(unexpected(error))
+        ) from None

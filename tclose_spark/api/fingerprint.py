@@ -16,18 +16,24 @@ from tclose_spark.runfile.spec import FRAME, Input
 
 @verb
 def fingerprint(
-    table: Table, *, format: str | None = None, options: Mapping[str, Any] | None = None, engine: str | None = None
+    table: Table,
+    *,
+    format: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    engine: str | None = None,
 ) -> str:
-    """The fingerprint of a table's rows, as the certificate of a release has it (`release.fingerprint`).
+    """The fingerprint of a table's rows, as the certificate of a release has it
+    (`release.fingerprint`).
 
         tclose_spark.fingerprint(received) == certificate["release"]["fingerprint"]
 
-    It does not depend on the order of rows. It depends on the order of columns, not on their names, and on whether a
-    column has text, integers or other numbers. It has no secret: that of a raw table confirms a guess of its rows.
+    It does not depend on the order of rows. It depends on the order of columns, not on their names,
+    and on whether a column has text, integers or other numbers. It has no secret: that of a raw
+    table confirms a guess of its rows.
 
-    table: a DataFrame of Spark, pandas or polars, a pyarrow table, or a path (Parquet, Delta; a CSV has text only).
-    format, options: of the table if its path does not name its format, and for Spark's reader.
-    engine: see `release`.
+    table: a DataFrame of Spark, pandas or polars, a pyarrow table, or a path (Parquet, Delta; a CSV
+    has text only). format, options: of the table if its path does not name its format, and for
+    Spark's reader. engine: see `release`.
 
     Raises:
         InputError: if the table cannot be read.
@@ -45,4 +51,6 @@ def fingerprint(
             with errors_translated(opened):
                 return str(fingerprint_of(opened.table))
 
-    return on_engine(choose("fingerprint", engine, table=None if path else held, source=source), work)
+    return on_engine(
+        choose("fingerprint", engine, table=None if path else held, source=source), work
+    )

@@ -15,9 +15,14 @@ if TYPE_CHECKING:
 
 @verb
 def generate(
-    rows: int, hierarchies: str | PathLike[str] | None = None, seed: int = 2026, *, encounters: bool = False
+    rows: int,
+    hierarchies: str | PathLike[str] | None = None,
+    seed: int = 2026,
+    *,
+    encounters: bool = False,
 ) -> pa.Table:
-    """Synthetic people, a pyarrow table in this process's memory: the same rows for the same seed, anywhere.
+    """Synthetic people, a pyarrow table in this process's memory: the same rows for the same seed,
+    anywhere.
 
     encounters: hospital stays in place of people; a person may have several.
     hierarchies: a folder for their hierarchies, a CSV for each column.
@@ -30,18 +35,23 @@ def generate(
     from tclose_spark.synthetic import census
     from tclose_spark.synthetic import encounters as stays
 
-    made, batches = (stays, stays.generate_encounters) if encounters else (census, census.generate_people)
+    made, batches = (
+        (stays, stays.generate_encounters) if encounters else (census, census.generate_people)
+    )
     drawn = batches(rows, seed)
     if hierarchies is not None:
         try:
             census.write_hierarchies(Path(fspath(hierarchies)), made.HIERARCHIES)
         except OSError as error:
-            raise ConfigurationError(f"{hierarchies} cannot be written ({error.strerror})") from None
+            raise ConfigurationError(
+                f"{hierarchies} cannot be written ({error.strerror})"
+            ) from None
     return pa.Table.from_batches(drawn, made.SCHEMA)
 
 
 def write_generated(rows: int, folder: Path, encounters: bool, seed: int) -> tuple[Path, Path]:
-    """Writes synthetic people or stays, a batch at a time: (their Parquet file, the folder of their hierarchies).
+    """Writes synthetic people or stays, a batch at a time: (their Parquet file, the folder of their
+    hierarchies).
 
     Raises:
         OSError: if they cannot be written.
@@ -49,8 +59,13 @@ def write_generated(rows: int, folder: Path, encounters: bool, seed: int) -> tup
     from tclose_spark.synthetic import census
     from tclose_spark.synthetic import encounters as stays
 
-    made, batches = (stays, stays.generate_encounters) if encounters else (census, census.generate_people)
-    table, hierarchies = folder / f"{'encounters' if encounters else 'people'}.parquet", folder / "hierarchies"
+    made, batches = (
+        (stays, stays.generate_encounters) if encounters else (census, census.generate_people)
+    )
+    table, hierarchies = (
+        folder / f"{'encounters' if encounters else 'people'}.parquet",
+        folder / "hierarchies",
+    )
     drawn = batches(rows, seed)
     census.write_hierarchies(hierarchies, made.HIERARCHIES)
     census.write_table(table, made.SCHEMA, drawn)

@@ -38,7 +38,8 @@ MOST = 10  # children of a node that a notebook shows
 
 @dataclass(frozen=True, repr=False)
 class Preview:
-    """A hierarchy with the rows of a table on it; Jupyter shows its tree. Internal: it shows values of people.
+    """A hierarchy with the rows of a table on it; Jupyter shows its tree. Internal: it shows values
+    of people.
 
     outline: the tree, the rows of each value, and the values without a leaf.
     """
@@ -57,7 +58,9 @@ class Preview:
         return hierarchy_csv(self.outline.hierarchy, self.column)
 
     def lines(self, depth: int | None = None, most: int = MOST) -> Iterator[Text | Tree]:
-        """The tree as lines, with so many levels below the root, and so many children of each node."""
+        """The tree as lines, with so many levels below the root, and so many children of each
+        node.
+        """
         return outline_lines(self.outline, self.column, depth, most)
 
     def __repr__(self) -> str:
@@ -82,12 +85,11 @@ def hierarchy(
 ) -> Preview:
     """Shows a hierarchy beside a table: its tree with counts, and the values without a leaf.
 
-    table: a table in memory, a path, or None for the input of the spec.
-    of: how to build it, such as `{"prefix": 1}`; or a CSV file (leaf first, * last); by default the spec's.
-    type: of the column, as a quasi-identifier; by default the spec's, or categorical.
-    spec, overrides: a run file that describes the column.
-    format, options: of a path, as in a run file.
-    engine: see `release`.
+    table: a table in memory, a path, or None for the input of the spec. of: how to build it, such
+    as `{"prefix": 1}`; or a CSV file (leaf first, * last); by default the spec's. type: of the
+    column, as a quasi-identifier; by default the spec's, or categorical. spec, overrides: a run
+    file that describes the column. format, options: of a path, as in a run file. engine: see
+    `release`.
 
     Raises:
         ConfigurationError: if the hierarchy is not valid.
@@ -99,29 +101,43 @@ def hierarchy(
     of_run = table is None and run_file is not None
     path = run_file.input.path if table is None and run_file is not None else path_of(table)
     with as_typed():
-        source = source_of(path, format, how) if path and not of_run else Input(path=FRAME, format="table")
+        source = (
+            source_of(path, format, how)
+            if path and not of_run
+            else Input(path=FRAME, format="table")
+        )
 
     def work(on: str) -> Preview:
         with working("tclose hierarchy", held, path, on) as session:
             require_paths(session, {"the hierarchy": settings.hierarchy})
-            with _opened(session, held, column, run_file, {"kind": format, "options": how}) as opened:
+            with _opened(
+                session, held, column, run_file, {"kind": format, "options": how}
+            ) as opened:
                 counts = count_column(opened, column, settings)
             return Preview(column, Outline(hierarchy_of(settings, counts, column, session), counts))
 
-    return on_engine(choose("hierarchy", engine, run_file, None if path else held, source=source), work)
+    return on_engine(
+        choose("hierarchy", engine, run_file, None if path else held, source=source), work
+    )
 
 
 def _settings(column: str, of: Any, type: str | None, spec: ReleaseSpec | None) -> Settings:
     """The settings of the column, with the hierarchy and the type that were given."""
     given: dict[str, Any] = {} if type is None else {"type": type}
     if of is not None:
-        given["hierarchy"] = resolve(fspath(of), "--check", Path.cwd()) if isinstance(of, str | PathLike) else of
+        given["hierarchy"] = (
+            resolve(fspath(of), "--check", Path.cwd()) if isinstance(of, str | PathLike) else of
+        )
     own: Settings | None = None
     if spec is not None:
         attributes = spec.attributes
-        own = attributes.quasi_identifiers.get(column) or attributes.sensitive_attributes.get(column)
+        own = attributes.quasi_identifiers.get(column) or attributes.sensitive_attributes.get(
+            column
+        )
         if own is None:
-            raise ConfigurationError(f"{column!r} is neither a quasi-identifier nor sensitive in the run file")
+            raise ConfigurationError(
+                f"{column!r} is neither a quasi-identifier nor sensitive in the run file"
+            )
     kept = {} if own is None else {key: getattr(own, key) for key in own.model_fields_set}
     if isinstance(own, SensitiveAttribute) and of is not None:
         kept["distance"] = "hierarchical"
@@ -132,7 +148,8 @@ def _settings(column: str, of: Any, type: str | None, spec: ReleaseSpec | None) 
         raise ConfigurationError(explain(error)) from None
     if settings.hierarchy is None:
         raise ConfigurationError(
-            f"{column!r}: which hierarchy? Give --build, such as --build 'prefix: 1', or --check FILE"
+            f"{column!r}: which hierarchy? Give --build, such as --build 'prefix: 1', or --check "
+            "FILE"
         )
     return settings
 

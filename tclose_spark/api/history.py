@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class History:
-    """entries: of each release of the line, from the first one to the one in the folder, as JSON has them."""
+    """entries: of each release of the line, from the first one to the one in the folder, as JSON
+    has them.
+    """
 
     entries: tuple[Mapping[str, Any], ...]
 
@@ -45,7 +47,10 @@ class History:
         entries = list(enumerate(self.entries, start=1))
         loss = [(number, entry["ncp"]) for number, entry in entries if entry["ncp"] is not None]
         share = [(number, entry["suppressed"] / entry["input_rows"]) for number, entry in entries]
-        drawn = [Curve("information loss (NCP)", loss, (), ()), Curve("suppressed rows", share, (), ())]
+        drawn = [
+            Curve("information loss (NCP)", loss, (), ()),
+            Curve("suppressed rows", share, (), ()),
+        ]
         marks = [(float(number), str(number)) for number, _ in entries]
         described = f"Information loss and share of suppressed rows of {len(entries)} releases"
         plotted = curves({"": drawn}, marks, (), described, "release", "share")
@@ -62,10 +67,15 @@ def history(output: str | PathLike[str]) -> History:
         ConfigurationError: if there is no finished release, or its files are damaged.
     """
     folder, session = fspath(output), LocalSession()
-    internal, public = open_folder(f"{folder}/internal", session), open_folder(f"{folder}/public", session)
+    internal, public = (
+        open_folder(f"{folder}/internal", session),
+        open_folder(f"{folder}/public", session),
+    )
     with damage_translated(folder):
         if internal.exists(HISTORY):
             return History(entries_of(internal.read(HISTORY)))
         if public.exists(CERTIFICATE):
             return History((history_entry(json.loads(public.read(CERTIFICATE))),))
-    raise ConfigurationError(f"{folder} has no finished release; expected the output folder of a run")
+    raise ConfigurationError(
+        f"{folder} has no finished release; expected the output folder of a run"
+    )

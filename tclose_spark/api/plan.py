@@ -66,10 +66,11 @@ def plan(
     log: Log | None = print,
     engine: str | None = None,
 ) -> Planned:
-    """Profiles a table and plans its release: what classes to expect, and whether the requirements can be reached.
+    """Profiles a table and plans its release: what classes to expect, and whether the requirements
+    can be reached.
 
-    See `release` for the arguments. output: the stages after it continue from the plan there (`run_stage`); by default
-    a folder that is removed again.
+    See `release` for the arguments. output: the stages after it continue from the plan there
+    (`run_stage`); by default a folder that is removed again.
 
     Raises:
         UnreachableError: if the requirements cannot be reached; the message names those that can.
@@ -77,4 +78,7 @@ def plan(
     """
     with temporary_folder() as folder:
         run = given_run(table, spec, output, overrides, nowhere=folder)
-        return Planned(run.spec, run_stages(run, "profile", "plan", log=log, overwrite=overwrite, engine=engine))
+        return Planned(
+            run.spec,
+            run_stages(run, "profile", "plan", log=log, overwrite=overwrite, engine=engine),
+        )

@@ -19,8 +19,8 @@ def run_command(
     publishes: bool,
     last: bool,
 ) -> int:
-    """The exit code of a command: what it returns, or `failed` of its error. An interrupt prints one line; the code is
-    then 130 (SIGTERM 143).
+    """The exit code of a command: what it returns, or `failed` of its error. An interrupt prints
+    one line; the code is then 130 (SIGTERM 143).
 
     announce: prints a message. publishes: whether the line is about what was published.
     last: nothing follows in this process but the end of Spark, which no signal cuts short.

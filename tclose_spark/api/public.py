@@ -1,4 +1,6 @@
-"""Every public name of the package, once. `import tclose_spark` imports this module when a name is first used."""
+"""Every public name of the package, once. `import tclose_spark` imports this module when a name is
+first used.
+"""
 
 from tclose_spark.api.audit import Audit, Explanation, audit, explain
 from tclose_spark.api.compare import Comparison, compare
@@ -10,7 +12,13 @@ from tclose_spark.api.plan import Planned, plan
 from tclose_spark.api.release import Release, Report, release, verify
 from tclose_spark.api.stages import run_stage
 from tclose_spark.api.suggest import suggest
-from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, TcloseError, UnreachableError
+from tclose_spark.errors import (
+    ConfigurationError,
+    GuaranteeError,
+    InputError,
+    TcloseError,
+    UnreachableError,
+)
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
 from tclose_spark.methods.exact.settings import Exact
 from tclose_spark.methods.fragmentation.settings import Fragmentation

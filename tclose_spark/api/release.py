@@ -66,10 +66,13 @@ class Report:
         """Writes the page as PDF, in its style for print. Replaces a file.
 
         Raises:
-            ConfigurationError: if the extra `pdf` is not installed, the file is inside the release, or it cannot be
+            ConfigurationError: if the extra `pdf` is not installed, the file is inside the release,
+            or it cannot be
                 written.
         """
-        if os.path.dirname(os.path.realpath(self.path)) in map(str, Path(os.path.realpath(path)).parents):
+        if os.path.dirname(os.path.realpath(self.path)) in map(
+            str, Path(os.path.realpath(path)).parents
+        ):
             raise ConfigurationError(
                 f"{fspath(path)} is inside the release, which would no longer be as it was verified"
             )
@@ -77,7 +80,9 @@ class Report:
         try:
             Path(path).write_bytes(made)
         except OSError as error:
-            raise ConfigurationError(f"{fspath(path)} cannot be written ({error.strerror})") from None
+            raise ConfigurationError(
+                f"{fspath(path)} cannot be written ({error.strerror})"
+            ) from None
 
     def _repr_html_(self) -> str:
         return in_frame(self.html, "Report of the release")
@@ -87,7 +92,9 @@ class Report:
 
 
 class Release:
-    """A finished release, from `tclose_spark.release` or `Release.open`. Each access reads the published files."""
+    """A finished release, from `tclose_spark.release` or `Release.open`. Each access reads the
+    published files.
+    """
 
     def __init__(self, output: Output, engine: str = AUTO) -> None:
         """See `open`. engine: what the user asked for."""
@@ -108,8 +115,8 @@ class Release:
 
     @property
     def path(self) -> str:
-        """The public folder: `release` (Delta), the tables of `sensitive`, `certificate.json`, `report.html`,
-        `codebook.csv`, `contract.yaml`.
+        """The public folder: `release` (Delta), the tables of `sensitive`, `certificate.json`,
+        `report.html`, `codebook.csv`, `contract.yaml`.
         """
         return self._output.public_path
 
@@ -121,31 +128,37 @@ class Release:
     @property
     @translate_errors()
     def table(self) -> DataFrame | pa.Table:
-        """The released table. Of a small release in a local folder or on an object store it is a pyarrow table in this
-        process's memory, unless a Spark session is active. Otherwise it is a DataFrame of Spark.
+        """The released table. Of a small release in a local folder or on an object store it is a
+        pyarrow table in this process's memory, unless a Spark session is active. Otherwise it is a
+        DataFrame of Spark.
         """
         return self._delta(f"{self.path}/release", self.certificate["release"]["rows"])
 
     @property
     @translate_errors()
     def sensitive(self) -> dict[str, DataFrame | pa.Table]:
-        """The tables of the classes' sensitive values by name, of the same kind as `table`; none if these values are in
-        `table`.
+        """The tables of the classes' sensitive values by name, of the same kind as `table`; none if
+        these values are in `table`.
         """
         release = self.certificate["release"]
-        return {name: self._delta(f"{self.path}/{name}", release["rows"]) for name in release.get("tables", ())}
+        return {
+            name: self._delta(f"{self.path}/{name}", release["rows"])
+            for name in release.get("tables", ())
+        }
 
     @property
     @translate_errors()
     def classes(self) -> DataFrame | pa.Table:
-        """The class table, of the same kind as `table`: a row for each equivalence class, with its size, its distance
-        for each sensitive attribute, and its information loss. Internal.
+        """The class table, of the same kind as `table`: a row for each equivalence class, with its
+        size, its distance for each sensitive attribute, and its information loss. Internal.
         """
         return self._delta(f"{self.internal_path}/classes", self.certificate["release"]["classes"])
 
     @property
     def certificate(self) -> Mapping[str, Any]:
-        """The certificate: the guarantees, required and achieved, and what a third party needs to recompute them."""
+        """The certificate: the guarantees, required and achieved, and what a third party needs to
+        recompute them.
+        """
         text = self._text("certificate.json")
         certificate: dict[str, Any] = json.loads(text) if text else {}
         return certificate
@@ -157,14 +170,16 @@ class Release:
 
     @property
     def codebook(self) -> list[dict[str, str]]:
-        """A dictionary for each column of the release, as in `codebook.csv`: its role, type, form, precision, missing
-        values and treatment.
+        """A dictionary for each column of the release, as in `codebook.csv`: its role, type, form,
+        precision, missing values and treatment.
         """
         return list(csv.DictReader(io.StringIO(self._text("codebook.csv"))))
 
     @property
     def contract(self) -> dict[str, Any]:
-        """The data contract in the Open Data Contract Standard, as in `contract.yaml`; empty if there is none."""
+        """The data contract in the Open Data Contract Standard, as in `contract.yaml`; empty if
+        there is none.
+        """
         import yaml
 
         return yaml.safe_load(self._text("contract.yaml")) or {}
@@ -193,13 +208,17 @@ class Release:
         try:
             import pandas  # noqa: F401 - what to_pandas needs
         except ImportError:
-            raise ConfigurationError("pandas is not installed: pip install pandas, or take .to_arrow()") from None
+            raise ConfigurationError(
+                "pandas is not installed: pip install pandas, or take .to_arrow()"
+            ) from None
         return self.to_arrow().to_pandas()
 
     def preview(self) -> str:
         """Ten rows as text, with the precision of each column's labels."""
         names, rows = _few_rows(self._opened())
-        return "\n".join(preview_lines(names, rows, self.certificate["utility"]["ncp_by_quasi_identifier"]))
+        return "\n".join(
+            preview_lines(names, rows, self.certificate["utility"]["ncp_by_quasi_identifier"])
+        )
 
     def _delta(self, path: str, rows: int) -> DataFrame | pa.Table:
         """The table at a path, with so many rows."""
@@ -219,15 +238,17 @@ class Release:
         return folder.read(name) if folder.exists(name) else ""
 
     def __repr__(self) -> str:
-        return "\n".join(certificate_lines(self.certificate, self.path, self.internal_path, self.codebook))
+        return "\n".join(
+            certificate_lines(self.certificate, self.path, self.internal_path, self.codebook)
+        )
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
 
 
 def summary(release: Release, details: bool) -> Iterator[tuple[str, bool]]:
-    """The lines of a summary, each with whether it is about an attribute that no requirement protects. details: with
-    the precision of each column.
+    """The lines of a summary, each with whether it is about an attribute that no requirement
+    protects. details: with the precision of each column.
     """
     certificate, codebook = release.certificate, release.codebook if details else ()
     unprotected = unprotected_lines(certificate)
@@ -267,8 +288,8 @@ def _session(on: str) -> Session:
 
 
 def _few_rows(table: EngineTable) -> tuple[list[str], list[list[object]]]:
-    """The columns of a table, and up to ROWS different rows from all over it: those with the least hashes of their
-    content, the same each time. One pass.
+    """The columns of a table, and up to ROWS different rows from all over it: those with the least
+    hashes of their content, the same each time. One pass.
     """
     import numpy as np
     import pyarrow as pa
@@ -304,20 +325,22 @@ def release(
 ) -> Release:
     """Releases a table: all stages, from raw rows to a verified, published release.
 
-    table: a DataFrame of Spark, pandas or polars, a pyarrow table, the path of a CSV, Parquet or Delta table, or None
+    table: a DataFrame of Spark, pandas or polars, a pyarrow table, the path of a CSV, Parquet or
+    Delta table, or None
         for the input that the spec names. A pandas index is no column.
-    spec: a `ReleaseSpec`, a dict like a run file, or the path of a run file. Its input and output may be left out.
-    output: the folder that becomes `public/` and `internal/`; by default the spec's.
-    overwrite: replace a finished output once the new one is verified.
-    if_changed: skip the run if the published release already matches the input, spec and hierarchies; otherwise replace
+    spec: a `ReleaseSpec`, a dict like a run file, or the path of a run file. Its input and output
+    may be left out. output: the folder that becomes `public/` and `internal/`; by default the
+    spec's. overwrite: replace a finished output once the new one is verified. if_changed: skip the
+    run if the published release already matches the input, spec and hierarchies; otherwise replace
         it. A table in memory never matches.
-    resume: continue a run that broke off with the stage that was not finished, if the input, the spec and the secrets
+    resume: continue a run that broke off with the stage that was not finished, if the input, the
+    spec and the secrets
         are the same; otherwise begin again. A table in memory is never the same.
-    overrides: of keys of the spec, such as `["privacy.k=20"]`.
-    log: takes the messages of the stages, a line at a time; None for silence.
-    progress: shows the progress over rows.
-    engine: local (this process) or spark; by default what the environment (TCLOSE_ENGINE) or the spec says, or auto.
-    details: also log how the method plans, and how far counts from the release are from raw counts.
+    overrides: of keys of the spec, such as `["privacy.k=20"]`. log: takes the messages of the
+    stages, a line at a time; None for silence. progress: shows the progress over rows. engine:
+    local (this process) or spark; by default what the environment (TCLOSE_ENGINE) or the spec says,
+    or auto. details: also log how the method plans, and how far counts from the release are from
+    raw counts.
 
     Raises:
         GuaranteeError: if the release does not meet its requirements; nothing is published.
@@ -326,7 +349,11 @@ def release(
         UnreachableError: if the requirements cannot be reached; the message names those that can.
     """
     run = given_run(table, spec, output, overrides)
-    how: dict[str, Any] = {"overwrite": overwrite or if_changed, "if_changed": if_changed, "resume": resume}
+    how: dict[str, Any] = {
+        "overwrite": overwrite or if_changed,
+        "if_changed": if_changed,
+        "resume": resume,
+    }
     how["details"] = details
     run_stages(run, "release", log=log, progress=progress, engine=engine, **how)
     return Release(run.spec.output, asked_engine(engine, run.spec).engine)
@@ -343,20 +370,24 @@ def verify(
     engine: str | None = None,
     other_version: bool = False,
 ) -> Release:
-    """Verifies a finished release again, from its files: table, certificate and report. Changes nothing.
+    """Verifies a finished release again, from its files: table, certificate and report. Changes
+    nothing.
 
-    table: the path that was released; None if it was in memory, or if the spec names it. It is not read. spec, output:
+    table: the path that was released; None if it was in memory, or if the spec names it. It is not
+    read. spec, output:
         those of the release.
-    engine: see `release`. other_version: accepts a release by another version of the package, whose report, codebook
-    and contract are then not compared.
+    engine: see `release`. other_version: accepts a release by another version of the package, whose
+    report, codebook and contract are then not compared.
 
     Raises:
-        GuaranteeError: if it does not meet its requirements, or does not match its certificate: withdraw it.
-        ConfigurationError: if there is no finished release, or it was made with another spec.
+        GuaranteeError: if it does not meet its requirements, or does not match its certificate:
+        withdraw it. ConfigurationError: if there is no finished release, or it was made with
+        another spec.
     """
     if in_memory(table):
         raise ConfigurationError(
-            "table: a finished release is verified from its own files, and a table in memory is ignored; give None"
+            "table: a finished release is verified from its own files, and a table in memory is "
+            "ignored; give None"
         )
     run = given_run(table, spec, output, overrides, reads=False)
     run_stages(run, "verify", log=log, engine=engine, finished=True, other_version=other_version)

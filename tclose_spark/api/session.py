@@ -14,8 +14,21 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tclose_spark.api.arguments import GivenRun, Table
-from tclose_spark.api.engine_choice import LOCAL, SPARK, Choice, asked_engine, choose_engine, spark_present, work_of
-from tclose_spark.api.errors import ends_with_command, full_disks_named, on_command_line, tell_command_line
+from tclose_spark.api.engine_choice import (
+    LOCAL,
+    SPARK,
+    Choice,
+    asked_engine,
+    choose_engine,
+    spark_present,
+    work_of,
+)
+from tclose_spark.api.errors import (
+    ends_with_command,
+    full_disks_named,
+    on_command_line,
+    tell_command_line,
+)
 from tclose_spark.engine.local.needs_spark import ADVICE, NeedsSparkError
 from tclose_spark.errors import TcloseError
 from tclose_spark.io.input.arrow_frames import is_spark
@@ -43,8 +56,9 @@ Progress = Callable[[int], AbstractContextManager[Callable[[int], None]]]
 
 
 _untold: ContextVar[tuple[Choice, Log | None] | None] = ContextVar("untold", default=None)
-"""The engine, and the log that it is to be named in, until the call has something to say or ends well. A call that
-fails before prints its error only."""
+"""The engine, and the log that it is to be named in, until the call has something to say or ends
+well. A call that fails before prints its error only.
+"""
 
 
 def announcer(log: Log | None) -> Callable[[str], None]:
@@ -59,7 +73,9 @@ def announcer(log: Log | None) -> Callable[[str], None]:
 
 
 def _name_engine() -> None:
-    """Names the engine, once: on the command line as a message of every verb, otherwise in the call's log."""
+    """Names the engine, once: on the command line as a message of every verb, otherwise in the
+    call's log.
+    """
     untold = _untold.get()
     _untold.set(None)
     if untold is not None:
@@ -76,8 +92,8 @@ def choose(
     log: Log | None = None,
     source: Input | None = None,
 ) -> Choice:
-    """The engine of a call, which the first line of the log names. engine: the argument of the call. source: see
-    `work_of`.
+    """The engine of a call, which the first line of the log names. engine: the argument of the
+    call. source: see `work_of`.
 
     Raises:
         ConfigurationError: if there is no such engine, or it cannot do this.
@@ -90,8 +106,8 @@ def choose(
 
 
 def on_engine(choice: Choice, work: Callable[[str], Result], log: Log | None = None) -> Result:
-    """The result of work on the engine of this name. If `auto` chose this process, and only Spark can read the input,
-    the work begins again on Spark, if that is installed.
+    """The result of work on the engine of this name. If `auto` chose this process, and only Spark
+    can read the input, the work begins again on Spark, if that is installed.
     """
     if choice.name == LOCAL and not choice.asked and find_spec("pyspark") is not None:
         try:
@@ -106,11 +122,12 @@ def on_engine(choice: Choice, work: Callable[[str], Result], log: Log | None = N
 def working(
     title: str, table: Table = None, path: str = "", on: str = SPARK, *, validates: bool = False
 ) -> Iterator[Session]:
-    """The session to work on. Of Spark it is a DataFrame's own, otherwise the active one, otherwise a new one with
-    Delta.
+    """The session to work on. Of Spark it is a DataFrame's own, otherwise the active one, otherwise
+    a new one with Delta.
 
-    An existing session gets its settings back at the end. An interrupt cancels the jobs of Spark, and is raised as
-    KeyboardInterrupt. The command line, which has the process to itself, does both in its own way.
+    An existing session gets its settings back at the end. An interrupt cancels the jobs of Spark,
+    and is raised as KeyboardInterrupt. The command line, which has the process to itself, does both
+    in its own way.
 
     path: of the table, if it is read from files. on: the name of the engine.
     validates: whether Great Expectations is to get a table of pandas.
@@ -131,7 +148,9 @@ def working(
 
 
 def _teller(untold: tuple[Choice, Log | None] | None) -> Callable[[str], None]:
-    """Prints what is found about inputs, each line once: to the command line, to the call's log, or as a warning."""
+    """Prints what is found about inputs, each line once: to the command line, to the call's log, or
+    as a warning.
+    """
     log, said = untold[1] if untold else None, set[str]()
 
     def tell(line: str) -> None:
@@ -149,7 +168,13 @@ def _spark(title: str, table: Table, path: str) -> Iterator[Session]:
     """The session of Spark: see `working`."""
     if not is_spark(table):
         driver.start_early(path)
-    from tclose_spark.io.spark.session import borrowed, cancel_jobs, find_session, get_session, require_delta_of
+    from tclose_spark.io.spark.session import (
+        borrowed,
+        cancel_jobs,
+        find_session,
+        get_session,
+        require_delta_of,
+    )
 
     if on_command_line():
         yield get_session(title)
@@ -189,7 +214,11 @@ def _viewed(session: Session, table: Table, name: str) -> Iterator[None]:
             yield
         except TcloseError as error:
             error.reword(
-                lambda text: text.replace(f"input.path: {name}", TOLD).replace(name, TOLD).replace("input.path: ", "")
+                lambda text: (
+                    text.replace(f"input.path: {name}", TOLD)
+                    .replace(name, TOLD)
+                    .replace("input.path: ", "")
+                )
             )
             raise
 
@@ -204,7 +233,8 @@ def run_stages(
     details: bool = True,
     **options: Any,
 ) -> Any:
-    """The result of the last of these stages, which run one after another while the output is locked.
+    """The result of the last of these stages, which run one after another while the output is
+    locked.
 
     engine, details: the arguments of the call.
     options: of every stage, such as `finished` of verify.
@@ -220,8 +250,15 @@ def run_stages(
             from tclose_spark.io.run import Run
             from tclose_spark.io.spark.progress import no_progress, spoken
 
-            lines = partial(spoken, announce=announce, what="anonymize  rows") if on_command_line() else no_progress
-            opened, result = Run(run.spec, session, announce, overwrite, progress or lines, events, details), None
+            lines = (
+                partial(spoken, announce=announce, what="anonymize  rows")
+                if on_command_line()
+                else no_progress
+            )
+            opened, result = (
+                Run(run.spec, session, announce, overwrite, progress or lines, events, details),
+                None,
+            )
             with opened.locked(to_read), full_disks_named(run.spec.output.internal_path):
                 for name in names:
                     result = getattr(pipeline, name)(opened, **options)
@@ -233,8 +270,8 @@ def run_stages(
 
 @contextmanager
 def temporary_folder() -> Iterator[str]:
-    """A folder that only this user can read, removed after the body. On the command line run files name their output,
-    and it is empty.
+    """A folder that only this user can read, removed after the body. On the command line run files
+    name their output, and it is empty.
     """
     if on_command_line():
         yield ""

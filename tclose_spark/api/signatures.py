@@ -35,11 +35,13 @@ WORDS: Mapping[Any, str] = {
 
 
 def verb(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """The function with errors as users meet them (`translate_errors`). It requires arguments of the annotated types.
-    A call without a necessary argument, or with an unknown one, is a TypeError of Python.
+    """The function with errors as users meet them (`translate_errors`). It requires arguments of
+    the annotated types. A call without a necessary argument, or with an unknown one, is a TypeError
+    of Python.
 
     Raises:
-        ConfigurationError: naming the argument, its type, and what is expected. It contains no value.
+        ConfigurationError: naming the argument, its type, and what is expected. It contains no
+        value.
     """
     takes = signature(function)
 
@@ -58,15 +60,17 @@ def verb(function: Callable[Given, Result]) -> Callable[Given, Result]:
 def with_options(
     declared: type[Any], placed: Sequence[str], names: Mapping[str, Any]
 ) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
-    """Gives a function the options of a declaration: in its signature, with their defaults, and in its documentation,
-    in place of `[options]`. placed: those that may be given without their name, in order. names: what the
-    annotations of the declaration name.
+    """Gives a function the options of a declaration: in its signature, with their defaults, and in
+    its documentation, in place of `[options]`. placed: those that may be given without their name,
+    in order. names: what the annotations of the declaration name.
     """
     options, kinds = options_of(declared), get_type_hints(declared, None, names)
     ordered = {name: options[name] for name in dict.fromkeys((*placed, *options))}
 
     def given_to(function: Callable[Given, Result]) -> Callable[Given, Result]:
-        own = [p for p in signature(function).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        own = [
+            p for p in signature(function).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD
+        ]
         how = {True: Parameter.POSITIONAL_OR_KEYWORD, False: Parameter.KEYWORD_ONLY}
         more = [
             Parameter(name, how[name in placed], default=option.default, annotation=kinds[name])
@@ -82,10 +86,17 @@ def with_options(
             found: Result = named(**bound.arguments)
             return found
 
-        said = {name: in_python(option.in_python or option.help) for name, option in ordered.items()}
-        lines = [fill(f"{name}: {text}", 116, subsequent_indent="    ") for name, text in said.items()]
+        said = {
+            name: in_python(option.in_python or option.help) for name, option in ordered.items()
+        }
+        lines = [
+            fill(f"{name}: {text}", 116, subsequent_indent="    ") for name, text in said.items()
+        ]
         called.__doc__ = (getdoc(function) or "").replace("[options]", "\n".join(lines))
-        called.__annotations__ = {**function.__annotations__, **{one.name: one.annotation for one in more}}
+        called.__annotations__ = {
+            **function.__annotations__,
+            **{one.name: one.annotation for one in more},
+        }
         vars(called)["__signature__"] = takes
         return called
 
@@ -96,11 +107,14 @@ def require_type(name: str, value: Any, kind: Any) -> None:
     """Raises ConfigurationError if the argument of this name is not of the annotated type."""
     if not fits(value, kind):
         inside = " that holds other types" if fits(value, _outside(kind)) else ""
-        raise ConfigurationError(f"{name} is of type {type(value).__name__}{inside}; expected {described(kind)}")
+        raise ConfigurationError(
+            f"{name} is of type {type(value).__name__}{inside}; expected {described(kind)}"
+        )
 
 
 def fits(value: Any, kind: Any) -> bool:
-    """Whether a value is of an annotated type. Values of a Literal, and results of functions, are not examined.
+    """Whether a value is of an annotated type. Values of a Literal, and results of functions, are
+    not examined.
 
     >>> fits([5, 10], int | Sequence[int]), fits("5", int | Sequence[int]), fits(True, int), fits("a", Sequence[str])
     (True, False, False, False)
@@ -123,7 +137,9 @@ def fits(value: Any, kind: Any) -> bool:
 def _is_a(value: Any, plain: Any) -> bool:
     """Whether a value is of a type, whatever it holds."""
     if plain in (int, float):
-        return isinstance(value, Integral if plain is int else Number) and not isinstance(value, bool)
+        return isinstance(value, Integral if plain is int else Number) and not isinstance(
+            value, bool
+        )
     if plain is bool:
         return isinstance(value, bool | np.bool_)
     if plain in (Sequence, Collection) and isinstance(value, str | bytes):
@@ -162,5 +178,7 @@ def _outside(kind: Any) -> Any:
 def _annotations(function: Callable[..., Any]) -> Mapping[str, Any]:
     """The types of a function's parameters. Types of results may be known to type checkers only."""
     names = getattr(function, "__wrapped__", function).__globals__
-    of_parameters = {name: kind for name, kind in function.__annotations__.items() if name != "return"}
+    of_parameters = {
+        name: kind for name, kind in function.__annotations__.items() if name != "return"
+    }
     return get_type_hints(SimpleNamespace(__annotations__=of_parameters), names)

@@ -35,8 +35,9 @@ def run_stage(
     engine: str | None = None,
     **options: Any,
 ) -> Any:
-    """One stage of a release, from the output of the one before: profile, plan, anonymize, verify, report or publish.
-    Only `profile` reads the table. plan returns a `Planned`, publish a `Release`.
+    """One stage of a release, from the output of the one before: profile, plan, anonymize, verify,
+    report or publish. Only `profile` reads the table. plan returns a `Planned`, publish a
+    `Release`.
 
     See `release` for the other arguments. options: of the stage, such as `finished=True` of verify.
     """
@@ -45,10 +46,18 @@ def run_stage(
     known = OPTIONS.get(name, {})
     for option, value in options.items():
         if option not in known:
-            raise ConfigurationError(f"{option}: stage {name} takes {', '.join(known) or 'no options'}")
+            raise ConfigurationError(
+                f"{option}: stage {name} takes {', '.join(known) or 'no options'}"
+            )
         require_type(option, value, known[option])
     run = given_run(table, spec, output, overrides, reads=name in READ_THE_INPUT)
-    result = run_stages(run, name, log=log, overwrite=overwrite, progress=progress, engine=engine, **options)
+    result = run_stages(
+        run, name, log=log, overwrite=overwrite, progress=progress, engine=engine, **options
+    )
     if name == "plan":
         return Planned(run.spec, result)
-    return Release(run.spec.output, asked_engine(engine, run.spec).engine) if name in ("release", "publish") else result
+    return (
+        Release(run.spec.output, asked_engine(engine, run.spec).engine)
+        if name in ("release", "publish")
+        else result
+    )

@@ -19,7 +19,13 @@ from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.choosing import SMALLER
 from tclose_spark.suggesting.dictionary import Given, read_dictionary
 from tclose_spark.suggesting.facts import TableFacts
-from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, release_name, require_valid, suggestion_from_facts
+from tclose_spark.suggesting.suggestion import (
+    SAMPLE,
+    Suggestion,
+    release_name,
+    require_valid,
+    suggestion_from_facts,
+)
 from tclose_spark.suggesting.views import HEADING, column_line, summary_lines
 
 __all__ = ["run_file_of", "suggest", "summary_lines"]
@@ -46,32 +52,37 @@ def suggest(
     log: Log | None = None,
     engine: str | None = None,
 ) -> Suggestion:
-    """A first run file for a table that nobody has described: what each of its columns may be, and why.
+    """A first run file for a table that nobody has described: what each of its columns may be, and
+    why.
 
     >>> suggestion = suggest("people.csv")  # doctest: +SKIP
     >>> suggestion.roles["zip"]  # doctest: +SKIP
     'quasi-identifier'
     >>> suggestion.write("people.yaml")  # doctest: +SKIP
 
-    table: a DataFrame of Spark, pandas or polars, a pyarrow table, a path, or the name of a table in the catalog.
-    sample: rows to examine closely, or `all`; missing and different values are counted in the whole table.
-    format, options: of a path, as in a run file; by default what the path says.
-    file: the place of the run file, which its paths are relative to.
-    name: of a table in memory, in the run file.
-    dictionary: what the columns are: texts by column, or the path of a CSV file, of a data package or table schema
+    table: a DataFrame of Spark, pandas or polars, a pyarrow table, a path, or the name of a table
+    in the catalog. sample: rows to examine closely, or `all`; missing and different values are
+    counted in the whole table. format, options: of a path, as in a run file; by default what the
+    path says. file: the place of the run file, which its paths are relative to. name: of a table in
+    memory, in the run file. dictionary: what the columns are: texts by column, or the path of a CSV
+    file, of a data package or table schema
         (JSON), or of a data contract (YAML). Labels of Stata, SPSS and SAS files count without it.
-    trial: carry the run file out in memory on some 20,000 rows of the sample, and note the expected figures in it.
-    log: takes a line about each column.
-    engine: see `release`.
+    trial: carry the run file out in memory on some 20,000 rows of the sample, and note the expected
+    figures in it. log: takes a line about each column. engine: see `release`.
 
     Raises:
-        InputError: if the table cannot be read, is empty, or has no two columns that a release could be made of; or if
+        InputError: if the table cannot be read, is empty, or has no two columns that a release
+        could be made of; or if
             the dictionary cannot be read, has a name twice, or has none of the columns.
         ConfigurationError: if a setting is wrong.
     """
     most, path = number_of_rows(sample), path_of(table)
     require_valid(k, str(t))
-    source = source_of(path, format, reader_options(options)) if path else Input(path=name, format="table")
+    source = (
+        source_of(path, format, reader_options(options))
+        if path
+        else Input(path=name, format="table")
+    )
     held = None if path else read_once(table)
     described = read_dictionary(dictionary, Path(source.path).name)
 
@@ -81,7 +92,9 @@ def suggest(
             from tclose_spark.suggesting.gathering import gather_described
             from tclose_spark.suggesting.opening import open_frame, open_unknown_table
 
-            opened = open_unknown_table(session, source) if path else open_frame(session, held, source)
+            opened = (
+                open_unknown_table(session, source) if path else open_frame(session, held, source)
+            )
             of_columns = described.of_table(opened.columns, labels_of(opened.source))
             with errors_translated(opened):
                 return gather_described(opened, most, k, of_columns), opened.source

@@ -62,7 +62,11 @@ def audit_table(
         InputError: naming the column and what is wrong with it.
     """
     tables = AuditTables(
-        table=table, reference=reference, background=background, population=population, earlier=earlier
+        table=table,
+        reference=reference,
+        background=background,
+        population=population,
+        earlier=earlier,
     )
     parts = [part() for part in PARTS]
     for part in parts:
@@ -72,12 +76,18 @@ def audit_table(
         stack.enter_context(sized_shuffles(session_of(table), inputs.rows))
         by_class = stack.enter_context(tallied(inputs, hierarchies))
         columns = [column for part in parts for column in part.columns(by_class)]
-        classes = stack.enter_context(keep(class_table(by_class.tallies, by_class.quasi, by_class.judged, columns)))
+        classes = stack.enter_context(
+            keep(class_table(by_class.tallies, by_class.quasi, by_class.judged, columns))
+        )
         for part in parts:
             extended = part.extended(classes, by_class)
             classes = classes if extended is None else stack.enter_context(keep(extended))
-        audited = judge(by_class, classes, [criterion for part in parts for criterion in part.criteria()])
-        result = AuditResult(question=inputs.question, figures=audited.figures, guarantees=guarantees_of(audited))
+        audited = judge(
+            by_class, classes, [criterion for part in parts for criterion in part.criteria()]
+        )
+        result = AuditResult(
+            question=inputs.question, figures=audited.figures, guarantees=guarantees_of(audited)
+        )
         for part in parts:
             result = part.measure(audited, result)
         return result

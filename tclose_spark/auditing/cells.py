@@ -43,6 +43,10 @@ def _whole(text: str, expected: str) -> int:
 
 
 Thresholds = Annotated[
-    tuple[Annotated[int, Field(ge=1, le=LARGEST_COUNT)], ...], Field(min_length=1), BeforeValidator(parse_thresholds)
+    tuple[Annotated[int, Field(ge=1, le=LARGEST_COUNT)], ...],
+    Field(min_length=1),
+    BeforeValidator(parse_thresholds),
 ]
-Levels = Annotated[dict[str, Annotated[int, Field(ge=0, le=LARGEST_COUNT)]], BeforeValidator(parse_levels)]
+Levels = Annotated[
+    dict[str, Annotated[int, Field(ge=0, le=LARGEST_COUNT)]], BeforeValidator(parse_levels)
+]

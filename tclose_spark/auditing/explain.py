@@ -1,4 +1,6 @@
-"""One equivalence class explained: its distribution, the table's, and the transport plan between them."""
+"""One equivalence class explained: its distribution, the table's, and the transport plan between
+them.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,21 @@ from tclose_spark.auditing.result import ClassExplanation
 from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.classes.class_table import Classes, JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import PARTS
-from tclose_spark.checks.classes.tallies import ClassTally, count_values, tally_classes, tally_schema
+from tclose_spark.checks.classes.tallies import (
+    ClassTally,
+    count_values,
+    tally_classes,
+    tally_schema,
+)
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import collect, keep, map_batches, select, session_of, sized_shuffles
+from tclose_spark.engine.tables import (
+    collect,
+    keep,
+    map_batches,
+    select,
+    session_of,
+    sized_shuffles,
+)
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.measures.distances.transport import transport_plan
 from tclose_spark.measures.loss.information_loss import LabelLoss
@@ -49,7 +63,8 @@ def explain_class(
     question = inputs.question
     if not question.sensitive_attributes:
         raise ConfigurationError(
-            "no sensitive attribute to explain; give --sensitive COLUMN:DISTANCE, such as salary:ordered"
+            "no sensitive attribute to explain; give --sensitive COLUMN:DISTANCE, such as "
+            "salary:ordered"
         )
     if attribute is not None and attribute not in question.sensitive_attributes:
         raise ConfigurationError(
@@ -62,10 +77,16 @@ def explain_class(
         counts, _ = count_values(tallies, list(question.sensitive_attributes))
         attributes = judged_attributes(inputs.table, counts, question, trees, inputs.reference)
         wanted = [a for a in attributes if attribute in (None, a.name)]
-        rows = _class_of(tallies, question, labels if labels else _farthest(tallies, question, attributes, wanted))
+        rows = _class_of(
+            tallies,
+            question,
+            labels if labels else _farthest(tallies, question, attributes, wanted),
+        )
     tally = ClassTally.read(rows, len(question.labels))
     classes = Classes.of(tally, attributes)
-    class_labels = {name: column[0].as_py() for name, column in zip(question.labels, tally.labels, strict=True)}
+    class_labels = {
+        name: column[0].as_py() for name, column in zip(question.labels, tally.labels, strict=True)
+    }
     explained = [_explained(class_labels, a, classes) for a in wanted]
     return max(explained, key=lambda e: e.emd / (e.attribute.settings.t or 1))
 
@@ -75,15 +96,26 @@ def _explained(labels: Mapping[str, Any], a: JudgedAttribute, classes: Classes) 
     part = np.zeros(len(a.values), dtype=np.int64)
     part[histogram.values] = histogram.counts
     return ClassExplanation(
-        labels=labels, attribute=a, part=part, whole=a.distance.table, plan=transport_plan(a.distance, part)
+        labels=labels,
+        attribute=a,
+        part=part,
+        whole=a.distance.table,
+        plan=transport_plan(a.distance, part),
     )
 
 
 def _farthest(
-    tallies: Table, question: AuditQuestion, attributes: Sequence[JudgedAttribute], wanted: Sequence[JudgedAttribute]
+    tallies: Table,
+    question: AuditQuestion,
+    attributes: Sequence[JudgedAttribute],
+    wanted: Sequence[JudgedAttribute],
 ) -> Mapping[str, str | None]:
-    """The labels of the class with the largest ratio of distance to t, over the wanted attributes."""
-    plain_labels = [JudgedQuasi(name, (name,), LabelLoss(numeric=False)) for name in question.labels]
+    """The labels of the class with the largest ratio of distance to t, over the wanted
+    attributes.
+    """
+    plain_labels = [
+        JudgedQuasi(name, (name,), LabelLoss(numeric=False)) for name in question.labels
+    ]
     classes = class_table(tallies, plain_labels, attributes)
     columns = [a.column("emd") for a in wanted]
 
@@ -92,33 +124,49 @@ def _farthest(
             if batch.num_rows:
                 emds = zip(columns, wanted, strict=True)
                 ratios = [pc.divide(batch[column], float(a.settings.t or 1)) for column, a in emds]
-                found = greatest([pc.max_element_wise(*ratios), *batch["quasi_identifiers"].flatten()])
+                found = greatest(
+                    [pc.max_element_wise(*ratios), *batch["quasi_identifiers"].flatten()]
+                )
                 yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(found)]}, PARTS)
 
-    parts = collect(map_batches(select(classes, ["quasi_identifiers", *columns]), find, PARTS))["part"].to_pylist()
+    parts = collect(map_batches(select(classes, ["quasi_identifiers", *columns]), find, PARTS))[
+        "part"
+    ].to_pylist()
     _, *labels = values_of(max(map(pickle.loads, parts)))
     return dict(zip(question.labels, labels, strict=True))
 
 
-def _class_of(tallies: Table, question: AuditQuestion, labels: Mapping[str, str | None]) -> pa.Table:
+def _class_of(
+    tallies: Table, question: AuditQuestion, labels: Mapping[str, str | None]
+) -> pa.Table:
     """The one row of the tallies that has these labels."""
     for name in labels:
         if name not in question.labels:
-            raise ConfigurationError(f"--class {name}: expected quasi-identifiers ({', '.join(question.labels)})")
+            raise ConfigurationError(
+                f"--class {name}: expected quasi-identifiers ({', '.join(question.labels)})"
+            )
     wanted = {question.labels.index(name): label for name, label in labels.items()}
 
     def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Here, because a condition in Spark would put labels into its plans and logs."""
         for batch in batches:
-            yield batch.filter(reduce(pc.and_, [_same(batch[f"l{i}"], label) for i, label in wanted.items()]))
+            yield batch.filter(
+                reduce(pc.and_, [_same(batch[f"l{i}"], label) for i, label in wanted.items()])
+            )
 
     schema = tally_schema(len(question.labels), len(question.sensitive_attributes))
     matching = collect(map_batches(tallies, find, schema), 2)
     given = ", ".join(f"{name}={label!r}" for name, label in labels.items())
     if not matching.num_rows:
-        raise InputError(f"--class: the table has no class with {given}; labels are compared as text, including spaces")
+        raise InputError(
+            f"--class: the table has no class with {given}; labels are compared as text, including "
+            "spaces"
+        )
     if matching.num_rows > 1:
-        raise InputError(f"--class: the table has several classes with {given}; give the other quasi-identifiers too")
+        raise InputError(
+            f"--class: the table has several classes with {given}; give the other "
+            "quasi-identifiers too"
+        )
     return matching
 
 

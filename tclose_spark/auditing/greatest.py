@@ -14,7 +14,8 @@ SortKey = tuple[tuple[bool, Any], ...]
 
 
 def greatest(columns: Sequence[pa.Array]) -> SortKey:
-    """The values of the row that is greatest in the first column, of these in the second, and so on.
+    """The values of the row that is greatest in the first column, of these in the second, and so
+    on.
 
     >>> values_of(greatest([pa.array([1, 2, 2]), pa.array(["c", None, "a"])]))
     [2, 'a']

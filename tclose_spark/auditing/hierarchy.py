@@ -35,11 +35,14 @@ def count_column(table: Table, column: str, settings: Settings) -> Counts:
     """The rows of each value of a column, as a release reads it.
 
     Raises:
-        InputError: if the column is missing, has too many values, or values that its type does not allow.
+        InputError: if the column is missing, has too many values, or values that its type does not
+        allow.
     """
     names = schema_of(table).names
     if column not in names:
-        raise InputError(f"column {column!r} is not in the table; {instead_of(column, names, {column})}")
+        raise InputError(
+            f"column {column!r} is not in the table; {instead_of(column, names, {column})}"
+        )
     field = schema_of(table).field(column)
     check_readable(field)
     if is_unsupported(field.type):
@@ -53,14 +56,21 @@ def count_column(table: Table, column: str, settings: Settings) -> Counts:
             values = batch.column(0)
             wrong = np.zeros(len(values)) if typed is None else not_of_type(values, typed)
             texts = coded(as_text(judged_values(values, settings)))
-            sums = [np.bincount(codes_of(texts), weights, len(texts.dictionary)) for weights in (None, wrong)]
+            sums = [
+                np.bincount(codes_of(texts), weights, len(texts.dictionary))
+                for weights in (None, wrong)
+            ]
             columns = [texts.dictionary, *(pa.array(each.astype(np.int64)) for each in sums)]
             yield pa.RecordBatch.from_arrays(columns, schema=VALUES)
 
-    counted = combine(map_batches(select(table, [column]), count, VALUES), ["value"], {"n": "sum", "wrong": "sum"})
+    counted = combine(
+        map_batches(select(table, [column]), count, VALUES), ["value"], {"n": "sum", "wrong": "sum"}
+    )
     rows = collect(counted, MOST_VALUES + 1)
     if rows.num_rows > MOST_VALUES:
-        raise InputError(f"{column!r} has more than {MOST_VALUES:,} values; expected at most that many")
+        raise InputError(
+            f"{column!r} has more than {MOST_VALUES:,} values; expected at most that many"
+        )
     values, n, wrong = (column.to_pylist() for column in rows.columns)
     if typed is not None and any(wrong):
         raise InputError(f"{column!r}: {sum(wrong):,} rows hold {no_value(typed)}; correct them")
@@ -77,7 +87,9 @@ def hierarchy_of(settings: Settings, counts: Counts, column: str, session: Sessi
     return read_hierarchies({column: settings}, {}, session)[column]
 
 
-def outline_lines(outline: Outline, column: str, depth: int | None, most: int) -> Iterator[Text | Tree]:
+def outline_lines(
+    outline: Outline, column: str, depth: int | None, most: int
+) -> Iterator[Text | Tree]:
     """A preview: the column, its levels, the tree, and a note that it is internal."""
     missing = outline.counts.get(None, 0)
     present = sum(value is not None for value in outline.counts)
@@ -87,7 +99,9 @@ def outline_lines(outline: Outline, column: str, depth: int | None, most: int) -
     if outline.unused:
         yield Text(f"leaves that no row has: {outline.unused:,}")
     if outline.lost:
-        yield Text(f"values without a leaf: {len(outline.lost):,} in {sum(outline.lost.values()):,} rows")
+        yield Text(
+            f"values without a leaf: {len(outline.lost):,} in {sum(outline.lost.values()):,} rows"
+        )
     yield _tree(outline.root, depth, most)
     yield Text(INTERNAL)
 

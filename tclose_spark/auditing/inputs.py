@@ -1,4 +1,6 @@
-"""The tables of an audit, checked and normalized: columns, types, rows, hierarchies and distributions."""
+"""The tables of an audit, checked and normalized: columns, types, rows, hierarchies and
+distributions.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,8 @@ LATEST = "the table"
 class EarlierTable:
     """An earlier release, as `prepare_table` makes it.
 
-    name: how figures and errors name it. question: about the quasi-identifiers that it has. rows: their number.
-    lacking: the others.
+    name: how figures and errors name it. question: about the quasi-identifiers that it has. rows:
+    their number. lacking: the others.
     """
 
     name: str
@@ -55,15 +57,18 @@ class EarlierTable:
         """A note if it lacks quasi-identifiers."""
         if not self.lacking:
             return []
-        return [f"{self.name} has no {', '.join(self.lacking)}: its classes are by the other quasi-identifiers"]
+        return [
+            f"{self.name} has no {', '.join(self.lacking)}: its classes are by the other "
+            "quasi-identifiers"
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditInputs(AuditTables):
     """Checked tables of the columns in use, with texts after their `text` options.
 
-    If people are counted, the table ends as `with_people` says, and so does a background or population table that has
-    their column.
+    If people are counted, the table ends as `with_people` says, and so does a background or
+    population table that has their column.
 
     question: with every pair of bounds as one quasi-identifier.
     rows: of the largest table that classes are made of or joined with.
@@ -78,14 +83,18 @@ class AuditInputs(AuditTables):
 
 
 def prepare_inputs(question: AuditQuestion, tables: AuditTables) -> AuditInputs:
-    """The tables, ready to tally. `text` options apply to sensitive values everywhere, and to the quasi-identifiers of
-    the background and population table; labels stay as they are published.
+    """The tables, ready to tally. `text` options apply to sensitive values everywhere, and to the
+    quasi-identifiers of the background and population table; labels stay as they are published.
 
     Raises:
-        InputError: if a column is missing, ambiguous or of a nested type, or a table has no rows or malformed ones.
+        InputError: if a column is missing, ambiguous or of a nested type, or a table has no rows or
+        malformed ones.
     """
     sensitive = question.sensitive_attributes
-    known_of_people: dict[str, QuasiIdentifier | SensitiveAttribute] = {**question.quasi_identifiers, **sensitive}
+    known_of_people: dict[str, QuasiIdentifier | SensitiveAttribute] = {
+        **question.quasi_identifiers,
+        **sensitive,
+    }
     earlier = prepare_earlier(question, tables.earlier, tables.table)
     question, notes = with_bounds(tables.table, question)
     person = question.person
@@ -95,7 +104,10 @@ def prepare_inputs(question: AuditQuestion, tables: AuditTables) -> AuditInputs:
         notes = [*notes, f"{lacking:,} rows have no {person.column!r}, and {treated}"]
     table, rows = prepare_table(question, tables.table, "the table")
     listed, reference = [], tables.reference
-    of_people = ((tables.background, "the background table"), (tables.population, "the table of the population"))
+    of_people = (
+        (tables.background, "the background table"),
+        (tables.population, "the table of the population"),
+    )
     for people, what in of_people:
         if people is not None:
             known = [*question.quasi_identifiers, *known_of_people, *question.persons]
@@ -119,12 +131,15 @@ def prepare_inputs(question: AuditQuestion, tables: AuditTables) -> AuditInputs:
     )
 
 
-def prepare_earlier(question: AuditQuestion, tables: Sequence[Table], latest: Table) -> list[EarlierTable]:
-    """Earlier releases, oldest first. question: before bounds are paired. latest: the table as it was opened.
+def prepare_earlier(
+    question: AuditQuestion, tables: Sequence[Table], latest: Table
+) -> list[EarlierTable]:
+    """Earlier releases, oldest first. question: before bounds are paired. latest: the table as it
+    was opened.
 
     Raises:
-        InputError: if one has none of the quasi-identifiers, or persons of another type than the latest; and see
-        `prepare_table`.
+        InputError: if one has none of the quasi-identifiers, or persons of another type than the
+        latest; and see `prepare_table`.
     """
     found = []
     for place, table in enumerate(tables, start=1):
@@ -133,10 +148,17 @@ def prepare_earlier(question: AuditQuestion, tables: Sequence[Table], latest: Ta
         prepared, rows = prepare_table(own, table, name)
         for column in question.persons:
             fields = [schema_of(one).field(column) for one in (table, latest)]
-            if fields[0].type != fields[1].type and not all(pa.types.is_integer(field.type) for field in fields):
+            if fields[0].type != fields[1].type and not all(
+                pa.types.is_integer(field.type) for field in fields
+            ):
                 types = " and ".join(map(type_name, fields))
-                raise InputError(f"person {column!r} is {types} in {name} and in {LATEST}; expected the same type")
-        found.append(EarlierTable(name=name, question=own, table=prepared, rows=rows, lacking=lacking))
+                raise InputError(
+                    f"person {column!r} is {types} in {name} and in {LATEST}; expected the same "
+                    "type"
+                )
+        found.append(
+            EarlierTable(name=name, question=own, table=prepared, rows=rows, lacking=lacking)
+        )
     return found
 
 
@@ -147,7 +169,9 @@ def _own_question(question: AuditQuestion, table: Table) -> tuple[AuditQuestion,
         name: q.model_copy(update={"numeric_output": "interval"}) if name in names else q
         for name, q in question.quasi_identifiers.items()
     }
-    own, _ = with_bounds(table, question.model_copy(update={"quasi_identifiers": intervals, "population": None}))
+    own, _ = with_bounds(
+        table, question.model_copy(update={"quasi_identifiers": intervals, "population": None})
+    )
     lacking = tuple(name for name, columns in own.columns.items() if not set(columns) <= set(names))
     if len(lacking) == len(own.columns):
         return own, ()  # which `prepare_table` refuses
@@ -156,16 +180,32 @@ def _own_question(question: AuditQuestion, table: Table) -> tuple[AuditQuestion,
 
 
 def prepare_table(question: AuditQuestion, table: Table, what: str) -> tuple[Table, int]:
-    """(a published table with the question's columns, ready to tally; its rows). what: names it in errors.
+    """(a published table with the question's columns, ready to tally; its rows). what: names it in
+    errors.
 
     Rows that `internal/people` marks as suppressed are left out: they are not published.
 
     Raises:
-        InputError: if a column is missing, ambiguous or of a nested type, or the table has no rows or malformed ones.
+        InputError: if a column is missing, ambiguous or of a nested type, or the table has no rows
+        or malformed ones.
     """
     sensitive = question.sensitive_attributes
-    check_columns(table, question.labels, sensitive, what, question.persons, question.weights, question.households)
-    columns = [*question.labels, *sensitive, *question.weights, *question.households, *question.persons]
+    check_columns(
+        table,
+        question.labels,
+        sensitive,
+        what,
+        question.persons,
+        question.weights,
+        question.households,
+    )
+    columns = [
+        *question.labels,
+        *sensitive,
+        *question.weights,
+        *question.households,
+        *question.persons,
+    ]
     table = normal_texts(_published(table, columns), columns, sensitive)
     rows = count_rows(table, what)
     if question.person is not None:
@@ -189,12 +229,12 @@ def _published(table: Table, columns: Sequence[str]) -> Table:
 
 
 def with_bounds(table: Table, question: AuditQuestion) -> tuple[AuditQuestion, list[str]]:
-    """(the question with every pair of columns `<name>_min` and `<name>_max` that bounds a number (`numeric_output:
-    bounds`) as one quasi-identifier, a note on each).
+    """(the question with every pair of columns `<name>_min` and `<name>_max` that bounds a number
+    (`numeric_output: bounds`) as one quasi-identifier, a note on each).
 
-    Two columns are bounds if the question names both or, in place of a column that the table lacks, the number. Every
-    row must have numbers in both, the first no larger than the second, or NULL, or `*`. As two separate columns they
-    would appear to lose no information.
+    Two columns are bounds if the question names both or, in place of a column that the table lacks,
+    the number. Every row must have numbers in both, the first no larger than the second, or NULL,
+    or `*`. As two separate columns they would appear to lose no information.
     """
     pairs = [name for name in _candidates(question, schema_of(table)) if not _broken(table, name)]
     quasi = dict(question.quasi_identifiers)
@@ -206,7 +246,10 @@ def with_bounds(table: Table, question: AuditQuestion) -> tuple[AuditQuestion, l
             for key, q in quasi.items()
             if key == place or key not in bounds
         }
-    notes = [f"{name}: {name}_min and {name}_max are its bounds, and count as one quasi-identifier" for name in pairs]
+    notes = [
+        f"{name}: {name}_min and {name}_max are its bounds, and count as one quasi-identifier"
+        for name in pairs
+    ]
     return question.model_copy(update={"quasi_identifiers": quasi}), notes
 
 
@@ -220,19 +263,29 @@ def hierarchies_of(
     """
     settings: list[tuple[str, QuasiIdentifier | SensitiveAttribute]]
     settings = [*question.quasi_identifiers.items(), *question.sensitive_attributes.items()]
-    built = [name for name, q in settings if isinstance(q.hierarchy, HierarchyBuilder) and name not in (given or ())]
+    built = [
+        name
+        for name, q in settings
+        if isinstance(q.hierarchy, HierarchyBuilder) and name not in (given or ())
+    ]
     if built:
         raise ConfigurationError(
-            f"hierarchy of {built[0]!r}: an audit builds no hierarchy; expected a CSV (tclose hierarchy writes one)"
+            f"hierarchy of {built[0]!r}: an audit builds no hierarchy; expected a CSV (tclose "
+            "hierarchy writes one)"
         )
     if given is None:
         return read_hierarchies(question.quasi_identifiers, question.sensitive_attributes, session)
     for name, asked in settings:
         if asked.hierarchy is not None and name not in given:
             raise ConfigurationError(
-                f"hierarchies: the one of {name!r} is not among those given ({', '.join(given) or 'none'})"
+                f"hierarchies: the one of {name!r} is not among those given "
+                f"({', '.join(given) or 'none'})"
             )
-    leaf = [name for name, settings in question.sensitive_attributes.items() if settings.missing == "leaf"]
+    leaf = [
+        name
+        for name, settings in question.sensitive_attributes.items()
+        if settings.missing == "leaf"
+    ]
     return {**given, **{name: given[name].with_missing(f"hierarchies: {name}") for name in leaf}}
 
 
@@ -248,23 +301,42 @@ def check_columns(
     """Raises InputError if a column is missing, ambiguous, or of a nested type."""
     schema, sensitive = schema_of(table), list(sensitive)
     names, needed = schema.names, [*labels, *sensitive, *weights, *households, *persons]
-    made = {PERSON, SUPPRESSED} & {column.lower() for column in needed[: -len(persons)]} if persons else ()
+    made = (
+        {PERSON, SUPPRESSED} & {column.lower() for column in needed[: -len(persons)]}
+        if persons
+        else ()
+    )
     if made:
-        raise InputError(f"--person: {what} has a column {min(made)!r}, and so names its own; rename it")
-    of_roles = {"quasi-identifier": labels, "sensitive attribute": sensitive, "weight": weights, "person": persons}
+        raise InputError(
+            f"--person: {what} has a column {min(made)!r}, and so names its own; rename it"
+        )
+    of_roles = {
+        "quasi-identifier": labels,
+        "sensitive attribute": sensitive,
+        "weight": weights,
+        "person": persons,
+    }
     of_roles |= {"household": households}
     for role, columns in of_roles.items():
         for column in columns:
             if column not in names:
-                raise InputError(f"{role} {column!r} is not in {what}; {instead_of(column, names, needed)}")
-            if names.count(column) > 1 or [name.lower() for name in names].count(column.lower()) > 1:
                 raise InputError(
-                    f"{role} {column!r}: {what} has a duplicate, several columns of this name but for case; rename them"
+                    f"{role} {column!r} is not in {what}; {instead_of(column, names, needed)}"
+                )
+            if (
+                names.count(column) > 1
+                or [name.lower() for name in names].count(column.lower()) > 1
+            ):
+                raise InputError(
+                    f"{role} {column!r}: {what} has a duplicate, several columns of this name but "
+                    "for case; rename them"
                 )
             field = schema.field(column)
             check_readable(field)
             if is_unsupported(field.type) or pa.types.is_binary(field.type):
-                raise InputError(f"{role} {column!r} is of type {type_name(field)}; expected single values")
+                raise InputError(
+                    f"{role} {column!r} is of type {type_name(field)}; expected single values"
+                )
 
 
 def count_rows(table: Table, what: str) -> int:
@@ -275,20 +347,24 @@ def count_rows(table: Table, what: str) -> int:
     return rows
 
 
-def _counted(table: Table, names: Sequence[str], counts: Callable[[pa.Array], Sequence[int]]) -> list[int]:
+def _counted(
+    table: Table, names: Sequence[str], counts: Callable[[pa.Array], Sequence[int]]
+) -> list[int]:
     """The sums of what `counts` gives of each of these columns."""
 
     def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield pa.RecordBatch.from_pydict({"n": [[n for column in batch.columns for n in counts(column)]]}, COUNTS)
+            yield pa.RecordBatch.from_pydict(
+                {"n": [[n for column in batch.columns for n in counts(column)]]}, COUNTS
+            )
 
     parts = collect(map_batches(select(table, names), count, COUNTS))["n"].to_pylist()
     return [sum(each) for each in zip(*parts, strict=True)]
 
 
 def mixed_missing_notes(table: Table, question: AuditQuestion) -> list[str]:
-    """A note on each column that has both NaN and NULL: they count as one value, but a reader of Parquet distinguishes
-    them.
+    """A note on each column that has both NaN and NULL: they count as one value, but a reader of
+    Parquet distinguishes them.
     """
     schema, columns = schema_of(table), [*question.labels, *question.sensitive_attributes]
     columns = [name for name in columns if pa.types.is_floating(schema.field(name).type)]
@@ -296,7 +372,8 @@ def mixed_missing_notes(table: Table, question: AuditQuestion) -> list[str]:
         return []
     counted = _counted(table, columns, lambda c: [pc.sum(pc.is_nan(c)).as_py() or 0, c.null_count])
     return [
-        f"{name}: {nan:,} rows have NaN and {null:,} have NULL; both count as one value, missing, but a reader of "
+        f"{name}: {nan:,} rows have NaN and {null:,} have NULL; both count as one value, missing, "
+        "but a reader of "
         "Parquet distinguishes them: classes may be smaller and distances larger than reported"
         for name, nan, null in zip(columns, counted[::2], counted[1::2], strict=True)
         if nan and null
@@ -310,33 +387,46 @@ def judged_attributes(
     hierarchies: Mapping[str, Hierarchy],
     reference: Table | None,
 ) -> list[JudgedAttribute]:
-    """The sensitive attributes with the distribution that classes are compared with: the table's (`values`, the counts
-    of each attribute), or the reference's on the union of both domains.
+    """The sensitive attributes with the distribution that classes are compared with: the table's
+    (`values`, the counts of each attribute), or the reference's on the union of both domains.
     """
     known: Sequence[Counts | None] = [None] * len(values)
     if reference is not None:
         known = _counts_of(reference, table, list(question.sensitive_attributes))
     schemas = [schema_of(one) for one in (table, reference) if one is not None]
     attributes = []
-    for (name, settings), own, others in zip(question.sensitive_attributes.items(), values, known, strict=True):
+    for (name, settings), own, others in zip(
+        question.sensitive_attributes.items(), values, known, strict=True
+    ):
         is_text = any(pa.types.is_string(schema.field(name).type) for schema in schemas)
         tree = hierarchies.get(name)
-        attribute = judged_attribute(name, settings, own, tree, is_text)  # raises errors about the table's own values
+        attribute = judged_attribute(
+            name, settings, own, tree, is_text
+        )  # raises errors about the table's own values
         if others is not None:
-            attribute = judged_attribute(name, settings, {**dict.fromkeys(own, 0), **others}, tree, is_text)
+            attribute = judged_attribute(
+                name, settings, {**dict.fromkeys(own, 0), **others}, tree, is_text
+            )
         attributes.append(attribute)
     return attributes
 
 
-def _counts_of(reference: Table, table: Table, sensitive: Sequence[str]) -> list[dict[str | None, int]]:
-    """The values of the reference. Raises InputError if a sensitive attribute has another type than in the table."""
+def _counts_of(
+    reference: Table, table: Table, sensitive: Sequence[str]
+) -> list[dict[str | None, int]]:
+    """The values of the reference. Raises InputError if a sensitive attribute has another type than
+    in the table.
+    """
     for name in sensitive:
         fields = [schema_of(one).field(name) for one in (reference, table)]
         kinds = [field.type for field in fields]
-        if kinds[0] != kinds[1] and not all(pa.types.is_integer(kind) or pa.types.is_string(kind) for kind in kinds):
+        if kinds[0] != kinds[1] and not all(
+            pa.types.is_integer(kind) or pa.types.is_string(kind) for kind in kinds
+        ):
             types = " and ".join(map(type_name, fields))
             raise InputError(
-                f"sensitive attribute {name!r} is {types} in the reference and in the table; expected the same type"
+                f"sensitive attribute {name!r} is {types} in the reference and in the table; "
+                "expected the same type"
             )
     count_rows(reference, "the reference")
     return count_columns(reference, sensitive)
@@ -350,14 +440,23 @@ def _candidates(question: AuditQuestion, schema: pa.Schema) -> list[str]:
         for name, settings in question.quasi_identifiers.items()
         if not settings.hierarchy and settings.numeric_output != "bounds"
     ]
-    numbers = dict.fromkeys(name if name not in columns else name.removesuffix("_min") for name in plain_names)
+    numbers = dict.fromkeys(
+        name if name not in columns else name.removesuffix("_min") for name in plain_names
+    )
 
     def may_be(name: str) -> bool:
         bounds, folded = {f"{name}_min", f"{name}_max"}, [column.lower() for column in columns]
         named = name in plain_names or bounds <= set(plain_names)
         # Spark ignores case
-        unambiguous = name.lower() not in folded and all(folded.count(bound.lower()) == 1 for bound in bounds)
-        return named and unambiguous and bounds <= set(columns) and not bounds & set(question.sensitive_attributes)
+        unambiguous = name.lower() not in folded and all(
+            folded.count(bound.lower()) == 1 for bound in bounds
+        )
+        return (
+            named
+            and unambiguous
+            and bounds <= set(columns)
+            and not bounds & set(question.sensitive_attributes)
+        )
 
     return [name for name in numbers if name and may_be(name)]
 
@@ -377,7 +476,9 @@ def _broken(table: Table, name: str) -> bool:
 
 
 def _bound(column: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """(the numbers of a column, whether each value is neither a finite number, nor missing, nor `*`)."""
+    """(the numbers of a column, whether each value is neither a finite number, nor missing, nor
+    `*`).
+    """
     texts = as_text(plain(column))
     numbers = judged_values(pc.ascii_trim_whitespace(texts), BOUNDS)
     known = pc.or_(pc.is_finite(numbers).fill_null(False), pc.equal(texts, ROOT).fill_null(True))

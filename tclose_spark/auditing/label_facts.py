@@ -29,15 +29,13 @@ MOST_TEXTS = 2_000  # labels that are not numbers, and bins, that a task sends p
 class LabelFacts:
     """Facts on the labels of one quasi-identifier.
 
-    least, most: the smallest and largest end of numbers and intervals, and of bins beyond MOST_TEXTS.
-    texts: at most MOST_TEXTS of the other labels, without `*`.
-    bins: at most MOST_TEXTS of the ranges in another form than intervals, such as `50s`.
-    intervals: whether some are intervals in brackets.
-    endless: whether some of these numbers and intervals have only one end.
-    sets: whether some are sets of values.
-    units: of time, that ranges are in; "year" if they name none.
-    dates: at most MOST_TEXTS of those that are dates.
-    reached: whether open ends reach as far as the numbers of a reference.
+    least, most: the smallest and largest end of numbers and intervals, and of bins beyond
+    MOST_TEXTS. texts: at most MOST_TEXTS of the other labels, without `*`. bins: at most MOST_TEXTS
+    of the ranges in another form than intervals, such as `50s`. intervals: whether some are
+    intervals in brackets. endless: whether some of these numbers and intervals have only one end.
+    sets: whether some are sets of values. units: of time, that ranges are in; "year" if they name
+    none. dates: at most MOST_TEXTS of those that are dates. reached: whether open ends reach as far
+    as the numbers of a reference.
     """
 
     least: Fraction | None = None
@@ -53,7 +51,9 @@ class LabelFacts:
 
     @property
     def bands(self) -> Mapping[str, str]:
-        """The labels that follow one another, as intervals; nothing if more texts are beside them."""
+        """The labels that follow one another, as intervals; nothing if more texts are beside
+        them.
+        """
         if self.sets or self.of_spreadsheet or max(len(self.texts), len(self.bins)) >= MOST_TEXTS:
             return {}
         found = read_bands(frozenset(self._worded))
@@ -78,24 +78,30 @@ class LabelFacts:
 
     @property
     def numeric(self) -> bool:
-        """Whether the labels are numbers, ranges in one unit and `*`. A text among as many ranges is a value. A bin
-        among more texts is none.
+        """Whether the labels are numbers, ranges in one unit and `*`. A text among as many ranges
+        is a value. A bin among more texts is none.
         """
         if self.bands:
             return True
-        ranges = self.low is not None and (self.intervals or not self.texts or len(self.bins) >= len(self.texts))
+        ranges = self.low is not None and (
+            self.intervals or not self.texts or len(self.bins) >= len(self.texts)
+        )
         return ranges and len(self.units) < 2 and not self.of_spreadsheet
 
     @property
     def of_spreadsheet(self) -> bool:
         """Whether dates are among bins: a spreadsheet reads `5-9` as one."""
-        return bool(self.dates) and any(not re.search("[0-9]-[0-9]", as_interval(one)) for one in self.bins)
+        return bool(self.dates) and any(
+            not re.search("[0-9]-[0-9]", as_interval(one)) for one in self.bins
+        )
 
     @property
     def one_text(self) -> str | None:
         """The only label of the column, if it shows nothing."""
         texts = self.texts if self.low is None and not self.bins else set[str]()
-        return next((text for text in texts if len(texts) == 1 and shows_nothing(text, alone=True)), None)
+        return next(
+            (text for text in texts if len(texts) == 1 and shows_nothing(text, alone=True)), None
+        )
 
     @property
     def unread(self) -> set[str]:
@@ -110,7 +116,9 @@ class LabelFacts:
         """Labels that look generalized, or hold numbers, and do not show how far they reach."""
         texts = {text for text in self.texts - self.bands.keys() if not shows_nothing(text)}
         masks = {text for text in texts if looks_generalized(text)} | (texts & self.unread)
-        no_range = (self.unbounded and self.span == 0) or (not self.bands and are_marks_unsure(self.bins))
+        no_range = (self.unbounded and self.span == 0) or (
+            not self.bands and are_marks_unsure(self.bins)
+        )
         return masks if self.numeric and not no_range else masks | self.bins | self.bands.keys()
 
     @property
@@ -145,7 +153,9 @@ class LabelFacts:
         if is_range:
             self.units.add(interval.unit or "year")
         meant = as_interval(label)
-        is_bin = meant != label and len({end.strip() for end in meant.strip("[]() ").split(",")}) == 2
+        is_bin = (
+            meant != label and len({end.strip() for end in meant.strip("[]() ").split(",")}) == 2
+        )
         if is_bin and len(self.bins) < MOST_TEXTS:
             self.bins.add(label)
             return
@@ -200,11 +210,17 @@ def notes_on(name: str, facts: LabelFacts) -> list[str]:
     notes: list[str] = []
     help_ = f"its information loss is unknown; give --hierarchy {name}=FILE"
     if facts.of_spreadsheet:
-        said = f"{name}: dates are among ranges of numbers ({number_of(facts.dates)}{{}}): a spreadsheet makes them of "
+        said = (
+            f"{name}: dates are among ranges of numbers ({number_of(facts.dates)}{{}}): a "
+            "spreadsheet makes them of "
+        )
         said += f"labels such as 5-9; {help_}, or export the column as text"
         notes.append(LabelNote.showing(said, facts.dates))
     elif facts.unread:
-        said = f"{name}: labels hold numbers ({number_of(facts.unread)}{{}}), and are neither codes nor bands that "
+        said = (
+            f"{name}: labels hold numbers ({number_of(facts.unread)}{{}}), and are neither "
+            "codes nor bands that "
+        )
         said += f"follow one another: {help_}"
         notes.append(LabelNote.showing(said, facts.unread))
     elif facts.unclear:
@@ -212,22 +228,30 @@ def notes_on(name: str, facts: LabelFacts) -> list[str]:
         if facts.numeric and facts.unbounded:
             help_ += ", or a --reference with this column, whose numbers are then the other ends"
         said = (
-            f"{name}: labels look generalized ({number_of(facts.unclear)}{{}}), but do not show how far{why}: {help_}"
+            f"{name}: labels look generalized ({number_of(facts.unclear)}{{}}), but do not show "
+            f"how far{why}: {help_}"
         )
         notes.append(LabelNote.showing(said, facts.unclear))
     elif facts.numeric and facts.unbounded and not facts.reached:
         notes.append(
-            f"{name}: some labels have only one end, such as <20 or 80+; the information loss uses the lowest or "
-            "highest number of all labels as the other, and ignores what is beyond: it is a lower bound; a --reference "
+            f"{name}: some labels have only one end, such as <20 or 80+; the information loss uses "
+            "the lowest or "
+            "highest number of all labels as the other, and ignores what is beyond: it is a lower "
+            "bound; a --reference "
             "with this column has the other ends"
         )
     if facts.one_text is not None:
         said = f"{name}: its one text{{}} stands for values that were removed; it counts as *"
         notes.append(LabelNote.showing(said, {facts.one_text}))
-    values = {text for text in facts.texts if not shows_nothing(text)} - facts.unclear - facts.bands.keys()
+    values = (
+        {text for text in facts.texts if not shows_nothing(text)}
+        - facts.unclear
+        - facts.bands.keys()
+    )
     if facts.numeric and values:
         notes.append(
-            f"{name}: there are texts among intervals ({number_of(values)}); they count as values (no information lost)"
+            f"{name}: there are texts among intervals ({number_of(values)}); they count as values "
+            "(no information lost)"
         )
     return notes + notes_on_values(name, facts)
 
@@ -238,7 +262,8 @@ def notes_on_values(name: str, facts: LabelFacts) -> list[str]:
     spellings = count_spellings({member for text in facts.texts for member in set_members(text)})
     if spellings:
         notes.append(
-            f"{name}: {spellings} of its labels differ from another only by case, spaces, width or Unicode form; they "
+            f"{name}: {spellings} of its labels differ from another only by case, spaces, width or "
+            "Unicode form; they "
             "count as different labels"
         )
     return notes

@@ -1,4 +1,6 @@
-"""How to read the labels of a table made by another tool: as numbers, intervals, nodes or sets, with their loss."""
+"""How to read the labels of a table made by another tool: as numbers, intervals, nodes or sets,
+with their loss.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,17 @@ MOST_SHOWN = 3  # labels in a note
 
 
 def judge_labels(
-    tallies: Table, question: AuditQuestion, hierarchies: Mapping[str, Hierarchy], reference: Table | None = None
+    tallies: Table,
+    question: AuditQuestion,
+    hierarchies: Mapping[str, Hierarchy],
+    reference: Table | None = None,
 ) -> tuple[list[JudgedQuasi], list[str]]:
-    """(the quasi-identifiers with the information loss of their labels, notes on labels that are not what they seem).
+    """(the quasi-identifiers with the information loss of their labels, notes on labels that are
+    not what they seem).
 
-    The range of a numeric one is that of its labels, and of the reference's column if they have open ends. Without a
-    hierarchy, a text is a value, `*` the whole domain, and `{a, b}` a set. With `generalization: set`, every other text
-    is a value, also one that looks like a range.
+    The range of a numeric one is that of its labels, and of the reference's column if they have
+    open ends. Without a hierarchy, a text is a value, `*` the whole domain, and `{a, b}` a set.
+    With `generalization: set`, every other text is a value, also one that looks like a range.
 
     Raises:
         InputError: if the hierarchy lacks a label, or a bound is not a number.
@@ -48,12 +54,15 @@ def judge_labels(
         column_facts = [next(facts) for _ in columns]
         one, place = column_facts[0], question.labels.index(columns[0])
         if len(columns) == 2:
-            loss = LabelLoss(numeric=True, span=_span(name, column_facts), low=column_facts[0].low or Fraction(0))
+            loss = LabelLoss(
+                numeric=True, span=_span(name, column_facts), low=column_facts[0].low or Fraction(0)
+            )
         elif name in hierarchies:
             unknown = _unknown(tallies, place, hierarchies[name])
             if unknown:
                 raise InputError(
-                    f"quasi-identifier {name!r}: its hierarchy lacks {unknown} labels; add a row for each value"
+                    f"quasi-identifier {name!r}: its hierarchy lacks {unknown} labels; add a row "
+                    "for each value"
                 )
             loss = LabelLoss(numeric=False, hierarchy=hierarchies[name], foreign=True)
         else:
@@ -85,7 +94,8 @@ def judge_labels(
         )
     if question.aggregates:
         notes.append(
-            "the run file publishes aggregates: their information loss is unknown, and the attacks assume an adversary "
+            "the run file publishes aggregates: their information loss is unknown, and the attacks "
+            "assume an adversary "
             "who knows a person's class, because aggregates do not show whom they cover"
         )
     return quasi, notes
@@ -94,10 +104,16 @@ def judge_labels(
 def _reach(facts: Mapping[str, LabelFacts], reference: Table) -> None:
     """Lets open ends reach as far as the numbers of the reference's column of the same name."""
     schema = schema_of(reference)
-    known = [name for name in facts if name in schema.names and not is_unsupported(schema.field(name).type)]
+    known = [
+        name
+        for name in facts
+        if name in schema.names and not is_unsupported(schema.field(name).type)
+    ]
     known = [name for name in known if facts[name].unbounded]
     if known:
-        for name, other in zip(known, _facts(tally_classes(reference, known, []), len(known)), strict=True):
+        for name, other in zip(
+            known, _facts(tally_classes(reference, known, []), len(known)), strict=True
+        ):
             facts[name].reach(other)
 
 
@@ -106,12 +122,16 @@ def _span(name: str, bounds: Sequence[LabelFacts]) -> Fraction:
     texts = low.texts | high.texts | low.bins | high.bins
     if texts or low.intervals or high.intervals:
         what = f"texts ({number_of(texts)})" if texts else "intervals"
-        raise InputError(f"quasi-identifier {name!r}: {what} are among its bounds; expected numbers")
+        raise InputError(
+            f"quasi-identifier {name!r}: {what} are among its bounds; expected numbers"
+        )
     return Fraction(0) if low.low is None or high.high is None else high.high - low.low
 
 
 def _facts(tallies: Table, columns: int) -> list[LabelFacts]:
-    """The facts of each column of labels, in one job. Each task sends at most 2 MOST_TEXTS labels per column."""
+    """The facts of each column of labels, in one job. Each task sends at most 2 MOST_TEXTS labels
+    per column.
+    """
     labels = select(tallies, [f"l{i}" for i in range(columns)])
     facts_of = [LabelFacts() for _ in range(columns)]
     for sent in collect(map_batches(labels, _read_labels(columns), PARTS))["part"].to_pylist():
@@ -138,5 +158,7 @@ def _read_labels(columns: int) -> Mapper:
 
 def _unknown(tallies: Table, place: int, hierarchy: Hierarchy) -> int:
     """How many labels are not in the hierarchy, without texts in place of `*`."""
-    found = vocabulary_of(tallies, {place: lambda labels: set(labels) - hierarchy.labels})[place].names
+    found = vocabulary_of(tallies, {place: lambda labels: set(labels) - hierarchy.labels})[
+        place
+    ].names
     return sum(not shows_nothing(label) for label in found)

@@ -1,4 +1,6 @@
-"""How often an adversary with the raw table links its rows to their classes in an audited release."""
+"""How often an adversary with the raw table links its rows to their classes in an audited
+release.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,25 @@ from tclose_spark.auditing.inputs import prepare_inputs
 from tclose_spark.auditing.parts.part import TalliedTable, tallied
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
-from tclose_spark.checks.labels.boxes import class_boxes, codes_of, label_axes, published_label, require_covering
+from tclose_spark.checks.labels.boxes import (
+    class_boxes,
+    codes_of,
+    label_axes,
+    published_label,
+    require_covering,
+)
 from tclose_spark.checks.labels.known_people import distinct_people, normal_texts
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, keep, schema_of
 from tclose_spark.errors import InputError
-from tclose_spark.measures.disclosure.linkage import MOST_ROWS, SEED, Distances, link, of_numbers, of_values
+from tclose_spark.measures.disclosure.linkage import (
+    MOST_ROWS,
+    SEED,
+    Distances,
+    link,
+    of_numbers,
+    of_values,
+)
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.table.arrays import IntArray
@@ -32,11 +47,12 @@ WHAT = "--raw"
 
 
 def with_linkage(result: AuditResult, table: Table, raw: Table) -> AuditResult:
-    """The result with the linkage of raw rows. A class may be a row's own if it covers the row and has a row with its
-    sensitive values, so the shares are upper bounds.
+    """The result with the linkage of raw rows. A class may be a row's own if it covers the row and
+    has a row with its sensitive values, so the shares are upper bounds.
 
     Raises:
-        InputError: if the raw table lacks a column, or a label does not show which values it covers.
+        InputError: if the raw table lacks a column, or a label does not show which values it
+        covers.
     """
     question = result.question
     columns: dict[str, QuasiIdentifier | SensitiveAttribute] = {
@@ -45,7 +61,9 @@ def with_linkage(result: AuditResult, table: Table, raw: Table) -> AuditResult:
     }
     lacking = [name for name in columns if name not in schema_of(raw).names]
     if lacking:
-        raise InputError(f"{WHAT}: the table has no column {lacking[0]!r}; expected the columns of the release")
+        raise InputError(
+            f"{WHAT}: the table has no column {lacking[0]!r}; expected the columns of the release"
+        )
     inputs = prepare_inputs(question, AuditTables(table=table))
     with keep(distinct_people(normal_texts(raw, [*columns], columns), [*columns])) as people:
         rows = collect(people, MOST_DIFFERENT + 1)
@@ -63,7 +81,11 @@ def with_linkage(result: AuditResult, table: Table, raw: Table) -> AuditResult:
         return _unmeasured(result, f"there are more than {MOST_CLASSES:,} classes")
     distances = [pair.distances(i) for i in range(len(pair.quasi))]
     found = link(
-        distances, pair.own, pair.sample.num_rows, pair.sizes, pair.slots(int(sum(rows["people"].to_pylist())))
+        distances,
+        pair.own,
+        pair.sample.num_rows,
+        pair.sizes,
+        pair.slots(int(sum(rows["people"].to_pylist()))),
     )
     return replace(result, linkage=found)
 
@@ -73,8 +95,8 @@ def _unmeasured(result: AuditResult, why: str) -> AuditResult:
 
 
 def _in_order(rows: pa.Table) -> pa.Table:
-    """The rows in the order of their numbers and texts, so that what chance decides depends on no unit. The last column
-    counts them.
+    """The rows in the order of their numbers and texts, so that what chance decides depends on no
+    unit. The last column counts them.
     """
     ranks = [_ranks(column.combine_chunks()) for column in rows.columns[:-1]]
     return rows.take(pa.array(np.lexsort(ranks[::-1])))
@@ -91,7 +113,9 @@ def _ranks(column: pa.Array) -> IntArray:
 
 
 def _place(text: str | None) -> tuple[Any, ...]:
-    """What texts are sorted by: numbers and intervals by their ends, then other texts, then a missing one."""
+    """What texts are sorted by: numbers and intervals by their ends, then other texts, then a
+    missing one.
+    """
     if text is None:
         return (2,)
     interval = interval_or_none(text)
@@ -109,10 +133,13 @@ def _drawn(rows: pa.Table) -> pa.Table:
 class _Pair:
     """A sample of raw rows, and the classes of a release.
 
-    sample: texts `q0`.. of quasi-identifiers, then sensitive attributes. labels: by quasi-identifier, shape (classes,).
+    sample: texts `q0`.. of quasi-identifiers, then sensitive attributes. labels: by
+    quasi-identifier, shape (classes,).
     """
 
-    def __init__(self, table: TalliedTable, people: Table, sample: pa.Table, released: pa.Table) -> None:
+    def __init__(
+        self, table: TalliedTable, people: Table, sample: pa.Table, released: pa.Table
+    ) -> None:
         self.quasi, self.sample, trees = table.quasi, sample, table.trees
         columns = [column.combine_chunks() for column in released.columns]
         self.counts = columns.pop().to_numpy()
@@ -130,10 +157,16 @@ class _Pair:
         self.points = np.stack(codes, axis=1)
         self.holds, self.of_tuple = self._tuples(raw[len(self.quasi) :], columns[len(place) :])
 
-    def _tuples(self, raw: Sequence[pa.Array], released: Sequence[pa.Array]) -> tuple[NDArray[np.bool_], IntArray]:
-        """(whether each class has a row with each sensitive tuple of the sample, the tuple of each raw row)."""
+    def _tuples(
+        self, raw: Sequence[pa.Array], released: Sequence[pa.Array]
+    ) -> tuple[NDArray[np.bool_], IntArray]:
+        """(whether each class has a row with each sensitive tuple of the sample, the tuple of each
+        raw row).
+        """
         if not raw:
-            return np.ones((1, len(self.sizes)), dtype=np.bool_), np.zeros(len(self.points), dtype=np.int64)
+            return np.ones((1, len(self.sizes)), dtype=np.bool_), np.zeros(
+                len(self.points), dtype=np.int64
+            )
         both = [pa.concat_arrays([a, b]) for a, b in zip(raw, released, strict=True)]
         group = group_equal(both)[0]
         known, of_tuple = np.unique(group[: len(self.points)], return_inverse=True)
@@ -152,7 +185,9 @@ class _Pair:
         return fits & self.holds[self.of_tuple[rows]]
 
     def slots(self, people: int) -> IntArray | None:
-        """The class of each released row, if all people of the raw table are in the sample and in the release."""
+        """The class of each released row, if all people of the raw table are in the sample and in
+        the release.
+        """
         whole = people == self.sample.num_rows == int(self.sizes.sum())
         return np.repeat(self.of_released, self.counts) if whole else None
 
@@ -167,20 +202,26 @@ class _Pair:
         different = [*dict.fromkeys(labels)]
         between = np.ones((len(codes), len(different)))
         for place, label in enumerate(different):
-            covered = np.any([(low <= codes) & (codes <= high) for low, high in axis.ranges(label)], axis=0)
+            covered = np.any(
+                [(low <= codes) & (codes <= high) for low, high in axis.ranges(label)], axis=0
+            )
             between[covered, place] = float(loss.of(label))
         place_of = {label: place for place, label in enumerate(different)}
         return of_values(between, of_row, np.array([place_of[label] for label in labels]))
 
 
 def _number(loss: LabelLoss, value: str | None) -> float:
-    """How far a number is from the lowest of all labels, so that moments keep their digits; NaN if missing."""
+    """How far a number is from the lowest of all labels, so that moments keep their digits; NaN if
+    missing.
+    """
     interval = None if value is None else interval_or_none(value)
     return np.nan if interval is None else float(interval.low - loss.low)
 
 
 def _ends(loss: LabelLoss, label: str | None) -> tuple[float, float]:
-    """The ends of a number or an interval, as `_number` has them; NaN if missing, infinite if it covers everything."""
+    """The ends of a number or an interval, as `_number` has them; NaN if missing, infinite if it
+    covers everything.
+    """
     interval = None if label is None else loss.interval(label)
     if label is not None and loss.covers_all(label):
         return -np.inf, np.inf

@@ -1,4 +1,6 @@
-"""Audits and explanations as pages: one self-contained HTML file each, in the design of the reports."""
+"""Audits and explanations as pages: one self-contained HTML file each, in the design of the
+reports.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def audit_page(audit: AuditResult, name: str = "table") -> str:
         population=None if audit.risks is None else population_text(audit.risks),
         population_uniques=None if estimated is None else uniques_text(estimated),
         individual=[] if audit.risks is None else individual_texts(audit.risks),
-        presence=None if audit.risks is None or audit.risks.presence is None else presence_text(audit.risks.presence),
+        presence=None
+        if audit.risks is None or audit.risks.presence is None
+        else presence_text(audit.risks.presence),
     )
 
 
@@ -70,7 +74,9 @@ def _shown(g: Guarantee, cell: str = "") -> tuple[str, str, str, Guarantee, str]
 
 
 def explanation_page(explanation: ClassExplanation, name: str = "table") -> str:
-    """The page of an explained class: both distributions side by side, the distance, and the transport plan."""
+    """The page of an explained class: both distributions side by side, the distance, and the
+    transport plan.
+    """
     a, part, whole = explanation.attribute, explanation.part, explanation.whole
     size, rows = int(part.sum()), int(whole.sum())
     groups = group_values(a.values, part, whole, a.distance.features.cumulative, a.hierarchy)
@@ -88,8 +94,12 @@ def explanation_page(explanation: ClassExplanation, name: str = "table") -> str:
         rows=rows,
         distribution=lines(
             [group.name for group in groups],
-            [("class", [group.part / size for group in groups]), ("table", [group.whole / rows for group in groups])],
-            description=f"Shares of the values of {a.name} in the class and in the table; figures are below",
+            [
+                ("class", [group.part / size for group in groups]),
+                ("table", [group.whole / rows for group in groups]),
+            ],
+            description=f"Shares of the values of {a.name} in the class and in the table; figures "
+            "are below",
             across="share of the records",
         ),
         groups=groups,

@@ -64,21 +64,18 @@ class Together(Protocol):
 class AuditResult:
     """The result of an audit.
 
-    question: the audited columns and the requirements.
-    figures: of the equivalence classes.
-    guarantees: one entry per required or reported measure.
-    attacks: what each attack exposes.
-    background: the join with the background table, if one was given.
-    notes: remarks on the table that affect how to read the figures.
-    understated: the quasi-identifiers whose information loss is unknown, or larger than measured.
-    expectations: what the Great Expectations suite requires of the class table.
-    name: the table's name for display.
-    people: how many people have each number of rows; None if a row is taken for a person.
-    special_uniques: None if they were not searched for, or there are too many classes.
-    cells: of combinations of quasi-identifiers; None likewise.
+    question: the audited columns and the requirements. figures: of the equivalence classes.
+    guarantees: one entry per required or reported measure. attacks: what each attack exposes.
+    background: the join with the background table, if one was given. notes: remarks on the table
+    that affect how to read the figures. understated: the quasi-identifiers whose information loss
+    is unknown, or larger than measured. expectations: what the Great Expectations suite requires of
+    the class table. name: the table's name for display. people: how many people have each number of
+    rows; None if a row is taken for a person. special_uniques: None if they were not searched for,
+    or there are too many classes. cells: of combinations of quasi-identifiers; None likewise.
     linkage: of raw rows with their classes; None without a raw table, or if it is not measured.
-    risks: of re-identification, given the population; None if nothing was said of it.
-    together: what the table and earlier releases reveal together: cells if people are known by a column, otherwise
+    risks: of re-identification, given the population; None if nothing was said of it. together:
+    what the table and earlier releases reveal together: cells if people are known by a column,
+    otherwise
         the attack with a list of people, or differences. None without earlier releases.
     """
 
@@ -101,7 +98,11 @@ class AuditResult:
     @property
     def judged(self) -> tuple[Guarantee, ...]:
         """All guarantees: of classes, and of several releases together."""
-        return self.guarantees if self.together is None else (*self.guarantees, *self.together.guarantees)
+        return (
+            self.guarantees
+            if self.together is None
+            else (*self.guarantees, *self.together.guarantees)
+        )
 
     @property
     def holds(self) -> bool:
@@ -117,8 +118,8 @@ class AuditResult:
 
     @property
     def ncp(self) -> float | None:
-        """Mean information loss over rows and quasi-identifiers. A lower bound if some are understated; unknown ones
-        count as 0. None if all are unknown.
+        """Mean information loss over rows and quasi-identifiers. A lower bound if some are
+        understated; unknown ones count as 0. None if all are unknown.
         """
         losses = self.figures.losses
         return sum(losses.values()) / len(self.question.quasi_identifiers) if losses else None
@@ -131,7 +132,8 @@ class AuditResult:
         return "holds" if self.holds else "violated"
 
     def without_labels(self) -> Self:
-        """The same audit without labels and sensitive values, which in a raw table are people's records.
+        """The same audit without labels and sensitive values, which in a raw table are people's
+        records.
 
         Figures, column names and the sizes of the worst classes remain.
         """
@@ -152,15 +154,21 @@ class AuditResult:
             "guarantees": [_guarantee_json(g, self.question) for g in self.guarantees],
             "attacks": [vars(e) for e in self.attacks],
             "background": None if self.background is None else _background_json(self.background),
-            "special_uniques": None if self.special_uniques is None else asdict(self.special_uniques),
+            "special_uniques": None
+            if self.special_uniques is None
+            else asdict(self.special_uniques),
             "cells": None if self.cells is None else asdict(self.cells),
             "linkage": None if self.linkage is None else asdict(self.linkage),
             "risks": None if self.risks is None else self.risks.to_json(),
-            "several_releases": None if self.together is None else _together_json(self.together, self.question),
+            "several_releases": None
+            if self.together is None
+            else _together_json(self.together, self.question),
             "utility": {
                 "ncp": self.ncp,
                 "ncp_is_lower_bound": self.ncp is not None and bool(self.understated),
-                "ncp_by_quasi_identifier": {q: figures.losses.get(q) for q in self.question.quasi_identifiers},
+                "ncp_by_quasi_identifier": {
+                    q: figures.losses.get(q) for q in self.question.quasi_identifiers
+                },
                 "average_class_size": figures.rows / figures.classes,
                 "smallest_class": figures.smallest,
                 "largest_class": figures.largest,
@@ -234,7 +242,11 @@ def _guarantee_json(g: Guarantee, question: AuditQuestion) -> dict[str, Any]:
     together = {one.name: one.as_attribute for one in question.joint}
     settings = {**question.sensitive_attributes, **together}.get(g.attribute or "")
     exact = isinstance(g.achieved, Fraction)
-    bound = f"c = {g.required.c}, l = {g.required.l}" if isinstance(g.required, Recursive) else g.required
+    bound = (
+        f"c = {g.required.c}, l = {g.required.l}"
+        if isinstance(g.required, Recursive)
+        else g.required
+    )
     return {
         "measure": g.measure,
         "attribute": g.attribute,
@@ -256,12 +268,17 @@ def _together_json(found: Together, question: AuditQuestion) -> dict[str, Any]:
     renamed = {"classes": "groups", "rows": "people"}
     return {
         **found.counts,
-        "guarantees": [{renamed.get(key, key): value for key, value in one.items()} for one in listed],
+        "guarantees": [
+            {renamed.get(key, key): value for key, value in one.items()} for one in listed
+        ],
     }
 
 
 def _background_json(joined: BackgroundJoin) -> dict[str, Any]:
-    shares = {key: float(value) if isinstance(value, Fraction) else value for key, value in vars(joined.risks).items()}
+    shares = {
+        key: float(value) if isinstance(value, Fraction) else value
+        for key, value in vars(joined.risks).items()
+    }
     del shares["members"]  # of classes; BackgroundJoin.members counts people once
     return {
         **vars(joined),

@@ -18,12 +18,11 @@ from tclose_spark.runfile.spec import ReleaseSpec
 class AuditTables:
     """The tables of an audit: at paths or in memory, and then opened.
 
-    table: the one that is judged.
-    reference: the one whose distribution classes are compared with; the domain is the union of both.
-    background: people that an adversary knows, by their raw quasi-identifiers.
-    population: a row for each person of the population, if the question says that a table is it.
-    earlier: earlier releases of the same people, oldest first, to judge together with the table.
-    raw: the table that was released, to link with the table.
+    table: the one that is judged. reference: the one whose distribution classes are compared with;
+    the domain is the union of both. background: people that an adversary knows, by their raw
+    quasi-identifiers. population: a row for each person of the population, if the question says
+    that a table is it. earlier: earlier releases of the same people, oldest first, to judge
+    together with the table. raw: the table that was released, to link with the table.
     """
 
     table: Any
@@ -36,30 +35,53 @@ class AuditTables:
 
 @contextmanager
 def opened_tables(
-    session: Session, question: AuditQuestion, tables: AuditTables, kind: str | None, options: Mapping[str, str]
+    session: Session,
+    question: AuditQuestion,
+    tables: AuditTables,
+    kind: str | None,
+    options: Mapping[str, str],
 ) -> Iterator[tuple[AuditQuestion, AuditTables]]:
-    """The question, over people if the table has the column of the run file's person; and the tables, opened. Read
-    errors are raised as InputError.
+    """The question, over people if the table has the column of the run file's person; and the
+    tables, opened. Read errors are raised as InputError.
 
-    kind: the table's format, if its path does not show it. options: of Spark's reader, for all tables.
+    kind: the table's format, if its path does not show it. options: of Spark's reader, for all
+    tables.
     """
 
     def opened(given: Any, columns: Sequence[str], kind: str | None = None) -> OpenedTable:
-        return open_table(session, given, columns, kind, options, question.renamed, question.missing_values)
+        return open_table(
+            session, given, columns, kind, options, question.renamed, question.missing_values
+        )
 
     if question.unjudged_person is not None:
-        there = opened(tables.table, [*question.labels, question.unjudged_person.column], kind).table
+        there = opened(
+            tables.table, [*question.labels, question.unjudged_person.column], kind
+        ).table
         question = question.judging_people(schema_of(there).names)
-    sensitive, known = list(question.sensitive_attributes), [*question.quasi_identifiers, *question.persons]
-    of_others = {"reference": sensitive, "background": known, "population": known, "raw": [*known, *sensitive]}
+    sensitive, known = (
+        list(question.sensitive_attributes),
+        [*question.quasi_identifiers, *question.persons],
+    )
+    of_others = {
+        "reference": sensitive,
+        "background": known,
+        "population": known,
+        "raw": [*known, *sensitive],
+    }
     given = {name: getattr(tables, name) for name in of_others}
     others = {name: opened(one, of_others[name]) for name, one in given.items() if one is not None}
     columns = [*question.labels, *sensitive, *question.persons, *question.weights]
     with_households = [*columns, *question.households]
-    table, earlier = opened(tables.table, with_households, kind), [opened(one, columns) for one in tables.earlier]
+    table, earlier = (
+        opened(tables.table, with_households, kind),
+        [opened(one, columns) for one in tables.earlier],
+    )
     with errors_translated(table, *others.values(), *earlier):
         found = {name: one.table for name, one in others.items()}
-        yield question, AuditTables(table=table.table, earlier=[one.table for one in earlier], **found)
+        yield (
+            question,
+            AuditTables(table=table.table, earlier=[one.table for one in earlier], **found),
+        )
 
 
 def open_source(session: Session, spec: ReleaseSpec, columns: Sequence[str]) -> OpenedTable:

@@ -68,7 +68,9 @@ def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
     )
     for note in audit.notes:
         yield Text(f"note: {note}")
-    yield Text("note: k, l and t do not protect membership in the table; --background TABLE measures it")
+    yield Text(
+        "note: k, l and t do not protect membership in the table; --background TABLE measures it"
+    )
 
 
 def loss_text(audit: AuditResult) -> str:
@@ -77,7 +79,9 @@ def loss_text(audit: AuditResult) -> str:
         return "unknown, aggregates are published"
     losses = {**dict.fromkeys(audit.understated), **audit.figures.losses}
     each = ", ".join(f"{q} {'?' if loss is None else f'{loss:.4f}'}" for q, loss in losses.items())
-    mean = "?" if audit.ncp is None else f"{'at least ' if audit.understated else ''}{audit.ncp:.4f}"
+    mean = (
+        "?" if audit.ncp is None else f"{'at least ' if audit.understated else ''}{audit.ncp:.4f}"
+    )
     return f"{mean} ({each})"
 
 
@@ -85,24 +89,44 @@ def explanation_lines(explanation: ClassExplanation) -> Iterator[Table | Text]:
     """Both distributions side by side, the distance, and the transport plan."""
     a, part, whole = explanation.attribute, explanation.part, explanation.whole
     n, size, t = int(whole.sum()), int(part.sum()), explanation.attribute.settings.t
-    required = "" if t is None else f", required {number_text(t)}: {'holds' if explanation.holds else 'does NOT hold'}"
+    required = (
+        ""
+        if t is None
+        else f", required {number_text(t)}: {'holds' if explanation.holds else 'does NOT hold'}"
+    )
     yield Text(f"Class {labels_text(explanation.labels)}: {size:,} records, compared with {n:,}")
     yield Text(
-        f"Earth mover's distance of {a.name} ({a.settings.distance}): {number_text(explanation.emd)} = "
+        f"Earth mover's distance of {a.name} ({a.settings.distance}): "
+        f"{number_text(explanation.emd)} = "
         f"{explanation.emd}{required}"
     )
     rows = []
     for i in _shown_values(explanation):
         p, q = part[i] / size, whole[i] / n
-        rows.append([value_text(a.values[i]), f"{part[i]:,}", f"{p:.4f}", f"{q:.4f}", f"{p - q:+.4f}"])
-    yield from _table(f"Distribution of {a.name} (shares)", ["value", "records", "class", "table", "difference"], rows)
+        rows.append(
+            [value_text(a.values[i]), f"{part[i]:,}", f"{p:.4f}", f"{q:.4f}", f"{p - q:+.4f}"]
+        )
+    yield from _table(
+        f"Distribution of {a.name} (shares)",
+        ["value", "records", "class", "table", "difference"],
+        rows,
+    )
     if len(whole) > MOST_LINES:
-        yield Text(f"({len(whole) - MOST_LINES:,} values with smaller differences are left out; --json has all)")
+        yield Text(
+            f"({len(whole) - MOST_LINES:,} values with smaller differences are left out; --json "
+            "has all)"
+        )
     shown, rest = shown_moves(explanation)
     title = "Transport plan: how the class's distribution becomes the table's"
-    yield from _table(title, ["move", "mass", "distance", "cost"], [_move(explanation, move) for move in shown])
+    yield from _table(
+        title, ["move", "mass", "distance", "cost"], [_move(explanation, move) for move in shown]
+    )
     cost = number_text(sum((move.cost for move in rest), Fraction(0)))
-    left_out = f" ({len(rest):,} cheaper moves, which cost {cost}, are left out; --json has all)" if rest else ""
+    left_out = (
+        f" ({len(rest):,} cheaper moves, which cost {cost}, are left out; --json has all)"
+        if rest
+        else ""
+    )
     yield Text(f"The costs add up to {number_text(explanation.plan.cost)}.{left_out}")
 
 
@@ -130,7 +154,11 @@ def achieved_text(g: Guarantee) -> str:
     """The worst class's figure; for a fraction also its exact form, if that is short."""
     if isinstance(g.achieved, bool):
         return "yes" if g.achieved else "no"
-    if isinstance(g.achieved, Fraction) and g.achieved.denominator > 1 and len(str(g.achieved)) <= 15:
+    if (
+        isinstance(g.achieved, Fraction)
+        and g.achieved.denominator > 1
+        and len(str(g.achieved)) <= 15
+    ):
         return f"{number_text(g.achieved)} = {g.achieved}"
     return number_text(g.achieved)
 
@@ -163,12 +191,16 @@ def _label_text(label: Any) -> str:
 
 def cell_text(labels: Mapping[str, Any]) -> str:
     """A cell by its class in each release."""
-    each = ["not in it" if of_class is None else labels_text(of_class) for of_class in labels.values()]
+    each = [
+        "not in it" if of_class is None else labels_text(of_class) for of_class in labels.values()
+    ]
     return "; ".join(f"{release}: {text}" for release, text in zip(labels, each, strict=True))
 
 
 def shown_moves(explanation: ClassExplanation) -> tuple[list[Move], list[Move]]:
-    """(the moves to show, those left out): if there are more than MOST_LINES, the most expensive."""
+    """(the moves to show, those left out): if there are more than MOST_LINES, the most
+    expensive.
+    """
     moves = list(explanation.plan.moves)
     if len(moves) > MOST_LINES:
         moves.sort(key=lambda move: -move.cost)
@@ -180,7 +212,9 @@ def _guarantees(
     title: str = "Guarantees (classes and rows: that violate it)",
     counted: tuple[str, str, str] = ("class", "classes", "rows"),
 ) -> Iterator[Table | Text]:
-    """The guarantees, and below them their exact figures and worst classes. counted: what they count, and of whom."""
+    """The guarantees, and below them their exact figures and worst classes. counted: what they
+    count, and of whom.
+    """
     rows: list[list[str | Text]] = []
     below = []
     for g in guarantees:
@@ -191,7 +225,9 @@ def _guarantees(
         achieved, _, exact = achieved_text(g).partition(" = ")
         rows.append([guarantee_name(g), required_text(g), achieved, holds, *violations])
         exactly = f"exactly {exact}; " if exact else ""
-        shown = _class_text(g.worst, g.size) if counted[0] == "class" else _cell_text(g.worst, g.size)
+        shown = (
+            _class_text(g.worst, g.size) if counted[0] == "class" else _cell_text(g.worst, g.size)
+        )
         below.append(Text(f"{guarantee_name(g)}: {exactly}worst {counted[0]} {shown}"))
     yield from _table(title, ["guarantee", "required", "achieved", "holds", *counted[1:]], rows)
     yield from below
@@ -231,20 +267,28 @@ def _risks(found: PopulationRisks) -> Iterator[Table | Text]:
         yield Text(f"households: in {share:.2%} of {whole:,}, someone is alone in a class")
     if found.unmatched:
         yield Text(
-            f"note: {found.unmatched:,} classes have more records than people of the population who fit them; they "
+            f"note: {found.unmatched:,} classes have more records than people of the population "
+            "who fit them; they "
             "count as if so many people did"
         )
     yield Text(f"sample uniques: {found.alone:,} people are alone in their class")
     if found.unique is not None and found.alone:
-        yield Text(f"of these, {found.unique:,} are the only one of the population who fits the class")
+        yield Text(
+            f"of these, {found.unique:,} are the only one of the population who fits the class"
+        )
     if found.presence is not None:
         yield Text(presence_text(found.presence))
     if found.uniques is not None:
-        yield Text(f"population uniques, an estimate: {found.uniques.estimate:,.0f} {uniques_text(found.uniques)}")
+        yield Text(
+            f"population uniques, an estimate: {found.uniques.estimate:,.0f} "
+            f"{uniques_text(found.uniques)}"
+        )
 
 
 def _together(found: Together) -> Iterator[Table | Text]:
-    """The guarantees of several releases together, and below them their worst cells, and whose they are."""
+    """The guarantees of several releases together, and below them their worst cells, and whose they
+    are.
+    """
     one = "cell" if isinstance(found, CellFigures) else "group"
     if found.guarantees:
         title = f"Several releases together ({one}s and people: that violate it)"
@@ -253,7 +297,10 @@ def _together(found: Together) -> Iterator[Table | Text]:
         yield Text("Several releases together", "bold")
     yield from map(Text, together_lines(found))
     if isinstance(found, Intersection) and found.values:
-        title = "Values that all releases leave (people with one value, and with none; the largest belief)"
+        title = (
+            "Values that all releases leave (people with one value, and with none; the largest "
+            "belief)"
+        )
         yield from _table(title, ["attribute", "one value", "none", "belief"], values_left(found))
 
 
@@ -262,28 +309,43 @@ def together_lines(found: Together) -> Iterator[str]:
     if isinstance(found, CellFigures):
         held = ", ".join(f"{n:,} in {release}" for release, n in found.by_release.items())
         yield (
-            f"{found.people:,} people ({held}): {found.stayed:,} stayed, {found.arrived:,} arrived, {found.left:,} "
-            f"left; they are in {found.cells:,} cells, and {found.alone:,} of them are alone in theirs"
+            f"{found.people:,} people ({held}): {found.stayed:,} stayed, {found.arrived:,} "
+            f"arrived, {found.left:,} "
+            f"left; they are in {found.cells:,} cells, and {found.alone:,} of them are alone in "
+            "theirs"
         )
     elif isinstance(found, Intersection):
         yield (
-            f"{found.people - found.outside:,} of {found.people:,} listed people fit a class of every release, by "
-            f"{', '.join(found.joined)}; they fit {found.combinations:,} combinations of classes, and {found.alone:,} "
+            f"{found.people - found.outside:,} of {found.people:,} listed people fit a class of "
+            "every release, by "
+            f"{', '.join(found.joined)}; they fit {found.combinations:,} combinations of classes, "
+            f"and {found.alone:,} "
             "of them are alone in theirs"
         )
     elif isinstance(found, Differences):
-        yield f"by {', '.join(found.joined)}, classes form {found.groups:,} groups that do not overlap"
+        yield (
+            f"by {', '.join(found.joined)}, classes form {found.groups:,} groups that do not "
+            "overlap"
+        )
         for one in found.found:
             yield (
-                f"{one.attribute}: {' and '.join(one.releases)} expose the values of those who came or left (people: "
+                f"{one.attribute}: {' and '.join(one.releases)} expose the values of those who "
+                "came or left (people: "
                 f"{one.people:,}, groups: {one.groups:,})"
             )
 
 
 def values_left(found: Intersection) -> list[list[str]]:
-    """A row for each sensitive attribute: its name, people with one value and with none, the largest belief."""
+    """A row for each sensitive attribute: its name, people with one value and with none, the
+    largest belief.
+    """
     return [
-        [a.attribute, f"{a.certain:,}", f"{a.contradicted:,}", "" if a.belief is None else f"{a.belief:.3f}"]
+        [
+            a.attribute,
+            f"{a.certain:,}",
+            f"{a.contradicted:,}",
+            "" if a.belief is None else f"{a.belief:.3f}",
+        ]
         for a in found.values
     ]
 
@@ -294,31 +356,44 @@ def population_text(found: PopulationRisks) -> str:
     if population is None:
         return "not known, so only the prosecutor's risk follows (--population)"
     if population.fraction is not None:
-        return f"an estimate, {people}: a class has its size divided by the sampling fraction {population.fraction}"
+        return (
+            f"an estimate, {people}: a class has its size divided by the sampling fraction "
+            f"{population.fraction}"
+        )
     if population.weight is not None:
         return f"an estimate, {people}: a class has the sum of {population.weight!r}"
     return f"counted, {people}: those of the table whose quasi-identifiers the labels cover"
 
 
 def individual_texts(found: PopulationRisks) -> list[str]:
-    """The expected number of re-identifications, if it is estimated, and the threshold for a stated share of them."""
+    """The expected number of re-identifications, if it is estimated, and the threshold for a stated
+    share of them.
+    """
     risk = found.risks.get("individual")
     if not isinstance(risk, IndividualRisk):
         return []
-    expected = f"expected re-identifications, an estimate: {risk.expected:,.2f} records, {float(risk.mean):.4%}"
+    expected = (
+        f"expected re-identifications, an estimate: {risk.expected:,.2f} records, "
+        f"{float(risk.mean):.4%}"
+    )
     if risk.stated is None or risk.threshold is None:
         return [expected]
     stated = f"{float(risk.stated):g} of records are expected to be re-identified"
     if risk.threshold >= 1:
         return [expected, f"at most {stated}"]
-    return [expected, f"if no record had an individual risk above {risk.threshold:.6f}, at most {stated}"]
+    return [
+        expected,
+        f"if no record had an individual risk above {risk.threshold:.6f}, at most {stated}",
+    ]
 
 
 def presence_text(found: Presence) -> str:
     """The chances that people of the population are in the table."""
     return (
-        "delta-presence: people of the population who fit a class are in the table with a chance of "
-        f"{number_text(found.smallest)} to {number_text(found.largest)}; {found.outside:,} people fit none, and by "
+        "delta-presence: people of the population who fit a class are in the table with a chance "
+        "of "
+        f"{number_text(found.smallest)} to {number_text(found.largest)}; {found.outside:,} people "
+        "fit none, and by "
         "this list are not in the table"
     )
 
@@ -326,9 +401,12 @@ def presence_text(found: Presence) -> str:
 def uniques_text(found: PopulationUniques) -> str:
     """How many of the population the estimate is, by which estimator, and what the others give."""
     each = {"Pitman": found.pitman, "Zayatz": found.zayatz, "slide negative binomial": found.snb}
-    listed = ", ".join(f"{name} {'no solution' if x is None else f'{x:,.0f}'}" for name, x in each.items())
+    listed = ", ".join(
+        f"{name} {'no solution' if x is None else f'{x:,.0f}'}" for name, x in each.items()
+    )
     return (
-        f"of {float(found.population):,.0f} people ({found.estimate / float(found.population):.2%}), by "
+        f"of {float(found.population):,.0f} people "
+        f"({found.estimate / float(found.population):.2%}), by "
         f"{UNIQUES_BY[found.chosen or 'zayatz']} after the rule of Dankar et al. 2012 ({listed})"
     )
 
@@ -344,18 +422,28 @@ def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
             f"{float(risks.prosecutor_mean):.6f})",
         ),
         ("journalist", share_text(risks.journalist), "worst chance to name the person of a record"),
-        ("marketer", share_text(risks.marketer), "expected share of records whose person is named correctly"),
+        (
+            "marketer",
+            share_text(risks.marketer),
+            "expected share of records whose person is named correctly",
+        ),
         (
             "membership",
             f"{joined.members:,}",
-            f"of {joined.people:,} rows of the background table, those of people who are recognizably in the table, if "
+            f"of {joined.people:,} rows of the background table, those of people who are "
+            "recognizably in the table, if "
             "the background table contains everyone in it",
         ),
-        ("no match", f"{joined.people - joined.candidates:,}", "rows of the background table that fit no class"),
+        (
+            "no match",
+            f"{joined.people - joined.candidates:,}",
+            "rows of the background table that fit no class",
+        ),
     ]
     for g in joined.guesses:
         meaning = (
-            f"rows of the background table for which a value of {g.attribute} is guessed: they fit none of the narrow "
+            f"rows of the background table for which a value of {g.attribute} is guessed: they fit "
+            "none of the narrow "
             "classes of their value, and these hold as much of it as any class"
         )
         if g.people:
@@ -364,23 +452,34 @@ def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
             meaning += f", and is right for {g.right:.3f}"
         figures.append((f"minimality attack, {g.attribute}", f"{g.people:,}", meaning))
     title = f"Join with the background table, by {', '.join(joined.joined)}"
-    yield from _table(title, ["adversary", "figure"], [[adversary, figure] for adversary, figure, _ in figures])
+    yield from _table(
+        title, ["adversary", "figure"], [[adversary, figure] for adversary, figure, _ in figures]
+    )
     yield from (Text(f"{adversary}: {meaning}") for adversary, _, meaning in figures)
 
 
 def _special_uniques(found: SpecialUniques) -> Iterator[Table | Text]:
-    """The rows by size of their MSUs, the part of each quasi-identifier, and frequent combinations."""
-    sizes = [[f"{size} of {len(found.columns)}", f"{n:,}"] for size, n in enumerate(found.by_size, start=1)]
+    """The rows by size of their MSUs, the part of each quasi-identifier, and frequent
+    combinations.
+    """
+    sizes = [
+        [f"{size} of {len(found.columns)}", f"{n:,}"]
+        for size, n in enumerate(found.by_size, start=1)
+    ]
     title = "Special uniques (rows: unique by so many quasi-identifiers, not by fewer of them)"
     yield from _table(title, ["quasi-identifiers", "rows"], sizes)
     shares = [[one.name, f"{one.uniques:,}", f"{one.share:.3f}"] for one in found.columns]
     title = "Quasi-identifiers that make rows unique (uniques: MSUs with it; share: of scores)"
     yield from _table(title, ["quasi-identifier", "uniques", "share"], shares)
     frequent = [[", ".join(one.columns), f"{one.rows:,}"] for one in found.frequent]
-    yield from _table("Combinations that make most rows unique", ["quasi-identifiers", "rows"], frequent)
+    yield from _table(
+        "Combinations that make most rows unique", ["quasi-identifiers", "rows"], frequent
+    )
     yield Text(
-        f"{found.unique:,} of {found.rows:,} rows are unique by at most {found.searched} quasi-identifiers; SUDA score "
-        f"{number_text(found.highest)} at most, {number_text(found.mean)} on average; {found.combinations:,} "
+        f"{found.unique:,} of {found.rows:,} rows are unique by at most {found.searched} "
+        "quasi-identifiers; SUDA score "
+        f"{number_text(found.highest)} at most, {number_text(found.mean)} on average; "
+        f"{found.combinations:,} "
         "combinations examined"
     )
 
@@ -390,17 +489,30 @@ def _rare_cells(found: RareCells) -> Iterator[Table | Text]:
     thresholds = ", ".join(f"{n:,} of size {size}" for size, n in enumerate(found.below, start=1))
     below = f"{found.below[0]:,} rows" if len(set(found.below)) == 1 else thresholds
     figures = [
-        [", ".join(one.columns), *(f"{n:,}" for n in (one.cells, one.smallest, one.rare_cells, one.rare_rows))]
+        [
+            ", ".join(one.columns),
+            *(f"{n:,}" for n in (one.cells, one.smallest, one.rare_cells, one.rare_rows)),
+        ]
         for one in found.combinations
     ]
     title = f"Cells of combinations (rare: below {below}; rows: in rare cells)"
-    yield from _table(title, ["quasi-identifiers", "cells", "smallest", "rare", "rows"], figures[:MOST_LINES])
+    yield from _table(
+        title, ["quasi-identifiers", "cells", "smallest", "rare", "rows"], figures[:MOST_LINES]
+    )
     if len(figures) > MOST_LINES:
-        yield Text(f"({len(figures) - MOST_LINES:,} combinations with fewer such rows are left out; --json has all)")
+        yield Text(
+            f"({len(figures) - MOST_LINES:,} combinations with fewer such rows are left out; "
+            "--json has all)"
+        )
     shares = [[one.name, f"{one.rare_cells:,}"] for one in found.columns]
-    yield from _table("Quasi-identifiers by rare cells that they take part in", ["quasi-identifier", "rare"], shares)
+    yield from _table(
+        "Quasi-identifiers by rare cells that they take part in",
+        ["quasi-identifier", "rare"],
+        shares,
+    )
     yield Text(
-        f"{found.rare_rows:,} of {found.rows:,} rows are in a rare cell; {found.rare_cells:,} rare cells in "
+        f"{found.rare_rows:,} of {found.rows:,} rows are in a rare cell; {found.rare_cells:,} rare "
+        "cells in "
         f"{len(found.combinations):,} combinations"
     )
 
@@ -412,27 +524,40 @@ def linkage_text(found: Linkage) -> str:
     else:
         pairs = f"{found.one_to_one:.4f} if each raw row gets another released row"
     return (
-        f"of {found.rows:,} raw rows among {found.classes:,} classes, at most {found.nearest:.4f} have their own class "
-        f"first by distance (a blind guess: {found.blind:.4f}); {pairs}; {found.without:,} fit no class with their "
+        f"of {found.rows:,} raw rows among {found.classes:,} classes, at most {found.nearest:.4f} "
+        "have their own class "
+        f"first by distance (a blind guess: {found.blind:.4f}); {pairs}; {found.without:,} fit no "
+        "class with their "
         "sensitive values"
     )
 
 
 def _shown_values(explanation: ClassExplanation) -> list[int]:
-    """The codes of the values to show, in order: if there are more than MOST_LINES, those whose shares differ most."""
+    """The codes of the values to show, in order: if there are more than MOST_LINES, those whose
+    shares differ most.
+    """
     part, whole = explanation.part, explanation.whole
     n, size = int(whole.sum()), int(part.sum())
-    return sorted(sorted(range(len(whole)), key=lambda i: -abs(part[i] / size - whole[i] / n))[:MOST_LINES])
+    return sorted(
+        sorted(range(len(whole)), key=lambda i: -abs(part[i] / size - whole[i] / n))[:MOST_LINES]
+    )
 
 
 def _move(explanation: ClassExplanation, move: Move) -> list[str]:
     ends = [value_text(explanation.attribute.values[code]) for code in (move.source, move.target)]
-    return [" -> ".join(ends), *(number_text(x) for x in (move.mass, Fraction(move.distance), move.cost))]
+    return [
+        " -> ".join(ends),
+        *(number_text(x) for x in (move.mass, Fraction(move.distance), move.cost)),
+    ]
 
 
 def _class_text(labels: Mapping[str, Any], size: int | None) -> str:
     """A class by its labels; if they are left out, by its size."""
-    return labels_text(labels) if labels or size is None else f"of {size:,} record{'s' if size > 1 else ''}"
+    return (
+        labels_text(labels)
+        if labels or size is None
+        else f"of {size:,} record{'s' if size > 1 else ''}"
+    )
 
 
 def _cell_text(labels: Mapping[str, Any], size: int | None) -> str:
@@ -441,8 +566,12 @@ def _cell_text(labels: Mapping[str, Any], size: int | None) -> str:
     return f"of {people}, {cell_text(labels)}" if labels else people
 
 
-def _table(title: str, headings: list[str], rows: Iterable[Iterable[str | Text]]) -> Iterator[Table | Text]:
-    """A title, and a table of one column of text, which is wrapped, and columns of figures, which are not."""
+def _table(
+    title: str, headings: list[str], rows: Iterable[Iterable[str | Text]]
+) -> Iterator[Table | Text]:
+    """A title, and a table of one column of text, which is wrapped, and columns of figures, which
+    are not.
+    """
     yield Text(title, "bold")
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column(headings[0], overflow="fold")

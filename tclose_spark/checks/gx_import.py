@@ -1,7 +1,7 @@
 """Great Expectations, imported once in a process, if need be beside other work.
 
-Its import takes seconds. Two thirds of these go to libraries that only expectations of other kinds need, and to the
-garbage collector, which visits thousands of new classes.
+Its import takes seconds. Two thirds of these go to libraries that only expectations of other kinds
+need, and to the garbage collector, which visits thousands of new classes.
 """
 
 from __future__ import annotations

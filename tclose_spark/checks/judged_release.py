@@ -1,5 +1,5 @@
-"""A written release with all that a verdict is made from, each part measured when it is first used, and the judges of
-options that add to it.
+"""A written release with all that a verdict is made from, each part measured when it is first used,
+and the judges of options that add to it.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class ReadRows(Protocol):
 
 
 class ReleaseJudge:
-    """The judge's side of an option, or of a requirement of whole releases. `JudgedRelease` and `verify_release` call
-    its hooks in this order; each adds nothing by default.
+    """The judge's side of an option, or of a requirement of whole releases. `JudgedRelease` and
+    `verify_release` call its hooks in this order; each adds nothing by default.
 
     apart: whether only its class connects a person's sensitive values with the other columns.
     brought: its key, if another package brings the option.
@@ -110,7 +110,9 @@ class ReleaseJudge:
         return None
 
     def compared(self, release: JudgedRelease) -> Sequence[Counts] | None:
-        """The distributions that classes are compared with, by attribute, if they are not those of the release."""
+        """The distributions that classes are compared with, by attribute, if they are not those of
+        the release.
+        """
         return None
 
     def attributes(self, release: JudgedRelease) -> list[JudgedAttribute]:
@@ -153,8 +155,8 @@ class ReleaseJudge:
         return []
 
     def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
-        """Adds figures for the certificate; returns the problems that follow from them. An option of another package
-        changes no figure that is there.
+        """Adds figures for the certificate; returns the problems that follow from them. An option
+        of another package changes no figure that is there.
         """
         return ()
 
@@ -162,13 +164,17 @@ class ReleaseJudge:
         """Records what later stages need of a staged release. record: of the stage."""
 
     def require_certified(self, files: RunFiles, certificate: Mapping[str, Any]) -> None:
-        """Raises GuaranteeError if the evidence of a finished release does not fit its certificate."""
+        """Raises GuaranteeError if the evidence of a finished release does not fit its
+        certificate.
+        """
 
 
 class JudgedRelease:
     """What is measured of a release. Judges of options add to it, and read it."""
 
-    def __init__(self, written: WrittenRelease, judges: Sequence[ReleaseJudge], held: ExitStack) -> None:
+    def __init__(
+        self, written: WrittenRelease, judges: Sequence[ReleaseJudge], held: ExitStack
+    ) -> None:
         """held: of tables, until the verdict is made."""
         self.written, self.judges, self.held = written, judges, held
         self.spec, self.table = written.spec, written.release[0]
@@ -189,19 +195,29 @@ class JudgedRelease:
         return reduce(lambda found, judge: {**found, **judge.fields()}, self.judges, own)
 
     def require_columns(self) -> None:
-        """Raises GuaranteeError unless each table has the columns that it must have, and no others."""
+        """Raises GuaranteeError unless each table has the columns that it must have, and no
+        others.
+        """
         attributes, released = self.spec.attributes, schema_of(self.table).names
         columns = [column for pair in published_columns(self.spec).values() for column in pair]
         expected = {*columns, *attributes.beside, *self.names}
         for judge in self.judges:
             expected = judge.published(expected)
-        private = chain.from_iterable(judge.private() for judge in self.judges)  # a pseudonym may have the name of one
-        for column in (*attributes.direct_identifiers, *(column for column in private if column not in expected)):
+        private = chain.from_iterable(
+            judge.private() for judge in self.judges
+        )  # a pseudonym may have the name of one
+        for column in (
+            *attributes.direct_identifiers,
+            *(column for column in private if column not in expected),
+        ):
             if column in released:
-                raise GuaranteeError(f"the direct identifier {column!r} is in the release; nothing is published")
+                raise GuaranteeError(
+                    f"the direct identifier {column!r} is in the release; nothing is published"
+                )
         if odd := sorted(expected ^ set(released)):
             raise GuaranteeError(
-                f"{len(odd)} columns of the release are missing or unexpected, the first is {odd[0]!r}; nothing is "
+                f"{len(odd)} columns of the release are missing or unexpected, the first is "
+                f"{odd[0]!r}; nothing is "
                 "published"
             )
         assert self.fields, "the columns of other tables are compared, too"
@@ -308,7 +324,10 @@ class JudgedRelease:
     def classes(self) -> Table:
         """The class table, written."""
         measures = self.measures
-        source = [*(table for judge in self.judges if (table := judge.tallies()) is not None), self.tallies][0]
+        source = [
+            *(table for judge in self.judges if (table := judge.tallies()) is not None),
+            self.tallies,
+        ][0]
         made = class_table(source, self.quasi, self.judged, measures)
         made = reduce(lambda classes, judge: judge.extended(self, classes), self.judges, made)
         return write_and_read(made, self.written.classes)
@@ -329,7 +348,9 @@ class JudgedRelease:
 
     @property
     def losses_without_far(self) -> Sequence[float]:
-        """The loss of each quasi-identifier with numbers far outside, over the range without them."""
+        """The loss of each quasi-identifier with numbers far outside, over the range without
+        them.
+        """
         return self.figures.more_losses[len(self._by_input) :]
 
     @cached_property
@@ -353,7 +374,9 @@ def judgeable() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise GuaranteeError(f"the release cannot be judged: {error}", values=error.values) from None
+        raise GuaranteeError(
+            f"the release cannot be judged: {error}", values=error.values
+        ) from None
 
 
 def judges_of(spec: ReleaseSpec) -> list[ReleaseJudge]:

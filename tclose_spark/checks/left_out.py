@@ -10,8 +10,8 @@ from tclose_spark.table.domains import Counts, Profile, SensitiveDomain
 
 @dataclass(frozen=True)
 class LeftOut:
-    """rows: how many, as counted during the write. values: by sensitive attribute, how many more rows of each value the
-    input has than the release.
+    """rows: how many, as counted during the write. values: by sensitive attribute, how many more
+    rows of each value the input has than the release.
     """
 
     rows: int
@@ -26,7 +26,9 @@ class LeftOut:
     def unexplained(self) -> list[int]:
         """The attributes in which the release differs from the input by more than these rows."""
         counts = [values.values() for values in self.values]
-        return [i for i, rows in enumerate(counts) if min(rows, default=0) < 0 or sum(rows) != self.rows]
+        return [
+            i for i, rows in enumerate(counts) if min(rows, default=0) < 0 or sum(rows) != self.rows
+        ]
 
 
 def values_left(domain: SensitiveDomain, released: Counts) -> dict[str | None, int]:

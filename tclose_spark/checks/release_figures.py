@@ -19,8 +19,15 @@ from tclose_spark.table.writing import listing
 
 
 def figures_of(release: JudgedRelease) -> dict[str, Any]:
-    """The figures of a release without those of its options. Under `by_input` are those measured on the raw table."""
-    figures, spec, written, by_input = release.figures, release.spec, release.written, release.losses_by_input
+    """The figures of a release without those of its options. Under `by_input` are those measured on
+    the raw table.
+    """
+    figures, spec, written, by_input = (
+        release.figures,
+        release.spec,
+        release.written,
+        release.losses_by_input,
+    )
     of_quasi = measured_on(spec, release.named, written.hierarchies, written.profile.quasi)
     return {
         "suppressed": {"rows": release.left.rows},
@@ -31,7 +38,10 @@ def figures_of(release: JudgedRelease) -> dict[str, Any]:
         "ncp": figures.ncp if figures.losses else None,
         "ncp_by_quasi_identifier": {q.name: figures.losses.get(q.name) for q in release.quasi},
         "attributes": _attributes(release),
-        "quasi_identifiers": {**{name: {} for name in spec.attributes.quasi_identifiers}, **of_quasi},
+        "quasi_identifiers": {
+            **{name: {} for name in spec.attributes.quasi_identifiers},
+            **of_quasi,
+        },
         "warnings": [*_warnings(release)],
         "columns": {
             name: {"type": type_name(release.fields[name]), "missing": missing}
@@ -62,7 +72,9 @@ def _warnings(release: JudgedRelease) -> Iterator[str]:
         any(judge.apart for judge in release.judges),
     )
     if without := release.losses_without_far:
-        yield from far_number_warnings(written.profile, release.spec.privacy.k, figures.losses, without)
+        yield from far_number_warnings(
+            written.profile, release.spec.privacy.k, figures.losses, without
+        )
 
 
 def _attributes(release: JudgedRelease) -> dict[str, dict[str, Any]]:
@@ -88,9 +100,15 @@ def _places(a: JudgedAttribute, settings: EvenPlaces) -> dict[str, Any]:
     }
 
 
-def achieved_of(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> dict[str, dict[str, Any]]:
+def achieved_of(
+    figures: ClassFigures, attributes: Sequence[JudgedAttribute]
+) -> dict[str, dict[str, Any]]:
     """What the classes achieve, by attribute."""
-    counted = {"homogeneous": figures.homogeneous, "similar": figures.similar, "unlike": figures.unlike}
+    counted = {
+        "homogeneous": figures.homogeneous,
+        "similar": figures.similar,
+        "unlike": figures.unlike,
+    }
     return {
         a.name: {
             "reached": reached(figures, a),
@@ -101,6 +119,10 @@ def achieved_of(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) ->
 
 
 def reached(figures: ClassFigures, a: JudgedAttribute, over: str = "") -> dict[str, Any]:
-    """What the classes achieve in one attribute, by the key of each judge. over: the end of the measures' names."""
+    """What the classes achieve in one attribute, by the key of each judge. over: the end of the
+    measures' names.
+    """
     found = ((judge, figures.of(judge.measure + over, a.name)) for judge in judges_of(a))
-    return {judge.key: judge.reached(guarantee) for judge, guarantee in found if guarantee is not None}
+    return {
+        judge.key: judge.reached(guarantee) for judge, guarantee in found if guarantee is not None
+    }

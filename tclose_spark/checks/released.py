@@ -1,7 +1,7 @@
 """The rows of a written release, read from its files: tallied by class, and hashed as written.
 
-Tasks open the files themselves. Their columns are dictionary-coded, which takes a tenth of the time that Spark takes to
-read and transfer rows.
+Tasks open the files themselves. Their columns are dictionary-coded, which takes a tenth of the time
+that Spark takes to read and transfer rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ import pyarrow.parquet as pq
 
 from tclose_spark.checks.classes.tallies import ClassTally, add_up, tally_schema, texts
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import map_batches, observe, read_files, schema_of, select, session_of
+from tclose_spark.engine.tables import (
+    map_batches,
+    observe,
+    read_files,
+    schema_of,
+    select,
+    session_of,
+)
 from tclose_spark.table.arrays import IntArray, Mapper
 from tclose_spark.table.dictionaries import coded, codes_of, count_missing
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
@@ -76,10 +83,11 @@ def read_released(
 ) -> ReleasedRows:
     """The rows of a release in a folder, with these columns of labels and of sensitive values.
 
-    parts: columns whose fingerprint is also taken. count: the column that says how often a row occurs, if not once.
+    parts: columns whose fingerprint is also taken. count: the column that says how often a row
+    occurs, if not once.
 
-    Tasks open the files if these columns are the same text there as in a table of Spark, and the session may open them.
-    Otherwise Spark reads the rows.
+    Tasks open the files if these columns are the same text there as in a table of Spark, and the
+    session may open them. Otherwise Spark reads the rows.
     """
     released, judged = schema_of(release), [*labels, *sensitive]
     schema = tally_schema(len(labels), len(sensitive))
@@ -91,7 +99,9 @@ def read_released(
     if files is not None:
         table = map_batches(files, _tally_files(released, tallied), with_watched)
     else:
-        table = map_batches(select(release, released.names), _tally_batches(released.names, tallied), with_watched)
+        table = map_batches(
+            select(release, released.names), _tally_batches(released.names, tallied), with_watched
+        )
     observable, observed = observe(table, dict.fromkeys(watched, "sum"))
     tallies = add_up(select(observable, schema.names), len(labels), schema)
     return ReleasedRows(tallies, released.names, parts, observed)
@@ -99,7 +109,9 @@ def read_released(
 
 @dataclass(frozen=True)
 class _Tallied:
-    """How rows become a tally, with their fingerprints and missing values in its first row. See `read_released`."""
+    """How rows become a tally, with their fingerprints and missing values in its first row. See
+    `read_released`.
+    """
 
     labels: Sequence[str]
     sensitive: Sequence[str]
@@ -112,18 +124,30 @@ class _Tallied:
         times = None
         if self.count is not None:
             counts = held[self.count]
-            if counts.dictionary.null_count or (len(counts) and pc.min(counts.dictionary).as_py() < 1):
+            if counts.dictionary.null_count or (
+                len(counts) and pc.min(counts.dictionary).as_py() < 1
+            ):
                 raise DamagedFileError(NO_COUNT)
-            times = np.asarray(counts.dictionary.to_numpy(zero_copy_only=False), dtype=np.int64)[codes_of(counts)]
+            times = np.asarray(counts.dictionary.to_numpy(zero_copy_only=False), dtype=np.int64)[
+                codes_of(counts)
+            ]
         found = Fingerprint.of_hashes(content_hash([*held.values()]), times)
-        missing = [count_missing(column) if times is None else _lost(column, times) for column in held.values()]
-        digests = [
-            Fingerprint.of_hashes(content_hash([held[name] for name in part]), times).digest for part in self.parts
+        missing = [
+            count_missing(column) if times is None else _lost(column, times)
+            for column in held.values()
         ]
-        labels, values = ([texts(held[name]) for name in names] for names in (self.labels, self.sensitive))
+        digests = [
+            Fingerprint.of_hashes(content_hash([held[name] for name in part]), times).digest
+            for part in self.parts
+        ]
+        labels, values = (
+            [texts(held[name]) for name in names] for names in (self.labels, self.sensitive)
+        )
         n = np.ones(found.rows, dtype=np.int64) if times is None else times
         watched = [found.rows, found.digest, *missing, *digests]
-        part = ClassTally.of(labels, None, values, n).write(pa.schema(list(self.schema)[: -len(watched)]))
+        part = ClassTally.of(labels, None, values, n).write(
+            pa.schema(list(self.schema)[: -len(watched)])
+        )
         rest = [None] * (len(part) - 1)
         figures = [pa.array([n, *rest], pa.int64()) for n in watched]
         return pa.RecordBatch.from_arrays([*part.columns, *figures], schema=self.schema)
@@ -131,7 +155,9 @@ class _Tallied:
 
 def _lost(column: pa.DictionaryArray, times: IntArray) -> int:
     """The number of rows of a `coded` column without a value, each as often as it occurs."""
-    return int(times[~column.dictionary.is_valid().to_numpy(zero_copy_only=False)[codes_of(column)]].sum())
+    return int(
+        times[~column.dictionary.is_valid().to_numpy(zero_copy_only=False)[codes_of(column)]].sum()
+    )
 
 
 def _tally_files(released: pa.Schema, tallied: _Tallied) -> Mapper:
@@ -152,11 +178,14 @@ def _rows_of(name: str, content: pa.Buffer, kinds: pa.Schema) -> Iterator[pa.Rec
     kinds: the columns of the release.
 
     Raises:
-        DamagedFileError: if the file cannot be read, has other columns, or reveals more than its rows.
+        DamagedFileError: if the file cannot be read, has other columns, or reveals more than its
+        rows.
     """
     strings = [field.name for field in kinds if pa.types.is_string(field.type)]
     try:
-        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=strings, coerce_int96_timestamp_unit="us")
+        file = pq.ParquetFile(
+            pa.BufferReader(content), read_dictionary=strings, coerce_int96_timestamp_unit="us"
+        )
         found = file.metadata.schema.to_arrow_schema()
         if found.names != kinds.names or not all(map(_is_alike, found.types, kinds.types)):
             raise DamagedFileError(f"{name} has other columns than the release")
@@ -170,7 +199,9 @@ def _rows_of(name: str, content: pa.Buffer, kinds: pa.Schema) -> Iterator[pa.Rec
 
 
 def _is_alike(found: pa.DataType, kind: pa.DataType) -> bool:
-    """Whether a column in a file can be of a type of Spark, whose timestamps have several units and zones."""
+    """Whether a column in a file can be of a type of Spark, whose timestamps have several units and
+    zones.
+    """
     if pa.types.is_timestamp(kind):
         return bool(pa.types.is_timestamp(found))
     return found in (kind, LARGE_OF.get(kind, kind))

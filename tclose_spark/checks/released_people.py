@@ -1,4 +1,6 @@
-"""The people of a written release, from `internal/people`: each row as it was published, and its person."""
+"""The people of a written release, from `internal/people`: each row as it was published, and its
+person.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ from functools import cached_property
 
 from tclose_spark.checks.classes.class_table import Classes
 from tclose_spark.checks.classes.figures import ClassFigures, figures_of_suppressed
-from tclose_spark.checks.classes.people import JudgedPeople, OwnerTallies, judged_people, tally_owners
+from tclose_spark.checks.classes.people import (
+    JudgedPeople,
+    OwnerTallies,
+    judged_people,
+    tally_owners,
+)
 from tclose_spark.checks.classes.tallies import MOST_VALUES, ClassTally, count_tuples
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, keep
@@ -21,15 +28,23 @@ from tclose_spark.table.domains import TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint
 
 
-def require_rows_of_release(tallied: OwnerTallies, released: Fingerprint, recorded: str | None, name: str) -> None:
-    """Raises GuaranteeError unless a table of `internal` has the rows of the release, and those that were written.
+def require_rows_of_release(
+    tallied: OwnerTallies, released: Fingerprint, recorded: str | None, name: str
+) -> None:
+    """Raises GuaranteeError unless a table of `internal` has the rows of the release, and those
+    that were written.
 
-    released: the fingerprint of the release. recorded: that of the table when it was written. name: of the table.
+    released: the fingerprint of the release. recorded: that of the table when it was written. name:
+    of the table.
     """
     if tallied.released != released:
-        raise GuaranteeError(f"internal/{name} has not the rows of the release, so its {name} cannot be counted")
+        raise GuaranteeError(
+            f"internal/{name} has not the rows of the release, so its {name} cannot be counted"
+        )
     if str(tallied.all_rows) != recorded:
-        raise GuaranteeError(f"internal/{name} that was read back differs from the one that was written")
+        raise GuaranteeError(
+            f"internal/{name} that was read back differs from the one that was written"
+        )
 
 
 @dataclass(frozen=True)
@@ -39,8 +54,8 @@ class ReleasedPeople:
     tallied: OwnerTallies
 
     def judged(self, attributes: Sequence[JudgedAttribute], with_suppressed: bool) -> JudgedPeople:
-        """What is required of the people of classes. with_suppressed: whether classes are compared with all rows, not
-        with the released ones.
+        """What is required of the people of classes. with_suppressed: whether classes are compared
+        with all rows, not with the released ones.
         """
         rows = self.tallied.whole if with_suppressed else self.tallied.classes
         sizes = self.tallied.sensitive  # the place of the numbers of rows among the values
@@ -51,10 +66,14 @@ class ReleasedPeople:
                 counts.append(self._counts(rows, i, sizes))
                 continue
             by_tuple = self._counts(rows, *a.tuples.columns, sizes)
-            counts.append({(json.dumps(values), size): n for (*values, size), n in by_tuple.items()})
+            counts.append(
+                {(json.dumps(values), size): n for (*values, size), n in by_tuple.items()}
+            )
         return judged_people(attributes, by_size, counts)
 
-    def suppressed_class(self, k: int, attributes: Sequence[JudgedAttribute], judged: JudgedPeople) -> ClassFigures:
+    def suppressed_class(
+        self, k: int, attributes: Sequence[JudgedAttribute], judged: JudgedPeople
+    ) -> ClassFigures:
         """The figures of the suppressed rows as one class, with the guarantees of every class."""
         (batch,) = collect(self.tallied.suppressed).combine_chunks().to_batches()
         classes = Classes.of(ClassTally.whole(batch, self.tallied.labels), attributes)
@@ -69,7 +88,8 @@ class ReleasedPeople:
         """That rows of a person are in several classes, if any are."""
         several = self.tallied.in_several_classes
         message = (
-            f"{several:,} people have rows in several classes, and attributes.person requires one (rows: together)"
+            f"{several:,} people have rows in several classes, and attributes.person "
+            "requires one (rows: together)"
         )
         return [message] if several else []
 
@@ -83,7 +103,8 @@ class ReleasedPeople:
         counts = count_tuples(tallies, [f"v{i}" for i in columns])
         if counts is None:
             raise InputError(
-                f"sensitive values have more than {MOST_VALUES:,} combinations with rows of a person; use coarser ones"
+                f"sensitive values have more than {MOST_VALUES:,} combinations with rows of a "
+                "person; use coarser ones"
             )
         return counts
 
@@ -92,8 +113,8 @@ class ReleasedPeople:
 def released_people(
     table: Table | None, labels: Sequence[str], sensitive: Sequence[str]
 ) -> Iterator[ReleasedPeople | None]:
-    """The people of a release; None if a row is taken for a person. table: `internal/people`. labels, sensitive: the
-    published columns.
+    """The people of a release; None if a row is taken for a person. table: `internal/people`.
+    labels, sensitive: the published columns.
     """
     if table is None:
         yield None

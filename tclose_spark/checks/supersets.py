@@ -1,8 +1,10 @@
-"""(n, t)-closeness (Li, Li and Venkatasubramanian 2010; Weber 2.2.3): every class is at most t away from some natural
-superset of at least n records. Both the verdict on a release and the audit of a table use this module.
+"""(n, t)-closeness (Li, Li and Venkatasubramanian 2010; Weber 2.2.3): every class is at most t away
+from some natural superset of at least n records. Both the verdict on a release and the audit of a
+table use this module.
 
-The whole table is a superset, and so is a class of n records. For classes that neither proves, the driver searches
-boxes of labels (see `measures.supersets.box_search`) in tables of up to MOST_CLASSES classes.
+The whole table is a superset, and so is a class of n records. For classes that neither proves, the
+driver searches boxes of labels (see `measures.supersets.box_search`) in tables of up to
+MOST_CLASSES classes.
 """
 
 from __future__ import annotations
@@ -34,7 +36,10 @@ from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.dictionaries import group_equal
 
 WHOLE, ITSELF = "the whole table", "the class itself"
-MOST_CLASSES, MOST_COUNTS = 2_000_000, 1 << 25  # that the driver holds to search boxes; counts are of their values
+MOST_CLASSES, MOST_COUNTS = (
+    2_000_000,
+    1 << 25,
+)  # that the driver holds to search boxes; counts are of their values
 
 
 SIZE = pa.schema([("classes", pa.int64()), ("counts", pa.int64())])
@@ -42,18 +47,26 @@ SIZE = pa.schema([("classes", pa.int64()), ("counts", pa.int64())])
 
 @dataclass(frozen=True)
 class BoxesOfClasses:
-    """The best box of each open class. labels: of the open classes; boxes: by attribute, as BEST."""
+    """The best box of each open class. labels: of the open classes; boxes: by attribute, as
+    BEST.
+    """
 
     labels: Sequence[pa.Array]
     boxes: Mapping[str, pa.Array]
 
     def of(self, labels: Sequence[pa.Array]) -> dict[str, pa.Array]:
-        """By attribute, the best boxes of classes with these labels (NULL equals NULL); null if there is none."""
-        group, first = group_equal([pa.concat_arrays(columns) for columns in zip(self.labels, labels, strict=True)])
+        """By attribute, the best boxes of classes with these labels (NULL equals NULL); null if
+        there is none.
+        """
+        group, first = group_equal(
+            [pa.concat_arrays(columns) for columns in zip(self.labels, labels, strict=True)]
+        )
         held, place = len(self.labels[0]), np.full(len(first), -1, dtype=np.int64)
         place[group[:held]] = np.arange(held)
         found = place[group[held:]]
-        return {name: boxes.take(pa.array(found, mask=found < 0)) for name, boxes in self.boxes.items()}
+        return {
+            name: boxes.take(pa.array(found, mask=found < 0)) for name, boxes in self.boxes.items()
+        }
 
 
 def find_supersets(
@@ -64,10 +77,12 @@ def find_supersets(
     n: int,
     most: int = MOST_BOXES,
 ) -> tuple[Table, list[str]]:
-    """(the class table with two columns more for each attribute with a t, notes on what was not tried).
+    """(the class table with two columns more for each attribute with a t, notes on what was not
+    tried).
 
-    `superset_<attribute>` is a natural superset that proves the class, or NULL. `nt_emd_<attribute>` is the distance
-    from it, or the least distance that was found. tallies: of the same classes; most: boxes to try.
+    `superset_<attribute>` is a natural superset that proves the class, or NULL.
+    `nt_emd_<attribute>` is the distance from it, or the least distance that was found. tallies: of
+    the same classes; most: boxes to try.
     """
     with_t = [a for a in attributes if a.settings.t is not None]
     best, notes = None, list[str]()
@@ -76,7 +91,9 @@ def find_supersets(
     if collect(map_batches(margins, _unproven_sizes(with_t, n), sizes), 1).num_rows:
         best, notes = _in_boxes(tallies, quasi, attributes, n, most)
     made = [(measure_column("superset", a.name), measure_column("nt_emd", a.name)) for a in with_t]
-    columns = [field for names in made for field in zip(names, (pa.string(), pa.float64()), strict=True)]
+    columns = [
+        field for names in made for field in zip(names, (pa.string(), pa.float64()), strict=True)
+    ]
     measured = list(schema_of(classes))[len(class_fields(quasi)) :]
     schema = pa.schema([*class_fields(quasi), *measured, *columns])
     return map_batches(classes, _with_supersets(best, with_t, n, schema), schema), notes
@@ -105,8 +122,8 @@ def _unproven_sizes(attributes: Sequence[JudgedAttribute], n: int) -> Mapper:
 def _with_supersets(
     best: BoxesOfClasses | None, attributes: Sequence[JudgedAttribute], n: int, schema: pa.Schema
 ) -> Mapper:
-    """Adds the superset that proves each class: the whole table, itself, or the best box. Looks up the boxes of all
-    classes of a task together.
+    """Adds the superset that proves each class: the whole table, itself, or the best box. Looks up
+    the boxes of all classes of a task together.
     """
 
     def added(classes: pa.RecordBatch) -> pa.RecordBatch:
@@ -116,7 +133,9 @@ def _with_supersets(
             whole, emd = _near_whole(a, classes, n), classes[a.column("emd")]
             proven, distance, name = boxes.get(a.name, pa.nulls(len(classes), BEST)).flatten()
             ways = pc.make_struct(whole, large, pc.fill_null(proven, False))
-            nearest = distance if n > int(a.distance.table.sum()) else pc.min_element_wise(distance, emd)
+            nearest = (
+                distance if n > int(a.distance.table.sum()) else pc.min_element_wise(distance, emd)
+            )
             columns.append(pc.case_when(ways, WHOLE, ITSELF, name))
             columns.append(pc.case_when(ways, emd, 0.0, distance, nearest))
         return pa.RecordBatch.from_arrays(columns, schema=schema)
@@ -142,22 +161,33 @@ def _size(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _in_boxes(
-    tallies: Table, quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute], n: int, most: int
+    tallies: Table,
+    quasi: Sequence[JudgedQuasi],
+    attributes: Sequence[JudgedAttribute],
+    n: int,
+    most: int,
 ) -> tuple[BoxesOfClasses | None, list[str]]:
-    """(the best box of each open class, notes). None if there are too many classes for the driver."""
+    """(the best box of each open class, notes). None if there are too many classes for the
+    driver.
+    """
     sizes = collect(map_batches(select(tallies, ["n"]), _size, SIZE))
     classes, counts = (sum(column.to_pylist()) for column in sizes.columns)
     if classes > MOST_CLASSES or counts > MOST_COUNTS:
         return None, [
-            f"(n, t): no box was tried. The table has {classes:,} classes with {counts:,} counts of values; the driver "
-            f"holds at most {MOST_CLASSES:,} and {MOST_COUNTS:,}. A class that neither the whole table nor its own "
+            f"(n, t): no box was tried. The table has {classes:,} classes with {counts:,} counts "
+            "of values; the driver "
+            f"holds at most {MOST_CLASSES:,} and {MOST_COUNTS:,}. A class that neither the whole "
+            "table nor its own "
             "records prove counts as not proven"
         ]
     tally = ClassTally.read(collect(tallies), sum(len(q.columns) for q in quasi))
     held = Classes.of(tally, attributes)
     targets = {
         a.name: ProofTarget(
-            a.distance, t, held.marginals[a.name], open_classes(a.distance, t, held.marginals[a.name], n)
+            a.distance,
+            t,
+            held.marginals[a.name],
+            open_classes(a.distance, t, held.marginals[a.name], n),
         )
         for a in attributes
         if (t := a.settings.t) is not None
@@ -173,7 +203,8 @@ def _in_boxes(
     if proofs.complete:
         return best, []
     return best, [
-        f"(n, t): {proofs.search.tried:,} boxes were tried, and there are more. A class without a proof may have one "
+        f"(n, t): {proofs.search.tried:,} boxes were tried, and there are more. A class without a "
+        "proof may have one "
         "among the others; tclose audit tries more with --supersets"
     ]
 
@@ -182,8 +213,8 @@ def _in_boxes(
 class NearSupersets:
     """How the classes hold (n, t)-closeness of an attribute.
 
-    guarantee: with the worst class and its nearest superset.
-    whole_table, itself, superset: how many classes each of these proves; a class counts for the first that does.
+    guarantee: with the worst class and its nearest superset. whole_table, itself, superset: how
+    many classes each of these proves; a class counts for the first that does.
     """
 
     guarantee: Guarantee
@@ -193,9 +224,9 @@ class NearSupersets:
 
 
 class _Found(NamedTuple):
-    """The proofs of an attribute in some classes. worst: the unproven class, or else the proven one, that is farthest
-    from its nearest superset, as a sort key: (unproven, distance, labels, superset, size), each with its name, missing
-    values least.
+    """The proofs of an attribute in some classes. worst: the unproven class, or else the proven
+    one, that is farthest from its nearest superset, as a sort key: (unproven, distance, labels,
+    superset, size), each with its name, missing values least.
     """
 
     counts: Counter[str]
@@ -206,12 +237,16 @@ class _Found(NamedTuple):
         return _Found(self.counts + other.counts, max(self.worst, other.worst))
 
 
-def near_supersets(classes: Table, attributes: Sequence[JudgedAttribute], n: int) -> list[NearSupersets]:
+def near_supersets(
+    classes: Table, attributes: Sequence[JudgedAttribute], n: int
+) -> list[NearSupersets]:
     """By attribute with a t, from a class table as `find_supersets` returns it. One job."""
     with_t = [a for a in attributes if a.settings.t is not None]
     if not with_t:
         return []
-    of_attributes = [measure_column(measure, a.name) for a in with_t for measure in ("superset", "nt_emd")]
+    of_attributes = [
+        measure_column(measure, a.name) for a in with_t for measure in ("superset", "nt_emd")
+    ]
     picked = select(classes, ["quasi_identifiers", "size", *of_attributes])
     parts = collect(map_batches(picked, _partial(with_t), PARTS))["part"].to_pylist()
     found = [reduce(or_, each) for each in zip(*map(pickle.loads, parts), strict=True)]
@@ -232,7 +267,8 @@ def _partial(attributes: Sequence[JudgedAttribute]) -> Mapper:
 
 def _found(a: JudgedAttribute, classes: pa.RecordBatch) -> _Found:
     superset, emd, size = (
-        classes[name] for name in (measure_column("superset", a.name), measure_column("nt_emd", a.name), "size")
+        classes[name]
+        for name in (measure_column("superset", a.name), measure_column("nt_emd", a.name), "size")
     )
     unproven = pc.is_null(superset)
     whole, itself = (pc.sum(pc.equal(superset, way)).as_py() or 0 for way in (WHOLE, ITSELF))
@@ -250,7 +286,10 @@ def _found(a: JudgedAttribute, classes: pa.RecordBatch) -> _Found:
     keys = [(place, "descending") for place in table.column_names]
     last = pc.sort_indices(table, sort_keys=keys)[0].as_py()
     worst = [column[last].as_py() for column in columns]
-    return _Found(counts, tuple((value is not None, value, name) for name, value in zip(names, worst, strict=True)))
+    return _Found(
+        counts,
+        tuple((value is not None, value, name) for name, value in zip(names, worst, strict=True)),
+    )
 
 
 def _near(a: JudgedAttribute, n: int, found: _Found) -> NearSupersets:
@@ -263,11 +302,15 @@ def _near(a: JudgedAttribute, n: int, found: _Found) -> NearSupersets:
         achieved=emd,
         classes=found.counts["classes"],
         rows=found.counts["rows"],
-        worst={**{name: label for _, label, name in published}, "(superset)": superset or "none was found"},
+        worst={
+            **{name: label for _, label, name in published},
+            "(superset)": superset or "none was found",
+        },
         size=size,
     )
     return NearSupersets(
-        guarantee=guarantee, **{key: found.counts[key] for key in ("whole_table", "itself", "superset")}
+        guarantee=guarantee,
+        **{key: found.counts[key] for key in ("whole_table", "itself", "superset")},
     )
 
 
@@ -278,4 +321,8 @@ def without_t(attributes: Sequence[JudgedAttribute]) -> list[JudgedAttribute]:
 
 def expect_supersets(attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
     """Each class has a superset that proves it, for every attribute with a t."""
-    return [expect_present(measure_column("superset", a.name)) for a in attributes if a.settings.t is not None]
+    return [
+        expect_present(measure_column("superset", a.name))
+        for a in attributes
+        if a.settings.t is not None
+    ]

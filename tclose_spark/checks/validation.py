@@ -1,7 +1,9 @@
-"""Great Expectations over the class table: suites are built, run, and kept as a project to run again.
+"""Great Expectations over the class table: suites are built, run, and kept as a project to run
+again.
 
-A suite read from a file may silently lose expectations. So suites are built in code, and the evaluated expectations are
-compared with the required ones. Results count the classes that break an expectation, and have no values.
+A suite read from a file may silently lose expectations. So suites are built in code, and the
+evaluated expectations are compared with the required ones. Results count the classes that break an
+expectation, and have no values.
 """
 
 from __future__ import annotations
@@ -22,17 +24,23 @@ from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.template_cache import template_cache
 from tclose_spark.requirements.expectation import Expectation
 
-CHECKPOINT = "classes"  # the name of the suite, the validation definition and the checkpoint in a project
+CHECKPOINT = (
+    "classes"  # the name of the suite, the validation definition and the checkpoint in a project
+)
 MOST_LOCAL = 200_000  # classes that a driver validates; Spark validates its larger tables
 CURRENT = "_ProjectManager__project"  # the context of the process, which has no public reader
 COUNTS_ONLY = {"result_format": "BASIC", "partial_unexpected_count": 0}
 COUNTS = ("element_count", "missing_count", "unexpected_count", "unexpected_percent")
 PROJECT = (
     "great_expectations.yml",
-    *(f"{part}/{CHECKPOINT}.json" for part in ("expectations", "validation_definitions", "checkpoints")),
+    *(
+        f"{part}/{CHECKPOINT}.json"
+        for part in ("expectations", "validation_definitions", "checkpoints")
+    ),
 )
 FOREIGN = re.compile(
-    r"<script\b.*?</script>|<footer\b.*?</footer>|<link\b[^>]*>|<img\b[^>]*>|\bonclick=\"[^\"]*\"|url\([^)]*\)", re.S
+    r"<script\b.*?</script>|<footer\b.*?</footer>|<link\b[^>]*>|<img\b[^>]*>|\bonclick=\"[^\"]*\"|url\([^)]*\)",
+    re.S,
 )
 STYLE = """<style>
 body { font-family: sans-serif; margin: 1rem 2rem 3rem; } nav, .card { display: none; } .lead { color: #555; }
@@ -49,8 +57,8 @@ th, td { border: 1px solid #ccc; padding: .3rem .6rem; text-align: left; vertica
 
 @dataclass(frozen=True)
 class Validation:
-    """The result of a suite. failures: a line for each expectation that fails, with the number of classes that break
-    it.
+    """The result of a suite. failures: a line for each expectation that fails, with the number of
+    classes that break it.
     """
 
     name: str
@@ -64,8 +72,8 @@ class Validation:
         return bool(self.results.success) and not self.failures
 
     def files(self) -> dict[str, str]:
-        """The files to keep, by name: the suite, its results, Data Docs, and a project with a checkpoint to run
-        again.
+        """The files to keep, by name: the suite, its results, Data Docs, and a project with a
+        checkpoint to run again.
         """
         return {
             "suite.json": suite_json(self.name, self.expectations),
@@ -83,8 +91,11 @@ def suite_json(name: str, expectations: Sequence[Expectation]) -> str:
     return json.dumps(suite, indent=1, default=str)
 
 
-def validate(classes: Table, name: str, expectations: Sequence[Expectation], size: int) -> Validation:
-    """The result of a suite on a class table with `size` classes. An expectation on a missing column fails.
+def validate(
+    classes: Table, name: str, expectations: Sequence[Expectation], size: int
+) -> Validation:
+    """The result of a suite on a class table with `size` classes. An expectation on a missing
+    column fails.
 
     Raises:
         GuaranteeError: if the evaluated expectations are not the required ones.
@@ -96,7 +107,9 @@ def validate(classes: Table, name: str, expectations: Sequence[Expectation], siz
     _require_all_evaluated(results, expectations)
     meanings = {expectation.key: expectation.meaning for expectation in expectations}
     failures = [
-        f"{meanings[_evaluated(result).key]}: {_count(result)}" for result in results.results if not result.success
+        f"{meanings[_evaluated(result).key]}: {_count(result)}"
+        for result in results.results
+        if not result.success
     ]
     for result in results.results:
         _keep_counts(result)
@@ -107,12 +120,16 @@ def _collect(classes: Table, expectations: Sequence[Expectation]) -> Any:
     """The columns that a suite needs, as a pandas table."""
     about = {dict(expectation.arguments).get("column") for expectation in expectations}
     names = schema_of(classes).names
-    return collect(select(classes, [name for name in names if name in about] or names[:1])).to_pandas()
+    return collect(
+        select(classes, [name for name in names if name in about] or names[:1])
+    ).to_pandas()
 
 
 @cache
 def _context() -> Any:
-    """A context of our own. It becomes that of the process if the user has none: nothing can be built without one."""
+    """A context of our own. It becomes that of the process if the user has none: nothing can be
+    built without one.
+    """
     gx, process = great_expectations(), _contexts_of_process()
     with replaced(process, CURRENT, None):
         context = gx.get_context(mode="ephemeral")
@@ -141,7 +158,9 @@ def _of_pandas() -> Any:
 
 
 def _of_spark(context: Any) -> Any:
-    """What makes a batch of a DataFrame of Spark. It is made anew, because a session may have ended."""
+    """What makes a batch of a DataFrame of Spark. It is made anew, because a session may have
+    ended.
+    """
     return _whole(context.data_sources.add_or_update_spark(name="spark", persist=False))
 
 
@@ -152,8 +171,8 @@ def _whole(source: Any) -> Any:
 def _suite(expectations: Sequence[Expectation], name: str) -> Any:
     """The suite. `name` goes into its metadata, since the name of a suite becomes that of a file.
 
-    It is made with its expectations: adding one to a suite would look for a suite of that name in the context of the
-    process, which may be the user's, and save into it.
+    It is made with its expectations: adding one to a suite would look for a suite of that name in
+    the context of the process, which may be the user's, and save into it.
     """
     _context()
     gx = great_expectations()
@@ -164,7 +183,9 @@ def _suite(expectations: Sequence[Expectation], name: str) -> Any:
             **dict(expectation.arguments), notes=expectation.meaning, severity="critical"
         )
 
-    return gx.ExpectationSuite(name=CHECKPOINT, meta={"of": name}, expectations=[made(each) for each in expectations])
+    return gx.ExpectationSuite(
+        name=CHECKPOINT, meta={"of": name}, expectations=[made(each) for each in expectations]
+    )
 
 
 def _evaluated(result: Any) -> Expectation:
@@ -178,18 +199,22 @@ def _require_all_evaluated(results: Any, expectations: Sequence[Expectation]) ->
     for result in results.results:
         if (result.exception_info or {}).get("raised_exception"):
             raise GuaranteeError(
-                f"the expectation {result.expectation_config.type} could not be evaluated; nothing is published"
+                f"the expectation {result.expectation_config.type} could not be evaluated; nothing "
+                "is published"
             )
     evaluated = sorted(_evaluated(result).key for result in results.results)
     if evaluated != sorted(expectation.key for expectation in expectations):
         raise GuaranteeError(
-            f"{len(expectations)} expectations on the classes are required, but others ({len(evaluated)}) were "
+            f"{len(expectations)} expectations on the classes are required, but others "
+            f"({len(evaluated)}) were "
             "evaluated; nothing is published"
         )
 
 
 def _count(result: Any) -> str:
-    """How many classes break an expectation; for one about the table, how many classes there are."""
+    """How many classes break an expectation; for one about the table, how many classes there
+    are.
+    """
     broken, observed = result.result.get("unexpected_count"), result.result.get("observed_value")
     if broken is None:
         return "it could not be evaluated" if observed is None else f"there are {observed}"
@@ -199,27 +224,40 @@ def _count(result: Any) -> str:
 def _keep_counts(result: Any) -> None:
     """Reduces a result to its counts: no values, and no message that may contain some."""
     kept = (
-        [*COUNTS, "observed_value"] if result.expectation_config.type.startswith("expect_table_row_count") else COUNTS
+        [*COUNTS, "observed_value"]
+        if result.expectation_config.type.startswith("expect_table_row_count")
+        else COUNTS
     )
     result.result = {key: value for key, value in result.result.items() if key in kept}
-    result.exception_info = {"raised_exception": False, "exception_message": None, "exception_traceback": None}
+    result.exception_info = {
+        "raised_exception": False,
+        "exception_message": None,
+        "exception_traceback": None,
+    }
 
 
 def _data_docs(suite: Any, results: Any) -> dict[str, str]:
     """Data Docs of the results and of the suite, as pages that load nothing from elsewhere."""
-    from great_expectations.render.renderer import ExpectationSuitePageRenderer, ValidationResultsPageRenderer
+    from great_expectations.render.renderer import (
+        ExpectationSuitePageRenderer,
+        ValidationResultsPageRenderer,
+    )
 
     pages = {
         "index": ValidationResultsPageRenderer().render(results),
         "suite": ExpectationSuitePageRenderer().render(suite),
     }
     view = _page_view()
-    return {f"data_docs/{name}.html": _self_contained(view.render(page)) for name, page in pages.items()}
+    return {
+        f"data_docs/{name}.html": _self_contained(view.render(page)) for name, page in pages.items()
+    }
 
 
 @cache
 def _page_view() -> Any:
-    """The renderer of Data Docs: one for each process, since compiling its templates takes half a second."""
+    """The renderer of Data Docs: one for each process, since compiling its templates takes half a
+    second.
+    """
     from great_expectations.render.view import DefaultJinjaPageView
 
     view = DefaultJinjaPageView()
@@ -228,7 +266,9 @@ def _page_view() -> Any:
 
 
 def _self_contained(page: str) -> str:
-    """A page without scripts, style sheets, pictures or counters of other sites, in our own style."""
+    """A page without scripts, style sheets, pictures or counters of other sites, in our own
+    style.
+    """
     page = FOREIGN.sub("", page).replace("</head>", STYLE, 1)
     return re.sub(
         r'href="[./]*expectations/[^"]*"',
@@ -238,7 +278,9 @@ def _self_contained(page: str) -> str:
 
 
 def _project(name: str, expectations: Sequence[Expectation]) -> Mapping[str, str]:
-    """A Great Expectations project with the suite as a checkpoint on Spark, which is not started here."""
+    """A Great Expectations project with the suite as a checkpoint on Spark, which is not started
+    here.
+    """
     made = dict(_empty_project())
     suite = f"gx/expectations/{CHECKPOINT}.json"
     made[suite] = json.dumps(
@@ -249,7 +291,9 @@ def _project(name: str, expectations: Sequence[Expectation]) -> Mapping[str, str
 
 @cache
 def _empty_project() -> Mapping[str, str]:
-    """A project whose suite has no expectation yet: one for each process, since its files take long to make."""
+    """A project whose suite has no expectation yet: one for each process, since its files take long
+    to make.
+    """
     gx = great_expectations()
     from great_expectations.datasource.fluent import SparkDatasource
 
@@ -266,6 +310,14 @@ def _empty_project() -> Mapping[str, str]:
             gx.ValidationDefinition(name=CHECKPOINT, data=batches, suite=suite)
         )
         context.checkpoints.add(
-            gx.Checkpoint(name=CHECKPOINT, validation_definitions=[definition], actions=[], result_format=COUNTS_ONLY)
+            gx.Checkpoint(
+                name=CHECKPOINT,
+                validation_definitions=[definition],
+                actions=[],
+                result_format=COUNTS_ONLY,
+            )
         )
-        return {f"gx/{file}": (Path(folder) / "gx" / file).read_text(encoding="utf-8") for file in PROJECT}
+        return {
+            f"gx/{file}": (Path(folder) / "gx" / file).read_text(encoding="utf-8")
+            for file in PROJECT
+        }

@@ -1,4 +1,6 @@
-"""The independent verifier: decides from the written files alone whether every requirement holds."""
+"""The independent verifier: decides from the written files alone whether every requirement
+holds.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,10 @@ from tclose_spark.runfile.brought import add_own
 class Verdict:
     """The result of a verification.
 
-    problems: one line each; empty if every requirement holds.
-    figures: those of the certificate, and under `by_input` those measured on the raw table, which stay internal.
-    validation: the result of the Great Expectations suite.
-    only_coarse: whether labels are coarser than `coarsest`, and nothing else is wrong.
+    problems: one line each; empty if every requirement holds. figures: those of the certificate,
+    and under `by_input` those measured on the raw table, which stay internal. validation: the
+    result of the Great Expectations suite. only_coarse: whether labels are coarser than `coarsest`,
+    and nothing else is wrong.
     """
 
     problems: tuple[str, ...]
@@ -48,7 +50,8 @@ def verify_release(written: WrittenRelease) -> Verdict:
     """The verdict on a written release. Writes its class table.
 
     Raises:
-        GuaranteeError: if the release cannot be judged: it is damaged, a column is missing or unexpected, or a
+        GuaranteeError: if the release cannot be judged: it is damaged, a column is missing or
+        unexpected, or a
             published value is not a label.
         ConfigurationError: if an option of another package changes a figure.
     """
@@ -63,10 +66,13 @@ def verify_release(written: WrittenRelease) -> Verdict:
         regions = _regions(release)
         problems = [*_disagreements(release), *map(violation, figures.broken)]
         problems += release.all_of(lambda judge: [*judge.problems(release)])
-        problems += [too_coarse(release.spec, name, *found) for name, found in figures.coarse.items()]
+        problems += [
+            too_coarse(release.spec, name, *found) for name, found in figures.coarse.items()
+        ]
         if release.spec.method.promises_disjoint and release.named and regions != "disjoint":
             problems.append(
-                "regions overlap: the labels of two classes have values in common, but the method promises disjoint "
+                "regions overlap: the labels of two classes have values in common, but the method "
+                "promises disjoint "
                 "regions"
             )
         validation, evaluated = _validated(release, judges)
@@ -87,8 +93,14 @@ def _regions(release: JudgedRelease) -> str:
 
 
 def _disagreements(release: JudgedRelease) -> Iterator[str]:
-    """Differences between the release and the input, generalized, less the rows that may be suppressed."""
-    evidence, profile, released = release.written.evidence, release.written.profile, release.rows.fingerprint
+    """Differences between the release and the input, generalized, less the rows that may be
+    suppressed.
+    """
+    evidence, profile, released = (
+        release.written.evidence,
+        release.written.profile,
+        release.rows.fingerprint,
+    )
     if evidence.raw != evidence.input or evidence.input != profile.fingerprint:
         yield "the rows whose labels were checked during the write are not the rows of the input"
     if str(released) != evidence.published:
@@ -97,7 +109,8 @@ def _disagreements(release: JudgedRelease) -> Iterator[str]:
     in_classes = release.figures.rows
     if not released.rows == profile.rows - left.rows == in_classes or not 0 <= left.rows <= most:
         yield (
-            f"{released.rows} rows are released and {in_classes} are in classes, of {profile.rows} rows of the "
+            f"{released.rows} rows are released and {in_classes} are in classes, of {profile.rows} "
+            "rows of the "
             f"input; {left.rows} are suppressed, and privacy.suppression_limit allows {most}"
         )
     for i in left.unexplained:
@@ -109,7 +122,9 @@ def _validated(release: JudgedRelease, judges: Sequence[ReleaseJudge]) -> tuple[
     classes, spec = release.figures.classes, release.spec
     expectations = [expect_rows(classes), *expectations_of(spec.privacy.k, release.of_whole)]
     expectations += release.all_of(lambda judge: judge.expectations(release))
-    return validate(release.classes, f"{spec.name}: every class", expectations, classes), len(expectations)
+    return validate(release.classes, f"{spec.name}: every class", expectations, classes), len(
+        expectations
+    )
 
 
 def _failures(validation: Validation) -> list[str]:
@@ -124,7 +139,8 @@ def judging(written: WrittenRelease, judges: Sequence[ReleaseJudge]) -> Iterator
     """A release to judge.
 
     Raises:
-        GuaranteeError: if a task could not read a file of it, a published value is not a label, or it cannot be judged.
+        GuaranteeError: if a task could not read a file of it, a published value is not a label, or
+        it cannot be judged.
     """
     try:
         with errors_of_tasks(DamagedFileError, NoLabelError), ExitStack() as held:
@@ -132,4 +148,6 @@ def judging(written: WrittenRelease, judges: Sequence[ReleaseJudge]) -> Iterator
     except DamagedFileError as error:
         raise GuaranteeError(f"the release is damaged: {error}") from None
     except NoLabelError:
-        raise GuaranteeError("a published value is not a label of its quasi-identifier; nothing is published") from None
+        raise GuaranteeError(
+            "a published value is not a label of its quasi-identifier; nothing is published"
+        ) from None

@@ -1,4 +1,6 @@
-"""Warnings about a release that holds, from the release alone. They name columns and counts, never values of people."""
+"""Warnings about a release that holds, from the release alone. They name columns and counts, never
+values of people.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,15 @@ from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.far_numbers import CODES
 
-SPELLED = "differ from another by case, blanks, width or Unicode normal form only, and count as values of their own"
+SPELLED = (
+    "differ from another by case, blanks, width or Unicode normal form only, and count as "
+    "values of their own"
+)
 MUCH = 0.5  # information loss, or share of rows with *, above which a release is nearly useless
 MANY = 20  # values of a sensitive attribute that are rarely all equally far apart
-BINDING = Fraction(9, 10)  # of its t, from which the largest distance shows that t limits the classes
+BINDING = Fraction(
+    9, 10
+)  # of its t, from which the largest distance shows that t limits the classes
 A_HIERARCHY = "give it a hierarchy or generalization: set, or leave it out"
 INTERVALS = "compare intervals, without its hierarchy, which can end at any value"
 LEFT_OUT = "if left out, the other quasi-identifiers may keep more"
@@ -35,54 +42,77 @@ def warnings_of(
     texts: Sequence[str],
     apart: bool = False,
 ) -> list[str]:
-    """All warnings about a release. vocabulary: what its labels name; joint: the tuples that must be close; texts: the
-    columns of text; apart: whether only its class connects a person's sensitive values with the other columns.
+    """All warnings about a release. vocabulary: what its labels name; joint: the tuples that must
+    be close; texts: the columns of text; apart: whether only its class connects a person's
+    sensitive values with the other columns.
     """
     sentences = [*_starred(figures, quasi, vocabulary)]
     for name, named in vocabulary.items():
         if name in texts and (spellings := count_spellings(named.names)):
-            sentences.append(f"{name}: {spellings:,} of {len(named.names):,} published values {SPELLED}")
+            sentences.append(
+                f"{name}: {spellings:,} of {len(named.names):,} published values {SPELLED}"
+            )
     for attribute in attributes:
         sentences += _of_values(attribute, attribute.name in texts, apart)
     return [*sentences, *_of_use(figures, [*attributes, *joint])]
 
 
-def far_number_warnings(profile: Profile, k: int, losses: Mapping[str, float], more: Sequence[float]) -> Iterator[str]:
-    """A warning about each quasi-identifier whose range few rows stretch. losses: published; more: those of the same
-    labels on the range without these rows.
+def far_number_warnings(
+    profile: Profile, k: int, losses: Mapping[str, float], more: Sequence[float]
+) -> Iterator[str]:
+    """A warning about each quasi-identifier whose range few rows stretch. losses: published; more:
+    those of the same labels on the range without these rows.
     """
     for one, loss in zip(profile.far, more, strict=True):
-        said = f"{one.said(profile.rows, k)}; on that range, its loss is {loss:.2g} instead of {losses[one.column]:.2g}"
+        said = (
+            f"{one.said(profile.rows, k)}; on that range, its loss is {loss:.2g} instead of "
+            f"{losses[one.column]:.2g}"
+        )
         yield f"{one.column}: {said}; {CODES}"
 
 
 def _of_values(attribute: JudgedAttribute, is_text: bool, apart: bool) -> list[str]:
     """Warnings about the values of one sensitive attribute."""
     name = attribute.name
-    present = [value for value, n in zip(attribute.values, attribute.distance.table, strict=True) if n]
+    present = [
+        value for value, n in zip(attribute.values, attribute.distance.table, strict=True) if n
+    ]
     sentences = []
     if present == [None]:
         sentences.append(f"{name}: missing in all rows, so it has no information")
     elif len(present) == 1:
-        sentences.append(f"{name}: all rows have one value, which is certain for everybody known to be in the table")
-    elif 2 * len(present) > (rows := int(attribute.distance.table.sum())):
-        finds = "the class, and the sensitive values beside it" if apart else "the record and its other columns"
         sentences.append(
-            f"{name}: nearly unique, {len(present):,} values in {rows:,} rows; an adversary who knows a person's value "
+            f"{name}: all rows have one value, which is certain for everybody known to be in the "
+            "table"
+        )
+    elif 2 * len(present) > (rows := int(attribute.distance.table.sum())):
+        finds = (
+            "the class, and the sensitive values beside it"
+            if apart
+            else "the record and its other columns"
+        )
+        sentences.append(
+            f"{name}: nearly unique, {len(present):,} values in {rows:,} rows; an adversary who "
+            "knows a person's value "
             f"finds {finds}"
         )
     if is_text and (spellings := count_spellings(present)):
-        sentences.append(f"{name}: {spellings:,} of {len(present):,} values {SPELLED}, for t and for l")
+        sentences.append(
+            f"{name}: {spellings:,} of {len(present):,} values {SPELLED}, for t and for l"
+        )
     return [*sentences, *padded_order(attribute)]
 
 
 def padded_order(attribute: JudgedAttribute, known: Collection[str | None] = ()) -> list[str]:
-    """A warning if the order in the run file lists values that no row has, here or elsewhere (`known`)."""
+    """A warning if the order in the run file lists values that no row has, here or elsewhere
+    (`known`).
+    """
     unused = set(attribute.unused).difference(known)
     if not unused or not isinstance(attribute.settings.order, tuple):
         return []
     return [
-        f"{attribute.name}: {len(unused):,} of the {len(attribute.values):,} values of its order are in no row; they "
+        f"{attribute.name}: {len(unused):,} of the {len(attribute.values):,} values of its order "
+        "are in no row; they "
         "can make distances smaller"
     ]
 
@@ -95,7 +125,9 @@ def _starred(
     for q in quasi:
         bins = figures.histograms.get("precision", {}).get(q.name, [])
         rows = (
-            figures.rows if vocabulary[q.name].suppressed else sum(b["rows"] for b in bins if b["precision"] == NOTHING)
+            figures.rows
+            if vocabulary[q.name].suppressed
+            else sum(b["rows"] for b in bins if b["precision"] == NOTHING)
         )
         if rows > MUCH * figures.rows:
             bare = q.covers and not (q.loss.numeric or q.loss.sets or q.loss.hierarchy)
@@ -116,21 +148,32 @@ def _could_be_intervals(quasi: JudgedQuasi) -> bool:
 
 
 def _of_use(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> Iterator[str]:
-    """A warning about a release that is nearly useless, with the cause and the change that helps most."""
+    """A warning about a release that is nearly useless, with the cause and the change that helps
+    most.
+    """
     if figures.classes == 1 and (not figures.losses or figures.released_ncp > 0):
-        alone = "all rows are in one class: the quasi-identifiers distinguish nobody, and the table is nearly useless"
+        alone = (
+            "all rows are in one class: the quasi-identifiers distinguish nobody, and the "
+            "table is nearly useless"
+        )
         yield f"{alone}; {_remedy(figures, attributes)}"
     elif figures.losses and figures.ncp > MUCH:
-        yield f"the table is nearly useless: NCP is {figures.ncp:.4f}; {_remedy(figures, attributes)}"
+        yield (
+            f"the table is nearly useless: NCP is {figures.ncp:.4f}; {_remedy(figures, attributes)}"
+        )
 
 
 def _remedy(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> str:
     """The requirement that costs most, by the figures, and the change that helps most."""
     found = [(a, g) for a in attributes if (g := figures.of("t-closeness", a.name)) is not None]
-    limited = [(a, Fraction(g.required), Fraction(g.achieved)) for a, g in found if g.required is not None]
+    limited = [
+        (a, Fraction(g.required), Fraction(g.achieved)) for a, g in found if g.required is not None
+    ]
     if not limited:
         return "fewer quasi-identifiers or a smaller k may preserve more"
-    needed, widest, t = max(((_fewest_rows(a, t), a, t) for a, t, _ in limited), key=lambda one: one[0])
+    needed, widest, t = max(
+        ((_fewest_rows(a, t), a, t) for a, t, _ in limited), key=lambda one: one[0]
+    )
     k = figures.of("k-anonymity")
     if needed > (k.required if k is not None else 1):
         apart, other = (
@@ -140,18 +183,21 @@ def _remedy(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> str
         if widest.tuples is not None:
             apart, other = "tuples are equally far apart", "fewer attributes together"
         return (
-            f"t of {widest.name} needs at least {needed:,} rows in each class, because its {len(widest.values):,} "
+            f"t of {widest.name} needs at least {needed:,} rows in each class, because its "
+            f"{len(widest.values):,} "
             f"{apart}; {other} may preserve more, as may a larger t"
         )
     a, t, achieved = max(limited, key=lambda one: one[2] / one[1] if one[1] else Fraction(1))
     if achieved >= BINDING * t:
         return (
-            f"t of {a.name} is binding ({float(achieved):.4f} of {float(t):g}); a larger t or fewer quasi-identifiers "
+            f"t of {a.name} is binding ({float(achieved):.4f} of {float(t):g}); a larger t or "
+            "fewer quasi-identifiers "
             "may preserve more"
         )
     if any(a.settings.beta is not None or a.settings.l.frequency is not None for a in attributes):
         return (
-            "no t is near its limit; a larger beta, a smaller frequency l or fewer quasi-identifiers may preserve more"
+            "no t is near its limit; a larger beta, a smaller frequency l or fewer "
+            "quasi-identifiers may preserve more"
         )
     if figures.classes == 1:
         return "a larger t or fewer quasi-identifiers may preserve more"
@@ -159,7 +205,8 @@ def _remedy(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> str
 
 
 def _fewest_rows(attribute: JudgedAttribute, t: Fraction) -> int:
-    """The rows below which no class can be within t of the table; 1 unless many values are equally far apart.
+    """The rows below which no class can be within t of the table; 1 unless many values are equally
+    far apart.
 
     See `measures.distances.least`.
     """

@@ -28,7 +28,8 @@ WrittenTable = tuple[Table, str]
 
 @dataclass(frozen=True)
 class Evidence:
-    """The fingerprints that the run recorded: of its input, and of both sides of its write (see `table.fingerprint`).
+    """The fingerprints that the run recorded: of its input, and of both sides of its write (see
+    `table.fingerprint`).
 
     more: what else the run recorded of the write.
     """
@@ -42,7 +43,9 @@ class Evidence:
     def of(stages: Mapping[str, Any]) -> Evidence:
         """What the records of the stages have."""
         written = stages["anonymize"]["written"]
-        return Evidence(stages["profile"]["input"]["fingerprint"], written["raw"], written["published"], written)
+        return Evidence(
+            stages["profile"]["input"]["fingerprint"], written["raw"], written["published"], written
+        )
 
     @property
     def left_out(self) -> int:
@@ -52,7 +55,9 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True)
 class RunFiles:
-    """The files of a run, staged or finished. public: the folder of the release. stages: their records."""
+    """The files of a run, staged or finished. public: the folder of the release. stages: their
+    records.
+    """
 
     run: Run
     public: Folder
@@ -65,10 +70,14 @@ class RunFiles:
 
     @property
     def versions(self) -> Mapping[str, Any]:
-        """The readable versions of the release's table, and the commits of its log. Only lines have several."""
+        """The readable versions of the release's table, and the commits of its log. Only lines have
+        several.
+        """
         one = {"readable": [0], "commits": 1}
         may_be_line = "person" in self.run.spec.attributes.owners
-        versions: Mapping[str, Any] = self.stages["anonymize"].get("versions", one) if may_be_line else one
+        versions: Mapping[str, Any] = (
+            self.stages["anonymize"].get("versions", one) if may_be_line else one
+        )
         return versions
 
     @property
@@ -78,7 +87,8 @@ class RunFiles:
         return earlier
 
     def released(self, name: str, *versions: Any) -> WrittenTable:
-        """A table of the public folder. versions: the commits and readable versions of its log, if it has several.
+        """A table of the public folder. versions: the commits and readable versions of its log, if
+        it has several.
 
         Raises:
             GuaranteeError: if it holds more than its rows.
@@ -96,10 +106,12 @@ class RunFiles:
         return read_delta(self.run.session, self.internal.path(name))
 
     def owned_rows(self, name: str, owner: str) -> Table:
-        """A table of the evidence with every row as it is published, and whose it is. owner: the column of that.
+        """A table of the evidence with every row as it is published, and whose it is. owner: the
+        column of that.
 
         Raises:
-            GuaranteeError: if it is missing or empty, has other columns, or holds more than its rows.
+            GuaranteeError: if it is missing or empty, has other columns, or holds more than its
+            rows.
         """
         if not self.internal.exists(name):
             raise GuaranteeError(f"{self.internal.path(name)} is missing")
@@ -107,7 +119,9 @@ class RunFiles:
         released = schema_of(read_delta(self.run.session, self.public.path(RELEASE)))
         expected = pa.schema([*released, (owner, pa.int64()), (SUPPRESSED, pa.bool_())])
         if not schema_of(table).equals(expected):
-            raise GuaranteeError(f"{self.internal.path(name)} has not the columns of the release, and {owner}")
+            raise GuaranteeError(
+                f"{self.internal.path(name)} has not the columns of the release, and {owner}"
+            )
         if not collect(select(table, [owner]), 1).num_rows:
             raise GuaranteeError(f"{self.internal.path(name)} has no rows")
         return table

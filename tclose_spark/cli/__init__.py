@@ -1,5 +1,5 @@
-"""The command line: parses options into arguments of `api/`, calls it, and prints the result. Results go to stdout,
-messages to stderr.
+"""The command line: parses options into arguments of `api/`, calls it, and prints the result.
+Results go to stdout, messages to stderr.
 """
 
 from tclose_spark.cli.commands import app

@@ -33,14 +33,17 @@ def audit(
     expectations_output: Annotated[
         str | None,
         typer.Option(
-            "--expectations-output", metavar="PATH", help="Write the Great Expectations suite that checks it (JSON)."
+            "--expectations-output",
+            metavar="PATH",
+            help="Write the Great Expectations suite that checks it (JSON).",
         ),
     ] = None,
     labels: Annotated[
         bool,
         typer.Option(
             "--labels/--no-labels",
-            help="Print labels of the worst classes, and sensitive values. Use --no-labels if the output is kept, and "
+            help="Print labels of the worst classes, and sensitive values. Use --no-labels if the "
+            "output is kept, and "
             "on raw tables.",
         ),
     ] = True,
@@ -48,7 +51,9 @@ def audit(
     html: AsPage = None,
     **typed: Any,
 ) -> None:
-    """Is this table already safe? Every measure, exact, on any table: exit 0 if all requirements hold, 1 if not."""
+    """Is this table already safe? Every measure, exact, on any table: exit 0 if all requirements
+    hold, 1 if not.
+    """
     from tclose_spark.api.audit import audit as audit_table
 
     require_new("--classes-output", typed["classes_output"], in_folder=False)
@@ -65,12 +70,18 @@ def audit(
 
 @with_options(ExplainOptions)
 def explain(table: TableName, as_json: AsJson = False, html: AsPage = None, **typed: Any) -> None:
-    """One class: both distributions side by side, the distance, and which mass moves where at what cost."""
+    """One class: both distributions side by side, the distance, and which mass moves where at what
+    cost.
+    """
     from tclose_spark.api.audit import explain as explain_class
 
     require_new("--html", html)
     _show(
-        explain_class(table, **table_arguments(typed | {"labels": parse_labels(typed["labels"] or [])})), as_json, html
+        explain_class(
+            table, **table_arguments(typed | {"labels": parse_labels(typed["labels"] or [])})
+        ),
+        as_json,
+        html,
     )
 
 
@@ -88,7 +99,11 @@ def fingerprint(
     table: TableName,
     certificate: Annotated[
         Path | None,
-        typer.Option("--certificate", metavar="FILE", help="Require the fingerprint that this certificate names."),
+        typer.Option(
+            "--certificate",
+            metavar="FILE",
+            help="Require the fingerprint that this certificate names.",
+        ),
     ] = None,
     format_: Format = None,
     option: ReaderOptions = None,
@@ -102,7 +117,9 @@ def fingerprint(
     found = fingerprint_of(table, format=format_, options=reader_options(option), engine=engine)
     show([found])
     if named is not None and found != named:
-        raise GuaranteeError(f"{table} is not the release of {certificate}, which has the fingerprint {named}")
+        raise GuaranteeError(
+            f"{table} is not the release of {certificate}, which has the fingerprint {named}"
+        )
 
 
 def _named_in(certificate: Path) -> str:
@@ -116,4 +133,6 @@ def _named_in(certificate: Path) -> str:
     except OSError as error:
         raise InputError(f"--certificate {certificate}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(f"--certificate {certificate}: this is not the certificate of a release") from None
+        raise InputError(
+            f"--certificate {certificate}: this is not the certificate of a release"
+        ) from None

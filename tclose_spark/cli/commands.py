@@ -1,4 +1,6 @@
-"""The commands: each parses its options, calls the verb of the same name, and prints what it returns."""
+"""The commands: each parses its options, calls the verb of the same name, and prints what it
+returns.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,14 @@ from tclose_spark.api.command_line import (
 )
 from tclose_spark.api.stage_names import STAGES
 from tclose_spark.cli.audits import audit, explain, fingerprint
-from tclose_spark.cli.console import announce, on_terminal, progress_bar, show, show_json, show_release
+from tclose_spark.cli.console import (
+    announce,
+    on_terminal,
+    progress_bar,
+    show,
+    show_json,
+    show_release,
+)
 from tclose_spark.cli.options import (
     After,
     Config,
@@ -49,7 +58,8 @@ RUN_FILES = (".yaml", ".yml")
 
 app = typer.Typer(
     name="tclose",
-    help="k-anonymous and t-close releases of tables about people, in one process or on Apache Spark, with the proof.",
+    help="k-anonymous and t-close releases of tables about people, in one process or on Apache "
+    "Spark, with the proof.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -65,7 +75,10 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     pass
@@ -80,17 +93,26 @@ def _add_stage(name: str, summary: str) -> None:
         engine: Engine = None,
         after: After = None,
     ) -> None:
-        result = _run_stage(name, config, [*(set_ or []), *after_override(after)], overwrite, engine=engine)
+        result = _run_stage(
+            name, config, [*(set_ or []), *after_override(after)], overwrite, engine=engine
+        )
         if name == "plan":
             show(result.lines())
         elif name == "publish":
             show_release(result)
 
 
-def _run_stage(name: str, config: Path, overrides: list[str] | None, overwrite: bool, **options: Any) -> Any:
+def _run_stage(
+    name: str, config: Path, overrides: list[str] | None, overwrite: bool, **options: Any
+) -> Any:
     from tclose_spark.api.stages import run_stage
 
-    how: dict[str, Any] = {"overwrite": overwrite, "log": announce, "progress": progress_bar(), **options}
+    how: dict[str, Any] = {
+        "overwrite": overwrite,
+        "log": announce,
+        "progress": progress_bar(),
+        **options,
+    }
     return run_stage(name, None, config, overrides=overrides or [], **how)
 
 
@@ -103,7 +125,9 @@ def release(
     if_changed: IfChanged = False,
     resume: Resume = False,
     rows: ShowRows = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one line at the end, for machines.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one line at the end, for machines.")
+    ] = False,
     after: After = None,
     details: Details = False,
     pdf: Pdf = None,
@@ -117,7 +141,12 @@ def release(
         if not (overwrite or if_changed):
             require_new("--pdf", pdf)
     rows = on_terminal() and not as_json if rows is None else rows
-    how: dict[str, Any] = {"overwrite": overwrite, "if_changed": if_changed, "resume": resume, "engine": engine}
+    how: dict[str, Any] = {
+        "overwrite": overwrite,
+        "if_changed": if_changed,
+        "resume": resume,
+        "engine": engine,
+    }
     how["overrides"] = [*(set_ or []), *after_override(after)]
     said: list[str] = []
 
@@ -138,11 +167,17 @@ def verify(
     engine: Engine = None,
     overwrite: Overwrite = False,
     finished: Annotated[
-        bool, typer.Option("--finished", help="Verify the finished release, whatever is staged beside it.")
+        bool,
+        typer.Option(
+            "--finished", help="Verify the finished release, whatever is staged beside it."
+        ),
     ] = False,
     other_version: Annotated[
         bool,
-        typer.Option("--other-version", help="Accept a finished release by another version; see the upgrade page."),
+        typer.Option(
+            "--other-version",
+            help="Accept a finished release by another version; see the upgrade page.",
+        ),
     ] = False,
     after: After = None,
 ) -> None:
@@ -153,13 +188,19 @@ def verify(
 
 @app.command(rich_help_panel=RELEASE)
 def history(
-    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="The output folder of a run.", show_default=False)],
+    output: Annotated[
+        str,
+        typer.Argument(metavar="OUTPUT", help="The output folder of a run.", show_default=False),
+    ],
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Also plot the loss by release, as SVG.")
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Also plot the loss by release, as SVG."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the entries as JSON.")] = False,
 ) -> None:
-    """Show the releases so far of a table that is released again and again: rows, atoms, loss, requirements."""
+    """Show the releases so far of a table that is released again and again: rows, atoms, loss,
+    requirements.
+    """
     from tclose_spark.api.history import history as read_history
 
     found = read_history(output)
@@ -174,24 +215,38 @@ def history(
 
 @app.command(rich_help_panel=HELPERS)
 def generate(
-    rows: Annotated[int, typer.Option("--rows", min=1, help="How many people, or stays.", show_default=False)],
+    rows: Annotated[
+        int, typer.Option("--rows", min=1, help="How many people, or stays.", show_default=False)
+    ],
     output: Annotated[
         Path,
         typer.Option(
-            "--output", help="A folder for people.parquet (encounters.parquet) and hierarchies/.", show_default=False
+            "--output",
+            help="A folder for people.parquet (encounters.parquet) and hierarchies/.",
+            show_default=False,
         ),
     ],
     encounters: Annotated[
-        bool, typer.Option("--encounters", help="Hospital stays in place of people: a person may have several.")
+        bool,
+        typer.Option(
+            "--encounters", help="Hospital stays in place of people: a person may have several."
+        ),
     ] = False,
     seed: Annotated[int, typer.Option("--seed", help="Another seed, other people.")] = 2026,
 ) -> None:
-    """Make a synthetic census, or hospital stays, with hierarchies: the same rows for the same seed, anywhere."""
+    """Make a synthetic census, or hospital stays, with hierarchies: the same rows for the same
+    seed, anywhere.
+    """
     from tclose_spark.api.generate import write_generated
 
     with writing("--output", output):
         table, hierarchies = write_generated(rows, output, encounters, seed)
-    show([f"{rows:,} {'encounters' if encounters else 'people'} in {table}, hierarchies in {hierarchies}"])
+    show(
+        [
+            f"{rows:,} {'encounters' if encounters else 'people'} in {table}, hierarchies in "
+            f"{hierarchies}"
+        ]
+    )
 
 
 for _command in (audit, explain, fingerprint):
@@ -202,30 +257,51 @@ for _command in (audit, explain, fingerprint):
 def compare(
     config: Config,
     set_: Overrides = None,
-    k: Annotated[str | None, typer.Option("--k", metavar="K,..", help="By default the run file's.")] = None,
+    k: Annotated[
+        str | None, typer.Option("--k", metavar="K,..", help="By default the run file's.")
+    ] = None,
     t: Annotated[
         str | None,
         typer.Option(
-            "--t", metavar="T,..", help="The t of all sensitive attributes that have one; by default their own."
+            "--t",
+            metavar="T,..",
+            help="The t of all sensitive attributes that have one; by default their own.",
         ),
     ] = None,
     methods: Annotated[
-        str, typer.Option("--methods", metavar="METHOD,..", help="all, or names with settings: NAME:KEY=VALUE.")
+        str,
+        typer.Option(
+            "--methods", metavar="METHOD,..", help="all, or names with settings: NAME:KEY=VALUE."
+        ),
     ] = "all",
     sample: Annotated[
-        str, typer.Option("--sample", metavar="ROWS", help="The number of rows, drawn by their content; or all.")
+        str,
+        typer.Option(
+            "--sample", metavar="ROWS", help="The number of rows, drawn by their content; or all."
+        ),
     ] = "50000",
     output: Annotated[
         str | None,
-        typer.Option("--output", metavar="FOLDER", help="An internal folder; by default compare/ in the run's output."),
+        typer.Option(
+            "--output",
+            metavar="FOLDER",
+            help="An internal folder; by default compare/ in the run's output.",
+        ),
     ] = None,
-    plan_only: Annotated[bool, typer.Option("--plan-only", help="Plan every combination, and move no row.")] = False,
+    plan_only: Annotated[
+        bool, typer.Option("--plan-only", help="Plan every combination, and move no row.")
+    ] = False,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Start again. Without it, finished combinations are reused.")
+        bool,
+        typer.Option(
+            "--overwrite", help="Start again. Without it, finished combinations are reused."
+        ),
     ] = False,
     engine: Engine = None,
 ) -> None:
-    """Which method loses least at a k and t, and what would others cost? Every combination, on a sample or all rows."""
+    """Which method loses least at a k and t, and what would others cost? Every combination, on a
+    sample or all rows.
+    """
     from tclose_spark.api.compare import compare as compare_methods
 
     comparison = compare_methods(
@@ -251,10 +327,16 @@ def compare(
 def suggest(
     table: TableName,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="The run file; by default named after the table.")
+        Path | None,
+        typer.Option(
+            "--output", metavar="FILE", help="The run file; by default named after the table."
+        ),
     ] = None,
     sample: Annotated[
-        str, typer.Option("--sample", metavar="ROWS", help="The number of rows to examine closely; or all.")
+        str,
+        typer.Option(
+            "--sample", metavar="ROWS", help="The number of rows to examine closely; or all."
+        ),
     ] = "100000",
     format_: Format = None,
     option: ReaderOptions = None,
@@ -267,16 +349,26 @@ def suggest(
         ),
     ] = None,
     k: Annotated[
-        int | None, typer.Option("--k", min=2, help="For the run file; by default 10, or less for a small table.")
+        int | None,
+        typer.Option(
+            "--k", min=2, help="For the run file; by default 10, or less for a small table."
+        ),
     ] = None,
     t: Annotated[str, typer.Option("--t", help="For the run file.")] = "0.2",
     trial: Annotated[
-        bool, typer.Option("--trial/--no-trial", help="Carry the run file out in memory on rows of the sample.")
+        bool,
+        typer.Option(
+            "--trial/--no-trial", help="Carry the run file out in memory on rows of the sample."
+        ),
     ] = True,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing run file.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an existing run file.")
+    ] = False,
     engine: Engine = None,
 ) -> None:
-    """What is in this table? Examines its columns, and writes a commented run file that can be run unchanged."""
+    """What is in this table? Examines its columns, and writes a commented run file that can be run
+    unchanged.
+    """
     from tclose_spark.api.suggest import run_file_of, summary_lines
     from tclose_spark.api.suggest import suggest as suggest_run_file
 
@@ -286,41 +378,71 @@ def suggest(
         require_new("--output", file, in_folder=False)
     how: dict[str, Any] = {"format": format_, "options": options, "file": file, "k": k, "t": t}
     how |= {"dictionary": dictionary, "trial": trial, "engine": engine}
-    suggestion = suggest_run_file(table, sample=parse_number(sample), log=lambda line: show([line]), **how)
+    suggestion = suggest_run_file(
+        table, sample=parse_number(sample), log=lambda line: show([line]), **how
+    )
     show(summary_lines(suggestion))
     suggestion.write(file, overwrite)
 
 
 @app.command(rich_help_panel=HELPERS)
 def hierarchy(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A run file (YAML), or a table.", show_default=False)],
-    column: Annotated[str, typer.Argument(metavar="COLUMN", help="The column.", show_default=False)],
+    source: Annotated[
+        str,
+        typer.Argument(metavar="SOURCE", help="A run file (YAML), or a table.", show_default=False),
+    ],
+    column: Annotated[
+        str, typer.Argument(metavar="COLUMN", help="The column.", show_default=False)
+    ],
     build: Annotated[
         str | None,
-        typer.Option("--build", metavar="FORM", help="Such as 'intervals: [5, 10]'. By default the run file's."),
+        typer.Option(
+            "--build",
+            metavar="FORM",
+            help="Such as 'intervals: [5, 10]'. By default the run file's.",
+        ),
     ] = None,
     check: Annotated[
-        str | None, typer.Option("--check", metavar="FILE", help="A CSV (leaf first, * last) to check instead.")
+        str | None,
+        typer.Option(
+            "--check", metavar="FILE", help="A CSV (leaf first, * last) to check instead."
+        ),
     ] = None,
-    kind: Annotated[str | None, typer.Option("--type", help="Of the column: categorical (default) or numeric.")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--type", help="Of the column: categorical (default) or numeric.")
+    ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="Write it as CSV, leaf first, * last.")
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="Write it as CSV, leaf first, * last."),
     ] = None,
     format_: Format = None,
     option: ReaderOptions = None,
     set_: Overrides = None,
-    depth: Annotated[int | None, typer.Option("--depth", min=1, help="Levels below the root that are shown.")] = None,
-    most: Annotated[int, typer.Option("--most", min=1, help="Children of a node that are shown.")] = 12,
-    values: Annotated[bool, typer.Option("--values", help="Print the values that have no leaf, too.")] = False,
+    depth: Annotated[
+        int | None, typer.Option("--depth", min=1, help="Levels below the root that are shown.")
+    ] = None,
+    most: Annotated[
+        int, typer.Option("--most", min=1, help="Children of a node that are shown.")
+    ] = 12,
+    values: Annotated[
+        bool, typer.Option("--values", help="Print the values that have no leaf, too.")
+    ] = False,
     engine: Engine = None,
 ) -> None:
-    """Show a hierarchy beside a table's values: built, or a CSV that is checked; write it as CSV. Internal."""
+    """Show a hierarchy beside a table's values: built, or a CSV that is checked; write it as CSV.
+    Internal.
+    """
     from tclose_spark.api.hierarchy import hierarchy as hierarchy_of
 
     require_new("--output", output, in_folder=False)
     of_run_file = source.endswith(RUN_FILES)
     how: dict[str, Any] = {"spec": source, "overrides": set_ or []} if of_run_file else {}
-    how |= {"of": parse_hierarchy(build, check), "type": kind, "format": format_, "options": reader_options(option)}
+    how |= {
+        "of": parse_hierarchy(build, check),
+        "type": kind,
+        "format": format_,
+        "options": reader_options(option),
+    }
     preview = hierarchy_of(None if of_run_file else source, column, engine=engine, **how)
     show(preview.lines(depth, most))
     if values:
@@ -330,7 +452,8 @@ def hierarchy(
         show([f"written: {output}"])
     if preview.lost:
         raise InputError(
-            f"{column!r}: its hierarchy has no leaf for {len(preview.lost)} values in {sum(preview.lost.values()):,} "
+            f"{column!r}: its hierarchy has no leaf for {len(preview.lost)} values in "
+            f"{sum(preview.lost.values()):,} "
             f"rows; add a row for each{'' if values else ' (--values shows them)'}"
         )
 
@@ -338,10 +461,15 @@ def hierarchy(
 @app.command("compile", rich_help_panel=HELPERS)
 def compile_(
     to: Annotated[
-        Path | None, typer.Option("--to", metavar="FOLDER", help="By default that of NUMBA_CACHE_DIR, or ~/.cache.")
+        Path | None,
+        typer.Option(
+            "--to", metavar="FOLDER", help="By default that of NUMBA_CACHE_DIR, or ~/.cache."
+        ),
     ] = None,
 ) -> None:
-    """Compile all kernels that releases use, for example into an image: a release there compiles nothing."""
+    """Compile all kernels that releases use, for example into an image: a release there compiles
+    nothing.
+    """
     compiled, folder = compile_all(to, announce)
     show([f"kernels compiled: {compiled:,}; they are kept in {folder}"])
 
@@ -349,7 +477,10 @@ def compile_(
 @app.command(rich_help_panel=HELPERS)
 def schema(
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="Where to write it; by default it is printed.")
+        Path | None,
+        typer.Option(
+            "--output", metavar="FILE", help="Where to write it; by default it is printed."
+        ),
     ] = None,
 ) -> None:
     """The JSON Schema of run files, with which an editor completes and checks them."""

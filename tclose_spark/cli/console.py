@@ -28,16 +28,20 @@ def on_terminal() -> bool:
     return Console().is_terminal
 
 
-def show(lines: Iterable[RenderableType], *, style: str | None = None, wrapped: bool = False) -> None:
-    """Prints results: tables, trees, and lines of any length, which are wrapped at words if that is requested and the
-    terminal is narrow.
+def show(
+    lines: Iterable[RenderableType], *, style: str | None = None, wrapped: bool = False
+) -> None:
+    """Prints results: tables, trees, and lines of any length, which are wrapped at words if that is
+    requested and the terminal is narrow.
     """
     console = Console(highlight=False, emoji=False, markup=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = WIDTH
     for line in lines:
         console.print(
-            line, style=style, soft_wrap=not isinstance(line, Table) and not (wrapped and console.width < WRAPPED)
+            line,
+            style=style,
+            soft_wrap=not isinstance(line, Table) and not (wrapped and console.width < WRAPPED),
         )
 
 
@@ -47,11 +51,16 @@ def show_json(tree: Any) -> None:
 
 
 def show_release(
-    release: Release, rows: bool = False, in_one_line: bool = False, said: Collection[str] = (), details: bool = False
+    release: Release,
+    rows: bool = False,
+    in_one_line: bool = False,
+    said: Collection[str] = (),
+    details: bool = False,
 ) -> None:
     """Prints a summary of a release, and where its files are.
 
-    rows: before it ten of its rows. in_one_line: as JSON. said: messages of this run, which are not repeated. details:
+    rows: before it ten of its rows. in_one_line: as JSON. said: messages of this run, which are not
+    repeated. details:
         with the precision of each column.
     """
     from tclose_spark.api.release import is_told, json_line, summary
@@ -70,7 +79,9 @@ def show_release(
 
 
 def announce(line: str) -> None:
-    """Prints a message, as text or as JSON. If the disk behind stderr is full, only the exit code remains."""
+    """Prints a message, as text or as JSON. If the disk behind stderr is full, only the exit code
+    remains.
+    """
     with suppress(OSError):
         if in_json():
             print(as_json(line), file=sys.stderr, flush=True)
@@ -96,7 +107,13 @@ def _bar(total: int) -> Iterator[Callable[[int], None]]:
     )
 
     with Progress(
-        *(TextColumn("rows"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()),
+        *(
+            TextColumn("rows"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+        ),
         console=err,
         transient=True,
     ) as bar:

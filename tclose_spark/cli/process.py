@@ -26,10 +26,11 @@ READS_ONLY = tuple([name] for name in ("audit", "explain", "compare", "suggest",
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line; returns the exit code. An interrupt prints one line and returns 130 (SIGTERM 143).
+    """Runs the command line; returns the exit code. An interrupt prints one line and returns 130
+    (SIGTERM 143).
 
-    Without arguments, those of the process are taken, and nothing follows but the end of Spark, which no signal cuts
-    short.
+    Without arguments, those of the process are taken, and nothing follows but the end of Spark,
+    which no signal cuts short.
     """
     return run_command(sys.argv[1:] if arguments is None else arguments, last=arguments is None)
 
@@ -38,18 +39,24 @@ def run_command(arguments: Sequence[str], last: bool) -> int:
     """The exit code of one command. last: nothing follows in this process but the end of Spark."""
     given = list(arguments)
     if last:
-        sys.stdout, sys.stderr = (stream and _UntilClosed(stream) for stream in (sys.stdout, sys.stderr))
+        sys.stdout, sys.stderr = (
+            stream and _UntilClosed(stream) for stream in (sys.stdout, sys.stderr)
+        )
     if not given or "--help" in given:
         _import_help()
     publishes = given[:1] not in READS_ONLY
     return process.run_command(
-        lambda: _app_of(given)(args=given, standalone_mode=False), announce, _failed, publishes=publishes, last=last
+        lambda: _app_of(given)(args=given, standalone_mode=False),
+        announce,
+        _failed,
+        publishes=publishes,
+        last=last,
     )
 
 
 class _UntilClosed:
-    """Standard output or error, until its reader closes it, as `head` does. What follows is lost, and changes no exit
-    code.
+    """Standard output or error, until its reader closes it, as `head` does. What follows is lost,
+    and changes no exit code.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -77,9 +84,13 @@ class _UntilClosed:
 
 
 def _app_of(arguments: Sequence[str]) -> typer.Typer:
-    """The command line with the named command alone, because typer examines the options of all that it has."""
+    """The command line with the named command alone, because typer examines the options of all that
+    it has.
+    """
     named = [
-        one for one in app.registered_commands if [one.name or getattr(one.callback, "__name__", "")] == arguments[:1]
+        one
+        for one in app.registered_commands
+        if [one.name or getattr(one.callback, "__name__", "")] == arguments[:1]
     ]
     chosen = copy(app)
     chosen.registered_commands = named or app.registered_commands
@@ -87,8 +98,12 @@ def _app_of(arguments: Sequence[str]) -> typer.Typer:
 
 
 def _import_help() -> None:
-    """Imports typer's help without Markdown and tracebacks of rich, which take half of its time and are in no help."""
-    unused = {f"rich.{name.lower()}": (name, ModuleType(name)) for name in ("Markdown", "Traceback")}
+    """Imports typer's help without Markdown and tracebacks of rich, which take half of its time and
+    are in no help.
+    """
+    unused = {
+        f"rich.{name.lower()}": (name, ModuleType(name)) for name in ("Markdown", "Traceback")
+    }
     unused = {path: own for path, own in unused.items() if path not in sys.modules}
     for path, (name, module) in unused.items():
         setattr(module, name, type(name, (), {}))
@@ -111,7 +126,9 @@ def _failed(error: Exception) -> int:
 
 
 def _unexpected(error: Exception) -> int:
-    """The exit code of an error of other code. Its text may hold values of people, so it is printed on request only."""
+    """The exit code of an error of other code. Its text may hold values of people, so it is printed
+    on request only.
+    """
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # click's usage errors
         message = error.format_message()
         if message:  # without arguments click has printed the help, and the message is empty
@@ -125,8 +142,8 @@ def _unexpected(error: Exception) -> int:
 
 
 def run_job(name: str) -> None:
-    """Runs `jobs/<name>.py` (`--config CONF`, `--set`, `--overwrite`) on Spark, and ends the process with its exit
-    code.
+    """Runs `jobs/<name>.py` (`--config CONF`, `--set`, `--overwrite`) on Spark, and ends the
+    process with its exit code.
     """
     arguments = [a.removeprefix("--config=") for a in sys.argv[1:] if a != "--config"]
     code = run_command([name, "--engine", "spark", *arguments], last=True)

@@ -33,22 +33,30 @@ class LossBound:
 
     def __str__(self) -> str:
         shown = math.floor(self.ncp * 1e4) / 1e4  # down, as a bound is
-        return f"k = {self.k}, {t_text(self.t)}: no release of these rows can lose less than NCP {shown:.4f}"
+        return (
+            f"k = {self.k}, {t_text(self.t)}: no release of these rows can lose less than NCP "
+            f"{shown:.4f}"
+        )
 
 
 def bounded(combinations: Sequence[Combination]) -> list[Combination]:
-    """A combination of each k and t that has a bound. Classes that are compared with the released rows have none if any
-    may be suppressed, because they decide the distribution.
+    """A combination of each k and t that has a bound. Classes that are compared with the released
+    rows have none if any may be suppressed, because they decide the distribution.
     """
     first: dict[tuple[int, str], Combination] = {}
     for one in combinations:
-        if one.spec is not None and not (one.spec.privacy.of == "released" and one.spec.privacy.suppression_limit):
+        if one.spec is not None and not (
+            one.spec.privacy.of == "released" and one.spec.privacy.suppression_limit
+        ):
             first.setdefault((one.k, one.t), one)
     return list(first.values())
 
 
 def find_bound(
-    combination: Combination, spec: ReleaseSpec, table: ComparedTable, hierarchies: Mapping[str, Hierarchy]
+    combination: Combination,
+    spec: ReleaseSpec,
+    table: ComparedTable,
+    hierarchies: Mapping[str, Hierarchy],
 ) -> LossBound:
     """The bound at the k and t of a combination. spec: its run file."""
     attributes = ResolvedAttributes.of(spec.attributes, table.profile, hierarchies, spec.privacy.n)

@@ -1,8 +1,10 @@
-"""`privacy.k: auto`: the k that costs least in privacy and information together (Gowda 2023, chapter 6).
+"""`privacy.k: auto`: the k that costs least in privacy and information together (Gowda 2023,
+chapter 6).
 
-The dissertation makes classes for k = 2 to l - 1 by Stack & Deal, where l is the number of sensitive values. Here the
-method of the run makes them on a sample, at the t and l of the run. With several sensitive attributes, l is the fewest
-values of any attribute, and t the largest distance in any of them.
+The dissertation makes classes for k = 2 to l - 1 by Stack & Deal, where l is the number of
+sensitive values. Here the method of the run makes them on a sample, at the t and l of the run. With
+several sensitive attributes, l is the fewest values of any attribute, and t the largest distance in
+any of them.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ MOST_CANDIDATES = 40  # more are thinned to this many, in equal proportions
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateK:
-    """A k that was tried: the largest distance of a class, NCP, and the cost of both, as they are and normalised."""
+    """A k that was tried: the largest distance of a class, NCP, and the cost of both, as they are
+    and normalised.
+    """
 
     k: int
     t: float
@@ -68,7 +72,8 @@ def candidates_of(table: ComparedTable) -> list[int]:
     last = min(values - 1, len(table.rows))
     if last < 2:
         raise ConfigurationError(
-            f"privacy.k: auto chooses from 2 to one less than the number of sensitive values, which is {values}; give "
+            "privacy.k: auto chooses from 2 to one less than the number of sensitive values, "
+            f"which is {values}; give "
             "a number"
         )
     if last - 1 <= MOST_CANDIDATES:
@@ -77,7 +82,10 @@ def candidates_of(table: ComparedTable) -> list[int]:
 
 
 def choose_k(
-    spec: ReleaseSpec, table: ComparedTable, hierarchies: Mapping[str, Hierarchy], log: Callable[[str], None]
+    spec: ReleaseSpec,
+    table: ComparedTable,
+    hierarchies: Mapping[str, Hierarchy],
+    log: Callable[[str], None],
 ) -> ChosenK:
     """The best k of a run on this table.
 
@@ -95,7 +103,8 @@ def choose_k(
             raise ConfigurationError(outcome.why)
         if outcome.state == "broken":
             raise GuaranteeError(
-                f"privacy.k: auto: with k = {k}, classes of {combination.method} do not meet their requirements"
+                f"privacy.k: auto: with k = {k}, classes of {combination.method} do not meet their "
+                "requirements"
             )
         if outcome.state == "released":
             made.append((k, outcome))
@@ -107,8 +116,10 @@ def choose_k(
     assert spec.privacy.alpha is not None
     chosen = choose_from(made, spec.privacy.alpha, len(table.rows))
     log(
-        f"k = {chosen.k}, the least of {spec.privacy.alpha} t + {1 - spec.privacy.alpha} NCP for k = "
-        f"{made[0][0]} to {made[-1][0]} on {chosen.rows:,} rows (with both normalised: {chosen.best_normalised})"
+        f"k = {chosen.k}, the least of {spec.privacy.alpha} t + {1 - spec.privacy.alpha} NCP for k "
+        "= "
+        f"{made[0][0]} to {made[-1][0]} on {chosen.rows:,} rows (with both normalised: "
+        f"{chosen.best_normalised})"
     )
     return chosen
 
@@ -125,10 +136,16 @@ def choose_from(made: list[tuple[int, Outcome]], alpha: Fraction, rows: int) -> 
         for k, of_t, of_loss, c, n in zip(ks, t, loss, cost, scaled, strict=True)
     )
     return ChosenK(
-        k=best_k(ks, cost), alpha=str(alpha), best_normalised=best_k(ks, scaled), rows=rows, candidates=candidates
+        k=best_k(ks, cost),
+        alpha=str(alpha),
+        best_normalised=best_k(ks, scaled),
+        rows=rows,
+        candidates=candidates,
     )
 
 
 def _largest(figures: Mapping[str, Any]) -> float:
     """The largest distance of a class, the suppressed rows included if they form one."""
-    return float(max(map(Fraction, [*figures["emd"].values(), *figures.get("suppressed_emd", {}).values()])))
+    return float(
+        max(map(Fraction, [*figures["emd"].values(), *figures.get("suppressed_emd", {}).values()]))
+    )

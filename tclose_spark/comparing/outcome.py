@@ -62,7 +62,10 @@ class Outcome:
         if self.state != "released":
             return f"{named}: {self.state}"
         loss, classes = self.figures["ncp"], self.figures["classes"]
-        return f"{named}: NCP {loss:.4f}, {classes:,} class{'' if classes == 1 else 'es'}, {self.seconds:.1f} s of CPU"
+        return (
+            f"{named}: NCP {loss:.4f}, {classes:,} class{'' if classes == 1 else 'es'}, "
+            f"{self.seconds:.1f} s of CPU"
+        )
 
 
 def t_text(t: str) -> str:
@@ -71,8 +74,8 @@ def t_text(t: str) -> str:
 
 
 def frontier(outcomes: Sequence[Outcome]) -> list[bool]:
-    """Whether each is a release that no other one beats: none has as large a k, as small a t and as low a loss, and is
-    better in one of the three.
+    """Whether each is a release that no other one beats: none has as large a k, as small a t and as
+    low a loss, and is better in one of the three.
 
     >>> three = [
     ...     Outcome(method="a", k=k, t=t, state="released", figures={"ncp": ncp})

@@ -1,4 +1,6 @@
-"""The page of a comparison: one HTML file in the design of the reports, and its plot as an SVG file."""
+"""The page of a comparison: one HTML file in the design of the reports, and its plot as an SVG
+file.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,16 @@ from markupsafe import Markup
 from tclose_spark.comparing.outcome import Outcome
 from tclose_spark.comparing.request import AS_ASKED
 from tclose_spark.comparing.result import ComparisonResult
-from tclose_spark.comparing.views import COLUMNS, NOTE, bound_lines, cells, ranked, reasons, remarks, shown_columns
+from tclose_spark.comparing.views import (
+    COLUMNS,
+    NOTE,
+    bound_lines,
+    cells,
+    ranked,
+    reasons,
+    remarks,
+    shown_columns,
+)
 from tclose_spark.report.page import render
 from tclose_spark.report.plots import Curve, curves, svg_file
 
@@ -15,14 +26,19 @@ PLOTTED = ("released", "unreachable", "coarse")
 
 
 def render_page(comparison: ComparisonResult) -> tuple[str, str]:
-    """(the page, its plot as an SVG file). The plot is empty if no combination was released or is out of reach."""
+    """(the page, its plot as an SVG file). The plot is empty if no combination was released or is
+    out of reach.
+    """
     columns, plot = shown_columns(comparison), loss_plot(comparison)
     page = render(
         "compare.html.j2",
         comparison=comparison,
         plot=plot,
         headings=[COLUMNS[name][0] for name in columns],
-        groups=[(head, [(one, best, cells(one, columns)) for one, best in of]) for head, of in ranked(comparison)],
+        groups=[
+            (head, [(one, best, cells(one, columns)) for one, best in of])
+            for head, of in ranked(comparison)
+        ],
         note=NOTE,
         bounds=bound_lines(comparison),
         reasons=reasons(comparison),
@@ -32,24 +48,34 @@ def render_page(comparison: ComparisonResult) -> tuple[str, str]:
 
 
 def loss_plot(comparison: ComparisonResult) -> Markup:
-    """Loss against t: a panel for each k, a line for each method, a ring for each release on the frontier, and a cross
-    above a t that the method does not reach.
+    """Loss against t: a panel for each k, a line for each method, a ring for each release on the
+    frontier, and a cross above a t that the method does not reach.
     """
     pairs = zip(comparison.outcomes, comparison.best, strict=True)
-    shown = sorted(((one, best) for one, best in pairs if one.state in PLOTTED), key=lambda pair: pair[0].exact_t)
+    shown = sorted(
+        ((one, best) for one, best in pairs if one.state in PLOTTED),
+        key=lambda pair: pair[0].exact_t,
+    )
     if not shown:
         return Markup()
     plotted = [one for one in comparison.outcomes if one.state in PLOTTED]
-    methods, ks = list(dict.fromkeys(one.method for one in plotted)), dict.fromkeys(one.k for one in plotted)
+    methods, ks = (
+        list(dict.fromkeys(one.method for one in plotted)),
+        dict.fromkeys(one.k for one in plotted),
+    )
     refused = dict.fromkeys(one.method for one in comparison.outcomes if one.state == "refused")
     return curves(
         {
-            f"k = {k}": [_curve(name, [p for p in shown if (p[0].k, p[0].method) == (k, name)]) for name in methods]
+            f"k = {k}": [
+                _curve(name, [p for p in shown if (p[0].k, p[0].method) == (k, name)])
+                for name in methods
+            ]
             for k in ks
         },
         marks=sorted({(float(one.exact_t), one.t) for one, _ in shown}),
         notes=[f"{name}: refused" for name in refused if name not in methods],
-        description="Information loss against t, for each k and method; the table below has the figures",
+        description="Information loss against t, for each k and method; the table below has the "
+        "figures",
         across="as the run file says" if shown[0][0].t == AS_ASKED else "t",
         up="information loss (NCP)",
     )

@@ -1,4 +1,6 @@
-"""From the input to the rows that methods are compared on: the one part of a comparison that an engine does."""
+"""From the input to the rows that methods are compared on: the one part of a comparison that an
+engine does.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,12 @@ STAGED = "staged"
 
 
 def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
-    """Rows of the run's input, drawn by their content: about `most`, or all. folder: holds the staged input meanwhile.
+    """Rows of the run's input, drawn by their content: about `most`, or all. folder: holds the
+    staged input meanwhile.
 
     Raises:
-        ConfigurationError: if all rows are requested, and they are too many; or if people are counted in a sample.
+        ConfigurationError: if all rows are requested, and they are too many; or if people are
+        counted in a sample.
     """
     folder.remove(STAGED)
     try:
@@ -32,28 +36,42 @@ def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
             columns, codes = run.spec.attributes.inputs, run.spec.missing_values
             table = read_table(run.session, run.spec.input, version, columns, codes)
             path = folder.path(STAGED)
-            profile, trees = profile_table(table, run.spec, run.hierarchies, path, run.secret, version)
+            profile, trees = profile_table(
+                table, run.spec, run.hierarchies, path, run.secret, version
+            )
         if most is None and profile.rows > MOST_ROWS:
             raise ConfigurationError(
-                f"--sample all: the input has {profile.rows:,} rows, and a comparison holds at most {MOST_ROWS:,}; "
+                f"--sample all: the input has {profile.rows:,} rows, and a comparison holds at "
+                f"most {MOST_ROWS:,}; "
                 "give --sample 50000"
             )
         counted = {"person": profile.people, "household": profile.households}
         if most is not None and most < profile.rows and any(counted.values()):
             role = next(name for name, found in counted.items() if found is not None)
             raise ConfigurationError(
-                f"--sample {most}: a sample has rows, and attributes.{role} requires all rows of a {role}; give "
+                f"--sample {most}: a sample has rows, and attributes.{role} requires all rows of a "
+                f"{role}; give "
                 f"--sample all, for at most {MOST_ROWS:,} rows"
             )
         staged = StagedColumns.of(schema_of(table), run.spec)
         with sized_shuffles(run.session, profile.rows):
             encoded = EncodedTable(
-                staged_batches(run.session, folder.path(STAGED)), Encoder.of(profile, staged), profile
+                staged_batches(run.session, folder.path(STAGED)),
+                Encoder.of(profile, staged),
+                profile,
             )
-            wanted = most if most is not None and most < profile.rows else 2 * profile.rows + profile.distinct_rows
+            wanted = (
+                most
+                if most is not None and most < profile.rows
+                else 2 * profile.rows + profile.distinct_rows
+            )
             rows = encoded.sample(wanted)
         attributes = run.spec.attributes.sensitive_attributes
-        compared = table_of_its_own(profile, rows, attributes, trees, [own is None for own in staged.own])
-        return replace(compared, built={name: trees[name] for name in built_columns(run.spec.attributes)})
+        compared = table_of_its_own(
+            profile, rows, attributes, trees, [own is None for own in staged.own]
+        )
+        return replace(
+            compared, built={name: trees[name] for name in built_columns(run.spec.attributes)}
+        )
     finally:
         folder.remove(STAGED)

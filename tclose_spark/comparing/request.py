@@ -1,4 +1,6 @@
-"""What is compared: every method with every k and every t, as run files that differ in nothing else."""
+"""What is compared: every method with every k and every t, as run files that differ in nothing
+else.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ Tree = Mapping[str, Any]
 """A run file as YAML, paths resolved; or its `method` section."""
 
 Method = str | Tree | MethodSettings
-"""A method by name, or with settings: as `NAME:KEY=VALUE`, as a `method` section, or as an object."""
+"""A method by name, or with settings: as `NAME:KEY=VALUE`, as a `method` section, or as an
+object.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,12 +70,16 @@ class ComparisonRequest:
     overwrite: bool
 
 
-def combinations(tree: Tree, ks: Sequence[int], ts: Sequence[str], methods: Mapping[str, Tree]) -> list[Combination]:
+def combinations(
+    tree: Tree, ks: Sequence[int], ts: Sequence[str], methods: Mapping[str, Tree]
+) -> list[Combination]:
     """Every k with every t with every method, in this order, as variants of a run file.
 
     methods: `method` sections by their names in tables.
     """
-    return [_combination(tree, k, t, name, methods[name]) for k, t, name in product(ks, ts, methods)]
+    return [
+        _combination(tree, k, t, name, methods[name]) for k, t, name in product(ks, ts, methods)
+    ]
 
 
 def _combination(tree: Tree, k: int, t: str, name: str, method: Tree) -> Combination:
@@ -89,7 +97,8 @@ def _variant(tree: Tree, k: int, t: str, method: Tree) -> dict[str, Any]:
     if t != AS_ASKED:
         sensitive = made["attributes"]["sensitive_attributes"]
         made["attributes"]["sensitive_attributes"] = {
-            column: {**settings, "t": t} if _has_t(settings) else settings for column, settings in sensitive.items()
+            column: {**settings, "t": t} if _has_t(settings) else settings
+            for column, settings in sensitive.items()
         }
     return made
 
@@ -109,11 +118,15 @@ def requested_ks(k: int | Sequence[int] | None, spec: ReleaseSpec) -> list[int]:
         ConfigurationError: if one is not a valid k, or if the run file's k is `auto`.
     """
     if k is None and spec.privacy.alpha is not None:
-        raise ConfigurationError("--k: the run file's k is auto; give the values to compare, such as --k 5,10")
+        raise ConfigurationError(
+            "--k: the run file's k is auto; give the values to compare, such as --k 5,10"
+        )
     ks = [spec.privacy.k] if k is None else _listed(k)
     for one in ks:
         if not isinstance(one, int) or one < 2:
-            raise ConfigurationError(f"--k {one}: expected whole numbers of at least 2, such as --k 2,5,10")
+            raise ConfigurationError(
+                f"--k {one}: expected whole numbers of at least 2, such as --k 2,5,10"
+            )
     return list(dict.fromkeys(ks))
 
 
@@ -121,12 +134,15 @@ def requested_ts(t: Any, tree: Tree) -> list[str]:
     """The different t that are requested, as they are written; by default AS_ASKED.
 
     Raises:
-        ConfigurationError: if one is not a valid t, or if no sensitive attribute of the run file has a t.
+        ConfigurationError: if one is not a valid t, or if no sensitive attribute of the run file
+        has a t.
     """
     if t is None:
         return [AS_ASKED]
     if not any(map(_has_t, tree["attributes"]["sensitive_attributes"].values())):
-        raise ConfigurationError("--t: no sensitive attribute of the run file has a t that another could replace")
+        raise ConfigurationError(
+            "--t: no sensitive attribute of the run file has a t that another could replace"
+        )
     ts: dict[Fraction, str] = {}
     for text in map(str, _listed(t)):
         try:
@@ -134,7 +150,9 @@ def requested_ts(t: Any, tree: Tree) -> list[str]:
         except ValueError:
             number = Fraction(-1)
         if not 0 <= number <= 1:
-            raise ConfigurationError(f"--t {text}: expected numbers from 0 to 1, such as --t 0.05,0.1")
+            raise ConfigurationError(
+                f"--t {text}: expected numbers from 0 to 1, such as --t 0.05,0.1"
+            )
         ts.setdefault(number, f"0{text}" if text.startswith(".") else text)
     return list(ts.values())
 
@@ -142,9 +160,11 @@ def requested_ts(t: Any, tree: Tree) -> list[str]:
 def requested_methods(methods: Method | Sequence[Method], own: Tree | None) -> dict[str, Tree]:
     """The methods that are requested, as `method` sections by their names in tables.
 
-    methods: a text is a name, or has settings: `NAME:KEY=VALUE`. `all` stands for every known method for tables of any
+    methods: a text is a name, or has settings: `NAME:KEY=VALUE`. `all` stands for every known
+    method for tables of any
         size, and that of `own`.
-    own: the run file's `method` section. A method without settings takes it if it is the same, and its own defaults
+    own: the run file's `method` section. A method without settings takes it if it is the same, and
+    its own defaults
         otherwise.
 
     Raises:
@@ -152,24 +172,34 @@ def requested_methods(methods: Method | Sequence[Method], own: Tree | None) -> d
     """
     mine = {"name": DEFAULT, **(own or {})}
     sections: dict[str, Tree] = {}
-    every = [n for n, m in known_methods().items() if n == mine["name"] or not m.settings.for_small_tables]
+    every = [
+        n
+        for n, m in known_methods().items()
+        if n == mine["name"] or not m.settings.for_small_tables
+    ]
     for method in _listed(methods):
         given = _section(method)
         for name in every if given["name"] == ALL else [given["name"]]:
             if name not in modules():
                 question = meant(name, [ALL, *modules()])
                 expected = f"expected {ALL}, or some of {', '.join(modules())}"
-                raise ConfigurationError(f"--methods {name}: {expected}{f'; {question}' if question else ''}")
+                raise ConfigurationError(
+                    f"--methods {name}: {expected}{f'; {question}' if question else ''}"
+                )
             section = {**given, "name": name}
             _require_settings(name, given)
-            sections.setdefault(table_name(section), mine if section == {"name": mine["name"]} else section)
+            sections.setdefault(
+                table_name(section), mine if section == {"name": mine["name"]} else section
+            )
     return sections
 
 
 def _require_settings(name: str, section: Tree) -> None:
     """Raises ConfigurationError if the settings of a method are wrong, whatever the run file."""
     try:
-        known_methods()[name].settings.model_validate({key: v for key, v in section.items() if key != "name"})
+        known_methods()[name].settings.model_validate(
+            {key: v for key, v in section.items() if key != "name"}
+        )
     except ValidationError as error:
         raise ConfigurationError(f"--methods {name}: {explain(error)}") from None
 
@@ -181,7 +211,9 @@ def _section(method: Method) -> dict[str, Any]:
     if isinstance(method, MethodSettings):
         return {"name": method.name, **method.model_dump(mode="json", exclude_unset=True)}
     if "name" not in method:
-        raise ConfigurationError(f"--methods: {', '.join(method)} without a name; expected {{'name': .., ..}}")
+        raise ConfigurationError(
+            f"--methods: {', '.join(method)} without a name; expected {{'name': .., ..}}"
+        )
     return {"name": method["name"], **method}
 
 
@@ -190,7 +222,8 @@ def _setting(method: str, setting: str) -> tuple[str, Any]:
     key, equals, value = setting.partition("=")
     if not equals or not key.strip() or key.strip() == "name":
         raise ConfigurationError(
-            f"--methods {method}: expected NAME, or NAME:KEY=VALUE with keys of the method's section of the run file"
+            f"--methods {method}: expected NAME, or NAME:KEY=VALUE with keys of the method's "
+            "section of the run file"
         )
     try:
         return key.strip(), yaml.safe_load(value)
@@ -204,9 +237,16 @@ def table_name(section: Tree) -> str:
     >>> table_name({"name": "tree", "effort": "fast"})
     'tree:effort=fast'
     """
-    return ":".join([str(section["name"]), *(f"{key}={value}" for key, value in section.items() if key != "name")])
+    return ":".join(
+        [
+            str(section["name"]),
+            *(f"{key}={value}" for key, value in section.items() if key != "name"),
+        ]
+    )
 
 
 def _listed(values: Any) -> list[Any]:
     """One value, or several, as a list."""
-    return list(values) if isinstance(values, Sequence) and not isinstance(values, str) else [values]
+    return (
+        list(values) if isinstance(values, Sequence) and not isinstance(values, str) else [values]
+    )

@@ -55,6 +55,7 @@ class ComparisonResult:
             "input_rows": self.whole,
             "bounds": [one.to_json() for one in self.bounds],
             "outcomes": [
-                {**one.to_json(), "frontier": best} for one, best in zip(self.outcomes, self.best, strict=True)
+                {**one.to_json(), "frontier": best}
+                for one, best in zip(self.outcomes, self.best, strict=True)
             ],
         }

@@ -1,4 +1,6 @@
-"""A comparison on a session: rows from the input, every combination, and the folder that keeps what is finished."""
+"""A comparison on a session: rows from the input, every combination, and the folder that keeps what
+is finished.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +31,21 @@ PLAN = "plan"
 """The variant of a comparison that only plans."""
 
 
-def run_comparison(request: ComparisonRequest, session: Session, announce: Callable[[str], None]) -> ComparisonResult:
-    """Compares, and writes page, plot and figures into the comparison's folder. Combinations that are finished there
-    are not done again, unless the table is in memory, where it may be another each time.
+def run_comparison(
+    request: ComparisonRequest, session: Session, announce: Callable[[str], None]
+) -> ComparisonResult:
+    """Compares, and writes page, plot and figures into the comparison's folder. Combinations that
+    are finished there are not done again, unless the table is in memory, where it may be another
+    each time.
 
     Raises:
         ConfigurationError: if the folder holds another comparison, and may not be overwritten.
     """
     spec = request.spec
     run, folder = Run(spec, session, announce), open_folder(request.output, session)
-    trees = json.dumps({name: hierarchy.paths for name, hierarchy in sorted(run.hierarchies.items())})
+    trees = json.dumps(
+        {name: hierarchy.paths for name, hierarchy in sorted(run.hierarchies.items())}
+    )
     store = ComparisonStore(folder, key_of(spec, trees, str(request.sample or ALL)))
 
     @cache
@@ -57,7 +64,9 @@ def run_comparison(request: ComparisonRequest, session: Session, announce: Calla
 
     def measures(table: ComparedTable) -> UtilityMeasures:
         trees = {**run.hierarchies, **table.built}
-        return UtilityMeasures.of_table(table, ResolvedAttributes.of(spec.attributes, table.profile, trees))
+        return UtilityMeasures.of_table(
+            table, ResolvedAttributes.of(spec.attributes, table.profile, trees)
+        )
 
     folder.create(private=True)
     with locked(folder):
@@ -65,11 +74,21 @@ def run_comparison(request: ComparisonRequest, session: Session, announce: Calla
         if spec.input.is_frame:
             store.begin(overwrite=True)
         variant = PLAN if request.plan_only else f"release{', accuracy' if is_installed() else ''}"
-        outcomes = run_combinations(request.combinations, store, rows, run.hierarchies, measures, variant, announce)
-        bounds = [] if request.plan_only else find_bounds(request.combinations, store, rows, run.hierarchies, announce)
+        outcomes = run_combinations(
+            request.combinations, store, rows, run.hierarchies, measures, variant, announce
+        )
+        bounds = (
+            []
+            if request.plan_only
+            else find_bounds(request.combinations, store, rows, run.hierarchies, announce)
+        )
         compared, whole = store.rows
         comparison = ComparisonResult(
-            name=spec.name, rows=compared, whole=whole, outcomes=tuple(outcomes), bounds=tuple(bounds)
+            name=spec.name,
+            rows=compared,
+            whole=whole,
+            outcomes=tuple(outcomes),
+            bounds=tuple(bounds),
         )
         store.finish(comparison.to_json(), *render_page(comparison))
     return comparison
@@ -86,13 +105,20 @@ def run_combinations(
 ) -> list[Outcome]:
     """The outcome of each combination, from the store if it is finished there.
 
-    table: reads the rows; called only if some combination is not finished. hierarchies: those read from files.
-    variant: how releases are planned and measured (see `ComparisonStore`).
+    table: reads the rows; called only if some combination is not finished. hierarchies: those read
+    from files. variant: how releases are planned and measured (see `ComparisonStore`).
     """
     found = [store.outcome(combination, variant) for combination in combinations]
-    missing = [combination for combination, outcome in zip(combinations, found, strict=True) if outcome is None]
+    missing = [
+        combination
+        for combination, outcome in zip(combinations, found, strict=True)
+        if outcome is None
+    ]
     if len(missing) < len(found):
-        announce(f"compare    {len(found) - len(missing)} of {len(found)} combinations are finished already")
+        announce(
+            f"compare    {len(found) - len(missing)} of {len(found)} combinations are finished "
+            "already"
+        )
     if not missing:
         return [outcome for outcome in found if outcome is not None]
     compared = table()
@@ -104,7 +130,10 @@ def run_combinations(
         store.keep(combination, variant, outcome)
         made[id(combination)] = outcome
         announce(f"compare    {number} of {len(found)}: {outcome}")
-    return [made[id(c)] if outcome is None else outcome for c, outcome in zip(combinations, found, strict=True)]
+    return [
+        made[id(c)] if outcome is None else outcome
+        for c, outcome in zip(combinations, found, strict=True)
+    ]
 
 
 def find_bounds(

@@ -1,6 +1,8 @@
-"""The folder of a comparison. It keeps finished combinations, so that a comparison that was killed resumes.
+"""The folder of a comparison. It keeps finished combinations, so that a comparison that was killed
+resumes.
 
-Everything in it is internal: the figures are measured on raw rows, and it holds the rows until the comparison ends.
+Everything in it is internal: the figures are measured on raw rows, and it holds the rows until the
+comparison ends.
 """
 
 from __future__ import annotations
@@ -36,14 +38,24 @@ class ComparisonStore:
         Raises:
             ConfigurationError: if it holds another comparison, and may not be overwritten.
         """
-        about = json.loads(self.folder.read(ABOUT)) if self.folder.exists(ABOUT) else {"key": self.key}
+        about = (
+            json.loads(self.folder.read(ABOUT)) if self.folder.exists(ABOUT) else {"key": self.key}
+        )
         if about["key"] != self.key and not overwrite:
             raise ConfigurationError(
-                f"--output: {self.folder.path()} holds a comparison of another input, sample or run file (or by "
+                f"--output: {self.folder.path()} holds a comparison of another input, sample or "
+                "run file (or by "
                 "another version); give another folder, or --overwrite to start again"
             )
         if overwrite:
-            for name in (TABLE, OUTCOMES, RESULT, PAGE, PLOT, ABOUT):  # ABOUT last: it names the owner of the others
+            for name in (
+                TABLE,
+                OUTCOMES,
+                RESULT,
+                PAGE,
+                PLOT,
+                ABOUT,
+            ):  # ABOUT last: it names the owner of the others
                 self.folder.remove(name)
         if not self.folder.exists(ABOUT):
             self._write(ABOUT, {"key": self.key})
@@ -51,7 +63,11 @@ class ComparisonStore:
     def outcome(self, combination: Combination, variant: str) -> Outcome | None:
         """The outcome of a combination; None if it is not finished."""
         name = self._name(combination, variant)
-        return Outcome.from_json(json.loads(self.folder.read(name))) if self.folder.exists(name) else None
+        return (
+            Outcome.from_json(json.loads(self.folder.read(name)))
+            if self.folder.exists(name)
+            else None
+        )
 
     def keep(self, combination: Combination, variant: str, outcome: Outcome) -> None:
         """Keeps the outcome of a combination, in a file that appears whole or not at all."""
@@ -83,7 +99,9 @@ class ComparisonStore:
 
     def table(self) -> ComparedTable | None:
         """The rows of a comparison that was killed; None if there are none."""
-        return ComparedTable.from_json(self.folder.read(TABLE)) if self.folder.exists(TABLE) else None
+        return (
+            ComparedTable.from_json(self.folder.read(TABLE)) if self.folder.exists(TABLE) else None
+        )
 
     def keep_table(self, table: ComparedTable) -> None:
         """Keeps the rows until `finish`.
@@ -95,7 +113,8 @@ class ComparisonStore:
         about = {"rows": table.digest, "compared": [len(table.rows), table.whole], **about}
         if about["rows"] != table.digest:
             raise ConfigurationError(
-                f"--output: the figures in {self.folder.path()} were measured on other rows (the input or the secret "
+                f"--output: the figures in {self.folder.path()} were measured on other rows (the "
+                "input or the secret "
                 "changed); give another folder, or --overwrite to start again"
             )
         self._write(ABOUT, about)
@@ -119,7 +138,9 @@ class ComparisonStore:
 
 
 def key_of(spec: ReleaseSpec, hierarchies: str, sample: str) -> str:
-    """A hash of what all combinations share: input, sample, version, and the columns without their t."""
+    """A hash of what all combinations share: input, sample, version, and the columns without their
+    t.
+    """
     tree = spec.model_dump(mode="json", include={"input", "attributes"})
     tree["input"] |= {"path": FRAME} if spec.input.is_frame else {}
     for asked in tree["attributes"]["sensitive_attributes"].values():

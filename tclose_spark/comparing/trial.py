@@ -28,7 +28,9 @@ def run_trial(
     measures: UtilityMeasures,
     plan_only: bool,
 ) -> Outcome:
-    """The outcome of a combination on this table. measures: made of a release beside its figures."""
+    """The outcome of a combination on this table. measures: made of a release beside its
+    figures.
+    """
     named: dict[str, Any] = {"method": combination.method, "k": combination.k, "t": combination.t}
     spec, begun = combination.spec, time.process_time()
     if spec is None:
@@ -38,21 +40,41 @@ def run_trial(
         plan = make_plan(spec, attributes, table)
         released = None if plan_only else apply_plan(plan, attributes, table.rows, spec)
     except UnreachableError as error:
-        return Outcome(**named, state="unreachable", why=str(error), figures={}, seconds=time.process_time() - begun)
+        return Outcome(
+            **named,
+            state="unreachable",
+            why=str(error),
+            figures={},
+            seconds=time.process_time() - begun,
+        )
     except ConfigurationError as error:
-        return Outcome(**named, state="refused", why=str(error), figures={}, seconds=time.process_time() - begun)
+        return Outcome(
+            **named,
+            state="refused",
+            why=str(error),
+            figures={},
+            seconds=time.process_time() - begun,
+        )
     seconds = time.process_time() - begun
     if released is None:
         report = plan.report()
         figures = {"plan": dict(report.figures)}
         return Outcome(**named, state="planned", why=report.note, figures=figures, seconds=seconds)
     classes = PublishedClasses.of(released, spec)
-    measured = measure(released, classes, attributes.for_methods(spec.privacy.joint), spec, hierarchies)
+    measured = measure(
+        released, classes, attributes.for_methods(spec.privacy.joint), spec, hierarchies
+    )
     return Outcome(
         **named,
         state=_state(measured),
-        why=f"labels of {', '.join(measured.coarse)} are coarser than coarsest" if measured.coarse else "",
-        figures={**asdict(measured), "average": measured.average, **measures.of(released, classes, attributes)},
+        why=f"labels of {', '.join(measured.coarse)} are coarser than coarsest"
+        if measured.coarse
+        else "",
+        figures={
+            **asdict(measured),
+            "average": measured.average,
+            **measures.of(released, classes, attributes),
+        },
         seconds=seconds,
     )
 

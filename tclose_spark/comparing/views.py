@@ -21,34 +21,48 @@ COLUMNS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "average": ("average size", lambda x: f"{x:,.1f}"),
     "discernibility": ("discernibility", lambda x: f"{x:,}"),
     "suppressed": ("suppressed", lambda x: f"{x:,}"),
-    "plan": ("plan", lambda x: ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in x.items())),
+    "plan": (
+        "plan",
+        lambda x: ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in x.items()),
+    ),
 }
 """Heading and format of each figure. A column that no outcome has is not shown."""
 NOTE = "*: no other combination has as large a k and as small a t at as low a loss."
 NCP = (
-    "NCP: the share of the width of the quasi-identifiers that the labels cover, averaged over rows and "
+    "NCP: the share of the width of the quasi-identifiers that the labels cover, averaged over "
+    "rows and "
     "quasi-identifiers, as in the certificate of a release. 0 loses nothing, 1 everything."
 )
 BOUND = (
-    "The least NCP is a proven bound for labels as the run file defines them, within the range or the values of the "
+    "The least NCP is a proven bound for labels as the run file defines them, within the range or "
+    "the values of the "
     "rows. A suppressed row loses 1. "
-    "The bound may be below what any release reaches, because it looks at k, at one t at a time, and at some of the "
+    "The bound may be below what any release reaches, because it looks at k, at one t at a time, "
+    "and at some of the "
     "quasi-identifiers at a time."
 )
 QUERY_ERROR = (
-    f"Query error: {QUERIES:,} random counts, each over 1 to 3 quasi-identifiers (one value, a node of the hierarchy, "
-    "or the range between the values of two rows) and a sensitive value. At least one row matches each. The estimate "
-    "from a release assumes that the rows of a class are spread evenly within their labels. The figure is the median "
+    f"Query error: {QUERIES:,} random counts, each over 1 to 3 quasi-identifiers (one value, a "
+    "node of the hierarchy, "
+    "or the range between the values of two rows) and a sensitive value. At least one row matches "
+    "each. The estimate "
+    "from a release assumes that the rows of a class are spread evenly within their labels. The "
+    "figure is the median "
     "of |estimate - count| / count."
 )
 ACCURACY = (
-    "Accuracy: a logistic regression learns a sensitive attribute from the released quasi-identifiers of two thirds of "
-    "the rows, and is tested on the raw rows of the last third. t-closeness hides how this attribute depends on the "
+    "Accuracy: a logistic regression learns a sensitive attribute from the released "
+    "quasi-identifiers of two thirds of "
+    "the rows, and is tested on the raw rows of the last third. t-closeness hides how this "
+    "attribute depends on the "
     "others, so accuracy falls with t."
 )
-DISCERNIBILITY = "Discernibility: the sum of the squared class sizes; a suppressed row counts as all rows."
+DISCERNIBILITY = (
+    "Discernibility: the sum of the squared class sizes; a suppressed row counts as all rows."
+)
 SECONDS = (
-    "CPU s: to plan and to carry out, in one process. A release on a cluster does the same work, plus that of Spark."
+    "CPU s: to plan and to carry out, in one process. A release on a cluster does the same "
+    "work, plus that of Spark."
 )
 
 
@@ -59,11 +73,16 @@ def shown_columns(comparison: ComparisonResult) -> list[str]:
 
 def cells(outcome: Outcome, columns: list[str]) -> list[str]:
     """The figures of an outcome as text; a dash for each that it does not have."""
-    return [COLUMNS[name][1](outcome.figures[name]) if name in outcome.figures else "-" for name in columns]
+    return [
+        COLUMNS[name][1](outcome.figures[name]) if name in outcome.figures else "-"
+        for name in columns
+    ]
 
 
 def ranked(comparison: ComparisonResult) -> Iterator[tuple[str, list[tuple[Outcome, bool]]]]:
-    """For each k and t, as text: the outcomes, least loss first, and whether each is on the frontier."""
+    """For each k and t, as text: the outcomes, least loss first, and whether each is on the
+    frontier.
+    """
     pairs = list(zip(comparison.outcomes, comparison.best, strict=True))
     for (k, t), group in groupby(pairs, key=lambda pair: (pair[0].k, pair[0].t)):
         first = sorted(group, key=lambda pair: (pair[0].loss is None, pair[0].loss or 0.0))
@@ -74,7 +93,9 @@ def comparison_table(comparison: ComparisonResult) -> tuple[Table, list[str]]:
     """The table, and the notes below it: why methods refuse, and what cannot be reached."""
     columns = shown_columns(comparison)
     sample = "" if comparison.rows == comparison.whole else f", a sample of {comparison.whole:,}"
-    table = Table(title=f"{comparison.name}: what each method loses ({comparison.rows:,} rows{sample})")
+    table = Table(
+        title=f"{comparison.name}: what each method loses ({comparison.rows:,} rows{sample})"
+    )
     for heading in ("requested", "method"):
         table.add_column(heading)
     for name in columns:
@@ -87,7 +108,12 @@ def comparison_table(comparison: ComparisonResult) -> tuple[Table, list[str]]:
             seconds = f"{one.seconds:.1f}" if one.seconds else "-"
             last = place == len(group) - 1
             table.add_row(
-                "" if place else requested, one.method, *cells(one, columns), seconds, state, end_section=last
+                "" if place else requested,
+                one.method,
+                *cells(one, columns),
+                seconds,
+                state,
+                end_section=last,
             )
     return table, [NOTE, *bound_lines(comparison), *reasons(comparison), *baselines(comparison)]
 
@@ -102,7 +128,9 @@ def reasons(comparison: ComparisonResult) -> list[str]:
     where_of: dict[tuple[str, str, str], list[str]] = {}
     for one in comparison.outcomes:
         if one.state in ("refused", "unreachable", "coarse"):
-            where_of.setdefault((one.method, one.state, one.why), []).append(f"k = {one.k}, {t_text(one.t)}")
+            where_of.setdefault((one.method, one.state, one.why), []).append(
+                f"k = {one.k}, {t_text(one.t)}"
+            )
     return [
         f"{method}: {state}{'' if state == 'refused' else ' (' + '; '.join(where) + ')'}: {why}"
         for (method, state, why), where in where_of.items()
@@ -133,13 +161,18 @@ def baselines(comparison: ComparisonResult) -> list[str]:
     if figures is not None:
         raw, most = figures["accuracy_raw"], figures["accuracy_majority"]
         return [
-            f"Accuracy of a model trained on raw rows: {raw:.3f}; of always predicting the most frequent value: "
+            f"Accuracy of a model trained on raw rows: {raw:.3f}; of always predicting the most "
+            "frequent value: "
             f"{most:.3f}."
         ]
     if not is_installed():
-        return ["Accuracy is not measured: it needs the extra `analysis` (pip install 'tclose-spark[analysis]')."]
+        return [
+            "Accuracy is not measured: it needs the extra `analysis` (pip install "
+            "'tclose-spark[analysis]')."
+        ]
     return [
-        f"Accuracy is not measured: no sensitive attribute has 2 to {MOST_VALUES} values, or there are no rows or "
+        f"Accuracy is not measured: no sensitive attribute has 2 to {MOST_VALUES} values, or there "
+        "are no rows or "
         "columns to learn it from or to test it on."
     ]
 
@@ -147,7 +180,10 @@ def baselines(comparison: ComparisonResult) -> list[str]:
 def candidates_table(name: str, chosen: Mapping[str, Any]) -> Table:
     """What each candidate for k costs. chosen: a `ChosenK` as JSON."""
     alpha, rows = chosen["alpha"], chosen["rows"]
-    table = Table(title=f"{name}: what each k costs, with alpha = {alpha}, on {rows:,} rows (Gowda 2023, ch. 6)")
+    table = Table(
+        title=f"{name}: what each k costs, with alpha = {alpha}, on {rows:,} rows (Gowda 2023, ch. "
+        "6)"
+    )
     for heading in ("k", "t achieved", "NCP", "cost", "cost, both normalised"):
         table.add_column(heading, justify="right")
     for one in chosen["candidates"]:

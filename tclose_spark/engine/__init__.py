@@ -1,1 +1,3 @@
-"""The two engines of the pipeline: Spark, and this process. `tables.py` has the operations that all code uses."""
+"""The two engines of the pipeline: Spark, and this process. `tables.py` has the operations that all
+code uses.
+"""

@@ -1,4 +1,6 @@
-"""Exports: a release as Parquet or CSV beside its Delta table, written, read back, and compared by fingerprint."""
+"""Exports: a release as Parquet or CSV beside its Delta table, written, read back, and compared by
+fingerprint.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ from tclose_spark.engine.tables import collect, map_batches, schema_of
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.storage.folders import Folder, place_of
 from tclose_spark.io.storage.stores import in_order
-from tclose_spark.io.tables.exports import Files, export_name, holds_files, only_file, read_by_spark, write_by_spark
+from tclose_spark.io.tables.exports import (
+    Files,
+    export_name,
+    holds_files,
+    only_file,
+    read_by_spark,
+    write_by_spark,
+)
 from tclose_spark.table.columns.preparing import NUMBER
 from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.fingerprint import Fingerprint
@@ -30,12 +39,16 @@ HASHED = pa.schema([("rows", pa.int64()), ("digest", pa.int64())])
 
 
 def without_formulas(release: Table) -> Table:
-    """A release with an apostrophe before each text that a spreadsheet could read as a formula, except numbers."""
+    """A release with an apostrophe before each text that a spreadsheet could read as a formula,
+    except numbers.
+    """
     schema = schema_of(release)
 
     def escaped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield pa.RecordBatch.from_arrays([_escaped(column) for column in batch.columns], names=schema.names)
+            yield pa.RecordBatch.from_arrays(
+                [_escaped(column) for column in batch.columns], names=schema.names
+            )
 
     return map_batches(release, escaped, schema)
 
@@ -43,20 +56,28 @@ def without_formulas(release: Table) -> Table:
 def _escaped(column: pa.Array) -> pa.Array:
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
-    formula = pc.and_not(pc.match_substring_regex(column, FORMULA), pc.match_substring_regex(column, PLAIN))
+    formula = pc.and_not(
+        pc.match_substring_regex(column, FORMULA), pc.match_substring_regex(column, PLAIN)
+    )
     apostrophe, nothing = pa.scalar("'", column.type), pa.scalar("", column.type)
     return pc.if_else(formula, pc.binary_join_element_wise(apostrophe, column, nothing), column)
 
 
-def rows_of(release: Table, fingerprint: str, kind: str, escape_formulas: bool) -> tuple[Table, str]:
-    """(the rows that an export of a release has, their fingerprint). fingerprint: of the release."""
+def rows_of(
+    release: Table, fingerprint: str, kind: str, escape_formulas: bool
+) -> tuple[Table, str]:
+    """(the rows that an export of a release has, their fingerprint). fingerprint: of the
+    release.
+    """
     if kind != "csv" or not escape_formulas:
         return release, fingerprint
     escaped = without_formulas(release)
     return escaped, str(fingerprint_of(escaped))
 
 
-def write_export(release: Table, kind: str, folder: Folder, one_file: bool = False) -> dict[str, int]:
+def write_export(
+    release: Table, kind: str, folder: Folder, one_file: bool = False
+) -> dict[str, int]:
     """Writes the release to `release_<kind>` in a folder, and nothing beside it; returns its files.
 
     one_file: a single file, `only_file`, whose rows one task or thread writes batch by batch.
@@ -67,7 +88,8 @@ def write_export(release: Table, kind: str, folder: Folder, one_file: bool = Fal
     binary = [field.name for field in schema_of(release) if pa.types.is_binary(field.type)]
     if kind == "csv" and binary:
         raise InputError(
-            f"output.export: column {binary[0]!r} is of type binary, which CSV does not hold; leave out csv"
+            f"output.export: column {binary[0]!r} is of type binary, which CSV does not hold; "
+            "leave out csv"
         )
     name = export_name(kind)
     folder.remove(name)
@@ -89,14 +111,19 @@ def check_export(release: Table, fingerprint: str, kind: str, folder: Folder, fi
     files: its expected files.
 
     Raises:
-        GuaranteeError: if its files differ, or its rows are not those of the release with this fingerprint.
+        GuaranteeError: if its files differ, or its rows are not those of the release with this
+        fingerprint.
     """
     where = folder.path(export_name(kind))
     if not holds_files(folder, kind, files):
         raise GuaranteeError(f"{where} has not the files that were written")
     try:
         again = str(fingerprint_of(_read(release, kind, folder)))
-    except (pa.ArrowException, ValueError, KeyError):  # of this process; Spark reads what is no value as a missing one
+    except (
+        pa.ArrowException,
+        ValueError,
+        KeyError,
+    ):  # of this process; Spark reads what is no value as a missing one
         again = ""
     if again != fingerprint:
         raise GuaranteeError(f"{where} has not the rows of the release beside it")
@@ -107,7 +134,11 @@ def _read(release: Table, kind: str, folder: Folder) -> Table:
     if not isinstance(release, LocalTable):
         return read_by_spark(release, kind, folder)
     files, schema = in_order(place_of(folder.path(export_name(kind))).iterdir()), release.schema
-    parts = tuple(partial(read_csv, file, schema) for file in files) if kind == "csv" else read_parts(files, schema)
+    parts = (
+        tuple(partial(read_csv, file, schema) for file in files)
+        if kind == "csv"
+        else read_parts(files, schema)
+    )
     return LocalTable(release.session, schema, parts)
 
 
@@ -119,7 +150,9 @@ def fingerprint_of(table: Table) -> Fingerprint:
         for batch in batches:
             if batch.num_rows:
                 whole += Fingerprint.of([coded(column) for column in batch.columns])
-        yield pa.RecordBatch.from_pydict({"rows": [whole.rows], "digest": [whole.digest]}, schema=HASHED)
+        yield pa.RecordBatch.from_pydict(
+            {"rows": [whole.rows], "digest": [whole.digest]}, schema=HASHED
+        )
 
     parts = collect(map_batches(table, hashed, HASHED)).to_pylist()
     return sum((Fingerprint(part["rows"], part["digest"]) for part in parts), Fingerprint(0, 0))

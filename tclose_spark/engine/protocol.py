@@ -39,7 +39,9 @@ class TaskSum(Protocol[Value]):
 
     @property
     def counts(self) -> bool:
-        """Whether this session counts. Sessions without a Spark context of their own (Spark Connect) do not."""
+        """Whether this session counts. Sessions without a Spark context of their own (Spark
+        Connect) do not.
+        """
         ...
 
     def add(self, part: Value) -> None:
@@ -64,7 +66,9 @@ class OpenedTable:
 class Inputs(Protocol):
     """See the functions of the same names in `sources`."""
 
-    def read_table(self, session: Own, source: Input, version: int | None, columns: Sequence[str] | None) -> Table: ...
+    def read_table(
+        self, session: Own, source: Input, version: int | None, columns: Sequence[str] | None
+    ) -> Table: ...
 
     def frame_table(self, session: Own, table: Any) -> Table: ...
 
@@ -104,7 +108,9 @@ class Engine(Protocol):
 
     def union(self, tables: Sequence[Own]) -> Table: ...
 
-    def map_batches(self, table: Own, mapper: Mapper, schema: pa.Schema, may_be_coded: bool = False) -> Table: ...
+    def map_batches(
+        self, table: Own, mapper: Mapper, schema: pa.Schema, may_be_coded: bool = False
+    ) -> Table: ...
 
     def send_to_tasks(self, table: Own, mapper: Mapper, schema: pa.Schema, tasks: int) -> Table: ...
 
@@ -112,7 +118,9 @@ class Engine(Protocol):
 
     def combine(self, table: Own, keys: Sequence[str], values: Mapping[str, How]) -> Table: ...
 
-    def observe(self, table: Own, values: Mapping[str, How]) -> tuple[Table, Callable[[], Mapping[str, Any]]]: ...
+    def observe(
+        self, table: Own, values: Mapping[str, How]
+    ) -> tuple[Table, Callable[[], Mapping[str, Any]]]: ...
 
     def lost_executors(self, session: Own) -> frozenset[str]: ...
 
@@ -136,7 +144,9 @@ class Engine(Protocol):
 
     def write_and_read(self, table: Own, path: str) -> Table: ...
 
-    def read_files(self, session: Own, folder: str, kinds: Iterable[pa.DataType]) -> Table | None: ...
+    def read_files(
+        self, session: Own, folder: str, kinds: Iterable[pa.DataType]
+    ) -> Table | None: ...
 
     def write_tables(
         self, files: Own, schemas: Mapping[str, pa.Schema], folder: Folder, trusts_text_writer: bool

@@ -12,7 +12,9 @@ from tclose_spark.table.entities.whole_values import WholeValues, sample_of
 
 SAMPLE = "sample"
 SAMPLES = pa.schema([("task", pa.int32()), (SAMPLE, pa.binary())])
-ROWS_OF_A_TASK = 50_000_000  # of the table, whose samples a task adds up before the caller receives them
+ROWS_OF_A_TASK = (
+    50_000_000  # of the table, whose samples a task adds up before the caller receives them
+)
 MOST_TASKS = 8
 
 
@@ -22,11 +24,15 @@ def sample_table(table: Table, names: Sequence[str], rows: int) -> WholeValues:
     def drawn(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield _one(sample_of(batches, len(names)), 0)
 
-    return added_up(select(map_batches(select(table, names), drawn, SAMPLES, True), [SAMPLE]), len(names), rows)
+    return added_up(
+        select(map_batches(select(table, names), drawn, SAMPLES, True), [SAMPLE]), len(names), rows
+    )
 
 
 def added_up(samples: Table, columns: int, rows: int) -> WholeValues:
-    """The sample of a table with so many rows, reduced. samples: SAMPLE of its tasks, and missing values."""
+    """The sample of a table with so many rows, reduced. samples: SAMPLE of its tasks, and missing
+    values.
+    """
     tasks = min(MOST_TASKS, joining_tasks(rows, ROWS_OF_A_TASK))
 
     def added(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

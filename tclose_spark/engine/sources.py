@@ -41,21 +41,23 @@ def read_table(
     columns: Sequence[str] | None = None,
     codes: ByColumn = NO_CODES,
 ) -> Table:
-    """The raw table with its columns under their new names. A CSV file is read as text unless `inferSchema` is set;
-    options that are left open are those of `io.input.sniffing.completed`.
+    """The raw table with its columns under their new names. A CSV file is read as text unless
+    `inferSchema` is set; options that are left open are those of `io.input.sniffing.completed`.
 
     version: of a Delta or Iceberg table (see `commit_of`), to read that state.
     columns: those in use, under their new names; None for all. The text of others may be damaged.
     codes: by column, under its new name, the values that are read as missing.
 
     Raises:
-        InputError: if it is missing or cannot be read as its format, or lacks a column that has a new name.
-        NeedsSparkError: if only Spark can read it.
+        InputError: if it is missing or cannot be read as its format, or lacks a column that has a
+        new name. NeedsSparkError: if only Spark can read it.
     """
     source = completed(source, columns or ())
     table = _inputs(session).read_table(session, source, version, columns)
     names = list(schema_of(table).names)
-    unnamed = [name for place, name in enumerate(names) if source.format == "csv" and name == f"_{place}"]
+    unnamed = [
+        name for place, name in enumerate(names) if source.format == "csv" and name == f"_{place}"
+    ]
     if unnamed:
         note(f"{source.path} has columns without a name, which are called {', '.join(unnamed)}")
     return read_as_missing(table, _as_read(codes, source))
@@ -77,7 +79,9 @@ def viewed(session: Session, table: Any, name: str) -> AbstractContextManager[No
 
 
 def require_paths(session: Session, places: Mapping[str, Any]) -> None:
-    """Raises NeedsSparkError if one of these places is a URI that the session does not reach. places: by name."""
+    """Raises NeedsSparkError if one of these places is a URI that the session does not reach.
+    places: by name.
+    """
     _inputs(session).require_paths(places)
 
 
@@ -92,7 +96,9 @@ def input_state(session: Session, source: Input, commit: Commit | None) -> str |
 
 
 def errors_translated(*tables: OpenedTable) -> AbstractContextManager[None]:
-    """Turns errors of tasks that read these tables into InputErrors. tables: of one session, at least one."""
+    """Turns errors of tasks that read these tables into InputErrors. tables: of one session, at
+    least one.
+    """
     return _inputs_of(tables[0]).errors_translated(*tables)
 
 
@@ -100,21 +106,22 @@ def checked(opened: OpenedTable) -> OpenedTable:
     """The table without a mark of malformed rows. At most one pass over it.
 
     Raises:
-        InputError: if rows are malformed, or text is not in its encoding. The local engine does so when it reads them.
+        InputError: if rows are malformed, or text is not in its encoding. The local engine does so
+        when it reads them.
     """
     return _inputs_of(opened).checked(opened)
 
 
 def check_text(opened: OpenedTable) -> None:
-    """Raises InputError if a column of text has bytes that are invalid in its encoding, or NUL. The local engine does
-    so when it reads them.
+    """Raises InputError if a column of text has bytes that are invalid in its encoding, or NUL. The
+    local engine does so when it reads them.
     """
     _inputs_of(opened).check_text(opened)
 
 
 def check_rows(opened: OpenedTable, malformed: int, rows: int) -> None:
-    """Raises InputError if `malformed` of the `rows` of a CSV file are marked so. The local engine marks none: it
-    raises the error when it reads them.
+    """Raises InputError if `malformed` of the `rows` of a CSV file are marked so. The local engine
+    marks none: it raises the error when it reads them.
     """
     _inputs_of(opened).check_rows(opened, malformed, rows)
 
@@ -128,14 +135,17 @@ def open_table(
     new_names: Mapping[str, str] = MappingProxyType({}),
     codes: ByColumn = NO_CODES,
 ) -> OpenedTable:
-    """A table in memory, or at a path with the format `kind` (by default that of the path), checked for damaged text in
-    these columns. new_names: of columns that the table has under their old names only. codes: see `read_table`.
+    """A table in memory, or at a path with the format `kind` (by default that of the path), checked
+    for damaged text in these columns. new_names: of columns that the table has under their old
+    names only. codes: see `read_table`.
     """
     if not isinstance(table, str):
         frame = frame_table(session, table)
         names = schema_of(frame).names
         frame = rename(frame, renamed(names, _needed(new_names, names, columns)))
-        return OpenedTable(read_as_missing(frame, codes), Input(path=FRAME, format="table"), columns)
+        return OpenedTable(
+            read_as_missing(frame, codes), Input(path=FRAME, format="table"), columns
+        )
     source = completed(source_of(table, kind, options), columns, may_leave_out=True)
     try:
         read = read_table(session, source, columns=columns)
@@ -149,16 +159,24 @@ def open_table(
 
 
 def _as_read(codes: ByColumn, source: Input) -> ByColumn:
-    """The codes as the values of a source are read: texts with marks of thousands are numbers without them."""
+    """The codes as the values of a source are read: texts with marks of thousands are numbers
+    without them.
+    """
     numerals = numerals_of(source) if source.format == "csv" else None
     if numerals is None:
         return codes
     return {name: [numerals.read(code) for code in of_column] for name, of_column in codes.items()}
 
 
-def _needed(new_names: Mapping[str, str], there: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
+def _needed(
+    new_names: Mapping[str, str], there: Sequence[str], columns: Sequence[str]
+) -> dict[str, str]:
     """The new names without which a column would be missing."""
-    return {old: new for old, new in new_names.items() if new in columns and new not in there and old in there}
+    return {
+        old: new
+        for old, new in new_names.items()
+        if new in columns and new not in there and old in there
+    }
 
 
 def _inputs_of(opened: OpenedTable) -> Inputs:

@@ -1,7 +1,7 @@
 """The operations on tables that stages, checks and audits use, on either engine.
 
-A table is a DataFrame of Spark or a `LocalTable`; its own engine carries the operation out. All work on rows is done by
-pure functions of Arrow batches (`Mapper`), which are the same on both.
+A table is a DataFrame of Spark or a `LocalTable`; its own engine carries the operation out. All
+work on rows is done by pure functions of Arrow batches (`Mapper`), which are the same on both.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ def session_of(table: Table) -> Session:
 
 
 def schema_of(table: Table) -> pa.Schema:
-    """The columns of a table as Arrow types, with the metadata of its fields (see `io.tables.columns`). A type that no
-    release has is null, with its name in the metadata (`type_name`).
+    """The columns of a table as Arrow types, with the metadata of its fields (see
+    `io.tables.columns`). A type that no release has is null, with its name in the metadata
+    (`type_name`).
     """
     return engine_of(table).schema_of(table)
 
@@ -67,32 +68,38 @@ def rename(table: Table, names: Sequence[str]) -> Table:
 
 
 def read_as_missing(table: Table, codes: ByColumn) -> Table:
-    """The table with these codes of its columns as missing values. codes: by column; of other columns, none counts."""
+    """The table with these codes of its columns as missing values. codes: by column; of other
+    columns, none counts.
+    """
     return engine_of(table).read_as_missing(table, codes) if codes else table
 
 
 def union(tables: Sequence[Table]) -> Table:
-    """The rows of all tables, which have the same columns of the same types. There is at least one table."""
+    """The rows of all tables, which have the same columns of the same types. There is at least one
+    table.
+    """
     return engine_of(tables[0]).union(tables)
 
 
-def map_batches(table: Table, mapper: Mapper, schema: pa.Schema, may_be_coded: bool = False) -> Table:
-    """The rows that a mapper makes of each partition. may_be_coded: whether the mapper also takes text as dictionaries,
-    which some inputs have.
+def map_batches(
+    table: Table, mapper: Mapper, schema: pa.Schema, may_be_coded: bool = False
+) -> Table:
+    """The rows that a mapper makes of each partition. may_be_coded: whether the mapper also takes
+    text as dictionaries, which some inputs have.
     """
     return engine_of(table).map_batches(table, mapper, schema, may_be_coded)
 
 
 def send_to_tasks(table: Table, mapper: Mapper, schema: pa.Schema, tasks: int) -> Table:
-    """`map_batches`, in `tasks` partitions: each row goes to the partition whose number is its first column, an int32.
-    Other numbers count modulo `tasks`. No partition is joined or split.
+    """`map_batches`, in `tasks` partitions: each row goes to the partition whose number is its
+    first column, an int32. Other numbers count modulo `tasks`. No partition is joined or split.
     """
     return engine_of(table).send_to_tasks(table, mapper, schema, tasks)
 
 
 def joining_tasks(values: int, a_task: int) -> int:
-    """The number of tasks that join values found by other tasks, `a_task` each, before the caller receives them. Few,
-    because a task that joins little costs more than it saves.
+    """The number of tasks that join values found by other tasks, `a_task` each, before the caller
+    receives them. Few, because a task that joins little costs more than it saves.
 
     >>> joining_tasks(1, 100), joining_tasks(250, 100), joining_tasks(10**9, 100)
     (1, 3, 64)
@@ -118,26 +125,31 @@ def gather(table: Table, keys: Sequence[str]) -> Table:
 
 
 def combine(table: Table, keys: Sequence[str], values: Mapping[str, How]) -> Table:
-    """One row for each tuple of keys (NULL equals NULL), with the values of its rows combined: the keys, then these
-    columns.
+    """One row for each tuple of keys (NULL equals NULL), with the values of its rows combined: the
+    keys, then these columns.
     """
     return engine_of(table).combine(table, keys, values)
 
 
-def observe(table: Table, values: Mapping[str, How]) -> tuple[Table, Callable[[], Mapping[str, Any]]]:
-    """(the table, a function that returns these columns combined over all rows once the table was computed). A task
-    that fails and is tried again counts once. If the table is shuffled later, and an executor is lost, the rows that
-    Spark computes again count twice: see `again_if_disturbed`.
+def observe(
+    table: Table, values: Mapping[str, How]
+) -> tuple[Table, Callable[[], Mapping[str, Any]]]:
+    """(the table, a function that returns these columns combined over all rows once the table was
+    computed). A task that fails and is tried again counts once. If the table is shuffled later, and
+    an executor is lost, the rows that Spark computes again count twice: see `again_if_disturbed`.
     """
     return engine_of(table).observe(table, values)
 
 
 def again_if_disturbed(
-    session: Session, work: Callable[[], Value], is_sound: Callable[[Value], bool], counts: Callable[[Value], Any]
+    session: Session,
+    work: Callable[[], Value],
+    is_sound: Callable[[Value], bool],
+    counts: Callable[[Value], Any],
 ) -> Value:
-    """The result of work. If an executor was lost meanwhile, rows may have been counted twice (see `observe`). Unless
-    the result is sound, the work is then done again, until it loses no executor or its counts are those of an earlier
-    time.
+    """The result of work. If an executor was lost meanwhile, rows may have been counted twice (see
+    `observe`). Unless the result is sound, the work is then done again, until it loses no executor
+    or its counts are those of an earlier time.
 
     Raises:
         TcloseError: if that takes more than TRIES times.
@@ -148,7 +160,10 @@ def again_if_disturbed(
         if is_sound(result) or engine.lost_executors(session) <= lost or counts(result) in before:
             return result
         before.append(counts(result))
-    raise TcloseError(f"executors were lost {TRIES} times, and counts of rows differ each time; run the command again")
+    raise TcloseError(
+        f"executors were lost {TRIES} times, and counts of rows differ each time; run the command "
+        "again"
+    )
 
 
 def collect(table: Table, most: int | None = None) -> pa.Table:
@@ -157,8 +172,8 @@ def collect(table: Table, most: int | None = None) -> pa.Table:
 
 
 def belongs_here(table: Table, rows: int, most: int) -> bool:
-    """Whether this process should hold a table with so many rows: it has at most `most`, or its engine holds tables in
-    this process anyway.
+    """Whether this process should hold a table with so many rows: it has at most `most`, or its
+    engine holds tables in this process anyway.
     """
     return rows <= most or engine_of(table).in_process
 
@@ -173,7 +188,9 @@ def sized_shuffles(session: Session, rows: int) -> AbstractContextManager[None]:
     return engine_of(session).sized_shuffles(session, rows)
 
 
-def task_sum(session: Session, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]) -> TaskSum[Value]:
+def task_sum(
+    session: Session, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]
+) -> TaskSum[Value]:
     """A sum over tasks. merge: returns its first argument, changed to include the second."""
     return engine_of(session).task_sum(session, empty, merge)
 
@@ -194,8 +211,8 @@ def read_delta(session: Session, path: str, version: int | None = None) -> Table
 
 
 def write_delta(table: Table, path: str) -> None:
-    """Writes a Delta table with its rows and nothing else: no statistics in its log, no change feed, no column
-    comments.
+    """Writes a Delta table with its rows and nothing else: no statistics in its log, no change
+    feed, no column comments.
 
     Raises:
         ConfigurationError: if there is a table at the path already.
@@ -211,11 +228,11 @@ def write_and_read(table: Table, path: str) -> Table:
 def write_tables(
     files: Table, schemas: Mapping[str, pa.Schema], folder: Folder, trusts_text_writer: bool = True
 ) -> None:
-    """Writes the tables that these files form as Delta tables into a folder, replacing tables of the same names. Their
-    logs contain no statistics and no commit information.
+    """Writes the tables that these files form as Delta tables into a folder, replacing tables of
+    the same names. Their logs contain no statistics and no commit information.
 
-    files: TABLE and FILE (see `table.columns.parquet`), and columns that are ignored; evaluated once.
-    trusts_text_writer: false to let Delta write the rows on Spark.
+    files: TABLE and FILE (see `table.columns.parquet`), and columns that are ignored; evaluated
+    once. trusts_text_writer: false to let Delta write the rows on Spark.
 
     Raises:
         ChangedFileError: if Spark's text writer changed the first file. No table is written then.
@@ -224,16 +241,18 @@ def write_tables(
 
 
 def read_files(session: Session, folder: str, kinds: Iterable[pa.DataType]) -> Table | None:
-    """The Parquet files in a folder: `path` and `content`; None if tasks have to read the table instead: values of
-    these types may be other text there, or this session may not open files (shared platforms refuse files beside a
-    Delta log).
+    """The Parquet files in a folder: `path` and `content`; None if tasks have to read the table
+    instead: values of these types may be other text there, or this session may not open files
+    (shared platforms refuse files beside a Delta log).
     """
     return engine_of(session).read_files(session, folder, kinds)
 
 
 @contextmanager
 def errors_of_tasks(*kinds: type[Exception]) -> Iterator[None]:
-    """Raises errors of these kinds that tasks raised as such, with their message. Spark has them as text."""
+    """Raises errors of these kinds that tasks raised as such, with their message. Spark has them as
+    text.
+    """
     try:
         yield
     except kinds:

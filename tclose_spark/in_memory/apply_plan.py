@@ -1,4 +1,6 @@
-"""A plan carried out in one process: rows to classes, and classes to labels, as the tasks of a release do it."""
+"""A plan carried out in one process: rows to classes, and classes to labels, as the tasks of a
+release do it.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class Released:
     suppressed: Rows
 
 
-def apply_plan(plan: Plan, attributes: ResolvedAttributes, rows: Rows, spec: ReleaseSpec) -> Released:
+def apply_plan(
+    plan: Plan, attributes: ResolvedAttributes, rows: Rows, spec: ReleaseSpec
+) -> Released:
     """The release of a table of these rows.
 
     Raises:
@@ -42,7 +46,14 @@ def apply_plan(plan: Plan, attributes: ResolvedAttributes, rows: Rows, spec: Rel
     row, task = plan.route(rows)
     order = np.argsort(task, kind="stable")
     row, ends = row[order], np.searchsorted(task[order], np.arange(plan.tasks + 1))
-    stayed, classes, regions, left, tasks, figures = [], [], [], [np.zeros(0, dtype=np.int64)], [], []
+    stayed, classes, regions, left, tasks, figures = (
+        [],
+        [],
+        [],
+        [np.zeros(0, dtype=np.int64)],
+        [],
+        [],
+    )
     first = 0
     for number in range(plan.tasks):
         sent = row[ends[number] : ends[number + 1]]
@@ -61,7 +72,9 @@ def apply_plan(plan: Plan, attributes: ResolvedAttributes, rows: Rows, spec: Rel
     plan.describe(together(figures, plan.figures))
     kept = rows.take(here)
     covered = np.concatenate(regions, axis=2) if regions else None
-    generalizer = Generalizer.of(attributes.quasi_identifiers, disjoint=spec.method.promises_disjoint)
+    generalizer = Generalizer.of(
+        attributes.quasi_identifiers, disjoint=spec.method.promises_disjoint
+    )
     published, labels = generalizer.publish(kept, np.concatenate(classes), [], covered)
     coarse = _left_out(LabelLimits.of(spec, attributes), np.concatenate(tasks)[published], labels)
     return Released(
@@ -72,7 +85,9 @@ def apply_plan(plan: Plan, attributes: ResolvedAttributes, rows: Rows, spec: Rel
 
 
 def _left_out(limits: LabelLimits, task: IntArray, labels: Sequence[pa.Array]) -> NDArray[np.bool_]:
-    """Which rows are left out because their labels are too coarse, shape (rows,). task: of each row."""
+    """Which rows are left out because their labels are too coarse, shape (rows,). task: of each
+    row.
+    """
     coarse = np.zeros(len(task), dtype=np.bool_)
     if not limits.most or all(limit is None for limit, _ in limits.limits):
         return coarse

@@ -1,4 +1,6 @@
-"""The guarantees and losses of a release in one process, by the definitions of the verdict on a written one."""
+"""The guarantees and losses of a release in one process, by the definitions of the verdict on a
+written one.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,8 @@ from tclose_spark.table.rows import Rows
 class PublishedClasses:
     """The classes of a release: the rows that share all labels.
 
-    of_row: the class of each row, shape (rows,).
-    labels: by quasi-identifier the published columns (two if they are bounds) as text, one value per class.
+    of_row: the class of each row, shape (rows,). labels: by quasi-identifier the published columns
+    (two if they are bounds) as text, one value per class.
     """
 
     of_row: IntArray
@@ -43,8 +45,13 @@ class PublishedClasses:
     def of(released: Released, spec: ReleaseSpec) -> PublishedClasses:
         """The classes of a release."""
         of_row, first = group_equal(released.labels)
-        taken = iter([decoded(column.take(pa.array(first))).cast(pa.string()) for column in released.labels])
-        labels = {name: [next(taken) for _ in columns] for name, columns in published_columns(spec).items()}
+        taken = iter(
+            [decoded(column.take(pa.array(first))).cast(pa.string()) for column in released.labels]
+        )
+        labels = {
+            name: [next(taken) for _ in columns]
+            for name, columns in published_columns(spec).items()
+        }
         return PublishedClasses(of_row=of_row, labels=labels)
 
     @cached_property
@@ -57,13 +64,12 @@ class PublishedClasses:
 class Figures:
     """The figures of a release.
 
-    smallest: rows of the smallest class.
-    emd: the largest distance of a class, for each sensitive attribute, exactly.
-    suppressed_emd: the distance of the suppressed rows, if they form a class (their distribution is public).
-    ncp: information loss as in the certificate; a suppressed row loses 1.
-    losses: that of released rows by quasi-identifier.
-    discernibility: the sum of squared class sizes, and n for each suppressed row.
-    holds: whether k (also of people, if they are counted), every t and every l hold, also of the suppressed rows if
+    smallest: rows of the smallest class. emd: the largest distance of a class, for each sensitive
+    attribute, exactly. suppressed_emd: the distance of the suppressed rows, if they form a class
+    (their distribution is public). ncp: information loss as in the certificate; a suppressed row
+    loses 1. losses: that of released rows by quasi-identifier. discernibility: the sum of squared
+    class sizes, and n for each suppressed row. holds: whether k (also of people, if they are
+    counted), every t and every l hold, also of the suppressed rows if
         they form a class.
     coarse: the quasi-identifiers with a label coarser than `coarsest`.
     """
@@ -96,16 +102,25 @@ def measure(
     """The figures of a release."""
     rows, left, sizes = len(released.rows), len(released.suppressed), classes.sizes
     sensitive = attributes.sensitive
-    tallied = [[_tally(a, attributes, *part) for a in sensitive] for part in _parts(released, classes, spec)]
+    tallied = [
+        [_tally(a, attributes, *part) for a in sensitive]
+        for part in _parts(released, classes, spec)
+    ]
     distances = [a.distance for a in sensitive]
     if left and spec.privacy.of == "released":
-        beside = [a.beside(_added(a, part), part) for a, part in zip(sensitive, tallied[0], strict=True)]
+        beside = [
+            a.beside(_added(a, part), part) for a, part in zip(sensitive, tallied[0], strict=True)
+        ]
         distances, tallied = [distance for distance, _ in beside], [[part for _, part in beside]]
     emd, *apart = [
-        [maximum(d, d.numerators(one), one.sizes) for d, one in zip(distances, part, strict=True)] for part in tallied
+        [maximum(d, d.numerators(one), one.sizes) for d, one in zip(distances, part, strict=True)]
+        for part in tallied
     ]
     smallest = [int(part[0].sizes.min()) for part in tallied]
-    diverse = all(a.needs.hold([part[i] for part in tallied], distances[i].table) for i, a in enumerate(sensitive))
+    diverse = all(
+        a.needs.hold([part[i] for part in tallied], distances[i].table)
+        for i, a in enumerate(sensitive)
+    )
     quasi, nt = judged(classes, spec, hierarchies), spec.privacy.n
     lost = losses(classes, quasi)
     needed = {PERSON: spec.privacy.k, HOUSEHOLD: spec.attributes.least_households}
@@ -127,7 +142,11 @@ def measure(
                 for name, owners in released.rows.owners.items()
                 if name in needed
             )
-            and (reaches(sensitive, emd) if nt is None else _near(sensitive, distances, tallied[0], classes, quasi, nt))
+            and (
+                reaches(sensitive, emd)
+                if nt is None
+                else _near(sensitive, distances, tallied[0], classes, quasi, nt)
+            )
             and all(reaches(sensitive, part) for part in apart)
             and diverse
         ),
@@ -139,8 +158,12 @@ def measure(
     )
 
 
-def _parts(released: Released, classes: PublishedClasses, spec: ReleaseSpec) -> list[tuple[Rows, IntArray, int]]:
-    """(rows, the class of each, number of classes) of the release, and of the suppressed rows if they form a class."""
+def _parts(
+    released: Released, classes: PublishedClasses, spec: ReleaseSpec
+) -> list[tuple[Rows, IntArray, int]]:
+    """(rows, the class of each, number of classes) of the release, and of the suppressed rows if
+    they form a class.
+    """
     parts = [(released.rows, classes.of_row, len(classes.sizes))]
     left = len(released.suppressed)
     if left and spec.privacy.of == "input":
@@ -154,9 +177,13 @@ def _has_fewest(classes: PublishedClasses, entity: IntArray, least: int) -> bool
     return int(np.bincount(once).min()) >= least
 
 
-def judged(classes: PublishedClasses, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]) -> list[JudgedQuasi]:
+def judged(
+    classes: PublishedClasses, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]
+) -> list[JudgedQuasi]:
     """The quasi-identifiers with the losses of their labels."""
-    return judged_quasi(spec, {name: _named(name, classes, spec) for name in classes.labels}, hierarchies)
+    return judged_quasi(
+        spec, {name: _named(name, classes, spec) for name in classes.labels}, hierarchies
+    )
 
 
 def losses(classes: PublishedClasses, quasi: Sequence[JudgedQuasi]) -> NDArray[np.float64]:
@@ -186,7 +213,13 @@ def _near(
 def _named(name: str, classes: PublishedClasses, spec: ReleaseSpec) -> LabelVocabulary:
     """The values that the labels of a quasi-identifier name, all together."""
     settings = spec.attributes.quasi_identifiers[name]
-    reader = numbers if settings.is_numeric else members if settings.generalization == "set" else themselves
+    reader = (
+        numbers
+        if settings.is_numeric
+        else members
+        if settings.generalization == "set"
+        else themselves
+    )
     said = {label for column in classes.labels[name] for label in column.unique().to_pylist()}
     return LabelVocabulary(frozenset(reader(said - {None, ROOT})), said == {ROOT})
 
@@ -196,10 +229,16 @@ def _by_name(sensitive: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) ->
 
 
 def _tally(
-    attribute: ResolvedSensitive, attributes: ResolvedAttributes, rows: Rows, owner: IntArray, groups: int
+    attribute: ResolvedSensitive,
+    attributes: ResolvedAttributes,
+    rows: Rows,
+    owner: IntArray,
+    groups: int,
 ) -> Histograms:
     codes = attributes.cells[rows.cell, attribute.column]
-    return Histograms.tally(owner, codes, np.ones(len(rows), dtype=np.int64), groups, len(attribute.domain.values))
+    return Histograms.tally(
+        owner, codes, np.ones(len(rows), dtype=np.int64), groups, len(attribute.domain.values)
+    )
 
 
 def _added(attribute: ResolvedSensitive, classes: Histograms) -> IntArray:

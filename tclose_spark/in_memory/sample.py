@@ -20,7 +20,9 @@ from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Codec, Rows
 
 MOST_ROWS = 1_000_000
-"""Most rows that a comparison holds in one process: some 100 bytes each, and as much again for the method at work."""
+"""Most rows that a comparison holds in one process: some 100 bytes each, and as much again for the
+method at work.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +42,9 @@ class ComparedTable:
 
     @cached_property
     def held(self) -> LocalRows:
-        """The rows that methods plan from. Different rows are counted in the whole input, which they are drawn from."""
+        """The rows that methods plan from. Different rows are counted in the whole input, which
+        they are drawn from.
+        """
         return LocalRows(self.rows, self.profile.distinct_rows)
 
     @property
@@ -53,7 +57,9 @@ class ComparedTable:
         """As text, with the rows, for `from_json`."""
         packed = base64.b64encode(Codec.of(self.profile).pack(self.rows).tobytes()).decode()
         built = {name: tree.paths for name, tree in self.built.items()}
-        return json.dumps({"profile": self.profile.to_json(), "rows": packed, "whole": self.whole, "built": built})
+        return json.dumps(
+            {"profile": self.profile.to_json(), "rows": packed, "whole": self.whole, "built": built}
+        )
 
     @staticmethod
     def from_json(text: str) -> ComparedTable:
@@ -72,7 +78,9 @@ def table_of_its_own(
     hierarchies: Mapping[str, Hierarchy],
     texts: Sequence[bool],
 ) -> ComparedTable:
-    """Rows of a profiled table as a table. texts: whether the column of each sensitive attribute is text."""
+    """Rows of a profiled table as a table. texts: whether the column of each sensitive attribute is
+    text.
+    """
     if len(rows) == profile.rows:
         return ComparedTable(profile=profile, rows=rows, whole=profile.rows)
     cells, cell, n = np.unique(rows.cell, return_inverse=True, return_counts=True)
@@ -81,9 +89,13 @@ def table_of_its_own(
         counts: Counter[str | None] = Counter()
         for code, times in zip(column.tolist(), n.tolist(), strict=True):
             counts[old.values[code]] += times
-        domain = sensitive_domain(old.name, counts, sensitive[old.name], hierarchies.get(old.name), is_text)
+        domain = sensitive_domain(
+            old.name, counts, sensitive[old.name], hierarchies.get(old.name), is_text
+        )
         place = {value: code for code, value in enumerate(domain.values)}
-        columns.append(np.array([place[old.values[code]] for code in column.tolist()], dtype=np.int64))
+        columns.append(
+            np.array([place[old.values[code]] for code in column.tolist()], dtype=np.int64)
+        )
         domains.append(domain)
     again = np.stack(columns, axis=1)
     order = np.lexsort(tuple(reversed(again.T)))
@@ -98,12 +110,16 @@ def table_of_its_own(
         cell_counts=tuple(n[order].tolist()),
     )
     return ComparedTable(
-        profile=own, rows=Rows(rows.quasi, number[cell], rows.hash, absent=rows.absent), whole=profile.rows
+        profile=own,
+        rows=Rows(rows.quasi, number[cell], rows.hash, absent=rows.absent),
+        whole=profile.rows,
     )
 
 
 def _narrowed(domain: QuasiDomain, codes: IntArray) -> QuasiDomain:
-    """A quasi-identifier with the range and the counts of these rows. Codes stay, and a range known from outside."""
+    """A quasi-identifier with the range and the counts of these rows. Codes stay, and a range known
+    from outside.
+    """
     known = np.unique(codes[codes != MISSING])
     missing = int(np.count_nonzero(codes == MISSING))
     if domain.kind == "category":
@@ -112,5 +128,7 @@ def _narrowed(domain: QuasiDomain, codes: IntArray) -> QuasiDomain:
         return replace(domain, missing=missing)
     if not len(known):
         return replace(domain, missing=missing, low=0, high=0)
-    low, high = (known[[0, -1]] if domain.kind == "integer" else decode_numbers(known[[0, -1]])).tolist()
+    low, high = (
+        known[[0, -1]] if domain.kind == "integer" else decode_numbers(known[[0, -1]])
+    ).tolist()
     return replace(domain, missing=missing, low=low, high=high)

@@ -1,1 +1,3 @@
-"""Contact with the world: Spark's session, input formats, Delta tables, folders, the run and its lock."""
+"""Contact with the world: Spark's session, input formats, Delta tables, folders, the run and its
+lock.
+"""

@@ -1,4 +1,6 @@
-"""Causes outside this package that stop a start or a run: patterns in error texts, each with a message and a remedy."""
+"""Causes outside this package that stop a start or a run: patterns in error texts, each with a
+message and a remedy.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from tclose_spark.io.storage.disks import SAID, full_disk, full_scratch, unwrita
 from tclose_spark.io.storage.stores import WHY, reason_of
 
 HANDLES = 1024
-"""Files that a process should be allowed to open; a release of few rows on two cores opens some 400."""
+"""Files that a process should be allowed to open; a release of few rows on two cores opens some
+400.
+"""
 
 
 class Cause(NamedTuple):
@@ -28,14 +32,16 @@ class Cause(NamedTuple):
 def _few_handles(_: object) -> TcloseError:
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return ConfigurationError(
-        f"a process may open {limit} files at once here (ulimit -n), which is too few; allow {HANDLES} or more"
+        f"a process may open {limit} files at once here (ulimit -n), which is too few; allow "
+        f"{HANDLES} or more"
     )
 
 
 def _closed_home(said: re.Match[str]) -> TcloseError:
     where = f"{said[1]} cannot be written ({said[2]})" if said[1] else "this user has none"
     return ConfigurationError(
-        f"HOME: {where}, and Ivy keeps Delta's jars there; make it writable, or set {VARIABLE} to local copies of them"
+        f"HOME: {where}, and Ivy keeps Delta's jars there; make it writable, or set {VARIABLE} to "
+        "local copies of them"
     )
 
 
@@ -44,15 +50,18 @@ def _no_delta(_: object) -> TcloseError:
 
     _, spark_jar, delta = package(ADVISED, __version__).split(":")
     return ConfigurationError(
-        f"the Delta jars could not be had (no network?): set {VARIABLE} to local copies, comma-separated "
-        f"({spark_jar}-{delta}.jar and delta-storage-{delta}.jar), or run once with the network to fill Ivy's cache"
+        f"the Delta jars could not be had (no network?): set {VARIABLE} to local copies, "
+        "comma-separated "
+        f"({spark_jar}-{delta}.jar and delta-storage-{delta}.jar), or run once with the network to "
+        "fill Ivy's cache"
     )
 
 
 def _little_memory(_: object) -> TcloseError:
     memory = os.environ.get(MEMORY_VARIABLE, DEFAULT_MEMORY)
     return ConfigurationError(
-        f"this machine cannot give its driver {memory} of memory; set {MEMORY_VARIABLE} to what is free, such as 2g"
+        f"this machine cannot give its driver {memory} of memory; set {MEMORY_VARIABLE} to what is "
+        "free, such as 2g"
     )
 
 
@@ -60,8 +69,10 @@ def _lost_worker(said: re.Match[str]) -> TcloseError:
     lost = "an executor" if "Executor" in said[0] else "a Python worker"
     where = f" ({said[2]}, executor {said[4]} on {said[3]}, try {said[1]})" if said[1] else ""
     return TcloseError(
-        f"{lost} of Spark was lost{where}, most likely for want of memory; nothing is public. Free some memory, or let "
-        f"fewer tasks run at once ({MASTER_VARIABLE}='local[1, 4]'; on a cluster fewer spark.executor.cores, or more "
+        f"{lost} of Spark was lost{where}, most likely for want of memory; nothing is public. Free "
+        "some memory, or let "
+        f"fewer tasks run at once ({MASTER_VARIABLE}='local[1, 4]'; on a cluster fewer "
+        "spark.executor.cores, or more "
         "spark.executor.memoryOverhead), and run again"
     )
 
@@ -71,7 +82,8 @@ ANYWHERE = (
     Cause(
         r"No usable temporary directory found in \[(.+?)\]",
         lambda said: ConfigurationError(
-            f"TMPDIR: no folder for temporary files can be written ({said[1]}): the disks are full, or closed to this "
+            f"TMPDIR: no folder for temporary files can be written ({said[1]}): the disks are "
+            "full, or closed to this "
             "user; free some, or set TMPDIR to another folder"
         ),
     ),
@@ -81,7 +93,9 @@ AT_START = (
     Cause(r"(/\S*/\.ivy2[^\s/]*)\S* \(([^)\n]+)\)|basedir must be absolute", _closed_home),
     Cause(
         SAID.pattern,
-        lambda _: ConfigurationError(unwritable_folder(("HOME", os.path.expanduser("~"))) or full_scratch()),
+        lambda _: ConfigurationError(
+            unwritable_folder(("HOME", os.path.expanduser("~"))) or full_scratch()
+        ),
     ),
     Cause(r"(?s)unresolved dependency|not found.*io\.delta|io\.delta.*not found", _no_delta),
     Cause(
@@ -90,11 +104,16 @@ AT_START = (
             "this Java is too old for Spark: install a Java 17 runtime, or set JAVA_HOME to one"
         ),
     ),
-    Cause("heap size|heap space|reserve enough space|System memory|OutOfMemory|memory allocation", _little_memory),
     Cause(
-        "Master URL|master URL|[Mm]asters are unresponsive|Failed to connect to master|StandaloneSchedulerBackend",
+        "heap size|heap space|reserve enough space|System memory|OutOfMemory|memory allocation",
+        _little_memory,
+    ),
+    Cause(
+        "Master URL|master URL|[Mm]asters are unresponsive|Failed to connect to "
+        "master|StandaloneSchedulerBackend",
         lambda _: ConfigurationError(
-            f"the master {os.environ.get(MASTER_VARIABLE)} does not answer; start it, or set {MASTER_VARIABLE} to "
+            f"the master {os.environ.get(MASTER_VARIABLE)} does not answer; start it, or set "
+            f"{MASTER_VARIABLE} to "
             "another"
         ),
     ),
@@ -104,41 +123,49 @@ AT_WORK = (
     Cause(
         "DamagedStagingError|UnknownValueError|the input changed since",
         lambda _: DamagedStagingError(
-            "the staged rows in internal/staging are not those that were profiled: they are damaged; begin again with "
+            "the staged rows in internal/staging are not those that were profiled: they are "
+            "damaged; begin again with "
             "`tclose profile`"
         ),
     ),
     Cause(
         "MixedTasksError",
         lambda _: ConfigurationError(
-            "this Spark does not send rows to the tasks that they are meant for (by number, Spark 4.0 by its own "
+            "this Spark does not send rows to the tasks that they are meant for (by number, Spark "
+            "4.0 by its own "
             "hash); run on another one"
         ),
     ),
     Cause(
         WHY.pattern,
         lambda said: ConfigurationError(
-            f"an object store refuses a request, or does not answer ({reason_of(OSError(said[0]))}); nothing "
+            "an object store refuses a request, or does not answer "
+            f"({reason_of(OSError(said[0]))}); nothing "
             "unfinished is public. Check the credentials, and run again"
         ),
     ),
     Cause(
         r"Class org\.apache\.hadoop\.fs\.\S+ not found|No FileSystem for scheme",
         lambda _: ConfigurationError(
-            "this Spark has no connector to the file system of a URI; add it to PYSPARK_SUBMIT_ARGS, or set engine: "
+            "this Spark has no connector to the file system of a URI; add it to "
+            "PYSPARK_SUBMIT_ARGS, or set engine: "
             "local, which reports what this process lacks to open the URI: see docs/storage.md"
         ),
     ),
     Cause(
         r"ModuleNotFoundError: No module named '(\w+)",
         lambda said: ConfigurationError(
-            f"the Python of Spark's workers has no package {said[1]!r}; install it there, or bring it with the job "
-            "(spark-submit --py-files tclose_spark.zip, or --archives and spark.pyspark.python): see docs/clusters.md"
+            f"the Python of Spark's workers has no package {said[1]!r}; install it there, or bring "
+            "it with the job "
+            "(spark-submit --py-files tclose_spark.zip, or --archives and spark.pyspark.python): "
+            "see docs/clusters.md"
         ),
     ),
     Cause(
-        r"(?m)(?:failed (\d+) times, most recent failure: Lost (task \S+ in stage \S+) \(TID \d+\) \((\S+) executor "
-        r"(\S+?)\): (?:\S+: )?)?(?:Python worker exited unexpectedly|ExecutorLostFailure|^\S*MemoryError\b)",
+        r"(?m)(?:failed (\d+) times, most recent failure: Lost (task \S+ in stage \S+) \(TID \d+\) "
+        r"\((\S+) executor "
+        r"(\S+?)\): (?:\S+: )?)?(?:Python worker exited "
+        r"unexpectedly|ExecutorLostFailure|^\S*MemoryError\b)",
         _lost_worker,
     ),
 )
@@ -154,14 +181,18 @@ def cause_of(text: str, causes: Sequence[Cause]) -> TcloseError | None:
 
 
 def why_no_session(log: str, error: str = "") -> str:
-    """The meaning of a failed start of Spark, from its log and the raised error; without a known cause, the problem of
-    this process's folders and limits.
+    """The meaning of a failed start of Spark, from its log and the raised error; without a known
+    cause, the problem of this process's folders and limits.
     """
     said = f"{log}\n{error}"
-    few = 0 <= resource.getrlimit(resource.RLIMIT_NOFILE)[1] < HANDLES  # Java raises its limit to this one
+    few = (
+        0 <= resource.getrlimit(resource.RLIMIT_NOFILE)[1] < HANDLES
+    )  # Java raises its limit to this one
     why = cause_of(said, AT_START) or unwritable_folder() or (_few_handles(None) if few else None)
     if why is None:
-        return f"Spark did not start ({_telling_line(said)}); set TCLOSE_LOG_LEVEL=WARN to see its log"
+        return (
+            f"Spark did not start ({_telling_line(said)}); set TCLOSE_LOG_LEVEL=WARN to see its log"
+        )
     return f"Spark did not start: {why}"
 
 
@@ -169,16 +200,22 @@ def why_no_import(error: Exception) -> str:
     """The meaning of an error that was raised while the package was imported."""
     text = text_of(error)
     if isinstance(error, ImportError):
-        return f"tclose cannot start: {text}; install the package with what it needs: pip install 'tclose-spark[spark]'"
+        return (
+            f"tclose cannot start: {text}; install the package with what it needs: pip install "
+            "'tclose-spark[spark]'"
+        )
     return (
-        f"tclose cannot start: {cause_of(text, ANYWHERE) or full_disk(error, '') or f'{type(error).__name__}: {text}'}"
+        "tclose cannot start: "
+        f"{cause_of(text, ANYWHERE) or full_disk(error, '') or f'{type(error).__name__}: {text}'}"
     )
 
 
 def _telling_line(said: str) -> str:
     """The last line that names an error, otherwise the last line."""
     lines = [
-        line.strip() for line in said.splitlines() if line.strip() and not re.match(r"\s+at |\s*\.\.\. \d+ more", line)
+        line.strip()
+        for line in said.splitlines()
+        if line.strip() and not re.match(r"\s+at |\s*\.\.\. \d+ more", line)
     ]
     errors = [line for line in lines if re.search(r"(Error|Exception)\b.*\S", line)]
     return (errors or lines or ["no output"])[-1][:200]

@@ -1,8 +1,9 @@
-"""Interrupts: Ctrl-C (SIGINT) and a scheduler's SIGTERM end a command with one line and exit code 130 or 143, at any
-moment.
+"""Interrupts: Ctrl-C (SIGINT) and a scheduler's SIGTERM end a command with one line and exit code
+130 or 143, at any moment.
 
-A thread that reads signals from Python's wake-up socket watches the main thread. `sigwait` would be shorter,
-but needs the signals blocked in every thread, and libraries start threads on import that do not block them.
+A thread that reads signals from Python's wake-up socket watches the main thread. `sigwait` would be
+shorter, but needs the signals blocked in every thread, and libraries start threads on import that
+do not block them.
 """
 
 from __future__ import annotations
@@ -29,12 +30,10 @@ PATIENCE = 1.0  # seconds that an interrupted command has to end in its own way
 class Interrupt:
     """The received signal, if any.
 
-    message: printed after a signal.
-    last: whether only Spark's end follows the command in this process.
-    holding: whether the first signal waits for the current work.
-    ending: whether signals no longer have an effect.
-    raising: an action before KeyboardInterrupt is raised.
-    handled: the main thread noticed a signal; told: the message was printed; over: the command has ended.
+    message: printed after a signal. last: whether only Spark's end follows the command in this
+    process. holding: whether the first signal waits for the current work. ending: whether signals
+    no longer have an effect. raising: an action before KeyboardInterrupt is raised. handled: the
+    main thread noticed a signal; told: the message was printed; over: the command has ended.
     """
 
     message: str = MESSAGE
@@ -53,8 +52,8 @@ class Interrupt:
         return 128 + (self.received or signal.SIGINT)
 
     def handle(self, number: int, _: FrameType | None) -> None:
-        """Raises KeyboardInterrupt in the main thread: the first time only after deferred work, and not if the command
-        is `ending` already.
+        """Raises KeyboardInterrupt in the main thread: the first time only after deferred work, and
+        not if the command is `ending` already.
         """
         first, self.received = self.received is None, number
         logging.disable()  # py4j and Spark's threads log what breaks off, by pages
@@ -65,7 +64,9 @@ class Interrupt:
             raise KeyboardInterrupt
 
     def tell(self) -> None:
-        """Prints the message once. If nothing follows the command, later output of other threads is hidden."""
+        """Prints the message once. If nothing follows the command, later output of other threads is
+        hidden.
+        """
         if not self.told:
             self.told = True
             os.write(2, f"{self.message}\n".encode())
@@ -75,7 +76,8 @@ class Interrupt:
     def is_overdue(self) -> bool:
         """Waits for the command to end after a signal; returns whether it is overdue.
 
-        A command that is not the process's own only has to notice the signal, because its caller continues.
+        A command that is not the process's own only has to notice the signal, because its caller
+        continues.
         """
         awaited = self.over if self.last else self.handled
         while not awaited.wait(PATIENCE):
@@ -91,8 +93,8 @@ _abandoning: list[Callable[[], object]] = []
 
 
 def abandoned_with(action: Callable[[], object]) -> Callable[[], None]:
-    """Registers an action of at most half a second for a process that is left in the middle of its work. Returns a
-    function that withdraws it.
+    """Registers an action of at most half a second for a process that is left in the middle of its
+    work. Returns a function that withdraws it.
     """
     _abandoning.append(action)
     return lambda: _abandoning.remove(action)
@@ -100,10 +102,11 @@ def abandoned_with(action: Callable[[], object]) -> Callable[[], None]:
 
 @contextmanager
 def handle_signals(message: str = MESSAGE, last: bool = False) -> Iterator[Interrupt]:
-    """Signals raise KeyboardInterrupt in the body. The yielded Interrupt has the signal, and this message.
+    """Signals raise KeyboardInterrupt in the body. The yielded Interrupt has the signal, and this
+    message.
 
-    last: whether only Spark's end follows in this process. No signal may interrupt that end, so signals are ignored
-    then.
+    last: whether only Spark's end follows in this process. No signal may interrupt that end, so
+    signals are ignored then.
 
     Handlers belong to the main thread. In another thread nothing is changed.
     """
@@ -119,7 +122,9 @@ def handle_signals(message: str = MESSAGE, last: bool = False) -> Iterator[Inter
     others = sys.unraisablehook
 
     def unless_ours(raised: Any) -> None:
-        """Hides a signal raised in a finalizer, such as py4j's; `raise_if_interrupted` raises it again."""
+        """Hides a signal raised in a finalizer, such as py4j's; `raise_if_interrupted` raises it
+        again.
+        """
         if interrupt.received is None or raised.exc_type is not KeyboardInterrupt:
             others(raised)
 
@@ -133,15 +138,20 @@ def handle_signals(message: str = MESSAGE, last: bool = False) -> Iterator[Inter
         if not (last and interrupt.told):  # else what ends in pieces would still be logged
             logging.disable(level)
         for number, handler in before.items():
-            signal.signal(number, signal.SIG_IGN if last else handler if handler is not None else signal.SIG_DFL)
+            signal.signal(
+                number,
+                signal.SIG_IGN if last else handler if handler is not None else signal.SIG_DFL,
+            )
 
 
 @contextmanager
 def interruptible(raising: Callable[[], object]) -> Iterator[None]:
-    """Ctrl-C raises KeyboardInterrupt in the body, after deferred work. raising: an action before that.
+    """Ctrl-C raises KeyboardInterrupt in the body, after deferred work. raising: an action before
+    that.
 
-    The process is a notebook's or another program's, so it does not end, and SIGTERM is not handled. Handlers
-    belong to the main thread. In another thread, and inside `handle_signals`, nothing is changed.
+    The process is a notebook's or another program's, so it does not end, and SIGTERM is not
+    handled. Handlers belong to the main thread. In another thread, and inside `handle_signals`,
+    nothing is changed.
     """
     global _current
     if _current is not None or threading.current_thread() is not threading.main_thread():
@@ -158,25 +168,31 @@ def interruptible(raising: Callable[[], object]) -> Iterator[None]:
 
 
 def done() -> None:
-    """Marks the command as successful and a release as public. From here on, signals change neither output nor exit
-    code.
+    """Marks the command as successful and a release as public. From here on, signals change neither
+    output nor exit code.
     """
     if _current is not None:
         _current.ending = True
 
 
 def raise_if_interrupted() -> None:
-    """Raises KeyboardInterrupt if a signal came that did not end the command. An exception inside a finalizer, or
-    inside a foreign callback, is lost.
+    """Raises KeyboardInterrupt if a signal came that did not end the command. An exception inside a
+    finalizer, or inside a foreign callback, is lost.
     """
     interrupt = _current
-    if interrupt is not None and interrupt.received is not None and not (interrupt.ending or interrupt.holding):
+    if (
+        interrupt is not None
+        and interrupt.received is not None
+        and not (interrupt.ending or interrupt.holding)
+    ):
         raise KeyboardInterrupt
 
 
 @contextmanager
 def defer_interrupts() -> Iterator[None]:
-    """Raises a signal of the body after the body, however long it takes; a second signal at once."""
+    """Raises a signal of the body after the body, however long it takes; a second signal at
+    once.
+    """
     interrupt = _current
     if interrupt is None or threading.current_thread() is not threading.main_thread():
         yield
@@ -192,11 +208,12 @@ def defer_interrupts() -> Iterator[None]:
 
 @contextmanager
 def _watched(interrupt: Interrupt) -> Iterator[None]:
-    """Ends the process if a signal does not end it in time: compiled code does not return to Python, a call of the JVM
-    waits for an answer, or an executor's end is awaited.
+    """Ends the process if a signal does not end it in time: compiled code does not return to
+    Python, a call of the JVM waits for an answer, or an executor's end is awaited.
 
-    Python runs handlers between its own instructions only. The system writes the number of a signal to a socket at
-    once, and a thread reads it. Kernels let other threads run meanwhile (`kernels.kernel`).
+    Python runs handlers between its own instructions only. The system writes the number of a signal
+    to a socket at once, and a thread reads it. Kernels let other threads run meanwhile
+    (`kernels.kernel`).
     """
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
@@ -231,8 +248,8 @@ def _leave(interrupt: Interrupt, code: int) -> None:
 def run_with_timeout(action: Callable[[], object], seconds: float = 5.0) -> None:
     """Runs an action in a thread of its own for at most this many seconds, and ignores its errors.
 
-    A connection to the JVM belongs to a thread, and that of an interrupted call is unusable. While a process ends,
-    Python 3.12 and later start no thread; then the action runs here.
+    A connection to the JVM belongs to a thread, and that of an interrupted call is unusable. While
+    a process ends, Python 3.12 and later start no thread; then the action runs here.
     """
 
     def quietly() -> None:

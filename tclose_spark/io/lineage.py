@@ -1,7 +1,9 @@
-"""OpenLineage events of a run: its input, its output, the source of each column, and the guarantees of the release.
+"""OpenLineage events of a run: its input, its output, the source of each column, and the guarantees
+of the release.
 
-Emitted only if one of OpenLineage's own variables names a destination (`OPENLINEAGE_URL`, `OPENLINEAGE_CONFIG`,
-`OPENLINEAGE__TRANSPORT__..`). Events name columns and contain figures of the certificate, but no values.
+Emitted only if one of OpenLineage's own variables names a destination (`OPENLINEAGE_URL`,
+`OPENLINEAGE_CONFIG`, `OPENLINEAGE__TRANSPORT__..`). Events name columns and contain figures of the
+certificate, but no values.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ def is_configured() -> bool:
 
 
 class RunEvents:
-    """Emits the OpenLineage events of one run, if OpenLineage is configured; none before the run has an id.
+    """Emits the OpenLineage events of one run, if OpenLineage is configured; none before the run
+    has an id.
 
     id: a UUID. A run that begins again on the other engine keeps it.
     """
@@ -71,10 +74,12 @@ class RunEvents:
         return self.id
 
     def emit(self, kind: Kind, certificate: Mapping[str, Any] | None = None) -> None:
-        """Emits an event. Failures are announced: a release does not depend on who receives its events.
+        """Emits an event. Failures are announced: a release does not depend on who receives its
+        events.
 
         Raises:
-            ConfigurationError: at the start, if OpenLineage is configured and its client is not installed.
+            ConfigurationError: at the start, if OpenLineage is configured and its client is not
+            installed.
         """
         if self.id is None or not is_configured():
             return
@@ -85,10 +90,13 @@ class RunEvents:
         except Exception as error:  # whatever a transport raises
             if isinstance(error, ImportError) and kind == "START":
                 raise ConfigurationError(
-                    "OpenLineage is configured (OPENLINEAGE_..), but its client is not installed: pip install "
+                    "OpenLineage is configured (OPENLINEAGE_..), but its client is not installed: "
+                    "pip install "
                     "'tclose-spark[lineage]', or unset these variables"
                 ) from None
-            self._announce(f"note: an OpenLineage event of this run could not be sent ({type(error).__name__})")
+            self._announce(
+                f"note: an OpenLineage event of this run could not be sent ({type(error).__name__})"
+            )
 
     @contextmanager
     def failures(self) -> Iterator[None]:
@@ -100,7 +108,9 @@ class RunEvents:
             raise
 
 
-def event(spec: ReleaseSpec, run: str, kind: Kind, certificate: Mapping[str, Any] | None = None) -> Any:
+def event(
+    spec: ReleaseSpec, run: str, kind: Kind, certificate: Mapping[str, Any] | None = None
+) -> Any:
     """An event of this run. certificate: of the release, if there is one."""
     from openlineage.client import event_v2 as ol
 
@@ -123,9 +133,15 @@ def _input(spec: ReleaseSpec, certificate: Mapping[str, Any] | None) -> Any:
     facets: dict[str, Any] = (
         {}
         if version is None
-        else {"version": versions.DatasetVersionDatasetFacet(datasetVersion=str(version), producer=PRODUCER)}
+        else {
+            "version": versions.DatasetVersionDatasetFacet(
+                datasetVersion=str(version), producer=PRODUCER
+            )
+        }
     )
-    return InputDataset(*dataset(spec.input.path, is_table=spec.input.format == "table"), facets=facets)
+    return InputDataset(
+        *dataset(spec.input.path, is_table=spec.input.format == "table"), facets=facets
+    )
 
 
 def _output(spec: ReleaseSpec, certificate: Mapping[str, Any] | None) -> Any:
@@ -138,8 +154,8 @@ def _output(spec: ReleaseSpec, certificate: Mapping[str, Any] | None) -> Any:
 
 
 def dataset(path: str, is_table: bool = False) -> tuple[str, str]:
-    """(namespace, name) of a path or table, as OpenLineage's clients name it: an object by its key in its bucket. No
-    user, password or query of a URI is named.
+    """(namespace, name) of a path or table, as OpenLineage's clients name it: an object by its key
+    in its bucket. No user, password or query of a URI is named.
 
     >>> dataset("/data/people.csv"), dataset("s3a://key:secret@bucket/people")
     (('file', '/data/people.csv'), ('s3://bucket', 'people'))
@@ -167,7 +183,13 @@ def _columns(spec: ReleaseSpec) -> Any:
     named = {new: old for old, new in spec.input.columns.items()}
     weight = spec.attributes.published_weight
     for role, (description, masking) in HOW.items():
-        for column in getattr(spec.attributes, role) if role != "weight" else [weight] if weight is not None else []:
+        for column in (
+            getattr(spec.attributes, role)
+            if role != "weight"
+            else [weight]
+            if weight is not None
+            else []
+        ):
             how = lineage.Transformation(
                 type="DIRECT",
                 subtype="TRANSFORMATION" if masking else "IDENTITY",
@@ -175,7 +197,9 @@ def _columns(spec: ReleaseSpec) -> Any:
                 masking=masking,
             )
             for published in _published(spec, column):
-                fields[published] = lineage.Fields([lineage.InputField(*source, named.get(column, column), [how])])
+                fields[published] = lineage.Fields(
+                    [lineage.InputField(*source, named.get(column, column), [how])]
+                )
     return lineage.ColumnLineageDatasetFacet(fields, producer=PRODUCER)
 
 
@@ -197,5 +221,7 @@ def _guarantees(certificate: Mapping[str, Any]) -> Any:
         {name: attr.field() for name in ("verdict", "guarantees", "release", "utility")},
         bases=(DatasetFacet,),
     )
-    told: dict[str, Any] = {name: certificate[name] for name in ("verdict", "guarantees", "release", "utility")}
+    told: dict[str, Any] = {
+        name: certificate[name] for name in ("verdict", "guarantees", "release", "utility")
+    }
     return facet(**told, producer=PRODUCER)

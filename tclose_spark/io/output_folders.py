@@ -1,4 +1,6 @@
-"""The folders of a run: what is public, what stays inside, and what is staged; and the lock on them."""
+"""The folders of a run: what is public, what stays inside, and what is staged; and the lock on
+them.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,20 @@ from tclose_spark.runfile.spec import Output
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CERTIFICATE, REPORT, CODEBOOK, CONTRACT = "certificate.json", "report.html", "codebook.csv", "contract.yaml"
+CERTIFICATE, REPORT, CODEBOOK, CONTRACT = (
+    "certificate.json",
+    "report.html",
+    "codebook.csv",
+    "contract.yaml",
+)
 LINKED, PEOPLE, ATOMS, RECORDS, HISTORY = "linked", "people", "atoms", "records", "history.json"
 HOUSEHOLDS = "households"
 SUCCESSOR = "continued_by"
 """In `internal`: the public folder of the release that continues this one."""
 PUBLIC = ("release", *SENSITIVE_TABLES, *EXPORT_NAMES, CODEBOOK, CONTRACT, REPORT, CERTIFICATE)
-"""The entries of a public folder, in the order in which a publication without a whole replacement places them."""
+"""The entries of a public folder, in the order in which a publication without a whole replacement
+places them.
+"""
 STATE, MINIMALITY = "run.json", "minimality.json"
 PROBLEMS = "problems.json"
 
@@ -48,19 +57,28 @@ class OutputFolders:
         """The unfinished copies between file systems in `public`, by name.
 
         Raises:
-            ConfigurationError: if the output holds a finished release and `overwrite` is not set, or other files.
+            ConfigurationError: if the output holds a finished release and `overwrite` is not set,
+            or other files.
         """
         if self.finished and not overwrite:
             raise ConfigurationError(
-                f"output: {self.public.path()} holds a finished release; give --overwrite to replace it once the new "
+                f"output: {self.public.path()} holds a finished release; give --overwrite to "
+                "replace it once the new "
                 "one is verified"
             )
-        there = {name for name in self.public.names() if not is_of_lock(name)} if self.public.exists() else set[str]()
-        partial = there & {f"{name}.partial" for name in PUBLIC}  # unfinished copies between file systems
+        there = (
+            {name for name in self.public.names() if not is_of_lock(name)}
+            if self.public.exists()
+            else set[str]()
+        )
+        partial = there & {
+            f"{name}.partial" for name in PUBLIC
+        }  # unfinished copies between file systems
         foreign = sorted(there - {*PUBLIC} - partial)
         if foreign:
             raise ConfigurationError(
-                f"output: {self.public.path()} holds other files, such as {foreign[0]!r}; give a folder of its own"
+                f"output: {self.public.path()} holds other files, such as {foreign[0]!r}; give a "
+                "folder of its own"
             )
         return partial
 
@@ -77,13 +95,16 @@ class OutputFolders:
 
     @contextmanager
     def locked(self, to_read: bool = False) -> Iterator[None]:
-        """Holds a lock on both output folders during the body; two run files may share a public folder. The lock of the
-        public folder is beside it, or inside it if the folder cannot be replaced as a whole.
+        """Holds a lock on both output folders during the body; two run files may share a public
+        folder. The lock of the public folder is beside it, or inside it if the folder cannot be
+        replaced as a whole.
 
-        to_read: the body reads a finished release only. Then an output that this process cannot write needs no lock.
+        to_read: the body reads a finished release only. Then an output that this process cannot
+        write needs no lock.
 
         Raises:
-            ConfigurationError: if another run holds a lock (see `lock`), or the output cannot be written.
+            ConfigurationError: if another run holds a lock (see `lock`), or the output cannot be
+            written.
         """
         with self.refusals_translated():
             needs_none = to_read and not self.is_writable and self.internal.exists(STATE)
@@ -96,7 +117,9 @@ class OutputFolders:
                 self.internal.create(private=True)
                 locks.enter_context(locked(self.internal))
                 beside = self.public.sibling(LOCK)
-                folder, _, name = (beside.path() if beside else self.public.path(LOCK)).rpartition("/")
+                folder, _, name = (beside.path() if beside else self.public.path(LOCK)).rpartition(
+                    "/"
+                )
                 parent = open_folder(folder or "/", self.session)
                 parent.create()
                 locks.enter_context(locked(parent, name, self.public.path()))

@@ -19,7 +19,8 @@ def are_writable(*folders: Folder) -> bool:
 
 @contextmanager
 def read_unlocked(internal: Folder, state: str, public: Folder) -> Iterator[None]:
-    """Raises ConfigurationError for a release that does not hold because another run replaces it during the body.
+    """Raises ConfigurationError for a release that does not hold because another run replaces it
+    during the body.
 
     state: the name of the file in the internal folder that each run replaces.
     """

@@ -11,7 +11,13 @@ from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tclose_spark.errors import ConfigurationError, DamagedStagingError, GuaranteeError, TcloseError, text_of
+from tclose_spark.errors import (
+    ConfigurationError,
+    DamagedStagingError,
+    GuaranteeError,
+    TcloseError,
+    text_of,
+)
 from tclose_spark.io.causes import AT_WORK, cause_of
 from tclose_spark.io.input.files import read_hierarchies, read_populations
 from tclose_spark.io.interrupts import raise_if_interrupted
@@ -46,7 +52,9 @@ NEEDED = {
     "verify": {"verdict", "minimality", "files"},
     "report": {"exports", "files"},
 }
-"""The keys of each stage's record that later stages read. Older versions of the package did not write all of them."""
+"""The keys of each stage's record that later stages read. Older versions of the package did not
+write all of them.
+"""
 HANDED_ON = {
     "profile": ("profile.json", "columns.json"),
     "plan": ("plan.json", "plan_report.json"),
@@ -93,12 +101,12 @@ def _sha256(text: str) -> str:
 class Run(OutputFolders):
     """A run file on a session. Immutable: `resume`, `as_recorded` and `with_k` return copies.
 
-    A run is staged in `internal/staging`. Its `run.json` holds the configuration's fingerprint and the record of each
-    finished stage, so that each stage can run in a process of its own.
+    A run is staged in `internal/staging`. Its `run.json` holds the configuration's fingerprint and
+    the record of each finished stage, so that each stage can run in a process of its own.
 
-    spec: the run file, with the chosen k once the plan has chosen it.
-    announce, detail: take a line for every reader, and one for those who asked for details.
-    events: OpenLineage events of this run, shared by its copies, and by the run that begins again on the other engine.
+    spec: the run file, with the chosen k once the plan has chosen it. announce, detail: take a line
+    for every reader, and one for those who asked for details. events: OpenLineage events of this
+    run, shared by its copies, and by the run that begins again on the other engine.
     """
 
     def __init__(
@@ -140,8 +148,8 @@ class Run(OutputFolders):
         return self._with(_built=built)
 
     def as_recorded(self, state: Mapping[str, Any], folder: Folder) -> Run:
-        """The run with the k and the built hierarchies of a state. folder: the staging area, or `internal` of a
-        finished run.
+        """The run with the k and the built hierarchies of a state. folder: the staging area, or
+        `internal` of a finished run.
 
         Raises:
             GuaranteeError: if a hierarchy is not the recorded one.
@@ -162,7 +170,10 @@ class Run(OutputFolders):
         """
         attributes = self.spec.attributes
         return read_hierarchies(
-            attributes.quasi_identifiers, attributes.sensitive_attributes, self.session, "attributes."
+            attributes.quasi_identifiers,
+            attributes.sensitive_attributes,
+            self.session,
+            "attributes.",
         )
 
     @cached_property
@@ -185,13 +196,19 @@ class Run(OutputFolders):
 
     @property
     def public_hierarchies(self) -> dict[str, Hierarchy]:
-        """The hierarchies that a release may show, by column. Built ones contain no value of suppressed rows only."""
+        """The hierarchies that a release may show, by column. Built ones contain no value of
+        suppressed rows only.
+        """
         return {**self.hierarchies, **self._released}
 
-    def write_hierarchies(self, trees: Mapping[str, Hierarchy], folder: str = HIERARCHIES) -> dict[str, str]:
-        """Writes the built hierarchies among these to the staging area, as CSV; returns the SHA-256 of each file.
+    def write_hierarchies(
+        self, trees: Mapping[str, Hierarchy], folder: str = HIERARCHIES
+    ) -> dict[str, str]:
+        """Writes the built hierarchies among these to the staging area, as CSV; returns the SHA-256
+        of each file.
 
-        folder: HIERARCHIES for those of all values, RELEASED_HIERARCHIES for those that the release may show.
+        folder: HIERARCHIES for those of all values, RELEASED_HIERARCHIES for those that the release
+        may show.
         """
         digests, built = {}, built_columns(self.spec.attributes)
         for name in sorted(built.keys() & trees.keys()):
@@ -200,7 +217,9 @@ class Run(OutputFolders):
             digests[name] = _sha256(text)
         return digests
 
-    def _read_built(self, state: Mapping[str, Any], stage: str, folder: Folder, below: str) -> dict[str, Hierarchy]:
+    def _read_built(
+        self, state: Mapping[str, Any], stage: str, folder: Folder, below: str
+    ) -> dict[str, Hierarchy]:
         """The hierarchies that `write_hierarchies` wrote in a stage.
 
         Raises:
@@ -211,29 +230,37 @@ class Run(OutputFolders):
             file, key = file_of(name, below), built[name][1]
             text = folder.read(file) if folder.exists(file) else ""
             if _sha256(text) != digest:
-                raise GuaranteeError(f"{folder.path(file)} is not the hierarchy that was built for this release")
-            trees[name] = with_missing(Hierarchy.parse(text, key), settings_of(self.spec.attributes, name), key)
+                raise GuaranteeError(
+                    f"{folder.path(file)} is not the hierarchy that was built for this release"
+                )
+            trees[name] = with_missing(
+                Hierarchy.parse(text, key), settings_of(self.spec.attributes, name), key
+            )
         return trees
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the run file and of the hierarchies and populations that it names by path. A chosen k is not part
-        of it.
+        """SHA-256 of the run file and of the hierarchies and populations that it names by path. A
+        chosen k is not part of it.
         """
-        trees = {name: hierarchy.paths for name, hierarchy in sorted(self._read_hierarchies.items())}
+        trees = {
+            name: hierarchy.paths for name, hierarchy in sorted(self._read_hierarchies.items())
+        }
         people = f" {json.dumps(self.populations, sort_keys=True)}" if self.populations else ""
         return _sha256(f"{self._run_file.fingerprint} {json.dumps(trees)}{people}")
 
     @property
     def earlier(self) -> Folder | None:
-        """The folder `internal` of the earlier run whose release this one continues; it may be this run's own."""
+        """The folder `internal` of the earlier run whose release this one continues; it may be this
+        run's own.
+        """
         after = self.spec.output.after
         return None if after is None else open_folder(f"{after}/internal", self.session)
 
     @cached_property
     def secret(self) -> str:
-        """The key of all hashes: TCLOSE_SECRET, or the one in `internal/secret`. The first run makes that at random, or
-        takes that of the earlier release that it continues.
+        """The key of all hashes: TCLOSE_SECRET, or the one in `internal/secret`. The first run
+        makes that at random, or takes that of the earlier release that it continues.
 
         Raises:
             ConfigurationError: if that file is empty or damaged.
@@ -244,7 +271,8 @@ class Run(OutputFolders):
         """Creates the folders and an empty staging area.
 
         Raises:
-            ConfigurationError: if the output holds a finished release and `overwrite` is not set, if it holds other
+            ConfigurationError: if the output holds a finished release and `overwrite` is not set,
+            if it holds other
                 files, or if it cannot be written.
         """
         remains = self.require_ours(self.overwrite)
@@ -261,8 +289,9 @@ class Run(OutputFolders):
             self._save(state)
 
     def discard(self) -> None:
-        """Removes the staging area after an error, as far as possible, so that no second error hides the first. Its
-        state goes first: without it nothing reads what is left, and the next run removes that.
+        """Removes the staging area after an error, as far as possible, so that no second error
+        hides the first. Its state goes first: without it nothing reads what is left, and the next
+        run removes that.
         """
         with suppress(Exception):
             self.staging.remove(STATE)
@@ -280,7 +309,8 @@ class Run(OutputFolders):
         """What an earlier stage wrote into a file of the staging area.
 
         Raises:
-            DamagedStagingError: if the file is gone, is not as a stage recorded it, or another version of the package
+            DamagedStagingError: if the file is gone, is not as a stage recorded it, or another
+            version of the package
                 wrote it.
         """
         if self.staging.exists(name):
@@ -289,7 +319,8 @@ class Run(OutputFolders):
                 if name == STATE or _sha256(text) == self._recorded.get(name, _sha256(text)):
                     return parse(text)
         raise DamagedStagingError(
-            f"{self.staging.path(name)} is missing, damaged, or of another version of tclose_spark; begin again with "
+            f"{self.staging.path(name)} is missing, damaged, or of another version of "
+            "tclose_spark; begin again with "
             "`tclose profile`"
         )
 
@@ -303,7 +334,9 @@ class Run(OutputFolders):
         }
 
     def is_staged(self, stage: str) -> bool:
-        """Whether this stage is finished in the staging area, with a record as this version writes it."""
+        """Whether this stage is finished in the staging area, with a record as this version writes
+        it.
+        """
         with suppress(ConfigurationError):
             state = self.state
             return stage in state["stages"] and _is_complete(state)
@@ -317,56 +350,68 @@ class Run(OutputFolders):
         """The run as the stage before this one left it.
 
         Raises:
-            ConfigurationError: if that stage is not finished with this configuration; it names the command to run.
+            ConfigurationError: if that stage is not finished with this configuration; it names the
+            command to run.
         """
         previous = ORDER[ORDER.index(stage) - 1]
         if not self.staging.exists(STATE):
             raise ConfigurationError(
-                f"{stage}: nothing is staged in {self.staging.path()}; run `tclose profile` and the stages after it "
+                f"{stage}: nothing is staged in {self.staging.path()}; run `tclose profile` and "
+                "the stages after it "
                 "first"
             )
         state = self.state
         if state["configuration"] != self.fingerprint:
             raise ConfigurationError(
-                f"{stage}: the staged run was made with another configuration; begin again with `tclose profile`"
+                f"{stage}: the staged run was made with another configuration; begin again with "
+                "`tclose profile`"
             )
         if not _is_complete(state):
             raise ConfigurationError(
-                f"{stage}: the staged run was made by another version of tclose_spark; begin again with "
+                f"{stage}: the staged run was made by another version of tclose_spark; begin again "
+                "with "
                 "`tclose profile`"
             )
         if previous not in state["stages"]:
             first = next(name for name in ORDER if name not in state["stages"])
             more = "" if first == previous else " and the stages after it"
-            raise ConfigurationError(f"{stage}: the stage before it is not done; run `tclose {first}`{more} first")
+            raise ConfigurationError(
+                f"{stage}: the stage before it is not done; run `tclose {first}`{more} first"
+            )
         self.events.resume(state.get("id"))
         try:
             return self.as_recorded(state, self.staging)
         except GuaranteeError as error:
-            raise DamagedStagingError(f"{stage}: {error}; begin again with `tclose profile`") from None
+            raise DamagedStagingError(
+                f"{stage}: {error}; begin again with `tclose profile`"
+            ) from None
 
     def forget(self, name: str) -> dict[str, Any]:
         """Removes the records of this stage and of those after it; returns the remaining state."""
         state, later = self.state, ORDER[ORDER.index(name) :]
-        state["stages"] = {done: record for done, record in state["stages"].items() if done not in later}
+        state["stages"] = {
+            done: record for done, record in state["stages"].items() if done not in later
+        }
         self._save(state)
         return state
 
     @contextmanager
     def stage(self, name: str) -> Iterator[dict[str, Any]]:
-        """Runs the body as a stage: saves and announces the yielded record with the time that it took. Its shuffles are
-        sized by the table's rows, once those are known.
+        """Runs the body as a stage: saves and announces the yielded record with the time that it
+        took. Its shuffles are sized by the table's rows, once those are known.
 
-        The records of this stage and of those after it are removed first, so that a stage that fails leaves no earlier
-        result to a later stage. The raw values of an error are written to `internal/problems.json`, which only its
-        owner can read; the error names that file.
+        The records of this stage and of those after it are removed first, so that a stage that
+        fails leaves no earlier result to a later stage. The raw values of an error are written to
+        `internal/problems.json`, which only its owner can read; the error names that file.
         """
         self.internal.remove(PROBLEMS)
         state = self.forget(name)
         begun = time.monotonic()
         record: dict[str, Any] = {}
         try:
-            with self._sized_shuffles(state["stages"]["profile"]["input"]["rows"] if state["stages"] else 0):
+            with self._sized_shuffles(
+                state["stages"]["profile"]["input"]["rows"] if state["stages"] else 0
+            ):
                 raise_if_interrupted()
                 yield record
                 raise_if_interrupted()
@@ -375,7 +420,9 @@ class Run(OutputFolders):
                 text = json.dumps(error.as_json(), indent=1, ensure_ascii=False)
                 self.internal.write(PROBLEMS, text, private=True)
                 end, file = "\n" if error.problems else ". ", self.internal.path(PROBLEMS)
-                error.args = (f"{error}{end}The values, and how many rows hold each, are in {file}",)
+                error.args = (
+                    f"{error}{end}The values, and how many rows hold each, are in {file}",
+                )
             raise
         except Exception as error:
             found = cause_of(f"{type(error).__name__}: {text_of(error)}", AT_WORK)

@@ -20,20 +20,26 @@ def secret_from_environment() -> str | None:
     given = os.environ.get(SECRET_VARIABLE)
     if given is not None and not given.strip():
         raise ConfigurationError(
-            f"{SECRET_VARIABLE} is set, but empty; set it to a long random text that only you have, or unset it to use "
+            f"{SECRET_VARIABLE} is set, but empty; set it to a long random text that only you "
+            "have, or unset it to use "
             "a random secret, kept in internal/secret"
         )
     return given
 
 
 def kept_secret(internal: Folder, earlier: Folder | None) -> str:
-    """The secret in `internal/secret`. The first run makes it at random, or takes that of the run that it continues.
+    """The secret in `internal/secret`. The first run makes it at random, or takes that of the run
+    that it continues.
 
     Raises:
         ConfigurationError: if that file is empty or damaged.
     """
     if not internal.exists("secret"):
-        given = _secret_in(earlier) if earlier is not None and earlier.exists("secret") else secrets.token_hex(32)
+        given = (
+            _secret_in(earlier)
+            if earlier is not None and earlier.exists("secret")
+            else secrets.token_hex(32)
+        )
         internal.write("secret", given, private=True)
     return _secret_in(internal)
 
@@ -46,7 +52,8 @@ def _secret_in(folder: Folder) -> str:
         kept = ""
     if not kept:
         raise ConfigurationError(
-            f"{folder.path('secret')} is empty or damaged; put it back from a copy, or remove it: the next release "
+            f"{folder.path('secret')} is empty or damaged; put it back from a copy, or remove it: "
+            "the next release "
             "then makes a new secret, and with it other classes and other pseudonyms"
         )
     return kept

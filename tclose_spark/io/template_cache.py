@@ -1,4 +1,6 @@
-"""The compiled templates of pages, kept from process to process: compiling them takes a second of CPU."""
+"""The compiled templates of pages, kept from process to process: compiling them takes a second of
+CPU.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from jinja2 import BytecodeCache, FileSystemBytecodeCache
 
 
 class TemplateCache(FileSystemBytecodeCache):
-    """A folder of the user below the system's for temporary files. A template that cannot be kept is compiled again."""
+    """A folder of the user below the system's for temporary files. A template that cannot be kept
+    is compiled again.
+    """
 
     def dump_bytecode(self, bucket: Any) -> None:
         """Keeps a compiled template."""

@@ -17,12 +17,14 @@ KERNELS: list[Callable[..., Any]] = []
 
 
 def kernel(function: Kernel) -> Kernel:
-    """The function, compiled without reference counts: with them, a call often costs more than the work that it does.
+    """The function, compiled without reference counts: with them, a call often costs more than the
+    work that it does.
 
-    So a kernel, and whatever it calls, must not create arrays. Floats are added in the order as written, so every
-    machine forms the same classes. Other threads run meanwhile; one of them handles interrupts (see `io.interrupts`). A
-    kernel is compiled once for the types of its arrays, for integers of any kind, by one process of a machine at a
-    time; and once more if both Python and other kernels call it (see `compiler`).
+    So a kernel, and whatever it calls, must not create arrays. Floats are added in the order as
+    written, so every machine forms the same classes. Other threads run meanwhile; one of them
+    handles interrupts (see `io.interrupts`). A kernel is compiled once for the types of its arrays,
+    for integers of any kind, by one process of a machine at a time; and once more if both Python
+    and other kernels call it (see `compiler`).
     """
     options: dict[str, Any] = {"_nrt": False, "nogil": True, "no_cfunc_wrapper": True}
     compiled: Any = njit(**options, cache=True, pipeline_class=EntryCompiler)(function)
@@ -36,14 +38,16 @@ def kernel(function: Kernel) -> Kernel:
     if is_ours(function):
         compiled.compile = compile_alone
         KERNELS.append(function)
-    compiled.get_call_template = lambda kinds, named: called.get_call_template([_wide(kind) for kind in kinds], named)
+    compiled.get_call_template = lambda kinds, named: called.get_call_template(
+        [_wide(kind) for kind in kinds], named
+    )
     compiled.get_overload = called.get_overload
     return cast(Kernel, compiled)
 
 
 def _wide(kind: Any) -> Any:
-    """The type of an argument that another kernel passes, with 64 bits for all integers. Otherwise every constant would
-    compile the kernel anew.
+    """The type of an argument that another kernel passes, with 64 bits for all integers. Otherwise
+    every constant would compile the kernel anew.
     """
     kind = types.unliteral(kind)
     if kind in types.signed_domain:
@@ -58,8 +62,8 @@ cache_kernels()
 
 @kernel
 def log2(x: float) -> float:
-    """The binary logarithm of x > 0, to 15 digits. Only additions and products, because libraries round differently on
-    different processors.
+    """The binary logarithm of x > 0, to 15 digits. Only additions and products, because libraries
+    round differently on different processors.
     """
     whole = 0.0
     while x > 1.4142135623730951:

@@ -1,7 +1,8 @@
-"""The cache of compiled kernels: in the user's cache folder, keyed by a hash of all kernel sources, also if the package
-is a wheel or a zip.
+"""The cache of compiled kernels: in the user's cache folder, keyed by a hash of all kernel sources,
+also if the package is a wheel or a zip.
 
-Numba alone checks only the file of the function itself. It would run stale code if a kernel in another file changed.
+Numba alone checks only the file of the function itself. It would run stale code if a kernel in
+another file changed.
 """
 
 from __future__ import annotations
@@ -22,13 +23,16 @@ from numba.core.caching import CacheImpl
 
 PROJECT = __name__.partition(".")[0]
 NAMES_KERNELS = re.compile(r"\b(kernel|structure)\b")
-"""In every source that defines a kernel or a structure, in whatever form it imports these decorators."""
+"""In every source that defines a kernel or a structure, in whatever form it imports these
+decorators.
+"""
 
 
 @cache
 def source_key() -> str:
-    """A hash of the names and sources of all modules that may define kernels. Kernels take constants and functions from
-    such modules only, so a change of any of these compiles all kernels anew.
+    """A hash of the names and sources of all modules that may define kernels. Kernels take
+    constants and functions from such modules only, so a change of any of these compiles all kernels
+    anew.
     """
     key = hashlib.sha256()
     for module, text in sorted(_sources(resources.files(PROJECT), PROJECT)):
@@ -50,9 +54,9 @@ def _sources(folder: Traversable, package: str) -> Iterator[tuple[str, str]]:
 def folder() -> str:
     """The folder of the compiled kernels of these sources; it is created if needed.
 
-    It is below NUMBA_CACHE_DIR or the user's cache. If that cannot be written (a service on a worker, an image), it is
-    a folder of temporary files with copies of the kernels in the usual place. It holds code, so only this user may
-    write to it.
+    It is below NUMBA_CACHE_DIR or the user's cache. If that cannot be written (a service on a
+    worker, an image), it is a folder of temporary files with copies of the kernels in the usual
+    place. It holds code, so only this user may write to it.
     """
     mine = str(os.getuid()) if hasattr(os, "getuid") else "user"
     named = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
@@ -74,10 +78,12 @@ def folder() -> str:
 
 
 def _copy_kernels(image: Path, to: Path) -> None:
-    """Copies what `tclose compile` left for all users, if only this user or root may write to it. The index of a kernel
-    is copied after the code that it lists.
+    """Copies what `tclose compile` left for all users, if only this user or root may write to it.
+    The index of a kernel is copied after the code that it lists.
     """
-    if not image.is_dir() or not all(is_mine_alone(path, or_root=True) for path in (image.parent, image)):
+    if not image.is_dir() or not all(
+        is_mine_alone(path, or_root=True) for path in (image.parent, image)
+    ):
         return
     for file in sorted(image.glob("*.nb[ci]"), key=lambda file: file.suffix):
         if not (to / file.name).exists():
@@ -108,7 +114,10 @@ def is_mine_alone(path: Path, or_root: bool = False) -> bool:
     found = path.stat()
     if not hasattr(os, "getuid"):
         return True
-    return found.st_uid in ((os.getuid(), 0) if or_root else (os.getuid(),)) and not found.st_mode & 0o022
+    return (
+        found.st_uid in ((os.getuid(), 0) if or_root else (os.getuid(),))
+        and not found.st_mode & 0o022
+    )
 
 
 def is_ours(function: Callable[..., Any]) -> bool:

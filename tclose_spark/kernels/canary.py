@@ -1,7 +1,8 @@
 """A check that this version of numba compiles stores through structures correctly.
 
-Reads of a structure's words are marked as invariant (see `structures`). If the compiler wrongly treated the elements of
-its arrays as invariant too, kernels would work on stale numbers without any error.
+Reads of a structure's words are marked as invariant (see `structures`). If the compiler wrongly
+treated the elements of its arrays as invariant too, kernels would work on stale numbers without any
+error.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from tclose_spark.kernels.structures import structure
 
 @structure
 class CanaryPart(NamedTuple):
-    """Two names of one array, as no kernel has them: a store through one must be seen through the other."""
+    """Two names of one array, as no kernel has them: a store through one must be seen through the
+    other.
+    """
 
     counts: Any
     same_counts: Any
@@ -45,7 +48,9 @@ def store_one(canary: Canary, i: int, value: int) -> int:
 
 @kernel
 def store_many(canary: Canary) -> float:
-    """Stores and reads in turn, in loops that a compiler may be tempted to reorder; returns a sum of what is read."""
+    """Stores and reads in turn, in loops that a compiler may be tempted to reorder; returns a sum
+    of what is read.
+    """
     total, size = 0.0, len(canary.places)
     for i in range(size):
         before = canary.part.counts[i]
@@ -74,9 +79,15 @@ def make_canary(size: int = 7) -> Canary:
 
 
 def stores_are_compiled(store: Any = store_many) -> bool:
-    """Whether a kernel leaves the same numbers in a structure, and returns the same sum, as Python does."""
+    """Whether a kernel leaves the same numbers in a structure, and returns the same sum, as Python
+    does.
+    """
     compiled, interpreted = make_canary(), make_canary()
     if store(compiled) != store_many.py_func(interpreted):  # type: ignore[attr-defined]
         return False
-    pairs = zip((*compiled.part[:2], *compiled[1:4]), (*interpreted.part[:2], *interpreted[1:4]), strict=True)
+    pairs = zip(
+        (*compiled.part[:2], *compiled[1:4]),
+        (*interpreted.part[:2], *interpreted[1:4]),
+        strict=True,
+    )
     return all(np.array_equal(one, other) for one, other in pairs)

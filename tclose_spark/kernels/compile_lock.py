@@ -1,4 +1,6 @@
-"""One process of a machine compiles at a time. The next one waits, and finds the kernels that the first one cached."""
+"""One process of a machine compiles at a time. The next one waits, and finds the kernels that the
+first one cached.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,11 @@ _held: set[str] = set()
 
 @contextmanager
 def compile_lock(folder: str) -> Iterator[None]:
-    """Runs the body while no other process runs one for the same folder. A process that ends releases the lock.
+    """Runs the body while no other process runs one for the same folder. A process that ends
+    releases the lock.
 
-    Compiling a kernel compiles those that it calls, so the lock may be taken again inside. Numba's own lock separates
-    threads.
+    Compiling a kernel compiles those that it calls, so the lock may be taken again inside. Numba's
+    own lock separates threads.
     """
     with global_compiler_lock:
         file = None if folder in _held else _lock(folder)

@@ -1,8 +1,9 @@
-"""How kernels are compiled: a kernel that Python calls becomes machine code, together with all kernels that it calls.
+"""How kernels are compiled: a kernel that Python calls becomes machine code, together with all
+kernels that it calls.
 
-Numba alone optimises every function, together with all that it calls, and makes machine code and a wrapper for Python
-of each. With a hundred small kernels that call one another, this took half the time. The passes that are left out
-rewrite closures, contexts and literals, which no kernel has.
+Numba alone optimises every function, together with all that it calls, and makes machine code and a
+wrapper for Python of each. With a hundred small kernels that call one another, this took half the
+time. The passes that are left out rewrite closures, contexts and literals, which no kernel has.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class LowerCalled(typed_passes.NativeLowering):
         state.library = CalledCode(state.targetctx.codegen(), state.func_id.func_qualname)
         super().run_pass(state)
         name = state.cr.fndesc
-        function = _dynfunc.make_function(name.lookup_module(), name.qualname, "", 0, state.cr.env, (state.library,))
+        function = _dynfunc.make_function(
+            name.lookup_module(), name.qualname, "", 0, state.cr.env, (state.library,)
+        )
         state.targetctx.insert_user_function(function, name, [state.library])
         state.cr = state.cr._replace(cfunc=function)
         return True
@@ -50,7 +53,9 @@ class LowerCalled(typed_passes.NativeLowering):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class LowerEntry(typed_passes.NativeLowering):
-    """Makes machine code, and fills in the environments (what a function raises) of the kernels inside it."""
+    """Makes machine code, and fills in the environments (what a function raises) of the kernels
+    inside it.
+    """
 
     _name = "lower_entry_kernel"
 

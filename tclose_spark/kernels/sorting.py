@@ -1,4 +1,6 @@
-"""Counting and sorting the codes of some rows, for kernels: in place, without memory of their own."""
+"""Counting and sorting the codes of some rows, for kernels: in place, without memory of their
+own.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ class PresentCodes(NamedTuple):
     """The codes that occur in some rows, of several columns."""
 
     codes: NDArray[np.int64]  # ascending, shape (columns, longest)
-    below: NDArray[np.int64]  # below[j, i] rows have one of the first i codes, shape (columns, longest + 1)
+    below: NDArray[
+        np.int64
+    ]  # below[j, i] rows have one of the first i codes, shape (columns, longest + 1)
     length: NDArray[np.int64]  # how many codes occur, shape (columns,)
 
 
@@ -32,7 +36,9 @@ def find_present(
     keys: NDArray[np.int64],
     present: PresentCodes,
 ) -> None:
-    """Fill `present` for column j. tally: zero before and after, shape (domain,); keys: to work in, shape (rows,)."""
+    """Fill `present` for column j. tally: zero before and after, shape (domain,); keys: to work in,
+    shape (rows,).
+    """
     size, length = len(column), 0
     present.below[j, 0] = 0
     if domain <= SPARSE * size:
@@ -59,9 +65,15 @@ def find_present(
 
 @kernel
 def sort_rows(
-    j: int, column: NDArray[np.int32], present: PresentCodes, tally: NDArray[np.int64], order: NDArray[np.int64]
+    j: int,
+    column: NDArray[np.int32],
+    present: PresentCodes,
+    tally: NDArray[np.int64],
+    order: NDArray[np.int64],
 ) -> None:
-    """order: the rows in the order of their codes of column j, as `find_present` found them; ties in row order."""
+    """order: the rows in the order of their codes of column j, as `find_present` found them; ties
+    in row order.
+    """
     for x in range(present.length[j]):
         tally[present.codes[j, x]] = present.below[j, x]
     for i in range(len(column)):
@@ -84,7 +96,9 @@ def heap_sort(values: NDArray[np.int64]) -> None:
 
 @kernel
 def sift(values: NDArray[np.int64], at: int, size: int) -> None:
-    """Let the value at `at` sink until none below it, in the heap of the first `size`, is larger."""
+    """Let the value at `at` sink until none below it, in the heap of the first `size`, is
+    larger.
+    """
     value = values[at]
     while 2 * at + 1 < size:
         child = 2 * at + 1

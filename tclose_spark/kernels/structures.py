@@ -1,8 +1,8 @@
 """Structures: named tuples that kernels pass by reference.
 
-Numba passes each array of a named tuple as seven or more arguments, and compiling these takes longer than everything
-else.
-A structure is one pointer to words of 64 bits instead: the address and shape of an array, the bits of a number, the
+Numba passes each array of a named tuple as seven or more arguments, and compiling these takes
+longer than everything else. A structure is one pointer to words of 64 bits instead: the address and
+shape of an array, the bits of a number, the
     words of a structure inside it. A field is read where it is used.
 """
 
@@ -18,7 +18,14 @@ from numba import types
 from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import NativeValue, infer_getattr, lower_getattr_generic, register_model, typeof_impl, unbox
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    lower_getattr_generic,
+    register_model,
+    typeof_impl,
+    unbox,
+)
 from numba.np import arrayobj
 from numpy.typing import NDArray
 
@@ -27,13 +34,15 @@ WORD = ir.IntType(64)
 
 
 class Structure(types.Type):
-    """The numba type of a structure: its class and the types of its fields (C-contiguous arrays, numbers,
-    structures).
+    """The numba type of a structure: its class and the types of its fields (C-contiguous arrays,
+    numbers, structures).
     """
 
     def __init__(self, cls: str, fields: tuple[tuple[str, Any], ...]) -> None:
         self.fields = fields
-        digest = hashlib.sha256(repr(fields).encode()).hexdigest()[:8]  # the names of compiled functions hold it
+        digest = hashlib.sha256(repr(fields).encode()).hexdigest()[
+            :8
+        ]  # the names of compiled functions hold it
         super().__init__(name=f"{cls}_{digest}")
 
     @property
@@ -58,8 +67,8 @@ def _words_of_type(kind: Any) -> int:
 
 
 def structure(cls: Fields) -> Fields:
-    """Makes kernels take a named tuple by reference. They read its fields and write to its arrays, but cannot create or
-    return one, or set a field.
+    """Makes kernels take a named tuple by reference. They read its fields and write to its arrays,
+    but cannot create or return one, or set a field.
     """
 
     @typeof_impl.register(cls)
@@ -67,7 +76,9 @@ def structure(cls: Fields) -> Fields:
         kinds = [(name, typeof_impl(field, context)) for name, field in value._asdict().items()]
         for name, kind in kinds:
             if isinstance(kind, types.Array) and (kind.layout != "C" or not kind.mutable):
-                raise TypeError(f"{cls.__name__}.{name} is not a C-contiguous array that may be written to")
+                raise TypeError(
+                    f"{cls.__name__}.{name} is not a C-contiguous array that may be written to"
+                )
         return Structure(cls.__name__, tuple(kinds))
 
     return cls
@@ -86,7 +97,9 @@ def _words(value: tuple[Any, ...]) -> list[int]:
         elif isinstance(field, tuple):
             words += _words(field)
         else:
-            words += struct.unpack("q", struct.pack("d" if isinstance(field, float) else "q", field))
+            words += struct.unpack(
+                "q", struct.pack("d" if isinstance(field, float) else "q", field)
+            )
     return words
 
 
@@ -118,13 +131,15 @@ def _read(context: Any, builder: Any, structure: Structure, pointer: Any, name: 
     for length in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], length))
     data = _load(builder, words, 0, array.data.type)
-    arrayobj.populate_array(array, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None)
+    arrayobj.populate_array(
+        array, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None
+    )
     return array._getvalue()
 
 
 def _load(builder: Any, words: Any, at: int, kind: Any) -> Any:
-    """A word as a value of a type. The load is marked as invariant, because no kernel writes to words. Otherwise the
-    compiler would read the word again after every store.
+    """A word as a value of a type. The load is marked as invariant, because no kernel writes to
+    words. Otherwise the compiler would read the word again after every store.
     """
     place = builder.bitcast(builder.gep(words, [WORD(at)]), kind.as_pointer())
     value = builder.load(place)
@@ -141,9 +156,13 @@ def _unbox(structure: Structure, value: Any, c: Any) -> NativeValue:
     c.pyapi.decref(function)
     c.pyapi.decref(module)
     failed = cgutils.is_null(c.builder, words)
-    pointer = cgutils.alloca_once_value(c.builder, cgutils.get_null_value(c.context.get_value_type(structure)))
+    pointer = cgutils.alloca_once_value(
+        c.builder, cgutils.get_null_value(c.context.get_value_type(structure))
+    )
     with c.builder.if_then(c.builder.not_(failed), likely=True):
         kind = types.Array(types.int64, 1, "C")
         array = arrayobj.make_array(kind)(c.context, c.builder, value=c.unbox(kind, words).value)
         c.builder.store(c.builder.bitcast(array.data, cgutils.voidptr_t), pointer)
-    return NativeValue(c.builder.load(pointer), is_error=failed, cleanup=lambda: c.pyapi.decref(words))
+    return NativeValue(
+        c.builder.load(pointer), is_error=failed, cleanup=lambda: c.pyapi.decref(words)
+    )

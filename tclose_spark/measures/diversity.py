@@ -1,4 +1,6 @@
-"""l-diversity of classes: distinct, entropy and recursive (Machanavajjhala et al.; Li et al. 2007, section 2)."""
+"""l-diversity of classes: distinct, entropy and recursive (Machanavajjhala et al.; Li et al. 2007,
+section 2).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ def distinct(classes: Histograms) -> IntArray:
 
 
 def entropy_l(classes: Histograms) -> NDArray[np.float64]:
-    """exp of the Shannon entropy of each class, shape (groups,): a class is entropy l-diverse when this is >= l.
+    """exp of the Shannon entropy of each class, shape (groups,): a class is entropy l-diverse when
+    this is >= l.
 
     In doubles, to be read; `entropy_margins` decides.
 
@@ -35,11 +38,12 @@ def entropy_l(classes: Histograms) -> NDArray[np.float64]:
 
 
 def entropy_margins(classes: Histograms, level: Fraction) -> NDArray[np.float64]:
-    """How far the entropy of each class is above ln(level) at least, shape (groups,): a class is entropy l-diverse
-    where it is >= 0.
+    """How far the entropy of each class is above ln(level) at least, shape (groups,): a class is
+    entropy l-diverse where it is >= 0.
 
-    The sign is that of the exact difference: a class that a bound on the errors of doubles leaves open is decided in
-    integers. Where these were too large (more than `MOST_RECORDS`, after common factors), it counts as not diverse.
+    The sign is that of the exact difference: a class that a bound on the errors of doubles leaves
+    open is decided in integers. Where these were too large (more than `MOST_RECORDS`, after common
+    factors), it counts as not diverse.
 
     >>> (entropy_margins(Histograms.dense(np.array([[2, 2, 2], [3, 2, 1]])), Fraction(3)) >= 0).tolist()
     [True, False]
@@ -56,7 +60,9 @@ def entropy_margins(classes: Histograms, level: Fraction) -> NDArray[np.float64]
 
 
 def readable_entropy(level: float) -> float:
-    """The `entropy` of an entropy l-diverse class is never below this. A class above it may or may not be l-diverse."""
+    """The `entropy` of an entropy l-diverse class is never below this. A class above it may or may
+    not be l-diverse.
+    """
     return level * (1 - 1e-9)
 
 
@@ -64,8 +70,8 @@ MOST_RECORDS = 20_000  # of a class whose entropy is decided by integers of so m
 
 
 def _shannon(classes: Histograms) -> NDArray[np.float64]:
-    """Shannon's entropy of each class, in nats. With rounding unit u and n entries, off by less than (n + 32) u (it +
-    1).
+    """Shannon's entropy of each class, in nats. With rounding unit u and n entries, off by less
+    than (n + 32) u (it + 1).
     """
     shares = classes.counts / np.repeat(classes.sizes, classes.entries_of)
     result: NDArray[np.float64] = -np.add.reduceat(shares * np.log(shares), classes.starts)
@@ -73,7 +79,8 @@ def _shannon(classes: Histograms) -> NDArray[np.float64]:
 
 
 def _is_diverse(counts: Sequence[int], level: Fraction) -> bool:
-    """Whether exp(H) >= level, exactly: with s records, s^s >= level^s * product of c^c over the counts c.
+    """Whether exp(H) >= level, exactly: with s records, s^s >= level^s * product of c^c over the
+    counts c.
 
     Common factors of the counts do not matter, so equally frequent values are as many as they are.
     """
@@ -85,12 +92,14 @@ def _is_diverse(counts: Sequence[int], level: Fraction) -> bool:
     if size > MOST_RECORDS:
         return False
     return bool(
-        (size * level.denominator) ** size >= level.numerator**size * math.prod(count**count for count in reduced)
+        (size * level.denominator) ** size
+        >= level.numerator**size * math.prod(count**count for count in reduced)
     )
 
 
 def recursive_margins(classes: Histograms, c: Fraction, level: int) -> ExactArray:
-    """c (r_l + ... + r_m) - r_1 of each class times c's denominator, r descending counts, shape (groups,).
+    """c (r_l + ... + r_m) - r_1 of each class times c's denominator, r descending counts, shape
+    (groups,).
 
     A class is recursive (c, l)-diverse when this is positive. Exact: Python integers.
 
@@ -101,5 +110,7 @@ def recursive_margins(classes: Histograms, c: Fraction, level: int) -> ExactArra
     ranked = classes.counts[order]
     rank = np.arange(len(ranked)) - np.repeat(classes.starts, classes.entries_of)
     tail = np.add.reduceat(np.where(rank >= level - 1, ranked, 0), classes.starts)
-    margins: ExactArray = c.numerator * tail.astype(object) - c.denominator * ranked[classes.starts].astype(object)
+    margins: ExactArray = c.numerator * tail.astype(object) - c.denominator * ranked[
+        classes.starts
+    ].astype(object)
     return margins

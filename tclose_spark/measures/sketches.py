@@ -1,4 +1,6 @@
-"""Sketches of a column from the hashes of its values, in little memory: distinct values, and a sample of values."""
+"""Sketches of a column from the hashes of its values, in little memory: distinct values, and a
+sample of values.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,9 @@ MOST_SAMPLED = 4096
 
 @dataclass(frozen=True)
 class DistinctCount:
-    """HyperLogLog (Flajolet, Fusy, Gandouet and Meunier 2007): of the hashes that fall on a register, the most zeros
-    that one begins with, plus one. The registers of the parts of a table are joined by their maximum.
+    """HyperLogLog (Flajolet, Fusy, Gandouet and Meunier 2007): of the hashes that fall on a
+    register, the most zeros that one begins with, plus one. The registers of the parts of a table
+    are joined by their maximum.
 
     seen: which ranks were seen at each register, shape (4096, ranks).
     """
@@ -61,11 +64,12 @@ def estimate(registers: IntArray) -> int:
 
 @dataclass(frozen=True)
 class ValueSample:
-    """The MOST_SAMPLED lowest of some 64-bit hashes, ascending, and how many rows have each; all, if they are fewer.
+    """The MOST_SAMPLED lowest of some 64-bit hashes, ascending, and how many rows have each; all,
+    if they are fewer.
 
-    It follows from the values alone, in whatever order and however many parts they are: a hash among the lowest of all
-    is among those of each part that has it. Where one value of a thousand occurs twice, 98 of 100 samples have
-    such a one.
+    It follows from the values alone, in whatever order and however many parts they are: a hash
+    among the lowest of all is among those of each part that has it. Where one value of a thousand
+    occurs twice, 98 of 100 samples have such a one.
     """
 
     hashes: HashArray
@@ -108,8 +112,9 @@ class ValueSample:
 
 @dataclass(frozen=True)
 class NumberSample:
-    """The rows with the MOST_SAMPLED lowest of some 64-bit hashes, ascending, a code of each, and how many rows are
-    like it; all, if they are fewer. Like `ValueSample`, it follows from the rows alone. Equal hashes have equal codes.
+    """The rows with the MOST_SAMPLED lowest of some 64-bit hashes, ascending, a code of each, and
+    how many rows are like it; all, if they are fewer. Like `ValueSample`, it follows from the rows
+    alone. Equal hashes have equal codes.
     """
 
     hashes: HashArray
@@ -121,7 +126,9 @@ class NumberSample:
         """Of no rows."""
         return NumberSample(np.zeros(0, dtype=np.uint64), *np.zeros((2, 0), dtype=np.int64))
 
-    def add(self, hashes: HashArray, codes: IntArray, counts: IntArray | None = None) -> NumberSample:
+    def add(
+        self, hashes: HashArray, codes: IntArray, counts: IntArray | None = None
+    ) -> NumberSample:
         """With more rows: the hash and the code of each, shape (n,), or of `counts` rows each.
 
         >>> NumberSample.empty().add(np.array([7, 9, 7], dtype=np.uint64), np.array([31, 40, 31])).by_code()

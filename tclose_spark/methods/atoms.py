@@ -1,13 +1,15 @@
-"""The plan of a release that continues earlier ones: people who stay keep their atom (see `table.atoms`), and newcomers
-form new ones.
+"""The plan of a release that continues earlier ones: people who stay keep their atom (see
+`table.atoms`), and newcomers form new ones.
 
-The run's method puts newcomers into classes, as a table of their own. Its distribution differs from that of the release
-by some distance d. A class within t - d of the newcomers is within t of the release, because the earth mover's distance
-is a metric. beta compares the classes of newcomers with the release itself. Newcomers who are too few, or too far from
-the release, wait for a later release.
+The run's method puts newcomers into classes, as a table of their own. Its distribution differs from
+that of the release by some distance d. A class within t - d of the newcomers is within t of the
+release, because the earth mover's distance is a metric. beta compares the classes of newcomers with
+the release itself. Newcomers who are too few, or too far from the release, wait for a later
+release.
 
-Every atom of people who stay becomes a class. If the distribution has changed so that an atom does not hold any more,
-it is merged with the atom with which that costs least, until all hold. Atoms are never split.
+Every atom of people who stay becomes a class. If the distribution has changed so that an atom does
+not hold any more, it is merged with the atom with which that costs least, until all hold. Atoms are
+never split.
 """
 
 from __future__ import annotations
@@ -77,7 +79,11 @@ class AtomsPlan:
     def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
         """See Plan. Rows that are suppressed are shared among the tasks of people who stay."""
         atom = _atom(rows)
-        new = np.flatnonzero(atom == NEWCOMER) if self.newcomers is not None else np.zeros(0, dtype=np.int64)
+        new = (
+            np.flatnonzero(atom == NEWCOMER)
+            if self.newcomers is not None
+            else np.zeros(0, dtype=np.int64)
+        )
         other = np.setdiff1d(np.arange(len(rows)), new, assume_unique=True)
         tasks = self._first + _share(rows.take(other), self.tasks_of_staying)
         if self.newcomers is None or not len(new):
@@ -88,7 +94,9 @@ class AtomsPlan:
     def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
         if self.newcomers is not None and task < self._first:
             assigned = self.newcomers.assign_classes(rows, task)
-            return replace(assigned, figures={**dict.fromkeys(self.figures, 0.0), **assigned.figures})
+            return replace(
+                assigned, figures={**dict.fromkeys(self.figures, 0.0), **assigned.figures}
+            )
         atom = _atom(rows)
         by_hash = rows.sorted_by_hash()
         here = by_hash[atom[by_hash] >= 0]
@@ -98,7 +106,9 @@ class AtomsPlan:
             block, _ = Dense(self.attributes, self.k).block(rows.take(here))
             classes, merged = merge_until_all_hold(block, classes)
             figures |= {"atoms": float(len(atoms)), "atoms_merged": float(merged)}
-        return ClassAssignment(here=here, classes=classes, figures=figures, suppressed=np.flatnonzero(atom < 0))
+        return ClassAssignment(
+            here=here, classes=classes, figures=figures, suppressed=np.flatnonzero(atom < 0)
+        )
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         own = {name: int(figures[name]) for name in ("atoms", "atoms_merged")}
@@ -114,12 +124,18 @@ class AtomsPlan:
         return made if self.newcomers is None else {**made, "plan": self.newcomers.to_json()}
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, read_plan: ReadPlan) -> AtomsPlan:
-        """The plan that `to_json` wrote. attributes: of all rows. read_plan: reads the plan of newcomers."""
+    def from_json(
+        tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, read_plan: ReadPlan
+    ) -> AtomsPlan:
+        """The plan that `to_json` wrote. attributes: of all rows. read_plan: reads the plan of
+        newcomers.
+        """
         ts = [None if t is None else Fraction(t) for t in tree["t"]]
         released = np.array(tree["released"], dtype=np.int64)
         attributes = with_remaining_values(attributes, released)
-        of_newcomers = _with_ts(with_cell_rows(attributes, np.array(tree["newcomers"], dtype=np.int64)), ts, released)
+        of_newcomers = _with_ts(
+            with_cell_rows(attributes, np.array(tree["newcomers"], dtype=np.int64)), ts, released
+        )
         return AtomsPlan(
             newcomers=read_plan(tree["plan"], of_newcomers) if "plan" in tree else None,
             of_newcomers=of_newcomers,
@@ -136,12 +152,15 @@ class AtomsPlan:
 
 
 def plan_atoms(given: PlanningInput, make_plan: Callable[[PlanningInput], Plan]) -> AtomsPlan:
-    """Plans a release that continues an earlier one. given: of all rows. make_plan: the method's, for newcomers.
+    """Plans a release that continues an earlier one. given: of all rows. make_plan: the method's,
+    for newcomers.
 
-    Newcomers wait if they cannot be published, or if people who stay could not be published with them.
+    Newcomers wait if they cannot be published, or if people who stay could not be published with
+    them.
 
     Raises:
-        UnreachableError: if more rows have to be suppressed than the run file allows, or nobody can be published.
+        UnreachableError: if more rows have to be suppressed than the run file allows, or nobody can
+        be published.
     """
     new, staying, withheld = _rows_by_kind(given)
     for newcomers in (new, np.zeros_like(new)):
@@ -153,7 +172,9 @@ def plan_atoms(given: PlanningInput, make_plan: Callable[[PlanningInput], Plan])
         if ts is not None and tasks is not None:
             break
     else:
-        raise UnreachableError("nobody of the input can be published: no atom is whole, and newcomers are too few")
+        raise UnreachableError(
+            "nobody of the input can be published: no atom is whole, and newcomers are too few"
+        )
     if suppressed > given.most_suppressed:
         raise UnreachableError(_too_many(given, suppressed, int(withheld.sum())))
     of_newcomers = _with_ts(with_cell_rows(whole, newcomers), ts, released.cell_rows)
@@ -171,7 +192,9 @@ def _atom(rows: Rows) -> IntArray:
 
 
 def _share(rows: Rows, tasks: int) -> IntArray:
-    """One of so many tasks for each row, the same for all rows of an atom, shape (n,). tasks: a power of two."""
+    """One of so many tasks for each row, the same for all rows of an atom, shape (n,). tasks: a
+    power of two.
+    """
     atom = _atom(rows)
     return np.where(atom < 0, rows.hash.view(np.int64), atom) & (tasks - 1)
 
@@ -188,9 +211,11 @@ def _rows_by_kind(given: PlanningInput) -> tuple[IntArray, IntArray, IntArray]:
     return new, staying, withheld
 
 
-def _what_is_left(released: ResolvedAttributes, k: int, newcomers: IntArray) -> list[Fraction | None] | None:
-    """What is left of each t for the newcomers' own distances; None if they cannot be published. Without newcomers, all
-    of it.
+def _what_is_left(
+    released: ResolvedAttributes, k: int, newcomers: IntArray
+) -> list[Fraction | None] | None:
+    """What is left of each t for the newcomers' own distances; None if they cannot be published.
+    Without newcomers, all of it.
     """
     if not newcomers.any():
         return [a.t for a in released.sensitive] if released.rows else None
@@ -205,8 +230,8 @@ def _what_is_left(released: ResolvedAttributes, k: int, newcomers: IntArray) -> 
 
 
 def _tasks_of_staying(given: PlanningInput, dense: Dense, staying: IntArray) -> int | None:
-    """The tasks of people who stay, a power of two: as many as are useful, if the people of each meet the requirement;
-    None if not even all of them do.
+    """The tasks of people who stay, a power of two: as many as are useful, if the people of each
+    meet the requirement; None if not even all of them do.
     """
     rows = int(staying.sum())
     if not rows:
@@ -225,8 +250,12 @@ def _tasks_of_staying(given: PlanningInput, dense: Dense, staying: IntArray) -> 
     return len(counts)
 
 
-def _with_ts(attributes: ResolvedAttributes, ts: Sequence[Fraction | None], released: IntArray) -> ResolvedAttributes:
-    """The attributes with these t, and a beta that compares classes with the release. released: its rows by cell."""
+def _with_ts(
+    attributes: ResolvedAttributes, ts: Sequence[Fraction | None], released: IntArray
+) -> ResolvedAttributes:
+    """The attributes with these t, and a beta that compares classes with the release. released: its
+    rows by cell.
+    """
     sensitive = tuple(replace(a, t=t) for a, t in zip(attributes.sensitive, ts, strict=True))
     return replace(attributes, sensitive=sensitive, likened=released)
 
@@ -262,8 +291,11 @@ def _too_many(given: PlanningInput, suppressed: int, withheld: int) -> str:
     rows = given.attributes.rows
     share = math.ceil(Fraction(suppressed, rows) * 1000) / 1000
     return (
-        f"{suppressed:,} of {rows:,} rows cannot be published: {withheld:,} of people whose atom is not whole any "
-        f"more, because someone of it left or has other sensitive values, and {suppressed - withheld:,} of newcomers "
-        f"who are too few, or too far from the release; privacy.suppression_limit allows {given.most_suppressed:,} "
+        f"{suppressed:,} of {rows:,} rows cannot be published: {withheld:,} of people whose atom "
+        "is not whole any "
+        "more, because someone of it left or has other sensitive values, and "
+        f"{suppressed - withheld:,} of newcomers "
+        "who are too few, or too far from the release; privacy.suppression_limit allows "
+        f"{given.most_suppressed:,} "
         f"rows, and {share:g} would do"
     )

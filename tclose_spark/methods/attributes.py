@@ -1,4 +1,6 @@
-"""Attributes for methods: each column with its domain, hierarchy, ground distance and t, resolved once."""
+"""Attributes for methods: each column with its domain, hierarchy, ground distance and t, resolved
+once.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,13 @@ from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, ran
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.methods.units import Unit, units_of
 from tclose_spark.requirements.planning import Needs, needs_of
-from tclose_spark.runfile.attributes import LEAST_T, Attributes, Bins, QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.attributes import (
+    LEAST_T,
+    Attributes,
+    Bins,
+    QuasiIdentifier,
+    SensitiveAttribute,
+)
 from tclose_spark.runfile.joint import JointCloseness
 from tclose_spark.table.arrays import ExactArray, IntArray, exact
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain, remaining_values
@@ -62,7 +70,10 @@ class ResolvedQuasi:
 
     @staticmethod
     def of(
-        settings: QuasiIdentifier, domain: QuasiDomain, hierarchy: Hierarchy | None, mean_weight: Fraction = Fraction(1)
+        settings: QuasiIdentifier,
+        domain: QuasiDomain,
+        hierarchy: Hierarchy | None,
+        mean_weight: Fraction = Fraction(1),
     ) -> ResolvedQuasi:
         """A quasi-identifier of a profiled table. mean_weight: over all of them."""
         return ResolvedQuasi(
@@ -113,28 +124,37 @@ class ResolvedSensitive:
         return self.domain.name
 
     def of_places(self, codes: IntArray) -> tuple[ResolvedSensitive, IntArray]:
-        """(the attribute with its places as values, their codes); itself if each value is a place."""
+        """(the attribute with its places as values, their codes); itself if each value is a
+        place.
+        """
         if not isinstance(self.distance, OrderedDistance) or self.distance.places is None:
             return self, codes
         places = self.distance.places
         counts = sum_at(places, self.distance.table, int(places[-1]) + 1)
         distance, needs = OrderedDistance(counts), self.needs.recoded(places)
-        domain = SensitiveDomain(self.name, tuple(map(str, range(len(counts)))), tuple(counts.tolist()))
-        return replace(self, domain=domain, distance=distance, order=None, needs=needs), places[codes]
+        domain = SensitiveDomain(
+            self.name, tuple(map(str, range(len(counts)))), tuple(counts.tolist())
+        )
+        return replace(self, domain=domain, distance=distance, order=None, needs=needs), places[
+            codes
+        ]
 
     def beside(self, counts: IntArray, classes: Histograms) -> tuple[GroundDistance, Histograms]:
-        """(the distance over the domain of a part of the table's rows, classes by the codes of that domain).
+        """(the distance over the domain of a part of the table's rows, classes by the codes of that
+        domain).
 
-        The verifier uses this domain if classes are compared with the released rows: without the values that are
-        entirely suppressed, and with the remaining frequencies. counts: these rows by value, shape (m,). classes:
-        by the codes of the whole domain.
+        The verifier uses this domain if classes are compared with the released rows: without the
+        values that are entirely suppressed, and with the remaining frequencies. counts: these rows
+        by value, shape (m,). classes: by the codes of the whole domain.
         """
         if self.order is None:
             return self.distance.of(counts, self.domain.values, self.hierarchy), classes
         left = remaining_values(self.domain, counts, self.order)
         code = np.full(len(counts), -1, dtype=np.int64)
         code[left] = np.arange(len(left))
-        distance = self.distance.of(counts[left], [self.domain.values[i] for i in left], self.hierarchy)
+        distance = self.distance.of(
+            counts[left], [self.domain.values[i] for i in left], self.hierarchy
+        )
         return distance, Histograms.tally(
             classes.owner, code[classes.values], classes.counts, classes.groups, len(left)
         )
@@ -144,16 +164,16 @@ class ResolvedSensitive:
 class ResolvedAttributes:
     """A method's knowledge of a table, except for its rows.
 
-    rows: n, of the whole table.
-    cells: the tuples of sensitive codes, shape (cells, sensitive attributes), sorted. They are distinct, unless people
+    rows: n, of the whole table. cells: the tuples of sensitive codes, shape (cells, sensitive
+    attributes), sorted. They are distinct, unless people
         are counted.
-    cell_rows: rows of each cell, shape (cells,).
-    nt: n of (n, t)-closeness, if required: each t then limits the distance from a natural superset of n records.
+    cell_rows: rows of each cell, shape (cells,). nt: n of (n, t)-closeness, if required: each t
+    then limits the distance from a natural superset of n records.
         The whole table is one, so the classes of a method that ignores nt hold.
-    units: what classes count, rows first.
-    together: whether all rows of a person must be in one class.
-    varying: by quasi-identifier, how many people have several values of it, if their rows must be together.
-    likened: rows of each cell of the table that caps compare classes with, if this is not the one of `cell_rows`.
+    units: what classes count, rows first. together: whether all rows of a person must be in one
+    class. varying: by quasi-identifier, how many people have several values of it, if their rows
+    must be together. likened: rows of each cell of the table that caps compare classes with, if
+    this is not the one of `cell_rows`.
     """
 
     rows: int
@@ -169,7 +189,10 @@ class ResolvedAttributes:
 
     @staticmethod
     def of(
-        settings: Attributes, profile: Profile, hierarchies: Mapping[str, Hierarchy], nt: int | None = None
+        settings: Attributes,
+        profile: Profile,
+        hierarchies: Mapping[str, Hierarchy],
+        nt: int | None = None,
     ) -> ResolvedAttributes:
         """The attributes of a profiled table."""
         quasi, sensitive = settings.quasi_identifiers, settings.sensitive_attributes
@@ -177,7 +200,8 @@ class ResolvedAttributes:
         return ResolvedAttributes(
             rows=profile.rows,
             quasi_identifiers=tuple(
-                ResolvedQuasi.of(quasi[d.name], d, hierarchies.get(d.name), mean_weight) for d in profile.quasi
+                ResolvedQuasi.of(quasi[d.name], d, hierarchies.get(d.name), mean_weight)
+                for d in profile.quasi
             ),
             sensitive=tuple(
                 ResolvedSensitive(
@@ -201,8 +225,9 @@ class ResolvedAttributes:
         )
 
     def for_methods(self, joint: Sequence[JointCloseness] | None) -> ResolvedAttributes:
-        """These attributes as methods see them. If one has places, these are its values, and cells may be equal. An l
-        of places implies that of the values. Each tuple that must be close is one more attribute, at the end.
+        """These attributes as methods see them. If one has places, these are its values, and cells
+        may be equal. An l of places implies that of the values. Each tuple that must be close is
+        one more attribute, at the end.
         """
         sensitive, codes = [], []
         for a in self.sensitive:
@@ -216,12 +241,17 @@ class ResolvedAttributes:
             codes.append(code)
         return replace(self, sensitive=tuple(sensitive), cells=np.stack(codes, axis=1))
 
-    def _tuple(self, of: Sequence[int], joint: JointCloseness, column: int) -> tuple[ResolvedSensitive, IntArray]:
+    def _tuple(
+        self, of: Sequence[int], joint: JointCloseness, column: int
+    ) -> tuple[ResolvedSensitive, IntArray]:
         """(the tuples of these attributes as one, the code of each cell, shape (cells,))."""
         code = rank_tuples(self.cells[:, of])
         _, first = np.unique(code, return_index=True)
         known = [self.sensitive[a].domain.values for a in of]
-        values = [json.dumps([known[i][c] for i, c in enumerate(row)]) for row in self.cells[first][:, of].tolist()]
+        values = [
+            json.dumps([known[i][c] for i, c in enumerate(row)])
+            for row in self.cells[first][:, of].tolist()
+        ]
         counts = sum_at(code, self.cell_rows, len(first))
         made = ResolvedSensitive(
             column=column,
@@ -237,7 +267,9 @@ class ResolvedAttributes:
 
     @cached_property
     def spread_units(self) -> tuple[Unit, ...]:
-        """The units over which l, shares and distances count, too: rows, and people if they are counted."""
+        """The units over which l, shares and distances count, too: rows, and people if they are
+        counted.
+        """
         return tuple(unit for unit in self.units if unit.spread is not None)
 
     @property
@@ -256,19 +288,27 @@ class ResolvedAttributes:
         return self.cell_rows if self.likened is None else self.likened
 
     def likened_table(self, a: ResolvedSensitive, rows: IntArray | None = None) -> IntArray:
-        """The counts by value that caps compare classes with, shape (m,). rows: by cell, if not `likened_rows`."""
+        """The counts by value that caps compare classes with, shape (m,). rows: by cell, if not
+        `likened_rows`.
+        """
         rows = self.likened_rows if rows is None else rows
         return np.bincount(self.cells[:, a.column], rows, len(a.domain.values)).astype(np.int64)
 
     @cached_property
     def matrix(self) -> MultiplicityMatrix:
         """The multiplicity matrix of the sensitive attributes; its cells are `cells`."""
-        return MultiplicityMatrix(self.cells, self.cell_rows, tuple(len(s.domain.values) for s in self.sensitive))
+        return MultiplicityMatrix(
+            self.cells, self.cell_rows, tuple(len(s.domain.values) for s in self.sensitive)
+        )
 
 
 def _order_of(settings: SensitiveAttribute) -> Literal["value", "frequency"] | None:
     listed = not isinstance(settings.order, str)
-    return None if listed or not settings.kind.ordered else cast(Literal["value", "frequency"], settings.order)
+    return (
+        None
+        if listed or not settings.kind.ordered
+        else cast(Literal["value", "frequency"], settings.order)
+    )
 
 
 def require_plain(attributes: Sequence[ResolvedSensitive], what: str) -> None:
@@ -276,14 +316,21 @@ def require_plain(attributes: Sequence[ResolvedSensitive], what: str) -> None:
     uneven = [a.name for a in attributes if not a.distance.features.plain]
     if uneven:
         raise ConfigurationError(
-            f"attributes.sensitive_attributes.{uneven[0]}.distance: its steps between values differ, and {what} takes "
+            f"attributes.sensitive_attributes.{uneven[0]}.distance: its steps between values "
+            f"differ, and {what} takes "
             "them for one; use another distance, or method: {name: stack_and_deal, deal: local}"
         )
 
 
-def worst_closeness_ratio(attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) -> Fraction:
+def worst_closeness_ratio(
+    attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]
+) -> Fraction:
     """The largest EMD / t over attributes with a t; without any, the largest EMD."""
-    ratios = [reached / (a.t or LEAST_T) for a, reached in zip(attributes, emd, strict=True) if a.t is not None]
+    ratios = [
+        reached / (a.t or LEAST_T)
+        for a, reached in zip(attributes, emd, strict=True)
+        if a.t is not None
+    ]
     return max(ratios or emd)
 
 
@@ -292,8 +339,11 @@ def reaches(attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) ->
     return all(a.t is None or reached <= a.t for a, reached in zip(attributes, emd, strict=True))
 
 
-def too_far(distance: GroundDistance, numerators: ExactArray, t: Fraction, sizes: IntArray) -> NDArray[np.bool_]:
-    """Whether each class is farther than t from the table, exactly, shape (groups,). sizes: rows of each class.
+def too_far(
+    distance: GroundDistance, numerators: ExactArray, t: Fraction, sizes: IntArray
+) -> NDArray[np.bool_]:
+    """Whether each class is farther than t from the table, exactly, shape (groups,). sizes: rows of
+    each class.
 
     >>> from tclose_spark.measures.distances.ground_distances import EqualDistance
     >>> classes = Histograms.dense(np.array([[2, 0, 0], [0, 1, 1], [1, 1, 0]]))  # distances 1/2, 1/2, 1/4

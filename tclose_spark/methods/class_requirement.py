@@ -1,8 +1,8 @@
-"""Whether groups of rows are classes: enough of each unit, every t, l and cap. This is the one answer in numpy; kernels
-have theirs in `methods.blocks.holding`.
+"""Whether groups of rows are classes: enough of each unit, every t, l and cap. This is the one
+answer in numpy; kernels have theirs in `methods.blocks.holding`.
 
-Over rows, it is exact. Distances and shares over people are doubles, with a margin below t, beta and the frequency l;
-the verifier counts people and households exactly.
+Over rows, it is exact. Distances and shares over people are doubles, with a margin below t, beta
+and the frequency l; the verifier counts people and households exactly.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ class CellGroups:
         return np.add.reduceat(self.rows, self.offsets[:-1])
 
     def sums(self, of_cell: IntArray) -> IntArray:
-        """What the rows of each group add up to, shape (groups,). of_cell: of a row of each cell, shape (cells,)."""
+        """What the rows of each group add up to, shape (groups,). of_cell: of a row of each cell,
+        shape (cells,).
+        """
         return np.add.reduceat(self.rows * of_cell[self.cell], self.offsets[:-1])
 
     def in_all(self, cells: int) -> IntArray:
@@ -98,7 +100,8 @@ class ClassRequirement:
     def broken(self, groups: CellGroups, cell_rows: IntArray | None = None) -> Mask:
         """The groups that break anything, shape (groups,).
 
-        cell_rows: rows of each cell of what distances are measured from, the whole table unless given, shape (cells,).
+        cell_rows: rows of each cell of what distances are measured from, the whole table unless
+        given, shape (cells,).
         """
         broken = self.poor(groups)
         if broken.all():
@@ -114,7 +117,9 @@ class ClassRequirement:
         """Whether rows with these counts by cell are a class, shape (cells,)."""
         return bool(rows.any()) and not self.broken(CellGroups.of(rows[None]))[0]
 
-    def _broken_over_rows(self, groups: CellGroups, a: ResolvedSensitive, cell_rows: IntArray | None) -> Mask:
+    def _broken_over_rows(
+        self, groups: CellGroups, a: ResolvedSensitive, cell_rows: IntArray | None
+    ) -> Mask:
         """The groups that break what one attribute requires over rows, exactly, shape (groups,)."""
         histograms = self.histograms(groups, a)
         broken = ~a.needs.are_met(histograms, self.attributes.likened_table(a, cell_rows))
@@ -122,8 +127,12 @@ class ClassRequirement:
             broken |= too_far(*self.distances(a, histograms, cell_rows), a.t, histograms.sizes)
         return broken
 
-    def _broken_over(self, unit: Unit, groups: CellGroups, a: ResolvedSensitive, cell_rows: IntArray | None) -> Mask:
-        """The groups that break what one attribute requires over a unit of rounded weights, shape (groups,)."""
+    def _broken_over(
+        self, unit: Unit, groups: CellGroups, a: ResolvedSensitive, cell_rows: IntArray | None
+    ) -> Mask:
+        """The groups that break what one attribute requires over a unit of rounded weights, shape
+        (groups,).
+        """
         broken = np.zeros(groups.groups, dtype=np.bool_)
         margin = unit.margin(len(a.domain.values))
         if a.needs.mixed:
@@ -132,7 +141,9 @@ class ClassRequirement:
             return broken
         weights: Any = groups.rows * unit.shares[groups.cell]
         values = self.attributes.cells[groups.cell, a.column]
-        classes = Histograms.tally(groups.group, values, weights, groups.groups, len(a.domain.values))
+        classes = Histograms.tally(
+            groups.group, values, weights, groups.groups, len(a.domain.values)
+        )
         if a.t is not None and a.t < 1:
             distance = distance_over(unit, self.attributes, a, cell_rows)
             broken |= distance.distances(classes) > float(a.t) - margin
@@ -147,12 +158,16 @@ class ClassRequirement:
         if self.attributes.cell_is_value:
             return Histograms(groups.offsets, self.attributes.cells[groups.cell, 0], groups.rows)
         values = self.attributes.cells[groups.cell, a.column]
-        return Histograms.tally(groups.group, values, groups.rows, groups.groups, len(a.domain.values))
+        return Histograms.tally(
+            groups.group, values, groups.rows, groups.groups, len(a.domain.values)
+        )
 
     def distances(
         self, a: ResolvedSensitive, histograms: Histograms, cell_rows: IntArray | None
     ) -> tuple[GroundDistance, ExactArray]:
-        """(the distance over rows, the exact numerators of these groups). cell_rows: see `broken`."""
+        """(the distance over rows, the exact numerators of these groups). cell_rows: see
+        `broken`.
+        """
         if cell_rows is None or cell_rows is self.attributes.cell_rows:
             return a.distance, a.distance.numerators(histograms)
         table = np.zeros(len(a.domain.values), dtype=np.int64)
@@ -161,8 +176,8 @@ class ClassRequirement:
         return distance, distance.numerators(recoded)
 
     def _breaks(self, groups: CellGroups, a: ResolvedSensitive, unit: Unit, needs: Needs) -> Mask:
-        """The groups whose values, of what counts as the unit, break these needs, shape (groups,). A group without any
-        breaks none: it has too few of the unit.
+        """The groups whose values, of what counts as the unit, break these needs, shape (groups,).
+        A group without any breaks none: it has too few of the unit.
         """
         broken = np.zeros(groups.groups, dtype=np.bool_)
         counts = groups.rows * unit.of_cell[groups.cell]
@@ -176,19 +191,29 @@ class ClassRequirement:
 
 
 def distance_over(
-    unit: Unit, attributes: ResolvedAttributes, a: ResolvedSensitive, cell_rows: IntArray | None = None
+    unit: Unit,
+    attributes: ResolvedAttributes,
+    a: ResolvedSensitive,
+    cell_rows: IntArray | None = None,
 ) -> GroundDistance:
-    """The distance of one attribute over a unit, from rows with these cells, the whole table unless given."""
+    """The distance of one attribute over a unit, from rows with these cells, the whole table unless
+    given.
+    """
     rows = attributes.cell_rows if cell_rows is None else cell_rows
-    table: Any = np.bincount(attributes.cells[:, a.column], rows * unit.shares, len(a.domain.values))
+    table: Any = np.bincount(
+        attributes.cells[:, a.column], rows * unit.shares, len(a.domain.values)
+    )
     return a.distance.of(table, a.domain.values, a.hierarchy)
 
 
 def largest_shares(
-    unit: Unit, attributes: ResolvedAttributes, a: ResolvedSensitive, cell_rows: IntArray | None = None
+    unit: Unit,
+    attributes: ResolvedAttributes,
+    a: ResolvedSensitive,
+    cell_rows: IntArray | None = None,
 ) -> FloatArray:
-    """The largest share of each value over a unit that a class may have, less a relative margin; infinite if there is
-    none. Shape (m,).
+    """The largest share of each value over a unit that a class may have, less a relative margin;
+    infinite if there is none. Shape (m,).
     """
     rows = attributes.likened_rows if cell_rows is None else cell_rows
     table = np.bincount(attributes.cells[:, a.column], rows * unit.shares, len(a.domain.values))

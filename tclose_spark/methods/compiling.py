@@ -1,7 +1,7 @@
 """Compiles the kernels of all methods, by using each method on a few synthetic records.
 
-A kernel is compiled for the types of its arrays. These do not depend on the table or the settings, so a few records
-stand for every release.
+A kernel is compiled for the types of its arrays. These do not depend on the table or the settings,
+so a few records stand for every release.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
 
 RECORDS, K = 240, 3
-TREE = Hierarchy.build([("a", "ab", "*"), ("b", "ab", "*"), ("c", "cd", "*"), ("d", "cd", "*")], "letters")
+TREE = Hierarchy.build(
+    [("a", "ab", "*"), ("b", "ab", "*"), ("c", "cd", "*"), ("d", "cd", "*")], "letters"
+)
 ORDERED = {"distance": "ordered", "t": "0.5"}
 SENSITIVE: Mapping[str, Mapping[str, Any]] = {
     "number": ORDERED,
@@ -48,7 +50,8 @@ METHODS: tuple[Mapping[str, Any], ...] = (
 
 
 def compile_kernels(say: Callable[[str], None]) -> int:
-    """How many kernels were compiled because the cache lacked them; `say` takes a line after each method.
+    """How many kernels were compiled because the cache lacked them; `say` takes a line after each
+    method.
 
     Raises:
         ConfigurationError: if this version of numba compiles kernels incorrectly.
@@ -56,12 +59,16 @@ def compile_kernels(say: Callable[[str], None]) -> int:
     with event.install_listener("numba:compile", CompiledKernels()) as compiled:
         if not stores_are_compiled():
             raise ConfigurationError(
-                f"numba {numba.__version__} compiles kernels incorrectly: stores into arrays of a structure were lost; "
+                f"numba {numba.__version__} compiles kernels incorrectly: stores into arrays of a "
+                "structure were lost; "
                 "install a version of numba that requirements/ lists"
             )
         for number, method in enumerate(METHODS, 1):
             _use(method)
-            say(f"compile    {number} of {len(METHODS)}: {method['name']}, kernels compiled so far: {compiled.kernels}")
+            say(
+                f"compile    {number} of {len(METHODS)}: {method['name']}, kernels compiled so "
+                f"far: {compiled.kernels}"
+            )
     return int(compiled.kernels)
 
 
@@ -70,7 +77,10 @@ def _use(method: Mapping[str, Any]) -> None:
     settings = read_settings(method)
     attributes = Attributes.model_validate(
         {
-            "quasi_identifiers": {"size": {"type": "numeric"}, "letters": {"hierarchy": "letters.csv"}},
+            "quasi_identifiers": {
+                "size": {"type": "numeric"},
+                "letters": {"hierarchy": "letters.csv"},
+            },
             "sensitive_attributes": SENSITIVE,
         }
     )
@@ -78,8 +88,12 @@ def _use(method: Mapping[str, Any]) -> None:
     codes = draw.integers(0, 4, (RECORDS, len(SENSITIVE)))
     cells, cell, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
     sensitive = []
-    for column, (name, attribute) in zip(codes.T, attributes.sensitive_attributes.items(), strict=True):
-        values: Counter[str | None] = Counter("1234"[v] if name == "number" else "abcd"[v] for v in column)
+    for column, (name, attribute) in zip(
+        codes.T, attributes.sensitive_attributes.items(), strict=True
+    ):
+        values: Counter[str | None] = Counter(
+            "1234"[v] if name == "number" else "abcd"[v] for v in column
+        )
         tree = TREE if name == "letter" else None
         sensitive.append(sensitive_domain(name, values, attribute, tree, is_text=name != "number"))
     quasi = draw.integers(0, 4, (2, RECORDS))

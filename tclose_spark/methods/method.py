@@ -1,4 +1,6 @@
-"""The interface of all methods. A method is pure: it plans from figures and assigns codes. Stages alone use Spark."""
+"""The interface of all methods. A method is pure: it plans from figures and assigns codes. Stages
+alone use Spark.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,18 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 GroupCounts = Callable[[Callable[[Rows], IntArray], int], IntArray]
-"""`counts(group_of, groups)`: how many rows of the whole table `group_of` puts into each of 0..groups-1.
-From Spark in a run, from an array in a test."""
+"""`counts(group_of, groups)`: how many rows of the whole table `group_of` puts into each of
+0..groups-1. From Spark in a run, from an array in a test.
+"""
 
 ROUNDING = Fraction(1, 10**6)
 """How much more than the frequency l people have to reach, because their shares are doubles."""
 
 Frequencies = Callable[[Callable[[Rows], Tally], int], Tally]
-"""`frequencies(tally_of, most)`: the sum of `tally_of` over all rows of the whole table, in whatever parts they come.
-Raises TooManyKeysError if it has more than `most` keys. From Spark in a run, from an array in a test."""
+"""`frequencies(tally_of, most)`: the sum of `tally_of` over all rows of the whole table, in
+whatever parts they come. Raises TooManyKeysError if it has more than `most` keys. From Spark in a
+run, from an array in a test.
+"""
 
 
 def _no_frequencies(tally_of: Callable[[Rows], Tally], most: int) -> Tally:
@@ -43,14 +48,11 @@ def _no_frequencies(tally_of: Callable[[Rows], Tally], most: int) -> Tally:
 class PlanningInput:
     """The input of planning.
 
-    attributes: the whole table's, resolved.
-    k: the least number of rows of a class.
-    settings: the method's own section of the run file.
-    sample: rows that represent the table.
-    counts: counts rows of the whole table by group.
-    frequencies: counts them by keys that are not known in advance.
-    most_suppressed: the most rows that the method may suppress.
-    of: the distribution that classes are compared with: that of all input rows, or of the released ones. With
+    attributes: the whole table's, resolved. k: the least number of rows of a class. settings: the
+    method's own section of the run file. sample: rows that represent the table. counts: counts rows
+    of the whole table by group. frequencies: counts them by keys that are not known in advance.
+    most_suppressed: the most rows that the method may suppress. of: the distribution that classes
+    are compared with: that of all input rows, or of the released ones. With
         `input`, the suppressed rows must form a class too (see `options.suppression.judge`).
     log: receives a line on the progress of planning.
     """
@@ -67,22 +69,29 @@ class PlanningInput:
 
 
 def require_rows(k: int, attributes: ResolvedAttributes) -> None:
-    """Raises UnreachableError if the whole table has fewer rows, or people if they are counted, than a class needs."""
+    """Raises UnreachableError if the whole table has fewer rows, or people if they are counted,
+    than a class needs.
+    """
     for unit in attributes.units:
         total = unit.total(attributes.cell_rows)
         if unit.needed is not None and unit.needed > total:
-            raise UnreachableError(f"attributes.household.k is {unit.needed}, but the table has {total} {unit.name}")
+            raise UnreachableError(
+                f"attributes.household.k is {unit.needed}, but the table has {total} {unit.name}"
+            )
     whole = attributes.counted.total(attributes.cell_rows)
     what = "rows" if len(attributes.units) == 1 else "people"
     if k > whole:
         raise UnreachableError(
-            f"privacy.k is {k}, but the table has {whole} {what}; no class of {k} can be made, and {whole}, one class "
+            f"privacy.k is {k}, but the table has {whole} {what}; no class of {k} can be made, and "
+            f"{whole}, one class "
             "of all, is the largest k"
         )
 
 
 def require_frequencies(attributes: ResolvedAttributes) -> None:
-    """Raises UnreachableError if a value of the whole table is too frequent for a cap on its share."""
+    """Raises UnreachableError if a value of the whole table is too frequent for a cap on its
+    share.
+    """
     for a in attributes.sensitive:
         for cap in a.needs.caps:
             if not cap.of_table:
@@ -94,11 +103,15 @@ def _require_frequency(attributes: ResolvedAttributes, a: ResolvedSensitive, cap
     for unit in attributes.spread_units:
         weights = attributes.cell_rows * unit.shares
         rows = np.bincount(attributes.cells[:, a.column], weights, len(a.domain.values))
-        reached = Fraction(float(weights.sum())) / Fraction(float(rows.max() if cap.at is None else rows[cap.at]) or 1)
+        reached = Fraction(float(weights.sum())) / Fraction(
+            float(rows.max() if cap.at is None else rows[cap.at]) or 1
+        )
         if reached < 1 / cap.share * (1 if unit.name == "rows" else 1 + ROUNDING):
             raise UnreachableError(
-                f"attributes.sensitive_attributes.{a.name}.{cap.key} is {cap.asked}, but the {which} value, or place "
-                f"of a domain, has one in {float(reached):.6f} of all {unit.name}; no release of all rows reaches more"
+                f"attributes.sensitive_attributes.{a.name}.{cap.key} is {cap.asked}, but the "
+                f"{which} value, or place "
+                f"of a domain, has one in {float(reached):.6f} of all {unit.name}; no release of "
+                "all rows reaches more"
             )
 
 
@@ -111,12 +124,14 @@ def require_supersets(attributes: ResolvedAttributes, k: int) -> None:
     """
     if attributes.nt is not None and attributes.nt > attributes.rows:
         raise UnreachableError(
-            f"privacy.nt.n is {attributes.nt}, but the table has {attributes.rows} rows; no class has a superset of so "
+            f"privacy.nt.n is {attributes.nt}, but the table has {attributes.rows} rows; no class "
+            "has a superset of so "
             f"many, and {attributes.rows}, the whole table, is the largest n"
         )
     if attributes.nt is not None and attributes.nt <= k:
         raise ConfigurationError(
-            f"privacy.nt.n is {attributes.nt}, and k is {k}: each class would be a superset of its own, and no t would "
+            f"privacy.nt.n is {attributes.nt}, and k is {k}: each class would be a superset of its "
+            "own, and no t would "
             "limit anything; expected an n above k"
         )
 
@@ -128,12 +143,15 @@ def require_several_classes(attributes: ResolvedAttributes) -> None:
             continue
         needed, rows = fewest_rows(a.distance.table, a.t), attributes.rows
         if 2 * needed > rows:
-            most = np.sort(a.distance.table)[::-1][: rows // 2]  # values that a class of half the rows can have
+            most = np.sort(a.distance.table)[::-1][
+                : rows // 2
+            ]  # values that a class of half the rows can have
             best = 1 - Fraction(int(most.sum()), rows)
             rounded_up = f"{ceil(best * 10_000) / 10_000:.4f}"
             raise UnreachableError(
                 f"privacy.joint: the t of {' and '.join(a.of)} is {float(a.t):g}; with "
-                f"{np.count_nonzero(a.distance.table):,} different tuples a class needs {needed:,} of the "
+                f"{np.count_nonzero(a.distance.table):,} different tuples a class needs {needed:,} "
+                "of the "
                 f"{rows:,} rows; set a t of at least {rounded_up}, or name fewer attributes"
             )
 
@@ -142,14 +160,14 @@ def require_several_classes(attributes: ResolvedAttributes) -> None:
 class ClassAssignment:
     """The result of a task for the rows sent to it.
 
-    here: the places of the rows that stay, shape (stayed,).
-    classes: the class number of each, shape (stayed,).
-    regions: for labels that cover more than the class's own values (global recoding): the lowest and the highest
-        code of each row's label, shape (2, quasi-identifiers, stayed), equal inside a class. A label that does not
-        cover its row's value ends the run.
-    blocks: the number of the plan's blocks that the task completed.
-    figures: this task's values of the plan's `figures`.
-    suppressed: the places of the rows that this task suppresses, shape (suppressed,). Over all tasks, every row
+    here: the places of the rows that stay, shape (stayed,). classes: the class number of each,
+    shape (stayed,). regions: for labels that cover more than the class's own values (global
+    recoding): the lowest and the highest
+        code of each row's label, shape (2, quasi-identifiers, stayed), equal inside a class. A
+        label that does not cover its row's value ends the run.
+    blocks: the number of the plan's blocks that the task completed. figures: this task's values of
+    the plan's `figures`. suppressed: the places of the rows that this task suppresses, shape
+    (suppressed,). Over all tasks, every row
         either stays once or is suppressed once, which is proven.
     """
 
@@ -182,7 +200,9 @@ class PlanReport:
 
 
 class Plan(Protocol):
-    """The decisions of a method: small, serializable as JSON, and enough for every row to find its class."""
+    """The decisions of a method: small, serializable as JSON, and enough for every row to find its
+    class.
+    """
 
     @property
     def figures(self) -> Mapping[str, Literal["sum", "max"]]:
@@ -195,7 +215,9 @@ class Plan(Protocol):
         ...
 
     def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
-        """(row, task): the places in `rows` to send, and to which task. A row may be sent to several tasks."""
+        """(row, task): the places in `rows` to send, and to which task. A row may be sent to
+        several tasks.
+        """
         ...
 
     @property
@@ -206,10 +228,10 @@ class Plan(Protocol):
     def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
         """The rows that stay in a task, with their class numbers, and the rows that it suppresses.
 
-        Every class has k rows and meets every t and l by itself, even if another task makes a class with the same
-        labels, because files follow tasks. Over all tasks, every row of the table stays exactly once or is
-        suppressed exactly once, and no more rows are suppressed than planning allowed. The order of the rows does
-        not matter.
+        Every class has k rows and meets every t and l by itself, even if another task makes a class
+        with the same labels, because files follow tasks. Over all tasks, every row of the table
+        stays exactly once or is suppressed exactly once, and no more rows are suppressed than
+        planning allowed. The order of the rows does not matter.
 
         Raises:
             ValueError: if the rows are not those that the plan counted.
@@ -244,24 +266,27 @@ def _note(
 class Method:
     """A method in the registry. Its functions import heavy modules when they are called.
 
-    name: in the run file.
-    settings: its section of the run file.
-    supports: `supports(settings, sensitive attributes)` raises ValueError for unsupported requirements, when the
+    name: in the run file. settings: its section of the run file. supports: `supports(settings,
+    sensitive attributes)` raises ValueError for unsupported requirements, when the
         run file is read.
     sample_rows: `sample_rows(settings, rows)`: the size of the sample of a table of so many rows.
-    make_plan: plans, or raises UnreachableError.
-    read_plan: `read_plan(tree, attributes, k, settings)`: the plan that `Plan.to_json` wrote.
-    tables: `tables(run's name, report of the plan, settings, sensitive attributes)`: the tables and sentences that
+    make_plan: plans, or raises UnreachableError. read_plan: `read_plan(tree, attributes, k,
+    settings)`: the plan that `Plan.to_json` wrote. tables: `tables(run's name, report of the plan,
+    settings, sensitive attributes)`: the tables and sentences that
         `tclose plan` prints; by default, the report's note alone.
     """
 
     name: str
     settings: type[MethodSettings]
-    supports: Callable[[Any, Mapping[str, SensitiveAttribute]], None] = lambda settings, sensitive: None
+    supports: Callable[[Any, Mapping[str, SensitiveAttribute]], None] = lambda settings, sensitive: (
+        None
+    )
     sample_rows: Callable[[Any, int], int]
     make_plan: Callable[[PlanningInput], Plan]
     read_plan: Callable[[Mapping[str, Any], ResolvedAttributes, int, Any], Plan]
-    tables: Callable[[str, PlanReport, Any, Mapping[str, SensitiveAttribute]], tuple[list[Table], list[str]]] = _note
+    tables: Callable[
+        [str, PlanReport, Any, Mapping[str, SensitiveAttribute]], tuple[list[Table], list[str]]
+    ] = _note
 
 
 def method_of(settings: MethodSettings) -> Method:
@@ -269,6 +294,7 @@ def method_of(settings: MethodSettings) -> Method:
     found = find_method(settings.name)
     if not isinstance(found, Method):
         raise ConfigurationError(
-            f"method.name: the entry point {settings.name} is not a Method of tclose_spark.methods.method"
+            f"method.name: the entry point {settings.name} is not a Method of "
+            "tclose_spark.methods.method"
         )
     return found

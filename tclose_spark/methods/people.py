@@ -20,7 +20,9 @@ def of_first_rows(attributes: ResolvedAttributes) -> ResolvedAttributes:
     """The attributes of a table with the first row of each person, whose rows are its people."""
     first = attributes.counted.of_cell
     likened = None if attributes.likened is None else attributes.likened * first
-    return replace(only_rows(with_cell_rows(attributes, attributes.cell_rows * first)), likened=likened)
+    return replace(
+        only_rows(with_cell_rows(attributes, attributes.cell_rows * first)), likened=likened
+    )
 
 
 def only_rows(attributes: ResolvedAttributes) -> ResolvedAttributes:
@@ -29,25 +31,34 @@ def only_rows(attributes: ResolvedAttributes) -> ResolvedAttributes:
 
 
 def with_cell_rows(attributes: ResolvedAttributes, rows: IntArray) -> ResolvedAttributes:
-    """The attributes of a part of a table, with the part's distributions. rows: of the part by cell, shape (cells,)."""
+    """The attributes of a part of a table, with the part's distributions. rows: of the part by
+    cell, shape (cells,).
+    """
     sensitive = []
     for a in attributes.sensitive:
-        counts = np.bincount(attributes.cells[:, a.column], rows, len(a.domain.values)).astype(np.int64)
+        counts = np.bincount(attributes.cells[:, a.column], rows, len(a.domain.values)).astype(
+            np.int64
+        )
         domain = replace(a.domain, counts=tuple(counts.tolist()))
-        sensitive.append(replace(a, domain=domain, distance=a.distance.of(counts, a.domain.values, a.hierarchy)))
+        sensitive.append(
+            replace(a, domain=domain, distance=a.distance.of(counts, a.domain.values, a.hierarchy))
+        )
     return replace(attributes, rows=int(rows.sum()), sensitive=tuple(sensitive), cell_rows=rows)
 
 
 def with_remaining_values(attributes: ResolvedAttributes, rows: IntArray) -> ResolvedAttributes:
-    """The attributes over the domains that a release of a part of the table has (see `remaining_values`). rows: of the
-    part by cell, shape (cells,). Values that the part lacks have code 0.
+    """The attributes over the domains that a release of a part of the table has (see
+    `remaining_values`). rows: of the part by cell, shape (cells,). Values that the part lacks have
+    code 0.
     """
     cells, sensitive = attributes.cells.copy(), []
     for a in attributes.sensitive:
         if a.order is None or not rows.any():
             sensitive.append(a)
             continue
-        counts = np.bincount(attributes.cells[:, a.column], rows, len(a.domain.values)).astype(np.int64)
+        counts = np.bincount(attributes.cells[:, a.column], rows, len(a.domain.values)).astype(
+            np.int64
+        )
         left = remaining_values(a.domain, counts, a.order)
         code = np.full(len(counts), -1, dtype=np.int64)
         code[left] = np.arange(len(left))
@@ -59,8 +70,9 @@ def with_remaining_values(attributes: ResolvedAttributes, rows: IntArray) -> Res
 
 
 def distances_of(attributes: ResolvedAttributes, rows: IntArray) -> list[Fraction]:
-    """How far a part of the table is from the whole, by sensitive attribute: the distance over rows, or that over
-    people with its margin if it is larger. rows: of the part by cell, shape (cells,).
+    """How far a part of the table is from the whole, by sensitive attribute: the distance over
+    rows, or that over people with its margin if it is larger. rows: of the part by cell, shape
+    (cells,).
     """
     some, found = np.flatnonzero(rows), []
     _, *others = attributes.spread_units
@@ -79,14 +91,15 @@ def distances_of(attributes: ResolvedAttributes, rows: IntArray) -> list[Fractio
 
 
 def require_constant(attributes: ResolvedAttributes) -> None:
-    """Raises ConfigurationError if all rows of a person must be in one class, and their quasi-identifiers differ. For
-    methods that assign rows to classes by their quasi-identifiers.
+    """Raises ConfigurationError if all rows of a person must be in one class, and their
+    quasi-identifiers differ. For methods that assign rows to classes by their quasi-identifiers.
     """
     if not any(attributes.varying):
         return
     varying = zip(attributes.quasi_identifiers, attributes.varying, strict=True)
     found = [f"{quasi.name!r} (of {people:,} people)" for quasi, people in varying if people]
     raise ConfigurationError(
-        f"attributes.person: rows of one person differ in {', '.join(found)}, so this method cannot keep them in one "
+        f"attributes.person: rows of one person differ in {', '.join(found)}, so this method "
+        "cannot keep them in one "
         "class; use method: {name: closeness_tree} with overlap: allowed, or rows: apart"
     )

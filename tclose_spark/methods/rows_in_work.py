@@ -1,5 +1,5 @@
-"""How many rows of unfinished blocks this process has worked off, by thread. It is for display only: on a cluster, the
-driver sees finished tasks alone.
+"""How many rows of unfinished blocks this process has worked off, by thread. It is for display
+only: on a cluster, the driver sees finished tasks alone.
 """
 
 from __future__ import annotations
@@ -18,14 +18,21 @@ def begin_write() -> None:
 
 def begin_block(rows: int, steps: int) -> None:
     """Begins a block of the current thread, whose work is about so many steps."""
-    _BLOCK.before, _BLOCK.rows, _BLOCK.steps, _BLOCK.done = _OF_THREAD.get(threading.get_ident(), 0.0), rows, steps, 0
+    _BLOCK.before, _BLOCK.rows, _BLOCK.steps, _BLOCK.done = (
+        _OF_THREAD.get(threading.get_ident(), 0.0),
+        rows,
+        steps,
+        0,
+    )
 
 
 def step() -> None:
     """Counts a step of the current thread's block, if one has begun."""
     if getattr(_BLOCK, "steps", 0):
         _BLOCK.done += 1
-        _OF_THREAD[threading.get_ident()] = _BLOCK.before + _BLOCK.rows * min(_BLOCK.done / _BLOCK.steps, MOST)
+        _OF_THREAD[threading.get_ident()] = _BLOCK.before + _BLOCK.rows * min(
+            _BLOCK.done / _BLOCK.steps, MOST
+        )
 
 
 def end_task() -> None:

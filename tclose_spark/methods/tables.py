@@ -15,7 +15,10 @@ MERGE_NOTE = "Classes that end up with the same labels are published as one."
 
 def headings_with_t(sensitive: Mapping[str, SensitiveAttribute]) -> list[str]:
     """Each sensitive attribute's name and t."""
-    return [f"{name} ({'no t' if a.t is None else f't = {float(a.t):g}'})" for name, a in sensitive.items()]
+    return [
+        f"{name} ({'no t' if a.t is None else f't = {float(a.t):g}'})"
+        for name, a in sensitive.items()
+    ]
 
 
 def empty_table(title: str, *headings: str) -> Table:

@@ -1,9 +1,11 @@
-"""What classes count: rows, people and households, each as an integer for every cell that adds up over a class.
+"""What classes count: rows, people and households, each as an integer for every cell that adds up
+over a class.
 
-A person counts for k and l by the first row alone, so a person whose first row is elsewhere does not count. Classes
-then have at least the people that are required. Over people, a row weighs one over the number of its person's rows.
-Likewise, a row weighs one over the number of its household's rows, and a class has at least as many households as its
-rows weigh. All add up like rows, so what holds for cells holds for classes.
+A person counts for k and l by the first row alone, so a person whose first row is elsewhere does
+not count. Classes then have at least the people that are required. Over people, a row weighs one
+over the number of its person's rows. Likewise, a row weighs one over the number of its household's
+rows, and a class has at least as many households as its rows weigh. All add up like rows, so what
+holds for cells holds for classes.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from tclose_spark.table.domains import Profile
 from tclose_spark.table.people import FIRST, ROWS_OF_HOUSEHOLD, ROWS_OF_PERSON
 
 WHOLE = 1 << 30
-"""What a person or a household weighs, spread over its rows: the sum over 2^32 of them fits in 64 bits."""
+"""What a person or a household weighs, spread over its rows: the sum over 2^32 of them fits in 64
+bits.
+"""
 MARGIN = 1e-9
 """How far below t a distance over rounded weights must be, because it is computed in doubles."""
 
@@ -28,9 +32,9 @@ MARGIN = 1e-9
 class Unit:
     """One thing that classes count.
 
-    name: `rows`, `people` or `households`.
-    of_cell: what a row of each cell counts, shape (cells,).
-    spread: what a row of each cell weighs where l, shares and distances count too, shape (cells,); None if only the
+    name: `rows`, `people` or `households`. of_cell: what a row of each cell counts, shape (cells,).
+    spread: what a row of each cell weighs where l, shares and distances count too, shape (cells,);
+    None if only the
         number of them matters.
     needed: how many a class needs at least; None for k.
     whole: what `of_cell` of all rows of one of them adds up to, at most.
@@ -43,7 +47,8 @@ class Unit:
     whole: int = 1
 
     def least(self, k: int) -> int:
-        """The least sum of `of_cell` over a class. It is above that of one less, so that enough of them are there.
+        """The least sum of `of_cell` over a class. It is above that of one less, so that enough of
+        them are there.
 
         >>> Unit(name="households", of_cell=np.array([3]), spread=None, needed=2, whole=10).least(k=5)
         11
@@ -55,8 +60,8 @@ class Unit:
         return round(int(rows @ self.of_cell) / self.whole)
 
     def margin(self, values: int) -> float:
-        """How far below its limit a share or a distance over this unit must be, because weights are rounded. values: of
-        the attribute.
+        """How far below its limit a share or a distance over this unit must be, because weights are
+        rounded. values: of the attribute.
         """
         assert self.spread is not None
         return MARGIN + (2 * WHOLE / int(self.spread.min()) + values) / WHOLE

@@ -15,24 +15,32 @@ from tclose_spark.table.labels import MISSING, encode_numbers, range_shares
 from tclose_spark.table.rows import Rows
 
 TOO_COARSE = 30.0
-"""How many times its width a label beyond `coarsest` counts, so that methods avoid it before all else. Far more
-would leave no worth to closeness ratios, whose price is in widths."""
+"""How many times its width a label beyond `coarsest` counts, so that methods avoid it before all
+else. Far more would leave no worth to closeness ratios, whose price is in widths.
+"""
 
 
 @dataclass(frozen=True)
 class QuasiWidths:
-    """Computes widths for any rows of a run. It holds domains and hierarchies, and does not grow with the rows."""
+    """Computes widths for any rows of a run. It holds domains and hierarchies, and does not grow
+    with the rows.
+    """
 
     quasi_identifiers: tuple[ResolvedQuasi, ...]
 
     def of(self, rows: Rows) -> tuple[Codes, LabelWidths, list[IntArray]]:
-        """(the rows' dense codes, shape (n, q); their widths; the codes that dense codes stand for, ascending, by
-        quasi-identifier).
+        """(the rows' dense codes, shape (n, q); their widths; the codes that dense codes stand for,
+        ascending, by quasi-identifier).
         """
         coded = [ranked(column) for column in rows.quasi]  # MISSING is the smallest code there is
         codes, dense = [known for known, _ in coded], [code for _, code in coded]
-        parts = [_width(quasi, known) for quasi, known in zip(self.quasi_identifiers, codes, strict=True)]
-        longest, highest = max(len(known) for known in codes), max(len(part["nodes"]) for part in parts)
+        parts = [
+            _width(quasi, known) for quasi, known in zip(self.quasi_identifiers, codes, strict=True)
+        ]
+        longest, highest = (
+            max(len(known) for known in codes),
+            max(len(part["nodes"]) for part in parts),
+        )
         q = len(parts)
         place, shares = np.zeros((q, longest)), np.ones((q, highest, longest))
         nodes = np.zeros((q, highest, longest), dtype=np.int32)
@@ -62,7 +70,11 @@ def _width(quasi: ResolvedQuasi, codes: IntArray) -> dict[str, Any]:
     domain, hierarchy = quasi.domain, quasi.hierarchy
     present = codes[1:] if codes[0] == MISSING else codes
     pad = len(codes) - len(present)
-    none = {"place": np.zeros(0), "nodes": np.zeros((1, 0), dtype=np.int32), "shares": np.zeros((1, 0))}
+    none = {
+        "place": np.zeros(0),
+        "nodes": np.zeros((1, 0), dtype=np.int32),
+        "shares": np.zeros((1, 0)),
+    }
     if domain.kind != "category":
         low = (
             encode_numbers(np.array([domain.low]))
@@ -72,10 +84,12 @@ def _width(quasi: ResolvedQuasi, codes: IntArray) -> dict[str, Any]:
         place = range_shares(np.repeat(low, len(present)), present, domain)
         return {**none, "kind": NUMBER, "place": np.concatenate([np.zeros(pad), place])}
     if hierarchy is not None:
-        nodes = np.stack([np.concatenate([np.full(pad, -1), node[present]]) for node in hierarchy.nodes]).astype(
-            np.int32
+        nodes = np.stack(
+            [np.concatenate([np.full(pad, -1), node[present]]) for node in hierarchy.nodes]
+        ).astype(np.int32)
+        shares = np.stack(
+            [np.concatenate([np.ones(pad), share[present]]) for share in hierarchy.shares]
         )
-        shares = np.stack([np.concatenate([np.ones(pad), share[present]]) for share in hierarchy.shares])
         shares[0] = 0.0
         return {**none, "kind": NODE, "nodes": nodes, "shares": shares}
     if quasi.sets:  # a set of b - a + 1 values at most

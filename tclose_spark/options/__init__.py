@@ -1,1 +1,3 @@
-"""What a release does besides meeting requirements. An option is a folder. `runfile/options.py` lists them."""
+"""What a release does besides meeting requirements. An option is a folder. `runfile/options.py`
+lists them.
+"""

@@ -1,4 +1,6 @@
-"""The certificate of a release: what is required and what is achieved, for a disclosure board and for programs."""
+"""The certificate of a release: what is required and what is achieved, for a disclosure board and
+for programs.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ def build_certificate(
     version: int | None,
     columns: list[str],
 ) -> dict[str, Any]:
-    """The certificate of a verified release. Its figures can be recomputed from the release and the key `attributes`.
+    """The certificate of a verified release. Its figures can be recomputed from the release and the
+    key `attributes`.
 
     figures: the verifier's. rows, version: of the input. columns: of the release.
 
@@ -46,7 +49,9 @@ def build_certificate(
     sections: dict[str, Any] = {
         "verdict": "holds",
         "unprotected": {
-            name: figures["attributes"][name]["homogeneous"] for name, one in settings.items() if not one.limited
+            name: figures["attributes"][name]["homogeneous"]
+            for name, one in settings.items()
+            if not one.limited
         },
         "tool": {"name": "tclose_spark", "version": __version__},
         "issued": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -72,10 +77,15 @@ def build_certificate(
             },
         },
         "information": {
-            "attributes": {name: _measured(one, figures["attributes"][name]) for name, one in settings.items()}
+            "attributes": {
+                name: _measured(one, figures["attributes"][name]) for name, one in settings.items()
+            }
         },
         "utility": _utility(spec, figures),
-        "evidence": {"expectations_evaluated": figures["expectations_evaluated"], "labels_checked": figures["rows"]},
+        "evidence": {
+            "expectations_evaluated": figures["expectations_evaluated"],
+            "labels_checked": figures["rows"],
+        },
         "allow_unique": list(spec.attributes.allow_unique),
         "warnings": [*figures["warnings"]],
     }
@@ -86,7 +96,9 @@ def build_certificate(
 
 
 def brought_by(spec: ReleaseSpec) -> list[dict[str, Any]]:
-    """The options, requirements and methods of other packages that a run uses, each with its package and version."""
+    """The options, requirements and methods of other packages that a run uses, each with its
+    package and version.
+    """
     attributes = spec.attributes.sensitive_attributes.values()
     used = [("option", one.key) for one in spec.brought]
     used += [("requirement", one.key) for a in attributes for one in a.brought]
@@ -106,16 +118,25 @@ def _subjects(spec: ReleaseSpec, figures: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _schema() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(resources.files(__package__).joinpath("certificate.schema.json").read_text())
+    found: dict[str, Any] = json.loads(
+        resources.files(__package__).joinpath("certificate.schema.json").read_text()
+    )
     return found
 
 
 def _in_order(section: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A section in the order of the schema, those in it too. What the schema does not know comes last."""
+    """A section in the order of the schema, those in it too. What the schema does not know comes
+    last.
+    """
     known = schema.get("properties", {})
     return {
-        key: _in_order(section[key], known.get(key, {})) if isinstance(section[key], dict) else section[key]
-        for key in (*(key for key in known if key in section), *(key for key in section if key not in known))
+        key: _in_order(section[key], known.get(key, {}))
+        if isinstance(section[key], dict)
+        else section[key]
+        for key in (
+            *(key for key in known if key in section),
+            *(key for key in section if key not in known),
+        )
     }
 
 
@@ -132,33 +153,47 @@ def _utility(spec: ReleaseSpec, figures: Mapping[str, Any]) -> dict[str, Any]:
 
 def _weighted_loss(spec: ReleaseSpec, losses: Mapping[str, float]) -> dict[str, float]:
     """The weighted mean of the losses if the run file's weights differ."""
-    weights = {name: float(quasi.weight) for name, quasi in spec.attributes.quasi_identifiers.items()}
+    weights = {
+        name: float(quasi.weight) for name, quasi in spec.attributes.quasi_identifiers.items()
+    }
     if len(set(weights.values())) == 1 or None in losses.values():
         return {}
-    return {"ncp_weighted": sum(weights[name] * loss for name, loss in losses.items()) / sum(weights.values())}
+    return {
+        "ncp_weighted": sum(weights[name] * loss for name, loss in losses.items())
+        / sum(weights.values())
+    }
 
 
 def proven(spec: ReleaseSpec, figures: Mapping[str, Any]) -> str | dict[str, Any]:
-    """What the method has proven (`utility.optimum`) of `ncp_weighted`, or of `ncp` without weights.
+    """What the method has proven (`utility.optimum`) of `ncp_weighted`, or of `ncp` without
+    weights.
 
-    No release loses less by these figures than by what the input has, since labels name no more. So a proof over the
-    input holds for them if the release loses no more by them. Otherwise the proof is stated of the input, without the
-    loss itself: it would reveal the range or the number of the input's values.
+    No release loses less by these figures than by what the input has, since labels name no more. So
+    a proof over the input holds for them if the release loses no more by them. Otherwise the proof
+    is stated of the input, without the loss itself: it would reveal the range or the number of the
+    input's values.
     """
     claim: str | dict[str, Any] = figures["optimum"]["proven"]
-    measured = _weighted_loss(spec, figures["ncp_by_quasi_identifier"]).get("ncp_weighted", figures["ncp"])
+    measured = _weighted_loss(spec, figures["ncp_by_quasi_identifier"]).get(
+        "ncp_weighted", figures["ncp"]
+    )
     if measured - figures["optimum"]["loss"] <= SAME_LOSS:
         return claim
     return {"gap": 0.0, **(claim if isinstance(claim, dict) else {}), "over": "input"}
 
 
-def guarantees_of(spec: ReleaseSpec, smallest: int, attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """The required and achieved figures of classes: k of the smallest, t and l of the worst. attributes: the verifier's
-    figures by name.
+def guarantees_of(
+    spec: ReleaseSpec, smallest: int, attributes: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The required and achieved figures of classes: k of the smallest, t and l of the worst.
+    attributes: the verifier's figures by name.
     """
     k: dict[str, Any] = {"required": spec.privacy.k, "achieved": smallest}
     if spec.privacy.alpha is not None:
-        k["chosen"] = {"objective": "alpha * t + (1 - alpha) * NCP", "alpha": str(spec.privacy.alpha)}
+        k["chosen"] = {
+            "objective": "alpha * t + (1 - alpha) * NCP",
+            "alpha": str(spec.privacy.alpha),
+        }
     reached = {name: found["reached"] for name, found in attributes.items()}
     return {"k": k, **entries_of(spec.attributes.sensitive_attributes, reached)}
 
@@ -166,8 +201,8 @@ def guarantees_of(spec: ReleaseSpec, smallest: int, attributes: Mapping[str, Any
 def _sensitive(
     settings: SensitiveAttribute, achieved: Mapping[str, Any], hierarchy: Hierarchy | None
 ) -> dict[str, Any]:
-    """The settings and domain from which an attribute's figures can be recomputed, and the rows that it is certain
-    for.
+    """The settings and domain from which an attribute's figures can be recomputed, and the rows
+    that it is certain for.
     """
     entry = {
         "distance": settings.distance,
@@ -175,7 +210,9 @@ def _sensitive(
         "domain": achieved["domain"],
         "unused": achieved["unused"],
         **({"input": achieved["input"]} if "input" in achieved else {}),
-        "missing": "value" if not settings.kind.missing and settings.missing == "error" else settings.missing,
+        "missing": "value"
+        if not settings.kind.missing and settings.missing == "error"
+        else settings.missing,
         "homogeneous": achieved["homogeneous"],
     }
     if "places" in achieved:
@@ -184,14 +221,19 @@ def _sensitive(
         entry["order"] = settings.order if isinstance(settings.order, str) else "list"
     if settings.text is not None:
         entry["text"] = settings.text.model_dump(mode="json", exclude_defaults=True)
-    return entry if hierarchy is None else {**entry, "hierarchy": _tree(hierarchy.without_missing())}
+    return (
+        entry if hierarchy is None else {**entry, "hierarchy": _tree(hierarchy.without_missing())}
+    )
 
 
 def _quasi(settings: QuasiIdentifier, hierarchy: Hierarchy | None) -> dict[str, Any]:
-    """How a quasi-identifier is published: its settings, and the form of its labels. Leaves of a built hierarchy are
-    values of people, so only their number is published.
+    """How a quasi-identifier is published: its settings, and the form of its labels. Leaves of a
+    built hierarchy are values of people, so only their number is published.
     """
-    entry = {"type": settings.type, **settings.model_dump(mode="json", exclude_defaults=True, exclude={"hierarchy"})}
+    entry = {
+        "type": settings.type,
+        **settings.model_dump(mode="json", exclude_defaults=True, exclude={"hierarchy"}),
+    }
     if hierarchy is not None:
         built = isinstance(settings.hierarchy, HierarchyBuilder)
         return {**entry, "hierarchy": {"size": len(hierarchy.paths)} if built else _tree(hierarchy)}
@@ -209,6 +251,9 @@ def _measured(settings: SensitiveAttribute, achieved: Mapping[str, Any]) -> dict
     reached = achieved["reached"]
     return {
         "kl_divergence": reached["divergence"]["achieved"],
-        "delta_disclosure": {"largest": reached["delta"]["achieved"], "infinite": achieved["unlike"]},
+        "delta_disclosure": {
+            "largest": reached["delta"]["achieved"],
+            "infinite": achieved["unlike"],
+        },
         **({} if settings.distance == DEFAULT else {"similar": achieved["similar"]}),
     }

@@ -23,8 +23,8 @@ INSTANT = "timestamp"
 class CodebookEntry:
     """A column of the release.
 
-    type: as Spark names it. form: what its values are. precision: the share of the rows at each precision. missing: the
-    rows without a value. treatment: what was done to the column.
+    type: as Spark names it. form: what its values are. precision: the share of the rows at each
+    precision. missing: the rows without a value. treatment: what was done to the column.
     """
 
     column: str
@@ -36,10 +36,13 @@ class CodebookEntry:
     treatment: str
 
 
-def codebook_entries(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> list[CodebookEntry]:
+def codebook_entries(
+    certificate: Mapping[str, Any], figures: Mapping[str, Any]
+) -> list[CodebookEntry]:
     """An entry for each column, in the order of the release.
 
-    figures: the verifier's, with the type and the missing values of each column (none without them), and optionally
+    figures: the verifier's, with the type and the missing values of each column (none without
+    them), and optionally
         `spreads`.
     """
     words = {column: (role, *rest) for role, column, *rest in _described(certificate)}
@@ -64,7 +67,9 @@ def codebook_entries(certificate: Mapping[str, Any], figures: Mapping[str, Any])
 def codebook_csv(entries: Sequence[CodebookEntry]) -> str:
     """The codebook as CSV with a header."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, [field.name for field in fields(CodebookEntry)], lineterminator="\n")
+    writer = csv.DictWriter(
+        text, [field.name for field in fields(CodebookEntry)], lineterminator="\n"
+    )
     writer.writeheader()
     writer.writerows(map(asdict, entries))
     return text.getvalue()
@@ -76,14 +81,19 @@ PLACES = {
     "permutation": ", the value of some person of its class, perhaps of another one",
 }
 """Where sensitive values are published, by `release.form`."""
-INSENSITIVE = ("insensitive attribute", "", UNCHANGED, "published unchanged; no guarantee covers it")
+INSENSITIVE = (
+    "insensitive attribute",
+    "",
+    UNCHANGED,
+    "published unchanged; no guarantee covers it",
+)
 Described = Iterator[tuple[str, str, str, str]]
 """(column, its quasi-identifier or none, form, treatment)."""
 
 
 def _described(certificate: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str, str]]:
-    """(role, column, its quasi-identifier or none, form, treatment) of all columns but the insensitive ones. Those of
-    options come last, and replace others.
+    """(role, column, its quasi-identifier or none, form, treatment) of all columns but the
+    insensitive ones. Those of options come last, and replace others.
     """
     yield from (("quasi-identifier", *one) for one in _quasi_identifiers(certificate))
     yield from (("sensitive attribute", *one) for one in _sensitive(certificate))
@@ -96,7 +106,12 @@ def _quasi_identifiers(certificate: Mapping[str, Any]) -> Described:
     for name, entry in certificate["attributes"].get("quasi_identifiers", {}).items():
         kind = INTERVALS.get(entry["type"], "value")
         if name in columns:
-            yield name, name, _form(entry, kind), f"generalized to a label that covers {_covered(entry)}"
+            yield (
+                name,
+                name,
+                _form(entry, kind),
+                f"generalized to a label that covers {_covered(entry)}",
+            )
         else:
             for end, which in (("min", "lowest"), ("max", "highest")):
                 treatment = f"generalized to an interval that covers {_covered(entry)}"
@@ -127,9 +142,14 @@ def _sensitive(certificate: Mapping[str, Any]) -> Described:
         t = certificate["guarantees"]["t"].get(name)
         close = "no limit on its distance from the table"
         if t is not None and t["required"] is not None:
-            places = f", between {number(entry['places']['size'])} places" if "places" in entry else ""
+            places = (
+                f", between {number(entry['places']['size'])} places" if "places" in entry else ""
+            )
             how = f"({t['distance']}{places})"
-            close = f"in each class at most {number(t['required'])} from its distribution in the table {how}"
+            close = (
+                f"in each class at most {number(t['required'])} from its distribution in the "
+                f"table {how}"
+            )
         merged = "spellings were merged" if "text" in entry else "published unchanged"
         yield name, "", UNCHANGED, f"{merged}{where}; {close}"
 
@@ -137,4 +157,6 @@ def _sensitive(certificate: Mapping[str, Any]) -> Described:
 def _precision(bins: Sequence[Mapping[str, Any]]) -> str:
     """The share of the rows at each precision, finest first."""
     rows = sum(each["rows"] for each in bins)
-    return "; ".join(f"{each['precision']}: {percent(each['rows'] / rows)} of rows" for each in bins)
+    return "; ".join(
+        f"{each['precision']}: {percent(each['rows'] / rows)} of rows" for each in bins
+    )

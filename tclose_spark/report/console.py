@@ -13,9 +13,13 @@ from tclose_spark.requirements.wording import entries_in
 
 
 def certificate_lines(
-    certificate: Mapping[str, Any], public: str, internal: str, codebook: Iterable[Mapping[str, str]] = ()
+    certificate: Mapping[str, Any],
+    public: str,
+    internal: str,
+    codebook: Iterable[Mapping[str, str]] = (),
 ) -> list[str]:
-    """The verdict, unprotected attributes, figures, and the paths of files in the folders `public` and `internal`.
+    """The verdict, unprotected attributes, figures, and the paths of files in the folders `public`
+    and `internal`.
 
     codebook: the rows of `codebook.csv`, which have the precision of each quasi-identifier.
     """
@@ -58,7 +62,8 @@ def certificate_json(certificate: Mapping[str, Any], public: str, internal: str)
 def unprotected_lines(certificate: Mapping[str, Any]) -> list[str]:
     """A line for each sensitive attribute without a limit."""
     return [
-        f"  but {name} is unprotected: nothing limits what a class reveals about it; certain {_certain(homogeneous)}"
+        f"  but {name} is unprotected: nothing limits what a class reveals about it; certain "
+        f"{_certain(homogeneous)}"
         for name, homogeneous in certificate["unprotected"].items()
     ]
 
@@ -81,15 +86,22 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         size_line(guarantees["k"]),
         *closeness,
         *added["closeness"],
-        *((f"{name} is certain", _certain(attribute["homogeneous"])) for name, attribute in sensitive.items()),
+        *(
+            (f"{name} is certain", _certain(attribute["homogeneous"]))
+            for name, attribute in sensitive.items()
+        ),
         *others,
         *([] if loss is None else [("information loss (NCP)", f"{loss:.4f}")]),
         *added["loss"],
     ]
 
 
-def _precision(quasi: Iterable[str], codebook: Iterable[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
-    """The share of the rows at each precision, by quasi-identifier; both columns of bounds have the same."""
+def _precision(
+    quasi: Iterable[str], codebook: Iterable[Mapping[str, str]]
+) -> Iterator[tuple[str, str]]:
+    """The share of the rows at each precision, by quasi-identifier; both columns of bounds have the
+    same.
+    """
     precision = {row["column"]: row["precision"].replace(" of rows", "") for row in codebook}
     for name in quasi:
         if found := precision.get(name) or precision.get(f"{name}_min"):

@@ -1,5 +1,6 @@
-"""The contract of a release in the Open Data Contract Standard (https://bitol-io.github.io/open-data-contract-standard):
-its columns from the codebook, and as rules of quality what the certificate guarantees.
+"""The contract of a release in the Open Data Contract Standard
+(https://bitol-io.github.io/open-data-contract-standard): its columns from the codebook, and as
+rules of quality what the certificate guarantees.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def contract_yaml(certificate: Mapping[str, Any], figures: Mapping[str, Any]) ->
         "status": "active",
         "contractCreatedTs": certificate["issued"],
         "description": {
-            "purpose": f"An anonymized release of {release['rows']:,} rows in {release['classes']:,} classes. "
+            "purpose": f"An anonymized release of {release['rows']:,} rows in "
+            f"{release['classes']:,} classes. "
             "certificate.json has all figures exactly, and report.html in words.",
             "limitations": " ".join([certificate["counts"], *(f"{note}." for note in notes)]),
         },
@@ -55,10 +57,19 @@ def contract_yaml(certificate: Mapping[str, Any], figures: Mapping[str, Any]) ->
                 "physicalType": "table",
                 "description": "A class is the set of all rows with the same published values of "
                 f"{', '.join(page['roles']['key'])}.",
-                "properties": [_column(entries[column], rules) for column in columns if column in entries],
-                "quality": [_rule(row) for row in rules if row.attribute not in entries and name == "release"],
+                "properties": [
+                    _column(entries[column], rules) for column in columns if column in entries
+                ],
+                "quality": [
+                    _rule(row)
+                    for row in rules
+                    if row.attribute not in entries and name == "release"
+                ],
             }
-            for name, columns in {"release": release["columns"], **release.get("tables", {})}.items()
+            for name, columns in {
+                "release": release["columns"],
+                **release.get("tables", {}),
+            }.items()
         ],
         "customProperties": _properties(
             fingerprint=release["fingerprint"],
@@ -82,7 +93,9 @@ def _column(entry: CodebookEntry, rules: list[GuaranteeRow]) -> dict[str, Any]:
         "description": f"{entry.form}; {entry.treatment}",
         **({"quality": quality} if quality else {}),
         "customProperties": _properties(
-            role=entry.role, missing=entry.missing, **({"precision": entry.precision} if entry.precision else {})
+            role=entry.role,
+            missing=entry.missing,
+            **({"precision": entry.precision} if entry.precision else {}),
         ),
     }
 

@@ -1,4 +1,6 @@
-"""The public report: a certificate and figures of all classes as one HTML file that loads nothing."""
+"""The public report: a certificate and figures of all classes as one HTML file that loads
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -27,26 +29,40 @@ from tclose_spark.table.writing import number
 def render_report(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
     """The public page of a release.
 
-    figures: the verifier's: `extremes`, some of the largest and smallest classes; optionally `spreads`, histograms over
-    all classes, with `worst`, the farthest class of each sensitive attribute.
+    figures: the verifier's: `extremes`, some of the largest and smallest classes; optionally
+    `spreads`, histograms over all classes, with `worst`, the farthest class of each sensitive
+    attribute.
 
-    The page shows the release as holding only if the verdict says so and every guarantee's own figures agree. It is
-    green only if something limits what the release reveals about each sensitive attribute.
+    The page shows the release as holding only if the verdict says so and every guarantee's own
+    figures agree. It is green only if something limits what the release reveals about each
+    sensitive attribute.
     """
     return render("report.html.j2", **_sections(certificate, figures))
 
 
 def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
     """The template variables of the pages to sign."""
-    guarantees, release, every = certificate["guarantees"], certificate["release"], words_in(certificate)
+    guarantees, release, every = (
+        certificate["guarantees"],
+        certificate["release"],
+        words_in(certificate),
+    )
     whole, closeness = whole_of(certificate), guarantees["t"]
     sensitive, unprotected = certificate["attributes"]["sensitive"], certificate["unprotected"]
-    places = {name: f"; {_places(entry['places'])}" for name, entry in sensitive.items() if "places" in entry}
+    places = {
+        name: f"; {_places(entry['places'])}"
+        for name, entry in sensitive.items()
+        if "places" in entry
+    }
     rows = [
-        replace(row, meaning=row.meaning + places.get(row.attribute, "")) if row.name == "t-closeness" else row
+        replace(row, meaning=row.meaning + places.get(row.attribute, ""))
+        if row.name == "t-closeness"
+        else row
         for row in guarantee_rows(guarantees, whole)
     ]
-    tables = collected([{"guarantees": rows}, *(words.tables(certificate, whole) for words in every)])
+    tables = collected(
+        [{"guarantees": rows}, *(words.tables(certificate, whole) for words in every)]
+    )
     page = {
         "certificate": certificate,
         "release": release,
@@ -63,7 +79,11 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "spellings": [name for name, entry in sensitive.items() if "text" in entry],
         "roles": _roles(certificate, every),
         "closeness": closeness,
-        "limited": [name for name, t in closeness.items() if t["required"] is not None and name not in unprotected],
+        "limited": [
+            name
+            for name, t in closeness.items()
+            if t["required"] is not None and name not in unprotected
+        ],
         "allow_unique": certificate.get("allow_unique") or [],
         "MARK": MARK,
         "BAR": BAR,
@@ -82,12 +102,19 @@ def _places(places: Mapping[str, Any]) -> str:
 
 def whole_of(certificate: Mapping[str, Any]) -> str:
     """The table that classes are compared with, in words."""
-    return next((found for words in words_in(certificate) if (found := words.whole(certificate))), "whole table")
+    return next(
+        (found for words in words_in(certificate) if (found := words.whole(certificate))),
+        "whole table",
+    )
 
 
 def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
     """All template variables; those of all classes are empty without their figures."""
-    found: dict[str, Any] = {**first_page(certificate), "extremes": figures["extremes"], "sizes": None}
+    found: dict[str, Any] = {
+        **first_page(certificate),
+        "extremes": figures["extremes"],
+        "sizes": None,
+    }
     found["codebook"] = codebook_entries(certificate, figures)
     every = words_in(certificate)
     found["parts"] = collected([words.parts(certificate, figures) for words in every])
@@ -109,30 +136,53 @@ def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dic
             worst_class(name, entry, guarantees["t"][name]["required"], whole_of(certificate))
             for name, entry in figures["worst"].items()
         ],
-        "precision": [precision_of(name, bins) for name, bins in spreads.get("precision", {}).items()],
-        "guessing": [guessing_of(name, spreads, entry["homogeneous"]["rows"]) for name, entry in sensitive.items()],
+        "precision": [
+            precision_of(name, bins) for name, bins in spreads.get("precision", {}).items()
+        ],
+        "guessing": [
+            guessing_of(name, spreads, entry["homogeneous"]["rows"])
+            for name, entry in sensitive.items()
+        ],
     }
 
 
 def guarantee_rows(guarantees: Mapping[str, Any], whole: str) -> list[GuaranteeRow]:
-    """A row for k, and for each requirement of a sensitive attribute. whole: what distances are measured from."""
+    """A row for k, and for each requirement of a sensitive attribute. whole: what distances are
+    measured from.
+    """
     return [*size_rows(guarantees["k"]), *rows_of(guarantees, whole)]
 
 
 def _roles(certificate: Mapping[str, Any], every: Sequence[OptionWords]) -> dict[str, list[str]]:
-    """The released columns by role. A quasi-identifier that is no column is published as two bounds."""
+    """The released columns by role. A quasi-identifier that is no column is published as two
+    bounds.
+    """
     release, sensitive = certificate["release"], certificate["guarantees"]["t"]
-    columns = [*release["columns"], *(name for of in release.get("tables", {}).values() for name in of)]
+    columns = [
+        *release["columns"],
+        *(name for of in release.get("tables", {}).values() for name in of),
+    ]
     columns, quasi = [*dict.fromkeys(columns)], certificate["utility"]["ncp_by_quasi_identifier"]
     generalized = _in_order(
         columns,
-        {column for name in quasi for column in ([name] if name in columns else [f"{name}_min", f"{name}_max"])},
+        {
+            column
+            for name in quasi
+            for column in ([name] if name in columns else [f"{name}_min", f"{name}_max"])
+        },
     )
-    roles = {"generalized": generalized, "sensitive": _in_order(columns, sensitive), "key": generalized}
+    roles = {
+        "generalized": generalized,
+        "sensitive": _in_order(columns, sensitive),
+        "key": generalized,
+    }
     for words in every:
         roles |= words.roles(certificate)
     taken = {column for named in roles.values() for column in named}
-    return {**roles, "insensitive": [column for column in release["columns"] if column not in taken]}
+    return {
+        **roles,
+        "insensitive": [column for column in release["columns"] if column not in taken],
+    }
 
 
 def _in_order(columns: Iterable[str], chosen: Collection[str]) -> list[str]:

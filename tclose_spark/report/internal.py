@@ -13,20 +13,32 @@ from tclose_spark.report.plots import lines
 from tclose_spark.report.sections import PlotSection, precision_of
 from tclose_spark.table.writing import number
 
-PACKAGES = ("tclose-spark", "pyspark", "delta-spark", "great-expectations", "numba", "numpy", "pyarrow", "scikit-learn")
+PACKAGES = (
+    "tclose-spark",
+    "pyspark",
+    "delta-spark",
+    "great-expectations",
+    "numba",
+    "numpy",
+    "pyarrow",
+    "scikit-learn",
+)
 MOST_LINES = 12  # values that the mechanism reveals
 MOST_ASSOCIATIONS = 24
 
 
 def render_internal(
-    certificate: Mapping[str, Any], figures: Mapping[str, Any], raw: Mapping[str, Any] | None, made: Mapping[str, Any]
+    certificate: Mapping[str, Any],
+    figures: Mapping[str, Any],
+    raw: Mapping[str, Any] | None,
+    made: Mapping[str, Any],
 ) -> str:
     """The internal page of a release.
 
-    figures: the verifier's. raw: `RawVersusReleased`, None if no rows could be drawn. made: `state` (of the run),
-    `plan` (its report), `versions`, `notes` (warnings by internal figures), `suggested` (changes after
-    a suggestion, None without one), `minimality` (what the mechanism reveals), and `totals`, of the raw weights by
-    sensitive attribute.
+    figures: the verifier's. raw: `RawVersusReleased`, None if no rows could be drawn. made: `state`
+    (of the run), `plan` (its report), `versions`, `notes` (warnings by internal figures),
+    `suggested` (changes after a suggestion, None without one), `minimality` (what the mechanism
+    reveals), and `totals`, of the raw weights by sensitive attribute.
     """
     state, minimality = made["state"], made["minimality"]
     attributes = {"rows_are_persons": False, **certificate.get("subjects", {})}
@@ -40,7 +52,10 @@ def render_internal(
         uniques=raw["uniques"] if raw else None,
         cells=raw["cells"] if raw else None,
         linkage=raw["linkage"] if raw else None,
-        precision=[precision_of(name, bins) for name, bins in figures["spreads"].get("precision", {}).items()],
+        precision=[
+            precision_of(name, bins)
+            for name, bins in figures["spreads"].get("precision", {}).items()
+        ],
         by_input=figures["by_input"],
         attacks=list(_attacks(certificate, figures, raw)),
         minimality=minimality,
@@ -73,8 +88,8 @@ def versions() -> dict[str, str]:
 def _attacks(
     certificate: Mapping[str, Any], figures: Mapping[str, Any], raw: Mapping[str, Any] | None
 ) -> Iterator[tuple[str, float | None, float]]:
-    """(what an adversary learns, its share in the raw table, and in the release). In the raw table the adversary looks
-    for the rows that have a person's quasi-identifiers.
+    """(what an adversary learns, its share in the raw table, and in the release). In the raw table
+    the adversary looks for the rows that have a person's quasi-identifiers.
     """
     groups = raw["groups"] if raw else None
     rows, classes = certificate["release"]["rows"], certificate["release"]["classes"]
@@ -82,11 +97,19 @@ def _attacks(
     if "group" not in certificate["release"]:  # exact quasi-identifiers are as in the raw table
         yield "rows that are alone with their quasi-identifiers", groups and groups["alone"], 0.0
         yield f"rows in groups of fewer than {number(k)} rows", groups and groups["few"], 0.0
-        yield "chance to pick a person's row, on average", groups and groups["chance"], classes / rows
+        yield (
+            "chance to pick a person's row, on average",
+            groups and groups["chance"],
+            classes / rows,
+        )
     for name, entry in certificate["attributes"]["sensitive"].items():
         certain, guessed = entry["homogeneous"]["rows"] / rows, figures["guessed"][name]
         yield f"rows for which {name} is certain", groups and groups["certain"][name], certain
-        yield f"rows whose {name} the best guess gets right, on average", groups and groups["guess"][name], guessed
+        yield (
+            f"rows whose {name} the best guess gets right, on average",
+            groups and groups["guess"][name],
+            guessed,
+        )
 
 
 def _associations(found: Sequence[Mapping[str, Any]]) -> PlotSection:
@@ -95,13 +118,15 @@ def _associations(found: Sequence[Mapping[str, Any]]) -> PlotSection:
     svg = lines(
         [f"{one['quasi']}, {one['sensitive']}" if several else one["quasi"] for one in shown],
         [(side, [one[side] for one in shown]) for side in ("raw", "released")],
-        description="Cramér's V of each quasi-identifier with each sensitive attribute, raw and released; the table "
+        description="Cramér's V of each quasi-identifier with each sensitive attribute, raw and "
+        "released; the table "
         "lists the numbers",
         across="Cramér's V, 100%: full association",
     )
     return PlotSection(
         title="Association between columns",
         svg=svg,
-        facts="Cramér's V of groups of values: 0 is no association, 1 a full one. An analyst of the release loses what "
+        facts="Cramér's V of groups of values: 0 is no association, 1 a full one. An analyst of "
+        "the release loses what "
         "classes even out.",
     )

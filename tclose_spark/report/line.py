@@ -1,4 +1,6 @@
-"""The line of releases of a table that is released again and again, for people and for the next release."""
+"""The line of releases of a table that is released again and again, for people and for the next
+release.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "atoms": lambda entry: f"{entry['atoms']:,}",
     "smallest": lambda entry: f"{entry['smallest_atom']:,}",
     "k": lambda entry: str(entry["k"]),
-    "t": lambda entry: ", ".join("-" if t is None else f"{float(Fraction(t)):g}" for t in entry["t"].values()),
+    "t": lambda entry: ", ".join(
+        "-" if t is None else f"{float(Fraction(t)):g}" for t in entry["t"].values()
+    ),
     "NCP": lambda entry: "-" if entry["ncp"] is None else f"{entry['ncp']:.4f}",
 }
 """What the history of a table shows of each release, by column."""
@@ -35,7 +39,10 @@ def history_entry(certificate: Mapping[str, Any]) -> dict[str, Any]:
     The classes of a first release are its atoms. t is exact text, None if it is measured only.
     """
     guarantees, released = certificate["guarantees"], certificate["release"]
-    line, suppressed = certificate.get("earlier", {}), certificate.get("suppressed", {"rows": 0, "of": "released"})
+    line, suppressed = (
+        certificate.get("earlier", {}),
+        certificate.get("suppressed", {"rows": 0, "of": "released"}),
+    )
     smallest = guarantees["k"].get("over_people", guarantees["k"])["achieved"]
     atoms = line.get("atoms", {"published": released["classes"], "smallest": smallest})
     return {
@@ -73,17 +80,19 @@ def entries_of(history: str) -> tuple[Mapping[str, Any], ...]:
 
 @contextmanager
 def damage_translated(where: str) -> Iterator[None]:
-    """Raises ConfigurationError if the body fails because JSON of a finished release is damaged, or lacks a key. where:
-    the output, for the message.
+    """Raises ConfigurationError if the body fails because JSON of a finished release is damaged, or
+    lacks a key. where: the output, for the message.
     """
     try:
         yield
     except KeyError as error:
         raise ConfigurationError(
-            f"{where}: the certificate or the evidence lacks {error}, so it is damaged, or an older version of "
+            f"{where}: the certificate or the evidence lacks {error}, so it is damaged, or an "
+            "older version of "
             "tclose_spark made it; put back a copy, or release the table again"
         ) from None
     except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         raise ConfigurationError(
-            f"{where}: the certificate or the evidence is damaged; put it back from a copy, or release the table again"
+            f"{where}: the certificate or the evidence is damaged; put it back from a copy, or "
+            "release the table again"
         ) from None

@@ -36,7 +36,9 @@ def in_frame(page: str, title: str, height: int = HEIGHT) -> str:
 
 def printed(lines: Iterable[RenderableType]) -> str:
     """What a terminal prints, as text without colors."""
-    console = Console(width=WIDTH, highlight=False, emoji=False, color_system=None, force_jupyter=False)
+    console = Console(
+        width=WIDTH, highlight=False, emoji=False, color_system=None, force_jupyter=False
+    )
     with console.capture() as captured:
         for line in lines:
             console.print(line, markup=False, soft_wrap=not isinstance(line, Table))
@@ -45,9 +47,12 @@ def printed(lines: Iterable[RenderableType]) -> str:
 
 def page_of(title: str, lines: Iterable[Table | Text | str]) -> str:
     """Terminal output as a page: tables, and a paragraph for each line."""
-    body = "\n".join(_table(line) if isinstance(line, Table) else f"<p>{escape(str(line))}</p>" for line in lines)
+    body = "\n".join(
+        _table(line) if isinstance(line, Table) else f"<p>{escape(str(line))}</p>" for line in lines
+    )
     return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        '<!DOCTYPE html>\n<html lang="en"><head><meta '
+        f'charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{STYLE}</style></head>\n<body><h1>{escape(title)}</h1>\n{body}\n</body></html>\n"
     )
 
@@ -60,7 +65,11 @@ def _table(table: Table) -> str:
         for column, side in zip(table.columns, sides, strict=True)
     )
     rows = "".join(
-        "<tr>" + "".join(f"<td{side}>{escape(str(cell))}</td>" for cell, side in zip(row, sides, strict=True)) + "</tr>"
+        "<tr>"
+        + "".join(
+            f"<td{side}>{escape(str(cell))}</td>" for cell, side in zip(row, sides, strict=True)
+        )
+        + "</tr>"
         for row in zip(*columns, strict=True)
     )
     title = f"<caption>{escape(str(table.title))}</caption>" if table.title else ""

@@ -1,4 +1,6 @@
-"""The words of an option: what it adds to the certificate, and from that to the page, the codebook and the console."""
+"""The words of an option: what it adds to the certificate, and from that to the page, the codebook
+and the console.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ Lines = list[tuple[str, str]]
 
 
 class Certified(NamedTuple):
-    """What a certificate is made from. figures: the verifier's. rows: of the input. columns: of the release."""
+    """What a certificate is made from. figures: the verifier's. rows: of the input. columns: of the
+    release.
+    """
 
     spec: ReleaseSpec
     figures: Mapping[str, Any]
@@ -27,9 +31,9 @@ class Certified(NamedTuple):
 
 
 class OptionWords:
-    """`build_certificate` calls `certify` of the options that a run uses. Page, codebook and console have a certificate
-    alone, and call the other hooks of every option, which finds its sections there or not. Each adds nothing by
-    default.
+    """`build_certificate` calls `certify` of the options that a run uses. Page, codebook and
+    console have a certificate alone, and call the other hooks of every option, which finds its
+    sections there or not. Each adds nothing by default.
 
     brought: its key, if another package brings the option.
     """
@@ -37,7 +41,9 @@ class OptionWords:
     brought: str | None = None
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        """Adds sections to the certificate, or changes some. They get the order of `certificate.schema.json`."""
+        """Adds sections to the certificate, or changes some. They get the order of
+        `certificate.schema.json`.
+        """
 
     def evidence(self, certificate: Certificate, state: Mapping[str, Any]) -> Mapping[str, str]:
         """Further internal files of the release. state: of the run."""
@@ -48,7 +54,9 @@ class OptionWords:
         return None
 
     def tables(self, certificate: Certificate, whole: str) -> Mapping[str, list[GuaranteeRow]]:
-        """Rows of the table `guarantees`, or tables of guarantees of its own, as template variables."""
+        """Rows of the table `guarantees`, or tables of guarantees of its own, as template
+        variables.
+        """
         return {}
 
     def roles(self, certificate: Certificate) -> Mapping[str, list[str]]:
@@ -79,7 +87,9 @@ class OptionWords:
 class _Written(OptionWords):
     """The words of another package as a function from the run file and the figures to sections."""
 
-    def __init__(self, write: Callable[[ReleaseSpec, Mapping[str, Any]], Mapping[str, Any]]) -> None:
+    def __init__(
+        self, write: Callable[[ReleaseSpec, Mapping[str, Any]], Mapping[str, Any]]
+    ) -> None:
         self.write = write
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
@@ -89,11 +99,16 @@ class _Written(OptionWords):
 
 def words_of(spec: ReleaseSpec) -> list[OptionWords]:
     """The words of the options that a run uses."""
-    return [*(made() for made in own_parts(spec, "words")), *_brought([one.key for one in spec.brought])]
+    return [
+        *(made() for made in own_parts(spec, "words")),
+        *_brought([one.key for one in spec.brought]),
+    ]
 
 
 def words_in(certificate: Certificate) -> list[OptionWords]:
-    """The words of every option; of those of other packages, that have their key in the certificate."""
+    """The words of every option; of those of other packages, that have their key in the
+    certificate.
+    """
     return [*(made() for made in every_own_part("words")), *_brought(certificate)]
 
 
@@ -107,14 +122,20 @@ def _brought(keys: Collection[str]) -> list[OptionWords]:
 
 
 def add_all(
-    every: Iterable[OptionWords], kept: dict[str, Any], add: Callable[[OptionWords, dict[str, Any]], Any]
+    every: Iterable[OptionWords],
+    kept: dict[str, Any],
+    add: Callable[[OptionWords, dict[str, Any]], Any],
 ) -> None:
-    """Lets each option add keys to a dict; one of another package changes none that is there (see `add_own`)."""
+    """Lets each option add keys to a dict; one of another package changes none that is there (see
+    `add_own`).
+    """
     for words in every:
         add_own(words.brought, kept, partial(add, words))
 
 
-def collected(found: Iterator[Mapping[str, Any]] | list[Mapping[str, Any]]) -> defaultdict[str, list[Any]]:
+def collected(
+    found: Iterator[Mapping[str, Any]] | list[Mapping[str, Any]],
+) -> defaultdict[str, list[Any]]:
     """What several options add, by its place."""
     places: defaultdict[str, list[Any]] = defaultdict(list)
     for one in found:

@@ -1,4 +1,6 @@
-"""Pages of one design: a template of report/ or of an option on `base.html.j2`, as one HTML file that loads nothing."""
+"""Pages of one design: a template of report/ or of an option on `base.html.j2`, as one HTML file
+that loads nothing.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def render(template: str, **variables: Any) -> str:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=ChoiceLoader([PackageLoader("tclose_spark", folder) for folder in ("report", "options")]),
+        loader=ChoiceLoader(
+            [PackageLoader("tclose_spark", folder) for folder in ("report", "options")]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,6 +1,7 @@
 """Plots of the reports as inline SVG, from a template. The same figures give the same text.
 
-Colours are variables of the page's style, so they follow light and dark mode. Letters are text in the page's fonts.
+Colours are variables of the page's style, so they follow light and dark mode. Letters are text in
+the page's fonts.
 """
 
 from __future__ import annotations
@@ -18,12 +19,27 @@ from tclose_spark.report.page import render
 WIDTH = 691  # units of the page
 LETTER, ROW = 5.7, 16  # about the width of a letter; the height of a line of text
 LONGEST = 44  # characters of a label
-INK, SOFT, RULE, FILL, OTHER = (f"var(--{name})" for name in ("ink", "soft", "line", "fill", "other"))
-LIGHT = {"--ink": "#1d2733", "--soft": "#5a6878", "--line": "#dbe1e8", "--fill": "#35689b", "--other": "#c26a1b"}
+INK, SOFT, RULE, FILL, OTHER = (
+    f"var(--{name})" for name in ("ink", "soft", "line", "fill", "other")
+)
+LIGHT = {
+    "--ink": "#1d2733",
+    "--soft": "#5a6878",
+    "--line": "#dbe1e8",
+    "--fill": "#35689b",
+    "--other": "#c26a1b",
+}
 """The same without a page: in a file."""
 CURVES = ("#0072b2", "#d55e00", "#009e73", "#b0518f", "#a67c00", "#3f8fc4", "#7f7f7f", "#7a5cb8")
-"""Colours of curves, after Okabe and Ito; readers who do not see all colours distinguish them by SHAPES."""
-SHAPES = ("M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z", "M-3-3h6v6h-6z", "M0-3.5L3.2 2.5H-3.2z", "M0-4L3 0L0 4L-3 0z")
+"""Colours of curves, after Okabe and Ito; readers who do not see all colours distinguish them by
+SHAPES.
+"""
+SHAPES = (
+    "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
+    "M-3-3h6v6h-6z",
+    "M0-3.5L3.2 2.5H-3.2z",
+    "M0-4L3 0L0 4L-3 0z",
+)
 RING, CROSS = "M-6 0a6 6 0 1 0 12 0a6 6 0 1 0-12 0z", "M-3-3L3 3M-3 3L3-3"
 
 
@@ -58,12 +74,18 @@ class Drawing:
 
     def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
         """A filled rectangle."""
-        self.paths.append(Path(f"M{x:.1f} {y:.1f}h{width:.1f}v{height:.1f}h{-width:.1f}z", fill=colour))
+        self.paths.append(
+            Path(f"M{x:.1f} {y:.1f}h{width:.1f}v{height:.1f}h{-width:.1f}z", fill=colour)
+        )
 
-    def line(self, points: Sequence[tuple[float, float]], colour: str = RULE, thick: float = 0.8) -> None:
+    def line(
+        self, points: Sequence[tuple[float, float]], colour: str = RULE, thick: float = 0.8
+    ) -> None:
         """A line through points."""
         if points:
-            self.paths.append(Path("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), "none", colour, thick))
+            self.paths.append(
+                Path("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), "none", colour, thick)
+            )
 
     def mark(self, shape: str, place: tuple[float, float], fill: str, stroke: str = "none") -> None:
         """A shape at a place."""
@@ -89,7 +111,8 @@ def bars(
 ) -> Markup:
     """A histogram. Places on its axis are in bars from the left edge of the first.
 
-    marks: (place, text) of the axis. description: the plot in words. limit: the place of a line that no bar may pass.
+    marks: (place, text) of the axis. description: the plot in words. limit: the place of a line
+    that no bar may pass.
     """
     drawing, bottom = Drawing(), 128.0
     ticks = axis_ticks(max([*heights, 0]) or 1, 4, whole=True)
@@ -99,7 +122,9 @@ def bars(
     tall = (bottom - 8) / highest
     for i, height in enumerate(heights):
         if height:
-            drawing.box(left + (i + 0.07) * step, bottom - height * tall, 0.86 * step, height * tall, FILL)
+            drawing.box(
+                left + (i + 0.07) * step, bottom - height * tall, 0.86 * step, height * tall, FILL
+            )
     drawing.line([(left, 8), (left, bottom), (WIDTH - 8, bottom)])
     for tick in (tick for tick in ticks if tick <= highest):
         drawing.write(left - 5, bottom - tick * tall + 3.5, f"{tick:,.0f}", anchor="end")
@@ -112,8 +137,15 @@ def bars(
     return drawing.svg(bottom + 36, description)
 
 
-def lines(names: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], description: str, across: str) -> Markup:
-    """Named lines with a horizontal bar for each series. series: (name, share of 1 in each line), at most two."""
+def lines(
+    names: Sequence[str],
+    series: Sequence[tuple[str, Sequence[float]]],
+    description: str,
+    across: str,
+) -> Markup:
+    """Named lines with a horizontal bar for each series. series: (name, share of 1 in each line),
+    at most two.
+    """
     drawing, high = Drawing(), ROW * (1.5 if len(series) > 1 else 1)
     labels = [shortened(name) for name in names]
     left, top = 10 + LETTER * max(map(len, labels), default=0), 22 if len(series) > 1 else 6
@@ -127,7 +159,9 @@ def lines(names: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], d
     thick = 0.78 * high / len(series)
     for i, ((name, shares), colour) in enumerate(zip(series, (FILL, OTHER), strict=False)):
         for line, share in enumerate(shares):
-            drawing.box(left, top + high * (line + 0.11) + thick * i, share * wide, thick * 0.94, colour)
+            drawing.box(
+                left, top + high * (line + 0.11) + thick * i, share * wide, thick * 0.94, colour
+            )
         if len(series) > 1:
             at = left + sum(34 + LETTER * len(before) for before, _ in series[:i])
             drawing.box(at, 4, 14, 8, colour)
@@ -139,7 +173,9 @@ def lines(names: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], d
 
 
 class Curve(NamedTuple):
-    """A line of `curves`: its (x, y) from left to right, those of them with a ring, and the x without a y."""
+    """A line of `curves`: its (x, y) from left to right, those of them with a ring, and the x
+    without a y.
+    """
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -155,22 +191,33 @@ def curves(
     across: str,
     up: str,
 ) -> Markup:
-    """Panels by title, two side by side, with the same axes and the same curves, and a legend below. An x without a y
-    has a cross above its panel.
+    """Panels by title, two side by side, with the same axes and the same curves, and a legend
+    below. An x without a y has a cross above its panel.
 
-    marks: (x, text) of the axis. notes: further lines of the legend. description: the plot in words.
+    marks: (x, text) of the axis. notes: further lines of the legend. description: the plot in
+    words.
     """
     every = [curve for panel in panels.values() for curve in panel]
-    lanes = {name: 8 + 9 * i for i, name in enumerate(dict.fromkeys(c.name for c in every if c.missing))}
+    lanes = {
+        name: 8 + 9 * i for i, name in enumerate(dict.fromkeys(c.name for c in every if c.missing))
+    }
     highest = max([y for curve in every for _, y in curve.points], default=0) * 1.05 or 1
     drawing, columns, high = Drawing(), min(len(panels), 2), 230.0
     for i, (title, panel) in enumerate(panels.items()):
         left, top = i % 2 * WIDTH / 2 + 48, i // 2 * high + 22 + 9 * len(lanes)
-        place = _Panel(left, (i % 2 + 1) * WIDTH / columns - 12, top, (i // 2 + 1) * high - 34, marks, highest)
+        place = _Panel(
+            left, (i % 2 + 1) * WIDTH / columns - 12, top, (i // 2 + 1) * high - 34, marks, highest
+        )
         drawing.write(left, i // 2 * high + 14, title, anchor="start", colour=INK, bold=True)
         place.draw_axes(drawing, across, up)
         for n, curve in enumerate(panel):
-            place.draw(drawing, curve, CURVES[n % len(CURVES)], SHAPES[n % len(SHAPES)], lanes.get(curve.name, 0))
+            place.draw(
+                drawing,
+                curve,
+                CURVES[n % len(CURVES)],
+                SHAPES[n % len(SHAPES)],
+                lanes.get(curve.name, 0),
+            )
     below = high * -(-len(panels) // 2)
     legend = [*dict.fromkeys(curve.name for curve in every), *notes]
     for n, name in enumerate(legend):
@@ -197,12 +244,16 @@ class _Panel(NamedTuple):
         """The place of a point."""
         first, last = (pick(x for x, _ in self.marks) for pick in (min, max))
         share = 0.5 if last == first else 0.06 + 0.88 * (x - first) / (last - first)
-        return self.left + share * (self.right - self.left), self.bottom - y / self.highest * (self.bottom - self.top)
+        return self.left + share * (self.right - self.left), self.bottom - y / self.highest * (
+            self.bottom - self.top
+        )
 
     def draw_axes(self, drawing: Drawing, across: str, up: str) -> None:
         """Axes, their numbers and a grid."""
         ticks = [tick for tick in axis_ticks(self.highest, 6) if tick <= self.highest]
-        digits = max(0, 1 - math.floor(math.log10(ticks[-1] or 1))) + (len(ticks) > 1 and ticks[1] * 10 % 1 > 0)
+        digits = max(0, 1 - math.floor(math.log10(ticks[-1] or 1))) + (
+            len(ticks) > 1 and ticks[1] * 10 % 1 > 0
+        )
         for tick in ticks:
             y = self.at(self.marks[0][0], tick)[1]
             drawing.line([(self.left, y), (self.right, y)])
@@ -223,7 +274,9 @@ class _Panel(NamedTuple):
             drawing.mark(CROSS, (self.at(x, 0)[0], self.top - lane), "none", colour)
 
 
-def _name_axes(drawing: Drawing, left: float, right: float, top: float, bottom: float, across: str, up: str) -> None:
+def _name_axes(
+    drawing: Drawing, left: float, right: float, top: float, bottom: float, across: str, up: str
+) -> None:
     drawing.write((left + right) / 2, bottom + 29, across)
     if up:
         drawing.write(left - 36 if left > 46 else 10, (top + bottom) / 2, up, upright=True)
@@ -237,14 +290,19 @@ def axis_ticks(highest: float, most: int, whole: bool = False) -> list[float]:
     """
     scale = 10 ** math.floor(math.log10(highest / most))
     steps = [scale * factor for factor in (1, 2, 2.5, 5, 10, 20)]
-    step = next(s for s in steps if highest / s <= most + 1e-9 and (not whole or (s >= 1 and s == int(s))))
+    step = next(
+        s for s in steps if highest / s <= most + 1e-9 and (not whole or (s >= 1 and s == int(s)))
+    )
     return [round(i * step, 12) for i in range(math.ceil(highest / step - 1e-9) + 1)]
 
 
 def svg_file(plot: Markup) -> str:
     """A plot as a file of its own, in the colours of a light page on white."""
     text = re.sub(r"var\((--\w+)\)", lambda variable: LIGHT[variable[1]], plot)
-    opening = '<svg xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" style="background: #fff" '
+    opening = (
+        '<svg xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" '
+        'style="background: #fff" '
+    )
     return opening + text.removeprefix("<svg ") + "\n"
 
 

@@ -12,12 +12,16 @@ INDENT, GAP = "  ", "  "
 
 
 def preview_lines(
-    columns: Sequence[str], rows: Sequence[Sequence[object]], losses: Mapping[str, float | None], width: int = WIDTH
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    losses: Mapping[str, float | None],
+    width: int = WIDTH,
 ) -> Iterator[str]:
-    """The rows as a table of at most `width` characters, with the precision of quasi-identifiers below their names.
-    Columns that do not fit follow in at most MOST_BLOCKS blocks.
+    """The rows as a table of at most `width` characters, with the precision of quasi-identifiers
+    below their names. Columns that do not fit follow in at most MOST_BLOCKS blocks.
 
-    losses: the mean loss (NCP) of each quasi-identifier, None for aggregates; precision is 1 - loss. `<name>_min` and
+    losses: the mean loss (NCP) of each quasi-identifier, None for aggregates; precision is 1 -
+    loss. `<name>_min` and
         `<name>_max` have the precision of `<name>`.
 
     >>> print(*preview_lines(["age", "disease"], [["[20, 29]", "flu"]], {"age": 0.125}), sep=chr(10))
@@ -27,7 +31,11 @@ def preview_lines(
       [20, 29]  flu
     """
     cells = [[_plain("" if value is None else str(value)) for value in row] for row in rows]
-    lines = [[_plain(name) for name in columns], [_precision(name, losses) for name in columns], *cells]
+    lines = [
+        [_plain(name) for name in columns],
+        [_precision(name, losses) for name in columns],
+        *cells,
+    ]
     widths = [min(WIDEST, max(NARROWEST, *map(len, column))) for column in zip(*lines, strict=True)]
     yield f"published rows ({len(rows)} shown), with the precision of their labels"
     blocks = list(_blocks(widths, width - len(INDENT)))
@@ -35,7 +43,10 @@ def preview_lines(
         if number:
             yield ""
         for line in lines:
-            shown = GAP.join(_cut(cell, size) for cell, size in zip(line[begin:end], widths[begin:end], strict=True))
+            shown = GAP.join(
+                _cut(cell, size)
+                for cell, size in zip(line[begin:end], widths[begin:end], strict=True)
+            )
             yield f"{INDENT}{shown}".rstrip()
     if len(blocks) > MOST_BLOCKS:
         yield f"{INDENT}and {len(columns) - blocks[MOST_BLOCKS][0]:,} more columns"

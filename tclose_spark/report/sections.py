@@ -42,7 +42,9 @@ class WorstClassSection:
 
 @dataclass(frozen=True, kw_only=True)
 class PrecisionSection:
-    """The rows at each precision of a quasi-identifier. lines: (precision, rows, share of the rows)."""
+    """The rows at each precision of a quasi-identifier. lines: (precision, rows, share of the
+    rows).
+    """
 
     name: str
     lines: Sequence[tuple[str, int, float]]
@@ -83,7 +85,8 @@ def class_sizes(sizes: Binned, smallest: int, largest: int) -> PlotSection:
         for what, most in (("classes", classes), ("rows", rows))
     )
     facts = (
-        f"{number(classes)} classes, of {number(smallest)} to {number(largest)} rows. Half of the classes have at most "
+        f"{number(classes)} classes, of {number(smallest)} to {number(largest)} rows. Half of the "
+        "classes have at most "
         f"{middle} rows, and half of the rows are in classes of at most {half}."
     )
     single = all(len(group) == 1 and group[0]["from"] == group[0]["to"] for group in groups)
@@ -93,8 +96,8 @@ def class_sizes(sizes: Binned, smallest: int, largest: int) -> PlotSection:
 
 
 def _joined(sizes: Binned) -> list[list[Mapping[str, Any]]]:
-    """Bins in groups: each size by itself if there are few, otherwise at most MOST_BARS groups of one factor, as far as
-    the bins allow.
+    """Bins in groups: each size by itself if there are few, otherwise at most MOST_BARS groups of
+    one factor, as far as the bins allow.
     """
     if len(sizes) <= MOST_BARS and all(each["from"] == each["to"] for each in sizes):
         return [[each] for each in sizes]
@@ -119,11 +122,15 @@ def _first_with(bins: Binned, what: str, many: float) -> Mapping[str, Any]:
 
 
 def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> PlotSection:
-    """The distances of all classes in an attribute, against its t. emd: numbered bins with their upper end (`to`)."""
+    """The distances of all classes in an attribute, against its t. emd: numbered bins with their
+    upper end (`to`).
+    """
     classes = sum(each["classes"] for each in emd)
     top = max(each["bin"] for each in emd)
     farther = next((each for each in emd if "from" in each), None)
-    width = next((each["to"] / each["bin"] for each in emd if each["bin"] and each is not farther), 1.0)
+    width = next(
+        (each["to"] / each["bin"] for each in emd if each["bin"] and each is not farther), 1.0
+    )
     if farther is not None:
         width = farther["from"] / (farther["bin"] - 1)
     by_bin = {max(each["bin"], 1): 0 for each in emd}
@@ -142,7 +149,8 @@ def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> PlotSectio
         near = _beyond(emd, 0.9 * t["required"], "classes")
         low = classes - _beyond(emd, 0.5 * t["required"], "classes")
         facts += (
-            f"; {number(t['required'], t['achieved'])} is required. {percent(low / classes)} of the classes are within "
+            f"; {number(t['required'], t['achieved'])} is required. {percent(low / classes)} of "
+            "the classes are within "
             f"half of that, and {percent(near / classes)} are beyond 90% of it."
         )
     description = f"Histogram of the distances of all classes, {name}: {facts}"
@@ -151,24 +159,39 @@ def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> PlotSectio
 
 
 def growth_of(growth: Sequence[Mapping[str, Any]]) -> PlotSection:
-    """How the distance grows with the number of attributes taken together (diminishing closeness; Weber, 2.4).
+    """How the distance grows with the number of attributes taken together (diminishing closeness;
+    Weber, 2.4).
 
-    growth: by number of attributes, the farthest class and the least distance of a class of its size.
+    growth: by number of attributes, the farthest class and the least distance of a class of its
+    size.
     """
     found = [(float(i), one["achieved"]) for i, one in enumerate(growth, start=1)]
     least = [(float(i), float(Fraction(one["least"]))) for i, one in enumerate(growth, start=1)]
     facts = (
-        f"The tuples of {' and '.join(growth[-1]['attributes'])} are {number(found[-1][1])} from the table's in the "
-        f"farthest class, and those of {growth[0]['attributes'][0]} alone {number(found[0][1])}. No class of "
-        f"{number(growth[-1]['size'])} rows can be nearer than {number(least[-1][1])} to all of them."
+        f"The tuples of {' and '.join(growth[-1]['attributes'])} are {number(found[-1][1])} from "
+        "the table's in the "
+        f"farthest class, and those of {growth[0]['attributes'][0]} alone {number(found[0][1])}. "
+        "No class of "
+        f"{number(growth[-1]['size'])} rows can be nearer than {number(least[-1][1])} to all of "
+        "them."
     )
     both = [
         Curve("the farthest class", found, (), ()),
         Curve("the least that a class of its size can have", least, (), ()),
     ]
-    marks = [(float(i), f"{i}: {shortened(one['attributes'][-1])}") for i, one in enumerate(growth, start=1)]
+    marks = [
+        (float(i), f"{i}: {shortened(one['attributes'][-1])}")
+        for i, one in enumerate(growth, start=1)
+    ]
     description = f"Distance by number of sensitive attributes: {facts}"
-    svg = curves({"": both}, marks, (), description, "attributes together, each with those before it", "distance")
+    svg = curves(
+        {"": both},
+        marks,
+        (),
+        description,
+        "attributes together, each with those before it",
+        "distance",
+    )
     return PlotSection(title="Several attributes together", svg=svg, facts=facts)
 
 
@@ -177,33 +200,47 @@ def _beyond(bins: Binned, end: float, what: str) -> int:
     return sum(each[what] for each in bins if each["to"] > end + 1e-9)
 
 
-def worst_class(name: str, entry: Mapping[str, Any], limit: float | None, whole: str) -> WorstClassSection:
-    """The farthest class in an attribute. limit: the required t. whole: the table it is compared with, in words."""
+def worst_class(
+    name: str, entry: Mapping[str, Any], limit: float | None, whole: str
+) -> WorstClassSection:
+    """The farthest class in an attribute. limit: the required t. whole: the table it is compared
+    with, in words.
+    """
     groups = entry["groups"]
     size, rows = sum(each["part"] for each in groups), sum(each["whole"] for each in groups)
     most = max(groups, key=lambda each: each["part"] / size - each["whole"] / rows)
     facts = (
-        f"{percent(entry['moved'])} of the class would have to move to have the distribution of the {whole}. Weighted "
-        f"by distance, that is {number(entry['emd'], limit)}. The largest excess is {most['name']}: "
-        f"{percent(most['part'] / size)} of the class, {percent(most['whole'] / rows)} of the {whole}."
+        f"{percent(entry['moved'])} of the class would have to move to have the distribution of "
+        f"the {whole}. Weighted "
+        f"by distance, that is {number(entry['emd'], limit)}. The largest excess is "
+        f"{most['name']}: "
+        f"{percent(most['part'] / size)} of the class, {percent(most['whole'] / rows)} of the "
+        f"{whole}."
     )
     if entry["values"] > len(groups):
         facts += f" The {number(entry['values'])} values are shown in {len(groups)} groups."
     svg = lines(
         [each["name"] for each in groups],
-        [("class", [each["part"] / size for each in groups]), ("table", [each["whole"] / rows for each in groups])],
+        [
+            ("class", [each["part"] / size for each in groups]),
+            ("table", [each["whole"] / rows for each in groups]),
+        ],
         description=f"Shares of {name} in its farthest class and in the {whole}: {facts}",
         across="share of rows",
     )
     return WorstClassSection(
-        attribute=name, plot=PlotSection(title=f"{name}: the farthest class", svg=svg, facts=facts), entry=entry
+        attribute=name,
+        plot=PlotSection(title=f"{name}: the farthest class", svg=svg, facts=facts),
+        entry=entry,
     )
 
 
 def precision_of(name: str, found: Binned) -> PrecisionSection:
     """The rows at each precision of a quasi-identifier."""
     rows = sum(each["rows"] for each in found)
-    return PrecisionSection(name=name, lines=[(each["precision"], each["rows"], each["rows"] / rows) for each in found])
+    return PrecisionSection(
+        name=name, lines=[(each["precision"], each["rows"], each["rows"] / rows) for each in found]
+    )
 
 
 def guessing_of(name: str, spreads: Mapping[str, Any], certain: int) -> GuessingSection:

@@ -1,5 +1,5 @@
-"""The three questions of the Article 29 Working Party (opinion 05/2014 on anonymisation techniques, WP216), answered by
-the figures of a certificate.
+"""The three questions of the Article 29 Working Party (opinion 05/2014 on anonymisation techniques,
+WP216), answered by the figures of a certificate.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ def three_questions(certificate: Mapping[str, Any]) -> list[Question]:
 def _singling_out(certificate: Mapping[str, Any]) -> Iterator[str]:
     release, k = certificate["release"], certificate["guarantees"]["k"]
     if "group" in release:
-        yield "yes, by quasi-identifiers: they are published as they are; sensitive values are known by class only"
+        yield (
+            "yes, by quasi-identifiers: they are published as they are; sensitive values are "
+            "known by class only"
+        )
     yield f"the smallest class has {number(k['achieved'])} rows (k: {number(k['required'])})"
     if "people" in certificate:
         yield f"no class has fewer than {number(certificate['people']['smallest_class'])} people"
@@ -60,12 +63,19 @@ def _singling_out(certificate: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _linkability(certificate: Mapping[str, Any]) -> Iterator[str]:
-    release, k, risks = certificate["release"], certificate["guarantees"]["k"], certificate.get("risks", {})
+    release, k, risks = (
+        certificate["release"],
+        certificate["guarantees"]["k"],
+        certificate.get("risks", {}),
+    )
     if "group" not in release:
         chance, mean = 1 / k["achieved"], release["classes"] / release["rows"]
         if (people := certificate.get("people")) is not None:
             chance, mean = people["largest_share"], release["classes"] / people["in_classes"]
-        yield f"the chance to pick a person's row in its class is {number(chance)} at most, {number(mean)} on average"
+        yield (
+            f"the chance to pick a person's row in its class is {number(chance)} at most, "
+            f"{number(mean)} on average"
+        )
     for kind, name in RISKS.items():
         if kind in risks:
             yield f"{name}: {number(risks[kind]['maximum'])} at most"
@@ -87,8 +97,13 @@ def _inference(certificate: Mapping[str, Any]) -> Iterator[str]:
     guarantees = certificate["guarantees"]
     for name, entry in certificate["attributes"]["sensitive"].items():
         t, certain = guarantees["t"][name], number(entry["homogeneous"]["rows"])
-        limit = "no limit" if t["required"] is None else f"t: {number(t['required'], t['achieved'])}"
+        limit = (
+            "no limit" if t["required"] is None else f"t: {number(t['required'], t['achieved'])}"
+        )
         distance = number(t["achieved"], t["required"])
         if "over_people" in t:
             distance += f", over people {number(t['over_people']['achieved'], t['required'])}"
-        yield f"{name}: classes are at most {distance} from the table ({limit}); certain for {certain} rows"
+        yield (
+            f"{name}: classes are at most {distance} from the table ({limit}); certain for "
+            f"{certain} rows"
+        )

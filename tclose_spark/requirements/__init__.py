@@ -1,1 +1,3 @@
-"""What classes must meet. A requirement is a file: how it is judged, and its words. `registry.py` lists them."""
+"""What classes must meet. A requirement is a file: how it is judged, and its words. `registry.py`
+lists them.
+"""

@@ -15,12 +15,15 @@ from tclose_spark.table.arrays import BoolArray
 
 
 def measure_beliefs(a: JudgedAttribute) -> Judge:
-    """`mode_`: records with the most frequent value. `gain_`: the largest rise of the belief in a value. `similar_`:
-    whether all values are in one group of similar values, where there are several.
+    """`mode_`: records with the most frequent value. `gain_`: the largest rise of the belief in a
+    value. `similar_`: whether all values are in one group of similar values, where there are
+    several.
     """
 
     def measured(classes: Histograms) -> list[Any]:
-        numerators = beliefs.skewness(a.distance.table, classes, a.uninformative).numerators.astype(object)
+        numerators = beliefs.skewness(a.distance.table, classes, a.uninformative).numerators.astype(
+            object
+        )
         table, sizes = beliefs.informative(a.distance.table, classes, a.uninformative)
         gain = numerators / np.maximum(sizes.astype(object) * int(table.sum()), 1)
         return [

@@ -1,4 +1,6 @@
-"""t-closeness: the earth mover's distance of each class from the table (Li et al. 2007), also of tuples."""
+"""t-closeness: the earth mover's distance of each class from the table (Li et al. 2007), also of
+tuples.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ from tclose_spark.runfile.distances import DISTANCES
 
 
 def judge_closeness(a: JudgedAttribute) -> Judge:
-    """`emd_`: as a double. `numerator_`: see `measures.distances.ground_distances`. `margin_`: with t = p/q,
-    p * denominator - q * numerator; t holds if it is >= 0. 0 if no t is required.
+    """`emd_`: as a double. `numerator_`: see `measures.distances.ground_distances`. `margin_`: with
+    t = p/q, p * denominator - q * numerator; t holds if it is >= 0. 0 if no t is required.
     """
     t, unit = a.settings.t, a.distance.scale * int(a.distance.table.sum())
     emd, margin = a.column("emd"), a.column("margin")
@@ -27,10 +29,21 @@ def judge_closeness(a: JudgedAttribute) -> Judge:
     def measured(classes: Histograms) -> list[Any]:
         numerators = a.distance.numerators(classes).astype(object)
         denominators = classes.sizes.astype(object) * unit
-        margins = 0 * denominators if t is None else t.numerator * denominators - t.denominator * numerators
-        return [(numerators / denominators).astype(np.float64), numerators.tolist(), clipped(margins)]
+        margins = (
+            0 * denominators
+            if t is None
+            else t.numerator * denominators - t.denominator * numerators
+        )
+        return [
+            (numerators / denominators).astype(np.float64),
+            numerators.tolist(),
+            clipped(margins),
+        ]
 
-    expectations, meaning = [expect_present(emd)], f"t-closeness of {a.name}: EMD <= {t} in every class"
+    expectations, meaning = (
+        [expect_present(emd)],
+        f"t-closeness of {a.name}: EMD <= {t} in every class",
+    )
     if t is not None:  # both sides are correctly rounded, so EMD <= t stays true of the doubles
         exactly = expect_at_least(margin, 0, f"{meaning}, in exact integers")
         expectations += [expect_at_most(emd, float(t), meaning), expect_present(margin), exactly]
@@ -85,7 +98,9 @@ CLOSENESS = ClosenessWords(
     section="t",
     always=True,
     recorded="required_exact",
-    violated=lambda g, over: f"are farther than t = {g.required}{over}; the worst is {float(g.achieved):.6f}",
+    violated=lambda g, over: (
+        f"are farther than t = {g.required}{over}; the worst is {float(g.achieved):.6f}"
+    ),
 )
 JOINT = replace(CLOSENESS, section="joint", name="Joint t-closeness")
 """Of the tuples of some attributes."""

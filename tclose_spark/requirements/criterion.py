@@ -1,4 +1,6 @@
-"""A criterion of classes, the class that comes closest to breaking it, and the guarantee that reports it."""
+"""A criterion of classes, the class that comes closest to breaking it, and the guarantee that
+reports it.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,11 @@ class WorstClass(NamedTuple):
     @property
     def place(self) -> tuple[Any, ...]:
         """A sort key that does not depend on the order in which classes arrive."""
-        return self.rank, self.size, tuple((label is not None, label or "") for label in self.labels)
+        return (
+            self.rank,
+            self.size,
+            tuple((label is not None, label or "") for label in self.labels),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,11 +77,10 @@ class Guarantee:
 class Criterion:
     """A figure that every class has, its bound, and the guarantee that it is reported as.
 
-    measure, attribute, required: see Guarantee.
-    figure: its column of the class table.
-    largest: whether the largest value is the worst, and not the smallest.
-    broken: the column and the bound below which a class breaks the guarantee; None without a requirement.
-    reached: whether a class at the bound breaks it, too.
+    measure, attribute, required: see Guarantee. figure: its column of the class table. largest:
+    whether the largest value is the worst, and not the smallest. broken: the column and the bound
+    below which a class breaks the guarantee; None without a requirement. reached: whether a class
+    at the bound breaks it, too.
     """
 
     measure: str
@@ -97,7 +102,9 @@ class Criterion:
             return np.zeros(len(classes), dtype=np.bool_)
         column = classes[self.broken[0]]
         compare = pc.less_equal if self.reached else pc.less
-        return compare(column, pa.scalar(self.broken[1], column.type)).to_numpy(zero_copy_only=False)
+        return compare(column, pa.scalar(self.broken[1], column.type)).to_numpy(
+            zero_copy_only=False
+        )
 
     def worst(self, classes: pa.RecordBatch) -> tuple[Any, IntArray]:
         """(the rank of the worst classes, their rows)."""
@@ -105,8 +112,12 @@ class Criterion:
         rank = -worst.as_py() if self.largest else worst.as_py()
         return rank, _where(pc.equal(classes[self.figure], worst))
 
-    def worst_class(self, classes: pa.RecordBatch, sizes: IntArray, labels: Sequence[pa.Array]) -> WorstClass:
-        """The worst class; of several the smallest, then the first by its labels. sizes: shape (classes,)."""
+    def worst_class(
+        self, classes: pa.RecordBatch, sizes: IntArray, labels: Sequence[pa.Array]
+    ) -> WorstClass:
+        """The worst class; of several the smallest, then the first by its labels. sizes: shape
+        (classes,).
+        """
         rank, rows = self.worst(classes)
         row = first_of(labels, rows[sizes[rows] == sizes[rows].min()])
         return WorstClass(rank, int(sizes[row]), labels_at(labels, row))
@@ -115,8 +126,12 @@ class Criterion:
         """The figure to report for a worst class of this rank."""
         return -rank if self.largest else rank
 
-    def guarantee(self, worst: WorstClass, broken: tuple[int, int], labels: Labels, of: str = "") -> Guarantee:
-        """The guarantee. broken: (classes, their rows). labels: of the worst class. of: ends the measure's name."""
+    def guarantee(
+        self, worst: WorstClass, broken: tuple[int, int], labels: Labels, of: str = ""
+    ) -> Guarantee:
+        """The guarantee. broken: (classes, their rows). labels: of the worst class. of: ends the
+        measure's name.
+        """
         return Guarantee(
             measure=self.measure + of,
             attribute=self.attribute,
@@ -133,8 +148,8 @@ class Criterion:
 class ExactCriterion(Criterion):
     """A figure that is a fraction, such as a distance, of which the largest is the worst.
 
-    figure: a correctly rounded double, so the largest fraction has the largest double.
-    numerator: the column of the exact figure: numerator / (unit * size) is the fraction. size: its column.
+    figure: a correctly rounded double, so the largest fraction has the largest double. numerator:
+    the column of the exact figure: numerator / (unit * size) is the fraction. size: its column.
     """
 
     largest: bool = True
@@ -150,7 +165,9 @@ class ExactCriterion(Criterion):
     def worst(self, classes: pa.RecordBatch) -> tuple[Any, IntArray]:
         """See Criterion. Compares equal doubles as exact fractions."""
         rows = _where(pc.equal(classes[self.figure], pc.max(classes[self.figure])))
-        numerators, sizes = (classes[name].take(pa.array(rows)).to_pylist() for name in (self.numerator, self.size))
+        numerators, sizes = (
+            classes[name].take(pa.array(rows)).to_pylist() for name in (self.numerator, self.size)
+        )
         exact = {pair: self._exact(*pair) for pair in set(zip(numerators, sizes, strict=True))}
         most = max(exact.values())
         same = [exact[pair] == most for pair in zip(numerators, sizes, strict=True)]
@@ -171,7 +188,11 @@ def first_of(labels: Sequence[pa.Array], rows: IntArray) -> int:
         if len(rows) == 1:
             break
         here = column.take(pa.array(rows))
-        rows = rows[_where(pc.is_null(here))] if here.null_count else rows[_where(pc.equal(here, pc.min(here)))]
+        rows = (
+            rows[_where(pc.is_null(here))]
+            if here.null_count
+            else rows[_where(pc.equal(here, pc.min(here)))]
+        )
     return int(rows[0])
 
 

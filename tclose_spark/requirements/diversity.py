@@ -1,4 +1,6 @@
-"""l-diversity, of four kinds: distinct, entropy, recursive and frequency. See `measures.diversity`."""
+"""l-diversity, of four kinds: distinct, entropy, recursive and frequency. See
+`measures.diversity`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from tclose_spark.requirements.words import Entry, GuaranteeRow, Words
 
 
 def judge_distinct(a: JudgedAttribute) -> Judge:
-    """`distinct_`: the different values of each class. Every class has one, unless missing ones count for none."""
+    """`distinct_`: the different values of each class. Every class has one, unless missing ones
+    count for none.
+    """
     least, column, measure = a.settings.l.distinct, a.column("distinct"), "distinct l-diversity"
     fewest = 1 if a.uninformative is None else 0
     meaning = f"{measure} of {a.name}: at least {least or fewest} values"
@@ -27,7 +31,9 @@ def judge_distinct(a: JudgedAttribute) -> Judge:
         measure=measure,
         columns={"distinct": pa.int64()},
         measured=lambda classes: [a.of_known(diversity.distinct, 0)(classes)],
-        criterion=Criterion(measure=measure, attribute=a.name, required=least, figure=column, broken=broken),
+        criterion=Criterion(
+            measure=measure, attribute=a.name, required=least, figure=column, broken=broken
+        ),
         expectations=[expect_present(column), expect_at_least(column, least or fewest, meaning)],
         people="rows",
     )
@@ -42,7 +48,9 @@ def judge_entropy(a: JudgedAttribute) -> Judge:
         "entropy l-diversity",
         a.of_known(diversity.entropy_l, 0),
         required=level,
-        margins=None if level is None else a.of_known(partial(diversity.entropy_margins, level=level), -1),
+        margins=None
+        if level is None
+        else a.of_known(partial(diversity.entropy_margins, level=level), -1),
         meaning=f"entropy l-diversity of {a.name}: at least {level}",
         kind=pa.float64(),
         exactly=", exactly",
@@ -61,7 +69,11 @@ class RecursiveCriterion(Criterion):
 
 def judge_recursive(a: JudgedAttribute) -> Judge | None:
     """`recursive_margin_`: holds if it is > 0. Measured only if it is required."""
-    required, column, measure = a.settings.l.recursive, a.column("recursive_margin"), "recursive (c, l)-diversity"
+    required, column, measure = (
+        a.settings.l.recursive,
+        a.column("recursive_margin"),
+        "recursive (c, l)-diversity",
+    )
     if required is None:
         return None
     c, level = required.c, required.l
@@ -74,7 +86,12 @@ def judge_recursive(a: JudgedAttribute) -> Judge | None:
         columns={"recursive_margin": EXACT},
         measured=lambda classes: [clipped(margins(classes))],
         criterion=RecursiveCriterion(
-            measure=measure, attribute=a.name, required=required, figure=column, broken=(column, 0), reached=True
+            measure=measure,
+            attribute=a.name,
+            required=required,
+            figure=column,
+            broken=(column, 0),
+            reached=True,
         ),
         expectations=[expect_present(column), expect_at_least(column, 0, meaning, strict=True)],
         people="rows",
@@ -91,11 +108,15 @@ def judge_frequency(a: JudgedAttribute) -> Judge:
         "frequency l-diversity",
         a.of_known(lambda classes: classes.sizes / classes.largest, 0),
         required=level,
-        margins=None if level is None else a.of_known(partial(likeness.frequency_margins, level=level), -1),
+        margins=None
+        if level is None
+        else a.of_known(partial(likeness.frequency_margins, level=level), -1),
         meaning=f"frequency l-diversity of {a.name}: no value has more than 1 / {level} of a class",
         people="weights",
         rounded=lambda rounding: (
-            {} if level is None else {"l": l.model_copy(update={"frequency": level / (1 - 2 * rounding)})}
+            {}
+            if level is None
+            else {"l": l.model_copy(update={"frequency": level / (1 - 2 * rounding)})}
         ),
     )
 
@@ -113,7 +134,8 @@ class RecursiveWords(Words):
         return GuaranteeRow(
             name=self.name,
             attribute=attribute,
-            meaning=f"the most frequent value of a class has fewer than {c} times the rows of all values of rank "
+            meaning=f"the most frequent value of a class has fewer than {c} times the rows of all "
+            "values of rank "
             f"{level} and below",
             required=f"c = {c}, l = {level}",
             achieved="in every class" if entry["holds"] else "not in every class",
@@ -148,7 +170,9 @@ DIVERSITY = (
         required=attrgetter("l.recursive"),
         name="Recursive l-diversity",
         shown=("holds",),
-        violated=lambda g, over: f"are not recursive ({g.required.c}, {g.required.l})-diverse{over}",
+        violated=lambda g, over: (
+            f"are not recursive ({g.required.c}, {g.required.l})-diverse{over}"
+        ),
         **OF_L,
     ),
     Words(

@@ -1,4 +1,6 @@
-"""The judge's side of a requirement: which columns it adds to the class table, its criterion, and its expectations."""
+"""The judge's side of a requirement: which columns it adds to the class table, its criterion, and
+its expectations.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ import pyarrow as pa
 from tclose_spark.measures.distances.ground_distances import GroundDistance, distance_of
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.requirements.criterion import Criterion, Guarantee
-from tclose_spark.requirements.expectation import Expectation, expect_at_least, expect_at_most, expect_present
+from tclose_spark.requirements.expectation import (
+    Expectation,
+    expect_at_least,
+    expect_at_most,
+    expect_present,
+)
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.table.domains import Counts, sensitive_domain
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -24,17 +31,17 @@ EXACT = pa.decimal128(38, 0)
 
 
 def measure_column(measure: str, attribute: str) -> str:
-    """The class table's column of a measure. Dots and backticks in names, which Spark would interpret, become %2E
-    and %60.
+    """The class table's column of a measure. Dots and backticks in names, which Spark would
+    interpret, become %2E and %60.
     """
     return f"{measure}_{attribute.replace('%', '%25').replace('.', '%2E').replace('`', '%60')}"
 
 
 @dataclass(frozen=True)
 class JudgedAttribute:
-    """A sensitive attribute to verify: its ordered domain, its distance from the whole table, its settings, and the
-    hierarchy whose leaves the domain is, if it has one. If it is a tuple of other attributes (`tuples`), only its
-    distance is measured.
+    """A sensitive attribute to verify: its ordered domain, its distance from the whole table, its
+    settings, and the hierarchy whose leaves the domain is, if it has one. If it is a tuple of other
+    attributes (`tuples`), only its distance is measured.
     """
 
     name: str
@@ -47,7 +54,9 @@ class JudgedAttribute:
     @property
     def unused(self) -> tuple[str | None, ...]:
         """Values of the domain that no row has."""
-        return tuple(value for value, n in zip(self.values, self.distance.table, strict=True) if not n)
+        return tuple(
+            value for value, n in zip(self.values, self.distance.table, strict=True) if not n
+        )
 
     @property
     def uninformative(self) -> int | None:
@@ -55,8 +64,12 @@ class JudgedAttribute:
         unknown = self.settings.missing == "uninformative" and None in self.values
         return self.values.index(None) if unknown else None
 
-    def of_known(self, figures: Callable[[Histograms], Any], nothing: float) -> Callable[[Histograms], Any]:
-        """Figures of classes over values that are not uninformative. nothing: of a class that has no others."""
+    def of_known(
+        self, figures: Callable[[Histograms], Any], nothing: float
+    ) -> Callable[[Histograms], Any]:
+        """Figures of classes over values that are not uninformative. nothing: of a class that has
+        no others.
+        """
         code = self.uninformative
         if code is None:
             return figures
@@ -82,28 +95,32 @@ def judged_attribute(
     hierarchy: Hierarchy | None,
     is_text: bool,
 ) -> JudgedAttribute:
-    """A sensitive attribute with these counts of the whole table. is_text: whether its column has text.
+    """A sensitive attribute with these counts of the whole table. is_text: whether its column has
+    text.
 
     Raises:
         InputError: if a value has no place in the domain.
     """
     domain = sensitive_domain(name, counts, settings, hierarchy, is_text)
     distance = distance_of(settings, domain, hierarchy)
-    return JudgedAttribute(name, domain.values, distance, settings, None if settings.kind.ordered else hierarchy)
+    return JudgedAttribute(
+        name, domain.values, distance, settings, None if settings.kind.ordered else hierarchy
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judge:
     """What is measured of a sensitive attribute in every class, and required if there is a bound.
 
-    key: its name in figures. measure: its name for readers.
-    columns: that it adds to the class table, each followed by the attribute's name.
-    measured: these columns, one row for each class, from the histograms of the attribute's values.
-    criterion: of every class; None if it is no guarantee.
-    expectations: the requirement for Great Expectations. A missing figure fails.
-    people: what counts if people are counted: "weights" (each person weighs 1, spread over the person's rows), "rows"
+    key: its name in figures. measure: its name for readers. columns: that it adds to the class
+    table, each followed by the attribute's name. measured: these columns, one row for each class,
+    from the histograms of the attribute's values. criterion: of every class; None if it is no
+    guarantee. expectations: the requirement for Great Expectations. A missing figure fails. people:
+    what counts if people are counted: "weights" (each person weighs 1, spread over the person's
+    rows), "rows"
         (one row of each person), or None (rows only).
-    rounded: changes of the settings that shares over people have to meet. Each of the four weights that the share of a
+    rounded: changes of the settings that shares over people have to meet. Each of the four weights
+    that the share of a
         value is compared by is off by at most a quarter of this rounding, as a share of itself.
     digits: of its figure.
     """
@@ -127,7 +144,8 @@ class Judge:
     def arrays(self, classes: Histograms) -> list[pa.Array]:
         """Its columns for some classes."""
         return [
-            pa.array(values, kind) for values, kind in zip(self.measured(classes), self.columns.values(), strict=True)
+            pa.array(values, kind)
+            for values, kind in zip(self.measured(classes), self.columns.values(), strict=True)
         ]
 
     def reached(self, guarantee: Guarantee) -> dict[str, Any]:
@@ -156,12 +174,12 @@ def bounded(
     bound: float | None = None,
     **more: Any,
 ) -> Judge:
-    """A judge of a figure in doubles, in a column named like its key, that has an exact margin if a bound is required:
-    a class meets it if the margin is at least 0.
+    """A judge of a figure in doubles, in a column named like its key, that has an exact margin if a
+    bound is required: a class meets it if the margin is at least 0.
 
-    largest: whether the largest figure is the worst, and not the smallest. meaning: of the requirement; exactly: what
-    it adds for the margin. kind: of the margin's column. bound: of the figure, such that no class fails it that meets
-    the exact one.
+    largest: whether the largest figure is the worst, and not the smallest. meaning: of the
+    requirement; exactly: what it adds for the margin. kind: of the margin's column. bound: of the
+    figure, such that no class fails it that meets the exact one.
     """
     figure, margin = a.column(key), a.column(f"exact_{key}")
     columns, expectations = {key: pa.float64()}, list[Expectation]()
@@ -188,12 +206,17 @@ def bounded(
         key=key,
         measure=measure,
         columns=columns,
-        measured=lambda classes: [figures(classes), *([] if margins is None else [clipped(margins(classes))])],
+        measured=lambda classes: [
+            figures(classes),
+            *([] if margins is None else [clipped(margins(classes))]),
+        ],
         **made,
     )
 
 
 def clipped(margins: Any) -> list[Any]:
-    """Margins in 38 digits. Larger ones (a t with very many digits) are clipped, and keep their sign."""
+    """Margins in 38 digits. Larger ones (a t with very many digits) are clipped, and keep their
+    sign.
+    """
     most = 10**38 - 1
     return [max(-most, min(most, margin)) for margin in margins.tolist()]

@@ -1,5 +1,5 @@
-"""beta-likeness, and the measures without a requirement: delta-disclosure and the KL divergence. See
-`measures.likeness`.
+"""beta-likeness, and the measures without a requirement: delta-disclosure and the KL divergence.
+See `measures.likeness`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from tclose_spark.requirements.judge import EXACT, Judge, JudgedAttribute, bound
 from tclose_spark.requirements.words import Words
 
 DIGITS = 9
-"""Of measures that no run file requires: processors compute logarithms with different last digits."""
+"""Of measures that no run file requires: processors compute logarithms with different last
+digits.
+"""
 
 
 def judge_likeness(a: JudgedAttribute) -> Judge:
-    """`beta_`: the least beta of each class, as a double. `likeness_numerator_`, `likeness_denominator_`: of the exact
-    one, if one is required.
+    """`beta_`: the least beta of each class, as a double. `likeness_numerator_`,
+    `likeness_denominator_`: of the exact one, if one is required.
     """
     beta, table = a.settings.beta, a.distance.table
 
@@ -39,15 +41,22 @@ def judge_likeness(a: JudgedAttribute) -> Judge:
         figures,
         required=beta,
         margins=None if beta is None else partial(likeness.likeness_margins, table, beta=beta),
-        meaning=f"beta-likeness of {a.name}: no value is more than 1 + {beta} times as frequent as in the table",
+        meaning=f"beta-likeness of {a.name}: no value is more than 1 + {beta} times as frequent as "
+        "in the table",
         largest=True,
         people="weights",
-        rounded=lambda rounding: {} if beta is None else {"beta": (1 + beta) * (1 - 2 * rounding) - 1},
+        rounded=lambda rounding: (
+            {} if beta is None else {"beta": (1 + beta) * (1 - 2 * rounding) - 1}
+        ),
     )
     if beta is None or made.criterion is None:
         return made
     numerator, denominator = "likeness_numerator", "likeness_denominator"
-    exact: dict[str, Any] = {"numerator": a.column(numerator), "unit": 1, "size": a.column(denominator)}
+    exact: dict[str, Any] = {
+        "numerator": a.column(numerator),
+        "unit": 1,
+        "size": a.column(denominator),
+    }
     return replace(
         made,
         columns={**made.columns, numerator: EXACT, denominator: EXACT},
@@ -76,13 +85,15 @@ LIKENESS = Words(
     measure="beta-likeness",
     required=attrgetter("beta"),
     name="beta-likeness",
-    meaning="by how much a value is more frequent in a class than in the table, at most, as a multiple of its share of "
+    meaning="by how much a value is more frequent in a class than in the table, at most, as a "
+    "multiple of its share of "
     "the table",
     exact=True,
     section="beta",
     recorded="required_exact",
     violated=lambda g, over: (
-        f"have a value that is more than 1 + beta = {1 + g.required} times as frequent as in the table{over}; the "
+        f"have a value that is more than 1 + beta = {1 + g.required} times as frequent as in the "
+        f"table{over}; the "
         f"worst has beta = {float(g.achieved):.6g}"
     ),
 )

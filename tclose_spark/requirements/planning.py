@@ -1,4 +1,6 @@
-"""The planning side of requirements: all that methods know of them, beside k and t. It shares nothing with judges."""
+"""The planning side of requirements: all that methods know of them, beside k and t. It shares
+nothing with judges.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ from tclose_spark.table.domains import SensitiveDomain
 
 @dataclass(frozen=True, kw_only=True)
 class Cap:
-    """The largest share of a class that a value may have. If two classes are within a cap, so is their union.
+    """The largest share of a class that a value may have. If two classes are within a cap, so is
+    their union.
 
     share: of the class; or by `of_table`, as a multiple of the value's share of the table.
     key, asked: name the requirement in messages, below the attribute, and what it requires.
@@ -36,11 +39,14 @@ class Cap:
     at: int | None = None
 
     def limits(self, table: IntArray) -> tuple[Any, Any]:
-        """(p, q) of each value, as Python integers: c of a class's s records may have it if c q <= s p. table: counts
-        by value of the table.
+        """(p, q) of each value, as Python integers: c of a class's s records may have it if c q <=
+        s p. table: counts by value of the table.
         """
         times, n = (table, int(table.sum())) if self.of_table else (np.ones_like(table), 1)
-        share, whole = self.share.numerator * times.astype(object), np.full(len(table), self.share.denominator * n)
+        share, whole = (
+            self.share.numerator * times.astype(object),
+            np.full(len(table), self.share.denominator * n),
+        )
         if self.at is not None:
             free = np.arange(len(table)) != self.at
             share, whole = np.where(free, 1, share), np.where(free, 1, whole)
@@ -52,7 +58,9 @@ class Cap:
         if 2 * int(classes.sizes.max()) * int(max(share.max(), whole.max())) < WIDEST:
             share, whole = share.astype(np.int64), whole.astype(np.int64)
         sizes = np.repeat(classes.sizes, classes.entries_of)
-        within = (classes.counts * whole[classes.values] <= sizes * share[classes.values]).astype(np.bool_)
+        within = (classes.counts * whole[classes.values] <= sizes * share[classes.values]).astype(
+            np.bool_
+        )
         met: NDArray[np.bool_] = np.logical_and.reduceat(within, classes.starts)
         return met
 
@@ -65,9 +73,9 @@ Mixed = Callable[[Histograms], NDArray[np.bool_]]
 class Needs:
     """What classes need of a sensitive attribute.
 
-    values: how many must occur; None if nothing requires several.
-    caps: on the shares of values. mixed: everything else.
-    known: how many values must occur beside missing ones, if these count for no l. `mixed` requires it, too.
+    values: how many must occur; None if nothing requires several. caps: on the shares of values.
+    mixed: everything else. known: how many values must occur beside missing ones, if these count
+    for no l. `mixed` requires it, too.
     """
 
     values: int | None = None
@@ -79,7 +87,9 @@ class Needs:
         """What both need."""
         several = [values for values in (self.values, other.values) if values is not None]
         known = self.known if other.known is None else other.known
-        return Needs(max(several, default=None), self.caps + other.caps, self.mixed + other.mixed, known)
+        return Needs(
+            max(several, default=None), self.caps + other.caps, self.mixed + other.mixed, known
+        )
 
     @property
     def least_values(self) -> int:
@@ -92,13 +102,18 @@ class Needs:
         return self.least_values if self.known is None else self.known + 1
 
     def are_capped(self, classes: Histograms, table: IntArray) -> NDArray[np.bool_]:
-        """Whether each class is within every cap, exactly, shape (groups,). table: see `Cap.limits`."""
+        """Whether each class is within every cap, exactly, shape (groups,). table: see
+        `Cap.limits`.
+        """
         return _all(classes, [cap.allows(classes, table) for cap in self.caps])
 
     def are_met(self, classes: Histograms, table: IntArray) -> NDArray[np.bool_]:
         """Whether each class meets all, exactly, shape (groups,). table: see `Cap.limits`."""
         several = diversity.distinct(classes) >= self.least_values
-        return _all(classes, [several, *(mixed(classes) for mixed in self.mixed), self.are_capped(classes, table)])
+        return _all(
+            classes,
+            [several, *(mixed(classes) for mixed in self.mixed), self.are_capped(classes, table)],
+        )
 
     def hold(self, parts: Iterable[Histograms], table: IntArray) -> bool:
         """Whether all classes meet all. table: see `Cap.limits`."""
@@ -111,12 +126,16 @@ class Needs:
 
 
 def _all(classes: Histograms, met: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
-    every: NDArray[np.bool_] = np.logical_and.reduce([np.ones(classes.groups, dtype=np.bool_), *met])
+    every: NDArray[np.bool_] = np.logical_and.reduce(
+        [np.ones(classes.groups, dtype=np.bool_), *met]
+    )
     return every
 
 
 def needs_of(settings: SensitiveAttribute, domain: SensitiveDomain | None = None) -> Needs:
-    """What classes need by the settings of a sensitive attribute. domain: of requirements of other packages."""
+    """What classes need by the settings of a sensitive attribute. domain: of requirements of other
+    packages.
+    """
     l, beta, caps, mixed = settings.l, settings.beta, list[Cap](), list[Mixed]()  # noqa: E741 - the field's name
     if beta is not None:
         caps.append(Cap(share=1 + beta, key="beta", asked=f"{float(beta):g}", of_table=True))
@@ -141,7 +160,9 @@ def _of_known(own: Needs, l: Diversity, unknown: int) -> Needs:  # noqa: E741 - 
     if l.frequency is not None:
         mixed.append(partial(_is_frequent, cap=Cap(share=1 / l.frequency, key="", asked="")))
     caps = tuple(cap for cap in own.caps if cap.of_table)
-    return Needs(None, caps, tuple(partial(_without, unknown=unknown, met=met) for met in mixed), l.distinct)
+    return Needs(
+        None, caps, tuple(partial(_without, unknown=unknown, met=met) for met in mixed), l.distinct
+    )
 
 
 def _without(classes: Histograms, unknown: int, met: Mixed) -> NDArray[np.bool_]:
@@ -169,9 +190,9 @@ def _is_recursive(classes: Histograms, c: Fraction, level: int) -> NDArray[np.bo
 
 
 def tightest(caps: Sequence[Cap], table: IntArray, largest: int) -> tuple[IntArray, IntArray]:
-    """(p, d) of each value, both shape (m,): a class of s records may have c of them with c d <= s p. Both products
-    fit in 64 bits for classes of up to `largest` records. A cap of more digits is rounded down. p = 1 and d = 0 allow
-    anything.
+    """(p, d) of each value, both shape (m,): a class of s records may have c of them with c d <= s
+    p. Both products fit in 64 bits for classes of up to `largest` records. A cap of more digits is
+    rounded down. p = 1 and d = 0 allow anything.
 
     >>> caps = [Cap(share=Fraction(2), key="", asked="", of_table=True), Cap(share=Fraction(1, 2), key="", asked="")]
     >>> [part.tolist() for part in tightest(caps, np.array([1, 3, 4]), largest=8)]

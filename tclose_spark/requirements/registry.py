@@ -11,7 +11,12 @@ from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.requirements.beliefs import measure_beliefs
 from tclose_spark.requirements.closeness import judge_closeness
 from tclose_spark.requirements.criterion import Criterion
-from tclose_spark.requirements.diversity import judge_distinct, judge_entropy, judge_frequency, judge_recursive
+from tclose_spark.requirements.diversity import (
+    judge_distinct,
+    judge_entropy,
+    judge_frequency,
+    judge_recursive,
+)
 from tclose_spark.requirements.expectation import Expectation
 from tclose_spark.requirements.judge import Judge, JudgedAttribute
 from tclose_spark.requirements.likeness import judge_likeness, measure_delta, measure_divergence
@@ -32,8 +37,8 @@ JUDGES: tuple[Callable[[JudgedAttribute], Judge | None], ...] = (
 
 
 def judges_of(a: JudgedAttribute) -> list[Judge]:
-    """All that is measured of a sensitive attribute in every class. What is not required is reported. Of a tuple of
-    attributes it is the distance alone.
+    """All that is measured of a sensitive attribute in every class. What is not required is
+    reported. Of a tuple of attributes it is the distance alone.
     """
     if a.tuples is not None:
         return [judge_closeness(a)]
@@ -46,8 +51,8 @@ def judges_of(a: JudgedAttribute) -> list[Judge]:
 
 
 def _require_new(key: str, judge: Judge, others: Sequence[Judge]) -> None:
-    """Raises ConfigurationError unless a requirement of another package is reported by its key alone, in columns of its
-    own.
+    """Raises ConfigurationError unless a requirement of another package is reported by its key
+    alone, in columns of its own.
     """
     if judge.key != key:
         raise ConfigurationError(f"{key}: its judge has the key {judge.key!r}; expected {key!r}")
@@ -63,17 +68,30 @@ def fields_of(attributes: Sequence[JudgedAttribute]) -> list[tuple[str, pa.DataT
     return [field for a in attributes for judge in judges_of(a) for field in judge.fields]
 
 
-def columns_of(attributes: Sequence[JudgedAttribute], classes: Mapping[str, Histograms]) -> list[pa.Array]:
-    """The columns of `fields_of`, one row for each class. classes: by attribute, the histograms of its values."""
-    return [column for a in attributes for judge in judges_of(a) for column in judge.arrays(classes[a.name])]
+def columns_of(
+    attributes: Sequence[JudgedAttribute], classes: Mapping[str, Histograms]
+) -> list[pa.Array]:
+    """The columns of `fields_of`, one row for each class. classes: by attribute, the histograms of
+    its values.
+    """
+    return [
+        column
+        for a in attributes
+        for judge in judges_of(a)
+        for column in judge.arrays(classes[a.name])
+    ]
 
 
 def criteria_of(attributes: Sequence[JudgedAttribute]) -> list[Criterion]:
     """The criteria of sensitive attributes."""
-    return [judge.criterion for a in attributes for judge in judges_of(a) if judge.criterion is not None]
+    return [
+        judge.criterion for a in attributes for judge in judges_of(a) if judge.criterion is not None
+    ]
 
 
 def expectations_of(k: int | None, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
     """The suite over the class table: every requirement, class by class."""
-    of_attributes = [one for a in attributes for judge in judges_of(a) for one in judge.expectations]
+    of_attributes = [
+        one for a in attributes for judge in judges_of(a) for one in judge.expectations
+    ]
     return [*SizeJudge(k).expectations(), *of_attributes]

@@ -28,7 +28,11 @@ class SizeJudge:
         """The criterion of every class. suffix: ends the name of its measure."""
         broken = None if self.k is None else (self.column, self.k)
         return Criterion(
-            measure=f"k-anonymity{suffix}", attribute=None, required=self.k, figure=self.column, broken=broken
+            measure=f"k-anonymity{suffix}",
+            attribute=None,
+            required=self.k,
+            figure=self.column,
+            broken=broken,
         )
 
     def expectations(self) -> list[Expectation]:
@@ -38,7 +42,9 @@ class SizeJudge:
 
 
 def size_rows(k: Entry) -> Iterator[GuaranteeRow]:
-    """The rows of the report: of people and households if they are counted, and of records. k: of the certificate."""
+    """The rows of the report: of people and households if they are counted, and of records. k: of
+    the certificate.
+    """
     counted = {"people": {**k, **k["over_people"]}} if "over_people" in k else {}
     if "over_households" in k:
         counted["households"] = k["over_households"]
@@ -54,7 +60,9 @@ def size_rows(k: Entry) -> Iterator[GuaranteeRow]:
                 met=None,
             )
         else:
-            yield at_least("k-anonymity", "", meaning, figure, figure["achieved"] >= figure["required"])
+            yield at_least(
+                "k-anonymity", "", meaning, figure, figure["achieved"] >= figure["required"]
+            )
 
 
 def size_line(k: Entry) -> tuple[str, str]:
@@ -72,4 +80,7 @@ def size_line(k: Entry) -> tuple[str, str]:
 def size_violation(broken: Guarantee, classes: str, over: str) -> str:
     """A line on classes that are too small. over: " over people", if they are counted."""
     who = " people" if over else ""
-    return f"{classes} are smaller than k = {broken.required}{who}; the smallest has {broken.achieved}{who}"
+    return (
+        f"{classes} are smaller than k = {broken.required}{who}; the smallest has "
+        f"{broken.achieved}{who}"
+    )

@@ -14,8 +14,8 @@ from tclose_spark.table.writing import number
 
 
 def near_entry(settings: SensitiveAttribute, n: int, reached: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry of the certificate: the largest distance of a class from the superset that proves it, and the number of
-    classes that each kind of superset proves first.
+    """The entry of the certificate: the largest distance of a class from the superset that proves
+    it, and the number of classes that each kind of superset proves first.
     """
     return {"n": n, "distance": settings.distance, **CLOSENESS.bound(settings.t), **reached}
 
@@ -26,9 +26,12 @@ def near_row(attribute: str, nt: Entry, whole: str, classes: int) -> GuaranteeRo
     return GuaranteeRow(
         name="(n, t)-closeness",
         attribute=attribute,
-        meaning=f"largest distance of a class from a natural superset of {number(nt['n'])} rows or more: "
-        f"{number(by['whole_table'])} classes are near to the {whole}, {number(by['itself'])} have as many rows "
-        f"themselves, {number(by['superset'])} are near to another; {DISTANCES[nt['distance']].meaning}",
+        meaning=f"largest distance of a class from a natural superset of {number(nt['n'])} rows or "
+        "more: "
+        f"{number(by['whole_table'])} classes are near to the {whole}, {number(by['itself'])} have "
+        "as many rows "
+        f"themselves, {number(by['superset'])} are near to another; "
+        f"{DISTANCES[nt['distance']].meaning}",
         required=f"at most {number(nt['required'], nt['achieved'])}",
         achieved=number(nt["achieved"], nt["required"]),
         met=sum(by.values()) == classes and nt["achieved"] <= nt["required"],
@@ -48,6 +51,8 @@ def near_lines(attribute: str, nt: Entry) -> Iterator[tuple[str, str]]:
 def unproven(broken: Guarantee) -> str:
     """A line on the classes of an attribute without a superset that proves them."""
     return (
-        f"{broken.attribute}: {broken.classes} classes ({broken.rows} rows) are not near any natural superset that was "
-        f"tried ((n, t)-closeness, {broken.required}); the worst class is {broken.achieved:.6f} away from its nearest"
+        f"{broken.attribute}: {broken.classes} classes ({broken.rows} rows) are not near any "
+        "natural superset that was "
+        f"tried ((n, t)-closeness, {broken.required}); the worst class is {broken.achieved:.6f} "
+        "away from its nearest"
     )

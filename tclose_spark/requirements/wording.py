@@ -1,4 +1,6 @@
-"""The words of all requirements of sensitive attributes: what certificate, report, console and audits loop over."""
+"""The words of all requirements of sensitive attributes: what certificate, report, console and
+audits loop over.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,14 @@ def all_words() -> list[Words]:
     """The words of requirements of one attribute, in the order of reports.
 
     Raises:
-        ConfigurationError: if a requirement of another package would take the place of one of this package.
+        ConfigurationError: if a requirement of another package would take the place of one of this
+        package.
     """
     own = {"k", *(name for words in WORDS for name in (words.key, words.section))}
     if taken := own & FOUND.keys():
-        raise ConfigurationError(f"{min(taken)}: another package brings a requirement that has this name already")
+        raise ConfigurationError(
+            f"{min(taken)}: another package brings a requirement that has this name already"
+        )
     return [*WORDS, *(one.words for one in FOUND.values())]
 
 
@@ -34,8 +39,8 @@ def entries_of(
     settings: Mapping[str, SensitiveAttribute],
     reached: Mapping[str, Mapping[str, Reached]],
 ) -> dict[str, dict[str, Any]]:
-    """The guarantees of the certificate by section and attribute. reached: by attribute and key, what classes achieve
-    over rows.
+    """The guarantees of the certificate by section and attribute. reached: by attribute and key,
+    what classes achieve over rows.
     """
     found: dict[str, dict[str, Any]] = {"t": {}, "l": {}}
     for name, a in settings.items():
@@ -43,11 +48,17 @@ def entries_of(
             if words.always or words.required(a) is not None:
                 entry = words.entry(a, reached[name][words.key])
                 section = found.setdefault(words.section, {})
-                section |= {name: {**section.get(name, {}), words.key: entry}} if words.by_kind else {name: entry}
+                section |= (
+                    {name: {**section.get(name, {}), words.key: entry}}
+                    if words.by_kind
+                    else {name: entry}
+                )
     return found
 
 
-def entries_in(guarantees: Mapping[str, Any]) -> Iterator[tuple[str, str, list[tuple[Words, dict[str, Any]]]]]:
+def entries_in(
+    guarantees: Mapping[str, Any],
+) -> Iterator[tuple[str, str, list[tuple[Words, dict[str, Any]]]]]:
     """(section, attribute, its words and entries) of the guarantees of a certificate."""
     every = [CLOSENESS, JOINT, *all_words()[1:]]
     for section in dict.fromkeys(words.section for words in every):
@@ -58,11 +69,13 @@ def entries_in(guarantees: Mapping[str, Any]) -> Iterator[tuple[str, str, list[t
 
 
 def rows_of(guarantees: Mapping[str, Any], whole: str) -> Iterator[GuaranteeRow]:
-    """The rows of the report: of each attribute over rows, then over people if they are counted. whole: what classes
-    are compared with.
+    """The rows of the report: of each attribute over rows, then over people if they are counted.
+    whole: what classes are compared with.
     """
     for _, attribute, found in entries_in(guarantees):
-        entries = sorted(found, key=lambda one: "achieved" not in one[1])  # what has no figure comes last
+        entries = sorted(
+            found, key=lambda one: "achieved" not in one[1]
+        )  # what has no figure comes last
         yield from (words.row(attribute, entry, whole) for words, entry in entries)
         counted = [(words, entry) for words, entry in entries if "over_people" in entry]
         yield from (words.row_of_people(attribute, entry, whole) for words, entry in counted)
@@ -79,9 +92,11 @@ def recorded_of(guarantees: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def stricter(settings: Mapping[str, SensitiveAttribute], recorded: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What the sensitive attributes require more of than a release did. recorded: see `recorded_of`; older histories
-    lack keys.
+def stricter(
+    settings: Mapping[str, SensitiveAttribute], recorded: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """What the sensitive attributes require more of than a release did. recorded: see
+    `recorded_of`; older histories lack keys.
     """
     return [
         f"{words.section} of {name}"
@@ -92,7 +107,9 @@ def stricter(settings: Mapping[str, SensitiveAttribute], recorded: Mapping[str, 
 
 
 def words_of(measure: str) -> Words | None:
-    """The words of a guarantee by the name of its measure, whatever it counts; None if it is of no attribute."""
+    """The words of a guarantee by the name of its measure, whatever it counts; None if it is of no
+    attribute.
+    """
     return next((words for words in all_words() if measure.startswith(words.measure)), None)
 
 

@@ -1,5 +1,5 @@
-"""The words of a requirement: its entry in the certificate, and from that its row in the report and its line on the
-console; and its lines in verdicts and audits.
+"""The words of a requirement: its entry in the certificate, and from that its row in the report and
+its line on the console; and its lines in verdicts and audits.
 """
 
 from __future__ import annotations
@@ -45,16 +45,14 @@ class GuaranteeRow:
 class Words:
     """The words of a requirement of a sensitive attribute.
 
-    key, measure: see `Judge`.
-    required: the bound by the settings; None without one.
-    name, meaning: in the report. over_people: what it adds to the meaning over people.
-    exact: whether the bound is one that no figure exceeds, compared as exact fractions. Otherwise figures reach it.
-    section: of the certificate's guarantees. by_kind: whether attributes have several entries there, by key.
-    shown: what an entry has of figures that are not exact.
-    always: whether the certificate has an entry without a bound, too.
-    recorded: the key of the entry that the history of a line keeps; "" for none.
-    least: the least figure that agrees with a bound.
-    violated: how classes that break it are called, before what they count; by default that they have less of it.
+    key, measure: see `Judge`. required: the bound by the settings; None without one. name, meaning:
+    in the report. over_people: what it adds to the meaning over people. exact: whether the bound is
+    one that no figure exceeds, compared as exact fractions. Otherwise figures reach it. section: of
+    the certificate's guarantees. by_kind: whether attributes have several entries there, by key.
+    shown: what an entry has of figures that are not exact. always: whether the certificate has an
+    entry without a bound, too. recorded: the key of the entry that the history of a line keeps; ""
+    for none. least: the least figure that agrees with a bound. violated: how classes that break it
+    are called, before what they count; by default that they have less of it.
     """
 
     key: str
@@ -91,7 +89,10 @@ class Words:
 
     def _figure(self, reached: Reached) -> dict[str, Any]:
         if self.exact:
-            return {"achieved": float(Fraction(reached["achieved"])), "achieved_exact": str(reached["achieved"])}
+            return {
+                "achieved": float(Fraction(reached["achieved"])),
+                "achieved_exact": str(reached["achieved"]),
+            }
         return {key: reached[key] for key in self.shown}
 
     def row(self, attribute: str, entry: Entry, whole: str) -> GuaranteeRow:
@@ -110,7 +111,9 @@ class Words:
         )
         if required is None:
             return row
-        holds = entry.get("holds", Fraction(entry["achieved_exact"]) <= Fraction(entry["required_exact"]))
+        holds = entry.get(
+            "holds", Fraction(entry["achieved_exact"]) <= Fraction(entry["required_exact"])
+        )
         most, exact = f"at most {number(required, achieved)}", entry["required_exact"]
         return replace(row, required=most, met=holds, bar=filled(entry), exact_required=exact)
 
@@ -128,14 +131,21 @@ class Words:
         return f"{name}{kind}", f"requested {entry['required']}, achieved {achieved_text(entry)}"
 
     def violation(self, broken: Guarantee, classes: str, over: str) -> str:
-        """A line on classes that break it. classes: these, in words. over: " over people", if they are counted."""
+        """A line on classes that break it. classes: these, in words. over: " over people", if they
+        are counted.
+        """
         if self.violated is not None:
             return f"{broken.attribute}: {classes} {self.violated(broken, over)}"
-        less = f"have less {broken.measure} than {broken.required}; the worst has {broken.achieved:.6g}"
+        less = (
+            f"have less {broken.measure} than {broken.required}; the worst has "
+            f"{broken.achieved:.6g}"
+        )
         return f"{broken.attribute}: {classes} {less}"
 
     def is_stricter(self, settings: SensitiveAttribute, recorded: Any) -> bool:
-        """Whether it requires more than the release of a history did. recorded: None if that required nothing."""
+        """Whether it requires more than the release of a history did. recorded: None if that
+        required nothing.
+        """
         required = self.required(settings)
         if self.exact:
             return required is not None and (not recorded or Fraction(recorded) > required)
@@ -164,7 +174,9 @@ def at_least(name: str, attribute: str, meaning: str, figure: Entry, met: bool) 
 
 
 def distances_text(entry: Entry) -> str:
-    """The required and the achieved distance, with 6 digits, or with as many as it takes for them to differ."""
+    """The required and the achieved distance, with 6 digits, or with as many as it takes for them
+    to differ.
+    """
     required = entry["required"]
     if required is None:
         return f"not requested, achieved {achieved_text(entry, '.6f')}"
@@ -178,4 +190,8 @@ def achieved_text(entry: Entry, form: str = "") -> str:
     """What classes achieve, over people first if they are counted."""
     rows = format(entry.get("achieved", "yes"), form)
     people = entry.get("over_people")
-    return rows if people is None else f"{format(people.get('achieved', 'yes'), form)} over people, {rows} over rows"
+    return (
+        rows
+        if people is None
+        else f"{format(people.get('achieved', 'yes'), form)} over people, {rows} over rows"
+    )

@@ -1,7 +1,8 @@
-"""Requirements and options that other packages bring, by entry points: the name of the key in the run file, and the
-module that holds REQUIREMENT or OPTION (or `module:NAME`).
+"""Requirements and options that other packages bring, by entry points: the name of the key in the
+run file, and the module that holds REQUIREMENT or OPTION (or `module:NAME`).
 
-The group `tclose_spark.requirements` has keys of sensitive attributes; `tclose_spark.options`, of the run file.
+The group `tclose_spark.requirements` has keys of sensitive attributes; `tclose_spark.options`, of
+the run file.
 """
 
 from __future__ import annotations
@@ -44,9 +45,10 @@ class BroughtRequirement:
 class BroughtOption:
     """An option of a release.
 
-    settings: its section of the run file.
-    parts: by name, as `module:NAME`: `reader`, `maker`, `judge` and `words`, classes that get what those of this
-        package get. `words` may be a function from the run file and the verifier's figures to keys of the certificate.
+    settings: its section of the run file. parts: by name, as `module:NAME`: `reader`, `maker`,
+    `judge` and `words`, classes that get what those of this
+        package get. `words` may be a function from the run file and the verifier's figures to keys
+        of the certificate.
     """
 
     settings: type[BroughtSettings]
@@ -68,15 +70,17 @@ def modules(what: str = "requirement") -> Mapping[str, str]:
 
 
 def maker_of(group: str, name: str) -> tuple[str, str | None]:
-    """(the package that brings an entry point, its version); its module and None if it is of no installed package."""
+    """(the package that brings an entry point, its version); its module and None if it is of no
+    installed package.
+    """
     for point in entry_points(group=group, name=name):
         return (point.module, None) if point.dist is None else (point.dist.name, point.dist.version)
     return name, None
 
 
 def add_own(key: str | None, kept: dict[str, Any], add: Callable[[dict[str, Any]], Found]) -> Found:
-    """What `add` returns, an option's function that adds keys to a dict. One of another package changes none that is
-    there: it gets a copy.
+    """What `add` returns, an option's function that adds keys to a dict. One of another package
+    changes none that is there: it gets a copy.
 
     key: of an option of another package; None of one of this package.
 
@@ -90,7 +94,8 @@ def add_own(key: str | None, kept: dict[str, Any], add: Callable[[dict[str, Any]
     for name, value in kept.items():
         if name not in seen or seen[name] != value:
             raise ConfigurationError(
-                f"the option {key} of another package changes {name!r}, which is there already; expected a key of its "
+                f"the option {key} of another package changes {name!r}, which is there already; "
+                "expected a key of its "
                 "own"
             )
     kept |= {name: value for name, value in seen.items() if name not in kept}
@@ -101,7 +106,8 @@ def find_requirement(name: str) -> BroughtRequirement:
     """The requirement of this name.
 
     Raises:
-        ConfigurationError: if the package that brings it is broken, or reports it below another key.
+        ConfigurationError: if the package that brings it is broken, or reports it below another
+        key.
     """
     if name not in FOUND:
         found = _find("requirement", name, modules()[name], BroughtRequirement)
@@ -114,7 +120,9 @@ def find_requirement(name: str) -> BroughtRequirement:
 
 
 def find_option(name: str) -> BroughtOption:
-    """The option of this name. Raises like `find_requirement`, and if it has a part that nothing would call."""
+    """The option of this name. Raises like `find_requirement`, and if it has a part that nothing
+    would call.
+    """
     found = _find("option", name, modules("option")[name], BroughtOption)
     if odd := sorted(found.parts.keys() - {*PARTS}):
         raise ConfigurationError(f"{name} has the part {odd[0]!r}; expected {', '.join(PARTS)}")
@@ -136,17 +144,28 @@ def _find(what: str, name: str, place: str, kind: type[Brought]) -> Brought:
             f"{name} is brought by {module}, which cannot be imported, or holds no {what} ({error})"
         ) from None
     if not isinstance(found, kind) or found.settings.key != name:
-        raise ConfigurationError(f"{name} is brought by {module}, which holds no {what} of this name")
+        raise ConfigurationError(
+            f"{name} is brought by {module}, which holds no {what} of this name"
+        )
     return found
 
 
 def read_brought(
-    value: dict[str, Any], known: Mapping[str, str], own: Mapping[str, Any], find: Callable[[str], Any]
+    value: dict[str, Any],
+    known: Mapping[str, str],
+    own: Mapping[str, Any],
+    find: Callable[[str], Any],
 ) -> dict[str, Any]:
-    """The keys of a section, those of other packages together as `brought`. known: these; own: all others."""
+    """The keys of a section, those of other packages together as `brought`. known: these; own: all
+    others.
+    """
     others = sorted(known.keys() & value.keys() - own.keys())
     found = tuple(find(key).settings.model_validate(value[key]) for key in others)
-    return {**{key: part for key, part in value.items() if key not in others}, "brought": found} if found else value
+    return (
+        {**{key: part for key, part in value.items() if key not in others}, "brought": found}
+        if found
+        else value
+    )
 
 
 def write_brought(section: Any, written: dict[str, Any]) -> dict[str, Any]:

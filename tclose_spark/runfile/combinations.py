@@ -1,8 +1,9 @@
-"""Which keys of a run file do not go together, and which need another: one table, and the check of a section by it.
+"""Which keys of a run file do not go together, and which need another: one table, and the check of
+a section by it.
 
-Validators, messages and the table of docs/known-limits.md are made of it. A key is a path from its section:
-`privacy.joint` is given if it is not the default, `privacy.of: input` has this value, `sensitive_attributes.*.domain`
-is that of any column, and `a with b` is both.
+Validators, messages and the table of docs/known-limits.md are made of it. A key is a path from its
+section: `privacy.joint` is given if it is not the default, `privacy.of: input` has this value,
+`sensitive_attributes.*.domain` is that of any column, and `a with b` is both.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ REFUSED = "refused combination"
 
 
 class Exclusion(NamedTuple):
-    """None of `keys` goes with any of `others`. reason: goes on from `not with` and the other key."""
+    """None of `keys` goes with any of `others`. reason: goes on from `not with` and the other
+    key.
+    """
 
     keys: Keys
     others: Keys
@@ -77,7 +80,9 @@ class OneOf(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """The columns that `keys` name are among those of `others`. otherwise: what the message says of another one."""
+    """The columns that `keys` name are among those of `others`. otherwise: what the message says of
+    another one.
+    """
 
     keys: Keys
     others: Keys
@@ -89,11 +94,15 @@ class Listed(NamedTuple):
 
     def broken(self, section: Any) -> Iterator[Broken]:
         """The keys that break it in a section."""
-        known = {column for key in self.others for found in given(section, key) for column in found.value}
+        known = {
+            column for key in self.others for found in given(section, key) for column in found.value
+        }
         for key in self.keys:
             for found in given(section, key):
                 columns = [found.value] if isinstance(found.value, str) else found.value
-                yield from (([found.name], self.text(column)) for column in columns if column not in known)
+                yield from (
+                    ([found.name], self.text(column)) for column in columns if column not in known
+                )
 
 
 Rule = Exclusion | Need | OneOf | Listed
@@ -153,7 +162,9 @@ def _columns(section: Any) -> list[tuple[str, Any, Any]]:
 
 def _value(section: Any, key: str) -> tuple[str, Any, Any]:
     field = getattr(type(section), "model_fields", {}).get(key)
-    default = False if field is None else field.get_default(call_default_factory=True, validated_data={})
+    default = (
+        False if field is None else field.get_default(call_default_factory=True, validated_data={})
+    )
     value = getattr(section, key)
     return value[0].key if key == "brought" and value else key, value, default
 
@@ -180,7 +191,9 @@ OF_QUASI_IDENTIFIER: tuple[Rule, ...] = (
     ),
     Exclusion(NO_INTERVALS, ("hierarchy",), "whose nodes are published instead of intervals"),
     Need(("generalization: set",), ("type: categorical",)),
-    Exclusion(("generalization: set",), ("hierarchy",), "whose nodes are published instead of sets"),
+    Exclusion(
+        ("generalization: set",), ("hierarchy",), "whose nodes are published instead of sets"
+    ),
     Need(("date_format",), ("type: date", "type: timestamp")),
     Exclusion(
         ("text",),
@@ -212,10 +225,15 @@ OF_SENSITIVE_ATTRIBUTE: tuple[Rule, ...] = (
     Need(("domain",), ("distance: ordered",)),
     Exclusion(("bins", "domain"), ("order",), "since they are for distance: ordered by value"),
     Exclusion(("domain",), ("bins",), "since both form groups of values"),
-    Exclusion(("beta",), ("domain",), "since beta is of values, and domain makes classes by places"),
+    Exclusion(
+        ("beta",), ("domain",), "since beta is of values, and domain makes classes by places"
+    ),
 )
 OF_BINS: tuple[Rule, ...] = (
-    OneOf(("equal_width", "equal_mass", "edges"), "one of equal_width: N, equal_mass: N, edges: [a, b, ..]"),
+    OneOf(
+        ("equal_width", "equal_mass", "edges"),
+        "one of equal_width: N, equal_mass: N, edges: [a, b, ..]",
+    ),
 )
 OF_PLACES: tuple[Rule, ...] = (OneOf(("equal_width", "step"), "one of equal_width: N, step: S"),)
 
@@ -228,13 +246,19 @@ OF_ATTRIBUTES: tuple[Rule, ...] = (
     Listed(("missing_values",), ("insensitive_attributes",), "is not in insensitive_attributes"),
     Exclusion(("rows_are_persons: true",), ("person",), "since it is for a table without person"),
 )
-OF_WEIGHT: tuple[Rule, ...] = (Need(("round_to",), ("publish: true",), "it is for a published weight"),)
+OF_WEIGHT: tuple[Rule, ...] = (
+    Need(("round_to",), ("publish: true",), "it is for a published weight"),
+)
 
 ESTIMATED = ("population.fraction", "population.weight")
 RISK_FIGURES = ("maximum", "mean", "share")
 OF_PRIVACY: tuple[Rule, ...] = (
     Need(
-        tuple(f"risk.{kind}.{figure}" for kind in ("journalist", "marketer", "individual") for figure in RISK_FIGURES),
+        tuple(
+            f"risk.{kind}.{figure}"
+            for kind in ("journalist", "marketer", "individual")
+            for figure in RISK_FIGURES
+        ),
         ("population",),
         "this risk depends on the population",
         "{fraction: 0.05}",
@@ -251,7 +275,11 @@ OF_POPULATION: tuple[Rule, ...] = (
     Need(("format",), ("table",), "format is that of a table"),
 )
 OF_PROFILE: tuple[Rule, ...] = (
-    Need(("populations",), ("name: hipaa_safe_harbor", "name: public_use"), "other profiles have no rule on areas"),
+    Need(
+        ("populations",),
+        ("name: hipaa_safe_harbor", "name: public_use"),
+        "other profiles have no rule on areas",
+    ),
     Need(("invasion_of_privacy", "release_model"), ("name: ipc_ontario",)),
 )
 
@@ -264,14 +292,29 @@ AGGREGATES = "method.representative"
 A_T = "a t of a sensitive attribute"
 COUNTING = "method: {name: closeness_tree, t_mondrian or t_incognito}"
 GATHERING = "method: {name: closeness_tree, overlap: allowed}"
-LABELS = tuple(f"{QUASI}.{key}" for key in ("numeric_output", "generalization", "round_to", "coarsest", "missing: any"))
+LABELS = tuple(
+    f"{QUASI}.{key}"
+    for key in ("numeric_output", "generalization", "round_to", "coarsest", "missing: any")
+)
 """Settings of quasi-identifiers that concern labels."""
 NOT_EXAMINED = "for which it is not examined"
 OF_RUN: tuple[Rule, ...] = (
-    Need(("attributes.person", "attributes.household.k"), (COUNTING,), "this method counts rows, not people"),
+    Need(
+        ("attributes.person", "attributes.household.k"),
+        (COUNTING,),
+        "this method counts rows, not people",
+    ),
     Exclusion(("privacy.nt", AUTO_K), ("attributes.person",), "since it counts rows, not people"),
-    Exclusion((f"{SENSITIVE}.t: 0",), ("attributes.person",), "since it is of rows, and each t is of people too"),
-    Exclusion(("attributes.weight",), ("attributes.person",), "since weights are of rows, and k counts people"),
+    Exclusion(
+        (f"{SENSITIVE}.t: 0",),
+        ("attributes.person",),
+        "since it is of rows, and each t is of people too",
+    ),
+    Exclusion(
+        ("attributes.weight",),
+        ("attributes.person",),
+        "since weights are of rows, and k counts people",
+    ),
     Exclusion(
         ("privacy.population.weight",),
         ("attributes.person",),
@@ -286,20 +329,35 @@ OF_RUN: tuple[Rule, ...] = (
     Need(("privacy.risk.household",), ("attributes.household",), "it is of rows by household"),
     Exclusion((*LINE, *FORM), ("attributes.household",), NOT_EXAMINED),
     Exclusion(
-        ("privacy.nt", AUTO_K, f"{SENSITIVE}.t: 0", "privacy.suppression_limit with privacy.of: input"),
+        (
+            "privacy.nt",
+            AUTO_K,
+            f"{SENSITIVE}.t: 0",
+            "privacy.suppression_limit with privacy.of: input",
+        ),
         ("attributes.household.k",),
         NOT_EXAMINED,
     ),
-    Exclusion(("attributes.pseudonyms",), ("output.leavers: keep",), "since kept rows have no pseudonyms"),
-    Need(LINE, ("attributes.person",), "people are recognized by attributes.person", "its column with rows: together"),
+    Exclusion(
+        ("attributes.pseudonyms",), ("output.leavers: keep",), "since kept rows have no pseudonyms"
+    ),
+    Need(
+        LINE,
+        ("attributes.person",),
+        "people are recognized by attributes.person",
+        "its column with rows: together",
+    ),
     Need(LINE, ("attributes.person.rows: together",), "people who stay are one atom"),
     Need(LINE, (GATHERING,), "people who stay keep their classes, whose regions may overlap"),
     Need(
         LINE,
         ("privacy.of: released",),
-        "with privacy.of: input, the distribution of suppressed people is public, and they are no atoms",
+        "with privacy.of: input, the distribution of suppressed people is public, and they are no "
+        "atoms",
     ),
-    Exclusion((f"{QUASI}.coarsest",), LINE, "since classes of people who stay may need coarser labels"),
+    Exclusion(
+        (f"{QUASI}.coarsest",), LINE, "since classes of people who stay may need coarser labels"
+    ),
     Exclusion(
         ("attributes.person.unknown: alone",),
         ("output.after",),
@@ -307,7 +365,9 @@ OF_RUN: tuple[Rule, ...] = (
         "expected drop",
     ),
     Exclusion(
-        ("privacy.joint", f"{SENSITIVE}.brought"), ("output.after",), "since atoms of a line are not judged by it"
+        ("privacy.joint", f"{SENSITIVE}.brought"),
+        ("output.after",),
+        "since atoms of a line are not judged by it",
     ),
     Exclusion(("privacy.joint",), ("privacy.nt",), "since its distance is from the whole table"),
     Exclusion(
@@ -331,7 +391,8 @@ OF_RUN: tuple[Rule, ...] = (
     Listed(
         ("privacy.population.weight",),
         ("attributes.insensitive",),
-        "is not published; expected a column of attributes.insensitive_attributes, or attributes.weight with "
+        "is not published; expected a column of attributes.insensitive_attributes, or "
+        "attributes.weight with "
         "publish: true, so that others can recompute the figures",
     ),
     Listed(
@@ -343,11 +404,14 @@ OF_RUN: tuple[Rule, ...] = (
     Exclusion(
         (f"{QUASI}.missing: any",),
         ("privacy.suppression_limit with cuts_regions",),
-        "with a method that cuts regions, since regions of missing values may show those of suppressed rows",
+        "with a method that cuts regions, since regions of missing values may show those of "
+        "suppressed rows",
         "leave out one, or use another method",
     ),
     Exclusion(
-        (*LABELS, "privacy.nt"), (AGGREGATES,), "since these keys concern labels, and a release of aggregates has none"
+        (*LABELS, "privacy.nt"),
+        (AGGREGATES,),
+        "since these keys concern labels, and a release of aggregates has none",
     ),
     Exclusion(
         (

@@ -28,7 +28,9 @@ class DistanceKind:
 DISTANCES = {
     "equal": DistanceKind(meaning="any two values are equally far apart"),
     "ordered": DistanceKind(
-        meaning="values are as far apart as their places in the order", ordered=True, missing=("lowest", "highest")
+        meaning="values are as far apart as their places in the order",
+        ordered=True,
+        missing=("lowest", "highest"),
     ),
     "hierarchical": DistanceKind(
         meaning="values are as far apart as their nearest common group in the hierarchy is high",
@@ -56,7 +58,9 @@ def known_distance(name: Any) -> Any:
         PydanticKnownError: the error of a literal, naming the distances.
     """
     if not isinstance(name, str) or name not in DISTANCES:
-        raise PydanticKnownError("literal_error", {"expected": one_of([repr(known) for known in DISTANCES])})
+        raise PydanticKnownError(
+            "literal_error", {"expected": one_of([repr(known) for known in DISTANCES])}
+        )
     return name
 
 
@@ -67,6 +71,7 @@ def places_of_missing() -> str:
     'error or uninformative for distance: equal, error, lowest or highest for ordered, error or leaf for hierarchical'
     """
     places = [
-        f"{one_of(['error', *(kind.missing or ['uninformative'])])} for {name}" for name, kind in DISTANCES.items()
+        f"{one_of(['error', *(kind.missing or ['uninformative'])])} for {name}"
+        for name, kind in DISTANCES.items()
     ]
     return ", ".join(places).replace(" for ", " for distance: ", 1)

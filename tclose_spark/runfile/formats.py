@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-Format = Literal["csv", "parquet", "delta", "table", "excel", "stata", "spss", "sas", "jsonl", "feather", "orc"]
+Format = Literal[
+    "csv", "parquet", "delta", "table", "excel", "stata", "spss", "sas", "jsonl", "feather", "orc"
+]
 ENDINGS: dict[Format, tuple[str, ...]] = {
     "csv": (".csv", ".csv.gz", ".txt", ".tsv", ".tab", ".zip", ".gz", ".bz2"),
     "parquet": (".parquet",),

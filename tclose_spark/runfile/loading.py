@@ -23,12 +23,18 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.runfile.text import meant_file
 
 URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
-REQUIRED = ("name", "input", "output")  # of a run file; a call from Python may give them apart from the spec
+REQUIRED = (
+    "name",
+    "input",
+    "output",
+)  # of a run file; a call from Python may give them apart from the spec
 VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
 MOST_NODES = 100_000
-"""The most nodes of a YAML text, with aliases expanded: a few lines of aliases can exceed any memory."""
+"""The most nodes of a YAML text, with aliases expanded: a few lines of aliases can exceed any
+memory.
+"""
 SURROGATE = re.compile("[\ud800-\udfff]")
 MERGE = "tag:yaml.org,2002:merge"
 
@@ -39,7 +45,11 @@ class _Loader(yaml.SafeLoader):
 
 def _decimal(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Decimal | float:
     text = node.value.replace("_", "")
-    return float(loader.construct_yaml_float(node)) if set(text.lower()) & set(":infa") - {"e"} else Decimal(text)
+    return (
+        float(loader.construct_yaml_float(node))
+        if set(text.lower()) & set(":infa") - {"e"}
+        else Decimal(text)
+    )
 
 
 def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
@@ -63,7 +73,9 @@ def parse_yaml(text: str, where: str) -> Any:
     """The content of a YAML text. Decimals keep their digits. where: the beginning of errors."""
     try:
         if _nodes(yaml.compose(text, Loader=_Loader), {}) > MOST_NODES:
-            raise ConfigurationError(f"{where}: too long: it has more than {MOST_NODES:,} entries, aliases written out")
+            raise ConfigurationError(
+                f"{where}: too long: it has more than {MOST_NODES:,} entries, aliases written out"
+            )
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
     except RecursionError:
         raise ConfigurationError(f"{where}: not valid YAML: nested too deeply") from None
@@ -79,14 +91,20 @@ def parse_yaml(text: str, where: str) -> Any:
 
 
 def _nodes(node: yaml.Node | None, known: dict[int, int]) -> int:
-    """The number of nodes in a tree, with aliases counted each time; MOST_NODES for a tree that contains itself."""
+    """The number of nodes in a tree, with aliases counted each time; MOST_NODES for a tree that
+    contains itself.
+    """
     if not isinstance(node, yaml.CollectionNode):
         if SURROGATE.search(getattr(node, "value", "")):
             raise ValueError("a text has half of a character (a lone surrogate)")
         return 1
     if id(node) not in known:
         known[id(node)] = MOST_NODES
-        parts = node.value if isinstance(node, yaml.SequenceNode) else [part for pair in node.value for part in pair]
+        parts = (
+            node.value
+            if isinstance(node, yaml.SequenceNode)
+            else [part for pair in node.value for part in pair]
+        )
         known[id(node)] = 1 + sum(_nodes(part, known) for part in parts)
     return known[id(node)]
 
@@ -111,7 +129,8 @@ def expand(text: str, key: str) -> str:
 
 
 def resolve(text: str, key: str, folder: Path) -> str:
-    """A path of the run file: variables expanded, relative to the file's folder. A URI stays unchanged.
+    """A path of the run file: variables expanded, relative to the file's folder. A URI stays
+    unchanged.
 
     Raises:
         ConfigurationError: if it is empty, or a variable without a default is not set.
@@ -119,11 +138,14 @@ def resolve(text: str, key: str, folder: Path) -> str:
     text = expand(text, key)
     if not text.strip():
         raise ConfigurationError(f"{key}: the path is empty; expected a file or folder")
-    return text if URI.match(text) else os.path.realpath(folder / text)  # `Path.resolve` fails on links in a circle
+    return (
+        text if URI.match(text) else os.path.realpath(folder / text)
+    )  # `Path.resolve` fails on links in a circle
 
 
 def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:
-    """Resolves every path in a raw run file, in place. Values of an unexpected shape are left to validation.
+    """Resolves every path in a raw run file, in place. Values of an unexpected shape are left to
+    validation.
 
     Raises:
         ConfigurationError: with every variable that is not set.
@@ -144,7 +166,12 @@ def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:
     source = tree.get("input")
     is_table = isinstance(source, dict) and source.get("format") == "table"
     at(source, ["path"], "input", expand if is_table else path)
-    at(tree.get("output"), ["path", "public", "internal", "after", "previous_release"], "output", path)
+    at(
+        tree.get("output"),
+        ["path", "public", "internal", "after", "previous_release"],
+        "output",
+        path,
+    )
     privacy = tree.get("privacy")
     population = privacy.get("population") if isinstance(privacy, dict) else None
     is_table = isinstance(population, dict) and population.get("format") == "table"
@@ -157,14 +184,19 @@ def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:
     privacy = tree.get("privacy")
     profile = privacy.get("profile") if isinstance(privacy, dict) else None
     tables = profile.get("populations") if isinstance(profile, dict) else None
-    at(tables, list(tables) if isinstance(tables, dict) else [], "privacy.profile.populations", path)
+    at(
+        tables,
+        list(tables) if isinstance(tables, dict) else [],
+        "privacy.profile.populations",
+        path,
+    )
     if problems:
         raise ConfigurationError("\n".join(problems))
 
 
 def _override(tree: dict[str, Any], assignment: str) -> None:
-    """Applies one `--set key.path=value` in place. The value is YAML. The longest matching key wins, so column names
-    may have dots.
+    """Applies one `--set key.path=value` in place. The value is YAML. The longest matching key
+    wins, so column names may have dots.
     """
     path, separator, text = assignment.partition("=")
     if not separator or not path:
@@ -173,7 +205,9 @@ def _override(tree: dict[str, Any], assignment: str) -> None:
     steps = path.split(".")
     while True:
         if not isinstance(section, dict):
-            raise ConfigurationError(f"--set {assignment}: {path!r} leads into {section!r}, which has no keys")
+            raise ConfigurationError(
+                f"--set {assignment}: {path!r} leads into {section!r}, which has no keys"
+            )
         known = [n for n in range(len(steps), 0, -1) if ".".join(steps[:n]) in section]
         head = ".".join(steps[: known[0] if known else 1])
         steps = steps[known[0] if known else 1 :]
@@ -186,7 +220,9 @@ def _override(tree: dict[str, Any], assignment: str) -> None:
 
 
 def explain(error: ValidationError, method: str | None = None) -> str:
-    """A line per problem: the key, what was found, what was expected. method: the method that the run file names."""
+    """A line per problem: the key, what was found, what was expected. method: the method that the
+    run file names.
+    """
     known_methods()  # so that the keys of their settings are known
     return explain_problems(error, known_keys(), method)
 
@@ -198,7 +234,8 @@ class RunFile(dict[str, Any]):
 
 
 def read_tree(path: Path, overrides: Sequence[str] = ()) -> RunFile:
-    """The content of a run file, not yet validated, with `key.path=value` overrides applied and all paths resolved.
+    """The content of a run file, not yet validated, with `key.path=value` overrides applied and all
+    paths resolved.
 
     Raises:
         ConfigurationError: naming the line, the key, what was found, and what was expected.
@@ -207,12 +244,15 @@ def read_tree(path: Path, overrides: Sequence[str] = ()) -> RunFile:
     said = parse_yaml(text, str(path))
     if not isinstance(said, dict):
         raise ConfigurationError(
-            f"{path}: expected keys such as input, output, attributes and privacy; see conf/ for examples"
+            f"{path}: expected keys such as input, output, attributes and privacy; see conf/ for "
+            "examples"
         )
     tree = RunFile(said)
     tree.lines = Lines.read(text, str(path)).without(overrides)
     with lines_in_errors(tree):
-        with_overrides(tree, Path(os.path.abspath(path)).parent, overrides)  # of a link: Yarn brings files by links
+        with_overrides(
+            tree, Path(os.path.abspath(path)).parent, overrides
+        )  # of a link: Yarn brings files by links
     return tree
 
 
@@ -222,10 +262,13 @@ def _read_text(path: Path) -> str:
     except OSError as error:
         if URI.match(str(path)):
             raise ConfigurationError(
-                f"the run file {path} is a URI; expected a path (input, output and hierarchies may be URIs)"
+                f"the run file {path} is a URI; expected a path (input, output and hierarchies may "
+                "be URIs)"
             ) from None
         question = "" if path.exists() else meant_file(str(path))
-        raise ConfigurationError(f"the run file {path} cannot be read: {error.strerror}{question}") from None
+        raise ConfigurationError(
+            f"the run file {path} cannot be read: {error.strerror}{question}"
+        ) from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"the run file {path} is no text in UTF-8") from None
 
@@ -241,9 +284,11 @@ def lines_in_errors(tree: dict[str, Any]) -> Iterator[None]:
         raise
 
 
-def with_overrides(tree: dict[str, Any], folder: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
-    """A raw run file, changed in place: `key.path=value` overrides are applied, and paths are resolved against a
-    folder.
+def with_overrides(
+    tree: dict[str, Any], folder: Path, overrides: Sequence[str] = ()
+) -> dict[str, Any]:
+    """A raw run file, changed in place: `key.path=value` overrides are applied, and paths are
+    resolved against a folder.
 
     Raises:
         ConfigurationError: if an override is malformed, or a variable of a path is not set.
@@ -260,7 +305,8 @@ def spec_of(tree: dict[str, Any]) -> ReleaseSpec:
     """The spec of what `read_tree` read.
 
     Raises:
-        ConfigurationError: with every key that is wrong: its line, what was found, and what was expected.
+        ConfigurationError: with every key that is wrong: its line, what was found, and what was
+        expected.
     """
     missing = [f"{key}: missing; this key is required" for key in REQUIRED if key not in tree]
     try:
@@ -279,6 +325,7 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:
     """The spec in a run file, with `key.path=value` overrides applied and all paths resolved.
 
     Raises:
-        ConfigurationError: with every key that is wrong: its line, what was found, and what was expected.
+        ConfigurationError: with every key that is wrong: its line, what was found, and what was
+        expected.
     """
     return spec_of(read_tree(path, overrides))

@@ -28,9 +28,16 @@ def code_of(text: str) -> str | Decimal:
 
 
 def _code(value: Any) -> str | Decimal:
-    if not isinstance(value, str | bool | int | float | Decimal | date) or value in ("", float("inf")):
+    if not isinstance(value, str | bool | int | float | Decimal | date) or value in (
+        "",
+        float("inf"),
+    ):
         raise ValueError("expected a number, a text or a date")
-    if isinstance(value, int | float | Decimal) and not isinstance(value, bool) and math.isfinite(value):
+    if (
+        isinstance(value, int | float | Decimal)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+    ):
         return Decimal(str(value))
     return value_text(value)
 

@@ -1,7 +1,8 @@
-"""The options, a line each: what a release does besides meeting requirements, and requirements of whole releases.
+"""The options, a line each: what a release does besides meeting requirements, and requirements of
+whole releases.
 
-An option is a package with a module for each part, such as `judge.py`, whose class has both names (`PeopleJudge`).
-A part is imported when a run uses the option.
+An option is a package with a module for each part, such as `judge.py`, whose class has both names
+(`PeopleJudge`). A part is imported when a run uses the option.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """used: whether a run uses it. The keys of `output` do not decide that: a finished release is verified without
-    those that made it.
+    """used: whether a run uses it. The keys of `output` do not decide that: a finished release is
+    verified without those that made it.
     """
 
     name: str
@@ -30,15 +31,25 @@ class Option(NamedTuple):
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("suppression", ("maker", "judge", "words"), lambda spec: spec.privacy.suppression_limit > 0),
+    Option(
+        "suppression", ("maker", "judge", "words"), lambda spec: spec.privacy.suppression_limit > 0
+    ),
     Option("mechanism", ("judge",), lambda spec: True),
     Option("observers", ("maker",), lambda spec: not spec.aggregates),
     Option("aggregates", ("maker", "words"), lambda spec: bool(spec.aggregates)),
     Option("forms", ("maker", "judge", "words"), lambda spec: not spec.release.is_plain),
     Option("pseudonyms", ("judge", "words"), lambda spec: bool(spec.attributes.pseudonyms)),
     Option("joint", ("judge", "words"), lambda spec: len(spec.attributes.sensitive_attributes) > 1),
-    Option("households", ("reader", "maker", "judge", "words"), lambda spec: "household" in spec.attributes.owners),
-    Option("people", ("reader", "maker", "judge", "words"), lambda spec: "person" in spec.attributes.owners),
+    Option(
+        "households",
+        ("reader", "maker", "judge", "words"),
+        lambda spec: "household" in spec.attributes.owners,
+    ),
+    Option(
+        "people",
+        ("reader", "maker", "judge", "words"),
+        lambda spec: "person" in spec.attributes.owners,
+    ),
     Option("supersets", ("judge", "words"), lambda spec: spec.privacy.nt is not None),
     Option("lines", ("maker", "judge", "words"), lambda spec: "person" in spec.attributes.owners),
     Option(
@@ -47,7 +58,11 @@ OPTIONS: tuple[Option, ...] = (
         lambda spec: bool(spec.privacy.population or spec.privacy.risk) or spec.measures_households,
     ),
     Option("linked", ("maker",), lambda spec: True),
-    Option("weights", ("reader", "judge", "words"), lambda spec: "weight" in spec.attributes.beside_rows),
+    Option(
+        "weights",
+        ("reader", "judge", "words"),
+        lambda spec: "weight" in spec.attributes.beside_rows,
+    ),
     Option("profiles", ("reader", "judge", "words"), lambda spec: spec.privacy.profile is not None),
 )
 """In the order in which stages call them."""
@@ -55,7 +70,10 @@ OPTIONS: tuple[Option, ...] = (
 
 def used_parts(spec: ReleaseSpec, part: str) -> list[Any]:
     """The classes of a part, of the options that a run uses."""
-    return [*own_parts(spec, part), *brought_parts([one.key for one in spec.brought], part).values()]
+    return [
+        *own_parts(spec, part),
+        *brought_parts([one.key for one in spec.brought], part).values(),
+    ]
 
 
 def own_parts(spec: ReleaseSpec, part: str) -> list[Any]:
@@ -69,12 +87,16 @@ def every_own_part(part: str) -> list[Any]:
 
 
 def brought_parts(keys: Collection[str], part: str) -> dict[str, Any]:
-    """The classes, or functions, of a part of the options of other packages that have these keys, by key."""
+    """The classes, or functions, of a part of the options of other packages that have these keys,
+    by key.
+    """
     known = [key for key in modules("option") if key in keys]
     return {key: named(parts[part]) for key in known if part in (parts := find_option(key).parts)}
 
 
 def _parts(part: str, options: Iterable[Option]) -> list[Any]:
     return [
-        named(f"{one.module(part)}:{one.name.capitalize()}{part.capitalize()}") for one in options if part in one.parts
+        named(f"{one.module(part)}:{one.name.capitalize()}{part.capitalize()}")
+        for one in options
+        if part in one.parts
     ]

@@ -36,7 +36,9 @@ def _fraction(share: Fraction) -> Fraction:
     return share
 
 
-Share = Annotated[Exact, AfterValidator(_share), WithJsonSchema(number_schema(minimum=0, maximum=1))]
+Share = Annotated[
+    Exact, AfterValidator(_share), WithJsonSchema(number_schema(minimum=0, maximum=1))
+]
 
 
 class Population(Section):
@@ -44,14 +46,23 @@ class Population(Section):
 
     keys_together = OF_POPULATION
     fraction: (
-        Annotated[Exact, AfterValidator(_fraction), WithJsonSchema(number_schema(exclusiveMinimum=0, maximum=1))] | None
+        Annotated[
+            Exact,
+            AfterValidator(_fraction),
+            WithJsonSchema(number_schema(exclusiveMinimum=0, maximum=1)),
+        ]
+        | None
     ) = None
-    """The sampling fraction: the table's share of its population. Population figures are estimates then."""
+    """The sampling fraction: the table's share of its population. Population figures are estimates
+    then.
+    """
     weight: Annotated[str, Field(min_length=1)] | None = None
-    """A column with the number of people that each row stands for. Population figures are estimates then."""
+    """A column with the number of people that each row stands for. Population figures are estimates
+    then.
+    """
     table: str | None = None
-    """The path, relative to the run file, of a table with a row for each person of the population. It has the raw
-    quasi-identifiers under their names.
+    """The path, relative to the run file, of a table with a row for each person of the population.
+    It has the raw quasi-identifiers under their names.
     """
     format: Literal["csv", "parquet", "delta", "table"] | None = None
     """The format of the table, if its path does not name it."""
@@ -86,12 +97,14 @@ class RiskLimits(Section):
     """Limits for an adversary who names the people of all records. Needs `privacy.population`."""
 
     individual: RiskLimit | None = None
-    """Limits for the individual risk, an estimate. Its mean is the expected share of re-identified records. Needs
-    `privacy.population` with a fraction or weights.
+    """Limits for the individual risk, an estimate. Its mean is the expected share of re-identified
+    records. Needs `privacy.population` with a fraction or weights.
     """
 
     household: RiskLimit | None = None
-    """Limits for the chance that some member of the household is recognized. Needs `attributes.household`."""
+    """Limits for the chance that some member of the household is recognized. Needs
+    `attributes.household`.
+    """
 
     def required(self) -> Iterator[tuple[str, str, Fraction]]:
         """Each (kind of risk, figure, limit) that is required."""

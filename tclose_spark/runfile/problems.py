@@ -42,10 +42,13 @@ QUOTED = {"int_type": r"[+-]?\d+", "bool_type": "true|false"}
 
 
 def explain_problems(
-    error: ValidationError, known_keys: Collection[str], method: str | None = None, section: str = ""
+    error: ValidationError,
+    known_keys: Collection[str],
+    method: str | None = None,
+    section: str = "",
 ) -> str:
-    """A line per problem: the key, what was found as YAML writes it, what was expected. method: the method that the
-    run file names. section: what keys begin with.
+    """A line per problem: the key, what was found as YAML writes it, what was expected. method: the
+    method that the run file names. section: what keys begin with.
     """
     expectations: dict[str, dict[str, None]] = {}
     for problem in error.errors():
@@ -55,27 +58,52 @@ def explain_problems(
     return "\n".join(begin + ", or ".join(expected) for begin, expected in expectations.items())
 
 
-def _problem(problem: Mapping[str, Any], known_keys: Collection[str], method: str | None) -> tuple[str, str, str]:
+def _problem(
+    problem: Mapping[str, Any], known_keys: Collection[str], method: str | None
+) -> tuple[str, str, str]:
     """(key, what was found, what was expected) of one of pydantic's problems."""
-    kind, context, loc = problem["type"], problem.get("ctx", {}), [str(step) for step in problem["loc"]]
-    unknown = len(loc) - (kind == "extra_forbidden")  # the place of an unknown key, which may look like a type
+    kind, context, loc = (
+        problem["type"],
+        problem.get("ctx", {}),
+        [str(step) for step in problem["loc"]],
+    )
+    unknown = len(loc) - (
+        kind == "extra_forbidden"
+    )  # the place of an unknown key, which may look like a type
     steps = [step for step in loc[:unknown] if not step.startswith(INSIDE_TYPES)] + loc[unknown:]
     key = ".".join(steps)
     begin = f"found {written(problem['input'])}; expected "
     if steps[-1:] == ["[key]"]:
-        return ".".join(steps[:-2]), begin.replace("found", "found the key", 1), EXPECTED.get(kind, problem["msg"])
+        return (
+            ".".join(steps[:-2]),
+            begin.replace("found", "found the key", 1),
+            EXPECTED.get(kind, problem["msg"]),
+        )
     if kind == "extra_forbidden":
         return key, _unknown(steps, method if steps[0] == "method" else None, known_keys), ""
     if kind == "missing":
         return key, "missing; this key is required", ""
     if kind == "union_tag_invalid":
-        return f"{key}.name", f"found {context['tag']!r}; {_expected(context['tag'], context['expected_tags'])}", ""
+        return (
+            f"{key}.name",
+            f"found {context['tag']!r}; {_expected(context['tag'], context['expected_tags'])}",
+            "",
+        )
     if kind == "invalid_key":
         found = written(problem["input"])
-        return key, f"found the key {found}; expected a text (write 0.2 with a point: a comma ends a value)", ""
+        return (
+            key,
+            f"found the key {found}; expected a text (write 0.2 with a point: a comma ends a "
+            "value)",
+            "",
+        )
     if kind == REFUSED:
         keys = ", ".join(".".join([*steps, name]) for name in context["keys"])
-        return (keys, context["text"], "") if keys else (key, begin.removesuffix("expected ") + context["text"], "")
+        return (
+            (keys, context["text"], "")
+            if keys
+            else (key, begin.removesuffix("expected ") + context["text"], "")
+        )
     if kind == "value_error":
         text = str(context["error"])
         return (
@@ -91,11 +119,19 @@ def _problem(problem: Mapping[str, Any], known_keys: Collection[str], method: st
     if kind == "greater_than_equal":
         return key, begin, f"{context['ge']:,} or more"
     if kind == "too_short":
-        return key, begin, f"at least {'one' if context['min_length'] == 1 else context['min_length']}"
+        return (
+            key,
+            begin,
+            f"at least {'one' if context['min_length'] == 1 else context['min_length']}",
+        )
     if kind == "less_than_equal":
         return key, begin, f"{context['le']:,} or less"
     expected = EXPECTED.get(kind) or problem["msg"].removeprefix("Input should be ")
-    if kind in QUOTED and isinstance(problem["input"], str) and re.fullmatch(QUOTED[kind], problem["input"]):
+    if (
+        kind in QUOTED
+        and isinstance(problem["input"], str)
+        and re.fullmatch(QUOTED[kind], problem["input"])
+    ):
         return key, begin, f"{problem['input']} without quotes"
     return key, begin, expected
 
@@ -116,11 +152,15 @@ def _unknown(steps: list[str], method: str | None, known_keys: Collection[str]) 
         return f"unknown key; did you mean {similar[0]!r}?"
     if method:
         return f"unknown key; it is no setting of {method}, see docs/methods/index.md"
-    return f"unknown key; {'it belongs elsewhere, ' if similar else ''}see docs/reference/run_file.md"
+    return (
+        f"unknown key; {'it belongs elsewhere, ' if similar else ''}see docs/reference/run_file.md"
+    )
 
 
 def written(value: Any) -> str:
-    """A value as YAML writes it in a line: true, null, 2.5, [1, 2]; texts in quotes. Long values are cut."""
+    """A value as YAML writes it in a line: true, null, 2.5, [1, 2]; texts in quotes. Long values
+    are cut.
+    """
     text = (
         repr(value)
         if isinstance(value, str)
@@ -150,8 +190,8 @@ def _plain(value: Any) -> Any:
 class Lines:
     """The lines of a run file's keys.
 
-    file: its path as given. of: the line of each key from 1, by the key's steps joined with dots; None for keys
-    that `--set` gives.
+    file: its path as given. of: the line of each key from 1, by the key's steps joined with dots;
+    None for keys that `--set` gives.
     """
 
     file: str = ""
@@ -170,19 +210,28 @@ class Lines:
     def without(self, assignments: Iterable[str]) -> Lines:
         """The lines without those of keys that `key.path=value` overrides set."""
         given = [assignment.partition("=")[0] for assignment in assignments]
-        kept = {key: line for key, line in self.of.items() if not any(key.startswith(f"{path}.") for path in given)}
+        kept = {
+            key: line
+            for key, line in self.of.items()
+            if not any(key.startswith(f"{path}.") for path in given)
+        }
         return Lines(self.file, {**kept, **dict.fromkeys(given)})
 
     def line_of(self, message: str) -> int | None:
         """The line of the key that a message begins with, or of the section that lacks the key."""
         found = ""
         for key in self.of:
-            if len(key) > len(found) and message.startswith(key) and not _goes_on(message[len(key) :]):
+            if (
+                len(key) > len(found)
+                and message.startswith(key)
+                and not _goes_on(message[len(key) :])
+            ):
                 found = key
         return self.of.get(found)
 
     def with_lines(self, message: str) -> str:
-        r"""A message of one or more errors, a line each, with file and line of their keys, in file order.
+        r"""A message of one or more errors, a line each, with file and line of their keys, in file
+        order.
 
         >>> lines = Lines.read("name: a\nprivacy:\n  k: 1\n", "my.yaml")
         >>> print(lines.with_lines("privacy.k: found 1; expected 2 or more\nname: found 'a'"))
@@ -192,7 +241,9 @@ class Lines:
         placed = [(self.line_of(line), line) for line in message.split("\n")]
         if all(line is not None for line, _ in placed):
             placed.sort(key=lambda one: one[0] or 0)
-        return "\n".join(text if line is None else f"{self.file}, line {line}: {text}" for line, text in placed)
+        return "\n".join(
+            text if line is None else f"{self.file}, line {line}: {text}" for line, text in placed
+        )
 
 
 def _lines(node: yaml.Node, steps: tuple[str, ...]) -> Iterator[tuple[str, int]]:
@@ -207,5 +258,7 @@ def _lines(node: yaml.Node, steps: tuple[str, ...]) -> Iterator[tuple[str, int]]
 
 
 def _goes_on(rest: str) -> bool:
-    """Whether the key continues beyond what was matched: `privacy.k` does not match `privacy.kk: ..`."""
+    """Whether the key continues beyond what was matched: `privacy.k` does not match `privacy.kk:
+    ..`.
+    """
     return bool(rest) and (rest[0].isalnum() or rest[0] in "_-")

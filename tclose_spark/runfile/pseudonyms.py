@@ -27,12 +27,15 @@ class Pseudonym(Section):
     """How the pseudonym of a direct identifier is keyed and named."""
 
     secret: str | None = None
-    """The environment variable with the secret that keys the pseudonyms. Releases with the same secret give a value the
-    same pseudonym. Without it, the run's own secret keys them.
+    """The environment variable with the secret that keys the pseudonyms. Releases with the same
+    secret give a value the same pseudonym. Without it, the run's own secret keys them.
     """
-    as_: Annotated[str, AfterValidator(_column), WithJsonSchema({"type": "string", "pattern": COLUMN})] | None = Field(
-        default=None, alias="as"
-    )
+    as_: (
+        Annotated[
+            str, AfterValidator(_column), WithJsonSchema({"type": "string", "pattern": COLUMN})
+        ]
+        | None
+    ) = Field(default=None, alias="as")
     """The name of the published column; without it, that of the identifier."""
 
     @property
@@ -44,7 +47,8 @@ class Pseudonym(Section):
     def _a_variable(self) -> Self:
         if self.secret is not None and not VARIABLE.fullmatch(self.secret):
             raise ValueError(
-                "secret is no name of an environment variable (capital letters, digits and _); it is not shown here, "
+                "secret is no name of an environment variable (capital letters, digits and _); it "
+                "is not shown here, "
                 "since it may be a secret"
             )
         return self
@@ -55,10 +59,16 @@ def _settings(value: Any) -> Any:
     value = {} if value is None else value
     if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value):
         value = dict.fromkeys(value)
-    return {name: {} if one is None else one for name, one in value.items()} if isinstance(value, dict) else value
+    return (
+        {name: {} if one is None else one for name, one in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 Pseudonyms = Annotated[
     dict[str, Pseudonym],
-    BeforeValidator(_settings, json_schema_input_type=list[str] | dict[str, Pseudonym | None] | None),
+    BeforeValidator(
+        _settings, json_schema_input_type=list[str] | dict[str, Pseudonym | None] | None
+    ),
 ]

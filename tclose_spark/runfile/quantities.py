@@ -1,4 +1,6 @@
-"""Exact quantities: numbers, and dates and times as days since 1970. Times are UTC; years are 1 to 9999."""
+"""Exact quantities: numbers, and dates and times as days since 1970. Times are UTC; years are 1 to
+9999.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ def parse_number(text: str) -> Fraction:
     (Fraction(1, 10), Fraction(1, 3))
 
     Raises:
-        ValueError: if it denotes none, or if its exponent has four digits or more, which would take too long to expand.
+        ValueError: if it denotes none, or if its exponent has four digits or more, which would take
+        too long to expand.
     """
     if HUGE_EXPONENT.search(text):
         raise ValueError("a number out of all range")
@@ -83,13 +86,16 @@ def read_form(text: str, form: str) -> datetime:
         ValueError: if it is none.
     """
     if "%b" in form:
-        text, form = NAMED.sub(lambda name: f"{MONTHS.index(name[0].lower()) + 1}", text), form.replace("%b", "%m")
+        text, form = (
+            NAMED.sub(lambda name: f"{MONTHS.index(name[0].lower()) + 1}", text),
+            form.replace("%b", "%m"),
+        )
     return datetime.strptime(text, form)
 
 
 def check_date_format(form: str) -> str:
-    """A form of texts of dates or times (see `read_form`), with numbers and short English names of months. A month
-    without a day is read as its first day.
+    """A form of texts of dates or times (see `read_form`), with numbers and short English names of
+    months. A month without a day is read as its first day.
 
     >>> check_date_format("%d.%m.%Y"), check_date_format("%b-%Y")
     ('%d.%m.%Y', '%b-%Y')
@@ -99,7 +105,8 @@ def check_date_format(form: str) -> str:
     """
     if unknown := sorted(set(re.findall("%(.?)", form)) - DIRECTIVES):
         raise ValueError(
-            f"expected directives of {', '.join(f'%{one}' for one in sorted(DIRECTIVES))}; %{unknown[0]} is none"
+            f"expected directives of {', '.join(f'%{one}' for one in sorted(DIRECTIVES))}; "
+            f"%{unknown[0]} is none"
         )
     example = datetime(2024, 2, 29 if "%d" in form or "%j" in form else 1, 12, 34, tzinfo=UTC)
     try:
@@ -127,12 +134,15 @@ def parse_quantity(text: str) -> Fraction:
 
 
 def write_moment(code: int, calendar: Calendar) -> str:
-    """A date by its days, or a time by its microseconds since 1970, as ISO; out of range, the nearest possible one.
+    """A date by its days, or a time by its microseconds since 1970, as ISO; out of range, the
+    nearest possible one.
 
     >>> write_moment(10, "date"), write_moment(-500_000, "timestamp")
     ('1970-01-11', '1969-12-31T23:59:59.500000')
     """
     moment = EPOCH + timedelta(
-        microseconds=min(max(code * (CODES_A_DAY["timestamp"] // CODES_A_DAY[calendar]), FIRST), LAST)
+        microseconds=min(
+            max(code * (CODES_A_DAY["timestamp"] // CODES_A_DAY[calendar]), FIRST), LAST
+        )
     )
     return date.isoformat(moment) if calendar == "date" else moment.isoformat()

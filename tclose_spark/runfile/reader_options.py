@@ -21,7 +21,9 @@ TYPES = (
     "timeZone",
     "timestampFormat",
 )
-"""Options of Spark's CSV reader that concern columns whose types it infers. Without these, all columns are text."""
+"""Options of Spark's CSV reader that concern columns whose types it infers. Without these, all
+columns are text.
+"""
 CSV = (
     "header",
     "sep",
@@ -51,7 +53,9 @@ OPTIONS: Mapping[Format, tuple[str, ...]] = {
     "table": VERSIONS,
     "excel": ("sheet", "skip_rows", "skip_footer", "header"),
 }
-"""By format; the others have none. Tables of a catalog may have more, which their own readers know."""
+"""By format; the others have none. Tables of a catalog may have more, which their own readers
+know.
+"""
 NO_OPTIONS_OF_TABLES = (*OF_TEXT_FILES, "sheet")
 
 
@@ -67,7 +71,9 @@ def known_options(format: Format, given: Mapping[str, str]) -> dict[str, str]:
     known = OPTIONS.get(format, ())
     names = {name.lower(): name for name in known}
     if format == "table":
-        names |= {key.lower(): key for key in given if key.lower() not in {*names, *NO_OPTIONS_OF_TABLES}}
+        names |= {
+            key.lower(): key for key in given if key.lower() not in {*names, *NO_OPTIONS_OF_TABLES}
+        }
     made: dict[str, str] = {}
     for key, value in given.items():
         name = names.get(key.lower())
@@ -91,7 +97,9 @@ def _require_use(format: Format, given: Mapping[str, str]) -> None:
     if format == "csv" and given.get("inferSchema", "").lower() != "true":
         unused = [name for name in TYPES if name in given]
         if unused:
-            raise ValueError(f"{unused[0]} needs inferSchema: true, because other CSV columns are text")
+            raise ValueError(
+                f"{unused[0]} needs inferSchema: true, because other CSV columns are text"
+            )
     for one, other in (("sep", "delimiter"), ("encoding", "charset")):
         if one in given and other in given:
             raise ValueError(f"{one} and {other} are the same option; expected one of them")

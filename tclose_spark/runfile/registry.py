@@ -1,7 +1,7 @@
 """The methods, a line each. A method's module is imported when a run file names it.
 
-Another package adds a method by an entry point of the group `tclose_spark.methods`: its name, and the module that holds
-METHOD (or `module:NAME`).
+Another package adds a method by an entry point of the group `tclose_spark.methods`: its name, and
+the module that holds METHOD (or `module:NAME`).
 """
 
 from __future__ import annotations
@@ -42,11 +42,13 @@ class MethodSettings(Section):
     makes: ClassVar[tuple[str, ...]] = ()
     """What else it can promise, of `beta` and `t: 0`."""
     suppresses: ClassVar[bool] = False
-    """Whether it leaves out rows itself, where the run file allows it; of other methods the classes are left out that
-    have labels coarser than `coarsest`.
+    """Whether it leaves out rows itself, where the run file allows it; of other methods the classes
+    are left out that have labels coarser than `coarsest`.
     """
     counts_people: ClassVar[bool] = False
-    """Whether it makes classes of k people where a person has several rows (`attributes.person`)."""
+    """Whether it makes classes of k people where a person has several rows
+    (`attributes.person`).
+    """
     takes_bins: ClassVar[bool] = False
     """Whether it looks at `bins` of sensitive attributes."""
     disjoint: ClassVar[bool] = False
@@ -60,20 +62,22 @@ class MethodSettings(Section):
 
     @property
     def gathers_people(self) -> bool:
-        """Whether it keeps all rows of a person in one class with these settings, even if their quasi-identifiers
-        differ.
+        """Whether it keeps all rows of a person in one class with these settings, even if their
+        quasi-identifiers differ.
         """
         return False
 
     @property
     def promises_disjoint(self) -> bool:
-        """Whether regions of classes never overlap with these settings: the labels of two classes have no common tuple
-        of values. The certificate states it, and the verifier checks it.
+        """Whether regions of classes never overlap with these settings: the labels of two classes
+        have no common tuple of values. The certificate states it, and the verifier checks it.
         """
         return self.disjoint
 
     def aggregate_of(self, quasi: QuasiIdentifier) -> Aggregate | None:
-        """The aggregate that classes publish for a quasi-identifier; None if they publish labels."""
+        """The aggregate that classes publish for a quasi-identifier; None if they publish
+        labels.
+        """
         return None
 
 
@@ -92,14 +96,18 @@ class Known(Protocol):
 
     @property
     def supports(self) -> Any:
-        """`supports(settings, sensitive)` raises ValueError for requirements that the method cannot meet."""
+        """`supports(settings, sensitive)` raises ValueError for requirements that the method cannot
+        meet.
+        """
         ...
 
 
 @cache
 def modules() -> Mapping[str, str]:
     """The module of each method, by name. A name of this package cannot be taken."""
-    return MODULES | {point.name: point.value for point in entry_points(group=GROUP) if point.name not in MODULES}
+    return MODULES | {
+        point.name: point.value for point in entry_points(group=GROUP) if point.name not in MODULES
+    }
 
 
 def find_method(name: str) -> Known:
@@ -114,10 +122,13 @@ def find_method(name: str) -> Known:
         method: Known = getattr(import_module(module), attribute or "METHOD")
     except (ImportError, AttributeError) as error:
         raise ConfigurationError(
-            f"method.name: {name} is brought by {module}, which cannot be imported, or holds no method ({error})"
+            f"method.name: {name} is brought by {module}, which cannot be imported, or holds no "
+            f"method ({error})"
         ) from None
     if getattr(method, "name", None) != name:
-        raise ConfigurationError(f"method.name: {name} is brought by {module}, which holds no method of this name")
+        raise ConfigurationError(
+            f"method.name: {name} is brought by {module}, which holds no method of this name"
+        )
     return method
 
 
@@ -131,7 +142,9 @@ def known_methods() -> dict[str, Known]:
 
 
 def methods_that(make: str) -> list[str]:
-    """The names of methods that make this kind of l-diversity, make `beta` or `t: 0`, use `bins`, or count `people`."""
+    """The names of methods that make this kind of l-diversity, make `beta` or `t: 0`, use `bins`,
+    or count `people`.
+    """
 
     def does(s: type[MethodSettings]) -> bool:
         able = {"bins": s.takes_bins, "people": s.counts_people}
@@ -149,7 +162,8 @@ def read_settings(value: Any) -> Any:
         names = [repr(name) for name in modules()]
         expected = f"{', '.join(names[:-1])} or {names[-1]}"
         raise PydanticKnownError(
-            "union_tag_invalid", {"discriminator": "name", "tag": str(named["name"]), "expected_tags": expected}
+            "union_tag_invalid",
+            {"discriminator": "name", "tag": str(named["name"]), "expected_tags": expected},
         )
     return find_method(named["name"]).settings.model_validate(named)
 
@@ -160,22 +174,31 @@ def require_support(settings: MethodSettings, sensitive: Mapping[str, SensitiveA
         for kind, required in attribute.l:
             if required is not None and kind not in settings.makes_l:
                 raise ValueError(
-                    f"attributes.sensitive_attributes.{name}.l.{kind}: method {settings.name} makes no {kind} l; "
-                    f"expected method: {{name: {' or '.join(methods_that(kind))}}}, or this key left out"
+                    f"attributes.sensitive_attributes.{name}.l.{kind}: method {settings.name} "
+                    f"makes no {kind} l; "
+                    f"expected method: {{name: {' or '.join(methods_that(kind))}}}, or this key "
+                    "left out"
                 )
-        if attribute.missing == "uninformative" and attribute.l.frequency and "entropy" not in settings.makes_l:
+        if (
+            attribute.missing == "uninformative"
+            and attribute.l.frequency
+            and "entropy" not in settings.makes_l
+        ):
             raise ValueError(
-                f"attributes.sensitive_attributes.{name}.missing: method {settings.name} makes no frequency l of known "
+                f"attributes.sensitive_attributes.{name}.missing: method {settings.name} makes no "
+                "frequency l of known "
                 f"values; expected method: {{name: {' or '.join(methods_that('entropy'))}}}"
             )
         for key, required in (("beta", attribute.beta is not None), ("t: 0", attribute.t == 0)):
             if required and key not in settings.makes:
                 raise ValueError(
-                    f"attributes.sensitive_attributes.{name}.{key}: method {settings.name} does not make it; expected "
+                    f"attributes.sensitive_attributes.{name}.{key}: method {settings.name} does "
+                    "not make it; expected "
                     f"method: {{name: {' or '.join(methods_that(key))}}}, or another requirement"
                 )
         if attribute.bins is not None and not settings.takes_bins:
             raise ValueError(
-                f"attributes.sensitive_attributes.{name}.bins is for method: {' or '.join(methods_that('bins'))}"
+                f"attributes.sensitive_attributes.{name}.bins is for method: "
+                f"{' or '.join(methods_that('bins'))}"
             )
     find_method(settings.name).supports(settings, sensitive)

@@ -1,4 +1,6 @@
-"""The form of a release: labels, or quasi-identifiers as they are whose sensitive values are known by class only."""
+"""The form of a release: labels, or quasi-identifiers as they are whose sensitive values are known
+by class only.
+"""
 
 from __future__ import annotations
 
@@ -23,23 +25,29 @@ class ReleaseForm(Section):
     """How the classes are published."""
 
     form: Literal["generalization", "anatomy", "permutation"] = "generalization"
-    """generalization: labels cover a class's values. anatomy: exact quasi-identifiers, and each class's sensitive
-    values in a second table. permutation: exact quasi-identifiers; sensitive values change places within a class.
+    """generalization: labels cover a class's values. anatomy: exact quasi-identifiers, and each
+    class's sensitive values in a second table. permutation: exact quasi-identifiers; sensitive
+    values change places within a class.
     """
     together: Annotated[tuple[Block, ...], BeforeValidator(as_tuple)] = Field(
         default=(), validation_alias=also("together", "blocks")
     )
-    """Blocks of sensitive attributes (complete disjoint projections, CODIP). The release has each block by itself, so
-    only the class connects a person's values in two blocks.
+    """Blocks of sensitive attributes (complete disjoint projections, CODIP). The release has each
+    block by itself, so only the class connects a person's values in two blocks.
     """
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
         named = [name for block in self.together for name in block]
         if len(set(named)) < len(named) or not all(self.together):
-            raise ValueError("together: a block is empty, or an attribute is named twice; expected one block for each")
+            raise ValueError(
+                "together: a block is empty, or an attribute is named twice; expected one block "
+                "for each"
+            )
         if len(self.together) > MOST_BLOCKS:
-            raise ValueError(f"together has {len(self.together)} blocks; expected at most {MOST_BLOCKS}")
+            raise ValueError(
+                f"together has {len(self.together)} blocks; expected at most {MOST_BLOCKS}"
+            )
         return self
 
     @property
@@ -58,7 +66,9 @@ class ReleaseForm(Section):
         return not (self.is_exact or self.together)
 
     def key(self, labels: Iterable[str]) -> list[str]:
-        """The columns that all rows of a class share. labels: the published columns of the quasi-identifiers."""
+        """The columns that all rows of a class share. labels: the published columns of the
+        quasi-identifiers.
+        """
         return [GROUP] if self.is_exact else [*labels]
 
     def blocks(self, sensitive: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -71,13 +81,16 @@ class ReleaseForm(Section):
         """The columns of each table of sensitive values; none if the release is one table."""
         if not self.is_split:
             return {}
-        return {name: [*self.key(labels), *block, COUNT] for name, block in self.blocks(sensitive).items()}
+        return {
+            name: [*self.key(labels), *block, COUNT]
+            for name, block in self.blocks(sensitive).items()
+        }
 
     def projections(
         self, labels: Sequence[str], sensitive: Iterable[str], beside: Iterable[str]
     ) -> dict[str, list[str]]:
-        """What is published of a row, in parts that only its class connects, by the name of the part: its
-        quasi-identifiers and other columns, and its values of each block.
+        """What is published of a row, in parts that only its class connects, by the name of the
+        part: its quasi-identifiers and other columns, and its values of each block.
         """
         group = [GROUP] if self.is_exact else []
         key = self.key(labels)

@@ -1,7 +1,8 @@
-"""The JSON Schema of a run file, for editors: from the models that validate it, with their docstrings.
+"""The JSON Schema of a run file, for editors: from the models that validate it, with their
+docstrings.
 
-It covers what can be checked without looking at a table, at files, or at two keys together. `tclose release` checks the
-rest.
+It covers what can be checked without looking at a table, at files, or at two keys together. `tclose
+release` checks the rest.
 """
 
 from __future__ import annotations
@@ -34,17 +35,24 @@ class _Untitled(GenerateJsonSchema):
         return False
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
-        """A section, described by its docstring in one line a paragraph, and its fields by theirs."""
+        """A section, described by its docstring in one line a paragraph, and its fields by
+        theirs.
+        """
         made = super().model_schema(schema)
         for name, text in docstrings_of(schema["cls"]).items():
             field = schema["cls"].model_fields[name]
             if field.annotation.__doc__ != text:  # else it is in the schema of the section
                 made["properties"].get(field.alias or name, {})["description"] = text
         for key, common in common_words(schema["cls"]):
-            made["properties"][common] = {**made["properties"][key], "description": f"The same as `{key}`."}
+            made["properties"][common] = {
+                **made["properties"][key],
+                "description": f"The same as `{key}`.",
+            }
         for part in (made, *made["properties"].values()):
             if "description" in part:
-                part["description"] = "\n\n".join(" ".join(p.split()) for p in part["description"].split("\n\n"))
+                part["description"] = "\n\n".join(
+                    " ".join(p.split()) for p in part["description"].split("\n\n")
+                )
         return made
 
 
@@ -57,7 +65,9 @@ def common_words(section: type[Section]) -> Iterator[tuple[str, str]]:
 
 
 def docstrings_of(section: type[Section]) -> dict[str, str]:
-    """The docstrings of its fields. They are read from the source, which would take long as each class is made."""
+    """The docstrings of its fields. They are read from the source, which would take long as each
+    class is made.
+    """
     found: dict[str, str] = {}
     for one in reversed(section.__mro__):
         if issubclass(one, Section):
@@ -66,10 +76,14 @@ def docstrings_of(section: type[Section]) -> dict[str, str]:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a run file, with the settings of every installed method."""
+    """The JSON Schema (draft 2020-12) of a run file, with the settings of every installed
+    method.
+    """
     methods = {name: method.settings for name, method in known_methods().items()}
     models: list[type[Section]] = [ReleaseSpec, *methods.values()]
-    places, made = models_json_schema([(model, "validation") for model in models], schema_generator=_Untitled)
+    places, made = models_json_schema(
+        [(model, "validation") for model in models], schema_generator=_Untitled
+    )
     definitions = made["$defs"]
     run_file = definitions.pop(places[ReleaseSpec, "validation"]["$ref"].rpartition("/")[2])
     for name, settings in methods.items():
@@ -81,7 +95,9 @@ def schema() -> dict[str, Any]:
     run_file["properties"]["method"] = {"oneOf": union, "description": described}
     for name in REQUIRED:
         run_file["properties"][name].pop("default", None)
-    run_file["required"] = [name for name in run_file["properties"] if name in {*REQUIRED, *run_file["required"]}]
+    run_file["required"] = [
+        name for name in run_file["properties"] if name in {*REQUIRED, *run_file["required"]}
+    ]
     titled = {"$schema": DIALECT, **run_file, "title": "Run file of tclose_spark"}
     return {**titled, "$defs": dict(sorted(definitions.items()))}
 

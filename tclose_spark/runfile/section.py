@@ -32,12 +32,18 @@ def exact_number(value: Any) -> Fraction:
     try:
         return within_floats(parse_number(str(value)))
     except ValueError:
-        with_point = ", with a point in place of the comma" if re.fullmatch(r"[+-]?\d*,\d+", str(value).strip()) else ""
+        with_point = (
+            ", with a point in place of the comma"
+            if re.fullmatch(r"[+-]?\d*,\d+", str(value).strip())
+            else ""
+        )
         raise ValueError(f"expected a number such as 0.2{with_point}") from None
 
 
 def also(key: str, *common: str) -> Any:
-    """What a field is called in a run file: its key, and the common words that are read as the same key."""
+    """What a field is called in a run file: its key, and the common words that are read as the same
+    key.
+    """
     return AliasChoices(key, *common)
 
 
@@ -64,12 +70,17 @@ NUMBER_TEXT = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$|^[+-]?\d+/\d+$"
 
 
 def number_schema(**limits: Any) -> dict[str, Any]:
-    """The JSON Schema of an exact number: a number within these limits, or a text that denotes one."""
+    """The JSON Schema of an exact number: a number within these limits, or a text that denotes
+    one.
+    """
     return {"anyOf": [{"type": "number", **limits}, {"type": "string", "pattern": NUMBER_TEXT}]}
 
 
 Exact = Annotated[
-    Fraction, BeforeValidator(exact_number), PlainSerializer(str), WithJsonSchema(number_schema(), mode="validation")
+    Fraction,
+    BeforeValidator(exact_number),
+    PlainSerializer(str),
+    WithJsonSchema(number_schema(), mode="validation"),
 ]
 """A rational number, exactly as the run file writes it."""
 
@@ -78,7 +89,8 @@ class Section(BaseModel):
     """A section of the run file: frozen, strictly typed, without unknown keys.
 
     Raises:
-        ConfigurationError: if Python makes it, naming each setting, what was found, and what was expected.
+        ConfigurationError: if Python makes it, naming each setting, what was found, and what was
+        expected.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
@@ -91,10 +103,14 @@ class Section(BaseModel):
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise ConfigurationError(explain_problems(error, known_keys(), section=type(self).__name__)) from None
+            raise ConfigurationError(
+                explain_problems(error, known_keys(), section=type(self).__name__)
+            ) from None
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
-    """So that `model_validate` makes nested sections without it, as pydantic's own, and collects all problems."""
+    """So that `model_validate` makes nested sections without it, as pydantic's own, and collects
+    all problems.
+    """
 
     @model_validator(mode="after")
     def _keeping_the_rules(self) -> Self:

@@ -52,9 +52,13 @@ from tclose_spark.runfile.release_form import COUNT, GROUP, ReleaseForm
 from tclose_spark.runfile.section import Exact, Section, also, as_tuple, each_once, number_schema
 
 AUTO = "auto"
-"""The value of `privacy.k` that lets the plan choose k, and of `engine` that chooses by the input."""
+"""The value of `privacy.k` that lets the plan choose k, and of `engine` that chooses by the
+input.
+"""
 FRAME = "tclose_frame"
-"""The first characters of the path of a table in memory, which Spark reads from a temporary view."""
+"""The first characters of the path of a table in memory, which Spark reads from a temporary
+view.
+"""
 
 
 OPTION = {"type": ["string", "number", "boolean"]}
@@ -77,17 +81,19 @@ class Input(Section):
     """Where the raw table is."""
 
     path: str
-    """The table's file or folder, relative to the run file. For `format: table`, a name in the catalog or a temporary
-    view.
+    """The table's file or folder, relative to the run file. For `format: table`, a name in the
+    catalog or a temporary view.
     """
     format: Format = "parquet"
-    """The format of the input. Without it, the path's ending decides, such as `.csv` or `.xlsx`. Formats from excel on:
-    one file, which this process reads as a whole.
+    """The format of the input. Without it, the path's ending decides, such as `.csv` or `.xlsx`.
+    Formats from excel on: one file, which this process reads as a whole.
     """
-    options: dict[str, Annotated[str, BeforeValidator(_option), WithJsonSchema(OPTION)]] = Field(default_factory=dict)
-    """Options of Spark's reader, such as `header: true`, that the format has. Also `decimal`, `thousands` and
-    `currency` (marks in numbers), `skip_rows` and `skip_footer` (lines above and below the table), and `sheet` of a
-    workbook.
+    options: dict[str, Annotated[str, BeforeValidator(_option), WithJsonSchema(OPTION)]] = Field(
+        default_factory=dict
+    )
+    """Options of Spark's reader, such as `header: true`, that the format has. Also `decimal`,
+    `thousands` and `currency` (marks in numbers), `skip_rows` and `skip_footer` (lines above and
+    below the table), and `sheet` of a workbook.
     """
     columns: dict[str, Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
     """New column names, by the names in the table. The rest of the run file uses the new names."""
@@ -115,48 +121,61 @@ class Input(Section):
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
-        name, times = Counter(map(str.lower, self.columns.values())).most_common(1)[0] if self.columns else ("", 0)
+        name, times = (
+            Counter(map(str.lower, self.columns.values())).most_common(1)[0]
+            if self.columns
+            else ("", 0)
+        )
         if times > 1:
-            raise ValueError(f"columns gives {times} columns the name {name!r} (up to case); expected one for each")
+            raise ValueError(
+                f"columns gives {times} columns the name {name!r} (up to case); expected one for "
+                "each"
+            )
         return self
 
 
 class Output(Section):
-    """Where the release goes: one folder, or two if public and internal files must be kept apart."""
+    """Where the release goes: one folder, or two if public and internal files must be kept
+    apart.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={"oneOf": [{"required": ["path"]}, {"required": ["public", "internal"]}]}
     )
     path: str | None = None
-    """The output folder, relative to the run file. It gets public/ (to publish) and internal/ (evidence,
-    confidential).
+    """The output folder, relative to the run file. It gets public/ (to publish) and internal/
+    (evidence, confidential).
     """
     public: str | None = None
     """Instead of path, together with internal: the folder to publish."""
     internal: str | None = None
     """Instead of path, together with public: the folder of the evidence, which is confidential."""
     after: str | None = Field(default=None, validation_alias=also("after", "previous_release"))
-    """The output folder of the release that this one continues. People who stay keep their atom. It may be this run's
-    own output, even before the first release.
+    """The output folder of the release that this one continues. People who stay keep their atom. It
+    may be this run's own output, even before the first release.
     """
     leavers: Literal["withhold", "keep"] = "withhold"
-    """What becomes of an atom if someone leaves or changes. withhold: it is not published. keep: it stays as it was
-    until all left; internal/records then has every published row.
+    """What becomes of an atom if someone leaves or changes. withhold: it is not published. keep: it
+    stays as it was until all left; internal/records then has every published row.
     """
     keep_versions: Annotated[int, Field(ge=1)] = 1
-    """How many releases the Delta table keeps as versions, this one included. More than 1 needs `after` with this run's
-    own output.
+    """How many releases the Delta table keeps as versions, this one included. More than 1 needs
+    `after` with this run's own output.
     """
     keep_linked: bool = False
     """Keep every input row beside its published values, in internal/linked."""
     table: Annotated[str, Field(pattern=r"^[^.`]+(\.[^.`]+){0,2}$")] | None = None
     """A catalog table that each verified release replaces in one commit."""
-    export: Annotated[tuple[Literal["parquet", "csv"], ...], BeforeValidator(as_tuple), AfterValidator(each_once)] = ()
+    export: Annotated[
+        tuple[Literal["parquet", "csv"], ...], BeforeValidator(as_tuple), AfterValidator(each_once)
+    ] = ()
     """Further formats of the release, in public/release_parquet and public/release_csv."""
     one_file: bool = False
     """Make each export one file: release_parquet/release.parquet, release_csv/release.csv."""
     escape_formulas: bool = False
-    """Put an apostrophe before each text in release_csv that a spreadsheet could read as a formula."""
+    """Put an apostrophe before each text in release_csv that a spreadsheet could read as a
+    formula.
+    """
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -166,12 +185,15 @@ class Output(Section):
             raise ValueError("expected either path, or both public and internal")
         if self.keep_versions > 1 and (self.after is None or self.after != self.path):
             raise ValueError(
-                "keep_versions: versions are those of a line of releases; expected output.after, with the folder of "
+                "keep_versions: versions are those of a line of releases; expected output.after, "
+                "with the folder of "
                 "output.path"
             )
         public, internal = f"{self.public_path}/", f"{self.internal_path}/"
         if internal.startswith(public):
-            raise ValueError("internal is public or inside it; expected a folder that is not published")
+            raise ValueError(
+                "internal is public or inside it; expected a folder that is not published"
+            )
         return self
 
     @property
@@ -207,7 +229,10 @@ class Supersets(Section):
 def _k_or_profile(schema: dict[str, Any]) -> None:
     """Requires k, or a profile that fills it in, in the JSON Schema."""
     schema["required"] = [key for key in schema["required"] if key != "k"]
-    schema["anyOf"] = [{"required": ["k"]}, {"required": ["profile"], "properties": {"profile": {"not": NOTHING}}}]
+    schema["anyOf"] = [
+        {"required": ["k"]},
+        {"required": ["profile"], "properties": {"profile": {"not": NOTHING}}},
+    ]
 
 
 class Privacy(Section):
@@ -216,26 +241,49 @@ class Privacy(Section):
     model_config = ConfigDict(json_schema_extra=_k_or_profile)
     keys_together = OF_PRIVACY
     _k_of_profile: bool = PrivateAttr(default=False)
-    k: Annotated[int, Field(ge=2), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 2}, {"const": AUTO}]})]
-    """The least number of rows of a class. auto: the plan chooses it; until then this field is 2."""
+    k: Annotated[
+        int,
+        Field(ge=2),
+        WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 2}, {"const": AUTO}]}),
+    ]
+    """The least number of rows of a class. auto: the plan chooses it; until then this field is
+    2.
+    """
     nt: Supersets | None = None
-    """(n, t)-closeness instead of t-closeness: each class is within t of a natural superset of at least n rows."""
+    """(n, t)-closeness instead of t-closeness: each class is within t of a natural superset of at
+    least n rows.
+    """
     joint: Annotated[tuple[JointCloseness, ...], BeforeValidator(as_sections)] | None = None
-    """Closeness of several sensitive attributes together, beside that of each: `[{attributes: [a, b], t: 0.3}]`."""
+    """Closeness of several sensitive attributes together, beside that of each: `[{attributes: [a,
+    b], t: 0.3}]`.
+    """
     suppression_limit: Annotated[
-        Exact, AfterValidator(_below_one), WithJsonSchema(number_schema(minimum=0, exclusiveMaximum=1))
+        Exact,
+        AfterValidator(_below_one),
+        WithJsonSchema(number_schema(minimum=0, exclusiveMaximum=1)),
     ] = Fraction(0)
     """The largest share of the input's rows that the method may suppress."""
     of: Literal["input", "released"] = Field("input", validation_alias=also("of", "reference"))
-    """What classes are compared with: the distribution of all input rows, or of the released rows."""
+    """What classes are compared with: the distribution of all input rows, or of the released
+    rows.
+    """
     population: Population | None = None
-    """The population that the input is a sample of. The certificate then has the risk of re-identification."""
+    """The population that the input is a sample of. The certificate then has the risk of
+    re-identification.
+    """
     risk: RiskLimits | None = None
     """The risk of re-identification that you allow. Figures without a limit are only reported."""
-    alpha: Annotated[Exact, AfterValidator(_weight), WithJsonSchema(number_schema(minimum=0, maximum=1))] | None = None
+    alpha: (
+        Annotated[
+            Exact, AfterValidator(_weight), WithJsonSchema(number_schema(minimum=0, maximum=1))
+        ]
+        | None
+    ) = None
     """With `k: auto`, the weight of privacy loss in the choice (see docs/choose.md)."""
     profile: ProfileName | None = None
-    """A regulator's rules to check the release for, by name or with settings. It gives k if you leave k out."""
+    """A regulator's rules to check the release for, by name or with settings. It gives k if you
+    leave k out.
+    """
 
     @model_validator(mode="wrap")
     @classmethod
@@ -250,11 +298,16 @@ class Privacy(Section):
     def _as_the_profile_requires(self) -> Self:
         if self.profile is None or self.profile.maximum_risk is None:
             return self
-        of_profile = f"profile {self.profile.name} accepts a risk of at most {float(self.profile.maximum_risk):g}"
+        of_profile = (
+            f"profile {self.profile.name} accepts a risk of at most "
+            f"{float(self.profile.maximum_risk):g}"
+        )
         if self.alpha is not None:
             raise ValueError(f"k is auto, and {of_profile}; expected k left out, or a number")
         if self.k < self.profile.least_k:
-            raise ValueError(f"k is {self.k}, and {of_profile}; expected a k of at least {self.profile.least_k}")
+            raise ValueError(
+                f"k is {self.k}, and {of_profile}; expected a k of at least {self.profile.least_k}"
+            )
         return self
 
     @property
@@ -272,7 +325,9 @@ class Privacy(Section):
         if said.get("k") == AUTO:
             return {"alpha": "0.5", **said, "k": 2}
         if "alpha" in said:
-            raise ValueError("alpha is for k: auto; leave it out if k is a number (--set privacy.alpha=null)")
+            raise ValueError(
+                "alpha is for k: auto; leave it out if k is a number (--set privacy.alpha=null)"
+            )
         return said
 
     @property
@@ -320,8 +375,8 @@ class ReleaseSpec(Section):
     release: ReleaseForm = ReleaseForm()
     """How the classes are published: as labels, or with quasi-identifiers as they are."""
     engine: Literal["auto", "local", "spark"] = "auto"
-    """Where the run works. local: in this process, without Java. spark: on Spark. auto: local for small local files and
-    tables in memory, otherwise Spark. The release is the same.
+    """Where the run works. local: in this process, without Java. spark: on Spark. auto: local for
+    small local files and tables in memory, otherwise Spark. The release is the same.
     """
     suggested: dict[Literal["attributes", "privacy", "method"], Any] | None = None
     """What `tclose suggest` proposed. The internal report lists what you changed afterwards."""
@@ -350,14 +405,19 @@ class ReleaseSpec(Section):
             try:
                 cls.model_validate(value)
             except ValidationError:
-                raise ValueError("expected what tclose suggest wrote; leave the key out, or restore it") from None
+                raise ValueError(
+                    "expected what tclose suggest wrote; leave the key out, or restore it"
+                ) from None
         return value
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
         for folder in (self.output.public_path, self.output.internal_path):
             if f"{folder}/".startswith(f"{self.input.path}/"):
-                raise ValueError(f"output: {folder} is inside the input {self.input.path}; expected a folder elsewhere")
+                raise ValueError(
+                    f"output: {folder} is inside the input {self.input.path}; expected a folder "
+                    "elsewhere"
+                )
         return self
 
     @model_validator(mode="after")
@@ -368,14 +428,17 @@ class ReleaseSpec(Section):
 
     @model_validator(mode="after")
     def _close_together(self) -> Self:
-        require_attributes(self.privacy.joint or (), self.attributes.sensitive_attributes, "privacy.joint")
+        require_attributes(
+            self.privacy.joint or (), self.attributes.sensitive_attributes, "privacy.joint"
+        )
         return self
 
     @model_validator(mode="after")
     def _of_some_t(self) -> Self:
         if self.privacy.n is not None and self.privacy.n <= self.privacy.k:
             raise ValueError(
-                f"privacy.nt.n is {self.privacy.n}, and k is {self.privacy.k}: each class would be its own "
+                f"privacy.nt.n is {self.privacy.n}, and k is {self.privacy.k}: each class would be "
+                "its own "
                 "superset, so no t would limit anything; expected an n above k"
             )
         return self
@@ -391,20 +454,25 @@ class ReleaseSpec(Section):
         taken = [name for name in self.attributes.published if name.lower() in own]
         if taken:
             key = "release.form" if form.is_exact else "release.together"
-            raise ValueError(f"{key} publishes a column named {taken[0].lower()!r}; rename the input's (input.columns)")
+            raise ValueError(
+                f"{key} publishes a column named {taken[0].lower()!r}; rename the input's "
+                "(input.columns)"
+            )
         return self
 
     def _check_blocks(self, blocks: Sequence[Sequence[str]]) -> None:
         named = {name for block in blocks for name in block}
         if odd := sorted(named ^ {*self.attributes.sensitive_attributes}):
             raise ValueError(
-                f"release.together: {odd[0]!r} is {'no sensitive attribute' if odd[0] in named else 'in no block'}; "
+                f"release.together: {odd[0]!r} is "
+                f"{'no sensitive attribute' if odd[0] in named else 'in no block'}; "
                 "expected each sensitive attribute in one block, and no other column"
             )
         for one in self.privacy.joint or ():
             if not any({*one.attributes} <= {*block} for block in blocks):
                 raise ValueError(
-                    f"privacy.joint: {one.name} is in several blocks of release.together; expected one block"
+                    f"privacy.joint: {one.name} is in several blocks of release.together; expected "
+                    "one block"
                 )
 
     @property
@@ -419,13 +487,20 @@ class ReleaseSpec(Section):
 
     @property
     def measures_households(self) -> bool:
-        """Whether the risk of households is measured: if they are known, and their members are rows."""
+        """Whether the risk of households is measured: if they are known, and their members are
+        rows.
+        """
         return [*self.attributes.owners] == ["household"]
 
     @property
     def aggregates(self) -> dict[str, Aggregate]:
-        """The aggregate that classes publish for each quasi-identifier; empty if they publish labels."""
-        of = {name: self.method.aggregate_of(q) for name, q in self.attributes.quasi_identifiers.items()}
+        """The aggregate that classes publish for each quasi-identifier; empty if they publish
+        labels.
+        """
+        of = {
+            name: self.method.aggregate_of(q)
+            for name, q in self.attributes.quasi_identifiers.items()
+        }
         return {name: aggregate for name, aggregate in of.items() if aggregate is not None}
 
     @property
@@ -447,15 +522,22 @@ class ReleaseSpec(Section):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of all keys that decide the release, so without the name, the output, the engine and the
-        suggestion. Of a table in memory, the profile's figures decide, not the name of its view.
+        """SHA-256 of all keys that decide the release, so without the name, the output, the engine
+        and the suggestion. Of a table in memory, the profile's figures decide, not the name of its
+        view.
         """
         decisive = self.model_dump(mode="json", exclude={"name", "output", "engine", "suggested"})
         decisive["input"] |= {"path": FRAME} if self.input.is_frame else {}
         if self.release.is_plain:
             del decisive["release"]
         if (person := decisive["attributes"]["person"]) is not None:
-            decisive["attributes"]["person"] = {key: value for key, value in person.items() if value is not None}
+            decisive["attributes"]["person"] = {
+                key: value for key, value in person.items() if value is not None
+            }
         for section in ("attributes", "privacy"):
-            decisive[section] = {key: value for key, value in decisive[section].items() if value not in (None, {})}
-        return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()
+            decisive[section] = {
+                key: value for key, value in decisive[section].items() if value not in (None, {})
+            }
+        return hashlib.sha256(
+            json.dumps(decisive, sort_keys=True, default=str).encode()
+        ).hexdigest()

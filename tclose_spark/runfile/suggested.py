@@ -15,7 +15,9 @@ NOT_SET = "not set"
 
 
 class Change(NamedTuple):
-    """A key of the run file whose value is not the suggested one. suggested, now: as JSON, or NOT_SET."""
+    """A key of the run file whose value is not the suggested one. suggested, now: as JSON, or
+    NOT_SET.
+    """
 
     key: str
     suggested: str
@@ -23,7 +25,9 @@ class Change(NamedTuple):
 
 
 def changes_of(spec: ReleaseSpec) -> list[Change] | None:
-    """The keys that differ from the suggestion in the run file, defaults filled in; None if it has no suggestion."""
+    """The keys that differ from the suggestion in the run file, defaults filled in; None if it has
+    no suggestion.
+    """
     if spec.suggested is None:
         return None
     suggested = ReleaseSpec.model_validate(spec.suggested)
@@ -41,11 +45,16 @@ def change_notes(changes: list[Change] | None) -> list[str]:
     if not changes:
         return ["the run file is as tclose suggest wrote it"]
     keys = ", ".join(change.key for change in changes)
-    return [f"changed after tclose suggest wrote the run file: {keys}; both values are in the internal report"]
+    return [
+        f"changed after tclose suggest wrote the run file: {keys}; both values are in the internal "
+        "report"
+    ]
 
 
 def _tree(value: Any) -> Any:
-    """A part of a run file as plain values, without keys that have their default. A method keeps its name."""
+    """A part of a run file as plain values, without keys that have their default. A method keeps
+    its name.
+    """
     if isinstance(value, Section):
         fields = type(value).model_fields
         return {

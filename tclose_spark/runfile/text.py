@@ -20,12 +20,16 @@ def meant(name: str, known: Collection[str], most: int = 1) -> str:
     ("did you mean 'closeness_tree'?", '')
     """
     lower = {one.lower(): one for one in known}
-    similar = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=most, cutoff=NEAR)]
+    similar = [
+        lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=most, cutoff=NEAR)
+    ]
     return f"did you mean {' or '.join(map(repr, similar))}?" if similar else ""
 
 
 def meant_file(path: str) -> str:
-    """A question with a similar file of the folder of a local path that is missing; "" without one."""
+    """A question with a similar file of the folder of a local path that is missing; "" without
+    one.
+    """
     file, names = Path(path), list[str]()
     with suppress(OSError, ValueError):
         names = [one.name for one in file.parent.iterdir()]
@@ -33,8 +37,11 @@ def meant_file(path: str) -> str:
     return f"; {question}" if question else ""
 
 
-def normal(value: str, normal_form: NormalForm | None = None, strip: bool = False, fold: bool = False) -> str:
-    """A text with a column's options applied: Unicode normal form, then blanks removed at both ends, then case folded.
+def normal(
+    value: str, normal_form: NormalForm | None = None, strip: bool = False, fold: bool = False
+) -> str:
+    """A text with a column's options applied: Unicode normal form, then blanks removed at both
+    ends, then case folded.
 
     A text of blanks becomes an empty text, which is a value like others.
 
@@ -63,7 +70,9 @@ def same_to_a_reader(value: str) -> str:
     >>> same_to_a_reader("  New   YORK "), same_to_a_reader("new york")
     ('new york', 'new york')
     """
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold()).split())
+    return " ".join(
+        unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold()).split()
+    )
 
 
 def count_spellings(values: Iterable[str | None]) -> int:

@@ -1,1 +1,3 @@
-"""What every release goes through, in order: profile, anonymize (encode, route, settle, generalize), publish."""
+"""What every release goes through, in order: profile, anonymize (encode, route, settle,
+generalize), publish.
+"""

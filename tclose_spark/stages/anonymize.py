@@ -1,5 +1,5 @@
-"""From staged rows to the release: encode, route, one shuffle, assign classes, generalize, write, and check while
-writing.
+"""From staged rows to the release: encode, route, one shuffle, assign classes, generalize, write,
+and check while writing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ import pyarrow as pa
 
 from tclose_spark.checks.labels.coverage import Coverage, uncovered
 from tclose_spark.engine.protocol import How, Mapper, Session, Table, TaskSum
-from tclose_spark.engine.tables import map_batches, observe, send_to_tasks, session_of, task_sum, the_task, write_tables
+from tclose_spark.engine.tables import (
+    map_batches,
+    observe,
+    send_to_tasks,
+    session_of,
+    task_sum,
+    the_task,
+    write_tables,
+)
 from tclose_spark.errors import DamagedStagingError, GuaranteeError
 from tclose_spark.io.output_folders import LINKED, MINIMALITY, RECORDS
 from tclose_spark.io.run import Run
@@ -25,47 +33,77 @@ from tclose_spark.methods.rows_in_work import begin_write, end_task, rows_in_wor
 from tclose_spark.runfile.release_form import RELEASE
 from tclose_spark.stages.release_maker import Making, Tables, TaskPart, TaskWork, Written, makers_of
 from tclose_spark.stages.routing import ROUTED, cell_places, passed, router
-from tclose_spark.stages.staging.area import read_columns, read_plan, read_profile, read_rows, resolved_attributes
+from tclose_spark.stages.staging.area import (
+    read_columns,
+    read_plan,
+    read_profile,
+    read_rows,
+    resolved_attributes,
+)
 from tclose_spark.stages.staging.encode import Encoder
 from tclose_spark.table.columns.parquet import FILE, TABLE, ChangedFileError, parquet_files
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 FIGURE = "figure{}"  # numbered: a method's names may be like any of ours
-UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST = "uncovered", "raw_rows", "raw_digest", "rows", "digest"
+UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST = (
+    "uncovered",
+    "raw_rows",
+    "raw_digest",
+    "rows",
+    "digest",
+)
 SUMS = (UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST)
-"""Of a task's released or suppressed rows: those with a published value that does not fit, and the fingerprints of the
-raw rows and of the release.
+"""Of a task's released or suppressed rows: those with a published value that does not fit, and the
+fingerprints of the raw rows and of the release.
 """
 NOTHING, NOBODY = Fingerprint(0, 0), np.zeros(0, dtype=np.int64)
 
 
 def write_release(run: Run, record: dict[str, Any]) -> None:
-    """Writes the release and its private observations to the staging area. record: gets both fingerprints."""
+    """Writes the release and its private observations to the staging area. record: gets both
+    fingerprints.
+    """
     profile, columns = read_profile(run), read_columns(run)
     attributes = resolved_attributes(run, profile)
     plan = read_plan(run, attributes, profile.continued)
     anonymizer = Anonymizer(
-        Making(spec=run.spec, profile=profile, attributes=attributes, plan=plan, columns=columns, secret=run.secret)
+        Making(
+            spec=run.spec,
+            profile=profile,
+            attributes=attributes,
+            plan=plan,
+            columns=columns,
+            secret=run.secret,
+        )
     )
     written = _write(run, anonymizer)
     changed = [maker.again(run, written, record) for maker in anonymizer.makers]
     if any(changed):
         written = _write(run, anonymizer)
     run.staging.write(MINIMALITY, json.dumps(anonymizer.mechanism(), indent=1), private=True)
-    record |= {"written": {"raw": str(written.raw), "published": str(written.published), **written.more}}
+    record |= {
+        "written": {"raw": str(written.raw), "published": str(written.published), **written.more}
+    }
     record["method"] = written.method
     for maker in anonymizer.makers:
         maker.finish(run, record)
 
 
 def _write(run: Run, anonymizer: Anonymizer) -> Written:
-    for name in (*anonymizer.tables, LINKED, RECORDS):  # the latter of a run with other keys of `output`
+    for name in (
+        *anonymizer.tables,
+        LINKED,
+        RECORDS,
+    ):  # the latter of a run with other keys of `output`
         run.staging.remove(name)
     try:
         _write_tables(run, anonymizer, trusts_text_writer=True)
     except ChangedFileError:
-        run.announce("note: Spark's text writer changes files on this platform; Delta writes them instead, more slowly")
+        run.announce(
+            "note: Spark's text writer changes files on this platform; Delta writes them instead, "
+            "more slowly"
+        )
         _write_tables(run, anonymizer, trusts_text_writer=False)
     return anonymizer.written()
 
@@ -88,10 +126,15 @@ class Anonymizer:
 
     @property
     def tables(self) -> dict[str, pa.Schema]:
-        """The schemas of the written tables, by name. RELEASE is the published one, with the released columns."""
+        """The schemas of the written tables, by name. RELEASE is the published one, with the
+        released columns.
+        """
         roles, labels = self.making.spec.attributes, self.generalizer.schema()
         own = {field.name: field.type for field in self.making.columns.passing}
-        as_they_are = [(name, own.get(name, pa.string())) for name in (*roles.sensitive_attributes, *roles.beside)]
+        as_they_are = [
+            (name, own.get(name, pa.string()))
+            for name in (*roles.sensitive_attributes, *roles.beside)
+        ]
         tables = {RELEASE: pa.schema([*labels, *as_they_are])}
         return reduce(lambda found, maker: maker.schemas(found, len(labels)), self.makers, tables)
 
@@ -103,18 +146,22 @@ class Anonymizer:
     @property
     def figures(self) -> dict[str, How]:
         """How the figures of tasks are combined, by column of `files`."""
-        of_method = {FIGURE.format(i): how for i, how in enumerate(self.making.plan.figures.values())}
+        of_method = {
+            FIGURE.format(i): how for i, how in enumerate(self.making.plan.figures.values())
+        }
         return {**dict.fromkeys(self.sums, "sum"), **of_method}
 
     @property
     def schema(self) -> pa.Schema:
         """The columns of `files`."""
-        figures = [(name, pa.int64() if name in self.sums else pa.float64()) for name in self.figures]
+        figures = [
+            (name, pa.int64() if name in self.sums else pa.float64()) for name in self.figures
+        ]
         return pa.schema([(TABLE, pa.string()), (FILE, pa.binary()), *figures])
 
     def files(self, batches: Table) -> Table:
-        """The files of `tables`, as rows of `schema`. A task holds whole classes. Fingerprints and wrong labels are
-        observed while the files are written: see `written`.
+        """The files of `tables`, as rows of `schema`. A task holds whole classes. Fingerprints and
+        wrong labels are observed while the files are written: see `written`.
         """
         session: Session = session_of(batches)
         plan = self.making.plan
@@ -123,11 +170,15 @@ class Anonymizer:
         for maker in self.makers:
             maker.begin(session)
         routed = send_to_tasks(batches, router(self.encoder, plan), ROUTED, plan.tasks)
-        files, self.observed = observe(map_batches(routed, self._finisher(), self.schema), self.figures)
+        files, self.observed = observe(
+            map_batches(routed, self._finisher(), self.schema), self.figures
+        )
         return files
 
     def rows_so_far(self) -> int | None:
-        """The rows of finished tasks, and those that this process has worked off; None if nothing counts."""
+        """The rows of finished tasks, and those that this process has worked off; None if nothing
+        counts.
+        """
         done = self.rows_done.value
         return None if done is None else done + rows_in_work()
 
@@ -147,7 +198,9 @@ class Anonymizer:
             for maker in makers:
                 if maker.arranges:
                     maker.arrange(work, part_of(work, work.assigned.here, None))
-            figures: dict[str, float | None] = {name: work.assigned.figures[name] for name in plan.figures}
+            figures: dict[str, float | None] = {
+                name: work.assigned.figures[name] for name in plan.figures
+            }
             for part in _parts_of(work, part_of):
                 made, sums = summed(part)
                 yield _row_of_files(schema, None, None, *sums, *figures.values())
@@ -162,8 +215,17 @@ class Anonymizer:
 
     def _begun(self) -> Callable[[pa.Table], TaskWork]:
         """Unpacks the rows of a task, and gives them classes and labels."""
-        codec, plan, generalizer, making = self.encoder.codec, self.making.plan, self.generalizer, self.making
-        places = reduce(lambda found, maker: maker.cell_order(found), self.makers, cell_places(making.attributes))
+        codec, plan, generalizer, making = (
+            self.encoder.codec,
+            self.making.plan,
+            self.generalizer,
+            self.making,
+        )
+        places = reduce(
+            lambda found, maker: maker.cell_order(found),
+            self.makers,
+            cell_places(making.attributes),
+        )
         insensitive = len(making.spec.attributes.beside)
 
         def begun(sent: pa.Table) -> TaskWork:
@@ -209,9 +271,19 @@ class Anonymizer:
     def _summed(self) -> Callable[[TaskPart], tuple[Tables, list[int]]]:
         """(the columns of each table, `sums`) of rows."""
         makers, bounds = self.makers, self.generalizer.bounds
-        quasi = reduce(lambda found, maker: maker.quasi(found), makers, self.making.attributes.quasi_identifiers)
+        quasi = reduce(
+            lambda found, maker: maker.quasi(found),
+            makers,
+            self.making.attributes.quasi_identifiers,
+        )
         coverages = [
-            Coverage(q.domain.kind != "category", _paths(q.hierarchy), q.sets, q.domain.scale, q.missing_any)
+            Coverage(
+                q.domain.kind != "category",
+                _paths(q.hierarchy),
+                q.sets,
+                q.domain.scale,
+                q.missing_any,
+            )
             for q in quasi
         ]
 
@@ -219,20 +291,28 @@ class Anonymizer:
             made: Tables = {} if part.labels is None else {RELEASE: part.published}
             for maker in makers:
                 maker.tables(part, made)
-            raw = Fingerprint.of([*part.raw, *part.values, *(key for maker in makers for key in maker.keys(part))])
+            raw = Fingerprint.of(
+                [*part.raw, *part.values, *(key for maker in makers for key in maker.keys(part))]
+            )
             released = Fingerprint.of(made[RELEASE]) if RELEASE in made else NOTHING
             wrong = 0
             if part.labels is not None:
                 found = next((n for maker in makers if (n := maker.unlike(part)) is not None), None)
-                wrong = uncovered(coverages, bounds, part.raw, part.labels) if found is None else found
+                wrong = (
+                    uncovered(coverages, bounds, part.raw, part.labels) if found is None else found
+                )
             sums = [wrong, raw.rows, raw.digest, released.rows, released.digest]
             return made, [*sums, *(n for maker in makers for n in maker.add_up(part, made))]
 
         return summed
 
     def mechanism(self) -> dict[str, Any]:
-        """After the write: what the method's choices reveal, with raw values, so it must stay inside."""
-        return reduce(lambda found, maker: {**found, **maker.mechanism()}, self.makers, dict[str, Any]())
+        """After the write: what the method's choices reveal, with raw values, so it must stay
+        inside.
+        """
+        return reduce(
+            lambda found, maker: {**found, **maker.mechanism()}, self.makers, dict[str, Any]()
+        )
 
     def written(self) -> Written:
         """What was observed during the write.
@@ -244,18 +324,30 @@ class Anonymizer:
         """
         figures, profile, plan = self.observed(), self.making.profile, self.making.plan
         sums = {name: int(figures[name] or 0) for name in self.sums}
-        raw, published = Fingerprint(sums[RAW_ROWS], sums[RAW_DIGEST]), Fingerprint(sums[ROWS], sums[DIGEST])
+        raw, published = (
+            Fingerprint(sums[RAW_ROWS], sums[RAW_DIGEST]),
+            Fingerprint(sums[ROWS], sums[DIGEST]),
+        )
         if str(raw) != profile.fingerprint:
             raise DamagedStagingError(
-                f"the rows that were written ({raw.rows}) are not those that were profiled ({profile.rows}): a "
-                "retry disturbed the run, or the staged rows are damaged; begin again with `tclose profile`"
+                f"the rows that were written ({raw.rows}) are not those that were profiled "
+                f"({profile.rows}): a "
+                "retry disturbed the run, or the staged rows are damaged; begin again with `tclose "
+                "profile`"
             )
         if sums[UNCOVERED]:
-            wrong = "".join(maker.wrong for maker in self.makers) or "label that does not cover their value"
+            wrong = (
+                "".join(maker.wrong for maker in self.makers)
+                or "label that does not cover their value"
+            )
             raise GuaranteeError(f"{sums[UNCOVERED]} rows have a {wrong}; nothing is published")
-        method = plan.describe({name: figures[FIGURE.format(i)] for i, name in enumerate(plan.figures)})
+        method = plan.describe(
+            {name: figures[FIGURE.format(i)] for i, name in enumerate(plan.figures)}
+        )
         more = [maker.written(sums, published.rows) for maker in self.makers]
-        return Written(raw, published, method, reduce(lambda found, one: {**found, **one}, more, {}))
+        return Written(
+            raw, published, method, reduce(lambda found, one: {**found, **one}, more, {})
+        )
 
 
 def _parts_of(work: TaskWork, part_of: Callable[..., TaskPart]) -> Iterator[TaskPart]:

@@ -33,14 +33,22 @@ class Generalizer:
 
     @staticmethod
     def of(
-        quasi: Sequence[ResolvedQuasi], aggregates: Mapping[str, Aggregate] | None = None, disjoint: bool = False
+        quasi: Sequence[ResolvedQuasi],
+        aggregates: Mapping[str, Aggregate] | None = None,
+        disjoint: bool = False,
     ) -> Generalizer:
-        """The generalizer of these quasi-identifiers. aggregates: by column that is published as one. disjoint: whether
-        regions must not overlap, so that a class without a known value has the region of drawn ones.
+        """The generalizer of these quasi-identifiers. aggregates: by column that is published as
+        one. disjoint: whether regions must not overlap, so that a class without a known value has
+        the region of drawn ones.
         """
         kinds = aggregates or {}
-        labellers = (AggregateLabels(kinds[q.name], q.domain) if q.name in kinds else q.labeller for q in quasi)
-        return Generalizer(tuple(q.name for q in quasi), tuple(labellers), tuple(q.bounds for q in quasi), disjoint)
+        labellers = (
+            AggregateLabels(kinds[q.name], q.domain) if q.name in kinds else q.labeller
+            for q in quasi
+        )
+        return Generalizer(
+            tuple(q.name for q in quasi), tuple(labellers), tuple(q.bounds for q in quasi), disjoint
+        )
 
     def schema(self) -> list[tuple[str, pa.DataType]]:
         """Names and types of the published columns."""
@@ -54,30 +62,42 @@ class Generalizer:
         return fields
 
     def publish(
-        self, rows: Rows, classes: IntArray, ties: Sequence[HashArray], regions: IntArray | None = None
+        self,
+        rows: Rows,
+        classes: IntArray,
+        ties: Sequence[HashArray],
+        regions: IntArray | None = None,
     ) -> tuple[IntArray, list[pa.Array]]:
-        """(the order of the rows, their published columns in this order). classes: a number for each row.
+        """(the order of the rows, their published columns in this order). classes: a number for
+        each row.
 
-        The labels of a class cover its values, or the ranges of codes in `regions` (see `ClassAssignment`). The order
-        is by released columns only: labels, sensitive values, then `ties` (hashes of the insensitive columns). So it
-        does not separate classes with equal labels, which are one class to a reader.
+        The labels of a class cover its values, or the ranges of codes in `regions` (see
+        `ClassAssignment`). The order is by released columns only: labels, sensitive values, then
+        `ties` (hashes of the insensitive columns). So it does not separate classes with equal
+        labels, which are one class to a reader.
         """
         by_class = in_order(classes)
         starts = np.flatnonzero(np.diff(classes[by_class], prepend=-1))
         place = np.empty(len(classes), dtype=np.int64)
-        place[by_class] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(classes))))
+        place[by_class] = np.repeat(
+            np.arange(len(starts)), np.diff(np.append(starts, len(classes)))
+        )
         firsts = by_class[starts]
         if regions is not None and np.any(regions[0] > regions[1]):
             raise ValueError("a region ends before it begins")
         shown = rows.take(by_class).shown(starts, self.disjoint)
         columns = [
-            self._columns(i, shown.quasi[i], starts, None if regions is None else regions[:, i, firsts])
+            self._columns(
+                i, shown.quasi[i], starts, None if regions is None else regions[:, i, firsts]
+            )
             for i in range(len(self.names))
         ]
         keys = [key for key, _ in columns]
         content = _dense_rank(keys)[place] * (int(rows.cell.max()) + 1) + rows.cell
         order = np.lexsort((*ties, content)) if ties else np.argsort(content)
-        return order, [values.take(pa.array(place[order])) for _, values_of in columns for values in values_of]
+        return order, [
+            values.take(pa.array(place[order])) for _, values_of in columns for values in values_of
+        ]
 
     def _columns(
         self, i: int, codes: IntArray, starts: IntArray, region: IntArray | None
@@ -87,10 +107,14 @@ class Generalizer:
         if self.bounds[i] and isinstance(labeller, NumericLabels):
             low, high = ranges(codes, starts) if region is None else region
             if np.any((low == MISSING) & (high != MISSING)):
-                raise ValueError("bounds cannot express a class that mixes missing values with numbers")
+                raise ValueError(
+                    "bounds cannot express a class that mixes missing values with numbers"
+                )
             missing = high == MISSING
             numbers = labeller.bounds(np.where(missing, 0, low), np.where(missing, 0, high))
-            return _dense_rank([~missing, *numbers]), [_bound(x, missing, labeller) for x in numbers]
+            return _dense_rank([~missing, *numbers]), [
+                _bound(x, missing, labeller) for x in numbers
+            ]
         if region is None or isinstance(labeller, AggregateLabels):
             index, texts = labeller.label(codes, starts)
         else:
@@ -98,7 +122,9 @@ class Generalizer:
         distinct = sorted(set(texts), key=lambda text: (text is not None, text or ""))
         place = {text: i for i, text in enumerate(distinct)}
         codes = np.array([place[text] for text in texts])[index]
-        return codes, [pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(distinct, pa.string()))]
+        return codes, [
+            pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(distinct, pa.string()))
+        ]
 
 
 def bound_type(labeller: NumericLabels) -> pa.DataType:
@@ -115,7 +141,9 @@ def raw_type(domain: QuasiDomain) -> pa.DataType:
     return {"category": pa.string(), "integer": pa.int64(), "double": pa.float64()}[domain.kind]
 
 
-def _bound(numbers: IntArray | FloatArray, missing: NDArray[np.bool_], labeller: NumericLabels) -> pa.Array:
+def _bound(
+    numbers: IntArray | FloatArray, missing: NDArray[np.bool_], labeller: NumericLabels
+) -> pa.Array:
     if labeller.calendar is None:
         return pa.array(numbers, bound_type(labeller), mask=missing)
     a_day = CODES_A_DAY["timestamp"] // CODES_A_DAY[labeller.calendar]

@@ -1,4 +1,6 @@
-"""The side of an option that reads the input: what it adds to the pass that profiles and stages a raw table."""
+"""The side of an option that reads the input: what it adds to the pass that profiles and stages a
+raw table.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,11 @@ from tclose_spark.table.domains import Profile
 
 
 class InputReader:
-    """The hooks that `profile_input`, `profile_table` and `publish_release` call, in this order. Each adds nothing by
-    default.
+    """The hooks that `profile_input`, `profile_table` and `publish_release` call, in this order.
+    Each adds nothing by default.
 
-    continued: whether rows have atoms of an earlier release. keeps: whether they include rows of it.
+    continued: whether rows have atoms of an earlier release. keeps: whether they include rows of
+    it.
     """
 
     continued = keeps = False

@@ -1,4 +1,6 @@
-"""The plan of a run, and what a method plans from: a run file and a table that is staged or in memory."""
+"""The plan of a run, and what a method plans from: a run file and a table that is staged or in
+memory.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,12 @@ from tclose_spark.table.domains import Profile
 from tclose_spark.table.local_rows import LocalRows
 
 
-def make_plan(run: Run, profile: Profile, table: EncodedTable, record: dict[str, Any]) -> PlanReport:
-    """Makes and writes the plan of a run. record: has `k` if it was chosen; gets the figures of the plan."""
+def make_plan(
+    run: Run, profile: Profile, table: EncodedTable, record: dict[str, Any]
+) -> PlanReport:
+    """Makes and writes the plan of a run. record: has `k` if it was chosen; gets the figures of the
+    plan.
+    """
 
     def log(line: str) -> None:
         run.detail(f"{'plan':<10} {line}")
@@ -52,11 +58,13 @@ def planning_input(
     table: EncodedTable | LocalRows,
     log: Callable[[str], None] = lambda _: None,
 ) -> PlanningInput:
-    """The planning input of a run file's method on a table. log: takes a line about the progress of the planning.
+    """The planning input of a run file's method on a table. log: takes a line about the progress of
+    the planning.
 
     Raises:
-        UnreachableError: if the table has fewer than n rows, of (n, t)-closeness, or is one class by the t of a tuple.
-        ConfigurationError: if n is not above k, or the method cannot keep the rows of a person together.
+        UnreachableError: if the table has fewer than n rows, of (n, t)-closeness, or is one class
+        by the t of a tuple. ConfigurationError: if n is not above k, or the method cannot keep the
+        rows of a person together.
     """
     require_supersets(attributes, spec.privacy.k)
     attributes = attributes.for_methods(spec.privacy.joint)

@@ -1,4 +1,6 @@
-"""The one pass over the input: rows are staged, and their tallies become the profile of the table."""
+"""The one pass over the input: rows are staged, and their tallies become the profile of the
+table.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,13 @@ from functools import reduce
 from typing import Any
 
 from tclose_spark.engine.protocol import OpenedTable, Table
-from tclose_spark.engine.sources import check_rows, check_text, commit_of, errors_translated, read_table
+from tclose_spark.engine.sources import (
+    check_rows,
+    check_text,
+    commit_of,
+    errors_translated,
+    read_table,
+)
 from tclose_spark.engine.tables import (
     again_if_disturbed,
     collect,
@@ -25,7 +33,13 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.input_reader import InputReader, readers_of
 from tclose_spark.stages.insensitive import guard_insensitive
 from tclose_spark.stages.preparation import BROKEN, DAMAGED, Preparation
-from tclose_spark.stages.staging.area import PROFILE, STAGED_COLUMNS, STAGED_ROWS, drop_rows, resolved_attributes
+from tclose_spark.stages.staging.area import (
+    PROFILE,
+    STAGED_COLUMNS,
+    STAGED_ROWS,
+    drop_rows,
+    resolved_attributes,
+)
 from tclose_spark.stages.staging.batches import STAGED, StagedColumns, staged_batches
 from tclose_spark.stages.staging.counted import read_tallies
 from tclose_spark.stages.staging.input_states import state_of_inputs
@@ -34,18 +48,27 @@ from tclose_spark.stages.staging.sampling import staged_sample
 from tclose_spark.stages.staging.sealed_settings import sealed_pseudonyms, sealed_settings
 from tclose_spark.stages.staging.stager import stager
 from tclose_spark.stages.staging.tallies import staged_tallies
-from tclose_spark.stages.warnings import certified_warnings, coverage_warnings, profile_warnings, subjects_notes
+from tclose_spark.stages.warnings import (
+    certified_warnings,
+    coverage_warnings,
+    profile_warnings,
+    subjects_notes,
+)
 from tclose_spark.table.domains import MOST_VALUES, Profile
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 
 def profile_input(run: Run, record: dict[str, Any]) -> None:
-    """Profiles and stages the input of a run. record: gets its version, state, fingerprint and warnings."""
+    """Profiles and stages the input of a run. record: gets its version, state, fingerprint and
+    warnings.
+    """
     source = run.spec.input
     commit = commit_of(run.session, source)
     version = None if commit is None else commit.version
     state = state_of_inputs(run, commit)
-    table = read_table(run.session, source, version, run.spec.attributes.inputs, run.spec.missing_values)
+    table = read_table(
+        run.session, source, version, run.spec.attributes.inputs, run.spec.missing_values
+    )
     readers = readers_of(run.spec, run.secret)
     for reader in readers:
         reader.begin(run)
@@ -64,7 +87,9 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
         attributes = resolved_attributes(run.with_hierarchies(trees), profile)
         columns = StagedColumns.of(schema_of(table), run.spec, continued)
         batches = staged_batches(run.session, path)
-        insensitive = guard_insensitive(batches, columns, run.spec, profile, attributes.quasi_identifiers)
+        insensitive = guard_insensitive(
+            batches, columns, run.spec, profile, attributes.quasi_identifiers
+        )
     except BaseException:
         drop_rows(run)
         raise
@@ -103,13 +128,14 @@ def profile_table(
     version: int | None = None,
     readers: Sequence[InputReader] | None = None,
 ) -> tuple[Profile, dict[str, Hierarchy]]:
-    """The profile of a raw table, and its hierarchies by column: the given ones, and those built from its values. One
-    pass over the table, which stages the rows at the path `staged`.
+    """The profile of a raw table, and its hierarchies by column: the given ones, and those built
+    from its values. One pass over the table, which stages the rows at the path `staged`.
 
     readers: of the run's options, if they have begun.
 
     Raises:
-        InputError: if a column is missing or its values do not fit the run file; the message names each such column,
+        InputError: if a column is missing or its values do not fit the run file; the message names
+        each such column,
             in the order of the run file.
         ConfigurationError: if the secret of a pseudonym is missing or too short.
     """
@@ -117,17 +143,24 @@ def profile_table(
     check_columns(schema, spec)
     source = OpenedTable(table, spec.input, spec.attributes.inputs)
     readers = readers_of(spec, secret) if readers is None else readers
-    preparation = Preparation.of(schema, spec, secret, continued=any(reader.continued for reader in readers))
+    preparation = Preparation.of(
+        schema, spec, secret, continued=any(reader.continued for reader in readers)
+    )
     with errors_translated(source):
         raw = select(table, preparation.read)
-        raw = reduce(lambda rows, reader: reader.rows(table, rows, preparation.columns), readers, raw)
+        raw = reduce(
+            lambda rows, reader: reader.rows(table, rows, preparation.columns), readers, raw
+        )
         keeps = any(reader.keeps for reader in readers)
         write_rows(map_batches(raw, stager(preparation, secret, keeps), STAGED, True), staged)
     session = session_of(table)
     with sized_shuffles(session, MOST_VALUES):  # counts of values are shuffled
         tallies = collect(staged_tallies(session, staged), 2 * MOST_VALUES)
     if tallies.num_rows == 2 * MOST_VALUES:
-        raise InputError(f"{spec.input.path} has more than {MOST_VALUES:,} distinct values in all; use coarser ones")
+        raise InputError(
+            f"{spec.input.path} has more than {MOST_VALUES:,} distinct values in all; use coarser "
+            "ones"
+        )
     counted = read_tallies(tallies, spec.attributes)
     if not counted.fingerprint.rows:
         raise InputError(f"input.path: {spec.input.path} has no rows")
@@ -138,7 +171,9 @@ def profile_table(
         batches = staged_batches(session, staged)
         sampled = preparation.sampled
         sample = staged_sample(session, staged, len(sampled), counted.fingerprint.rows)
-        profile, trees = profile_of(table, spec, counted, hierarchies, version, batches, readers, sample, sampled)
+        profile, trees = profile_of(
+            table, spec, counted, hierarchies, version, batches, readers, sample, sampled
+        )
     except InputError as error:
         for reader in readers:
             reader.explain(error)

@@ -1,8 +1,9 @@
 """Publication: the verified release and its evidence replace older ones.
 
-If the file system allows it, the new public folder is made beside the old one and replaces it as a whole, so readers
-see one release or the other. Otherwise (object stores, mount points) its parts move one by one: the old certificate is
-removed first, and the new one is placed last. A publication that broke off continues where it stopped.
+If the file system allows it, the new public folder is made beside the old one and replaces it as a
+whole, so readers see one release or the other. Otherwise (object stores, mount points) its parts
+move one by one: the old certificate is removed first, and the new one is placed last. A publication
+that broke off continues where it stopped.
 """
 
 from __future__ import annotations
@@ -59,14 +60,19 @@ INTERNAL = (
     RECORDS,
     HISTORY,
 )
-"""The evidence that a run keeps, by its name in the staging area. `INTERNAL_REPORT` becomes REPORT."""
+"""The evidence that a run keeps, by its name in the staging area. `INTERNAL_REPORT` becomes
+REPORT.
+"""
 JUDGED = ("release", *SENSITIVE_TABLES, PEOPLE, HOUSEHOLDS, ATOMS, "profile.json", MINIMALITY)
 VERDICT = ("classes", "validation", "verification.json")
-"""What `verify` reads in the staging area, and what it writes there. The report is made from both."""
+"""What `verify` reads in the staging area, and what it writes there. The report is made from
+both.
+"""
 
 
 def list_files(run: Run) -> dict[str, Digests]:
-    """The SHA-256 of every staged file that will be published (`public`) or kept (`internal`), by path.
+    """The SHA-256 of every staged file that will be published (`public`) or kept (`internal`), by
+    path.
 
     Raises:
         GuaranteeError: if a file that `verify` read or wrote is not as it was.
@@ -78,12 +84,16 @@ def list_files(run: Run) -> dict[str, Digests]:
 
 
 def require_verified(run: Run, names: Sequence[str]) -> None:
-    """Raises GuaranteeError if one of these staged entries, of JUDGED and VERDICT, is not as `verify` left it."""
+    """Raises GuaranteeError if one of these staged entries, of JUDGED and VERDICT, is not as
+    `verify` left it.
+    """
     verified = run.state["stages"]["verify"]["files"]
     of_names = {path: digest for path, digest in verified.items() if path.split("/")[0] in names}
     changed = differences(of_names, digests(run.staging, names))
     if changed:
-        raise GuaranteeError(f"{run.staging.path()} was changed after it was verified: {changed[0]}")
+        raise GuaranteeError(
+            f"{run.staging.path()} was changed after it was verified: {changed[0]}"
+        )
 
 
 def public_files(folder: Folder) -> dict[str, str]:
@@ -96,8 +106,9 @@ def publish_release(run: Run) -> Mapping[str, Any]:
     """Publishes the verified release; returns the certificate. May be repeated.
 
     Raises:
-        ConfigurationError: if nothing is ready, or if it would replace a finished release without `overwrite`.
-        GuaranteeError: if a file does not arrive as it was verified; then nothing of this run is public.
+        ConfigurationError: if nothing is ready, or if it would replace a finished release without
+        `overwrite`. GuaranteeError: if a file does not arrive as it was verified; then nothing of
+        this run is public.
     """
     finish_publication(run)
     if is_published(run):
@@ -155,8 +166,8 @@ def is_publishing(run: Run) -> bool:
 
 
 def finish_publication(run: Run) -> bool:
-    """Completes a publication, of any run file, that broke off after its certificate was public: moves its evidence.
-    Returns whether there was one.
+    """Completes a publication, of any run file, that broke off after its certificate was public:
+    moves its evidence. Returns whether there was one.
     """
     if not run.is_staged("report") or not run.finished:
         return False
@@ -178,8 +189,8 @@ def is_published(run: Run) -> bool:
 
 
 def is_current(run: Run) -> bool:
-    """Whether the finished release was made from this configuration, these secrets of pseudonyms and the current state
-    of its inputs. False if that is unknown (see `state_of_inputs`).
+    """Whether the finished release was made from this configuration, these secrets of pseudonyms
+    and the current state of its inputs. False if that is unknown (see `state_of_inputs`).
     """
     if not run.finished or not run.internal.exists(STATE):
         return False
@@ -198,7 +209,9 @@ def is_everywhere(run: Run, made: Mapping[str, Any]) -> bool:
     exports = reported.get("exports", {})
     if set(exports) != set(output.export):
         return False
-    if any((list(files) == [only_file(kind)]) != output.one_file for kind, files in exports.items()):
+    if any(
+        (list(files) == [only_file(kind)]) != output.one_file for kind, files in exports.items()
+    ):
         return False
     if "csv" in output.export and reported.get("escape_formulas", False) != output.escape_formulas:
         return False
@@ -223,9 +236,13 @@ def _place(run: Run, files: Digests) -> None:
     try:
         for name in PUBLIC[:-1]:
             _move(name, run, target, files)
-        lost = differences(files, {**digests(target, PUBLIC), **digests(run.staging, [CERTIFICATE])})
+        lost = differences(
+            files, {**digests(target, PUBLIC), **digests(run.staging, [CERTIFICATE])}
+        )
         if lost:
-            raise GuaranteeError(f"the release did not arrive in {target.path()} as it was verified: {lost[0]}")
+            raise GuaranteeError(
+                f"the release did not arrive in {target.path()} as it was verified: {lost[0]}"
+            )
         if run.spec.output.table is not None:
             from tclose_spark.io.tables.catalog import replace_table
 
@@ -241,9 +258,15 @@ def _place(run: Run, files: Digests) -> None:
         run.public.replace(new)
     there = run.public.sizes()
     others = [name for name in there if name not in files and not is_of_lock(name)]
-    if others or any(name not in there for name in files) or run.public.sha256(CERTIFICATE) != files[CERTIFICATE]:
+    if (
+        others
+        or any(name not in there for name in files)
+        or run.public.sha256(CERTIFICATE) != files[CERTIFICATE]
+    ):
         run.public.remove(CERTIFICATE)
-        raise GuaranteeError(f"{run.public.path()} was changed by another program during the publication")
+        raise GuaranteeError(
+            f"{run.public.path()} was changed by another program during the publication"
+        )
 
 
 def _move(name: str, run: Run, target: Folder, files: Digests) -> None:

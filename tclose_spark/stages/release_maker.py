@@ -1,4 +1,6 @@
-"""The maker's side of an option: what it adds to the tables of a release, and to what is observed of their write."""
+"""The maker's side of an option: what it adds to the tables of a release, and to what is observed
+of their write.
+"""
 
 from __future__ import annotations
 
@@ -46,10 +48,10 @@ class Making:
 class TaskWork:
     """The rows of a task.
 
-    ordered: with their cells numbered in the order of published rows. beside: the insensitive columns.
-    place, labels: of released rows in published order, and their published columns.
-    left_out: the places of rows that are not released.
-    group: the numbers of the classes of the released rows, if these are published.
+    ordered: with their cells numbered in the order of published rows. beside: the insensitive
+    columns. place, labels: of released rows in published order, and their published columns.
+    left_out: the places of rows that are not released. group: the numbers of the classes of the
+    released rows, if these are published.
     """
 
     rows: Rows
@@ -67,7 +69,11 @@ class TaskWork:
         here = assigned.here
         self.place, self.labels = here, []
         if len(here):
-            ties = [content_hash([column.take(pa.array(here)) for column in self.beside])] if self.beside else []
+            ties = (
+                [content_hash([column.take(pa.array(here)) for column in self.beside])]
+                if self.beside
+                else []
+            )
             rows = self.ordered.take(here)
             order, self.labels = generalizer.publish(rows, assigned.classes, ties, assigned.regions)
             self.place = here[order]
@@ -77,8 +83,8 @@ class TaskWork:
 class TaskPart:
     """The released rows of a task in published order, or those that are not released.
 
-    labels: None for these. label_columns: how many columns they are. nothing: of rows without labels, as many columns.
-    raw, values: prepared quasi-identifiers; sensitive and other values.
+    labels: None for these. label_columns: how many columns they are. nothing: of rows without
+    labels, as many columns. raw, values: prepared quasi-identifiers; sensitive and other values.
     group: see TaskWork.
     """
 
@@ -103,7 +109,9 @@ class TaskPart:
 
 @dataclass(frozen=True)
 class Written:
-    """The fingerprints of all raw rows and of the released rows, the method's figures, and what else is recorded."""
+    """The fingerprints of all raw rows and of the released rows, the method's figures, and what
+    else is recorded.
+    """
 
     raw: Fingerprint
     published: Fingerprint
@@ -117,8 +125,8 @@ class Written:
 
 
 class ReleaseMaker:
-    """The hooks that `write_release` and `Anonymizer` call, in this order. Each adds nothing by default. Tasks get the
-    maker as it is after `begin`.
+    """The hooks that `write_release` and `Anonymizer` call, in this order. Each adds nothing by
+    default. Tasks get the maker as it is after `begin`.
 
     sums: names of what tasks add up.
     arranges: whether `arrange` does anything.
@@ -133,7 +141,9 @@ class ReleaseMaker:
         self.making, self.spec = making, making.spec
 
     def __getstate__(self) -> dict[str, Any]:
-        """What tasks get: nothing of `making`, which has the secret and grows with the table's values."""
+        """What tasks get: nothing of `making`, which has the secret and grows with the table's
+        values.
+        """
         return {name: part for name, part in vars(self).items() if name != "making"}
 
     def quasi(self, quasi: tuple[ResolvedQuasi, ...]) -> tuple[ResolvedQuasi, ...]:
@@ -144,7 +154,9 @@ class ReleaseMaker:
         """Begins to count what tasks observe."""
 
     def schemas(self, tables: dict[str, pa.Schema], labels: int) -> dict[str, pa.Schema]:
-        """The tables with those of the option. labels: how many columns of `release` these are, which come first."""
+        """The tables with those of the option. labels: how many columns of `release` these are,
+        which come first.
+        """
         return tables
 
     def cell_order(self, places: IntArray) -> IntArray:
@@ -152,24 +164,30 @@ class ReleaseMaker:
         return places
 
     def assign(self, work: TaskWork) -> Iterable[tuple[str, bytes]]:
-        """In a task: changes which rows are released, and their labels, or counts what these reveal; returns (table,
-        file) of what is noted of them.
+        """In a task: changes which rows are released, and their labels, or counts what these
+        reveal; returns (table, file) of what is noted of them.
         """
         return ()
 
     def arrange(self, work: TaskWork, assigned: TaskPart) -> None:
-        """In a task: arranges released rows otherwise. assigned: the assigned rows, as they were received."""
+        """In a task: arranges released rows otherwise. assigned: the assigned rows, as they were
+        received.
+        """
 
     def keys(self, part: TaskPart) -> list[pa.Array]:
         """In a task: what the fingerprint of the raw rows has beside their values."""
         return []
 
     def unlike(self, part: TaskPart) -> int | None:
-        """In a task: how many released rows have a published value that does not fit; None if labels must cover."""
+        """In a task: how many released rows have a published value that does not fit; None if
+        labels must cover.
+        """
         return None
 
     def tables(self, part: TaskPart, made: Tables) -> None:
-        """In a task: takes in rows and their labels; adds the columns of tables, or changes those of `release`."""
+        """In a task: takes in rows and their labels; adds the columns of tables, or changes those
+        of `release`.
+        """
 
     def add_up(self, part: TaskPart, made: Tables) -> list[int]:
         """In a task: `sums`."""
@@ -184,7 +202,9 @@ class ReleaseMaker:
         return {}
 
     def again(self, run: Run, written: Written, record: dict[str, Any]) -> bool:
-        """After the write: whether the release must be written again, which the maker then makes otherwise."""
+        """After the write: whether the release must be written again, which the maker then makes
+        otherwise.
+        """
         return False
 
     def finish(self, run: Run, record: dict[str, Any]) -> None:

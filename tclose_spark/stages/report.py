@@ -37,11 +37,16 @@ PAGES: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], str]] = {
 def require_certifiable(state: Mapping[str, Any]) -> None:
     """Raises GuaranteeError unless the staged release holds."""
     if state["stages"]["verify"]["verdict"] != "holds":
-        raise GuaranteeError("report: the staged release does not meet its requirements; there is nothing to certify")
+        raise GuaranteeError(
+            "report: the staged release does not meet its requirements; there is nothing to certify"
+        )
 
 
 def write_reports(
-    run: Run, state: Mapping[str, Any], record: dict[str, Any], measure: Callable[[Run], Mapping[str, Any] | None]
+    run: Run,
+    state: Mapping[str, Any],
+    record: dict[str, Any],
+    measure: Callable[[Run], Mapping[str, Any] | None],
 ) -> None:
     """Writes the certificate, both reports, the codebook, the contract and the exports.
 
@@ -56,7 +61,9 @@ def write_reports(
     for words in words_of(run.spec):
         for name, text in words.evidence(certificate, state).items():
             if words.brought is not None and run.staging.exists(name):
-                raise ConfigurationError(f"the option {words.brought} of another package writes {name}, which is there")
+                raise ConfigurationError(
+                    f"the option {words.brought} of another package writes {name}, which is there"
+                )
             run.staging.write(name, text, private=True)
     record["exports"] = _export(run, figures["fingerprint"])
     record["escape_formulas"] = run.spec.output.escape_formulas
@@ -77,22 +84,32 @@ def write_reports(
         "minimality": run.staged(MINIMALITY, json.loads),
         "totals": _raw_totals(read_profile(run)),
     }
-    run.staging.write(INTERNAL_REPORT, render_internal(certificate, figures, raw, made), private=True)
+    run.staging.write(
+        INTERNAL_REPORT, render_internal(certificate, figures, raw, made), private=True
+    )
     record["files"] = list_files(run)
 
 
-def certify(run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], folder: Folder) -> dict[str, Any]:
-    """The certificate of the release in a folder. Its warnings include those of the profile (`certified_warnings`), and
-    what the choices of the method reveal.
+def certify(
+    run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], folder: Folder
+) -> dict[str, Any]:
+    """The certificate of the release in a folder. Its warnings include those of the profile
+    (`certified_warnings`), and what the choices of the method reveal.
     """
     profiled, mechanism = state["stages"]["profile"], state["stages"]["verify"]["minimality"]
     source, more = profiled["input"], [*profiled["repeated"], *mechanism["warnings"]]
-    figures = {**figures, "warnings": [*figures["warnings"], *more], "subjects": profiled["subjects"]["public"]}
+    figures = {
+        **figures,
+        "warnings": [*figures["warnings"], *more],
+        "subjects": profiled["subjects"]["public"],
+    }
     made = state["stages"]["anonymize"]["method"]
     if "optimum" in made:
         figures["optimum"] = {"proven": made["optimum"], "loss": made["loss"]}
     columns = schema_of(read_delta(run.session, folder.path("release"))).names
-    return build_certificate(run.spec, run.public_hierarchies, figures, source["rows"], source["version"], columns)
+    return build_certificate(
+        run.spec, run.public_hierarchies, figures, source["rows"], source["version"], columns
+    )
 
 
 def _export(run: Run, fingerprint: str) -> dict[str, Files]:
@@ -110,7 +127,11 @@ def _raw_totals(profile: Profile) -> dict[str, Any]:
     """The sums of the raw weights by sensitive attribute; empty without weights."""
     return {
         domain.name: listed_totals(
-            {value: n for value, n, rows in zip(domain.values, totals, domain.counts, strict=True) if rows}
+            {
+                value: n
+                for value, n, rows in zip(domain.values, totals, domain.counts, strict=True)
+                if rows
+            }
         )
         for domain, totals in zip(profile.sensitive, profile.weights, strict=False)
     }

@@ -22,7 +22,9 @@ ROUTED = pa.schema([("task", pa.int32()), ("rows", pa.binary()), ("beside", pa.b
 
 
 def router(encoder: Encoder, plan: Plan) -> Mapper:
-    """Packs staged rows and routes them to the tasks of their classes: the rows for one task as one value."""
+    """Packs staged rows and routes them to the tasks of their classes: the rows for one task as one
+    value.
+    """
     columns, codec = encoder.columns, encoder.codec
     most = min(max(ROWS_ROUTED, ROWS_TO_EACH * plan.tasks), MOST_ROUTED)
 
@@ -44,7 +46,10 @@ def router(encoder: Encoder, plan: Plan) -> Mapper:
         packed, beside = codec.pack(rows)[row], _beside(columns, held)
         starts = np.flatnonzero(np.diff(task, prepend=-1))
         parts = list(zip(starts.tolist(), [*starts[1:].tolist(), len(task)], strict=True))
-        passed = [None if beside is None else write_batch(_taken(beside, row[first:end])) for first, end in parts]
+        passed = [
+            None if beside is None else write_batch(_taken(beside, row[first:end]))
+            for first, end in parts
+        ]
         return pa.RecordBatch.from_arrays(
             [
                 pa.array(task[starts], pa.int32()),
@@ -74,12 +79,14 @@ def _taken(table: pa.Table, index: IntArray) -> pa.RecordBatch:
 def passed(beside: pa.ChunkedArray) -> list[pa.Array]:
     """The columns that traveled beside the rows."""
     sent = list(read_batches(chunk for chunk in beside.chunks if not chunk.null_count))
-    return [column.combine_chunks() for column in pa.Table.from_batches(sent).columns] if sent else []
+    return (
+        [column.combine_chunks() for column in pa.Table.from_batches(sent).columns] if sent else []
+    )
 
 
 def cell_places(attributes: ResolvedAttributes) -> IntArray:
-    """The place of each cell in the order of published rows: by codes, or by text if the codes follow the input's
-    frequencies, which would reveal rows that are left out.
+    """The place of each cell in the order of published rows: by codes, or by text if the codes
+    follow the input's frequencies, which would reveal rows that are left out.
     """
     keys = []
     for a in attributes.sensitive:

@@ -19,12 +19,15 @@ from tclose_spark.stages.staging.area import read_profile
 from tclose_spark.table.domains import Profile
 
 
-def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder, classes: str) -> Verdict:
-    """The verdict on the release in a folder; its class table is written to the path `classes`. A verdict that does not
-    hold is not final if an executor was lost meanwhile.
+def judge(
+    run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder, classes: str
+) -> Verdict:
+    """The verdict on the release in a folder; its class table is written to the path `classes`. A
+    verdict that does not hold is not final if an executor was lost meanwhile.
 
     Raises:
-        GuaranteeError: if it cannot be judged: it is damaged, or its table holds more than its rows.
+        GuaranteeError: if it cannot be judged: it is damaged, or its table holds more than its
+        rows.
     """
 
     def judged() -> Verdict | GuaranteeError:  # the class table of an earlier time goes first
@@ -46,7 +49,9 @@ def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder,
     return found
 
 
-def _judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder, classes: str) -> Verdict:
+def _judge(
+    run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder, classes: str
+) -> Verdict:
     files = RunFiles(run=run, public=folder, stages=state["stages"])
     written = WrittenRelease(
         release=files.released("release", files.versions["commits"], files.versions["readable"]),
@@ -61,15 +66,17 @@ def _judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder
 
 
 def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> Verdict:
-    """The verdict on the staged release. Writes the class table, the validation and the figures beside it; record gets
-    the verdict and the SHA-256 of the judged files.
+    """The verdict on the staged release. Writes the class table, the validation and the figures
+    beside it; record gets the verdict and the SHA-256 of the judged files.
     """
     files = digests(run.staging, JUDGED)
     verdict = judge(run, read_profile(run), state, run.staging, run.staging.path("classes"))
     run.staging.remove("validation")
     for name, text in verdict.validation.files().items():
         run.staging.write(f"validation/{name}", text)
-    run.staging.write("verification.json", json.dumps({"problems": verdict.problems, **verdict.figures}, indent=1))
+    run.staging.write(
+        "verification.json", json.dumps({"problems": verdict.problems, **verdict.figures}, indent=1)
+    )
     record |= {"verdict": "holds" if verdict.holds else "does not hold", "figures": verdict.figures}
     for one in judges_of(run.spec):
         one.record(run, record)
@@ -78,8 +85,9 @@ def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> 
 
 
 def require_holds(verdict: Verdict, what: str, staged: bool = False) -> None:
-    """Raises an error with all problems of a verdict, after `what`, unless it holds: UnreachableError if the method
-    found no classes of a staged release within `coarsest`, else GuaranteeError.
+    """Raises an error with all problems of a verdict, after `what`, unless it holds:
+    UnreachableError if the method found no classes of a staged release within `coarsest`, else
+    GuaranteeError.
     """
     if not verdict.holds:
         error = UnreachableError if staged and verdict.only_coarse else GuaranteeError

@@ -34,11 +34,12 @@ VERSION = r"(\d{1,4}!)?\d{1,4}(\.\d{1,8}){0,4}((a|b|rc|\.post|\.dev)\d{1,8})*(\+
 
 
 def verify_finished(run: Run, other_version: bool = False) -> Verdict:
-    """Judges a finished release with its certificate, reports, exports and evidence; changes nothing.
+    """Judges a finished release with its certificate, reports, exports and evidence; changes
+    nothing.
 
-    Every file must have its published SHA-256. Then the release is judged anew from its files, and the certificate and
-    the report must follow from that. other_version: accepts a release of another version of the package, whose report,
-    codebook and contract are not compared.
+    Every file must have its published SHA-256. Then the release is judged anew from its files, and
+    the certificate and the report must follow from that. other_version: accepts a release of
+    another version of the package, whose report, codebook and contract are not compared.
 
     Raises:
         GuaranteeError: if a requirement does not hold, or a file is missing, changed or foreign.
@@ -47,7 +48,8 @@ def verify_finished(run: Run, other_version: bool = False) -> Verdict:
     state = _state(run)
     if state["configuration"] != run.fingerprint:
         raise ConfigurationError(
-            f"verify: the release in {run.public.path()} was made with another configuration; give the run file and "
+            f"verify: the release in {run.public.path()} was made with another configuration; give "
+            "the run file and "
             "every --set that made it"
         )
     _require_files(run, state)
@@ -55,24 +57,32 @@ def verify_finished(run: Run, other_version: bool = False) -> Verdict:
     profiled = _profile(run)
     with _place_of_classes(run) as classes, sized_shuffles(run.session, profiled.rows):
         verdict = judge(run, profiled, state, run.public, classes)
-    require_holds(verdict, f"the finished release in {run.public.path()} does not meet its requirements")
+    require_holds(
+        verdict, f"the finished release in {run.public.path()} does not meet its requirements"
+    )
     _require_pages(run, state, verdict, other_version)
     _require_table(run)
     release = read_delta(run.session, run.public.path("release"))
     reported = state["stages"]["report"]
     for kind, files in reported["exports"].items():
-        rows, hashed = rows_of(release, verdict.figures["fingerprint"], kind, reported.get("escape_formulas", False))
+        rows, hashed = rows_of(
+            release, verdict.figures["fingerprint"], kind, reported.get("escape_formulas", False)
+        )
         if kind == "parquet":
-            require_plain_parquet(run.public, parts_of(run.public, export_name(kind)), schema_of(release))
+            require_plain_parquet(
+                run.public, parts_of(run.public, export_name(kind)), schema_of(release)
+            )
         check_export(rows, hashed, kind, run.public, files)
-    run.announce(f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds")
+    run.announce(
+        f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds"
+    )
     return verdict
 
 
 @contextmanager
 def _place_of_classes(run: Run) -> Iterator[str]:
-    """The path of a class table that the body writes and reads: in `internal/`, or among temporary files if the output
-    is read-only.
+    """The path of a class table that the body writes and reads: in `internal/`, or among temporary
+    files if the output is read-only.
     """
     if not run.is_writable:
         with TemporaryDirectory(prefix="tclose_spark-") as folder:
@@ -86,7 +96,9 @@ def _place_of_classes(run: Run) -> Iterator[str]:
 
 
 def _require_table(run: Run) -> None:
-    """Raises GuaranteeError unless the catalog's table, if the run file names one, has the rows of the release."""
+    """Raises GuaranteeError unless the catalog's table, if the run file names one, has the rows of
+    the release.
+    """
     table = run.spec.output.table
     if table is None:
         return
@@ -108,10 +120,13 @@ def _state(run: Run) -> dict[str, Any]:
         if "files" in state["stages"]["report"]:
             _require_whole(state)
             return state
-    except Exception:  # missing, no text, no JSON, of another shape; a Hadoop file system raises Java's errors
+    except (
+        Exception
+    ):  # missing, no text, no JSON, of another shape; a Hadoop file system raises Java's errors
         raise GuaranteeError(f"{run.internal.path(STATE)} is missing, or cannot be read") from None
     raise ConfigurationError(
-        f"verify: the release in {run.public.path()} was made by an older version of tclose_spark, which kept no list "
+        f"verify: the release in {run.public.path()} was made by an older version of tclose_spark, "
+        "which kept no list "
         "of its files; release it again"
     )
 
@@ -119,7 +134,11 @@ def _state(run: Run) -> dict[str, Any]:
 def _require_whole(state: Mapping[str, Any]) -> None:
     """Raises an error of any kind unless a state has all that is read from it later."""
     stages = state["stages"]
-    source, written, reported = stages["profile"]["input"], stages["anonymize"]["written"], stages["report"]
+    source, written, reported = (
+        stages["profile"]["input"],
+        stages["anonymize"]["written"],
+        stages["report"],
+    )
     for hashed in (
         source["fingerprint"],
         written["raw"],
@@ -129,8 +148,17 @@ def _require_whole(state: Mapping[str, Any]) -> None:
         Fingerprint.parse(hashed)
     warnings, repeated = stages["verify"]["minimality"]["warnings"], stages["profile"]["repeated"]
     found = (state["configuration"], source["rows"], warnings, repeated)
-    listed = (reported["files"]["public"], reported["files"]["internal"], reported["exports"], stages["plan"])
-    if tuple(map(type, found)) != (str, int, list, list) or {*map(type, listed)} != {dict} or "version" not in source:
+    listed = (
+        reported["files"]["public"],
+        reported["files"]["internal"],
+        reported["exports"],
+        stages["plan"],
+    )
+    if (
+        tuple(map(type, found)) != (str, int, list, list)
+        or {*map(type, listed)} != {dict}
+        or "version" not in source
+    ):
         raise ValueError("a part of it is missing")
 
 
@@ -152,19 +180,27 @@ def _profile(run: Run) -> Profile:
 
 
 def _require_files(run: Run, state: Mapping[str, Any]) -> None:
-    """Raises GuaranteeError unless every file of the release and of its evidence is the one that was published."""
+    """Raises GuaranteeError unless every file of the release and of its evidence is the one that
+    was published.
+    """
     try:
         problems = list(_file_problems(run, state["stages"]["report"]))
     except OSError as error:
-        file = getattr(error, "filename", None) or f"a file in {run.public.path()} or {run.internal.path()}"
-        raise GuaranteeError(f"{file} cannot be read, so the finished release cannot be judged") from None
+        file = (
+            getattr(error, "filename", None)
+            or f"a file in {run.public.path()} or {run.internal.path()}"
+        )
+        raise GuaranteeError(
+            f"{file} cannot be read, so the finished release cannot be judged"
+        ) from None
     if not problems:
         return
     later = later_commits(run.public, "release", _files(run, state).versions["commits"])
     what = f" (the table has later commits: {', '.join(later)})" if later else ""
     more = f"\n  and {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else ""
     raise GuaranteeError(
-        f"the finished release in {run.public.path()} was changed after publication{what}; it is no longer the "
+        f"the finished release in {run.public.path()} was changed after publication{what}; it is "
+        "no longer the "
         "verified release:\n  " + "\n  ".join(problems[:MOST_NAMED]) + more
     )
 
@@ -184,12 +220,18 @@ def _file_problems(run: Run, reported: Mapping[str, Any]) -> Iterator[str]:
             yield f"{run.public.path(name)} is missing"
 
 
-def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict, other_version: bool) -> None:
-    """Raises GuaranteeError unless certificate, report, codebook and contract follow from the verdict."""
+def _require_pages(
+    run: Run, state: Mapping[str, Any], verdict: Verdict, other_version: bool
+) -> None:
+    """Raises GuaranteeError unless certificate, report, codebook and contract follow from the
+    verdict.
+    """
     certificate, again = _certificate(run), certify(run, state, verdict.figures, run.public)
     compared = dict.fromkeys(("issued", "tool", "brought"))
     if {**certificate, **compared} != {**again, **compared}:
-        raise GuaranteeError(f"the certificate in {run.public.path()} does not describe the release beside it")
+        raise GuaranteeError(
+            f"the certificate in {run.public.path()} does not describe the release beside it"
+        )
     same_version = _require_version(run, certificate, again, other_version)
     for judge_ in judges_of(run.spec):
         judge_.require_certified(_files(run, state), certificate)
@@ -203,9 +245,12 @@ def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict, other_v
             raise GuaranteeError(f"{run.public.path(name)} does not describe the release beside it")
 
 
-def _require_version(run: Run, certificate: Mapping[str, Any], again: Mapping[str, Any], accepted: bool) -> bool:
-    """Whether these versions of this package, and of those that bring options, requirements and methods, made a
-    certificate. again: what they make now. accepted: whether others may have made it.
+def _require_version(
+    run: Run, certificate: Mapping[str, Any], again: Mapping[str, Any], accepted: bool
+) -> bool:
+    """Whether these versions of this package, and of those that bring options, requirements and
+    methods, made a certificate. again: what they make now. accepted: whether others may have made
+    it.
 
     Raises:
         GuaranteeError: if the date or a version is none, or another version is not accepted.
@@ -214,19 +259,23 @@ def _require_version(run: Run, certificate: Mapping[str, Any], again: Mapping[st
     versions = [one.pop("version", None) for one in theirs]
     now = [one.pop("version") for one in ours]
     known = theirs == ours and all(
-        version == other or re.fullmatch(VERSION, str(version)) for version, other in zip(versions, now, strict=True)
+        version == other or re.fullmatch(VERSION, str(version))
+        for version, other in zip(versions, now, strict=True)
     )
     if not _is_moment(certificate.get("issued")) or not known:
         raise GuaranteeError(
-            f"the certificate in {run.public.path()} does not describe the release beside it: its date of issue or its "
+            f"the certificate in {run.public.path()} does not describe the release beside it: its "
+            "date of issue or its "
             "tool is none"
         )
     for one, version, other in zip(ours, versions, now, strict=True):
         if version != other and not accepted:
             name = one.get("package", one["name"])
             raise GuaranteeError(
-                f"the certificate in {run.public.path()} is of version {version} of {name}, and this is {other}, "
-                "which cannot compare report, codebook and contract; verify it with that version, or accept this "
+                f"the certificate in {run.public.path()} is of version {version} of {name}, and "
+                f"this is {other}, "
+                "which cannot compare report, codebook and contract; verify it with that version, "
+                "or accept this "
                 "(--other-version)"
             )
     return versions == now
@@ -251,6 +300,7 @@ def _certificate(run: Run) -> dict[str, Any]:
         certificate: dict[str, Any] = dict(strict_json(run.public.read(CERTIFICATE)).items())
     except (ValueError, AttributeError, OSError):
         raise GuaranteeError(
-            f"{run.public.path(CERTIFICATE)} is no certificate: it is no JSON object, or has a key twice"
+            f"{run.public.path(CERTIFICATE)} is no certificate: it is no JSON object, or has a key "
+            "twice"
         ) from None
     return certificate

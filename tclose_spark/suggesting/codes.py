@@ -1,4 +1,6 @@
-"""Codes for missing values among the values of a column: numbers far from the rest, words and impossible dates."""
+"""Codes for missing values among the values of a column: numbers far from the rest, words and
+impossible dates.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,9 @@ NUMBERS = QuasiIdentifier(type="numeric")
 
 @dataclass(frozen=True)
 class Codes:
-    """What stands for missing values: rows by code. labels: the rows of texts that are values beside numbers, which are
-    ranges such as `90+` and refusals to answer. unnamed: rows of numbers that may be codes, but that too few people
-    share to be named.
+    """What stands for missing values: rows by code. labels: the rows of texts that are values
+    beside numbers, which are ranges such as `90+` and refusals to answer. unnamed: rows of numbers
+    that may be codes, but that too few people share to be named.
     """
 
     rows: dict[str, int] = field(default_factory=dict)
@@ -43,10 +45,11 @@ class Codes:
 
 
 def codes_of_column(values: pa.Array, counts: pa.Array, least: int, numbers: bool = True) -> Codes:
-    """The codes of a column. Words are those of a list. Other codes are shared by `least` rows, so none is the value of
-    one person. numbers: whether a number may be a code.
+    """The codes of a column. Words are those of a list. Other codes are shared by `least` rows, so
+    none is the value of one person. numbers: whether a number may be a code.
 
-    values: distinct, without missing ones; numbers as such, all others as text. counts: the rows of each.
+    values: distinct, without missing ones; numbers as such, all others as text. counts: the rows of
+    each.
 
     >>> codes_of_column(pa.array([20, 31, 45, 999]), pa.array([7, 9, 8, 12]), 10).rows
     {'999': 12}
@@ -62,7 +65,9 @@ def codes_of_column(values: pa.Array, counts: pa.Array, least: int, numbers: boo
         others = {text: n for text, n in rows.items() if is_other[text]}
         rows = {text: n for text, n in rows.items() if not is_other[text]}
         words, labels = _among_texts(others, sum(rows.values()), least)
-        if len(words) + len(labels) < len(others) or any(re.fullmatch(CODED_NUMBER, text) for text in rows):
+        if len(words) + len(labels) < len(others) or any(
+            re.fullmatch(CODED_NUMBER, text) for text in rows
+        ):
             numbers, labels = False, {}
     if not numbers:
         return Codes(words, labels)
@@ -74,9 +79,11 @@ def codes_of_column(values: pa.Array, counts: pa.Array, least: int, numbers: boo
     return Codes({**named, **words}, labels, unnamed)
 
 
-def _among_texts(texts: Mapping[str, int], numeric: int, least: int) -> tuple[dict[str, int], dict[str, int]]:
-    """(words and dates for missing values, ranges and refusals beside numbers) among texts that are no numbers, with
-    their rows. numeric: the rows of numbers beside them.
+def _among_texts(
+    texts: Mapping[str, int], numeric: int, least: int
+) -> tuple[dict[str, int], dict[str, int]]:
+    """(words and dates for missing values, ranges and refusals beside numbers) among texts that are
+    no numbers, with their rows. numeric: the rows of numbers beside them.
     """
     others = {text: n for text, n in texts.items() if _plain(text) not in WORDS}
     labels = _labels(others) if numeric and len(others) <= MOST_LABELS else {}
@@ -84,12 +91,16 @@ def _among_texts(texts: Mapping[str, int], numeric: int, least: int) -> tuple[di
     if not labels or len(labels) < len(others) or ranges > MOST_LABELLED * numeric:
         labels = {}
     words = {text: n for text, n in texts.items() if _is_word(text, others.keys() - labels.keys())}
-    return words | {text: n for text, n in others.items() if n >= least and DATES.fullmatch(text)}, labels
+    return words | {
+        text: n for text, n in others.items() if n >= least and DATES.fullmatch(text)
+    }, labels
 
 
 def _labels(texts: Mapping[str, int]) -> dict[str, int]:
     """Those of the texts that are ranges, such as `90+` and `under 5`, or refusals to answer."""
-    return {text: n for text, n in texts.items() if REFUSED.fullmatch(text.strip()) or _is_range(text)}
+    return {
+        text: n for text, n in texts.items() if REFUSED.fullmatch(text.strip()) or _is_range(text)
+    }
 
 
 def _is_range(text: str) -> bool:
@@ -102,8 +113,8 @@ def _plain(text: str) -> str:
 
 
 def _is_word(text: str, others: Collection[str]) -> bool:
-    """Whether a text stands for a missing value beside these others. `none` is an answer unless the others are numbers,
-    and NA is a code among codes of two capitals.
+    """Whether a text stands for a missing value beside these others. `none` is an answer unless the
+    others are numbers, and NA is a code among codes of two capitals.
     """
     if _plain(text) not in WORDS or (others and _plain(text) in AMONG_NUMBERS):
         return False
@@ -112,10 +123,14 @@ def _is_word(text: str, others: Collection[str]) -> bool:
 
 
 def _far_numbers(numbers: FloatArray, rows: FloatArray) -> list[float]:
-    """The numbers of usual forms that are far from all others. numbers: distinct, ascending. rows: of each."""
+    """The numbers of usual forms that are far from all others. numbers: distinct, ascending. rows:
+    of each.
+    """
 
     def usual(form: re.Pattern[str], numbers: FloatArray) -> bool:
-        return len(numbers) <= MOST_CODES and all(form.fullmatch(f"{number:.15g}") for number in numbers.tolist())
+        return len(numbers) <= MOST_CODES and all(
+            form.fullmatch(f"{number:.15g}") for number in numbers.tolist()
+        )
 
     below = int(np.count_nonzero(numbers < 0))
     if not (
@@ -127,24 +142,33 @@ def _far_numbers(numbers: FloatArray, rows: FloatArray) -> list[float]:
         below = 0
     for size in range(min(MOST_CODES, len(numbers) - below - 2), 0, -1):
         top, rest = slice(-size, None), slice(below, -size)
-        if usual(ABOVE, numbers[top]) and _are_above(numbers[top], numbers[rest], rows[top], rows[rest]):
+        if usual(ABOVE, numbers[top]) and _are_above(
+            numbers[top], numbers[rest], rows[top], rows[rest]
+        ):
             return [*map(float, numbers[:below]), *map(float, numbers[top])]
     return [*map(float, numbers[:below])]
 
 
 def _are_below(codes: FloatArray, rest: FloatArray) -> bool:
-    """Whether negative numbers are codes: far below the rest, or few and small beside it. -1, -2, -3 is a scale."""
+    """Whether negative numbers are codes: far below the rest, or few and small beside it. -1, -2,
+    -3 is a scale.
+    """
     is_scale = len(codes) > 2 and codes[-1] - codes[0] < len(codes)
     is_small = codes[-1] < -10 or rest[-1] > -3 * codes[0]
     return bool(rest[0] - codes[-1] > rest[-1] - rest[0] or (is_small and not is_scale))
 
 
-def _are_above(codes: FloatArray, rest: FloatArray, of_codes: FloatArray, of_rest: FloatArray) -> bool:
-    """Whether numbers are far above the rest: by as much as its range; or by a gap in consecutive numbers; or by a wide
-    gap, and with more rows than the others. Prices (9, 29, 49, 99) have gaps everywhere.
+def _are_above(
+    codes: FloatArray, rest: FloatArray, of_codes: FloatArray, of_rest: FloatArray
+) -> bool:
+    """Whether numbers are far above the rest: by as much as its range; or by a gap in consecutive
+    numbers; or by a wide gap, and with more rows than the others. Prices (9, 29, 49, 99) have gaps
+    everywhere.
     """
     gap, steps = codes[0] - rest[-1], np.diff(rest)
-    skips = len(rest) <= FEW_VALUES and steps.max() == 1 and gap >= 2 and {*f"{codes[-1]:.0f}"} == {"9"}
+    skips = (
+        len(rest) <= FEW_VALUES and steps.max() == 1 and gap >= 2 and {*f"{codes[-1]:.0f}"} == {"9"}
+    )
     is_wide = codes[0] > 9 and gap >= 3 * steps[len(steps) // 2 :].max()
     is_frequent = of_codes.max() >= 1.5 * np.median(of_rest)
     is_far = gap >= max(rest[-1] - rest[0], 3 * steps.max())

@@ -1,4 +1,6 @@
-"""Descriptions of a table's columns: those of a dictionary beside the table, or the labels that its file holds."""
+"""Descriptions of a table's columns: those of a dictionary beside the table, or the labels that its
+file holds.
+"""
 
 from __future__ import annotations
 
@@ -52,14 +54,22 @@ class Dictionary:
         others = [name for name in self.of_columns if name not in known]
         if others and len(others) == len(self.of_columns):
             raise InputError(
-                f"{self.where}: none of its {len(others)} names is one of the table's {len(columns)} columns; give the "
+                f"{self.where}: none of its {len(others)} names is one of the table's "
+                f"{len(columns)} columns; give the "
                 "dictionary of this table"
             )
         if others:
-            note(f"{self.where}: {len(others)} of its {len(self.of_columns)} names are not columns of the table")
+            note(
+                f"{self.where}: {len(others)} of its {len(self.of_columns)} names are not columns "
+                "of the table"
+            )
         both = {_key(name): Description(label) for name, label in labels.items()}
         for name, own in self.of_columns.items():
-            both[name] = own if own.text else replace(both.get(name, NOTHING), is_identifier=own.is_identifier)
+            both[name] = (
+                own
+                if own.text
+                else replace(both.get(name, NOTHING), is_identifier=own.is_identifier)
+            )
         return Dictionary(self.where, both)
 
 
@@ -69,19 +79,23 @@ NO_DICTIONARY = Dictionary()
 def read_dictionary(given: Given, table: str) -> Dictionary:
     """The dictionary in a file, or in a mapping of texts by column.
 
-    Files are CSV, with the names of columns and their descriptions, as REDCap writes it, too; a data package or a table
-    schema of Frictionless (JSON); and a data contract of the Open Data Contract Standard (YAML).
+    Files are CSV, with the names of columns and their descriptions, as REDCap writes it, too; a
+    data package or a table schema of Frictionless (JSON); and a data contract of the Open Data
+    Contract Standard (YAML).
 
     table: the name of the table's file, by which one of several tables is chosen.
 
     Raises:
-        InputError: if the file cannot be read, is none of these, describes several tables of which none or many have
+        InputError: if the file cannot be read, is none of these, describes several tables of which
+        none or many have
             the name, or has a name twice.
     """
     if given is None:
         return NO_DICTIONARY
     if isinstance(given, Mapping):
-        return _dictionary("dictionary", [(name, Description(text)) for name, text in given.items()])
+        return _dictionary(
+            "dictionary", [(name, Description(text)) for name, text in given.items()]
+        )
     path = Path(given)
     ending, where = path.suffix.lower(), f"{OPTION} {path}"
     if ending in CSV_ENDINGS:
@@ -97,7 +111,9 @@ def _key(name: str) -> str:
 
 
 def _dictionary(where: str, entries: Iterable[Entry]) -> Dictionary:
-    """The dictionary with these entries. Raises InputError if there is none, or a name is there twice."""
+    """The dictionary with these entries. Raises InputError if there is none, or a name is there
+    twice.
+    """
     found: dict[str, Description] = {}
     twice = 0
     for name, description in entries:
@@ -106,7 +122,8 @@ def _dictionary(where: str, entries: Iterable[Entry]) -> Dictionary:
         found[key] = description
     if twice:
         raise InputError(
-            f"{where}: {twice} of its {len(found) + twice} names are there before, in any case; give each column one "
+            f"{where}: {twice} of its {len(found) + twice} names are there before, in any case; "
+            "give each column one "
             "description"
         )
     if not found:
@@ -138,7 +155,9 @@ def _tree(text: str, where: str, ending: str) -> Mapping[str, Any]:
         raise InputError(f"{where}: line {error.lineno} is not valid JSON") from None
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        raise InputError(f"{where}: {f'line {mark.line + 1}' if mark else 'it'} is not valid YAML") from None
+        raise InputError(
+            f"{where}: {f'line {mark.line + 1}' if mark else 'it'} is not valid YAML"
+        ) from None
     return tree if isinstance(tree, Mapping) else {}
 
 
@@ -148,11 +167,14 @@ def _entries_of_tree(tree: Mapping[str, Any], table: str, where: str) -> Iterato
     columns_of = _fields
     if not tables and isinstance(tree.get("schema"), list):  # a data contract
         tables, columns_of = _mappings(tree["schema"]), _properties
-    elif not tables and ("fields" in tree or "schema" in tree):  # a table schema, or a resource with one
+    elif not tables and (
+        "fields" in tree or "schema" in tree
+    ):  # a table schema, or a resource with one
         tables = [tree if "schema" in tree else {"schema": tree}]
     if not tables:
         raise InputError(
-            f"{where}: expected a data package (resources), a table schema (fields) or a data contract (schema)"
+            f"{where}: expected a data package (resources), a table schema (fields) or a data "
+            "contract (schema)"
         )
     return columns_of(_chosen(tables, table, where), where)
 
@@ -167,7 +189,8 @@ def _chosen(tables: Sequence[Mapping[str, Any]], table: str, where: str) -> Mapp
         names = [next(iter(_names(one)), "(no name)") for one in tables]
         listed = ", ".join(names[:MOST_NAMES]) + (", .." if len(names) > MOST_NAMES else "")
         raise InputError(
-            f"{where}: {len(called) or 'none'} of its {len(tables)} tables ({listed}) is called {table}; rename one, "
+            f"{where}: {len(called) or 'none'} of its {len(tables)} tables ({listed}) is called "
+            f"{table}; rename one, "
             "or give a dictionary of one table"
         )
     return called[0]
@@ -197,13 +220,17 @@ def _fields(table: Mapping[str, Any], where: str) -> Iterator[Entry]:
 
 
 def _properties(table: Mapping[str, Any], where: str) -> Iterator[Entry]:
-    """The properties of an object in a data contract. A classification can call one an identifier."""
+    """The properties of an object in a data contract. A classification can call one an
+    identifier.
+    """
     for one in _mappings(table.get("properties")):
         is_identifier = "identifier" in str(one.get("classification", "")).lower()
         yield from _entry(one, ("businessName", "description"), is_identifier)
 
 
-def _entry(one: Mapping[str, Any], keys: Sequence[str], is_identifier: bool = False) -> Iterator[Entry]:
+def _entry(
+    one: Mapping[str, Any], keys: Sequence[str], is_identifier: bool = False
+) -> Iterator[Entry]:
     name = one.get("name")
     if isinstance(name, str) and name.strip():
         texts = [one[key] for key in keys if isinstance(one.get(key), str)]

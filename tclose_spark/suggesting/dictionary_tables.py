@@ -1,4 +1,6 @@
-"""Dictionaries in CSV files: a row for each column of the described table, with its name and what it means."""
+"""Dictionaries in CSV files: a row for each column of the described table, with its name and what
+it means.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,79 @@ from tclose_spark.table.column_names.hints import hint_of, words_of
 
 SEPARATORS = (",", ";", "\t", "|")
 NAMES = (
-    *("variable field name", "variable name", "variable", "column name", "column", "field name", "field", "varname"),
-    *("var", "attribute", "attribute name", "feature", "spalte", "feld", "merkmal", "variablenname", "feldname"),
-    *("champ", "colonne", "campo", "columna", "colonna", "variabele", "kolom", "veld", "name", "nom", "nombre"),
+    *(
+        "variable field name",
+        "variable name",
+        "variable",
+        "column name",
+        "column",
+        "field name",
+        "field",
+        "varname",
+    ),
+    *(
+        "var",
+        "attribute",
+        "attribute name",
+        "feature",
+        "spalte",
+        "feld",
+        "merkmal",
+        "variablenname",
+        "feldname",
+    ),
+    *(
+        "champ",
+        "colonne",
+        "campo",
+        "columna",
+        "colonna",
+        "variabele",
+        "kolom",
+        "veld",
+        "name",
+        "nom",
+        "nombre",
+    ),
 )
 """What headers call the name of a column, the surest first, in the words of `words_of`."""
 TEXTS = (
-    *("field label", "variable label", "label", "title", "business name", "question", "question text"),
-    *("description", "variable description", "column description", "field description", "definition", "meaning"),
-    *("explanation", "etikett", "bezeichnung", "beschreibung", "bedeutung", "libelle", "intitule", "definicion"),
-    *("etiqueta", "descripcion", "etichetta", "descrizione", "significato", "omschrijving", "beschrijving"),
+    *(
+        "field label",
+        "variable label",
+        "label",
+        "title",
+        "business name",
+        "question",
+        "question text",
+    ),
+    *(
+        "description",
+        "variable description",
+        "column description",
+        "field description",
+        "definition",
+        "meaning",
+    ),
+    *(
+        "explanation",
+        "etikett",
+        "bezeichnung",
+        "beschreibung",
+        "bedeutung",
+        "libelle",
+        "intitule",
+        "definicion",
+    ),
+    *(
+        "etiqueta",
+        "descripcion",
+        "etichetta",
+        "descrizione",
+        "significato",
+        "omschrijving",
+        "beschrijving",
+    ),
 )
 """What they call its description; a label before a longer text."""
 TYPES, VALIDATIONS, IDENTIFIERS = (
@@ -54,22 +119,27 @@ Entry = tuple[str, Description]
 def csv_entries(text: str, where: str) -> list[Entry]:
     """The entries of a CSV file, whatever its separator. Headers are recognized in any case.
 
-    Of a dictionary of REDCap, each choice of a checkbox is a column, and a validation as an address or a number of a
-    person counts like a label.
+    Of a dictionary of REDCap, each choice of a checkbox is a column, and a validation as an address
+    or a number of a person counts like a label.
 
     Raises:
         InputError: if no header is one of names beside one of descriptions, or the file is no CSV.
     """
     try:
         for separator in SEPARATORS:
-            rows = [row for row in csv.reader(StringIO(text, newline=""), delimiter=separator) if any(row)]
+            rows = [
+                row
+                for row in csv.reader(StringIO(text, newline=""), delimiter=separator)
+                if any(row)
+            ]
             headers = [" ".join(words_of(header)) for header in rows[0]] if rows else []
             if set(NAMES) & {*headers} and set(TEXTS) & {*headers}:
                 return [entry for row in rows[1:] for entry in _row_entries(headers, row)]
     except csv.Error:
         raise InputError(f"{where}: the file is not valid CSV") from None
     raise InputError(
-        f"{where}: its first line has no header of names (name, variable, column, field) beside one of descriptions "
+        f"{where}: its first line has no header of names (name, variable, column, field) beside "
+        "one of descriptions "
         "(description, label, definition)"
     )
 

@@ -52,12 +52,12 @@ SPELLINGS: tuple[Mapping[str, str | bool], ...] = (
 class WholeCounts:
     """Counts of a column in the whole table.
 
-    missing: NULL, NaN or empty values. distinct: without missing values, never above the rows that have one.
-    estimated: whether `distinct` is an estimate.
-    formatted: by DATE_FORMATS and CLOCKS, texts that are dates, and the times of day behind them.
-    not_numbers: values that are not a finite number of at most 15 digits. numerals: numbers of any length.
-    marked: texts that have a meaning in a release (`*`, `{..}`).
-    iso_dates: texts that are dates such as 2020-12-31. iso_times: those with a time of day.
+    missing: NULL, NaN or empty values. distinct: without missing values, never above the rows that
+    have one. estimated: whether `distinct` is an estimate. formatted: by DATE_FORMATS and CLOCKS,
+    texts that are dates, and the times of day behind them. not_numbers: values that are not a
+    finite number of at most 15 digits. numerals: numbers of any length. marked: texts that have a
+    meaning in a release (`*`, `{..}`). iso_dates: texts that are dates such as 2020-12-31.
+    iso_times: those with a time of day.
     """
 
     rows: int
@@ -82,22 +82,18 @@ class ColumnFacts:
     """A column as figures of the sample; `whole` has those of the table.
 
     phrase: of its description, whose words count instead of its name's; "" if the name's count.
-    marked: whether its description marks it as an identifier.
-    unusable: why it cannot be published; "" if it can.
-    sampled: rows of the sample. present: those with a value.
-    alone: share of the sample's rows whose value is unique.
-    fewest, most: rows of the rarest and of the most frequent value.
-    entropy: in bits, with missing as a value.
-    length: mean length of its texts.
-    identifying, placeholders: rows by what their values look like, and by the word they hold.
-    codes: what stands for missing values; the other facts are of the column without them (see `gather_described`).
-    dates, booleans, coded, amounts, measures: rows whose values look like one.
-    twice: texts that are the same number as another text.
-    fractions: values that are no whole number. lengths: how many numbers of digits they have before the point.
-    frequent: values with far more rows than any other.
-    entity: whom it groups rows by. refuted: whether people differ within its values, so that it identifies none.
-    weighs: what numbers weigh if they are weights, bodies or rows of a survey; "" if their size shows neither.
-    system: the code system of its values, if they have one.
+    marked: whether its description marks it as an identifier. unusable: why it cannot be published;
+    "" if it can. sampled: rows of the sample. present: those with a value. alone: share of the
+    sample's rows whose value is unique. fewest, most: rows of the rarest and of the most frequent
+    value. entropy: in bits, with missing as a value. length: mean length of its texts. identifying,
+    placeholders: rows by what their values look like, and by the word they hold. codes: what stands
+    for missing values; the other facts are of the column without them (see `gather_described`).
+    dates, booleans, coded, amounts, measures: rows whose values look like one. twice: texts that
+    are the same number as another text. fractions: values that are no whole number. lengths: how
+    many numbers of digits they have before the point. frequent: values with far more rows than any
+    other. entity: whom it groups rows by. refuted: whether people differ within its values, so that
+    it identifies none. weighs: what numbers weigh if they are weights, bodies or rows of a survey;
+    "" if their size shows neither. system: the code system of its values, if they have one.
     spellings: values that differ from another only in spelling. text: the options that unite them.
     """
 
@@ -147,8 +143,15 @@ class ColumnFacts:
     @property
     def is_number(self) -> bool:
         """Whether every value in the table is a number, and reading it as one loses nothing."""
-        readable = self.kind in ("integer", "decimal") or (self.kind == "text" and not self.coded and not self.twice)
-        return readable and self.whole.present > 0 and not self.whole.not_numbers and not self.date_formats
+        readable = self.kind in ("integer", "decimal") or (
+            self.kind == "text" and not self.coded and not self.twice
+        )
+        return (
+            readable
+            and self.whole.present > 0
+            and not self.whole.not_numbers
+            and not self.date_formats
+        )
 
     @property
     def is_date(self) -> bool:
@@ -158,21 +161,33 @@ class ColumnFacts:
 
     @property
     def calendar(self) -> Literal["date", "timestamp"] | None:
-        """What every value of the table is, in a form that a release reads; None if they are neither, or both."""
+        """What every value of the table is, in a form that a release reads; None if they are
+        neither, or both.
+        """
         if self.kind == "date" or self.kind == "timestamp":
             return self.kind
         read, present = self.whole, self.whole.present if self.kind == "text" else 0
-        return "date" if 0 < present == read.iso_dates else "timestamp" if 0 < present == read.iso_times else None
+        return (
+            "date"
+            if 0 < present == read.iso_dates
+            else "timestamp"
+            if 0 < present == read.iso_times
+            else None
+        )
 
     @property
     def date_formats(self) -> tuple[str, ...]:
-        """The formats in which every value of the table is a date or a time; several if the day may be the month."""
+        """The formats in which every value of the table is a date or a time; several if the day may
+        be the month.
+        """
         present = self.whole.present if self.kind in ("text", "integer") else 0
         return forms_of(self.whole.formatted, present)
 
     @property
     def are_all_numbers(self) -> bool:
-        """Whether every value in the table is a number, perhaps with leading zeros; of texts, none equals another."""
+        """Whether every value in the table is a number, perhaps with leading zeros; of texts, none
+        equals another.
+        """
         known = self.kind in ("integer", "decimal") or (self.kind == "text" and not self.twice)
         return known and 0 < self.whole.present == self.whole.numerals
 
@@ -213,8 +228,8 @@ def facts_of(
 ) -> ColumnFacts:
     """The facts of one column of a sample.
 
-    column: its values; numbers as such, all others as text, missing as null. least: rows of a code that is named.
-    phrase: see `ColumnFacts`.
+    column: its values; numbers as such, all others as text, missing as null. least: rows of a code
+    that is named. phrase: see `ColumnFacts`.
     """
     counted = pc.value_counts(pc.drop_null(column))
     counted = counted.combine_chunks() if isinstance(counted, pa.ChunkedArray) else counted
@@ -224,10 +239,16 @@ def facts_of(
     shares = sizes / rows if rows else sizes
     none: dict[str, Any] = {"identifying": {}, "placeholders": {}, "text": {}}
     texts = _texts(values, counts) if kind == "text" and len(values) else none
-    is_numeric = kind in ("integer", "decimal") or (kind == "text" and whole.numerals == whole.present)
+    is_numeric = kind in ("integer", "decimal") or (
+        kind == "text" and whole.numerals == whole.present
+    )
     number = bool(len(values)) and is_numeric
     numbers = [float(value) for value in values.to_pylist()] if number else [0.0]
-    system = code_system(phrase or name, values.cast(pa.string()), counts) if kind in ("integer", "text") else None
+    system = (
+        code_system(phrase or name, values.cast(pa.string()), counts)
+        if kind in ("integer", "text")
+        else None
+    )
     return ColumnFacts(
         name=name,
         kind=kind,
@@ -264,9 +285,9 @@ def frequent_values(values: pa.Array, rows: IntArray) -> tuple[str, ...]:
 
 
 def what_weighs(weights: FloatArray) -> Weighs:
-    """What these weights are of, by their size and digits. Bodies weigh BODIES kilograms, with at most one digit after
-    the point, most of them ADULTS. Rows of a survey have other positive weights, if they have fractions or differ by
-    SURVEYED times.
+    """What these weights are of, by their size and digits. Bodies weigh BODIES kilograms, with at
+    most one digit after the point, most of them ADULTS. Rows of a survey have other positive
+    weights, if they have fractions or differ by SURVEYED times.
 
     >>> what_weighs(np.array([48.5, 71, 90])), what_weighs(np.array([0.713, 1.25])), what_weighs(np.array([3, 950]))
     ('bodies', 'rows', 'rows')
@@ -318,5 +339,7 @@ def _spellings(values: list[str]) -> tuple[int, Mapping[str, str | bool]]:
     spelled = count_spellings(values)
     if not spelled:
         return 0, {}
-    made = [len({Text.model_validate(options).of(value) for value in values}) for options in SPELLINGS]
+    made = [
+        len({Text.model_validate(options).of(value) for value in values}) for options in SPELLINGS
+    ]
     return spelled, SPELLINGS[made.index(min(made))] if min(made) < len(values) else {}

@@ -1,4 +1,6 @@
-"""Opens an undescribed table, and gathers facts: counts of the whole table, and a sample of its rows."""
+"""Opens an undescribed table, and gathers facts: counts of the whole table, and a sample of its
+rows.
+"""
 
 from __future__ import annotations
 
@@ -64,27 +66,45 @@ WHOLE_VALUES = pa.field("whole values", pa.large_binary())
 """The sample of whole values of a task, beside its sample of rows."""
 LINE_END = r"(\r\n|\n|\r)$"
 """What a text may end with, and counts for nothing, as when numbers are read."""
-PARTS = ("rows", "missing", "not_numbers", "numerals", "marked", "iso_dates", "iso_times", *DATE_FORMATS, *CLOCKS)
-TALLIES = pa.schema([("column", pa.int32()), ("part", pa.int32()), ("n", pa.int64()), ("rank", pa.int64())])
-"""What tasks count of the columns, by their place: the ranks that estimate distinct values, whose parts are registers,
-and after those `n` of each of PARTS.
+PARTS = (
+    "rows",
+    "missing",
+    "not_numbers",
+    "numerals",
+    "marked",
+    "iso_dates",
+    "iso_times",
+    *DATE_FORMATS,
+    *CLOCKS,
+)
+TALLIES = pa.schema(
+    [("column", pa.int32()), ("part", pa.int32()), ("n", pa.int64()), ("rank", pa.int64())]
+)
+"""What tasks count of the columns, by their place: the ranks that estimate distinct values, whose
+parts are registers, and after those `n` of each of PARTS.
 """
 
 
 def gather_facts(
-    opened: OpenedTable, most: int | None, k: int | None = None, dictionary: Dictionary = NO_DICTIONARY
+    opened: OpenedTable,
+    most: int | None,
+    k: int | None = None,
+    dictionary: Dictionary = NO_DICTIONARY,
 ) -> TableFacts:
-    """The facts of every column under its new name, from one pass over the whole table and one over a sample.
+    """The facts of every column under its new name, from one pass over the whole table and one over
+    a sample.
 
-    most: the approximate number of sampled rows; None for all. k: rows of a code that is named; None for `least_k`.
-    dictionary: of the columns, under the names of the input.
+    most: the approximate number of sampled rows; None for all. k: rows of a code that is named;
+    None for `least_k`. dictionary: of the columns, under the names of the input.
 
     Raises:
         InputError: if the table has no rows.
     """
     fields = list(schema_of(opened.table))
     names = [opened.source.columns.get(field.name, field.name) for field in fields]
-    read = [place for place, field in enumerate(fields) if not is_unsupported(field.type)] or [*range(len(fields))]
+    read = [place for place, field in enumerate(fields) if not is_unsupported(field.type)] or [
+        *range(len(fields))
+    ]
     table = select(opened.table, [fields[place].name for place in read])
     whole = dict(zip(read, _whole(table, len(read)), strict=True))
     rows = next(iter(whole.values())).rows if whole else 0
@@ -101,17 +121,27 @@ def gather_facts(
     facts, codes, columns = [], {}, []
     for place, (field, name) in enumerate(zip(fields, names, strict=True)):
         column = sample[f"c{place}"] if place in whole else pa.nulls(sample.num_rows, pa.string())
-        nothing = WholeCounts(rows=rows, missing=rows, distinct=0, not_numbers=0, numerals=0, marked=0)
+        nothing = WholeCounts(
+            rows=rows, missing=rows, distinct=0, not_numbers=0, numerals=0, marked=0
+        )
         counts = whole.get(place, nothing)
         distinct = pc.count_distinct(column, mode="only_valid").as_py()
         if sample.num_rows == rows:
             counts = replace(counts, distinct=distinct)
         else:
-            counts = replace(counts, distinct=min(max(counts.distinct, distinct), counts.present), estimated=True)
+            counts = replace(
+                counts, distinct=min(max(counts.distinct, distinct), counts.present), estimated=True
+            )
         unusable = _unusable(field, name, names, counts)
-        found = facts_of(name, kind_of(field.type), column, counts, unusable, k or least_k(rows), phrases[place])
+        found = facts_of(
+            name, kind_of(field.type), column, counts, unusable, k or least_k(rows), phrases[place]
+        )
         marked = described[place].is_identifier
-        facts.append(replace(found, entity=subjects.of(name), refuted=name in subjects.refuted, marked=marked))
+        facts.append(
+            replace(
+                found, entity=subjects.of(name), refuted=name in subjects.refuted, marked=marked
+            )
+        )
         codes[name] = codes_of(column)
         columns.append(column)
     return TableFacts(rows, tuple(facts), codes, pa.table(columns, names=names), subjects)
@@ -131,7 +161,9 @@ def _whole(table: Table, columns: int) -> list[WholeCounts]:
     counts, ranks = np.zeros((2, columns, REGISTERS + len(PARTS)), dtype=np.int64)
     counts[column, part], ranks[column, part] = n, rank
     found = []
-    for numbers, registers in zip(counts[:, REGISTERS:].tolist(), ranks[:, :REGISTERS], strict=True):
+    for numbers, registers in zip(
+        counts[:, REGISTERS:].tolist(), ranks[:, :REGISTERS], strict=True
+    ):
         parts = dict(zip(PARTS, numbers, strict=True))
         formatted = {form: parts.pop(form) for form in (*DATE_FORMATS, *CLOCKS)}
         found.append(WholeCounts(**parts, distinct=estimate(registers), formatted=formatted))
@@ -153,7 +185,12 @@ def _tally(columns: int) -> Mapper:
             n = np.concatenate([np.zeros(REGISTERS, dtype=np.int64), counts[place]])
             rank = np.concatenate([seen.registers, np.zeros(len(PARTS), dtype=np.int64)])
             part = np.flatnonzero(n + rank)
-            held = [np.full(len(part), place, dtype=np.int32), part.astype(np.int32), n[part], rank[part]]
+            held = [
+                np.full(len(part), place, dtype=np.int32),
+                part.astype(np.int32),
+                n[part],
+                rank[part],
+            ]
             yield pa.RecordBatch.from_arrays([pa.array(values) for values in held], schema=TALLIES)
 
     return tally
@@ -170,25 +207,34 @@ def _counts(column: pa.Array, values: pa.Array, rows: pa.Array) -> list[int]:
         for pattern in (NUMERAL, MARKED, ISO_DATE, ISO_TIME)
     ]
     dated = kind in ("text", "integer")
-    formatted = count_dates(as_text(values), rows) if dated else dict.fromkeys((*DATE_FORMATS, *CLOCKS), 0)
+    formatted = (
+        count_dates(as_text(values), rows) if dated else dict.fromkeys((*DATE_FORMATS, *CLOCKS), 0)
+    )
     if lines is None:
         patterns[0] = present - not_numbers
     return [len(column), len(column) - present, not_numbers, *patterns, *formatted.values()]
 
 
-def _drawn(table: Table, types: Mapping[str, pa.DataType], share: float) -> tuple[pa.Table, WholeValues]:
-    """(about this share of the rows, a sample of whole values), in one pass. types: of the columns, by name."""
+def _drawn(
+    table: Table, types: Mapping[str, pa.DataType], share: float
+) -> tuple[pa.Table, WholeValues]:
+    """(about this share of the rows, a sample of whole values), in one pass. types: of the columns,
+    by name.
+    """
     schema = pa.schema([(name, _value(pa.nulls(0, kind)).type) for name, kind in types.items()])
     both = schema.append(WHOLE_VALUES)
     drawn = collect(map_batches(table, _sampler(share, both), both))
     is_row = drawn[WHOLE_VALUES.name].is_null()
     parts = map(WholeValues.from_bytes, drawn[WHOLE_VALUES.name].drop_null().to_pylist())
-    return drawn.filter(is_row).select(schema.names), reduce(add, parts, WholeValues.empty(len(schema)))
+    return drawn.filter(is_row).select(schema.names), reduce(
+        add, parts, WholeValues.empty(len(schema))
+    )
 
 
 def _sampler(share: float, schema: pa.Schema) -> Mapper:
-    """Draws this share of the rows, with the values of their columns. What a task draws follows from its own rows. The
-    last row of a task has its sample of whole values, as the last column of the schema, and nothing else.
+    """Draws this share of the rows, with the values of their columns. What a task draws follows
+    from its own rows. The last row of a task has its sample of whole values, as the last column of
+    the schema, and nothing else.
     """
 
     def draw(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -203,7 +249,9 @@ def _sampler(share: float, schema: pa.Schema) -> Mapper:
                 drawn = pa.array(generator.random(batch.num_rows) < share)
                 values = [column.filter(drawn) for column in values]
             rows = len(values[0])
-            yield pa.RecordBatch.from_arrays([*values, pa.nulls(rows, WHOLE_VALUES.type)], schema=schema)
+            yield pa.RecordBatch.from_arrays(
+                [*values, pa.nulls(rows, WHOLE_VALUES.type)], schema=schema
+            )
         nothing = [pa.nulls(1, field.type) for field in schema][:-1]
         written = pa.array([whole_values.sample().to_bytes()], WHOLE_VALUES.type)
         yield pa.RecordBatch.from_arrays([*nothing, written], schema=schema)
@@ -217,8 +265,8 @@ def _readable(column: pa.Array) -> pa.Array:
 
 
 def _value(column: pa.Array) -> pa.Array:
-    """A column as facts are computed from it: numbers as such, all others as text, missing values and types without a
-    text as missing.
+    """A column as facts are computed from it: numbers as such, all others as text, missing values
+    and types without a text as missing.
     """
     kind = kind_of(column.type)
     if kind in ("integer", "decimal"):
@@ -241,15 +289,21 @@ def _unusable(field: pa.Field, name: str, names: Sequence[str], whole: WholeCoun
     if [other.lower() for other in names].count(name.lower()) > 1:
         return "another column has its name but for case; rename one"
     if whole.marked:
-        return f"{whole.marked:,} values are * or begin and end with braces, which a release gives a meaning"
+        return (
+            f"{whole.marked:,} values are * or begin and end with braces, which a release gives "
+            "a meaning"
+        )
     return ""
 
 
 def gather_described(
-    opened: OpenedTable, most: int | None, k: int | None = None, dictionary: Dictionary = NO_DICTIONARY
+    opened: OpenedTable,
+    most: int | None,
+    k: int | None = None,
+    dictionary: Dictionary = NO_DICTIONARY,
 ) -> TableFacts:
-    """The facts of an opened table, with codes for missing values read as missing. most, k, dictionary: see
-    `gather_facts`.
+    """The facts of an opened table, with codes for missing values read as missing. most, k,
+    dictionary: see `gather_facts`.
     """
     first = gather_facts(opened, most, k, dictionary)
     names = schema_of(opened.table).names
@@ -258,12 +312,23 @@ def gather_described(
     codes = {name: [*map(code_of, one.codes.rows)] for name, one in described if one.codes.rows}
     if not codes:
         return first
-    again = gather_facts(replace(opened, table=read_as_missing(opened.table, codes)), most, k, dictionary)
-    facts = [replace(one, codes=found.codes) for one, found in zip(again.facts, first.facts, strict=True)]
+    again = gather_facts(
+        replace(opened, table=read_as_missing(opened.table, codes)), most, k, dictionary
+    )
+    facts = [
+        replace(one, codes=found.codes) for one, found in zip(again.facts, first.facts, strict=True)
+    ]
     return replace(again, facts=tuple(facts))
 
 
 def _require_names(names: Sequence[str], sample: pa.Table) -> None:
-    """See `require_names`. Files in this process's reach are examined before; other tables by their sample."""
+    """See `require_names`. Files in this process's reach are examined before; other tables by their
+    sample.
+    """
     texts = [pc.fill_null(column.cast(pa.string()), "").to_pylist() for column in sample.columns]
-    require_names(names, [*zip(*texts, strict=True)], "input.path: the names of the columns", "give them names")
+    require_names(
+        names,
+        [*zip(*texts, strict=True)],
+        "input.path: the names of the columns",
+        "give them names",
+    )

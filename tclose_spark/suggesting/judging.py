@@ -1,4 +1,6 @@
-"""The suggested role of one column, by its name, description and facts: of two possible roles, the safer."""
+"""The suggested role of one column, by its name, description and facts: of two possible roles, the
+safer.
+"""
 
 from __future__ import annotations
 
@@ -12,27 +14,43 @@ from tclose_spark.table.columns.patterns import FREE_TEXT
 from tclose_spark.table.entities.finding import Entity
 
 Role = Literal["direct", "quasi", "sensitive", "insensitive", "weight", "open"]
-"""open: neither the name nor the figures show it. The release leaves such a column out, and the run file lists it."""
+"""open: neither the name nor the figures show it. The release leaves such a column out, and the run
+file lists it.
+"""
 
-NEARLY_UNIQUE = 0.5  # distinct values per row from which a column identifies people, as in a profile
+NEARLY_UNIQUE = (
+    0.5  # distinct values per row from which a column identifies people, as in a profile
+)
 KEYED_OF_A_CONCEPT = 0.2  # the same for a column whose name calls it a number or a key
 LOOKING_ALIKE = 0.05  # share of values that look like addresses or numbers of people, from which a column identifies
 FEWEST = 50  # rows of every value of an insensitive column
 MOST_VALUES = 10  # of an insensitive column
 WEIGHTS = (
-    "neither its name nor its figures show whether it is the weight of a body (a quasi-identifier) or of a row of a "
+    "neither its name nor its figures show whether it is the weight of a body (a quasi-identifier) "
+    "or of a row of a "
     "survey (attributes.weight)"
 )
 MEASURABLE = frozenset(
     [
-        *("age", "money", "finances", "measurement", "grade", "judgement", "health", "outcome", "event"),
+        *(
+            "age",
+            "money",
+            "finances",
+            "measurement",
+            "grade",
+            "judgement",
+            "health",
+            "outcome",
+            "event",
+        ),
         *("what is seen", "survey weight"),
     ]
 )
 """Concepts of measurements, which may be different for nearly all people."""
 MEASURED = 0.9  # share of numbers from which a column with the name of a measurement is one
 EVENT, SEEN, WEIGHT = (
-    next(concept for concept in CONCEPTS if concept.name == name) for name in ("event", "what is seen", "survey weight")
+    next(concept for concept in CONCEPTS if concept.name == name)
+    for name in ("event", "what is seen", "survey weight")
 )
 
 
@@ -59,8 +77,8 @@ class SuggestedColumn:
 def suggest_role(facts: ColumnFacts) -> SuggestedColumn:
     """The suggested role of a column.
 
-    A direct identifier is recognized by its name or description, by the form of its values, or by the number of
-    distinct ones. A column is insensitive only if nothing suggests another role.
+    A direct identifier is recognized by its name or description, by the form of its values, or by
+    the number of distinct ones. A column is insensitive only if nothing suggests another role.
     """
     hint = _hint(facts)
     role, why = _role(facts, hint)
@@ -68,11 +86,15 @@ def suggest_role(facts: ColumnFacts) -> SuggestedColumn:
 
 
 def _hint(facts: ColumnFacts) -> Hint:
-    """What its name or its description suggests, where its values decide between meanings: dates are of birth or of an
-    event, and a weight is that of a body or of a row of a survey.
+    """What its name or its description suggests, where its values decide between meanings: dates
+    are of birth or of an event, and a weight is that of a body or of a row of a survey.
     """
     hint = hint_of(facts.called)
-    if facts.is_date and (hint.concept is None or hint.concept.name != "age") and not hint.technical:
+    if (
+        facts.is_date
+        and (hint.concept is None or hint.concept.name != "age")
+        and not hint.technical
+    ):
         return replace(hint, concept=EVENT)
     if hint.weight and facts.weighs:
         return replace(hint, concept=SEEN if facts.weighs == "bodies" else WEIGHT)
@@ -90,7 +112,12 @@ def _role(facts: ColumnFacts, hint: Hint) -> tuple[Role, str]:
     looks = _looks(facts)
     if looks is not None and looks[1] >= LOOKING_ALIKE:
         return "direct", looks[0]
-    if concept is not None and concept.role == "weight" and facts.are_all_numbers and not facts.whole.missing:
+    if (
+        concept is not None
+        and concept.role == "weight"
+        and facts.are_all_numbers
+        and not facts.whole.missing
+    ):
         return "weight", f"{facts.told_by}: {concept.name}"
     identifying = _unique(facts, hint)
     if identifying:
@@ -108,7 +135,9 @@ def _role(facts: ColumnFacts, hint: Hint) -> tuple[Role, str]:
     if _says_nothing(facts, hint):
         return (
             "insensitive",
-            "few values, none rare; named after the table" if facts.whole.distinct > 1 else "one value",
+            "few values, none rare; named after the table"
+            if facts.whole.distinct > 1
+            else "one value",
         )
     if hint.weight:
         return "open", WEIGHTS
@@ -123,18 +152,24 @@ def _groups(entity: Entity) -> str:
 
 
 def _looks(facts: ColumnFacts) -> tuple[str, float] | None:
-    """(what most values that look like a person's look like, the share of all such values); None if there are none."""
+    """(what most values that look like a person's look like, the share of all such values); None if
+    there are none.
+    """
     if not facts.identifying:
         return None
     what, rows = max(facts.identifying.items(), key=lambda item: item[1])
-    return f"{rows:,} of {facts.present:,} values look like {what}", sum(facts.identifying.values()) / facts.present
+    return f"{rows:,} of {facts.present:,} values look like {what}", sum(
+        facts.identifying.values()
+    ) / facts.present
 
 
 def _unique(facts: ColumnFacts, hint: Hint) -> str:
     """Why the number of its values makes a column an identifier; "" if it does not."""
     about = "about " if facts.whole.estimated else ""
     said = f"{about}{facts.uniqueness:.0%} of its values are different"
-    known = (hint.quantity or (hint.concept is not None and hint.concept.name in MEASURABLE)) and not hint.numbers
+    known = (
+        hint.quantity or (hint.concept is not None and hint.concept.name in MEASURABLE)
+    ) and not hint.numbers
     measured = known and (_are_mostly_numbers(facts) or facts.is_date)  # a salary, a duration
     if not hint.numbers and has_fractions(facts):
         return ""  # keys are whole numbers; a measurement without a known name is left out
@@ -150,10 +185,14 @@ def _unique(facts: ColumnFacts, hint: Hint) -> str:
 
 
 def _are_mostly_numbers(facts: ColumnFacts) -> bool:
-    """Whether nearly all values are numbers, or nearly all of the sample are amounts such as 2.345,00 \u20ac."""
+    """Whether nearly all values are numbers, or nearly all of the sample are amounts such as
+    2.345,00 \u20ac.
+    """
     are_kind = facts.kind in ("integer", "decimal", "text")
     are_numbers = are_kind and facts.whole.numerals >= MEASURED * facts.whole.present
-    return are_numbers or bool(facts.codes.labels) or facts.amounts >= MEASURED * max(1, facts.present)
+    return (
+        are_numbers or bool(facts.codes.labels) or facts.amounts >= MEASURED * max(1, facts.present)
+    )
 
 
 def has_fractions(facts: ColumnFacts) -> bool:
@@ -162,15 +201,31 @@ def has_fractions(facts: ColumnFacts) -> bool:
 
 
 def is_measurement(facts: ColumnFacts) -> bool:
-    """Whether its values are measured, by their form: numbers with fractions, or whole numbers of different lengths
-    most of which several rows have. Keys of people have one length, or are different.
+    """Whether its values are measured, by their form: numbers with fractions, or whole numbers of
+    different lengths most of which several rows have. Keys of people have one length, or are
+    different.
     """
-    if facts.entity is not None or not facts.are_all_numbers or facts.coded or facts.whole.distinct <= MOST_VALUES:
+    if (
+        facts.entity is not None
+        or not facts.are_all_numbers
+        or facts.coded
+        or facts.whole.distinct <= MOST_VALUES
+    ):
         return False
     return has_fractions(facts) or (facts.uniqueness < NEARLY_UNIQUE and facts.lengths > 1)
 
 
 def _says_nothing(facts: ColumnFacts, hint: Hint) -> bool:
-    """Whether a column may be published unchanged: few values, all frequent, and a technical name."""
-    few = facts.whole.distinct <= MOST_VALUES and facts.distinct <= MOST_VALUES and facts.fewest >= FEWEST
-    return few and not hint.codes and (hint.technical or (facts.distinct == 1 and not facts.whole.missing))
+    """Whether a column may be published unchanged: few values, all frequent, and a technical
+    name.
+    """
+    few = (
+        facts.whole.distinct <= MOST_VALUES
+        and facts.distinct <= MOST_VALUES
+        and facts.fewest >= FEWEST
+    )
+    return (
+        few
+        and not hint.codes
+        and (hint.technical or (facts.distinct == 1 and not facts.whole.missing))
+    )

@@ -24,8 +24,8 @@ DELTA_FORBIDS = frozenset(" ,;{}()\n\t=")
 
 
 def open_unknown_table(session: Session, source: Input) -> OpenedTable:
-    """The table, with the options that its file needs in its source (`completed`). New names are in the `columns` of
-    its source.
+    """The table, with the options that its file needs in its source (`completed`). New names are in
+    the `columns` of its source.
 
     Raises:
         InputError: if it cannot be read, or its header may be a record.
@@ -40,7 +40,8 @@ def open_unknown_table(session: Session, source: Input) -> OpenedTable:
     odd = [place for place, name in enumerate(names) if not is_name(name)]
     if header and 2 * len({*odd} - steps(names)) >= len(names):
         raise InputError(
-            f"input.path: the first line of {source.path} looks like a record, not like column names; if it is one, "
+            f"input.path: the first line of {source.path} looks like a record, not like column "
+            "names; if it is one, "
             "give --option header=false"
         )
     opened = OpenedTable(table, source, names)
@@ -48,7 +49,9 @@ def open_unknown_table(session: Session, source: Input) -> OpenedTable:
 
 
 def open_frame(session: Session, table: Any, source: Input) -> OpenedTable:
-    """A table in memory, under the name that a source gives it, as `open_unknown_table` opens others."""
+    """A table in memory, under the name that a source gives it, as `open_unknown_table` opens
+    others.
+    """
     frame = frame_table(session, table)
     return _with_plain_names(OpenedTable(frame, source, schema_of(frame).names))
 
@@ -58,10 +61,19 @@ def _with_plain_names(opened: OpenedTable) -> OpenedTable:
     columns, taken = dict[str, str](), {name.lower() for name in opened.columns}
     for name in opened.columns:
         new_name = plain_name(name)
-        if new_name != name and [other.lower() for other in opened.columns].count(name.lower()) == 1:
+        if (
+            new_name != name
+            and [other.lower() for other in opened.columns].count(name.lower()) == 1
+        ):
             new = next(
-                made for made in chain([new_name], (f"{new_name}_{i}" for i in count(2))) if made.lower() not in taken
+                made
+                for made in chain([new_name], (f"{new_name}_{i}" for i in count(2)))
+                if made.lower() not in taken
             )
             columns[name] = new
             taken.add(new.lower())
-    return replace(opened, source=opened.source.model_copy(update={"columns": columns})) if columns else opened
+    return (
+        replace(opened, source=opened.source.model_copy(update={"columns": columns}))
+        if columns
+        else opened
+    )

@@ -13,7 +13,9 @@ from tclose_spark.suggesting.judging import SuggestedColumn
 from tclose_spark.table.far_numbers import CODES
 
 FEW = 10  # numbers with at most this many values are taken for codes
-FEW_QUANTITIES = 4  # the same for numbers whose name says that they measure, such as classes of income
+FEW_QUANTITIES = (
+    4  # the same for numbers whose name says that they measure, such as classes of income
+)
 MOST_IN_SETS = 100  # values of a category that is published as sets; a larger set is hard to read
 IN_PAIRS = 2  # values, then groups, of numbers with a top code
 NEIGHBOURS = 4  # values, then groups, of a category with more values that has no known hierarchy
@@ -31,8 +33,9 @@ class ColumnSettings:
 
 
 def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> ColumnSettings:
-    """The settings of a quasi-identifier: measured numbers, dates and times become intervals, codes have the hierarchy
-    of their system, and few values become sets. taken: whether the run file uses it, or only offers it.
+    """The settings of a quasi-identifier: measured numbers, dates and times become intervals, codes
+    have the hierarchy of their system, and few values become sets. taken: whether the run file uses
+    it, or only offers it.
     """
     facts, said = one.facts, [_figures(one), *_remarks(one.facts)]
     settings: dict[str, Any] = {"type": "categorical"}
@@ -47,7 +50,8 @@ def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> Colum
         settings = {"type": "timestamp" if "%H" in form else "date", "date_format": form}
         if "%d" not in form:
             said.append(
-                "months, each read as its first day; with hierarchy: {dates: [month, quarter, year]} labels are months"
+                "months, each read as its first day; with hierarchy: {dates: [month, quarter, "
+                "year]} labels are months"
             )
     elif facts.system is not None and facts.whole.distinct > FEW:
         settings["hierarchy"] = facts.system.hierarchy
@@ -56,23 +60,32 @@ def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> Colum
         settings["generalization"] = "set"
     else:
         settings["hierarchy"] = {"order": NEIGHBOURS}
-        said.append("! groups of neighbours in the order of their names; a hierarchy by meaning would say more: a CSV")
+        said.append(
+            "! groups of neighbours in the order of their names; a hierarchy by meaning would say "
+            "more: a CSV"
+        )
     if len(facts.date_formats) > 1:
         either = " or ".join(f'"{form}"' for form in facts.date_formats)
         kind = "timestamp" if "%H" in either else "date"
         said.append(
-            f"? dates as text, whose days may be months; if you know, write type: {kind}, date_format: {either}"
+            f"? dates as text, whose days may be months; if you know, write type: {kind}, "
+            f"date_format: {either}"
         )
     elif facts.is_date and facts.calendar is None and "date_format" not in settings:
-        said.append("! dates as text in several forms; in one form they could have type: date and a date_format")
+        said.append(
+            "! dates as text in several forms; in one form they could have type: date and a "
+            "date_format"
+        )
     if taken and one.concept is not None and one.concept.either:
-        said.append("? known from outside, or rather sensitive? Then it belongs to sensitive_attributes")
+        said.append(
+            "? known from outside, or rather sensitive? Then it belongs to sensitive_attributes"
+        )
     return ColumnSettings(name=one.name, settings={**settings, **_reading(facts)}, said=tuple(said))
 
 
 def sensitive_settings(one: SuggestedColumn, t: str) -> ColumnSettings:
-    """The settings of a sensitive attribute: ordered if its values are measured numbers or dates, hierarchical if they
-    are codes of a known system.
+    """The settings of a sensitive attribute: ordered if its values are measured numbers or dates,
+    hierarchical if they are codes of a known system.
     """
     facts = one.facts
     settings: dict[str, Any] = {"distance": "equal", "t": t}
@@ -87,13 +100,25 @@ def sensitive_settings(one: SuggestedColumn, t: str) -> ColumnSettings:
         settings = {"distance": "hierarchical", "t": t, "hierarchy": {"order": IN_PAIRS}, **missing}
     elif facts.system is not None and facts.whole.distinct > FEW:
         missing = {"missing": "leaf"} if facts.whole.missing else {}
-        settings = {"distance": "hierarchical", "t": t, "hierarchy": facts.system.hierarchy, **missing}
+        settings = {
+            "distance": "hierarchical",
+            "t": t,
+            "hierarchy": facts.system.hierarchy,
+            **missing,
+        }
         said.append(
-            f"{facts.system.name}, by {facts.told_by} and the form of its values: near codes are less different"
+            f"{facts.system.name}, by {facts.told_by} and the form of its values: near codes are "
+            "less different"
         )
-    elif facts.amounts and not facts.is_number and one.concept is not None and one.concept.name in MEASURED:
+    elif (
+        facts.amounts
+        and not facts.is_number
+        and one.concept is not None
+        and one.concept.name in MEASURED
+    ):
         said.append(
-            "! amounts as text (a comma, separators or a currency); as numbers they could have distance: ordered"
+            "! amounts as text (a comma, separators or a currency); as numbers they could have "
+            "distance: ordered"
         )
     elif facts.are_all_numbers:
         said.append("? numbers, taken for codes; if they are in an order, write distance: ordered")
@@ -102,11 +127,14 @@ def sensitive_settings(one: SuggestedColumn, t: str) -> ColumnSettings:
 
 
 def _certain(facts: ColumnFacts, t: str) -> Iterator[str]:
-    """A warning if t allows a class of the most frequent value alone, whose distance is one less the value's share."""
+    """A warning if t allows a class of the most frequent value alone, whose distance is one less
+    the value's share.
+    """
     share_of_most = facts.most / facts.sampled
     if t != MEASURE and 1 - share_of_most <= parse_number(t):
         yield (
-            f"! {share_of_most:.1%} of rows have one value: this t allows a class with this value only, which reveals "
+            f"! {share_of_most:.1%} of rows have one value: this t allows a class with this value "
+            "only, which reveals "
             "it for all its rows; a smaller t, or an l such as l: {distinct: 2}, prevents this"
         )
 
@@ -122,7 +150,13 @@ def no_settings(one: SuggestedColumn) -> ColumnSettings:
 def kind_of(facts: ColumnFacts) -> str:
     """Its type in a word: that of its values, even if a file has them as text."""
     if facts.kind == "text":
-        return "number" if facts.is_number or facts.codes.labels else "date" if facts.is_date else "text"
+        return (
+            "number"
+            if facts.is_number or facts.codes.labels
+            else "date"
+            if facts.is_date
+            else "text"
+        )
     return facts.kind
 
 
@@ -135,7 +169,9 @@ def _is_measured(one: SuggestedColumn) -> bool:
 
 
 def _are_codes(one: SuggestedColumn) -> bool:
-    """Whether its numbers are codes, by its name: those of places and occupations are in no order."""
+    """Whether its numbers are codes, by its name: those of places and occupations are in no
+    order.
+    """
     return one.hint.codes or (one.hint.nominal and not one.facts.fractions)
 
 
@@ -168,7 +204,9 @@ def _figures(one: SuggestedColumn) -> str:
 
 def said_of_codes(facts: ColumnFacts) -> str:
     """The codes for missing values, with the share of rows of each."""
-    listed = ", ".join(f"{code} in {share(rows / facts.sampled)}" for code, rows in facts.codes.rows.items())
+    listed = ", ".join(
+        f"{code} in {share(rows / facts.sampled)}" for code, rows in facts.codes.rows.items()
+    )
     return f"read as missing: {listed} of rows"
 
 
@@ -192,8 +230,13 @@ def _remarks(facts: ColumnFacts) -> Iterator[str]:
         cure = "the text options make them one" if facts.text else "no text option makes them one"
         yield f"{facts.spellings:,} of its values are other spellings of another; {cure}"
     if facts.placeholders:
-        listed = ", ".join(f"{word!r} in {rows:,} rows" for word, rows in facts.placeholders.items())
-        yield f"? may mean that it is missing: {listed}; a release takes it for a value, unless missing_values lists it"
+        listed = ", ".join(
+            f"{word!r} in {rows:,} rows" for word, rows in facts.placeholders.items()
+        )
+        yield (
+            f"? may mean that it is missing: {listed}; a release takes it for a value, unless "
+            "missing_values lists it"
+        )
     for what, rows in facts.identifying.items():
         yield f"! {rows:,} values look like {what}"
     if facts.codes.rows:
@@ -205,8 +248,16 @@ def _remarks(facts: ColumnFacts) -> Iterator[str]:
         shared = sorted(label for label, rows in facts.codes.labels.items() if rows >= least)
         labels = ", ".join(shared) or "ranges"
         yield (
-            f"? numbers, and {labels}: values of their own, in groups of neighbours. With missing_values: "
+            f"? numbers, and {labels}: values of their own, in groups of neighbours. With "
+            "missing_values: "
             f"{shared}, the others could be numbers"
         )
-    elif facts.kind == "text" and not facts.system and 0 < facts.whole.not_numbers < 0.1 * facts.whole.present:
-        yield f"? all but {facts.whole.not_numbers:,} values are numbers; correct these, and write type: numeric"
+    elif (
+        facts.kind == "text"
+        and not facts.system
+        and 0 < facts.whole.not_numbers < 0.1 * facts.whole.present
+    ):
+        yield (
+            f"? all but {facts.whole.not_numbers:,} values are numbers; correct these, and write "
+            "type: numeric"
+        )

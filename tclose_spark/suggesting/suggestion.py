@@ -73,13 +73,18 @@ class Suggestion(Draft):
         """Writes the run file, and returns its path.
 
         Raises:
-            ConfigurationError: if the path is of another type, or the file exists or cannot be written.
+            ConfigurationError: if the path is of another type, or the file exists or cannot be
+            written.
         """
         if not isinstance(path, str | os.PathLike):
-            raise ConfigurationError(f"path is of type {type(path).__name__}; expected text or a path")
+            raise ConfigurationError(
+                f"path is of type {type(path).__name__}; expected text or a path"
+            )
         file = Path(path)
         if file.exists() and not overwrite:
-            raise ConfigurationError(f"path: {file} exists already; give another one, or overwrite=True")
+            raise ConfigurationError(
+                f"path: {file} exists already; give another one, or overwrite=True"
+            )
         try:
             file.write_text(self.yaml, encoding="utf-8")
         except OSError as error:
@@ -92,7 +97,9 @@ class Suggestion(Draft):
             columns[role].append(name)
         roles = [f"  {role}: {', '.join(names)}" for role, names in columns.items()]
         rest = "the run file is `.yaml`, and `.columns` has the reasons"
-        return "\n".join([f"{self.name}: a first run file for {self.rows:,} rows", *roles, *self.tried, rest])
+        return "\n".join(
+            [f"{self.name}: a first run file for {self.rows:,} rows", *roles, *self.tried, rest]
+        )
 
     def _repr_html_(self) -> str:
         """For Jupyter: the roles with their reasons, and the run file."""
@@ -102,8 +109,13 @@ class Suggestion(Draft):
             f"<tr><td>{escape(one.name)}</td><td>{escape(self.roles[one.name])}</td><td>{escape(one.why)}</td></tr>"
             for one in self.columns
         )
-        table = f"<table><tr><th>column</th><th>suggested</th><th>because of</th></tr>{rows}</table>"
-        return f"{table}<details><summary>the run file</summary><pre>{escape(self.yaml)}</pre></details>"
+        table = (
+            f"<table><tr><th>column</th><th>suggested</th><th>because of</th></tr>{rows}</table>"
+        )
+        return (
+            f"{table}<details><summary>the run "
+            f"file</summary><pre>{escape(self.yaml)}</pre></details>"
+        )
 
 
 def require_valid(k: int | None, t: str) -> None:
@@ -121,12 +133,18 @@ def require_people(columns: Sequence[SuggestedColumn], gathered: TableFacts) -> 
     named = [one for one in columns if one.hint.counted]
     whole = [one.facts for one in named if one.facts.is_number and not one.facts.fractions]
     counts = [facts.name for facts in whole if facts.distinct >= FEWEST_COUNTS]
-    able = [one for one in columns if one.role != "direct" and one.name not in counts and not one.facts.fractions]
+    able = [
+        one
+        for one in columns
+        if one.role != "direct" and one.name not in counts and not one.facts.fractions
+    ]
     found = counted_cells(counts, {one.name: gathered.codes[one.name] for one in able})
     if found is not None:
         raise InputError(
-            f"input.path: a table of counts ({found.count!r}, by {len(found.dimensions)} columns whose combinations "
-            "occur once), not of people; its small cells need a tool for tabular data, such as tau-Argus"
+            f"input.path: a table of counts ({found.count!r}, by {len(found.dimensions)} columns "
+            "whose combinations "
+            "occur once), not of people; its small cells need a tool for tabular data, such as "
+            "tau-Argus"
         )
 
 
@@ -140,11 +158,12 @@ def suggestion_from_facts(
 ) -> Suggestion:
     """The suggestion for a table with these facts.
 
-    source: the table, as the run file names it. file: the run file's path. k: None for a k that suits the table's size.
-    size: the most quasi-identifiers and sensitive attributes.
+    source: the table, as the run file names it. file: the run file's path. k: None for a k that
+    suits the table's size. size: the most quasi-identifiers and sensitive attributes.
 
     Raises:
-        InputError: if the table is one of counts, or lacks a quasi-identifier or a sensitive attribute.
+        InputError: if the table is one of counts, or lacks a quasi-identifier or a sensitive
+        attribute.
     """
     judged = judge_unknown([suggest_role(facts) for facts in gathered.facts])
     columns = without_copies(judged, gathered.codes)
@@ -158,7 +177,9 @@ def suggestion_from_facts(
         name=release_name(source),
         table=source.path if source.format == "table" else Path(source.path).name,
         file=file.name,
-        source=source.model_copy(update={"path": path_from(source, file), "options": _read_as(source, gathered)}),
+        source=source.model_copy(
+            update={"path": path_from(source, file), "options": _read_as(source, gathered)}
+        ),
         output=f"{release_name(source)}_release",
         rows=gathered.rows,
         sampled=sampled,
@@ -168,7 +189,9 @@ def suggestion_from_facts(
         rare=rarity(gathered.codes, names),
         subjects=gathered.subjects,
         repeated=repeating,
-        changing={one.column: changing_share(quasi, gathered.codes[one.column]) for one in repeating},
+        changing={
+            one.column: changing_share(quasi, gathered.codes[one.column]) for one in repeating
+        },
         k=k,
         t=t,
     )
@@ -182,7 +205,9 @@ def release_name(source: Input) -> str:
 
 
 def path_from(source: Input, file: Path) -> str:
-    """The table's path for the run file: relative if it is in the file's folder, below it, or next to it."""
+    """The table's path for the run file: relative if it is in the file's folder, below it, or next
+    to it.
+    """
     if source.format == "table" or URI.match(source.path):
         return source.path
     relative = os.path.relpath(source.path, file.parent)
@@ -190,8 +215,8 @@ def path_from(source: Input, file: Path) -> str:
 
 
 def _read_as(source: Input, gathered: TableFacts) -> dict[str, str]:
-    """The reader's options. Numbers of a CSV file are read as such if all rows were sampled and no text would change by
-    it, such as a code with leading zeros, a date, true or false.
+    """The reader's options. Numbers of a CSV file are read as such if all rows were sampled and no
+    text would change by it, such as a code with leading zeros, a date, true or false.
     """
     options = dict(source.options)
     given = {key.lower() for key in options}

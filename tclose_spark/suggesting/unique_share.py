@@ -23,7 +23,8 @@ MOST_NAMED = 3  # columns
 class UniqueShare:
     """Columns, and the share of the sample's rows that are unique by them.
 
-    The share in the whole table is at most this, because a row that is unique there is unique in every sample.
+    The share in the whole table is at most this, because a row that is unique there is unique in
+    every sample.
     """
 
     columns: tuple[str, ...]
@@ -44,7 +45,11 @@ def unique_share(columns: Iterable[IntArray]) -> float:
     0.5
     """
     codes = tuple_codes(columns)
-    return float((np.unique(codes, return_counts=True)[1] == 1).sum() / len(codes)) if len(codes) else 0.0
+    return (
+        float((np.unique(codes, return_counts=True)[1] == 1).sum() / len(codes))
+        if len(codes)
+        else 0.0
+    )
 
 
 def explained_share(of: IntArray, by: Sequence[IntArray]) -> float:
@@ -66,28 +71,37 @@ def _entropy(columns: Iterable[IntArray]) -> float:
 
 
 def changing_share(of: Sequence[IntArray], person: IntArray) -> float:
-    """The share of people with several rows whose rows differ in some column. person: a number for each row's person.
+    """The share of people with several rows whose rows differ in some column. person: a number for
+    each row's person.
 
     >>> changing_share([np.array([1, 1, 7, 8, 9])], np.array([0, 0, 1, 1, 2]))
     0.5
     """
     rows = np.bincount(person)
     several = rows > 1
-    kinds = np.bincount(np.unique(np.stack([person, tuple_codes(of)]), axis=1)[0], minlength=len(rows))
+    kinds = np.bincount(
+        np.unique(np.stack([person, tuple_codes(of)]), axis=1)[0], minlength=len(rows)
+    )
     return float((kinds[several] > 1).mean()) if several.any() else 0.0
 
 
 def unique_shares(codes: Mapping[str, IntArray], ranked: Sequence[str]) -> list[UniqueShare]:
-    """The unique share of every pair of the first MOST_PAIRED columns, worst first; of the worst pair, extended by the
-    worst column up to LARGEST; and of all these columns together.
+    """The unique share of every pair of the first MOST_PAIRED columns, worst first; of the worst
+    pair, extended by the worst column up to LARGEST; and of all these columns together.
     """
     tried = list(ranked[:MOST_PAIRED])
-    pairs = [UniqueShare(pair, unique_share(codes[name] for name in pair)) for pair in combinations(tried, 2)]
+    pairs = [
+        UniqueShare(pair, unique_share(codes[name] for name in pair))
+        for pair in combinations(tried, 2)
+    ]
     found = sorted(pairs, key=lambda one: (-one.share, one.columns))
     grown = found[:1]
     while grown and len(grown[-1].columns) < min(LARGEST, len(tried)):
         more = [
-            UniqueShare((*grown[-1].columns, name), unique_share(codes[c] for c in (*grown[-1].columns, name)))
+            UniqueShare(
+                (*grown[-1].columns, name),
+                unique_share(codes[c] for c in (*grown[-1].columns, name)),
+            )
             for name in tried
             if name not in grown[-1].columns
         ]
@@ -105,8 +119,15 @@ def rarity(codes: Mapping[str, IntArray], ranked: Sequence[str]) -> str:
     """
     tried = list(ranked[:MOST_PAIRED])
     below = THRESHOLDS[: len(tried)]
-    found = rare_cells({name: codes[name] for name in tried}, np.ones(len(codes[tried[0]]), dtype=np.int64), below)
+    found = rare_cells(
+        {name: codes[name] for name in tried}, np.ones(len(codes[tried[0]]), dtype=np.int64), below
+    )
     if not found.rare_cells:
         return ""
-    shares = [f"{one.name} {one.rare_cells / found.rare_cells:.0%}" for one in found.columns[:MOST_NAMED]]
-    return f"Rare cells (below {below[0]} rows, by up to {len(below)} columns): with {', '.join(shares)}"
+    shares = [
+        f"{one.name} {one.rare_cells / found.rare_cells:.0%}" for one in found.columns[:MOST_NAMED]
+    ]
+    return (
+        f"Rare cells (below {below[0]} rows, by up to {len(below)} columns): with "
+        f"{', '.join(shares)}"
+    )

@@ -34,25 +34,30 @@ from tclose_spark.table.entities.wording import SubjectsWords
 WIDTH = 116
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 MOST_PAIRS = 3  # pairs whose share of unique rows is reported
-PROPOSAL = "# This proposal. Leave it as it is: the internal report of a release lists what was changed after it.\n"
+PROPOSAL = (
+    "# This proposal. Leave it as it is: the internal report of a release lists what was "
+    "changed after it.\n"
+)
 MOST_ROWS = 20  # of a person on average, above which a name alone may be that of something else
 MOST_CHANGING = 0.1  # share of people whose quasi-identifiers change, above which one label for all their rows is wide
 ONE_PERSON_EACH = 0.999  # different values a row of an identifier of persons that does not repeat
 MORE_THAN_ONE, MOST_MEMBERS = 1.05, 8  # rows of a household on average
 NOT_READY = "Not ready:"
 WHICH_IS_SENSITIVE = "Decide what an adversary must not learn of a person"
-ONE_EACH = 0.9  # an estimated number of values below this share of rows means that an identifier repeats
+ONE_EACH = (
+    0.9  # an estimated number of values below this share of rows means that an identifier repeats
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
     """The content of a run file.
 
-    table, file: their names in its comments. columns: all, in the order of the table, each with its suggested role.
-    rows, sampled: of the table, and of the sample.
-    alone: the share of rows that are unique by sets of quasi-identifiers. rare: which of them make rows rare.
-    subjects: whom the rows are about.
-    repeated: identifiers of persons that repeat. changing: by those that may be `person`, the share of people with
+    table, file: their names in its comments. columns: all, in the order of the table, each with its
+    suggested role. rows, sampled: of the table, and of the sample. alone: the share of rows that
+    are unique by sets of quasi-identifiers. rare: which of them make rows rare. subjects: whom the
+    rows are about. repeated: identifiers of persons that repeat. changing: by those that may be
+    `person`, the share of people with
         several rows whose quasi-identifiers change.
     tried: what a trial says of the run file, in sentences.
     """
@@ -77,29 +82,41 @@ class Draft:
 
     @property
     def apart(self) -> bool:
-        """Whether the rows of a person may be in several classes, because they differ in quasi-identifiers."""
-        return self.person is not None and self.changing.get(self.person.column, 0.0) > MOST_CHANGING
+        """Whether the rows of a person may be in several classes, because they differ in
+        quasi-identifiers.
+        """
+        return (
+            self.person is not None and self.changing.get(self.person.column, 0.0) > MOST_CHANGING
+        )
 
     @property
     def person(self) -> Repetition | None:
-        """The direct identifier by which the run file counts people, if one repeats as that of a person may."""
+        """The direct identifier by which the run file counts people, if one repeats as that of a
+        person may.
+        """
         entity = self.subjects.first("person")
         direct = [one.name for one in self.choice.direct]
         found = () if entity is None else entity.columns
         people = [
             one
             for one in self.repeated
-            if one.column in direct and ((one.column,) == found or one.rows <= MOST_ROWS * one.values)
+            if one.column in direct
+            and ((one.column,) == found or one.rows <= MOST_ROWS * one.values)
         ]
         return max(people, key=lambda one: ((one.column,) == found, one.values), default=None)
 
     @property
     def household(self) -> Repetition | None:
-        """The direct identifier of the households whose members are rows, unless people are counted."""
+        """The direct identifier of the households whose members are rows, unless people are
+        counted.
+        """
         if self.person is not None:
             return None
         households = [one for one in self.choice.direct if _is_household(one)]
-        counted = [Repetition(one.name, one.facts.whole.present, one.facts.whole.distinct) for one in households]
+        counted = [
+            Repetition(one.name, one.facts.whole.present, one.facts.whole.distinct)
+            for one in households
+        ]
         return next(iter(counted), None)
 
     @property
@@ -134,18 +151,24 @@ class Draft:
         published, columns = len(self.choice.published), len(self.columns) - len(self.choice.direct)
         decisions = []
         if not self.choice.sensitive:
-            decisions.append(f"{NOT_READY} no column is known to be sensitive. {WHICH_IS_SENSITIVE}")
+            decisions.append(
+                f"{NOT_READY} no column is known to be sensitive. {WHICH_IS_SENSITIVE}"
+            )
         elif self.choice.is_guess:
             guess = in_comment(self.choice.sensitive[0].name)
             decisions.append(
-                f"{NOT_READY} that {guess} is sensitive is a guess, from the form of its values. {WHICH_IS_SENSITIVE}"
+                f"{NOT_READY} that {guess} is sensitive is a guess, from the form of its values. "
+                f"{WHICH_IS_SENSITIVE}"
             )
         if self.choice.are_guessed:
             decisions.append(
-                f"{NOT_READY} no column is known to be a quasi-identifier. Decide what an adversary can know"
+                f"{NOT_READY} no column is known to be a quasi-identifier. Decide what an "
+                "adversary can know"
             )
         if published < FEW_PUBLISHED * columns:
-            decisions.append(f"{NOT_READY} it {self.coverage.partition(';')[0]}. Decide what the others are")
+            decisions.append(
+                f"{NOT_READY} it {self.coverage.partition(';')[0]}. Decide what the others are"
+            )
         return tuple(decisions)
 
 
@@ -167,7 +190,9 @@ def render_run_file(draft: Draft) -> str:
         table=in_comment(draft.table),
         file=in_comment(draft.file),
         described=any(one.facts.phrase or one.facts.marked for one in draft.columns),
-        looked_at=f"{draft.rows:,} rows" if whole else f"a sample of {draft.sampled:,} of {draft.rows:,} rows",
+        looked_at=f"{draft.rows:,} rows"
+        if whole
+        else f"a sample of {draft.sampled:,} of {draft.rows:,} rows",
         in_the="in the table" if whole else "in the sample (in the table fewer are)",
         path=scalar(draft.source.path),
         format=draft.source.format,
@@ -179,11 +204,19 @@ def render_run_file(draft: Draft) -> str:
         coverage={"said": [f"It {draft.coverage}"]},
         direct=[_shown(no_settings(one)) for one in choice.direct if one.name not in draft.owners],
         quasi=[_shown(quasi_identifier_settings(one)) for one in choice.quasi],
-        more_quasi=[_shown(quasi_identifier_settings(one, taken=False)) for one in choice.more_quasi],
+        more_quasi=[
+            _shown(quasi_identifier_settings(one, taken=False)) for one in choice.more_quasi
+        ],
         sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.sensitive],
         more_sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.more_sensitive],
         insensitive=[_shown(no_settings(one)) for one in choice.insensitive],
-        codes=flow({one.name: list(one.facts.codes.rows) for one in choice.insensitive if one.facts.codes.rows}),
+        codes=flow(
+            {
+                one.name: list(one.facts.codes.rows)
+                for one in choice.insensitive
+                if one.facts.codes.rows
+            }
+        ),
         weight=draft.weight and _shown(no_settings(draft.weight)),
         groups=list(map(in_comment, choice.groups)),
         open=[_shown(no_settings(one)) for one in (*choice.open, *spare)],
@@ -220,18 +253,25 @@ def _household(household: Repetition, exact: bool) -> dict[str, Any]:
     """The key `household`. exact: whether its values are counted, not estimated."""
     return {
         "key": scalar(household.column),
-        "said": [f"{'' if exact else 'about '}{household.values:,} values in {household.rows:,} rows"],
+        "said": [
+            f"{'' if exact else 'about '}{household.values:,} values in {household.rows:,} rows"
+        ],
     }
 
 
 def _proposal(tree: Mapping[str, Any]) -> str:
     """The key `suggested` of a run file with this content."""
     suggested = {"suggested": {key: tree[key] for key in COMPARED}}
-    return str(yaml.safe_dump(suggested, sort_keys=False, default_flow_style=None, allow_unicode=True, width=WIDTH))
+    return str(
+        yaml.safe_dump(
+            suggested, sort_keys=False, default_flow_style=None, allow_unicode=True, width=WIDTH
+        )
+    )
 
 
 def repeated(choice: ChosenRoles, exact: bool) -> tuple[Repetition, ...]:
-    """The identifiers of persons that repeat, among all columns but quasi-identifiers and sensitive ones.
+    """The identifiers of persons that repeat, among all columns but quasi-identifiers and sensitive
+    ones.
 
     exact: whether values are counted, not estimated.
     """
@@ -261,7 +301,10 @@ def _is_household(one: SuggestedColumn) -> bool:
         return facts.entity.kind == "household"
     is_named = one.concept is not None and one.concept.name == "household number"
     return (
-        is_named and MORE_THAN_ONE * facts.whole.distinct < facts.whole.present <= MOST_MEMBERS * facts.whole.distinct
+        is_named
+        and MORE_THAN_ONE * facts.whole.distinct
+        < facts.whole.present
+        <= MOST_MEMBERS * facts.whole.distinct
     )
 
 
@@ -283,7 +326,11 @@ def flow(value: Any) -> str:
     '{type: numeric, text: {strip: true}, t: 0.2}'
     """
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{scalar(str(key))}: {flow(part)}' for key, part in value.items())}}}" if value else ""
+        return (
+            f"{{{', '.join(f'{scalar(str(key))}: {flow(part)}' for key, part in value.items())}}}"
+            if value
+            else ""
+        )
     if isinstance(value, Sequence) and not isinstance(value, str):
         return f"[{', '.join(map(flow, value))}]"
     if isinstance(value, bool):
@@ -302,7 +349,13 @@ def comments(line: Mapping[str, Any], indent: int, further: str = "") -> str:
 
 
 def _folded(text: str, width: int) -> list[str]:
-    return wrap(in_comment(text), width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return wrap(
+        in_comment(text),
+        width,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def in_comment(text: str) -> str:
@@ -319,11 +372,14 @@ def _plain(value: str) -> Any:
 
 
 def _singled_out(draft: Draft) -> Sequence[str]:
-    """The share of unique rows by pairs of columns, then by larger sets; and the columns that make rows rare."""
+    """The share of unique rows by pairs of columns, then by larger sets; and the columns that make
+    rows rare.
+    """
     pairs = [one for one in draft.alone if len(one.columns) == 2][:MOST_PAIRS]
     larger = [one for one in draft.alone if len(one.columns) > 2]
     said = [
-        f"Alone by {'all of ' if len(one.columns) > LARGEST else ''}{', '.join(one.columns)}: {share(one.share)}"
+        f"Alone by {'all of ' if len(one.columns) > LARGEST else ''}{', '.join(one.columns)}: "
+        f"{share(one.share)}"
         for one in (*pairs, *larger)
     ]
     return [line for text in (*said, draft.rare) for line in _folded(text, WIDTH - 2)]

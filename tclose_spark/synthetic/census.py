@@ -1,7 +1,7 @@
 """A synthetic census of any size, with realistic dependences between columns.
 
-Every value is a pure function of the seed and the row number: their hash, as a uniform number, picks from the tables of
-`distributions`.
+Every value is a pure function of the seed and the row number: their hash, as a uniform number,
+picks from the tables of `distributions`.
 """
 
 from __future__ import annotations
@@ -52,15 +52,17 @@ PEOPLE_COLUMNS: Final = (
 )
 Paths = Sequence[tuple[str, ...]]
 """A hierarchy: for each leaf, the leaf and its groups from below."""
-HIERARCHIES: Final[Mapping[str, Paths]] = {name: t.paths(tree, ("*",)) for name, tree in t.HIERARCHIES.items()}
+HIERARCHIES: Final[Mapping[str, Paths]] = {
+    name: t.paths(tree, ("*",)) for name, tree in t.HIERARCHIES.items()
+}
 SCHEMA: Final = pa.schema([(column.name, column.type) for column in PEOPLE_COLUMNS])
 
 
 def generate_people(rows: int, seed: int = 2026) -> Iterator[pa.RecordBatch]:
     """Synthetic people with the columns of `PEOPLE_COLUMNS`, without nulls, some at a time.
 
-    The rows depend on `rows` and `seed` only. With the same seed, a larger table begins with every smaller one.
-    `person_id` is unique and reveals no order.
+    The rows depend on `rows` and `seed` only. With the same seed, a larger table begins with every
+    smaller one. `person_id` is unique and reveals no order.
 
     Args:
         rows: The number of people, 0 or more.
@@ -70,7 +72,9 @@ def generate_people(rows: int, seed: int = 2026) -> Iterator[pa.RecordBatch]:
         ConfigurationError: if `rows` is negative, or `seed` is not a signed 64-bit integer.
     """
     require_size(rows, seed)
-    return (people_between(seed, first, min(first + AT_ONCE, rows)) for first in range(0, rows, AT_ONCE))
+    return (
+        people_between(seed, first, min(first + AT_ONCE, rows)) for first in range(0, rows, AT_ONCE)
+    )
 
 
 def write_people(file: Path, rows: int, seed: int = 2026) -> None:
@@ -107,9 +111,11 @@ def write_table(file: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
 
 
 def write_hierarchies(folder: Path, hierarchies: Mapping[str, Paths] = HIERARCHIES) -> None:
-    """Writes `<column>.csv` into `folder` for each hierarchy, with every value that its column can have.
+    """Writes `<column>.csv` into `folder` for each hierarchy, with every value that its column can
+    have.
 
-    The files have the format of ARX: UTF-8, no header, separator `;`, one line for each leaf, leaf first, `*` last.
+    The files have the format of ARX: UTF-8, no header, separator `;`, one line for each leaf, leaf
+    first, `*` last.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for column, paths in hierarchies.items():
@@ -119,8 +125,8 @@ def write_hierarchies(folder: Path, hierarchies: Mapping[str, Paths] = HIERARCHI
 
 @dataclass(frozen=True)
 class Draws:
-    """The draws of some rows. Each draw has its own uniform number in each row. The name of the draw is part of the
-    hash, so a new draw changes no other.
+    """The draws of some rows. Each draw has its own uniform number in each row. The name of the
+    draw is part of the hash, so a new draw changes no other.
     """
 
     seed: int
@@ -134,8 +140,8 @@ class Draws:
 
     def uniform(self, name: str) -> FloatArray:
         """A number between 0 and 1 for each row."""
-        # 32 bits and a half: never 0 or 1, so that logarithms exist. `pick` can add a row number and multiply by a
-        # table's width without rounding.
+        # 32 bits and a half: never 0 or 1, so that logarithms exist. `pick` can add a row number
+        # and multiply by a table's width without rounding.
         return ((self.hashes(name) >> np.uint64(32)).astype(np.float64) + 0.5) * 2.0**-32
 
     def pick(self, name: str, table: Sequence[t.Weights], row: IntArray | int = 0) -> IntArray:
@@ -143,21 +149,33 @@ class Draws:
 
         The rows of the table become one array with as many slots for a position as its weight.
         """
-        slots = [position for weights in table for position, weight in enumerate(weights) for _ in range(weight)]
-        return _at(slots, ((row + self.uniform(name)) * (len(slots) // len(table))).astype(np.int64))
+        slots = [
+            position
+            for weights in table
+            for position, weight in enumerate(weights)
+            for _ in range(weight)
+        ]
+        return _at(
+            slots, ((row + self.uniform(name)) * (len(slots) // len(table))).astype(np.int64)
+        )
 
 
 def people_between(seed: int, first: int, end: int) -> pa.RecordBatch:
-    """The people with these row numbers. `<name>_n` is the position of a value among its column's values."""
+    """The people with these row numbers. `<name>_n` is the position of a value among its column's
+    values.
+    """
     draws = Draws(seed, np.arange(first, end, dtype=np.uint64))
     age = draws.pick("age", [t.AGE_PYRAMID])
     age_n = _at(_age_groups(), age)
     sex_n = draws.pick("sex", list(t.SEX_BY_AGE.values()), age_n)
     education_n = draws.pick("education", list(t.EDUCATION_BY_AGE.values()), age_n)
     region_n = draws.pick("region", [_town_weights()])
-    # Tables by sex and age are looked up by one number: all the ages of the first sex, then of the second.
+    # Tables by sex and age are looked up by one number: all the ages of the first sex, then of the
+    # second.
     sex_age_n = sex_n * len(t.AGE_GROUP_STARTS) + age_n
-    marital_status = [row for sex in t.SEXES for row in t.MARITAL_STATUS_BY_SEX_AND_AGE[sex].values()]
+    marital_status = [
+        row for sex in t.SEXES for row in t.MARITAL_STATUS_BY_SEX_AND_AGE[sex].values()
+    ]
     occupation_n = _occupation(draws, sex_n, sex_age_n, education_n)
     hours = _hours(draws, sex_age_n, occupation_n)
     values = {
@@ -190,7 +208,9 @@ def labels_of(values: Sequence[str], position: IntArray) -> pa.Array:
 
 def _age_groups() -> list[int]:
     """The number of the age group of each age."""
-    return [sum(start <= age for start in t.AGE_GROUP_STARTS) - 1 for age in range(len(t.AGE_PYRAMID))]
+    return [
+        sum(start <= age for start in t.AGE_GROUP_STARTS) - 1 for age in range(len(t.AGE_PYRAMID))
+    ]
 
 
 def _town_weights() -> list[int]:
@@ -204,14 +224,18 @@ def _disease(draws: Draws, age_n: IntArray) -> IntArray:
     return np.where(is_rare, t.leaves(t.DISEASE_TREE).index(t.RARE_DISEASE), usual)
 
 
-def _occupation(draws: Draws, sex_n: IntArray, sex_age_n: IntArray, education_n: IntArray) -> IntArray:
+def _occupation(
+    draws: Draws, sex_n: IntArray, sex_age_n: IntArray, education_n: IntArray
+) -> IntArray:
     """The position among `NOT_EMPLOYED` and then `JOBS`."""
     activities = [row for sex in t.SEXES for row in t.ACTIVITY_BY_SEX_AND_AGE[sex].values()]
     activity = draws.pick("activity", activities, sex_age_n)
     groups = [path[1] for path in t.paths(t.EDUCATION_TREE)]
     group_of_education = [list(dict.fromkeys(groups)).index(group) for group in groups]
     jobs_by_group_and_sex = list(zip(*(weights for _, _, weights in t.JOBS.values()), strict=True))
-    job = draws.pick("job", jobs_by_group_and_sex, _at(group_of_education, education_n) * len(t.SEXES) + sex_n)
+    job = draws.pick(
+        "job", jobs_by_group_and_sex, _at(group_of_education, education_n) * len(t.SEXES) + sex_n
+    )
     return np.where(activity < len(t.NOT_EMPLOYED), activity, job + len(t.NOT_EMPLOYED))
 
 
@@ -243,8 +267,9 @@ def _income(
         * _at([t.INCOME_BY_SEX[sex] for sex in t.SEXES], sex_n)
         * _at(province, region_n)
     )
-    # log(u / (1 - u)) is a logistic deviate: close to normal, with the longer tails of incomes. Processors disagree on
-    # the last bit of log and exp. The rounding to INCOME_STEP hides it, but for a row in some 10^12.
+    # log(u / (1 - u)) is a logistic deviate: close to normal, with the longer tails of incomes.
+    # Processors disagree on the last bit of log and exp. The rounding to INCOME_STEP hides it, but
+    # for a row in some 10^12.
     uniform = draws.uniform("income")
     noise = np.exp(np.log(uniform / (1.0 - uniform)) * t.INCOME_SPREAD)
     steps: IntArray = np.floor(median * noise / t.INCOME_STEP + 0.5).astype(np.int64)

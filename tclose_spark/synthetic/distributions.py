@@ -12,7 +12,9 @@ ByAge: TypeAlias = Mapping[int, Weights]
 # A hierarchy from the top down: a group holds groups or, at the bottom, its leaves.
 Tree: TypeAlias = Mapping[str, "Tree | Sequence[str]"]
 
-_TABLES: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("distributions.yaml").read_text(encoding="utf-8"))
+_TABLES: dict[str, Any] = yaml.safe_load(
+    files(__package__).joinpath("distributions.yaml").read_text(encoding="utf-8")
+)
 
 AGE_PYRAMID: Final[Weights] = _TABLES["age_pyramid"]
 AGE_GROUP_STARTS: Final[Sequence[int]] = _TABLES["age_group_starts"]
@@ -71,13 +73,17 @@ class Diagnosis:
 
 
 def _diagnoses() -> Iterator[Diagnosis]:
-    """The codes of the chapters, evenly spread. The weight of a code falls with its rank, which jumps about."""
+    """The codes of the chapters, evenly spread. The weight of a code falls with its rank, which
+    jumps about.
+    """
     for chapter, (first, last, many, ward, weights) in _TABLES["chapters"].items():
         for place in range(many):
             number = first + place * (last - first + 1) // many
             block = f"{number // 10 * 10:03d}-{number // 10 * 10 + 9:03d} {chapter}"
             rank = 1 + place * 29 % many
-            yield Diagnosis(f"{number:03d}", block, chapter, ward, [1000 * weight // rank for weight in weights])
+            yield Diagnosis(
+                f"{number:03d}", block, chapter, ward, [1000 * weight // rank for weight in weights]
+            )
 
 
 STAYS_OF_A_PATIENT: Final[Weights] = _TABLES["stays_of_a_patient"]
@@ -88,7 +94,9 @@ SAME_DIAGNOSIS: Final[float] = _TABLES["same_diagnosis"]
 
 
 def paths(tree: Tree, above: tuple[str, ...] = ()) -> tuple[tuple[str, ...], ...]:
-    """For each leaf, in the order of the tree: the leaf, its groups from below, and then `above`."""
+    """For each leaf, in the order of the tree: the leaf, its groups from below, and then
+    `above`.
+    """
     result: list[tuple[str, ...]] = []
     for label, below in tree.items():
         if isinstance(below, Mapping):

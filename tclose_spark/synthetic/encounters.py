@@ -1,6 +1,8 @@
-"""Synthetic hospital stays: a table in which a person has several rows, and a diagnosis of 717 codes.
+"""Synthetic hospital stays: a table in which a person has several rows, and a diagnosis of 717
+codes.
 
-The patients are the first people of the census with the same seed: `patient_nbr` is their `person_id`.
+The patients are the first people of the census with the same seed: `patient_nbr` is their
+`person_id`.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ STAYS = np.uint64(64)  # more than a patient has
 
 
 def generate_encounters(rows: int, seed: int = 2026) -> Iterator[pa.RecordBatch]:
-    """Synthetic hospital stays with the columns of SCHEMA, without nulls, some at a time, those of a patient together.
+    """Synthetic hospital stays with the columns of SCHEMA, without nulls, some at a time, those of
+    a patient together.
 
     age, admitted: at the stay. readmitted: when the next stay begins.
 
@@ -68,7 +71,10 @@ def _until(rows: int, seed: int) -> Iterator[pa.RecordBatch]:
 
 def _stays(seed: int, first: int, end: int) -> pa.RecordBatch:
     """The stays of the people with these numbers."""
-    people, patients = people_between(seed, first, end), Draws(seed, np.arange(first, end, dtype=np.uint64))
+    people, patients = (
+        people_between(seed, first, end),
+        Draws(seed, np.arange(first, end, dtype=np.uint64)),
+    )
     stays = 1 + patients.pick("stays", [t.STAYS_OF_A_PATIENT])
     who = np.repeat(np.arange(end - first), stays)
     number = np.arange(len(who)) - np.repeat(np.cumsum(stays) - stays, stays)
@@ -83,7 +89,9 @@ def _stays(seed: int, first: int, end: int) -> pa.RecordBatch:
     admitted = FIRST_DAY + (begin + since).astype("timedelta64[D]")
     age = people["age"].to_numpy()[who]
     age_n = np.searchsorted(t.DIAGNOSIS_AGE_STARTS, age, side="right") - 1
-    diagnosis = _diagnosis(draws, age_n, pc.equal(people["sex"], "Male").to_numpy(zero_copy_only=False)[who])
+    diagnosis = _diagnosis(
+        draws, age_n, pc.equal(people["sex"], "Male").to_numpy(zero_copy_only=False)[who]
+    )
     same = draws.uniform("same") < t.SAME_DIAGNOSIS
     diagnosis = np.where(same, np.repeat(diagnosis[number == 0], stays), diagnosis)
     is_last = np.append(number[1:] == 0, True)
@@ -109,6 +117,11 @@ def _diagnosis(draws: Draws, age_n: IntArray, male: NDArray[np.bool_]) -> IntArr
     found, uniform = np.empty(len(age_n), dtype=np.int64), draws.uniform("diagnosis")
     for group, man in product(range(len(t.DIAGNOSIS_AGE_STARTS)), (False, True)):
         here = (age_n == group) & (male == man)
-        ends = np.cumsum([0 if man and code.ward == "obstetrics" else code.weights[group] for code in t.DIAGNOSES])
+        ends = np.cumsum(
+            [
+                0 if man and code.ward == "obstetrics" else code.weights[group]
+                for code in t.DIAGNOSES
+            ]
+        )
         found[here] = np.searchsorted(ends, np.floor(uniform[here] * ends[-1]), side="right")
     return found

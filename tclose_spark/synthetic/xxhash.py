@@ -1,4 +1,6 @@
-"""The 64-bit xxHash (Collet 2012) of short keys, in numpy. It decides who the people of the census are."""
+"""The 64-bit xxHash (Collet 2012) of short keys, in numpy. It decides who the people of the census
+are.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,20 @@ from tclose_spark.table.arrays import HashArray
 
 P1, P2, P3, P4, P5 = map(
     np.uint64,
-    (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5),
+    (
+        0x9E3779B185EBCA87,
+        0xC2B2AE3D27D4EB4F,
+        0x165667B19E3779F9,
+        0x85EBCA77C2B2AE63,
+        0x27D4EB2F165667C5,
+    ),
 )
 
 
 def hash_numbers(numbers: HashArray, seed: HashArray) -> HashArray:
-    """The hash of each 64-bit number, shape (n,). Different numbers have different hashes. seed: shape (1,)."""
+    """The hash of each 64-bit number, shape (n,). Different numbers have different hashes. seed:
+    shape (1,).
+    """
     return _mixed(_with_word(seed + P5 + np.uint64(8), numbers))
 
 

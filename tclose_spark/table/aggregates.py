@@ -1,4 +1,6 @@
-"""Aggregates that a class publishes instead of labels: the exact mean, median or mode of its values."""
+"""Aggregates that a class publishes instead of labels: the exact mean, median or mode of its
+values.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ from tclose_spark.table.labels import MISSING, Labels, NumericLabels, decode_num
 
 @dataclass(frozen=True)
 class AggregateLabels:
-    """The aggregate of each class's values that are not missing. It depends on the values only, not on their order or
-    tasks.
+    """The aggregate of each class's values that are not missing. It depends on the values only, not
+    on their order or tasks.
 
     >>> ages, codes = QuasiDomain(name="age", kind="integer", missing=0), np.array([31, 38, 40, 40, 40])
     >>> for kind in ("mean", "median", "mode"):  # a class of two, one of three
@@ -51,7 +53,9 @@ class AggregateLabels:
         index = [known.setdefault(next(of_class) if n else None, len(known)) for n in held.tolist()]
         return np.array(index, dtype=np.int64), list(known)
 
-    def _means(self, codes: IntArray, starts: IntArray, held: IntArray, missing: NDArray[np.bool_]) -> list[str]:
+    def _means(
+        self, codes: IntArray, starts: IntArray, held: IntArray, missing: NDArray[np.bool_]
+    ) -> list[str]:
         """The means of the classes with a value."""
         numbers, scale = self._exact(codes, missing)
         sums = np.add.reduceat(numbers, starts)[held > 0].tolist()
@@ -64,9 +68,11 @@ class AggregateLabels:
             return list(map(self._write(), rounded))
         return [write_scaled(number, self.aggregate.digits) for number in rounded]
 
-    def _exact(self, codes: IntArray, missing: NDArray[np.bool_]) -> tuple[NDArray[np.object_], int]:
-        """(numbers as integers of any size, the integer that stands for 1). A double is taken as its shortest decimal.
-        A missing number is 0.
+    def _exact(
+        self, codes: IntArray, missing: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.object_], int]:
+        """(numbers as integers of any size, the integer that stands for 1). A double is taken as
+        its shortest decimal. A missing number is 0.
         """
         if self.domain.kind == "integer":
             return codes.astype(object), 1

@@ -35,7 +35,8 @@ def exact(array: IntArray, bound: int) -> ExactArray:
 
 
 def ranked(codes: IntArray) -> tuple[IntArray, IntArray]:
-    """(distinct codes in ascending order, each code's place among them): `np.unique` with its inverse.
+    """(distinct codes in ascending order, each code's place among them): `np.unique` with its
+    inverse.
 
     >>> ranked(np.array([31, 40, 31]))
     (array([31, 40]), array([0, 1, 0]))
@@ -53,8 +54,8 @@ def ranked(codes: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def in_order(numbers: IntArray) -> IntArray:
-    """The places of non-negative numbers in ascending order, equal numbers in their given order: a stable
-    `np.argsort`, ten times as fast, because each number is sorted together with its place.
+    """The places of non-negative numbers in ascending order, equal numbers in their given order: a
+    stable `np.argsort`, ten times as fast, because each number is sorted together with its place.
 
     >>> in_order(np.array([2, 0, 2, 1])).tolist()
     [1, 3, 0, 2]

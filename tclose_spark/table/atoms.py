@@ -1,7 +1,8 @@
-"""Atoms: sets of people who stay together in all releases of a table that is released again and again.
+"""Atoms: sets of people who stay together in all releases of a table that is released again and
+again.
 
-An atom has k people and was t-close when it was first published. Every class of every release is a union of atoms, so
-every intersection and every difference of classes is one, too.
+An atom has k people and was t-close when it was first published. Every class of every release is a
+union of atoms, so every intersection and every difference of classes is one, too.
 """
 
 from __future__ import annotations
@@ -17,13 +18,19 @@ from tclose_spark.table.fingerprint import content_hash
 from tclose_spark.table.people import PERSON
 
 ATOM, VALUES, SINCE = "atom", "sensitive_values", "since"
-ATOMS = pa.schema([(PERSON, pa.int64()), (ATOM, pa.int64()), (VALUES, pa.int64()), (SINCE, pa.int32())])
-"""The table `internal/atoms`: one row for each person who was ever published, and is in an atom since then.
+ATOMS = pa.schema(
+    [(PERSON, pa.int64()), (ATOM, pa.int64()), (VALUES, pa.int64()), (SINCE, pa.int32())]
+)
+"""The table `internal/atoms`: one row for each person who was ever published, and is in an atom
+since then.
 
-VALUES: a hash of the person's sensitive values. SINCE: the number of the release that published the atom first.
+VALUES: a hash of the person's sensitive values. SINCE: the number of the release that published the
+atom first.
 """
 NEWCOMER, WITHHELD = -1, -2
-"""In place of an atom: the person has none yet; or the atom cannot be published, because it is not whole any more."""
+"""In place of an atom: the person has none yet; or the atom cannot be published, because it is not
+whole any more.
+"""
 
 
 def hash_values(sensitive: Sequence[pa.Array]) -> IntArray:
@@ -32,7 +39,8 @@ def hash_values(sensitive: Sequence[pa.Array]) -> IntArray:
 
 
 def values_by_person(person: IntArray, values: IntArray) -> tuple[IntArray, IntArray]:
-    """(the different people, ascending; the sum of each one's values modulo 2^64), shapes (people,).
+    """(the different people, ascending; the sum of each one's values modulo 2^64), shapes
+    (people,).
 
     >>> [column.tolist() for column in values_by_person(np.array([7, 3, 7]), np.array([10, 20, 30]))]
     [[3, 7], [20, 40]]
@@ -44,8 +52,8 @@ def values_by_person(person: IntArray, values: IntArray) -> tuple[IntArray, IntA
 
 
 def atoms_of_classes(labels: Sequence[pa.Array], since: int) -> IntArray:
-    """The atom that the newcomers of each row's class become, at least 0, shape (n,). since: the number of the
-    release.
+    """The atom that the newcomers of each row's class become, at least 0, shape (n,). since: the
+    number of the release.
     """
     release = pa.array(np.full(len(labels[0]), since))
     return content_hash([*labels, release]).view(np.int64) & np.iinfo(np.int64).max

@@ -1,5 +1,5 @@
-"""Columns as dictionaries: distinct values, and each row's place among them. Work is done once per distinct value of a
-batch.
+"""Columns as dictionaries: distinct values, and each row's place among them. Work is done once per
+distinct value of a batch.
 
 A dictionary has no value twice, so places are equal if and only if values are equal.
 """
@@ -16,8 +16,8 @@ from tclose_spark.table.arrays import IntArray
 
 
 def coded(column: pa.Array) -> pa.DictionaryArray:
-    """A column as a dictionary of its distinct values, including the missing one. -0.0 becomes 0.0, and all NaN are
-    one value.
+    """A column as a dictionary of its distinct values, including the missing one. -0.0 becomes 0.0,
+    and all NaN are one value.
 
     >>> column = coded(pa.array(["flu", None, "flu"]))
     >>> column.dictionary.to_pylist(), codes_of(column).tolist()
@@ -25,7 +25,9 @@ def coded(column: pa.Array) -> pa.DictionaryArray:
     """
     if not pa.types.is_dictionary(column.type):
         if pa.types.is_floating(column.type):
-            nan = pa.scalar(float("nan"), column.type)  # one of the many that there are, and one of both zeros
+            nan = pa.scalar(
+                float("nan"), column.type
+            )  # one of the many that there are, and one of both zeros
             column = pc.if_else(pc.is_nan(column), nan, pc.add(column, pa.scalar(0.0, column.type)))
         return column.dictionary_encode(null_encoding="encode")
     if not column.indices.null_count:
@@ -58,7 +60,8 @@ def decoded(column: pa.Array) -> pa.Array:
 
 
 def shortened(column: pa.Array) -> pa.Array:
-    """A column whose dictionary holds only its own values, in order of appearance. Missing values are not in it.
+    """A column whose dictionary holds only its own values, in order of appearance. Missing values
+    are not in it.
 
     >>> column = pa.DictionaryArray.from_arrays([2, 1, 2, 0], [None, "cold", "flu", "gout"])
     >>> short = shortened(column)
@@ -96,8 +99,8 @@ def has_others(column: pa.DictionaryArray) -> bool:
 
 
 def of_values(column: pa.Array, function: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """What a function makes of each value of a column; of a dictionary, once for each of its values. Text is then
-    `coded`.
+    """What a function makes of each value of a column; of a dictionary, once for each of its
+    values. Text is then `coded`.
 
     >>> of_values(pa.array(["a", None]).dictionary_encode(), pc.utf8_upper).to_pylist()
     ['A', None]
@@ -115,7 +118,9 @@ def of_values(column: pa.Array, function: Callable[[pa.Array], pa.Array]) -> pa.
 
 
 def group_equal(columns: Sequence[pa.Array]) -> tuple[IntArray, IntArray]:
-    """(group of each row, one row of each group) for rows that are equal in all columns. NULL equals NULL."""
+    """(group of each row, one row of each group) for rows that are equal in all columns. NULL
+    equals NULL.
+    """
     group, groups = np.zeros(len(columns[0]), dtype=np.int64), 1
     for column in columns:
         distinct = coded(column)

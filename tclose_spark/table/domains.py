@@ -1,4 +1,6 @@
-"""What the profile knows of the columns: domains, ranges, and the histogram of the sensitive attributes."""
+"""What the profile knows of the columns: domains, ranges, and the histogram of the sensitive
+attributes.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,15 @@ from tclose_spark.table.atoms import ATOM
 from tclose_spark.table.entities.finding import NO_SUBJECTS, Subjects
 from tclose_spark.table.far_numbers import FarNumbers
 from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, WHOLE, Hierarchy
-from tclose_spark.table.people import FIRST, HOUSEHOLD, PERSON, ROWS_OF_HOUSEHOLD, ROWS_OF_PERSON, Households, People
+from tclose_spark.table.people import (
+    FIRST,
+    HOUSEHOLD,
+    PERSON,
+    ROWS_OF_HOUSEHOLD,
+    ROWS_OF_PERSON,
+    Households,
+    People,
+)
 
 DATE = re.compile(r"[+-]?\d{4,}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d+)?)?$")
 """A date or a timestamp as Spark writes it: -0044-03-15, 2024-02-29 12:00:00.5, +10000-01-01."""
@@ -35,7 +45,9 @@ Counts = Mapping[str | None, int]
 """How many rows hold each value, as text; None is a missing value."""
 
 TupleCounts = Mapping[tuple[Any, ...], int]
-"""How many rows hold each tuple of values of some columns: texts, None, and numbers that rows are counted by."""
+"""How many rows hold each tuple of values of some columns: texts, None, and numbers that rows are
+counted by.
+"""
 
 
 def marginal(tuples: TupleCounts, column: int) -> Mapping[Any, int]:
@@ -54,13 +66,12 @@ def marginal(tuples: TupleCounts, column: int) -> Mapping[Any, int]:
 class QuasiDomain:
     """A quasi-identifier of the input.
 
-    kind: "integer", "double" or "category".
-    values: a category's domain in code order (the leaves of its hierarchy, if it has one).
-    low, high: the range of a numeric column. known: whether the run file gives the range.
-    present: the number of distinct values of a category's rows.
+    kind: "integer", "double" or "category". values: a category's domain in code order (the leaves
+    of its hierarchy, if it has one). low, high: the range of a numeric column. known: whether the
+    run file gives the range. present: the number of distinct values of a category's rows.
     spellings: how many of them are another spelling of one of the others (see `runfile.text`).
-    missing: rows without a value.
-    drawn: the codes from which missing values are drawn, ascending, each with its rows; none if a missing value is a
+    missing: rows without a value. drawn: the codes from which missing values are drawn, ascending,
+    each with its rows; none if a missing value is a
         value of its own.
     calendar: for dates (days since 1970) and times (microseconds since then).
     """
@@ -85,7 +96,9 @@ class QuasiDomain:
 
 @dataclass(frozen=True)
 class SensitiveDomain:
-    """A sensitive attribute of the input: its values in domain order (a code is a place here) and their rows."""
+    """A sensitive attribute of the input: its values in domain order (a code is a place here) and
+    their rows.
+    """
 
     name: str
     values: tuple[str | None, ...]
@@ -99,8 +112,9 @@ class SensitiveDomain:
 
 @dataclass(frozen=True)
 class Repetition:
-    """A column that looks like a personal identifier and repeats: its rows with a value, and about how many different
-    values. Of the column of people: how many of them were compared, and how many spellings they have to a reader.
+    """A column that looks like a personal identifier and repeats: its rows with a value, and about
+    how many different values. Of the column of people: how many of them were compared, and how many
+    spellings they have to a reader.
     """
 
     column: str
@@ -112,19 +126,17 @@ class Repetition:
 class Profile:
     """What one pass over the input reports, in a size that does not grow with its rows.
 
-    cells: the distinct tuples of sensitive codes, lexicographically sorted. If people are counted, or classes need
-        several households, a tuple also has the place of each of the row's numbers among those of `counted`.
-    cell_counts: their rows.
-    distinct_rows: about how many different rows there are.
-    fingerprint: of the prepared rows as a multiset. It stays internal.
-    version: of a Delta input.
-    subjects: whom the rows are about.
-    repeated: columns without a role in classes that are known as a personal identifier and repeat, beside `subjects`.
-    people: if they are counted.
-    households: if classes need several.
-    weights: millionths of people by code of each sensitive attribute, if rows have weights.
-    rounded_away: rows whose weight is published as 0, but is none.
-    far: few rows with numbers far from all others, by numeric quasi-identifier.
+    cells: the distinct tuples of sensitive codes, lexicographically sorted. If people are counted,
+    or classes need
+        several households, a tuple also has the place of each of the row's numbers among those of
+        `counted`.
+    cell_counts: their rows. distinct_rows: about how many different rows there are. fingerprint: of
+    the prepared rows as a multiset. It stays internal. version: of a Delta input. subjects: whom
+    the rows are about. repeated: columns without a role in classes that are known as a personal
+    identifier and repeat, beside `subjects`. people: if they are counted. households: if classes
+    need several. weights: millionths of people by code of each sensitive attribute, if rows have
+    weights. rounded_away: rows whose weight is published as 0, but is none. far: few rows with
+    numbers far from all others, by numeric quasi-identifier.
     """
 
     rows: int
@@ -164,12 +176,18 @@ class Profile:
     @property
     def owners(self) -> tuple[str, ...]:
         """The staged columns of whose rows are, as far as cells know of them."""
-        named = {PERSON: self.people is not None, ATOM: self.continued, HOUSEHOLD: self.households is not None}
+        named = {
+            PERSON: self.people is not None,
+            ATOM: self.continued,
+            HOUSEHOLD: self.households is not None,
+        }
         return tuple(name for name, known in named.items() if known)
 
     @property
     def leads(self) -> bool:
-        """Whether people keep their rows together and their quasi-identifiers vary, so that rows have a `lead`."""
+        """Whether people keep their rows together and their quasi-identifiers vary, so that rows
+        have a `lead`.
+        """
         return self.people is not None and any(self.people.varying)
 
     @cached_property
@@ -199,8 +217,12 @@ class Profile:
 _PROFILE = TypeAdapter(Profile)
 
 
-def counted_numbers(people: People | None, households: Households | None) -> dict[str, tuple[int, ...]]:
-    """The numbers that a row may have of its person and of its household, ascending, by staged column."""
+def counted_numbers(
+    people: People | None, households: Households | None
+) -> dict[str, tuple[int, ...]]:
+    """The numbers that a row may have of its person and of its household, ascending, by staged
+    column.
+    """
     found: dict[str, tuple[int, ...]] = {}
     if people is not None:
         found |= {ROWS_OF_PERSON: people.sizes, FIRST: (0, 1)}
@@ -222,7 +244,8 @@ def number(text: str) -> Fraction | None:
 
 
 def by_value(values: Sequence[str]) -> list[str]:
-    """Values in natural order. Dates are ordered by time. Otherwise numbers come first, by size, then other texts.
+    """Values in natural order. Dates are ordered by time. Otherwise numbers come first, by size,
+    then other texts.
 
     >>> by_value(["10", "9", "unknown", "-1"]), by_value(["2024-02-29", "0999-01-01"])
     (['-1', '9', '10', 'unknown'], ['0999-01-01', '2024-02-29'])
@@ -235,7 +258,10 @@ def by_value(values: Sequence[str]) -> list[str]:
 
 def _are_moments(values: Sequence[str]) -> bool:
     """Whether all texts are dates, or all are times of one form, so that they have an order."""
-    return all(map(DATE.match, values)) and len({value[value.index("-", 1) + 6 :][:1] for value in values}) == 1
+    return (
+        all(map(DATE.match, values))
+        and len({value[value.index("-", 1) + 6 :][:1] for value in values}) == 1
+    )
 
 
 def _moment(date: str) -> tuple[int, str]:
@@ -247,17 +273,19 @@ def _moment(date: str) -> tuple[int, str]:
 def categorical_domain(
     name: str, counts: Counts, hierarchy: Hierarchy | None, sets: bool = False, draws: bool = False
 ) -> QuasiDomain:
-    """The domain of a categorical quasi-identifier. sets: whether its labels may be sets of values. draws: whether
-    missing values are drawn from the others.
+    """The domain of a categorical quasi-identifier. sets: whether its labels may be sets of values.
+    draws: whether missing values are drawn from the others.
 
     Raises:
-        InputError: if a value is not in the hierarchy, is `*`, or reads like a set although labels may be sets.
+        InputError: if a value is not in the hierarchy, is `*`, or reads like a set although labels
+        may be sets.
     """
     present = [value for value in counts if value is not None]
     problems = Problems()
     if "*" in present:
         error = InputError(
-            f"quasi-identifier {name!r}: the value '*' ({counts['*']} rows) stands for the whole domain in a release; "
+            f"quasi-identifier {name!r}: the value '*' ({counts['*']} rows) stands for the whole "
+            "domain in a release; "
             "rename it"
         )
         problems.add(error)
@@ -271,7 +299,9 @@ def categorical_domain(
         problems.add(error)
     if hierarchy is not None:
         with problems.gathered():
-            _require_leaves("quasi-identifier", name, {v: n for v, n in counts.items() if v != "*"}, hierarchy)
+            _require_leaves(
+                "quasi-identifier", name, {v: n for v, n in counts.items() if v != "*"}, hierarchy
+            )
     problems.raise_found()
     values = hierarchy.leaves if hierarchy is not None else tuple(by_value(present))
     return QuasiDomain(
@@ -281,12 +311,18 @@ def categorical_domain(
         values=values,
         present=len(present),
         spellings=count_spellings(present),
-        drawn=tuple((code, counts[value]) for code, value in enumerate(values) if value in counts) if draws else (),
+        drawn=tuple((code, counts[value]) for code, value in enumerate(values) if value in counts)
+        if draws
+        else (),
     )
 
 
 def sensitive_domain(
-    name: str, counts: Counts, attribute: SensitiveAttribute, hierarchy: Hierarchy | None, is_text: bool
+    name: str,
+    counts: Counts,
+    attribute: SensitiveAttribute,
+    hierarchy: Hierarchy | None,
+    is_text: bool,
 ) -> SensitiveDomain:
     """The domain of a sensitive attribute, in the order of its distance.
 
@@ -300,21 +336,33 @@ def sensitive_domain(
     elif hierarchy is not None:
         leaf = attribute.missing == "leaf"
         with problems.gathered():
-            _require_leaves("sensitive attribute", name, counts, hierarchy.without_missing() if leaf else hierarchy)
+            _require_leaves(
+                "sensitive attribute",
+                name,
+                counts,
+                hierarchy.without_missing() if leaf else hierarchy,
+            )
         if None in counts and attribute.missing == "error":
             place = "leaf (a leaf of its own under the root)"
             problems.add(_missing(name, counts, f"a {attribute.distance} distance", place))
         problems.raise_found()
         values = [None if leaf and value == MISSING_LEAF else value for value in hierarchy.leaves]
     else:
-        values = [*by_value([v for v in counts if v is not None]), *([None] if None in counts else [])]
+        values = [
+            *by_value([v for v in counts if v is not None]),
+            *([None] if None in counts else []),
+        ]
     return SensitiveDomain(name, tuple(values), tuple(counts.get(value, 0) for value in values))
 
 
-def remaining_values(domain: SensitiveDomain, counts: IntArray, order: Literal["value", "frequency"]) -> IntArray:
-    """The domain of a part of an ordered attribute's rows, as places in the whole domain, in their order.
+def remaining_values(
+    domain: SensitiveDomain, counts: IntArray, order: Literal["value", "frequency"]
+) -> IntArray:
+    """The domain of a part of an ordered attribute's rows, as places in the whole domain, in their
+    order.
 
-    counts: these rows by code of the whole domain, shape (m,). `sensitive_domain` would give the same for their values.
+    counts: these rows by code of the whole domain, shape (m,). `sensitive_domain` would give the
+    same for their values.
 
     >>> whole = SensitiveDomain("income", ("1", "2", "9", None), (3, 2, 4, 1))
     >>> remaining_values(whole, np.array([1, 0, 2, 1]), "value").tolist()
@@ -332,7 +380,9 @@ def remaining_values(domain: SensitiveDomain, counts: IntArray, order: Literal["
     return np.array([place[value] for value in values], dtype=np.int64)
 
 
-def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is_text: bool) -> list[str | None]:
+def _ordered_values(
+    name: str, counts: Counts, attribute: SensitiveAttribute, is_text: bool
+) -> list[str | None]:
     """All values present, or the listed ones, in order."""
     present = [value for value in counts if value is not None]
     values: list[str | None] = []
@@ -367,26 +417,37 @@ def _sorted_values(
     infinite = [value for value in present if value in ("Infinity", "-Infinity")]
     if not is_text and infinite:
         error = InputError(
-            f"sensitive attribute {name!r} has infinite numbers ({_count_text(infinite, counts)}), which have no "
+            f"sensitive attribute {name!r} has infinite numbers ({_count_text(infinite, counts)}), "
+            "which have no "
             "place in an order; correct them, or give a list"
         )
         problems.add(error)
     texts = [value for value, known in zip(present, numbers, strict=True) if known is None]
     if attribute.order == "value" and is_text and texts and not _are_moments(present):
-        what, listed = _without_order(present, texts, counts), _offending(name, "not a number", texts, counts)
+        what, listed = (
+            _without_order(present, texts, counts),
+            _offending(name, "not a number", texts, counts),
+        )
         problems.add(InputError(f"sensitive attribute {name!r} is {what}", values=listed))
     times = Counter(numbers)
-    alike = [value for value, known in zip(present, numbers, strict=True) if known is not None and times[known] > 1]
+    alike = [
+        value
+        for value, known in zip(present, numbers, strict=True)
+        if known is not None and times[known] > 1
+    ]
     if attribute.order == "value" and alike:
         error = InputError(
-            f"sensitive attribute {name!r}: different texts are the same number ({_count_text(alike, counts)}); "
+            f"sensitive attribute {name!r}: different texts are the same number "
+            f"({_count_text(alike, counts)}); "
             "read it as numbers (options: inferSchema: true)",
             values=_offending(name, "the same number as another text", alike, counts),
         )
         problems.add(error)
     problems.raise_found()
     values = by_value(present)
-    return values if attribute.order == "value" else sorted(values, key=lambda value: -counts[value])
+    return (
+        values if attribute.order == "value" else sorted(values, key=lambda value: -counts[value])
+    )
 
 
 def _without_order(present: Sequence[str], texts: Sequence[str], counts: Counts) -> str:
@@ -395,7 +456,8 @@ def _without_order(present: Sequence[str], texts: Sequence[str], counts: Counts)
     cure = "give order: frequency or a list"
     if 2 * len(texts) < len(present):
         return (
-            f"ordered by value, but {lost} of {rows} rows have no number; correct them, read them as missing "
+            f"ordered by value, but {lost} of {rows} rows have no number; correct them, read them "
+            "as missing "
             f"(input.options.nullValue), or {cure}"
         )
     return (
@@ -404,7 +466,9 @@ def _without_order(present: Sequence[str], texts: Sequence[str], counts: Counts)
     )
 
 
-def _listed_values(name: str, present: list[str], order: Sequence[Any], counts: Counts, is_text: bool) -> list[str]:
+def _listed_values(
+    name: str, present: list[str], order: Sequence[Any], counts: Counts, is_text: bool
+) -> list[str]:
     """The values of a declared order, with numbers written as in the table."""
     written = {number(value): value for value in present} if not is_text else {}
     listed, different = [], set()
@@ -429,10 +493,17 @@ def _require_leaves(role: str, name: str, counts: Counts, hierarchy: Hierarchy) 
     lost = [value for value in counts if value is not None and value not in hierarchy.leaf_set]
     if lost:
         blanks = any(value.strip() in hierarchy.leaf_set for value in lost)
-        how = "a hierarchy has no blanks at the ends; set text: {strip: true}" if blanks else "add a row for each"
+        how = (
+            "a hierarchy has no blanks at the ends; set text: {strip: true}"
+            if blanks
+            else "add a row for each"
+        )
         if any(re.sub(WHOLE, r"\1", value) in hierarchy.leaf_set for value in lost):
             cure = "set type: numeric, or " if role == "quasi-identifier" else ""
-            how = f"the table has floats such as 25.0 for 25; {cure}make them integers (pandas: astype('Int64'))"
+            how = (
+                f"the table has floats such as 25.0 for 25; {cure}make them integers (pandas: "
+                "astype('Int64'))"
+            )
         raise InputError(
             f"{role} {name!r}: its hierarchy lacks {_count_text(lost, counts)}; {how}",
             values=_offending(name, "missing from its hierarchy", lost, counts),

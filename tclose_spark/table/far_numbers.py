@@ -1,4 +1,6 @@
-"""Few rows whose numbers are far from all others: they stretch the range of a column, and its loss looks small."""
+"""Few rows whose numbers are far from all others: they stretch the range of a column, and its loss
+looks small.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ LEAST_ROWS = 100  # with a number, below which each row is a large part
 
 @dataclass(frozen=True)
 class FarNumbers:
-    """rows: of a column, whose numbers are far from all others. times: how many times smaller its range is without
-    them, rounded down to one digit, so that it shows no end of the range.
+    """rows: of a column, whose numbers are far from all others. times: how many times smaller its
+    range is without them, rounded down to one digit, so that it shows no end of the range.
     """
 
     column: str
@@ -33,7 +35,9 @@ class FarNumbers:
 
     def said(self, of: int, k: int) -> str:
         """The same, and how much smaller the range is without them."""
-        return f"{self.briefly(of, k)}, without which its range is at least {self.times} times smaller"
+        return (
+            f"{self.briefly(of, k)}, without which its range is at least {self.times} times smaller"
+        )
 
 
 def count_ends(rows: Mapping[float, int], numbers: pa.Array) -> dict[float, int]:
@@ -53,11 +57,15 @@ def ends(rows: Mapping[float, int]) -> dict[float, int]:
     True
     """
     order = sorted(rows)
-    return {number: rows[number] for number in (order if len(order) <= 2 * ENDS else [*order[:ENDS], *order[-ENDS:]])}
+    return {
+        number: rows[number]
+        for number in (order if len(order) <= 2 * ENDS else [*order[:ENDS], *order[-ENDS:]])
+    }
 
 
 def far_numbers(column: str, rows: Mapping[float, int], present: int) -> FarNumbers | None:
-    """The rows at one end or both that more than double the range of a column; None if there are none, or not few.
+    """The rows at one end or both that more than double the range of a column; None if there are
+    none, or not few.
 
     rows: of the `ends` of the column. present: rows with a number.
 
@@ -70,7 +78,9 @@ def far_numbers(column: str, rows: Mapping[float, int], present: int) -> FarNumb
     most, whole = math.floor(MOST_ROWS * present), order[-1] - order[0]
     above = _apart(order, rows, most)
     below = _apart(
-        [-number for number in reversed(order[: len(order) - above])], {-x: n for x, n in rows.items()}, most
+        [-number for number in reversed(order[: len(order) - above])],
+        {-x: n for x, n in rows.items()},
+        most,
     )
     rest = order[below : len(order) - above]
     few = sum(rows.values()) - sum(rows[number] for number in rest)
@@ -82,7 +92,9 @@ def far_numbers(column: str, rows: Mapping[float, int], present: int) -> FarNumb
 
 
 def _apart(order: list[float], rows: Mapping[float, int], most: int) -> int:
-    """How many of the highest numbers are farther from the others than these reach, in at most so many rows."""
+    """How many of the highest numbers are farther from the others than these reach, in at most so
+    many rows.
+    """
     few, found = 0, 0
     for size in range(1, min(ENDS, len(order) - 1)):
         few += rows[order[-size]]

@@ -20,7 +20,8 @@ KNOWN = "tclose_spark fingerprint"  # its key, which is public: anyone with the 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """The fingerprint of some rows: their number, and the sum of their hashes modulo 2^64, as a signed integer.
+    """The fingerprint of some rows: their number, and the sum of their hashes modulo 2^64, as a
+    signed integer.
 
     The fingerprints of the parts of a table add up to its own, in any order.
 
@@ -34,14 +35,21 @@ class Fingerprint:
 
     @staticmethod
     def of(columns: Sequence[pa.Array]) -> Fingerprint:
-        """The fingerprint of the rows in these columns, which may be dictionary-encoded (see `dictionaries`)."""
+        """The fingerprint of the rows in these columns, which may be dictionary-encoded (see
+        `dictionaries`).
+        """
         return Fingerprint.of_hashes(content_hash(columns))
 
     @staticmethod
     def of_hashes(hashes: HashArray, times: IntArray | None = None) -> Fingerprint:
-        """The fingerprint of rows with these hashes of `content_hash`. times: how often each occurs; once if None."""
+        """The fingerprint of rows with these hashes of `content_hash`. times: how often each
+        occurs; once if None.
+        """
         if times is not None:
-            return Fingerprint(int(times.sum()), _signed(int((hashes * times.astype(np.uint64)).sum(dtype=np.uint64))))
+            return Fingerprint(
+                int(times.sum()),
+                _signed(int((hashes * times.astype(np.uint64)).sum(dtype=np.uint64))),
+            )
         return Fingerprint(len(hashes), _signed(int(hashes.sum(dtype=np.uint64))))
 
     @staticmethod
@@ -72,8 +80,8 @@ def _row_hash(columns: int) -> RowHash:
 
 
 def spread(hashes: HashArray) -> HashArray:
-    """The last step of MurmurHash3 (Appleby 2011). Without it, two rows that swap a value would go unnoticed in one
-    case of 2^32.
+    """The last step of MurmurHash3 (Appleby 2011). Without it, two rows that swap a value would go
+    unnoticed in one case of 2^32.
     """
     hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)

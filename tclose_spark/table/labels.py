@@ -1,8 +1,9 @@
-"""Labels of classes: what a class publishes for a quasi-identifier. All generalization uses this one pure module.
+"""Labels of classes: what a class publishes for a quasi-identifier. All generalization uses this
+one pure module.
 
-Values travel as int64 codes whose order is the order of the values. MISSING is below all others. The codes of a numeric
-column are its numbers (`encode_numbers`). Those of a categorical column are places in its domain: tree order with a
-hierarchy, otherwise sorted.
+Values travel as int64 codes whose order is the order of the values. MISSING is below all others.
+The codes of a numeric column are its numbers (`encode_numbers`). Those of a categorical column are
+places in its domain: tree order with a hierarchy, otherwise sorted.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ LEAST, MOST = -(2**63), 2**63 - 1
 EXACT = Context(prec=60)  # digits of an end that is no integer
 
 Labels = tuple[IntArray, list[str | None]]
-"""(index, texts): the label of group g is texts[index[g]]; None is a missing value, published as NULL."""
+"""(index, texts): the label of group g is texts[index[g]]; None is a missing value, published as
+NULL.
+"""
 
 
 def encode_numbers(numbers: NDArray[np.float64]) -> IntArray:
@@ -64,7 +67,8 @@ def decode_numbers(codes: IntArray) -> NDArray[np.float64]:
 
 
 def ranges(codes: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
-    """The smallest and largest code of each group of consecutive rows, shapes (groups,). starts: their first rows.
+    """The smallest and largest code of each group of consecutive rows, shapes (groups,). starts:
+    their first rows.
 
     >>> low, high = ranges(np.array([4, 2, 9, 9, 5]), np.array([0, 3]))
     >>> low.tolist(), high.tolist()
@@ -73,8 +77,12 @@ def ranges(codes: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
     return np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
 
 
-def _per_pair(low: IntArray, high: IntArray, write: Callable[[IntArray, IntArray], list[str]]) -> Labels:
-    """Labels that depend on (low, high) only, written once per pair. Missing values are handled here."""
+def _per_pair(
+    low: IntArray, high: IntArray, write: Callable[[IntArray, IntArray], list[str]]
+) -> Labels:
+    """Labels that depend on (low, high) only, written once per pair. Missing values are handled
+    here.
+    """
     pairs, index = np.unique(np.stack([low, high]), axis=1, return_inverse=True)
     low, high = pairs
     texts: list[str | None] = [None if hi == MISSING else ROOT for hi in high]
@@ -98,7 +106,8 @@ class RangeLabels(ABC):
 
 @dataclass(frozen=True)
 class NumericLabels(RangeLabels):
-    """The number itself if a class has only one, otherwise the closed interval `[lo, hi]` of its numbers.
+    """The number itself if a class has only one, otherwise the closed interval `[lo, hi]` of its
+    numbers.
 
     integral: codes are integers rather than encoded doubles.
     round_to: ends are rounded outward to multiples of this, in units of codes.
@@ -118,9 +127,13 @@ class NumericLabels(RangeLabels):
     @property
     def whole(self) -> bool:
         """Whether all ends are integers. Every integer is a multiple of 1/2."""
-        return self.integral and (self.round_to is None or 1 in (self.round_to.numerator, self.round_to.denominator))
+        return self.integral and (
+            self.round_to is None or 1 in (self.round_to.numerator, self.round_to.denominator)
+        )
 
-    def ends(self, low: IntArray, high: IntArray) -> tuple[list[int | float | Decimal], list[int | float | Decimal]]:
+    def ends(
+        self, low: IntArray, high: IntArray
+    ) -> tuple[list[int | float | Decimal], list[int | float | Decimal]]:
         """The numbers at both ends of each interval, rounded outward. No code may be MISSING."""
         lows = low.tolist() if self.integral else decode_numbers(low).tolist()
         highs = high.tolist() if self.integral else decode_numbers(high).tolist()
@@ -135,7 +148,9 @@ class NumericLabels(RangeLabels):
     def bounds(
         self, low: IntArray, high: IntArray
     ) -> tuple[IntArray, IntArray] | tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The ends as 64-bit numbers, integers if `whole`, that still cover the codes. No code may be MISSING."""
+        """The ends as 64-bit numbers, integers if `whole`, that still cover the codes. No code may
+        be MISSING.
+        """
         lows, highs = self.ends(low, high)
         if self.whole:
             return np.array([max(int(x), LEAST) for x in lows], np.int64), np.array(
@@ -144,7 +159,7 @@ class NumericLabels(RangeLabels):
         doubles = np.array(lows, np.float64), np.array(highs, np.float64)
         if (
             self.integral
-        ):  # beyond 2^53 the nearest double of an end may lie inside; Python compares it with an integer exactly
+        ):  # beyond 2^53 the nearest double of an end may lie inside; Python compares exactly
             for i, (x, y) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
                 if doubles[0][i].item() > x:
                     doubles[0][i] = np.nextafter(doubles[0][i], -np.inf)
@@ -157,8 +172,8 @@ class NumericLabels(RangeLabels):
         return write_number(end) if self.calendar is None else write_moment(int(end), self.calendar)
 
     def _plain(self, number: Fraction) -> int | float | Decimal:
-        """An end as an integer if the values are integers and it is one, otherwise as the nearest double. For integers
-        beyond the precision of doubles, a decimal.
+        """An end as an integer if the values are integers and it is one, otherwise as the nearest
+        double. For integers beyond the precision of doubles, a decimal.
         """
         if self.integral and number.denominator == 1:
             return int(number)
@@ -197,7 +212,10 @@ class HierarchyLabels(RangeLabels):
 
         def write(low: IntArray, high: IntArray) -> list[str]:
             height, leaf = self.hierarchy.common_ancestors(low, high)
-            return [self.hierarchy.paths[i][h] for i, h in zip(leaf.tolist(), height.tolist(), strict=True)]
+            return [
+                self.hierarchy.paths[i][h]
+                for i, h in zip(leaf.tolist(), height.tolist(), strict=True)
+            ]
 
         return _per_pair(low, high, write)
 
@@ -217,14 +235,18 @@ class SuppressLabels(RangeLabels):
         """Labels that cover these ranges of codes."""
 
         def write(low: IntArray, high: IntArray) -> list[str]:
-            return [self.values[x] if x == y else ROOT for x, y in zip(low.tolist(), high.tolist(), strict=True)]
+            return [
+                self.values[x] if x == y else ROOT
+                for x, y in zip(low.tolist(), high.tolist(), strict=True)
+            ]
 
         return _per_pair(low, high, write)
 
 
 @dataclass(frozen=True)
 class SetLabels:
-    """The value itself, the set `{a, b}` of a class's values in domain order, or `*` for the whole domain.
+    """The value itself, the set `{a, b}` of a class's values in domain order, or `*` for the whole
+    domain.
 
     whole: the number of values in the whole domain; by default, all of `values`.
 
@@ -250,20 +272,26 @@ class SetLabels:
         """Labels that cover these ranges of codes, as sets of all values in them."""
 
         def write(low: IntArray, high: IntArray) -> list[str]:
-            return [str(self._write(range(x, y + 1))) for x, y in zip(low.tolist(), high.tolist(), strict=True)]
+            return [
+                str(self._write(range(x, y + 1)))
+                for x, y in zip(low.tolist(), high.tolist(), strict=True)
+            ]
 
         return _per_pair(low, high, write)
 
     def _write(self, group: Sequence[int]) -> str | None:
         if len(group) == 1:
             return None if group[0] == MISSING else self.values[group[0]]
-        if group[0] == MISSING or len(group) == (len(self.values) if self.whole is None else self.whole):
+        if group[0] == MISSING or len(group) == (
+            len(self.values) if self.whole is None else self.whole
+        ):
             return ROOT
         return "{" + ", ".join(quote_member(self.values[code]) for code in group) + "}"
 
 
 def quote_member(value: str) -> str:
-    """A member of a set label. It is in double quotes if it has a comma, brace or quote, or blanks at its ends.
+    """A member of a set label. It is in double quotes if it has a comma, brace or quote, or blanks
+    at its ends.
 
     >>> quote_member("Pisa"), quote_member("Siena, old")
     ('Pisa', '"Siena, old"')
@@ -275,23 +303,31 @@ def quote_member(value: str) -> str:
 Labeller = NumericLabels | HierarchyLabels | SuppressLabels | SetLabels
 
 
-def make_labeller(domain: QuasiDomain, quasi: QuasiIdentifier, hierarchy: Hierarchy | None) -> Labeller:
+def make_labeller(
+    domain: QuasiDomain, quasi: QuasiIdentifier, hierarchy: Hierarchy | None
+) -> Labeller:
     """The writer of a quasi-identifier's labels."""
     if domain.kind != "category":
         return NumericLabels(domain.kind == "integer", quasi.step, domain.calendar)
     if hierarchy is not None:
         return HierarchyLabels(hierarchy)
-    return SetLabels(domain.values) if quasi.generalization == "set" else SuppressLabels(domain.values)
+    return (
+        SetLabels(domain.values) if quasi.generalization == "set" else SuppressLabels(domain.values)
+    )
 
 
 def range_shares(low: IntArray, high: IntArray, domain: QuasiDomain) -> NDArray[np.float64]:
-    """The share of a numeric domain's range between codes low..high, 0 to 1, shape (n,). It is exact for ranges of any
-    64-bit integers.
+    """The share of a numeric domain's range between codes low..high, 0 to 1, shape (n,). It is
+    exact for ranges of any 64-bit integers.
     """
     if domain.kind == "integer":
-        lengths = (high.view(np.uint64) - low.view(np.uint64)).astype(np.float64)  # modulo 2^64, which no range passes
+        lengths = (high.view(np.uint64) - low.view(np.uint64)).astype(
+            np.float64
+        )  # modulo 2^64, which no range passes
         return lengths / ((domain.high - domain.low) or 1)
-    unit = 1.0 if np.isfinite(domain.high - domain.low) else 0.25  # doubles so large that their difference overflows
+    unit = (
+        1.0 if np.isfinite(domain.high - domain.low) else 0.25
+    )  # doubles so large that their difference overflows
     shares: NDArray[np.float64] = (decode_numbers(high) * unit - decode_numbers(low) * unit) / (
         (domain.high * unit - domain.low * unit) or 1.0
     )
@@ -301,8 +337,8 @@ def range_shares(low: IntArray, high: IntArray, domain: QuasiDomain) -> NDArray[
 def range_losses(
     low: IntArray, high: IntArray, domain: QuasiDomain, sets: bool, hierarchy: Hierarchy | None
 ) -> NDArray[np.float64]:
-    """The information loss, 0 to 1, of publishing each range of codes low..high, shape (n,). For sets it is an upper
-    bound.
+    """The information loss, 0 to 1, of publishing each range of codes low..high, shape (n,). For
+    sets it is an upper bound.
 
     sets: whether labels of a category without a hierarchy are sets.
     """

@@ -28,7 +28,9 @@ def draw(rows: Rows, share: np.uint64) -> tuple[Rows, IntArray]:
 def repeated(drawn: Rows, n: IntArray, most: int) -> Rows:
     """At most `most` rows: each row with its share of the n equal rows."""
     before = np.append(0, np.cumsum(n))
-    return drawn.take(np.repeat(np.arange(len(n)), np.diff(before * min(most, before[-1]) // before[-1])))
+    return drawn.take(
+        np.repeat(np.arange(len(n)), np.diff(before * min(most, before[-1]) // before[-1]))
+    )
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Rows by person: how many rows a person has, and which of them is the first.
 
-A person's first row stands for the person where people are counted. It is the first in the order of the sensitive
-values' texts, so that it follows from the rows' content alone.
+A person's first row stands for the person where people are counted. It is the first in the order of
+the sensitive values' texts, so that it follows from the rows' content alone.
 """
 
 from __future__ import annotations
@@ -24,11 +24,15 @@ PERSON = "person_hash"
 HOUSEHOLD = "household_hash"
 """The keyed hash of a household, an int64: of staged rows, and of `internal/households`."""
 SPELLING = "person_spelling"
-"""The hash of a person's identifier, equal for those that differ in case, blanks, width or normal form only."""
+"""The hash of a person's identifier, equal for those that differ in case, blanks, width or normal
+form only.
+"""
 OWNERS = {"person": PERSON, "household": HOUSEHOLD}
 """The staged columns of whose rows are, by role."""
 ROWS_OF_PERSON, FIRST, ROWS_OF_HOUSEHOLD = "rows_of_person", "first", "rows_of_household"
-"""Of a row's person the number of rows, and whether the row is the first; the number of rows of its household."""
+"""Of a row's person the number of rows, and whether the row is the first; the number of rows of its
+household.
+"""
 LONE = "lone"
 """Whether a row has no known person, and becomes a person of its own."""
 ROWS_AT_ONCE = 1 << 18  # of whole people, held in a task
@@ -38,9 +42,9 @@ ROWS_AT_ONCE = 1 << 18  # of whole people, held in a task
 class Members:
     """The people of earlier releases, as the input has them.
 
-    left: not in the input. changed: there with other sensitive values. stayed: published from the input.
-    kept: published as they were, because others of their atom are there.
-    withheld: there, in an atom that is not whole, those who changed among them.
+    left: not in the input. changed: there with other sensitive values. stayed: published from the
+    input. kept: published as they were, because others of their atom are there. withheld: there, in
+    an atom that is not whole, those who changed among them.
     """
 
     left: int
@@ -54,11 +58,10 @@ class Members:
 class People:
     """The people of the input.
 
-    people: how many there are.
-    sizes: the numbers of rows that people have, ascending.
-    varying: by quasi-identifier, how many people have several values of it.
-    members: if the release continues an earlier one, so that people have atoms (see `table.atoms`).
-    unknown: the rows of the input without a person, which are left out, or each of a person of its own.
+    people: how many there are. sizes: the numbers of rows that people have, ascending. varying: by
+    quasi-identifier, how many people have several values of it. members: if the release continues
+    an earlier one, so that people have atoms (see `table.atoms`). unknown: the rows of the input
+    without a person, which are left out, or each of a person of its own.
     """
 
     people: int
@@ -91,7 +94,9 @@ class PersonRows:
     lead: IntArray
 
     @staticmethod
-    def of(person: IntArray, texts: Sequence[pa.Array], ties: Sequence[IntArray] = ()) -> PersonRows:
+    def of(
+        person: IntArray, texts: Sequence[pa.Array], ties: Sequence[IntArray] = ()
+    ) -> PersonRows:
         """The rows of these people. texts: the sensitive values. ties: decide between equal texts.
 
         >>> rows = PersonRows.of(np.array([7, 3, 7]), [pa.array(["flu", "gout", "cold"])])
@@ -128,7 +133,9 @@ def household_hash(secret: str) -> RowHash:
 
 
 def hash_people(column: pa.Array, keyed: RowHash) -> pa.Array:
-    """The hash of the person of each row, an int64; missing where the column is missing, NaN, empty or blank."""
+    """The hash of the person of each row, an int64; missing where the column is missing, NaN, empty
+    or blank.
+    """
     return pc.if_else(knows_person(column), pa.array(keyed.of_rows([column]).view(np.int64)), None)
 
 
@@ -142,14 +149,20 @@ def knows_person(column: pa.Array) -> pa.Array:
     return known
 
 
-def apart_from_equals(batches: Iterable[pa.RecordBatch], keyed: RowHash) -> Iterator[pa.RecordBatch]:
-    """Rows whose last columns are LONE and PERSON, with a person of its own for each LONE row; LONE goes.
+def apart_from_equals(
+    batches: Iterable[pa.RecordBatch], keyed: RowHash
+) -> Iterator[pa.RecordBatch]:
+    """Rows whose last columns are LONE and PERSON, with a person of its own for each LONE row; LONE
+    goes.
 
-    batches: sorted by PERSON, which is equal for LONE rows of equal content. So persons follow from content alone.
-    keyed: of two columns.
+    batches: sorted by PERSON, which is equal for LONE rows of equal content. So persons follow from
+    content alone. keyed: of two columns.
     """
     for batch in whole_people(batches):
-        lone, person = batch[LONE].to_numpy(zero_copy_only=False), batch[PERSON].fill_null(0).to_numpy()
+        lone, person = (
+            batch[LONE].to_numpy(zero_copy_only=False),
+            batch[PERSON].fill_null(0).to_numpy(),
+        )
         first = np.flatnonzero(np.diff(person, prepend=~person[:1]))
         place = np.arange(len(person)) - np.repeat(first, np.diff(np.append(first, len(person))))
         numbered = keyed.of_rows([pa.array(person[lone]), pa.array(place[lone])]).view(np.int64)
@@ -160,15 +173,24 @@ def apart_from_equals(batches: Iterable[pa.RecordBatch], keyed: RowHash) -> Iter
 
 
 def hash_spellings(column: pa.Array, secret: str) -> pa.Array:
-    """The keyed hash of each text, an int64, equal for texts that look the same to a reader; missing where it is."""
+    """The keyed hash of each text, an int64, equal for texts that look the same to a reader;
+    missing where it is.
+    """
 
     def alike(values: pa.Array) -> pa.Array:
         if pc.all(pc.string_is_ascii(values)).as_py() is not False:
-            return pc.binary_join(pc.ascii_split_whitespace(pc.ascii_trim_whitespace(pc.ascii_lower(values))), " ")
-        return pa.array([None if text is None else same_to_a_reader(text) for text in values.to_pylist()], pa.string())
+            return pc.binary_join(
+                pc.ascii_split_whitespace(pc.ascii_trim_whitespace(pc.ascii_lower(values))), " "
+            )
+        return pa.array(
+            [None if text is None else same_to_a_reader(text) for text in values.to_pylist()],
+            pa.string(),
+        )
 
     keyed = RowHash.of(f"spelling {secret}", 1)
-    return pc.if_else(column.is_valid(), pa.array(keyed.of_rows([of_values(column, alike)]).view(np.int64)), None)
+    return pc.if_else(
+        column.is_valid(), pa.array(keyed.of_rows([of_values(column, alike)]).view(np.int64)), None
+    )
 
 
 def ranks(column: pa.Array) -> IntArray:
@@ -179,12 +201,16 @@ def ranks(column: pa.Array) -> IntArray:
     """
     distinct = coded(column)
     place = np.empty(len(distinct.dictionary), dtype=np.int64)
-    place[pc.array_sort_indices(distinct.dictionary, null_placement="at_start").to_numpy()] = np.arange(len(place))
+    place[pc.array_sort_indices(distinct.dictionary, null_placement="at_start").to_numpy()] = (
+        np.arange(len(place))
+    )
     return place[codes_of(distinct)]
 
 
 def whole_people(batches: Iterable[pa.RecordBatch], key: str = PERSON) -> Iterator[pa.RecordBatch]:
-    """Rows that are sorted by PERSON (or another key), some at once, so that the rows of a person come together."""
+    """Rows that are sorted by PERSON (or another key), some at once, so that the rows of a person
+    come together.
+    """
     held: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
@@ -196,7 +222,9 @@ def whole_people(batches: Iterable[pa.RecordBatch], key: str = PERSON) -> Iterat
         (whole,) = table.to_batches()
         person = whole[key].fill_null(0).to_numpy()
         others = np.flatnonzero(person != person[-1])
-        last = int(others[-1]) + 1 if len(others) else 0  # where the last person begins, who may go on
+        last = (
+            int(others[-1]) + 1 if len(others) else 0
+        )  # where the last person begins, who may go on
         if last:
             yield whole.slice(0, last)
         held, rows = [whole.slice(last)], whole.num_rows - last

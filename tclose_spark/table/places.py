@@ -1,4 +1,6 @@
-"""The places of a numeric ordered attribute: bins of equal width, or equal steps. Some may have no row."""
+"""The places of a numeric ordered attribute: bins of equal width, or equal steps. Some may have no
+row.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from tclose_spark.table.arrays import IntArray
 class Places:
     """of_value: the place of each value of a domain in order, ascending from 0, shape (m,).
 
-    ends: of the places, ascending: place i of the numbers is from ends[i] to below ends[i + 1], the last one to the
+    ends: of the places, ascending: place i of the numbers is from ends[i] to below ends[i + 1], the
+    last one to the
         end itself if it is a bin. Missing values have a place of their own, before or after them.
     """
 
@@ -62,7 +65,8 @@ def places_of(name: str, values: Sequence[str | None], settings: EvenPlaces) -> 
         last = width // settings.step
         if last >= MOST_PLACES:
             raise InputError(
-                f"{key}.step: the range of the values has {last + 1:,} places of this width; expected a larger step, "
+                f"{key}.step: the range of the values has {last + 1:,} places of this width; "
+                "expected a larger step, "
                 f"for at most {MOST_PLACES:,}"
             )
         inside = [int((number - low) // settings.step) for number in numbers]
@@ -70,7 +74,9 @@ def places_of(name: str, values: Sequence[str | None], settings: EvenPlaces) -> 
     else:
         bins = settings.equal_width if width else 1
         assert bins is not None
-        inside = [min(int((number - low) * bins // width), bins - 1) if width else 0 for number in numbers]
+        inside = [
+            min(int((number - low) * bins // width), bins - 1) if width else 0 for number in numbers
+        ]
         ends = [low + i * width / bins for i in range(bins + 1)]
     before = [0] if values[0] is None else []
     after = [inside[-1] + 1] if values[-1] is None else []

@@ -1,8 +1,9 @@
-"""Labels of ranges as people and tools write them. One grammar: words become signs, and FORMS lists their sequences.
+"""Labels of ranges as people and tools write them. One grammar: words become signs, and FORMS lists
+their sequences.
 
-Signs: n a number, d a decade; < ≤ > ≥ ends, in symbols or in words (English, German, French, Spanish and Italian); t
-"to", - a dash or "a", b "between", & "and", + "and over", _ "and under". Units, currencies and articles leave no sign.
-A letter before a number is a code, as in `E10`.
+Signs: n a number, d a decade; < ≤ > ≥ ends, in symbols or in words (English, German, French,
+Spanish and Italian); t "to", - a dash or "a", b "between", & "and", + "and over", _ "and under".
+Units, currencies and articles leave no sign. A letter before a number is a code, as in `E10`.
 Accents, case, width and the kind of a dash or space do not matter.
 """
 
@@ -26,8 +27,12 @@ LONGEST = 80  # characters of a range
 PLAIN = re.compile(r"^([\[\](])\s*([^\s,;]+)\s*[,;]\s*([^\s,;]+)\s*([\[\])])$")
 BRACKETS = re.compile(r"^([\[\](])(.*)([\[\])])$")
 OTHER_DIGIT = re.compile(r"(?![0-9])\d")
-UNSURE = re.compile(r"\s*(?:[+-]?\d+\s*/\s*\d+|\d{8}[^\dTt ].*|\d{4}-\d\d-\d\d[^\dTt ].*)", re.DOTALL)
-"""A fraction or a range, a time or a range of days: only the other labels of its column show which."""
+UNSURE = re.compile(
+    r"\s*(?:[+-]?\d+\s*/\s*\d+|\d{8}[^\dTt ].*|\d{4}-\d\d-\d\d[^\dTt ].*)", re.DOTALL
+)
+"""A fraction or a range, a time or a range of days: only the other labels of its column show
+which.
+"""
 YEARS = re.compile(r"^\s*([12][0-9]{3})\s*([/-])\s*([0-9]{2}|[0-9]{4})\s*$")
 
 FORMS = [
@@ -48,22 +53,30 @@ FORMS = [
         (r"≥n|n\+", "[0, inf["),
     )
 ]
-"""The table of forms: a sequence of signs, and its interval of the numbers 0 and 1 in it. `20 < age` is `> 20`."""
+"""The table of forms: a sequence of signs, and its interval of the numbers 0 and 1 in it. `20 <
+age` is `> 20`.
+"""
 TURNED = str.maketrans("<≤>≥", ">≥<≤")
 
 AND = r"(?:and|or|&|und|oder|et|ou|y|o|e|ed)"
 THAN = r"(?: than| als| de| que| di| del| a| i| il)?"
 SIGNS = {
-    "+": rf"{AND} (?:over|above|more|older|up(?:wards?)?|greater|higher|later|after|beyond|mehr|alter|aelter|daruber|"
-    r"spater|plus|au-dela|mas|mayores|mayor|oltre|piu|superiore)|plus(?! de| que)|onwards?|en adelante|"
+    "+": rf"{AND} "
+    rf"(?:over|above|more|older|up(?:wards?)?|greater|higher|later|after|beyond|mehr|alter|aelter|daruber|"
+    r"spater|plus|au-dela|mas|mayores|mayor|oltre|piu|superiore)|plus(?! de| que)|onwards?|en "
+    r"adelante|"
     r"(?<=[0-9] )minimum|\+",
-    "_": rf"(?:{AND}|but|aber) (?:under|below|less|fewer|younger|lower|earlier|before|weniger|junger|darunter|unter|"
+    "_": rf"(?:{AND}|but|aber) "
+    rf"(?:under|below|less|fewer|younger|lower|earlier|before|weniger|junger|darunter|unter|"
     rf"moins|menos|menores|meno|inferiore){THAN}|(?<=[0-9] )max(?:imum)?",
-    "≤": r"at most|(?:no|not) (?:more|older|later) than|not over|maximum|max|hochstens|maximal|au plus|como maximo|"
+    "≤": r"at most|(?:no|not) (?:more|older|later) than|not over|maximum|max|hochstens|maximal|au "
+    r"plus|como maximo|"
     r"al massimo|al piu|<=|=<|[≤⩽≦]",
-    "≥": r"at least|(?:no|not) (?:less|fewer|younger|earlier) than|not under|minimum|min(?= [0-9])|from|since|"
+    "≥": r"at least|(?:no|not) (?:less|fewer|younger|earlier) than|not under|minimum|min(?= "
+    r"[0-9])|from|since|"
     r"starting (?:at|from)|"
-    r"ab|seit|von|mindestens|a partir de|a partire da|au moins|depuis|al menos|por lo menos|como minimo|desde|almeno|"
+    r"ab|seit|von|mindestens|a partir de|a partire da|au moins|depuis|al menos|por lo menos|como "
+    r"minimo|desde|almeno|"
     r"da|dal|dai|>=|=>|[≥⩾≧]",
     "<": r"(?:just )?under|below|pre-?(?= ?[0-9])|"
     r"(?:less|fewer|lower|smaller|younger|earlier) than|before|prior to|unter|vor|sotto|"
@@ -86,9 +99,11 @@ TIMES = {
     "day": r"days?|tage?n?|jours?|dias?|giorn[oi]",
 }
 BESIDE = (
-    r"of age|ages?|aged|old|olds|jahrige?[rn]?|alt|alter|agees?|de edad|edad|d'eta|eta|d'age|born|the|of|de|d|di|del|"
+    r"of age|ages?|aged|old|olds|jahrige?[rn]?|alt|alter|agees?|de "
+    r"edad|edad|d'eta|eta|d'age|born|the|of|de|d|di|del|"
     r"le|les|la|los|las|i|il|gli|der|die|das|us\$|usd|eur|euros?|gbp|chf|jpy|cad|aud|sek|nok|dkk|dollars?|pounds?|yen|"
-    r"fr|percent|per cent|prozent|cm|mm|m|km|kg|g|mg|lbs?|ft|in|ml|l|mmhg|bpm|h|hrs?|hours?|min|minutes?|stunden|"
+    r"fr|percent|per "
+    r"cent|prozent|cm|mm|m|km|kg|g|mg|lbs?|ft|in|ml|l|mmhg|bpm|h|hrs?|hours?|min|minutes?|stunden|"
     r"persons?|people|employees|personen|j|[$€£¥₹%°:.]"
 )
 NUMBER = r"(?:[0-9]+(?:[,.'][0-9]+|(?<![0-9]{4}) [0-9]{3}(?![0-9]))*|(?<![\w.,])[.,][0-9]+)"
@@ -107,9 +122,25 @@ MONEY = re.compile(r"[$€£¥₹]|[0-9] ?k(?![a-z])")
 
 LETTER = r"[^\W\d_]"
 TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+ONES = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
 ONES += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
-SPELLED = re.compile(rf"\b(?:({'|'.join(TENS)})(?:[- ]({'|'.join(ONES[1:10])}))?|({'|'.join(ONES[::-1])}))\b")
+SPELLED = re.compile(
+    rf"\b(?:({'|'.join(TENS)})(?:[- ]({'|'.join(ONES[1:10])}))?|({'|'.join(ONES[::-1])}))\b"
+)
 """Numbers below a hundred in English words."""
 
 
@@ -141,7 +172,8 @@ LOCAL = re.compile(
 DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 GROUPED = re.compile(r"[1-9][0-9]{0,2}([,.])[0-9]{3}(?:\1[0-9]{3})*")
 LOOKS = re.compile(
-    r".+\*|\*+[^*]|[0-9]+[x#?_•]+$|[\[\](].*[,;].*[\[\])]$|[0-9]+_[0-9]+$|.*[\[(] ?[0-9.]* ?[,;] ?[0-9.]* ?[\])]"
+    r".+\*|\*+[^*]|[0-9]+[x#?_•]+$|[\[\](].*[,;].*[\[\])]$|[0-9]+_[0-9]+$|.*[\[(] ?[0-9.]* ?[,;] "
+    r"?[0-9.]* ?[\])]"
 )
 CODES = re.compile(r"([a-z])[0-9]{2}-[a-z][0-9]{2}|([a-z]{1,3})[0-9]+-\2[0-9]+")
 """Ranges of codes, such as those of diagnoses."""
@@ -150,14 +182,16 @@ VALUE = re.compile(r"[a-z][0-9].*|[0-9]{5}-[0-9]{4}")
 LOOKS_SIGNED = re.compile(r".*[<≤>≥_b][?-]*[nd]|.*[nd][+_]|\??n[-t]n\??$|d$")
 REDACTED = re.compile(
     r"([-#?.=~/])\1{2,}|\*+|x{3,}|[_█•]{2,}|redacted|masked|suppressed|anonymi[sz](?:ed|iert)|removed|deleted|hidden|"
-    r"withheld|confidential|generali[sz]ed|undisclosed|not disclosed|geschwarzt|entfernt|geloscht|vertraulich|"
+    r"withheld|confidential|generali[sz]ed|undisclosed|not "
+    r"disclosed|geschwarzt|entfernt|geloscht|vertraulich|"
     r"unkenntlich|maskiert|masquee?|"
     r"supprimee?|anonymisee?|confidentiel(?:le)?|ocult[oa]|suprimid[oa]|anonimizad[oa]|eliminad[oa]|"
     r"oscurat[oa]|soppress[oa]|anonimizzat[oa]|riservat[oa]"
 )
 EMPTY = re.compile(
     r"x|[-?.#█•]+|n\.?/?a\.?|nan|null|none|nil|unknown|missing|blank|any|all|private|"
-    r"not (?:available|stated|applicable|known|reported)|unbekannt|k\.? ?a\.?|keine angabe|alle|inconnue?|nd|"
+    r"not (?:available|stated|applicable|known|reported)|unbekannt|k\.? ?a\.?|keine "
+    r"angabe|alle|inconnue?|nd|"
     r"non disponible|desconocid[oa]|no disponible|sconosciut[oa]"
 )
 NO_ENDS = re.compile(r"(na|n/a|nan|null|none)(?: ?[-,;]+ ?|\.\.+| to )\1")
@@ -174,7 +208,9 @@ DATE = re.compile(
 
 @dataclass(frozen=True)
 class Interval:
-    """Numbers from low to high; an open end is excluded. unit: of time, of a range whose label names one."""
+    """Numbers from low to high; an open end is excluded. unit: of time, of a range whose label
+    names one.
+    """
 
     low: Fraction
     high: Fraction
@@ -193,8 +229,8 @@ class Signs:
 
 
 def as_interval(label: str) -> str:
-    """A range in any form as an interval, half-open as ARX writes it; any other label as it is. A decade has the ten
-    numbers' width.
+    """A range in any form as an interval, half-open as ARX writes it; any other label as it is. A
+    decade has the ten numbers' width.
 
     >>> [as_interval(label) for label in ("50s", "50-59", "20 < Age ≤ 30", "Under 5 years", "[80,)", "Rome")]
     ['[50, 60[', '[50, 59]', ']20, 30]', ']-inf, 5[', '[80, inf[', 'Rome']
@@ -203,7 +239,8 @@ def as_interval(label: str) -> str:
 
 
 def read_interval(label: str) -> Interval:
-    """The interval that a label of any tool means: a number, `[lo, hi]`, or any other form (see `as_interval`).
+    """The interval that a label of any tool means: a number, `[lo, hi]`, or any other form (see
+    `as_interval`).
 
     >>> interval = read_interval("[20, 30[")
     >>> int(interval.low), int(interval.high), interval.open_high
@@ -222,11 +259,15 @@ def read_interval(label: str) -> Interval:
     if match is None:
         raise ValueError("neither a number nor a range")
     first, low_text, high_text, last = match.groups()
-    low, high = (INFINITE.get(text) or within_floats(parse_quantity(text)) for text in (low_text, high_text))
+    low, high = (
+        INFINITE.get(text) or within_floats(parse_quantity(text)) for text in (low_text, high_text)
+    )
     open_low, open_high = first in "](", last in "[)"
     if low > high or (low == high and (open_low or open_high or abs(low) == INFINITY)):
         raise ValueError("an interval without numbers")
-    return Interval(low, high, open_low, open_high, "" if match[0] == label else _signs(folded(label)).unit)
+    return Interval(
+        low, high, open_low, open_high, "" if match[0] == label else _signs(folded(label)).unit
+    )
 
 
 def interval_or_none(label: str) -> Interval | None:
@@ -260,7 +301,9 @@ def shows_nothing(label: str, alone: bool = False) -> bool:
     """
     text = folded(label[: LONGEST + 1])
     text = re.sub(r"^[\[({<]+(.+?)[\])}>]+$", r"\1", text).strip()
-    return bool(REDACTED.fullmatch(text) or NO_ENDS.fullmatch(text) or (alone and EMPTY.fullmatch(text)))
+    return bool(
+        REDACTED.fullmatch(text) or NO_ENDS.fullmatch(text) or (alone and EMPTY.fullmatch(text))
+    )
 
 
 def _is_plain(label: str) -> bool:
@@ -268,7 +311,9 @@ def _is_plain(label: str) -> bool:
     match = PLAIN.match(label)
     ends = match.group(2, 3) if match else (label,)
     try:
-        return not YEARS.match(label) and all(end in INFINITE or parse_quantity(end) is not None for end in ends)
+        return not YEARS.match(label) and all(
+            end in INFINITE or parse_quantity(end) is not None for end in ends
+        )
     except ValueError:
         return False
 
@@ -300,24 +345,36 @@ def _normal(label: str) -> str | None:
     parts = _ends(inner)
     if parts is None:
         range_ = PLAIN.match(_by_form(inner) or "")
-        return f"{first}{range_[2]}, {range_[3]}{last}" if range_ and range_[2] != range_[3] else None
-    low, high = (_by_form(part) if part.strip(' "') else f"[{infinite}, {infinite}]" for part, infinite in parts)
+        return (
+            f"{first}{range_[2]}, {range_[3]}{last}" if range_ and range_[2] != range_[3] else None
+        )
+    low, high = (
+        _by_form(part) if part.strip(' "') else f"[{infinite}, {infinite}]"
+        for part, infinite in parts
+    )
     points = [PLAIN.match(one or "") for one in (low, high)]
     if not all(point and point[2] == point[3] for point in points):
         return None
     texts = [point[2] for point in points if point]
-    return f"{']' if texts[0] == '-inf' else first}{texts[0]}, {texts[1]}{'[' if texts[1] == 'inf' else last}"
+    return (
+        f"{']' if texts[0] == '-inf' else first}{texts[0]}, "
+        f"{texts[1]}{'[' if texts[1] == 'inf' else last}"
+    )
 
 
 def _spelled(number: re.Match[str]) -> str:
     """A number in words as digits."""
     tens, one, other = number.groups()
-    return str(ONES.index(other) if other else 10 * (TENS.index(tens) + 2) + (ONES.index(one) if one else 0))
+    return str(
+        ONES.index(other)
+        if other
+        else 10 * (TENS.index(tens) + 2) + (ONES.index(one) if one else 0)
+    )
 
 
 def _ends(inner: str) -> list[tuple[str, str]] | None:
-    """Both ends between brackets, each with what it is if empty; None without a mark between them. Of several commas,
-    the one in the middle is that mark.
+    """Both ends between brackets, each with what it is if empty; None without a mark between them.
+    Of several commas, the one in the middle is that mark.
     """
     for mark in (";", ", ", ","):
         parts = inner.split(mark)
@@ -330,9 +387,15 @@ def _ends(inner: str) -> list[tuple[str, str]] | None:
 def _years(first: str, mark: str, last: str) -> str | None:
     """The years of 1990-1999, 1990-99 and 2019/20. 2001-02 may be a month, and is none."""
     if len(last) == 2:
-        if (int(first) + 1) % 100 != int(last) if mark == "/" else int(last) <= 12 and int(last) > 0:
+        if (
+            (int(first) + 1) % 100 != int(last)
+            if mark == "/"
+            else int(last) <= 12 and int(last) > 0
+        ):
             return None
-        last = str(int(first) // 100 * 100 + int(last) + (100 if int(last) < int(first) % 100 else 0))
+        last = str(
+            int(first) // 100 * 100 + int(last) + (100 if int(last) < int(first) % 100 else 0)
+        )
     return f"[{first}, {last}]"
 
 
@@ -352,7 +415,9 @@ def _by_form(text: str) -> str | None:
 
 @lru_cache(maxsize=1 << 14)
 def _signs(text: str) -> Signs:
-    """The signs of a folded text; a `?` for each word without one, unless symbols of inequality are beside a name."""
+    """The signs of a folded text; a `?` for each word without one, unless symbols of inequality are
+    beside a name.
+    """
     signs, numbers, units = "", list[str](), set[str]()
     factors: list[int] = []
     negative = False
@@ -380,19 +445,24 @@ def _signs(text: str) -> Signs:
         elif kind != "beside" and not (kind == "word" and symbols):
             signs += "?"
     return Signs(
-        _tidy(signs, len(units)), tuple(_multiplied(numbers, factors)), "".join(units) if len(units) == 1 else ""
+        _tidy(signs, len(units)),
+        tuple(_multiplied(numbers, factors)),
+        "".join(units) if len(units) == 1 else "",
     )
 
 
 def _tidy(signs: str, units: int) -> str:
-    """Signs without what is written twice: `20- bis 29`, `20 years, and over`. A range in two units is not read."""
+    """Signs without what is written twice: `20- bis 29`, `20 years, and over`. A range in two units
+    is not read.
+    """
     signs = re.sub("-*t-*", "t", signs).lstrip("&")
     signs = re.sub(r"&+(?=[+_])|(?<=t)≤|(?<=[nd].[nd])[-&]+$|&+$", "", signs)
     return signs if units < 2 else f"{signs}?"
 
 
 def _multiplied(numbers: list[str], factors: list[int]) -> Iterator[str]:
-    """The numbers by thousands or millions. Those of the last one are also those of a smaller one before: 10-20k.
+    """The numbers by thousands or millions. Those of the last one are also those of a smaller one
+    before: 10-20k.
 
     With a date or `1.2.3` among them, all are as they are.
     """
@@ -405,7 +475,8 @@ def _multiplied(numbers: list[str], factors: list[int]) -> Iterator[str]:
 
 
 def plain_number(text: str, beside: str) -> str:
-    """A number without marks of thousands, and with a point. beside: its label, whose words show the language.
+    """A number without marks of thousands, and with a point. beside: its label, whose words show
+    the language.
 
     >>> plain_number("1.500", "1.500-1.999"), plain_number("1.500", "1.500 bis 1.999")
     ('1.500', '1500')
@@ -431,5 +502,9 @@ def folded(label: str) -> str:
     """
     label = OTHER_DIGIT.sub(lambda digit: str(decimal(digit[0])), label)
     text = normalize("NFKD", html.unescape(label) if "&" in label else label).casefold()
-    text = "".join(character for character in text if not combining(character) and category(character) != "Cf")
-    return " ".join(re.sub("[\u2010-\u2015\u2212]", "-", re.sub("[\u2018\u2019\u02bc`]", "'", text)).split())
+    text = "".join(
+        character for character in text if not combining(character) and category(character) != "Cf"
+    )
+    return " ".join(
+        re.sub("[\u2010-\u2015\u2212]", "-", re.sub("[\u2018\u2019\u02bc`]", "'", text)).split()
+    )

@@ -1,9 +1,10 @@
-"""Keyed 64-bit hashes of rows: functions of a row's content and the key only, computed inside tasks.
+"""Keyed 64-bit hashes of rows: functions of a row's content and the key only, computed inside
+tasks.
 
-BLAKE2b hashes each distinct value of a column under a key of that column. A row's hash is the exclusive or of the
-hashes of its values. This is tabulation hashing (Patrascu and Thorup 2012) with a keyed hash instead of random
-tables. The key is part of no expression, so no plan, page or log of Spark has it. Without the key, an adversary
-cannot replay what the hashes decide.
+BLAKE2b hashes each distinct value of a column under a key of that column. A row's hash is the
+exclusive or of the hashes of its values. This is tabulation hashing (Patrascu and Thorup 2012) with
+a keyed hash instead of random tables. The key is part of no expression, so no plan, page or log of
+Spark has it. Without the key, an adversary cannot replay what the hashes decide.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import pyarrow as pa
 from tclose_spark.table.arrays import HashArray
 from tclose_spark.table.dictionaries import coded, codes_of
 
-PERSONALIZATION = b"missing"  # of BLAKE2b for a missing value: a missing value is no text, and no number
+PERSONALIZATION = (
+    b"missing"  # of BLAKE2b for a missing value: a missing value is no text, and no number
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,12 +34,15 @@ class RowHash:
     def of(secret: str, columns: int) -> RowHash:
         """The hash that this secret keys, for rows of this many columns."""
         master = blake2b(secret.encode(errors="surrogateescape")).digest()
-        return RowHash(tuple(blake2b(f"column {i}".encode(), key=master).digest() for i in range(columns)))
+        return RowHash(
+            tuple(blake2b(f"column {i}".encode(), key=master).digest() for i in range(columns))
+        )
 
     def of_rows(self, columns: Sequence[pa.Array]) -> HashArray:
         """The hashes of the rows in these columns, shape (n,). NULL is a value of its own.
 
-        Columns may be dictionary-encoded (see `dictionaries`). Each entry of a dictionary is hashed once.
+        Columns may be dictionary-encoded (see `dictionaries`). Each entry of a dictionary is hashed
+        once.
         """
         hashes = np.zeros(len(columns[0]), dtype=np.uint64)
         for key, column in zip(self.keys, columns, strict=True):
@@ -47,7 +53,10 @@ class RowHash:
 
 def _hash_values(key: bytes, values: pa.Array) -> HashArray:
     """The keyed hash of each value, shape (values,)."""
-    keyed, missing = blake2b(key=key, digest_size=8), blake2b(key=key, digest_size=8, person=PERSONALIZATION).digest()
+    keyed, missing = (
+        blake2b(key=key, digest_size=8),
+        blake2b(key=key, digest_size=8, person=PERSONALIZATION).digest(),
+    )
     digests = []
     for value, absent in zip(_as_bytes(values), values.is_null().to_pylist(), strict=True):
         hasher = keyed.copy()
@@ -57,8 +66,8 @@ def _hash_values(key: bytes, values: pa.Array) -> HashArray:
 
 
 def _as_bytes(values: pa.Array) -> list[bytes]:
-    """The bytes to hash: UTF-8 for text; eight bytes of an integer or a double for numbers, days and times; the text
-    of any other value. NULL may give anything.
+    """The bytes to hash: UTF-8 for text; eight bytes of an integer or a double for numbers, days
+    and times; the text of any other value. NULL may give anything.
     """
     kind = values.type
     if pa.types.is_floating(kind):

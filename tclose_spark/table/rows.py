@@ -1,4 +1,6 @@
-"""Rows as codes: the view that methods have of a table, and the binary form in which rows travel."""
+"""Rows as codes: the view that methods have of a table, and the binary form in which rows
+travel.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,16 @@ from tclose_spark.table.people import PERSON
 class Rows:
     """n records as codes.
 
-    quasi: an int64 array of shape (n,) for each quasi-identifier (see `labels`).
-    cell: the place of the sensitive tuple in `Profile.cells`.
-    hash: a keyed 64-bit hash of the record's content, including insensitive columns and the person. Records with equal
+    quasi: an int64 array of shape (n,) for each quasi-identifier (see `labels`). cell: the place of
+    the sensitive tuple in `Profile.cells`. hash: a keyed 64-bit hash of the record's content,
+    including insensitive columns and the person. Records with equal
         hash and codes are alike, so (hash, codes) orders records by content only.
-    owners: whose each record is, shape (n,), by staged column: PERSON and HOUSEHOLD are keyed hashes, and ATOM is that
+    owners: whose each record is, shape (n,), by staged column: PERSON and HOUSEHOLD are keyed
+    hashes, and ATOM is that
         of the person if the release continues an earlier one (see `table.atoms`).
-    lead: if people keep their records together and their quasi-identifiers vary, those of the person's first record.
-    absent: if missing values may be any value, where the codes of `quasi` are drawn, shape (n, quasi-identifiers).
+    lead: if people keep their records together and their quasi-identifiers vary, those of the
+    person's first record. absent: if missing values may be any value, where the codes of `quasi`
+    are drawn, shape (n, quasi-identifiers).
     """
 
     quasi: tuple[IntArray, ...]
@@ -62,8 +66,8 @@ class Rows:
 
     @property
     def for_methods(self) -> Rows:
-        """The records as methods see them: each with the quasi-identifiers of the first record of its person, so that
-        those of a person go together.
+        """The records as methods see them: each with the quasi-identifiers of the first record of
+        its person, so that those of a person go together.
         """
         return self if self.lead is None else replace(self, quasi=self.lead, lead=None, absent=None)
 
@@ -72,12 +76,14 @@ class Rows:
         """The records with MISSING in place of drawn codes."""
         if self.absent is None:
             return self
-        known = tuple(np.where(gone, MISSING, q) for q, gone in zip(self.quasi, self.absent.T, strict=True))
+        known = tuple(
+            np.where(gone, MISSING, q) for q, gone in zip(self.quasi, self.absent.T, strict=True)
+        )
         return replace(self, quasi=known, absent=None)
 
     def shown(self, starts: IntArray, drawn: bool = False) -> Rows:
-        """The records as labels show them, in groups that begin at these places: see `known_codes`. drawn: whether a
-        group without a known value shows drawn ones.
+        """The records as labels show them, in groups that begin at these places: see `known_codes`.
+        drawn: whether a group without a known value shows drawn ones.
         """
         if self.absent is None:
             return self
@@ -100,14 +106,17 @@ class Rows:
             joined([part.quasi for part in parts]),
             np.concatenate([part.cell for part in parts]),
             np.concatenate([part.hash for part in parts]),
-            {name: np.concatenate([part.owners[name] for part in parts]) for name in parts[0].owners},
+            {
+                name: np.concatenate([part.owners[name] for part in parts])
+                for name in parts[0].owners
+            },
             joined([lead for lead in leads if lead is not None]) or None,
             np.concatenate(absent) if absent else None,
         )
 
     def distinct(self, n: IntArray) -> tuple[Rows, IntArray]:
-        """The distinct records, sorted by hash, with their numbers. n: how often each of these records occurs, shape
-        (records,)
+        """The distinct records, sorted by hash, with their numbers. n: how often each of these
+        records occurs, shape (records,)
 
         >>> rows = Rows((np.array([31, 38, 31]),), np.array([0, 1, 0]), np.array([7, 3, 7], dtype=np.uint64))
         >>> different, n = rows.distinct(np.array([1, 2, 3]))
@@ -124,7 +133,9 @@ class Rows:
         return self.take(order[starts]), np.add.reduceat(n[order], starts)
 
     def sorted_by_hash(self) -> IntArray:
-        """The order of the records by hash, then codes, shape (n,). It does not depend on their given order."""
+        """The order of the records by hash, then codes, shape (n,). It does not depend on their
+        given order.
+        """
         order = np.argsort(self.hash)
         same = np.diff(self.hash[order]) == 0
         tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
@@ -135,8 +146,8 @@ class Rows:
 
 
 def known_codes(codes: IntArray, absent: BoolArray, starts: IntArray) -> IntArray:
-    """Codes of groups of consecutive records that begin at `starts`, with those that are absent replaced: by a code
-    that another record of the group has, or by MISSING if it has none.
+    """Codes of groups of consecutive records that begin at `starts`, with those that are absent
+    replaced: by a code that another record of the group has, or by MISSING if it has none.
 
     >>> known_codes(np.array([31, 90, 38, 40]), np.array([False, True, False, True]), np.array([0, 3])).tolist()
     [31, 38, 38, -9223372036854775808]
@@ -152,11 +163,11 @@ class UnknownValueError(ValueError):
 
 @dataclass(frozen=True)
 class Codec:
-    """Converts Arrow columns of prepared rows to Rows, and Rows to fixed-width binary values and back.
+    """Converts Arrow columns of prepared rows to Rows, and Rows to fixed-width binary values and
+    back.
 
-    counted: the numbers of rows that cells have codes of, after the sensitive values: see `Profile.counted`.
-    owners: those of rows.
-    leads: whether rows have a `lead`.
+    counted: the numbers of rows that cells have codes of, after the sensitive values: see
+    `Profile.counted`. owners: those of rows. leads: whether rows have a `lead`.
     """
 
     quasi: tuple[QuasiDomain, ...]
@@ -168,7 +179,9 @@ class Codec:
 
     @staticmethod
     def of(profile: Profile, owners: Sequence[str] = ()) -> Codec:
-        """The codec of a profile's domains. owners: of rows, if not only those that cells know of."""
+        """The codec of a profile's domains. owners: of rows, if not only those that cells know
+        of.
+        """
         return Codec(
             profile.quasi,
             tuple(s.values for s in profile.sensitive),
@@ -197,25 +210,37 @@ class Codec:
         owners: Mapping[str, pa.Array] | None = None,
         lead: Sequence[pa.Array] = (),
     ) -> Rows:
-        """Rows of Arrow columns: prepared quasi-identifiers, sensitive values as text, and hashes. Text may be
-        dictionary-encoded (see `dictionaries`). counted, owners: by staged column, the numbers that cells know of, and
-        whose rows are. lead: the quasi-identifiers of the first row of each row's person, if they are staged.
+        """Rows of Arrow columns: prepared quasi-identifiers, sensitive values as text, and hashes.
+        Text may be dictionary-encoded (see `dictionaries`). counted, owners: by staged column, the
+        numbers that cells know of, and whose rows are. lead: the quasi-identifiers of the first row
+        of each row's person, if they are staged.
 
         Raises:
             UnknownValueError: if a value is not in the profile's domains.
         """
-        places = [_index(column, values) for values, column in zip(self.sensitive, sensitive, strict=True)]
+        places = [
+            _index(column, values) for values, column in zip(self.sensitive, sensitive, strict=True)
+        ]
         for numbers, column in zip(self.counted, counted, strict=True):
             places.append(np.searchsorted(numbers, column.cast(pa.int64()).to_numpy()))
         whose = {name: column.to_numpy() for name, column in (owners or {}).items()}
-        keys = whose[PERSON].view(np.uint64) if lead else hashes  # rows of a person that stay together draw the same
+        keys = (
+            whose[PERSON].view(np.uint64) if lead else hashes
+        )  # rows of a person that stay together draw the same
         codes, absent = self._codes(quasi, keys)
         leads = self._codes(lead, keys)[0] if self.leads else None
         return Rows(codes, self._cells_of(places), hashes, whose, leads, absent)
 
-    def _codes(self, columns: Sequence[pa.Array], keys: HashArray) -> tuple[tuple[IntArray, ...], BoolArray | None]:
-        """(codes; if missing values may be any value, which are drawn). keys: what decides a drawn code."""
-        codes = [_encode_column(domain, column) for domain, column in zip(self.quasi, columns, strict=True)]
+    def _codes(
+        self, columns: Sequence[pa.Array], keys: HashArray
+    ) -> tuple[tuple[IntArray, ...], BoolArray | None]:
+        """(codes; if missing values may be any value, which are drawn). keys: what decides a drawn
+        code.
+        """
+        codes = [
+            _encode_column(domain, column)
+            for domain, column in zip(self.quasi, columns, strict=True)
+        ]
         if not self.draws:
             return tuple(codes), None
         absent = np.stack([q == MISSING for q in codes], axis=1)
@@ -232,11 +257,11 @@ class Codec:
 
     @cached_property
     def _prefixes(self) -> list[IntArray]:
-        """For each sensitive attribute, the ascending numbers of the tuple prefixes that some cell has, up to this
-        attribute.
+        """For each sensitive attribute, the ascending numbers of the tuple prefixes that some cell
+        has, up to this attribute.
 
-        The number of a prefix is the place of the prefix without its last code, times the size of the domain, plus
-        that code.
+        The number of a prefix is the place of the prefix without its last code, times the size of
+        the domain, plus that code.
         """
         tables, known = [], np.zeros(len(self.cells), dtype=np.int64)
         for size, codes in zip(self._domains, self.cells.T, strict=True):
@@ -281,8 +306,12 @@ class Codec:
         for kind, columns in (("q", rows.quasi), ("l", rows.lead or ())):
             for i, codes in enumerate(columns):
                 held = packed[f"{kind}{i}"]
-                held[:] = codes if held.dtype == np.int64 else np.maximum(codes, np.iinfo(held.dtype).min)
-        return packed.view(np.dtype((np.void, packed.itemsize)))  # without fields, as whole ones move 15 times as fast
+                held[:] = (
+                    codes if held.dtype == np.int64 else np.maximum(codes, np.iinfo(held.dtype).min)
+                )
+        return packed.view(
+            np.dtype((np.void, packed.itemsize))
+        )  # without fields, as whole ones move 15 times as fast
 
     def unpack(self, data: Any) -> Rows:
         """The rows of packed records."""
@@ -291,18 +320,28 @@ class Codec:
         def codes(name: str) -> IntArray:
             held = packed[name]
             wide = held.astype(np.int64)
-            return wide if held.dtype == np.int64 else np.where(wide == np.iinfo(held.dtype).min, MISSING, wide)
+            return (
+                wide
+                if held.dtype == np.int64
+                else np.where(wide == np.iinfo(held.dtype).min, MISSING, wide)
+            )
 
         quasi, *lead = [
-            tuple(codes(f"{kind}{i}") for i in range(len(self.quasi))) for kind in ("ql" if self.leads else "q")
+            tuple(codes(f"{kind}{i}") for i in range(len(self.quasi)))
+            for kind in ("ql" if self.leads else "q")
         ]
         owners = {name: packed[name].copy() for name in self.owners}
         leads, absent = lead[0] if lead else None, packed["absent"].copy() if self.draws else None
-        return Rows(quasi, packed["cell"].astype(np.int64), packed["hash"].copy(), owners, leads, absent)
+        return Rows(
+            quasi, packed["cell"].astype(np.int64), packed["hash"].copy(), owners, leads, absent
+        )
 
     def decode(self, rows: Rows) -> list[pa.Array]:
         """The prepared quasi-identifiers of rows: dictionary-encoded strings, int64 or double."""
-        return [_decode_column(domain, codes) for domain, codes in zip(self.quasi, rows.raw.quasi, strict=True)]
+        return [
+            _decode_column(domain, codes)
+            for domain, codes in zip(self.quasi, rows.raw.quasi, strict=True)
+        ]
 
     def sensitive_texts(self, rows: Rows) -> list[pa.Array]:
         """The sensitive values of rows as dictionary-encoded text."""
@@ -314,15 +353,17 @@ class Codec:
 
 
 def draw_codes(drawn: Sequence[tuple[int, int]], keys: HashArray, column: int) -> IntArray:
-    """A code for each key, shape (n,), each with a chance that grows with its rows. Keys are uniform hashes; the place
-    of the column makes draws of several columns independent.
+    """A code for each key, shape (n,), each with a chance that grows with its rows. Keys are
+    uniform hashes; the place of the column makes draws of several columns independent.
 
     drawn: codes with their rows (see `QuasiDomain`).
     """
     codes, rows = np.array(drawn, dtype=np.int64).T
     below = np.cumsum(rows)
     with np.errstate(over="ignore"):
-        mixed = keys + np.uint64(0x9E3779B97F4A7C15) * np.uint64(column + 1)  # SplitMix64 (Steele, Lea, Flood 2014)
+        mixed = keys + np.uint64(0x9E3779B97F4A7C15) * np.uint64(
+            column + 1
+        )  # SplitMix64 (Steele, Lea, Flood 2014)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     place = (mixed ^ (mixed >> np.uint64(31))) % np.uint64(below[-1])

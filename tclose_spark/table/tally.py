@@ -18,8 +18,8 @@ class TooManyKeysError(ValueError):
 class Tally:
     """Every key once, in ascending order, with its number of rows.
 
-    keys: a column per key, shape (words, keys). The first differing word decides the order of two keys.
-    rows: at least 1, shape (keys,).
+    keys: a column per key, shape (words, keys). The first differing word decides the order of two
+    keys. rows: at least 1, shape (keys,).
     """
 
     keys: IntArray
@@ -30,7 +30,8 @@ class Tally:
 
     @staticmethod
     def of(keys: IntArray, rows: IntArray | None = None) -> Tally:
-        """The tally of keys in any order, shape (words, n), with these numbers of rows, shape (n,), or one row each.
+        """The tally of keys in any order, shape (words, n), with these numbers of rows, shape (n,),
+        or one row each.
 
         >>> made = Tally.of(np.array([[3, 1, 3], [0, 2, 0]]))
         >>> made.keys.tolist(), made.rows.tolist()
@@ -55,7 +56,8 @@ class Tally:
         if len(parts) == 1:
             return parts[0]
         return Tally.of(
-            np.concatenate([part.keys for part in parts], axis=1), np.concatenate([part.rows for part in parts])
+            np.concatenate([part.keys for part in parts], axis=1),
+            np.concatenate([part.rows for part in parts]),
         )
 
     def take(self, places: IntArray) -> Tally:
@@ -63,7 +65,9 @@ class Tally:
         return Tally(self.keys[:, places], self.rows[places])
 
     def part_of(self, parts: int) -> HashArray:
-        """A part 0..parts-1 for each key, decided by the key alone and evenly distributed, shape (keys,)."""
+        """A part 0..parts-1 for each key, decided by the key alone and evenly distributed, shape
+        (keys,).
+        """
         mixed = np.zeros(len(self), dtype=np.uint64)
         for word in self.keys.view(np.uint64):
             mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)

@@ -14,8 +14,8 @@ from tclose_spark.table.arrays import IntArray
 class TupleCodes:
     """The tuples of some columns of codes that occur, numbered from 0.
 
-    columns: their places. domains: how many codes each has.
-    keys: for the second of these columns and each later one, the pairs that occur of the number of the tuple so far and
+    columns: their places. domains: how many codes each has. keys: for the second of these columns
+    and each later one, the pairs that occur of the number of the tuple so far and
         the column's code, as one number (the first times the domain, plus the second), ascending.
     """
 
@@ -44,7 +44,9 @@ class TupleCodes:
         return len(self.keys[-1]) if self.keys else self.domains[0]
 
     def encode(self, codes: IntArray) -> IntArray:
-        """The number of each tuple, shape (tuples,). codes: shape (tuples, all columns), of tuples that occur."""
+        """The number of each tuple, shape (tuples,). codes: shape (tuples, all columns), of tuples
+        that occur.
+        """
         number = codes[:, self.columns[0]]
         for keys, column, domain in zip(self.keys, self.columns[1:], self.domains[1:], strict=True):
             number = np.searchsorted(keys, number * domain + codes[:, column])

@@ -1,4 +1,6 @@
-"""How numbers and long lists are written: numbers in labels, leaves and reports, lists in certificates."""
+"""How numbers and long lists are written: numbers in labels, leaves and reports, lists in
+certificates.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,11 @@ def write_number(value: int | float | Decimal) -> str:
     """
     if not isinstance(value, float):
         return f"{value:f}" if isinstance(value, Decimal) else str(value)
-    return np.format_float_positional(value, trim="-") if 1e-5 <= abs(value) < 1e16 or value == 0 else repr(value)
+    return (
+        np.format_float_positional(value, trim="-")
+        if 1e-5 <= abs(value) < 1e16 or value == 0
+        else repr(value)
+    )
 
 
 def finite(figure: Any) -> Any:
@@ -33,7 +39,8 @@ def finite(figure: Any) -> Any:
 
 
 def digits_apart(value: float, other: float, least: int) -> int:
-    """The digits after the point, at least `least`, at which two different numbers are different texts.
+    """The digits after the point, at least `least`, at which two different numbers are different
+    texts.
 
     >>> digits_apart(0.19999871, 0.2, least=4), digits_apart(0.2, 0.2, least=4)
     (6, 4)
@@ -47,7 +54,8 @@ def digits_apart(value: float, other: float, least: int) -> int:
 def number(value: float, beside: float | None = None) -> str:
     """A number with thousands separators, rounded to 4 digits; only 0 becomes "0".
 
-    beside: a figure, such as a limit, that is shown too. If the number differs from it, the text has enough digits to
+    beside: a figure, such as a limit, that is shown too. If the number differs from it, the text
+    has enough digits to
         differ as well.
 
     >>> number(0.19999871), number(0.19999871, beside=0.2), number(0.2, beside=0.19999871)
@@ -62,7 +70,8 @@ def number(value: float, beside: float | None = None) -> str:
 
 
 def listing(items: Sequence[Any], what: str = "values") -> dict[str, Any]:
-    """`{size, values}` of at most LONGEST items, else `{size, sha256}`: of the list as JSON, without blanks, in UTF-8.
+    """`{size, values}` of at most LONGEST items, else `{size, sha256}`: of the list as JSON,
+    without blanks, in UTF-8.
 
     >>> listing(["low", None])
     {'size': 2, 'values': ['low', None]}

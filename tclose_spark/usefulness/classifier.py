@@ -1,7 +1,8 @@
-"""Accuracy of a classifier of a sensitive attribute, trained on the release or on raw rows, tested on other raw rows.
+"""Accuracy of a classifier of a sensitive attribute, trained on the release or on raw rows, tested
+on other raw rows.
 
-A label enters as the values that it covers: an interval as its midpoint, a node or a set as equal parts of its values.
-A third of the rows, by their hashes, is for testing.
+A label enters as the values that it covers: an interval as its midpoint, a node or a set as equal
+parts of its values. A third of the rows, by their hashes, is for testing.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ def is_installed() -> bool:
 
 def predicted(attributes: ResolvedAttributes) -> int | None:
     """The place of the attribute to predict: the first with few values. None if there is none."""
-    fitting = [i for i, a in enumerate(attributes.sensitive) if 1 < len(a.domain.values) <= MOST_VALUES]
+    fitting = [
+        i for i, a in enumerate(attributes.sensitive) if 1 < len(a.domain.values) <= MOST_VALUES
+    ]
     return fitting[0] if fitting else None
 
 
@@ -50,9 +53,9 @@ def predicted(attributes: ResolvedAttributes) -> int | None:
 class Accuracy:
     """The test of a classifier: a `Measure`.
 
-    target: the place of the predicted attribute.
-    test, answers: features and values of the rows for testing.
-    raw, majority: the accuracy of a model trained on raw rows, and of always predicting the most frequent value.
+    target: the place of the predicted attribute. test, answers: features and values of the rows for
+    testing. raw, majority: the accuracy of a model trained on raw rows, and of always predicting
+    the most frequent value.
     """
 
     target: int
@@ -66,7 +69,10 @@ class Accuracy:
         """The test on these rows; None if there are none to learn from, or to test on."""
         rows, quasi = table.rows, attributes.quasi_identifiers
         codes, held_out = sensitive_codes(rows, attributes)[target], is_test(rows.hash)
-        learned, tested = chosen(~held_out, rows.hash, MOST_TRAINED), chosen(held_out, rows.hash, MOST_TESTED)
+        learned, tested = (
+            chosen(~held_out, rows.hash, MOST_TRAINED),
+            chosen(held_out, rows.hash, MOST_TESTED),
+        )
         test, answers = raw_features(quasi, rows.take(tested)), codes[tested]
         if not len(learned) or not test.size:
             return None
@@ -83,7 +89,9 @@ class Accuracy:
     def __call__(
         self, released: Released, classes: PublishedClasses, attributes: ResolvedAttributes
     ) -> Mapping[str, float]:
-        """Accuracies: trained on the release, on raw rows, and not at all. Empty if no released row is for training."""
+        """Accuracies: trained on the release, on raw rows, and not at all. Empty if no released row
+        is for training.
+        """
         hashes = released.rows.hash
         learned = chosen(~is_test(hashes), hashes, MOST_TRAINED)
         if not len(learned):
@@ -93,7 +101,9 @@ class Accuracy:
             released_features(quasi, classes.labels[quasi.name], classes.of_row[learned])
             for quasi in attributes.quasi_identifiers
         ]
-        right = float(np.mean(predictions(np.concatenate(parts, axis=1), codes, self.test) == self.answers))
+        right = float(
+            np.mean(predictions(np.concatenate(parts, axis=1), codes, self.test) == self.answers)
+        )
         return {"accuracy": right, "accuracy_raw": self.raw, "accuracy_majority": self.majority}
 
 
@@ -110,7 +120,8 @@ def chosen(which: NDArray[np.bool_], hashes: HashArray, most: int) -> IntArray:
 
 
 def predictions(features: Features, codes: IntArray, test: Features) -> IntArray:
-    """Predictions for test rows: multinomial logistic regression on features from 0 to 1, in at most PASSES passes.
+    """Predictions for test rows: multinomial logistic regression on features from 0 to 1, in at
+    most PASSES passes.
 
     If all rows have one value, that value.
     """
@@ -123,7 +134,10 @@ def predictions(features: Features, codes: IntArray, test: Features) -> IntArray
     from threadpoolctl import threadpool_limits
 
     made = make_pipeline(MinMaxScaler(), LogisticRegression(max_iter=PASSES, tol=1e-3))
-    with threadpool_limits(1), warnings.catch_warnings():  # more threads take ten times as long here
+    with (
+        threadpool_limits(1),
+        warnings.catch_warnings(),
+    ):  # more threads take ten times as long here
         warnings.simplefilter("ignore", ConvergenceWarning)
         said: IntArray = made.fit(features, codes).predict(test)
         return said
@@ -135,14 +149,24 @@ def raw_features(quasi: Sequence[ResolvedQuasi], rows: Rows) -> Features:
     for q, codes in zip(quasi, rows.quasi, strict=True):
         different, place = np.unique(codes, return_inverse=True)
         known = different != MISSING
-        numbers = decode_numbers(different) if q.domain.kind == "double" else different.astype(np.float64)
+        numbers = (
+            decode_numbers(different) if q.domain.kind == "double" else different.astype(np.float64)
+        )
         values = np.where(known, numbers, np.nan)
-        parts.append(features_of(q, CoveredRanges(low=values, high=values, whole=q.domain.kind != "double"), place))
+        parts.append(
+            features_of(
+                q, CoveredRanges(low=values, high=values, whole=q.domain.kind != "double"), place
+            )
+        )
     return np.concatenate(parts, axis=1)
 
 
-def released_features(quasi: ResolvedQuasi, columns: Sequence[pa.Array], of_row: IntArray) -> Features:
-    """Features of released rows, shape (rows, features). columns: labels by class. of_row: the class of each row."""
+def released_features(
+    quasi: ResolvedQuasi, columns: Sequence[pa.Array], of_row: IntArray
+) -> Features:
+    """Features of released rows, shape (rows, features). columns: labels by class. of_row: the
+    class of each row.
+    """
     if quasi.domain.kind == "category":  # a column for each value, so only for the classes in use
         used, of_row = np.unique(of_row, return_inverse=True)
         columns = [column.take(pa.array(used)) for column in columns]
@@ -153,14 +177,19 @@ def released_features(quasi: ResolvedQuasi, columns: Sequence[pa.Array], of_row:
 def features_of(quasi: ResolvedQuasi, spread: CoveredValues, label: IntArray) -> Features:
     """Features of labels of a quasi-identifier, shape (len(label), features).
 
-    A number is its place in the range, from 0 to 1, which float32 holds for all doubles; a missing one is the middle.
-    A category is its share of each value; a missing one has none.
+    A number is its place in the range, from 0 to 1, which float32 holds for all doubles; a missing
+    one is the middle. A category is its share of each value; a missing one has none.
     """
     if quasi.domain.kind != "category":
         assert isinstance(spread, CoveredRanges)
-        start, end = quasi.domain.low / 2, quasi.domain.high / 2  # halves, because a sum may overflow
+        start, end = (
+            quasi.domain.low / 2,
+            quasi.domain.high / 2,
+        )  # halves, because a sum may overflow
         middle = (spread.low / 4 + spread.high / 4 - start) / (end - start or 1.0)
-        return np.clip(np.where(np.isnan(middle), 0.5, middle), 0, 1).astype(np.float32)[label][:, None]
+        return np.clip(np.where(np.isnan(middle), 0.5, middle), 0, 1).astype(np.float32)[label][
+            :, None
+        ]
     values = len(quasi.domain.values)
     if not 0 < values <= MOST_COLUMNS:  # 0: the column is missing in all rows
         return np.zeros((len(label), 0), dtype=np.float32)

@@ -1,4 +1,5 @@
-"""Means and cross tables of a release beside those of the raw rows: quasi-identifiers with sensitive attributes.
+"""Means and cross tables of a release beside those of the raw rows: quasi-identifiers with
+sensitive attributes.
 
 A released row counts in each group of values by the share of its label in that group.
 """
@@ -35,8 +36,8 @@ MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d{1,6})?)?")
 
 @dataclass(frozen=True, kw_only=True)
 class Mean:
-    """Mean and standard deviation of a numeric quasi-identifier: of raw rows, and of the midpoints of their labels. Of
-    dates and times, the mean is an ISO text, and the deviation is in days.
+    """Mean and standard deviation of a numeric quasi-identifier: of raw rows, and of the midpoints
+    of their labels. Of dates and times, the mean is an ISO text, and the deviation is in days.
     """
 
     name: str
@@ -113,7 +114,9 @@ def _mean(domain: QuasiDomain, codes: FloatArray) -> tuple[float | str, float]:
     return write_moment(round(mean / step) * step, domain.calendar), deviation / domain.scale
 
 
-def cross_tables(attributes: ResolvedAttributes, rows: Rows, classes: PublishedClasses) -> Iterator[CrossTable]:
+def cross_tables(
+    attributes: ResolvedAttributes, rows: Rows, classes: PublishedClasses
+) -> Iterator[CrossTable]:
     """The cross tables of every quasi-identifier that has values with every sensitive attribute."""
     sensitive = [
         (a, *_sensitive_groups(a, codes))
@@ -124,8 +127,12 @@ def cross_tables(attributes: ResolvedAttributes, rows: Rows, classes: PublishedC
         if not ranges:  # missing in all rows
             continue
         spread, label = spread_labels(q, classes.labels[q.name])
-        raw_in = np.stack([(codes >= low) & (codes <= high) for _, low, high in ranges]).astype(np.float64)
-        shares = np.stack([_shares(q, spread, low, high) for _, low, high in ranges])[:, label[classes.of_row]]
+        raw_in = np.stack([(codes >= low) & (codes <= high) for _, low, high in ranges]).astype(
+            np.float64
+        )
+        shares = np.stack([_shares(q, spread, low, high) for _, low, high in ranges])[
+            :, label[classes.of_row]
+        ]
         for a, names, group in sensitive:
             has = np.eye(len(names))[group]
             yield CrossTable(
@@ -151,8 +158,8 @@ def _shares(q: ResolvedQuasi, spread: CoveredValues, low: int, high: int) -> Flo
 
 
 def _quasi_ranges(q: ResolvedQuasi, codes: IntArray) -> Iterator[tuple[str, int, int]]:
-    """At most MOST_ROWS groups of values as (name, lowest, highest code): periods of dates and times, ranges of as many
-    rows, nodes of a hierarchy, or the most frequent values.
+    """At most MOST_ROWS groups of values as (name, lowest, highest code): periods of dates and
+    times, ranges of as many rows, nodes of a hierarchy, or the most frequent values.
     """
     known, n = np.unique(codes[codes != MISSING], return_counts=True)
     if q.domain.calendar is not None:
@@ -176,7 +183,9 @@ def _quasi_ranges(q: ResolvedQuasi, codes: IntArray) -> Iterator[tuple[str, int,
 
 
 def _periods(unit: str, known: IntArray, n: IntArray, most: int) -> Iterator[tuple[str, int, int]]:
-    """Years, or shorter periods if all moments are in one, joined into at most so many ranges. unit: of the codes."""
+    """Years, or shorter periods if all moments are in one, joined into at most so many ranges.
+    unit: of the codes.
+    """
     moments: Any = known.astype(f"M8[{unit}]")
     for period in PERIODS:
         first, begin = np.unique(moments.astype(f"M8[{period}]"), return_index=True)
@@ -189,16 +198,26 @@ def _periods(unit: str, known: IntArray, n: IntArray, most: int) -> Iterator[tup
     for i in range(int(group.max()) + 1):
         low, high = first[group == i][[0, -1]]
         end = (high + 1).astype(moments.dtype).astype(np.int64) - 1
-        yield str(low) if low == high else f"{low} to {high}", int(low.astype(moments.dtype).astype(np.int64)), int(end)
+        yield (
+            str(low) if low == high else f"{low} to {high}",
+            int(low.astype(moments.dtype).astype(np.int64)),
+            int(end),
+        )
 
 
-def _numeric_ranges(q: ResolvedQuasi, known: IntArray, n: IntArray) -> Iterator[tuple[str, int, int]]:
+def _numeric_ranges(
+    q: ResolvedQuasi, known: IntArray, n: IntArray
+) -> Iterator[tuple[str, int, int]]:
     if not len(known):
         return
     group = equal_mass(n, MOST_ROWS - 2)
     for i in range(int(group.max()) + 1):
         low, high = known[group == i][[0, -1]].tolist()
-        ends = decode_numbers(np.array([low, high])).tolist() if q.domain.kind == "double" else [low, high]
+        ends = (
+            decode_numbers(np.array([low, high])).tolist()
+            if q.domain.kind == "double"
+            else [low, high]
+        )
         first, last = (write_number(end) for end in ends)
         yield first if low == high else f"{first} to {last}", low, high
 
@@ -217,7 +236,9 @@ def _sensitive_groups(a: ResolvedSensitive, codes: IntArray) -> tuple[list[str],
     if a.distance.features.cumulative:
         group = equal_mass(n, MOST_COLUMNS)
         ends = [np.flatnonzero(group == g)[[0, -1]].tolist() for g in range(int(group.max()) + 1)]
-        return [names[low] if low == high else f"{names[low]} to {names[high]}" for low, high in ends], group[codes]
+        return [
+            names[low] if low == high else f"{names[low]} to {names[high]}" for low, high in ends
+        ], group[codes]
     frequent = np.argsort(-n, kind="stable")[: MOST_COLUMNS - 1]
     place: Any = np.full(len(names), len(frequent))
     place[frequent] = np.arange(len(frequent))

@@ -48,10 +48,17 @@ class RawVersusReleased:
     linkage: Linkage | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON. Of each sensitive attribute only the cross table with the strongest association is whole."""
-        strongest = {a: max(of, key=lambda one: one.raw_v) for a, of in self._by_attribute().items()}
+        """As JSON. Of each sensitive attribute only the cross table with the strongest association
+        is whole.
+        """
+        strongest = {
+            a: max(of, key=lambda one: one.raw_v) for a, of in self._by_attribute().items()
+        }
         return {
-            **{name: getattr(self, name) for name in ("rows", "suppressed", "whole", "worth", "target")},
+            **{
+                name: getattr(self, name)
+                for name in ("rows", "suppressed", "whole", "worth", "target")
+            },
             "why_no_classifier": self.why_no_classifier,
             "groups": None if self.groups is None else asdict(self.groups),
             "uniques": None if self.uniques is None else asdict(self.uniques),
@@ -83,7 +90,9 @@ class RawVersusReleased:
 
 def singled_out(rows: Rows, attributes: ResolvedAttributes) -> dict[str, Any]:
     """The special uniques and the cells of these rows."""
-    columns = {q.name: codes for q, codes in zip(attributes.quasi_identifiers, rows.quasi, strict=True)}
+    columns = {
+        q.name: codes for q, codes in zip(attributes.quasi_identifiers, rows.quasi, strict=True)
+    }
     counts = np.ones(len(rows), dtype=np.int64)
     return {
         "uniques": special_uniques(columns, counts, LARGEST_UNIQUE),

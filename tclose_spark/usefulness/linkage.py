@@ -26,17 +26,25 @@ def linkage_of(attributes: ResolvedAttributes, rows: Rows, classes: PublishedCla
     return link(distances, lambda places: own[places][:, None] == every, len(first), classes.sizes)
 
 
-def _distances(attributes: ResolvedAttributes, rows: Rows, classes: PublishedClasses) -> Iterator[Distances]:
+def _distances(
+    attributes: ResolvedAttributes, rows: Rows, classes: PublishedClasses
+) -> Iterator[Distances]:
     """The distances by each quasi-identifier."""
     for q, codes in zip(attributes.quasi_identifiers, rows.quasi, strict=True):
         spread, label = spread_labels(q, classes.labels[q.name])
         if q.domain.kind != "category":
             assert isinstance(spread, CoveredRanges)
-            values = decode_numbers(codes) if q.domain.kind == "double" else codes.astype(np.float64)
-            yield of_numbers(np.where(codes == MISSING, np.nan, values), spread.low[label], spread.high[label])
+            values = (
+                decode_numbers(codes) if q.domain.kind == "double" else codes.astype(np.float64)
+            )
+            yield of_numbers(
+                np.where(codes == MISSING, np.nan, values), spread.low[label], spread.high[label]
+            )
             continue
         known, of_row = np.unique(codes, return_inverse=True)
         shares = np.stack([spread.shares(code, code) for code in known.tolist()])
         with np.errstate(divide="ignore"):
-            widths = np.where(shares == 1, 0.0, np.minimum(1 / (shares * len(q.domain.values)), 1.0))
+            widths = np.where(
+                shares == 1, 0.0, np.minimum(1 / (shares * len(q.domain.values)), 1.0)
+            )
         yield of_values(widths, of_row, label)

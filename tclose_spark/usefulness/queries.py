@@ -53,8 +53,12 @@ class QueryError:
         """Random queries over these rows."""
         rows, sensitive = table.rows, sensitive_codes(table.rows, attributes)
         widening = _Widening(attributes, rows)
-        queries = draw_queries(rows.quasi, sensitive, widening.of_quasi, widening.of_sensitive, QUERIES, SEED)
-        return QueryError(queries=queries, answers=[count(query, rows.quasi, sensitive) for query in queries])
+        queries = draw_queries(
+            rows.quasi, sensitive, widening.of_quasi, widening.of_sensitive, QUERIES, SEED
+        )
+        return QueryError(
+            queries=queries, answers=[count(query, rows.quasi, sensitive) for query in queries]
+        )
 
     def __call__(
         self, released: Released, classes: PublishedClasses, attributes: ResolvedAttributes
@@ -64,18 +68,29 @@ class QueryError:
         kinds = [q.domain.kind for q in attributes.quasi_identifiers]
 
         def number(i: int, code: int) -> float:
-            return float(decode_numbers(np.array([code]))[0]) if kinds[i] == "double" else float(code)
+            return (
+                float(decode_numbers(np.array([code]))[0]) if kinds[i] == "double" else float(code)
+            )
 
         return self._errors([read.estimate(query, number) for query in self.queries])
 
-    def of_groups(self, rows: Rows, group: IntArray, attributes: ResolvedAttributes) -> Mapping[str, float]:
-        """The same of a release of exact quasi-identifiers. rows: whole classes; group: of each row."""
-        released = GroupedRelease(quasi=rows.quasi, sensitive=sensitive_codes(rows, attributes), group=group)
+    def of_groups(
+        self, rows: Rows, group: IntArray, attributes: ResolvedAttributes
+    ) -> Mapping[str, float]:
+        """The same of a release of exact quasi-identifiers. rows: whole classes; group: of each
+        row.
+        """
+        released = GroupedRelease(
+            quasi=rows.quasi, sensitive=sensitive_codes(rows, attributes), group=group
+        )
         return self._errors(list(map(released.estimate, self.queries)))
 
     def _errors(self, estimates: Sequence[float]) -> Mapping[str, float]:
         errors = relative_errors(estimates, self.answers)
-        return {"query_error": float(np.median(errors)), "query_error_90": float(np.quantile(errors, 0.9))}
+        return {
+            "query_error": float(np.median(errors)),
+            "query_error_90": float(np.quantile(errors, 0.9)),
+        }
 
 
 def sensitive_codes(rows: Rows, attributes: ResolvedAttributes) -> list[IntArray]:
@@ -92,11 +107,12 @@ class _Widening:
 
     @cached_property
     def points(self) -> list[bool]:
-        """Whether conditions on each quasi-identifier may be on one value: not on real numbers, where one value has no
-        share of a label.
+        """Whether conditions on each quasi-identifier may be on one value: not on real numbers,
+        where one value has no share of a label.
         """
         return [
-            q.domain.kind == "category" or (q.domain.kind == "integer" and len(np.unique(codes)) <= MOST_POINTS)
+            q.domain.kind == "category"
+            or (q.domain.kind == "integer" and len(np.unique(codes)) <= MOST_POINTS)
             for q, codes in zip(self.attributes.quasi_identifiers, self.rows.quasi, strict=True)
         ]
 
@@ -118,7 +134,9 @@ class _Widening:
         return _between_rows(self.rows.quasi[i], code, draw)
 
     def of_sensitive(self, i: int, code: int, draw: np.random.Generator) -> Range:
-        """A range of codes of a sensitive attribute that includes this one: one value, unless they have an order."""
+        """A range of codes of a sensitive attribute that includes this one: one value, unless they
+        have an order.
+        """
         is_ordered = self.attributes.sensitive[i].distance.features.cumulative
         return _between_rows(self.sensitive[i], code, draw) if is_ordered else (code, code)
 
@@ -130,19 +148,27 @@ def _between_rows(codes: IntArray, code: int, draw: np.random.Generator) -> Rang
     return min(code, other), max(code, other)
 
 
-def spread_release(released: Released, classes: PublishedClasses, attributes: ResolvedAttributes) -> UniformRelease:
+def spread_release(
+    released: Released, classes: PublishedClasses, attributes: ResolvedAttributes
+) -> UniformRelease:
     """A release whose rows are spread evenly within their labels."""
     spreads, number = [], []
     for quasi in attributes.quasi_identifiers:
         spread, label = spread_labels(quasi, classes.labels[quasi.name])
         spreads.append(spread)
         number.append(label)
-    held = [HeldValues.of(classes.of_row, codes) for codes in sensitive_codes(released.rows, attributes)]
+    held = [
+        HeldValues.of(classes.of_row, codes) for codes in sensitive_codes(released.rows, attributes)
+    ]
     return UniformRelease(covered=spreads, label=number, held=held)
 
 
-def spread_labels(quasi: ResolvedQuasi, columns: Sequence[pa.Array]) -> tuple[CoveredValues, IntArray]:
-    """(the values that the different labels of a quasi-identifier cover, the label of each class)."""
+def spread_labels(
+    quasi: ResolvedQuasi, columns: Sequence[pa.Array]
+) -> tuple[CoveredValues, IntArray]:
+    """(the values that the different labels of a quasi-identifier cover, the label of each
+    class).
+    """
     if len(columns) == 2:
         low, high = (bounds_of(column, quasi) for column in columns)
         spread = CoveredRanges(low=low, high=high, whole=quasi.domain.kind == "integer")
@@ -160,7 +186,12 @@ def bounds_of(column: pa.Array, quasi: ResolvedQuasi) -> FloatArray:
         numbers: FloatArray = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
         return numbers
     texts = column.cast(pa.string()).to_pylist()
-    return np.array([np.nan if text is None else float(parse_quantity(text) * quasi.domain.scale) for text in texts])
+    return np.array(
+        [
+            np.nan if text is None else float(parse_quantity(text) * quasi.domain.scale)
+            for text in texts
+        ]
+    )
 
 
 def _numeric(texts: Sequence[str | None], domain: QuasiDomain) -> CoveredValues:
@@ -175,10 +206,14 @@ def _numeric(texts: Sequence[str | None], domain: QuasiDomain) -> CoveredValues:
     for place, (text, end) in enumerate(zip(texts, ends, strict=True)):
         if text is None:
             continue
-        low[place], high[place] = (least, most) if end is None else (float(bound * domain.scale) for bound in end)
+        low[place], high[place] = (
+            (least, most) if end is None else (float(bound * domain.scale) for bound in end)
+        )
     if domain.kind == "integer" and np.all(np.isnan(low) | (np.ceil(low) <= np.floor(high))):
         return CoveredRanges(low=np.ceil(low), high=np.floor(high), whole=True)
-    return CoveredRanges(low=low, high=high, whole=False)  # real numbers, or means, which need not be whole
+    return CoveredRanges(
+        low=low, high=high, whole=False
+    )  # real numbers, or means, which need not be whole
 
 
 def _nodes(texts: Sequence[str | None], quasi: ResolvedQuasi) -> CoveredValues:
@@ -198,8 +233,15 @@ def _sets(texts: Sequence[str | None], quasi: ResolvedQuasi) -> CoveredValues:
     place = {value: code for code, value in enumerate(quasi.domain.values)}
     every = list(range(len(place)))
     members = [
-        [] if text is None else every if text == ROOT else sorted(place[value] for value in set_members(text))
+        []
+        if text is None
+        else every
+        if text == ROOT
+        else sorted(place[value] for value in set_members(text))
         for text in texts
     ]
     offsets = np.append(0, np.cumsum([len(part) for part in members]))
-    return CoveredSets(members=np.array([code for part in members for code in part], dtype=np.int64), offsets=offsets)
+    return CoveredSets(
+        members=np.array([code for part in members for code in part], dtype=np.int64),
+        offsets=offsets,
+    )

@@ -35,8 +35,12 @@ class RawGroups:
     guess: dict[str, float]
 
 
-def raw_groups(rows: Rows, frequencies: Frequencies, attributes: ResolvedAttributes, k: int) -> RawGroups | None:
-    """The groups of these people among all rows, counted in one scan; None if they have too many sensitive values."""
+def raw_groups(
+    rows: Rows, frequencies: Frequencies, attributes: ResolvedAttributes, k: int
+) -> RawGroups | None:
+    """The groups of these people among all rows, counted in one scan; None if they have too many
+    sensitive values.
+    """
     groups, person = np.unique(_quasi_hash(rows), return_inverse=True)
     try:
         counted = frequencies(_counting(groups), MOST_KEYS)
@@ -76,7 +80,9 @@ def _quasi_hash(rows: Rows) -> HashArray:
 
 
 def _counting(groups: HashArray) -> Callable[[Rows], Tally]:
-    """A function that counts the rows of the groups by (group, cell). groups: their hashes, ascending."""
+    """A function that counts the rows of the groups by (group, cell). groups: their hashes,
+    ascending.
+    """
 
     def count(rows: Rows) -> Tally:
         hashes = _quasi_hash(rows)

@@ -1,7 +1,7 @@
 """The raw rows beside the release, for the internal report.
 
-It is measured on a sample of rows with their labels (`LinkedSample`); their groups are counted in the whole table. All
-figures are internal.
+It is measured on a sample of rows with their labels (`LinkedSample`); their groups are counted in
+the whole table. All figures are internal.
 """
 
 from __future__ import annotations
@@ -34,24 +34,38 @@ from tclose_spark.usefulness.utility_measures import UtilityMeasures
 def raw_versus_released(run: Run) -> dict[str, Any] | None:
     """Raw rows of a staged release beside their published values; None if none could be drawn."""
     profile = read_profile(run)
-    linked = run.staged(LINKED_SAMPLE, lambda text: read_linked_rows(text, profile, run.spec.release.is_exact))
+    linked = run.staged(
+        LINKED_SAMPLE, lambda text: read_linked_rows(text, profile, run.spec.release.is_exact)
+    )
     if linked is None:
         return None
     rows = Rows.concatenate([linked.rows, linked.suppressed])
-    whole = LocalRows(rows, profile.distinct_rows) if len(rows) == profile.rows else encoded_table(run, profile)
+    whole = (
+        LocalRows(rows, profile.distinct_rows)
+        if len(rows) == profile.rows
+        else encoded_table(run, profile)
+    )
     trees = public_labels(run.spec, run.hierarchies, run.public_hierarchies)
     attributes = ResolvedAttributes.of(run.spec.attributes, profile, trees, run.spec.privacy.n)
-    return measure_raw_versus_released(linked, profile, attributes, run.spec, whole.frequencies).to_json()
+    return measure_raw_versus_released(
+        linked, profile, attributes, run.spec, whole.frequencies
+    ).to_json()
 
 
 def measure_raw_versus_released(
-    linked: LinkedRows, profile: Profile, attributes: ResolvedAttributes, spec: ReleaseSpec, frequencies: Frequencies
+    linked: LinkedRows,
+    profile: Profile,
+    attributes: ResolvedAttributes,
+    spec: ReleaseSpec,
+    frequencies: Frequencies,
 ) -> RawVersusReleased:
     """The figures of these rows. frequencies: counts rows of the whole table."""
     everyone = Rows.concatenate([linked.rows, linked.suppressed])
     groups = raw_groups(everyone, frequencies, attributes, spec.privacy.k)
     if not len(linked.rows):
-        return RawVersusReleased(rows=0, suppressed=len(everyone), whole=linked.whole, groups=groups)
+        return RawVersusReleased(
+            rows=0, suppressed=len(everyone), whole=linked.whole, groups=groups
+        )
     if spec.release.is_exact:
         return _of_groups(linked, profile, attributes, groups)
     released = Released(rows=linked.rows, labels=linked.labels, suppressed=linked.suppressed)
@@ -84,7 +98,9 @@ def measure_raw_versus_released(
 def _of_groups(
     linked: LinkedRows, profile: Profile, attributes: ResolvedAttributes, groups: RawGroups | None
 ) -> RawVersusReleased:
-    """The figures of exact quasi-identifiers. Their means and the classes' sensitive values are those of the input."""
+    """The figures of exact quasi-identifiers. Their means and the classes' sensitive values are
+    those of the input.
+    """
     table = ComparedTable(profile=profile, rows=linked.rows, whole=linked.whole)
     of_row, _ = group_equal(linked.labels)
     return RawVersusReleased(
@@ -93,6 +109,7 @@ def _of_groups(
         whole=linked.whole,
         groups=groups,
         worth={**QueryError.of(table, attributes).of_groups(linked.rows, of_row, attributes)},
-        why_no_classifier="the release has exact quasi-identifiers, and no sensitive value of a row",
+        why_no_classifier="the release has exact quasi-identifiers, and no sensitive value of a "
+        "row",
         **singled_out(linked.rows, attributes),
     )

@@ -30,8 +30,12 @@ class UtilityMeasures:
         queries = QueryError.of(table, attributes)
         return UtilityMeasures([queries] if accuracy is None else [queries, accuracy])
 
-    def of(self, released: Released, classes: PublishedClasses, attributes: ResolvedAttributes) -> dict[str, float]:
+    def of(
+        self, released: Released, classes: PublishedClasses, attributes: ResolvedAttributes
+    ) -> dict[str, float]:
         """The figures of all measures."""
         return {
-            name: figure for measure in self.measures for name, figure in measure(released, classes, attributes).items()
+            name: figure
+            for measure in self.measures
+            for name, figure in measure(released, classes, attributes).items()
         }

@@ -1,5 +1,5 @@
-"""The command: what bad input gets (exit code, a message that names it, nothing published), and what good input
-shows.
+"""The command: what bad input gets (exit code, a message that names it, nothing published), and
+what good input shows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ PEOPLE: dict[str, list[Any]] = {
     "sex": ["f", "m"] * 12,
     "disease": ["flu", "gout", "ulcer"] * 8,
 }
-ROLES: dict[str, Any] = {"quasi": {"age": {"type": "numeric"}, "sex": {}}, "sensitive": {"disease": {"t": "0.5"}}}
+ROLES: dict[str, Any] = {
+    "quasi": {"age": {"type": "numeric"}, "sex": {}},
+    "sensitive": {"disease": {"t": "0.5"}},
+}
 CSV = "age,sex,disease\n" + "".join(
     f"{age},{sex},{disease}\n" for age, sex, disease in zip(*PEOPLE.values(), strict=True)
 )
@@ -56,7 +59,12 @@ NUMBERS = [1.0, 2.0, 10.0] * 8
 
 # what is wrong: (table, roles, exit code, what the message says)
 BAD_TABLES: dict[str, tuple[Mapping[str, Sequence[Any]], dict[str, Any], int, list[str]]] = {
-    "an empty table": ({name: column[:0] for name, column in PEOPLE.items()}, ROLES, 2, ["people.parquet", "no rows"]),
+    "an empty table": (
+        {name: column[:0] for name, column in PEOPLE.items()},
+        ROLES,
+        2,
+        ["people.parquet", "no rows"],
+    ),
     "a quasi-identifier that is not there": (
         PEOPLE,
         roles(quasi={"zip": {}}, drop_others=True),
@@ -69,7 +77,12 @@ BAD_TABLES: dict[str, tuple[Mapping[str, Sequence[Any]], dict[str, Any], int, li
         2,
         ["attributes.direct_identifiers", "'name'"],
     ),
-    "a column in no list": (with_column(name=[RAW] * 24), ROLES, 2, ["'name'", "in no list", "drop_others"]),
+    "a column in no list": (
+        with_column(name=[RAW] * 24),
+        ROLES,
+        2,
+        ["'name'", "in no list", "drop_others"],
+    ),
     "text in a number": (
         with_column(age=some(RAW, list(map(str, PEOPLE["age"])), 2)),
         ROLES,
@@ -196,10 +209,14 @@ def check_refused(done: tuple[int, str, str], code: int, says: Sequence[str], fo
 
 
 @pytest.mark.parametrize("name", BAD_TABLES)
-def test_a_bad_table_is_refused(tclose: Command, run_file: RunFile, tmp_path: Path, name: str) -> None:
+def test_a_bad_table_is_refused(
+    tclose: Command, run_file: RunFile, tmp_path: Path, name: str
+) -> None:
     table, settings, code, says = BAD_TABLES[name]
     done = tclose("profile", run_file(table, **settings))
-    if name.startswith("a column with the name") and done[0] == 0:  # found at a later stage, if not at once
+    if (
+        name.startswith("a column with the name") and done[0] == 0
+    ):  # found at a later stage, if not at once
         done = tclose("release", tmp_path / "run.yaml")
     check_refused(done, code, says, tmp_path)
 
@@ -207,7 +224,10 @@ def test_a_bad_table_is_refused(tclose: Command, run_file: RunFile, tmp_path: Pa
 # the text of people.csv: what the message says
 BAD_CSV: dict[str, tuple[str, list[str]]] = {
     "a row with a field too few": (f"{CSV}{RAW},f\n", ["input.path: 1 of 25 rows are malformed"]),
-    "a row with a field too many": (f"{CSV}31,f,flu,{RAW}\n", ["input.path: 1 of 25 rows are malformed"]),
+    "a row with a field too many": (
+        f"{CSV}31,f,flu,{RAW}\n",
+        ["input.path: 1 of 25 rows are malformed"],
+    ),
     "text in a number": (f"{CSV}{RAW},f,flu\n", ["'age'", "1 of 25 rows"]),
     "a header and no rows": ("age,sex,disease\n", ["people.csv", "no rows"]),
     "nothing": ("", ["input"]),
@@ -216,28 +236,42 @@ BAD_CSV: dict[str, tuple[str, list[str]]] = {
 
 @pytest.mark.parametrize("infer", ["false", "true"])
 @pytest.mark.parametrize("name", BAD_CSV)
-def test_a_bad_csv_file_is_refused(tclose: Command, run_file: RunFile, tmp_path: Path, name: str, infer: str) -> None:
+def test_a_bad_csv_file_is_refused(
+    tclose: Command, run_file: RunFile, tmp_path: Path, name: str, infer: str
+) -> None:
     text, says = BAD_CSV[name]
     (tmp_path / "people.csv").write_text(text)
-    source = {"path": "people.csv", "format": "csv", "options": {"header": True, "inferSchema": infer}}
+    source = {
+        "path": "people.csv",
+        "format": "csv",
+        "options": {"header": True, "inferSchema": infer},
+    }
     check_refused(tclose("profile", run_file(None, source=source, **ROLES)), 2, says, tmp_path)
 
 
-def test_csv_files_with_different_headers_are_refused(tclose: Command, run_file: RunFile, tmp_path: Path) -> None:
+def test_csv_files_with_different_headers_are_refused(
+    tclose: Command, run_file: RunFile, tmp_path: Path
+) -> None:
     (tmp_path / "people.csv").mkdir()
     (tmp_path / "people.csv/1.csv").write_text(CSV)
     (tmp_path / "people.csv/2.csv").write_text("sex,age,disease\nf,31,flu\n")
-    path = run_file(None, source={"path": "people.csv", "format": "csv", "options": {"header": True}}, **ROLES)
+    path = run_file(
+        None, source={"path": "people.csv", "format": "csv", "options": {"header": True}}, **ROLES
+    )
     check_refused(tclose("profile", path), 2, ["people.csv"], tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "delta", "table"])
-def test_a_missing_input_is_named(tclose: Command, run_file: RunFile, tmp_path: Path, kind: str) -> None:
+def test_a_missing_input_is_named(
+    tclose: Command, run_file: RunFile, tmp_path: Path, kind: str
+) -> None:
     done = tclose("profile", run_file(None, source={"path": "nobody", "format": kind}, **ROLES))
     check_refused(done, 2, ["input.path: ", "nobody does not exist"], tmp_path)
 
 
-def test_a_file_that_is_no_parquet_is_named(tclose: Command, run_file: RunFile, tmp_path: Path) -> None:
+def test_a_file_that_is_no_parquet_is_named(
+    tclose: Command, run_file: RunFile, tmp_path: Path
+) -> None:
     (tmp_path / "people.parquet").write_text(CSV)
     check_refused(
         tclose("profile", run_file(None, source={"path": "people.parquet"}, **ROLES)),
@@ -250,13 +284,20 @@ def test_a_file_that_is_no_parquet_is_named(tclose: Command, run_file: RunFile, 
 def test_an_input_that_fails_shows_no_values(
     tclose: Command, run_file: RunFile, tmp_path: Path, spark: SparkSession
 ) -> None:
-    """A view may raise errors of its own, with the value in their text; Spark's and its Python logger are silent."""
+    """A view may raise errors of its own, with the value in their text; Spark's and its Python
+    logger are silent.
+    """
     path = run_file(
-        with_column(sex=some(RAW, PEOPLE["sex"])), source={"path": "people_view", "format": "table"}, **ROLES
+        with_column(sex=some(RAW, PEOPLE["sex"])),
+        source={"path": "people_view", "format": "table"},
+        **ROLES,
     )
     spark.conf.set("spark.sql.ansi.enabled", "true")  # a view keeps the setting
     spark.read.parquet(str(tmp_path / "people.parquet")).createOrReplaceTempView("people_raw")
-    spark.sql("CREATE OR REPLACE TEMP VIEW people_view AS SELECT age, CAST(sex AS INT) AS sex, disease FROM people_raw")
+    spark.sql(
+        "CREATE OR REPLACE TEMP VIEW people_view AS SELECT age, CAST(sex AS INT) AS sex, disease "
+        "FROM people_raw"
+    )
     code, out, err = tclose("profile", path)
     assert code != 0
     assert RAW not in out + err
@@ -267,7 +308,9 @@ def test_an_output_that_cannot_be_written_is_named(
     tclose: Command, run_file: RunFile, tmp_path: Path, scheme: str
 ) -> None:
     (tmp_path / "file").write_text("")
-    done = tclose("profile", run_file(PEOPLE, **ROLES), "--set", f"output.path={scheme}{tmp_path}/file/out")
+    done = tclose(
+        "profile", run_file(PEOPLE, **ROLES), "--set", f"output.path={scheme}{tmp_path}/file/out"
+    )
     check_refused(done, 2, ["output: ", "file/out/internal cannot be written"], tmp_path)
 
 
@@ -276,17 +319,24 @@ def test_an_output_that_cannot_be_written_is_named(
     [
         ("privacy.kk=5", ["privacy.kk: unknown key"]),
         ("privacy.k=1", ["privacy.k: found 1", "expected 2 or more"]),
-        ("attributes.sensitive_attributes.disease.t=1.5", ["attributes.sensitive_attributes.disease.t", "from 0 to 1"]),
+        (
+            "attributes.sensitive_attributes.disease.t=1.5",
+            ["attributes.sensitive_attributes.disease.t", "from 0 to 1"],
+        ),
         ("input.format=xlsx", ["input.format: found 'xlsx'"]),
         ("privacy", ["--set privacy: expected key.path=value"]),
     ],
 )
-def test_a_bad_key_is_named(tclose: Command, run_file: RunFile, tmp_path: Path, change: str, says: list[str]) -> None:
+def test_a_bad_key_is_named(
+    tclose: Command, run_file: RunFile, tmp_path: Path, change: str, says: list[str]
+) -> None:
     check_refused(tclose("release", run_file(PEOPLE, **ROLES), "--set", change), 2, says, tmp_path)
 
 
 def test_a_run_file_that_cannot_be_read_is_named(tclose: Command, tmp_path: Path) -> None:
-    check_refused(tclose("release", tmp_path / "none.yaml"), 2, ["none.yaml cannot be read"], tmp_path)
+    check_refused(
+        tclose("release", tmp_path / "none.yaml"), 2, ["none.yaml cannot be read"], tmp_path
+    )
     (tmp_path / "run.yaml").write_bytes(b"name: \xff\n")
     check_refused(tclose("release", tmp_path / "run.yaml"), 2, ["run.yaml"], tmp_path)
 
@@ -299,16 +349,32 @@ def test_an_unknown_option_or_command_is_named(tclose: Command, tmp_path: Path) 
 # --- what cannot be reached, and what the plan shows
 
 
-def test_a_t_that_classes_of_k_do_not_reach(tclose: Command, run_file: RunFile, tmp_path: Path) -> None:
-    path = run_file(PEOPLE, k=4, quasi=ROLES["quasi"], sensitive={"disease": {"t": "0.1"}}, method={"class_size": "k"})
+def test_a_t_that_classes_of_k_do_not_reach(
+    tclose: Command, run_file: RunFile, tmp_path: Path
+) -> None:
+    path = run_file(
+        PEOPLE,
+        k=4,
+        quasi=ROLES["quasi"],
+        sensitive={"disease": {"t": "0.1"}},
+        method={"class_size": "k"},
+    )
     assert tclose("profile", path)[0] == 0
     # 4 of three values: one of them twice, so 1/2 instead of 1/3; 6 rows hold each value twice
-    says = ["classes of size 4 reach t = 0.1667 for disease (required: 0.1)", "begin with 6", "class_size: auto"]
+    says = [
+        "classes of size 4 reach t = 0.1667 for disease (required: 0.1)",
+        "begin with 6",
+        "class_size: auto",
+    ]
     check_refused(tclose("plan", path), 3, says, tmp_path)
 
 
-@pytest.mark.parametrize("method", ["closeness_tree", "stack_and_deal", "fragmentation", "microaggregation", "sabre"])
-def test_a_k_above_the_table(tclose: Command, run_file: RunFile, tmp_path: Path, method: str) -> None:
+@pytest.mark.parametrize(
+    "method", ["closeness_tree", "stack_and_deal", "fragmentation", "microaggregation", "sabre"]
+)
+def test_a_k_above_the_table(
+    tclose: Command, run_file: RunFile, tmp_path: Path, method: str
+) -> None:
     path = run_file(PEOPLE, k=25, method={"name": method})
     assert tclose("profile", path)[0] == 0
     check_refused(tclose("plan", path), 3, ["privacy.k is 25, but the table has 24 rows"], tmp_path)
@@ -317,7 +383,12 @@ def test_a_k_above_the_table(tclose: Command, run_file: RunFile, tmp_path: Path,
 def test_an_l_that_no_class_reaches(tclose: Command, run_file: RunFile, tmp_path: Path) -> None:
     path = run_file(PEOPLE, quasi=ROLES["quasi"], sensitive={"disease": {"l": {"distinct": 4}}})
     assert tclose("profile", path)[0] == 0
-    check_refused(tclose("plan", path), 3, ["no class size from 3 to the whole table meets the requirements"], tmp_path)
+    check_refused(
+        tclose("plan", path),
+        3,
+        ["no class size from 3 to the whole table meets the requirements"],
+        tmp_path,
+    )
 
 
 def test_plan_shows_what_each_class_size_reaches(tclose: Command, run_file: RunFile) -> None:
@@ -325,8 +396,14 @@ def test_plan_shows_what_each_class_size_reaches(tclose: Command, run_file: RunF
     tclose("profile", path)
     code, out, err = tclose("plan", path)
     assert code == 0, err
-    lines = [[cell.strip() for cell in line.strip("│┃").replace("┃", "│").split("│")] for line in out.splitlines()]
-    assert all(heading in out for heading in ("class size", "classes", "disease", "bound", "holds", "stack"))
+    lines = [
+        [cell.strip() for cell in line.strip("│┃").replace("┃", "│").split("│")]
+        for line in out.splitlines()
+    ]
+    assert all(
+        heading in out
+        for heading in ("class size", "classes", "disease", "bound", "holds", "stack")
+    )
     assert ["4", "6", "0.166667", "0.166667", "no", "frequency"] in lines
     assert ["6", "4", "0.000000", "0.000000"] in [line[:4] for line in lines]
     assert "chosen" in out
@@ -338,7 +415,9 @@ def test_plan_shows_what_each_class_size_reaches(tclose: Command, run_file: RunF
 
 
 @pytest.fixture(scope="module")
-def finished(spark: SparkSession, write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(
+    spark: SparkSession, write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """A finished run whose insensitive column is unique, as `allow_unique` lets it be."""
     folder = tmp_path_factory.mktemp("finished")
     table = with_column(name=[f"{RAW} {i}" for i in range(24)])
@@ -363,11 +442,16 @@ def test_a_finished_output_is_refused(tclose: Command, finished: Path) -> None:
     before = (finished / "out/public/certificate.json").read_text()
     code, _, err = tclose("release", finished / "run.yaml")
     assert code == 2
-    assert f"run.yaml, line 4: output: {finished}/out/public holds a finished release; give --overwrite" in err
+    assert (
+        f"run.yaml, line 4: output: {finished}/out/public holds a finished release; give "
+        "--overwrite" in err
+    )
     assert (finished / "out/public/certificate.json").read_text() == before
 
 
-def test_a_release_that_does_not_hold_ends_with_1(tclose: Command, finished: Path, tmp_path: Path) -> None:
+def test_a_release_that_does_not_hold_ends_with_1(
+    tclose: Command, finished: Path, tmp_path: Path
+) -> None:
     copy = shutil.copytree(finished / "out", tmp_path / "copy")
     assert tclose("verify", finished / "run.yaml", "--set", f"output.path={copy}")[0] == 0
     for file in (copy / "public/release").glob("*.parquet"):
@@ -401,9 +485,20 @@ def test_release_shows_a_summary_and_a_line_a_stage(tclose: Command, finished: P
     assert "precision of" not in out
 
 
-def test_details_show_the_plan_the_precision_and_the_counts(tclose: Command, finished: Path, tmp_path: Path) -> None:
-    planned, counts = "plan       blocks: 1 of up to 24 rows", "half of random counts from the release are within "
-    options = ("--overwrite", "--set", "method.name=closeness_tree", "--set", f"output.path={tmp_path / 'out'}")
+def test_details_show_the_plan_the_precision_and_the_counts(
+    tclose: Command, finished: Path, tmp_path: Path
+) -> None:
+    planned, counts = (
+        "plan       blocks: 1 of up to 24 rows",
+        "half of random counts from the release are within ",
+    )
+    options = (
+        "--overwrite",
+        "--set",
+        "method.name=closeness_tree",
+        "--set",
+        f"output.path={tmp_path / 'out'}",
+    )
     code, out, err = tclose("release", finished / "run.yaml", *options)
     assert code == 0, err
     assert planned not in err
@@ -414,7 +509,11 @@ def test_details_show_the_plan_the_precision_and_the_counts(tclose: Command, fin
     assert counts in err
     lines = [" ".join(line.split()) for line in out.splitlines()]
     codebook = (tmp_path / "out/public/codebook.csv").read_text()
-    (precision,) = (line.removeprefix("precision of age ") for line in lines if line.startswith("precision of age "))
+    (precision,) = (
+        line.removeprefix("precision of age ")
+        for line in lines
+        if line.startswith("precision of age ")
+    )
     assert precision.replace(";", " of rows;") + " of rows" in codebook
 
 
@@ -424,7 +523,10 @@ def test_a_warning_is_printed_once_whether_or_not_the_run_has_given_it(
     table = pa.table(with_column(patient_id=[f"P{max(i, 1):03}" for i in range(24)]))
     conf = write_run(tmp_path, table, **roles(direct_identifiers=["patient_id"]))
     code, _, err = tclose("release", conf)
-    assert (code, err.count("'patient_id' looks like an identifier of a person and repeats")) == (0, 1), err
+    assert (code, err.count("'patient_id' looks like an identifier of a person and repeats")) == (
+        0,
+        1,
+    ), err
     assert err.count("looks like an identifier of a person") == 1, err
     code, _, err = tclose("release", conf, "--if-changed")
     told = "a column that is not published looks like an identifier of a person and repeats"
@@ -442,12 +544,18 @@ def test_an_unchanged_input_is_not_released_again_and_one_line_says_what_stands(
     assert engine["message"].startswith("engine     local: ")
     assert (said["level"], said["message"].partition(":")[0]) == ("info", "nothing to do")
     assert said["time"].endswith("+00:00")
-    assert (told["verdict"], told["rows"], told["public"]) == ("holds", 24, f"{finished}/out/public")
+    assert (told["verdict"], told["rows"], told["public"]) == (
+        "holds",
+        24,
+        f"{finished}/out/public",
+    )
     assert told["guarantees"] == certificate["guarantees"]
     assert told["fingerprint"] == certificate["release"]["fingerprint"]
 
 
-def test_errors_are_lines_of_json_where_that_is_asked(tclose: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_are_lines_of_json_where_that_is_asked(
+    tclose: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TCLOSE_LOG_FORMAT", "json")
     code, _, err = tclose("release", "/nowhere/run.yaml")
     said = json.loads(err)
@@ -472,7 +580,9 @@ def test_a_generated_census_is_released_by_its_run_file(
     assert "1,000 people in" in out
     assert pq.read_table(tmp_path / "people.parquet").num_rows == 1000
     monkeypatch.setenv("TCLOSE_DEMO", str(tmp_path))
-    code, out, err = tclose("release", ROOT / "conf/demo.yaml", "--set", f"output.path={tmp_path}/out")
+    code, out, err = tclose(
+        "release", ROOT / "conf/demo.yaml", "--set", f"output.path={tmp_path}/out"
+    )
     assert code == 0, err
     assert "demo: the release holds" in out
     columns = pq.read_table(tmp_path / "out/public/release").column_names
@@ -494,7 +604,10 @@ def test_generate_needs_rows_and_a_folder(tclose: Command, tmp_path: Path) -> No
 def test_jobs_take_the_run_file_either_way(
     spark: SparkSession, run_file: RunFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, before = run_file(PEOPLE, **ROLES), {number: signal.getsignal(number) for number in SIGNALS}
+    path, before = (
+        run_file(PEOPLE, **ROLES),
+        {number: signal.getsignal(number) for number in SIGNALS},
+    )
     assert spark
     for arguments in (["--config", str(path)], [f"--config={path}"]):
         monkeypatch.setattr("sys.argv", ["jobs/profile.py", *arguments])
@@ -515,7 +628,13 @@ def test_help_groups_the_commands_by_what_a_user_wants() -> None:
     assert groups == {
         "Make a release": {"suggest", "compare", "release", "history"},
         "Judge a table": {"audit", "explain", "verify", "fingerprint"},
-        "The stages of a release, one at a time": {"profile", "plan", "anonymize", "report", "publish"},
+        "The stages of a release, one at a time": {
+            "profile",
+            "plan",
+            "anonymize",
+            "report",
+            "publish",
+        },
         "Helpers": {"hierarchy", "generate", "compile", "schema", "version"},
     }
 

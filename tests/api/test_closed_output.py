@@ -1,4 +1,6 @@
-"""A reader that closes the output of a command early, as `head -1` does, changes neither code nor files."""
+"""A reader that closes the output of a command early, as `head -1` does, changes neither code nor
+files.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ import pytest
 
 
 def run_closed(*arguments: str, both: bool = False) -> tuple[int, str]:
-    """(the exit code of a command whose output nobody reads, its messages). both: nobody reads these, either."""
+    """(the exit code of a command whose output nobody reads, its messages). both: nobody reads
+    these, either.
+    """
     read, write = os.pipe()
     os.close(read)
     try:
@@ -30,7 +34,10 @@ def run_closed(*arguments: str, both: bool = False) -> tuple[int, str]:
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     path = tmp_path / "people.csv"
-    path.write_text("age,sex,disease\n" + "".join(f"{20 + i % 4},{'fm'[i % 2]},{'ab'[i % 3 % 2]}\n" for i in range(60)))
+    path.write_text(
+        "age,sex,disease\n"
+        + "".join(f"{20 + i % 4},{'fm'[i % 2]},{'ab'[i % 3 % 2]}\n" for i in range(60))
+    )
     return path
 
 
@@ -43,8 +50,15 @@ def test_an_audit_keeps_its_verdict(table: Path, k: int, code: int) -> None:
 
 
 @pytest.mark.parametrize(("k", "code"), [(5, 0), (500, 1)])
-def test_an_audit_keeps_its_verdict_if_nobody_reads_its_messages(table: Path, k: int, code: int) -> None:
-    assert run_closed("audit", str(table), "-q", "age,sex", "-s", "disease", "--k", str(k), both=True)[0] == code
+def test_an_audit_keeps_its_verdict_if_nobody_reads_its_messages(
+    table: Path, k: int, code: int
+) -> None:
+    assert (
+        run_closed("audit", str(table), "-q", "age,sex", "-s", "disease", "--k", str(k), both=True)[
+            0
+        ]
+        == code
+    )
 
 
 def test_an_audit_without_an_output_keeps_its_verdict(table: Path) -> None:

@@ -1,4 +1,6 @@
-"""The options of an audit are declared once: the command and the call from Python have the same, with one default."""
+"""The options of an audit are declared once: the command and the call from Python have the same,
+with one default.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from tclose_spark.measures.supersets.box_search import MOST_BOXES
 VERBS = [("audit", tc.audit, AuditOptions), ("explain", tc.explain, ExplainOptions)]
 
 
-@pytest.mark.parametrize(("name", "verb", "declared"), VERBS, ids=lambda one: one if isinstance(one, str) else "")
+@pytest.mark.parametrize(
+    ("name", "verb", "declared"), VERBS, ids=lambda one: one if isinstance(one, str) else ""
+)
 def test_the_command_and_the_call_have_the_same_options(
     name: str, verb: Callable[..., Any], declared: type[Any]
 ) -> None:
@@ -40,7 +44,11 @@ def test_the_command_and_the_call_have_the_same_options(
 
 def test_what_may_be_given_without_its_name() -> None:
     placed = [
-        [name for name, one in inspect.signature(verb).parameters.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
+        [
+            name
+            for name, one in inspect.signature(verb).parameters.items()
+            if one.kind is one.POSITIONAL_OR_KEYWORD
+        ]
         for verb in (tc.audit, tc.explain)
     ]
     roles = ["table", "quasi_identifiers", "sensitive"]
@@ -50,7 +58,10 @@ def test_what_may_be_given_without_its_name() -> None:
 def test_defaults_are_those_of_the_question_and_of_the_searches() -> None:
     question = question_from_columns(["age"])
     asked = {"gain": question.gain, "attacks": question.attacks}
-    assert asked == {"gain": tc.SensitiveAttribute(t=DEFAULTS["gain"]).t, "attacks": DEFAULTS["attacks"]}
+    assert asked == {
+        "gain": tc.SensitiveAttribute(t=DEFAULTS["gain"]).t,
+        "attacks": DEFAULTS["attacks"],
+    }
     assert (question.supersets, question.combinations) == (MOST_BOXES, MOST_COMBINATIONS)
 
 

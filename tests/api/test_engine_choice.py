@@ -49,7 +49,10 @@ from tclose_spark.runfile.spec import Output, ReleaseSpec
 
 RunFile = Callable[..., Path]
 SPEC: dict[str, Any] = {
-    "attributes": {"quasi_identifiers": {"age": {"type": "numeric"}}, "sensitive_attributes": {"disease": {"t": 1}}},
+    "attributes": {
+        "quasi_identifiers": {"age": {"type": "numeric"}},
+        "sensitive_attributes": {"disease": {"t": 1}},
+    },
     "privacy": {"k": 2},
 }
 TABLE = pa.table({"age": [1, 2], "disease": ["flu", "gout"]})
@@ -79,7 +82,9 @@ def on(monkeypatch: pytest.MonkeyPatch, nothing_of_spark: None) -> list[str]:
     class Nothing:
         """A run, a lock, or events, of which nothing is kept."""
 
-        def __init__(self, spec: Any = None, session: Any = None, announce: Any = None, *_: Any) -> None:
+        def __init__(
+            self, spec: Any = None, session: Any = None, announce: Any = None, *_: Any
+        ) -> None:
             self.announce = announce
             self.session, self.events = session, self if spec is None else Nothing()
 
@@ -116,7 +121,10 @@ def test_an_engine_is_chosen_by_size_and_by_what_is_there() -> None:
         assert choose_engine(Asked(), work, "a Spark session is active").name == "spark"
         assert choose_engine(Asked("spark", "--engine"), work, "").name == "spark"
         if not work.needs:
-            assert choose_engine(Asked("local", "--engine"), work, "a Spark session is active").name == "local"
+            assert (
+                choose_engine(Asked("local", "--engine"), work, "a Spark session is active").name
+                == "local"
+            )
 
 
 def test_the_reason_is_told() -> None:
@@ -153,22 +161,32 @@ def test_option_before_environment_before_run_file(monkeypatch: pytest.MonkeyPat
     assert asked_engine("auto", spec) == Asked("auto", "the argument engine")
     with called_from_command_line(print):
         assert asked_engine("auto", spec) == Asked("auto", "--engine")
-        with pytest.raises(ConfigurationError, match=r"^--engine is 'fast'; expected auto, local or spark$"):
+        with pytest.raises(
+            ConfigurationError, match=r"^--engine is 'fast'; expected auto, local or spark$"
+        ):
             asked_engine("fast", spec)
     monkeypatch.setenv("TCLOSE_ENGINE", "fast")
-    with pytest.raises(ConfigurationError, match=r"^TCLOSE_ENGINE is 'fast'; expected auto, local or spark$"):
+    with pytest.raises(
+        ConfigurationError, match=r"^TCLOSE_ENGINE is 'fast'; expected auto, local or spark$"
+    ):
         asked_engine(None, spec)
 
 
 def test_a_wrong_engine_in_a_run_file_has_its_line(run_file: RunFile) -> None:
     path = run_file(PEOPLE, **ROLES)
     path.write_text(f"engine: fast\n{path.read_text()}")
-    with pytest.raises(ConfigurationError, match=r"run\.yaml, line 1: engine: found 'fast'; expected .*local"):
+    with pytest.raises(
+        ConfigurationError, match=r"run\.yaml, line 1: engine: found 'fast'; expected .*local"
+    ):
         load_spec(path)
 
 
 def test_the_engine_is_no_part_of_the_configuration() -> None:
-    assert spec_with(engine="local").fingerprint == spec_with(engine="spark").fingerprint == spec_with().fingerprint
+    assert (
+        spec_with(engine="local").fingerprint
+        == spec_with(engine="spark").fingerprint
+        == spec_with().fingerprint
+    )
     assert spec_with(privacy={"k": 3}).fingerprint != spec_with().fingerprint
 
 
@@ -185,7 +203,12 @@ def test_the_engine_is_no_part_of_the_configuration() -> None:
         ({"output": {"path": "hdfs://a/b"}}, "the URI of output.path"),
         ({"output": {"public": "/out", "internal": "hdfs://a/b"}}, "the URI of output.internal"),
         (
-            {"attributes": {**SPEC["attributes"], "quasi_identifiers": {"zip": {"hierarchy": "hdfs://a/zip.csv"}}}},
+            {
+                "attributes": {
+                    **SPEC["attributes"],
+                    "quasi_identifiers": {"zip": {"hierarchy": "hdfs://a/zip.csv"}},
+                }
+            },
             "the URI of the hierarchy of 'zip'",
         ),
     ],
@@ -196,14 +219,22 @@ def test_what_only_spark_can_do(settings: dict[str, Any], needs: str) -> None:
     assert work.needs == needs
     assert choose_engine(Asked(), work, "").name == ("spark" if needs else "local")
     if needs:
-        with pytest.raises(ConfigurationError, match=f"^engine: the run file asks for local, and {needs} needs Spark"):
+        with pytest.raises(
+            ConfigurationError,
+            match=f"^engine: the run file asks for local, and {needs} needs Spark",
+        ):
             choose_engine(Asked("local"), work, "")
 
 
-STORED = {"input": {"path": "s3a://raw/people"}, "output": {"public": "s3://a/out", "internal": "gs://b/out"}}
+STORED = {
+    "input": {"path": "s3a://raw/people"},
+    "output": {"public": "s3://a/out", "internal": "gs://b/out"},
+}
 
 
-def test_files_on_an_object_store_are_read_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_on_an_object_store_are_read_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     use_as_store(tmp_path, monkeypatch)
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
     people = tmp_path / "raw/people"
@@ -220,7 +251,9 @@ def test_files_on_an_object_store_are_read_here(tmp_path: Path, monkeypatch: pyt
     assert choose_engine(Asked(), work_of("release", spec_with(**STORED)), "").name == "spark"
 
 
-@pytest.mark.parametrize(("bucket", "path"), [("raw", "s3a://raw/people"), ("a", "s3://a/out"), ("b", "gs://b/out")])
+@pytest.mark.parametrize(
+    ("bucket", "path"), [("raw", "s3a://raw/people"), ("a", "s3://a/out"), ("b", "gs://b/out")]
+)
 def test_a_store_that_refuses_is_left_to_spark(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bucket: str, path: str
 ) -> None:
@@ -229,20 +262,31 @@ def test_a_store_that_refuses_is_left_to_spark(
     work = work_of("release", spec_with(**STORED))
     told = f"engine     spark: this process does not open {path} (access denied)"
     assert choose_engine(Asked(), work, "").line == told
-    assert choose_engine(Asked("local"), work, "").name == "local"  # as was asked for; it reports the same
+    assert (
+        choose_engine(Asked("local"), work, "").name == "local"
+    )  # as was asked for; it reports the same
     monkeypatch.setattr(engine_choice, "find_spec", lambda name: None)
     assert choose_engine(Asked(), work_of("release", spec_with(**STORED)), "").name == "local"
 
 
-def test_options_of_spark_submit_may_open_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_of_spark_submit_may_open_a_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     use_as_store(tmp_path, monkeypatch)
-    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--packages org.apache.hadoop:hadoop-aws:3.4.2 pyspark-shell")
+    monkeypatch.setenv(
+        "PYSPARK_SUBMIT_ARGS", "--packages org.apache.hadoop:hadoop-aws:3.4.2 pyspark-shell"
+    )
     choice = choose_engine(Asked(), work_of("release", spec_with(**STORED)), "")
-    assert choice.line == "engine     spark: PYSPARK_SUBMIT_ARGS is set, and may say how to reach s3a://raw/people"
+    assert (
+        choice.line
+        == "engine     spark: PYSPARK_SUBMIT_ARGS is set, and may say how to reach s3a://raw/people"
+    )
     assert choose_engine(Asked(), work_of("release", spec_with()), "").name == "local"
 
 
-def test_a_release_on_a_store_is_read_where_it_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_on_a_store_is_read_where_it_was_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     use_as_store(tmp_path, monkeypatch, refused="closed")
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
     assert is_read_here("s3://open/out")
@@ -256,7 +300,9 @@ def test_a_release_on_a_store_is_read_where_it_was_made(tmp_path: Path, monkeypa
     assert is_read_here("s3://open/out", "local")
 
 
-def test_a_store_is_asked_only_if_it_decides(monkeypatch: pytest.MonkeyPatch, nothing_of_spark: None) -> None:
+def test_a_store_is_asked_only_if_it_decides(
+    monkeypatch: pytest.MonkeyPatch, nothing_of_spark: None
+) -> None:
     def ask(root: str) -> Any:
         raise AssertionError(f"{root} was opened")
 
@@ -268,9 +314,14 @@ def test_a_store_is_asked_only_if_it_decides(monkeypatch: pytest.MonkeyPatch, no
 
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "delta"])
-def test_small_files_of_many_rows_are_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_small_files_of_many_rows_are_many_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     """A gigabyte of Parquet may hold more rows than this process."""
-    table, path = pa.table({"age": pa.array([1] * 5000), "disease": ["flu"] * 5000}), tmp_path / f"people.{kind}"
+    table, path = (
+        pa.table({"age": pa.array([1] * 5000), "disease": ["flu"] * 5000}),
+        tmp_path / f"people.{kind}",
+    )
     if kind == "parquet":
         path.mkdir()
         pq.write_table(table.slice(0, 2000), path / "part-1.parquet")
@@ -296,10 +347,14 @@ def test_the_table_decides(tmp_path: Path, spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(
-    "verb", sorted({"audit", "explain", "compare", "suggest", "hierarchy", "generate"} - LOCAL_VERBS)
+    "verb",
+    sorted({"audit", "explain", "compare", "suggest", "hierarchy", "generate"} - LOCAL_VERBS),
 )
 def test_other_verbs_work_on_spark(verb: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"--engine asks for local, and {verb} needs Spark; expected auto or"):
+    with pytest.raises(
+        ConfigurationError,
+        match=f"--engine asks for local, and {verb} needs Spark; expected auto or",
+    ):
         choose_engine(Asked("local", "--engine"), work_of(verb), "")
     assert choose_engine(Asked(), work_of(verb), "").line == f"engine     spark: {verb} needs it"
     assert all(not work_of(name, spec_with()).needs for name in STAGES)
@@ -327,7 +382,9 @@ def test_a_session_is_seen(spark: SparkSession, monkeypatch: pytest.MonkeyPatch)
     assert spark_present() == ""  # imported, and nothing runs
 
 
-def test_a_small_table_is_released_in_this_process(on: list[str], run_file: RunFile, capfd: Any) -> None:
+def test_a_small_table_is_released_in_this_process(
+    on: list[str], run_file: RunFile, capfd: Any
+) -> None:
     said: list[str] = []
     path = run_file(PEOPLE, **ROLES)
     session.run_stages(given_run(None, path), "profile", "plan", log=said.append)
@@ -364,18 +421,27 @@ def test_the_engine_is_named_first_and_not_beside_an_error(
     assert capfd.readouterr().err == "error: this is wrong\n"
 
 
-def test_local_refuses_a_catalog_table_and_names_the_line(on: list[str], run_file: RunFile, capfd: Any) -> None:
+def test_local_refuses_a_catalog_table_and_names_the_line(
+    on: list[str], run_file: RunFile, capfd: Any
+) -> None:
     path = run_file(PEOPLE, **ROLES, output={"table": "a.b"})
     path.write_text(f"engine: local\n{path.read_text()}")
     assert cli.main(["release", str(path)]) == 2
-    asked = "engine: the run file asks for local, and output.table needs Spark; expected auto or spark"
+    asked = (
+        "engine: the run file asks for local, and output.table needs Spark; expected auto or spark"
+    )
     assert capfd.readouterr().err == f"error: {path}, line 1: {asked}\n"
-    with pytest.raises(ConfigurationError, match=r"^the argument engine asks for local, and output.table needs Spark"):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"^the argument engine asks for local, and output.table needs Spark",
+    ):
         tc.run_stage("profile", None, path, engine="local")
     assert on == []
 
 
-def test_jobs_work_on_spark(on: list[str], run_file: RunFile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_work_on_spark(
+    on: list[str], run_file: RunFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = run_file(PEOPLE, **ROLES)
     path.write_text(f"engine: local\n{path.read_text()}")
     monkeypatch.setattr("sys.argv", ["tclose-job", "profile", str(path)])
@@ -402,7 +468,10 @@ def test_what_only_spark_can_read_is_read_on_spark(
     run = given_run(None, run_file(PEOPLE, **ROLES))
     session.run_stages(run, "profile", log=said.append)
     assert on == ["local", "spark"]
-    assert said == ["engine     spark: people.csv has line breaks inside quotes, which the local engine does not read"]
+    assert said == [
+        "engine     spark: people.csv has line breaks inside quotes, which the local engine does "
+        "not read"
+    ]
     with pytest.raises(NeedsSparkError):  # as was asked for
         session.run_stages(run, "profile", log=None, engine="local")
     monkeypatch.setattr(session, "find_spec", lambda name: None)
@@ -411,7 +480,9 @@ def test_what_only_spark_can_read_is_read_on_spark(
     assert on == ["local", "spark", "local", "local"]
 
 
-def test_a_table_in_memory_is_a_view_of_the_session(on: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_in_memory_is_a_view_of_the_session(
+    on: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[pa.Table] = []
 
     def look(run: Any, **_: Any) -> None:
@@ -427,7 +498,9 @@ def test_a_table_in_memory_is_a_view_of_the_session(on: list[str], monkeypatch: 
 
 
 def test_a_local_release_is_read_without_spark(finished: Path, spark: SparkSession) -> None:
-    """In a process that cannot import Spark: the rows and the classes are those that Spark reads."""
+    """In a process that cannot import Spark: the rows and the classes are those that Spark
+    reads.
+    """
     program = """
 import json, sys
 for name in ("pyspark", "py4j"):
@@ -440,7 +513,10 @@ sizes = sorted(made.classes["size"].to_pylist())
 print(json.dumps([table.num_rows, table.column_names, made.preview(), len(made.to_pandas()), sizes]))
 """
     done = subprocess.run(
-        [sys.executable, "-c", program, finished], capture_output=True, text=True, env={**os.environ, "COLUMNS": "80"}
+        [sys.executable, "-c", program, finished],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "80"},
     )
     assert done.stderr == ""
     rows, names, preview, pandas_rows, sizes = json.loads(done.stdout)
@@ -450,7 +526,11 @@ print(json.dumps([table.num_rows, table.column_names, made.preview(), len(made.t
     assert sizes == sorted(row["size"] for row in classes.collect())
     by = [(name, "ascending") for name in names]
     assert made.to_arrow().cast(expected.schema).sort_by(by) == expected.sort_by(by)
-    assert (rows, names, pandas_rows) == (expected.num_rows, expected.column_names, expected.num_rows)
+    assert (rows, names, pandas_rows) == (
+        expected.num_rows,
+        expected.column_names,
+        expected.num_rows,
+    )
     lines = preview.splitlines()
     shown = [line.split("  ") for line in lines[3:]]
     assert lines[0] == f"published rows ({len(shown)} shown), with the precision of their labels"
@@ -482,5 +562,7 @@ import sys
 import tclose_spark.api.public, tclose_spark.cli
 print(*sorted(name for name in sys.modules if name.split(".")[0] in ("pyspark", "py4j")))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "\n"

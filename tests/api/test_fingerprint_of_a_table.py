@@ -40,7 +40,9 @@ def named(made: tc.Release) -> str:
     return str(made.certificate["release"]["fingerprint"])
 
 
-def test_every_form_of_the_release_has_its_fingerprint(made: tc.Release, named: str, spark: SparkSession) -> None:
+def test_every_form_of_the_release_has_its_fingerprint(
+    made: tc.Release, named: str, spark: SparkSession
+) -> None:
     rows, folder = made.to_arrow(), f"{made.path}/release"
     other_order = rows.take(list(range(rows.num_rows))[::-1])
     by_spark = spark.read.format("delta").load(folder).repartition(3)
@@ -52,7 +54,9 @@ def test_every_form_of_the_release_has_its_fingerprint(made: tc.Release, named: 
 def test_another_table_has_another(made: tc.Release, named: str) -> None:
     rows = made.to_arrow()
     grades = rows["grade"].to_pylist()
-    changed = rows.set_column(rows.column_names.index("grade"), "grade", pa.array([grades[0] + 1, *grades[1:]]))
+    changed = rows.set_column(
+        rows.column_names.index("grade"), "grade", pa.array([grades[0] + 1, *grades[1:]])
+    )
     for other in (
         changed,
         rows.slice(1),
@@ -76,13 +80,17 @@ def test_the_command_requires_the_fingerprint_of_the_certificate(
     assert tclose("fingerprint", folder)[:2] == (0, f"{named}\n")
     assert tclose("fingerprint", folder, "--certificate", certificate)[:2] == (0, f"{named}\n")
     pq.write_table(made.to_arrow().slice(1), tmp_path / "less.parquet")
-    code, out, error = tclose("fingerprint", tmp_path / "less.parquet", "--certificate", certificate)
+    code, out, error = tclose(
+        "fingerprint", tmp_path / "less.parquet", "--certificate", certificate
+    )
     assert (code, out.strip() == named) == (1, False)
     assert f"is not the release of {certificate}, which has the fingerprint {named}" in error
 
 
 @pytest.mark.parametrize("text", [None, "[]", "{", json.dumps({"release": {}})])
-def test_a_file_that_is_no_certificate_is_refused(text: Any, tmp_path: Path, tclose: Command) -> None:
+def test_a_file_that_is_no_certificate_is_refused(
+    text: Any, tmp_path: Path, tclose: Command
+) -> None:
     file = tmp_path / "certificate.json"
     if text is not None:
         file.write_text(text)

@@ -21,13 +21,22 @@ def made(table):
 
 def test_what_is_a_table_in_memory():
     frame = pd.DataFrame({"a": [1]})
-    assert all(map(is_frame, (frame, pl.DataFrame(frame), pl.DataFrame(frame).lazy(), pa.table({"a": [1]}))))
+    assert all(
+        map(
+            is_frame, (frame, pl.DataFrame(frame), pl.DataFrame(frame).lazy(), pa.table({"a": [1]}))
+        )
+    )
     assert not any(map(is_frame, ("people.csv", {"a": [1]}, None, 3)))
 
 
 def test_all_kinds_of_tables_become_one():
     frame = pd.DataFrame({"age": [30, 41], "sex": ["f", None], "x": [0.5, np.nan]})
-    tables = [frame, pl.from_pandas(frame), pl.from_pandas(frame).lazy(), pa.Table.from_pandas(frame)]
+    tables = [
+        frame,
+        pl.from_pandas(frame),
+        pl.from_pandas(frame).lazy(),
+        pa.Table.from_pandas(frame),
+    ]
     first, *others = [made(table) for table in tables]
     assert first.schema.names == ["age", "sex", "x"]
     assert [str(kind) for kind in first.schema.types] == ["int64", "string", "double"]
@@ -51,7 +60,9 @@ def test_missing_values_of_pandas_are_missing():
 
 
 def test_categories_become_their_values():
-    category = pd.DataFrame({"c": pd.Categorical(["b", "a", "b"], categories=["b", "a", "unused"], ordered=True)})
+    category = pd.DataFrame(
+        {"c": pd.Categorical(["b", "a", "b"], categories=["b", "a", "unused"], ordered=True)}
+    )
     numbers = pd.DataFrame({"c": pd.Categorical([3, 1, 3])})
     enum = pl.DataFrame({"c": pl.Series(["b", "a", None], dtype=pl.Enum(["b", "a"]))})
     assert made(category)["c"].to_pylist() == ["b", "a", "b"]
@@ -89,7 +100,9 @@ def test_types_that_spark_lacks_become_wider_ones_of_the_same_values(column, kin
 
 def test_a_column_that_cannot_be_had_is_empty_and_says_why():
     nanoseconds = pa.array([1], pa.timestamp("ns"))
-    table, lost = readable(pa.table({"at": nanoseconds, "for": pa.array([5], pa.duration("s")), "age": [30]}))
+    table, lost = readable(
+        pa.table({"at": nanoseconds, "for": pa.array([5], pa.duration("s")), "age": [30]})
+    )
     assert table.to_pydict() == {"at": [None], "for": [None], "age": [30]}
     assert "nanoseconds" in lost["at"]
     assert "round it to microseconds" in lost["at"]
@@ -98,7 +111,11 @@ def test_a_column_that_cannot_be_had_is_empty_and_says_why():
 
 def test_values_of_several_types_are_refused_without_showing_one():
     with pytest.raises(InputError) as found:
-        as_arrow(pd.DataFrame({"age": [30], "who": [7]}).assign(who=pd.Series(["Ann"], dtype=object)).pipe(mixed))
+        as_arrow(
+            pd.DataFrame({"age": [30], "who": [7]})
+            .assign(who=pd.Series(["Ann"], dtype=object))
+            .pipe(mixed)
+        )
     assert "column 'who' of the table holds values of several types" in str(found.value)
     assert "Ann" not in str(found.value)
 
@@ -120,16 +137,26 @@ def test_values_that_no_column_holds_are_refused_without_showing_one(values, why
 
 
 def mixed(frame):
-    return pd.concat([frame, pd.DataFrame({"age": [31], "who": pd.Series([7], dtype=object)})], ignore_index=True)
+    return pd.concat(
+        [frame, pd.DataFrame({"age": [31], "who": pd.Series([7], dtype=object)})], ignore_index=True
+    )
 
 
 def test_a_column_that_stands_twice_is_refused():
-    with pytest.raises(InputError, match="column 'a' of the table has a duplicate: 2 columns of this name"):
+    with pytest.raises(
+        InputError, match="column 'a' of the table has a duplicate: 2 columns of this name"
+    ):
         as_arrow(pd.DataFrame([[1, 2]], columns=["a", "a"]))
     for names in (["a", "a"], ["a", "A"]):  # which Spark does not tell apart
-        with pytest.raises(InputError, match="column 'a' of the table has a duplicate: 2 columns of this name but for"):
+        with pytest.raises(
+            InputError,
+            match="column 'a' of the table has a duplicate: 2 columns of this name but for",
+        ):
             as_arrow(pa.table([[1], [2]], names=names))
-        with pytest.raises(InputError, match="column 'a' of the table has a duplicate: 2 columns of this name but for"):
+        with pytest.raises(
+            InputError,
+            match="column 'a' of the table has a duplicate: 2 columns of this name but for",
+        ):
             as_arrow(pd.DataFrame([[1, 2]], columns=names))
 
 
@@ -149,5 +176,7 @@ def test_times_of_a_zone_are_unreadable_but_those_in_utc():
 
 def test_a_type_that_arrow_has_not_is_refused():
     polars = pytest.importorskip("polars")
-    with pytest.raises(InputError, match="a column of the table is of a type that Arrow does not have"):
+    with pytest.raises(
+        InputError, match="a column of the table is of a type that Arrow does not have"
+    ):
         as_arrow(polars.DataFrame({"age": polars.Series([1, 2], dtype=polars.Int128)}))

@@ -1,4 +1,6 @@
-"""Releases, audits, plans and comparisons from Python, on a small table: the same as from the command line."""
+"""Releases, audits, plans and comparisons from Python, on a small table: the same as from the
+command line.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,11 @@ from tclose_spark.runfile.spec import FRAME
 ROWS = 120
 SPEC = {
     "attributes": {
-        "quasi_identifiers": {"age": {"type": "numeric"}, "weight": {"type": "numeric"}, "sex": None},
+        "quasi_identifiers": {
+            "age": {"type": "numeric"},
+            "weight": {"type": "numeric"},
+            "sex": None,
+        },
         "sensitive_attributes": {"disease": {"t": "0.5"}},
         "insensitive_attributes": ["at"],
     },
@@ -84,7 +90,9 @@ def profiled(table: Any, folder: Path) -> tuple[str, Any]:
 
 def test_a_release_of_a_frame_is_that_of_its_file(made: tc.Release, folder: Path, told: list[str]):
     of_file = tc.release(folder / "people.parquet", SPEC, folder / "of_file", log=None)
-    assert of_file.certificate["release"]["fingerprint"] == made.certificate["release"]["fingerprint"]
+    assert (
+        of_file.certificate["release"]["fingerprint"] == made.certificate["release"]["fingerprint"]
+    )
     assert [line.split()[0] for line in told][:3] == ["engine", "profile", "plan"]
 
 
@@ -126,16 +134,22 @@ def test_jupyter_shows_the_report(made: tc.Release):
 
 
 def test_no_rows_and_no_view_are_left(made: tc.Release, spark: SparkSession, folder: Path):
-    assert [table.name for table in spark.catalog.listTables() if table.name.startswith(FRAME)] == []
+    assert [
+        table.name for table in spark.catalog.listTables() if table.name.startswith(FRAME)
+    ] == []
     assert not (folder / "out/internal/staging").exists()
 
 
-def test_a_finished_release_is_not_replaced_unless_asked(made: tc.Release, frame: pd.DataFrame, folder: Path):
+def test_a_finished_release_is_not_replaced_unless_asked(
+    made: tc.Release, frame: pd.DataFrame, folder: Path
+):
     with pytest.raises(tc.ConfigurationError, match="give overwrite=True to replace it"):
         tc.release(frame, SPEC, folder / "out", log=None)
 
 
-def test_a_finished_release_is_verified_without_its_table(made: tc.Release, frame: pd.DataFrame, folder: Path):
+def test_a_finished_release_is_verified_without_its_table(
+    made: tc.Release, frame: pd.DataFrame, folder: Path
+):
     assert tc.verify(None, SPEC, folder / "out", log=None).certificate == made.certificate
     with pytest.raises(tc.ConfigurationError, match="made with another configuration"):
         tc.verify(None, SPEC, folder / "out", overrides=["privacy.k=4"], log=None)
@@ -145,30 +159,47 @@ def test_a_finished_release_is_verified_without_its_table(made: tc.Release, fram
 
 def test_python_is_told_of_its_own_arguments(frame: pd.DataFrame, tmp_path: Path) -> None:
     (tmp_path / "there.yaml").write_text("")
-    with pytest.raises(tc.ConfigurationError, match=r"^path: .* exists already; give another one, or overwrite=True$"):
+    with pytest.raises(
+        tc.ConfigurationError,
+        match=r"^path: .* exists already; give another one, or overwrite=True$",
+    ):
         tc.suggest(frame, engine="local", log=None, trial=False).write(tmp_path / "there.yaml")
     with pytest.raises(tc.ConfigurationError, match=r"did you mean 'closeness_tree'\?$"):
         tc.compare(frame, SPEC, methods=["closenes_tree"], log=None, engine="local")
 
 
 def test_methods_have_their_settings_as_on_the_command_line(frame: pd.DataFrame) -> None:
-    found = tc.compare(frame, SPEC, methods=["closeness_tree:effort=fast"], log=None, engine="local", plan_only=True)
+    found = tc.compare(
+        frame,
+        SPEC,
+        methods=["closeness_tree:effort=fast"],
+        log=None,
+        engine="local",
+        plan_only=True,
+    )
     assert [one.method for one in found.outcomes] == ["closeness_tree:effort=fast"]
 
 
-def test_stages_go_on_where_the_one_before_left_off(frame: pd.DataFrame, tmp_path: Path, made: tc.Release):
+def test_stages_go_on_where_the_one_before_left_off(
+    frame: pd.DataFrame, tmp_path: Path, made: tc.Release
+):
     planned = tc.plan(frame, SPEC, tmp_path / "out", log=None)
     assert planned.figures
     assert planned._repr_html_().startswith("<iframe")
     for stage in ("anonymize", "verify", "report"):
         tc.run_stage(stage, None, SPEC, tmp_path / "out", log=None)
     published = tc.run_stage("publish", None, SPEC, tmp_path / "out", log=None)
-    assert published.certificate["release"]["fingerprint"] == made.certificate["release"]["fingerprint"]
+    assert (
+        published.certificate["release"]["fingerprint"]
+        == made.certificate["release"]["fingerprint"]
+    )
     with pytest.raises(tc.ConfigurationError, match="there is no stage 'plans'"):
         tc.run_stage("plans", None, SPEC, tmp_path / "out")
 
 
-def test_a_plan_for_now_leaves_nothing(frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_plan_for_now_leaves_nothing(
+    frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     planned = tc.plan(frame, SPEC, log=None)
     assert "class size" in repr(planned)
@@ -186,7 +217,9 @@ def test_errors_call_a_frame_what_it_is(frame: pd.DataFrame, tmp_path: Path):
     assert unreachable.value.exit_code == 3
 
 
-def test_an_audit_is_that_of_the_command_line(made: tc.Release, tclose: Callable[..., tuple[int, str, str]]):
+def test_an_audit_is_that_of_the_command_line(
+    made: tc.Release, tclose: Callable[..., tuple[int, str, str]]
+):
     found = tc.audit(made.table, LABELS, {"disease": "equal"}, k=3, t="0.5")
     options = ["-q", ",".join(LABELS), "-s", "disease:equal", "--k", "3", "--t", "0.5", "--json"]
     code, out, _ = tclose("audit", f"{made.path}/release", *options)
@@ -198,7 +231,9 @@ def test_an_audit_is_that_of_the_command_line(made: tc.Release, tclose: Callable
     assert "&lt;table" in found._repr_html_()
 
 
-def test_results_are_text_in_a_notebook(frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_text_in_a_notebook(
+    frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """rich would display the text by itself there, and return none."""
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     plain = frame.assign(sex=frame["sex"].astype(str))
@@ -206,7 +241,9 @@ def test_results_are_text_in_a_notebook(frame: pd.DataFrame, monkeypatch: pytest
     assert repr(audited).startswith("the table: ")
     assert "\x1b" not in repr(audited)
     assert repr(tc.explain(plain, LABELS, ["disease"], engine="local")).startswith("Class ")
-    assert repr(tc.hierarchy(plain, "disease", {"prefix": 1}, engine="local")).startswith("disease: ")
+    assert repr(tc.hierarchy(plain, "disease", {"prefix": 1}, engine="local")).startswith(
+        "disease: "
+    )
 
 
 def test_a_suggestion_is_short_and_has_its_run_file(frame: pd.DataFrame) -> None:
@@ -222,11 +259,15 @@ def test_an_audit_names_attributes_that_its_verdict_does_not_cover(frame: pd.Dat
         audited = tc.audit(frame, ["age"], ["disease"], engine="local", **required)
         return [note for note in audited.notes if "verdict" in note]
 
-    assert notes(k=1) == ["the verdict does not cover disease: neither t, l nor beta is required of it"]
+    assert notes(k=1) == [
+        "the verdict does not cover disease: neither t, l nor beta is required of it"
+    ]
     assert notes() == notes(k=1, t="0.9") == []
     nothing = "every class meets what is required of it (a t of 1 or more, an l of 1)"
     for settings in ({"l": {"distinct": 1}}, {"t": "1"}, {"l": {"entropy": 1}}):
-        audited = tc.audit(frame, ["age"], {"disease": {"distance": "equal", **settings}}, k=1, engine="local")
+        audited = tc.audit(
+            frame, ["age"], {"disease": {"distance": "equal", **settings}}, k=1, engine="local"
+        )
         assert f"the verdict does not cover disease: {nothing}" in audited.notes
 
 
@@ -236,13 +277,22 @@ def test_lists_of_people_may_write_dates_in_the_form_of_the_run_file(tmp_path: P
     german = iso.assign(born=["{2}.{1}.{0}".format(*day.split("-")) for day in days])
     quasi = {"born": {"type": "date", "date_format": "%d.%m.%Y"}}
     spec = {
-        "attributes": {"quasi_identifiers": quasi, "sensitive_attributes": {"disease": {"t": "0.5"}}},
+        "attributes": {
+            "quasi_identifiers": quasi,
+            "sensitive_attributes": {"disease": {"t": "0.5"}},
+        },
         "privacy": {"k": 3},
         "method": {"name": "t_mondrian"},
     }
     made = tc.release(german, spec, output=tmp_path / "out", engine="local", log=None)
     audits = [
-        tc.audit(made.to_arrow(), spec=spec, background=people[["born"]], population=people[["born"]], engine="local")
+        tc.audit(
+            made.to_arrow(),
+            spec=spec,
+            background=people[["born"]],
+            population=people[["born"]],
+            engine="local",
+        )
         for people in (german, iso)
     ]
     assert audits[0].to_json() == audits[1].to_json()
@@ -250,16 +300,25 @@ def test_lists_of_people_may_write_dates_in_the_form_of_the_run_file(tmp_path: P
     assert audits[0].background.candidates == audits[0].background.people == ROWS
 
 
-def test_an_audit_reports_that_it_does_not_count_the_people_of_a_run_file(frame: pd.DataFrame) -> None:
-    attributes = {"quasi_identifiers": {"age": {"type": "numeric"}}, "sensitive_attributes": {"disease": {"t": "0.9"}}}
+def test_an_audit_reports_that_it_does_not_count_the_people_of_a_run_file(
+    frame: pd.DataFrame,
+) -> None:
+    attributes = {
+        "quasi_identifiers": {"age": {"type": "numeric"}},
+        "sensitive_attributes": {"disease": {"t": "0.9"}},
+    }
     spec = {"attributes": {**attributes, "person": "patient"}, "privacy": {"k": 2}}
     notes = tc.audit(frame, spec=spec, engine="local").notes
     assert sum("judged over rows only" in note for note in notes) == 1
-    of_people = tc.audit(frame.assign(patient=range(ROWS)), spec=spec, person="patient", engine="local").notes
+    of_people = tc.audit(
+        frame.assign(patient=range(ROWS)), spec=spec, person="patient", engine="local"
+    ).notes
     assert not any("judged over rows only" in note for note in of_people)
 
 
-def test_an_audit_of_a_raw_frame_does_not_hold_and_need_not_show_it(frame: pd.DataFrame, spark: SparkSession):
+def test_an_audit_of_a_raw_frame_does_not_hold_and_need_not_show_it(
+    frame: pd.DataFrame, spark: SparkSession
+):
     plain = frame.assign(sex=frame["sex"].astype(str))
     found = tc.audit(plain, LABELS, ["disease"], k=3, reference=plain, background=plain[LABELS])
     assert (found.holds, found.verdict) == (False, "violated")
@@ -284,7 +343,10 @@ def test_a_spec_audits_the_table_whose_columns_it_renames(
     raw.to_parquet(tmp_path / "people.parquet")
     raw.to_csv(tmp_path / "people.csv", index=False)
     table = raw if kind == "in memory" else tmp_path / f"people.{kind}"
-    found, expected = tc.audit(table, spec=spec), tc.audit(frame, ["age"], {"disease": "equal"}, k=3, t="0.5")
+    found, expected = (
+        tc.audit(table, spec=spec),
+        tc.audit(frame, ["age"], {"disease": "equal"}, k=3, t="0.5"),
+    )
     assert found.to_json() == expected.to_json()
 
 
@@ -297,17 +359,25 @@ def test_a_class_is_explained(made: tc.Release):
 
 
 def test_methods_are_compared(frame: pd.DataFrame, spark: SparkSession, tmp_path: Path):
-    compared = tc.compare(frame, SPEC, k=[3, 6], methods=["stack_and_deal", tc.Sabre(bounds="proven")], log=None)
+    compared = tc.compare(
+        frame, SPEC, k=[3, 6], methods=["stack_and_deal", tc.Sabre(bounds="proven")], log=None
+    )
     asked = [(one.method, one.k) for one in compared.outcomes]
-    assert asked == [(method, k) for k in (3, 6) for method in ("stack_and_deal", "sabre:bounds=proven")]
+    assert asked == [
+        (method, k) for k in (3, 6) for method in ("stack_and_deal", "sabre:bounds=proven")
+    ]
     assert {one.state for one in compared.outcomes} == {"released"}
     assert "<iframe" in compared._repr_html_()
     assert "what each method loses" in repr(compared)
 
 
-def test_a_comparison_of_another_frame_begins_anew(frame: pd.DataFrame, spark: SparkSession, tmp_path: Path):
+def test_a_comparison_of_another_frame_begins_anew(
+    frame: pd.DataFrame, spark: SparkSession, tmp_path: Path
+):
     def compared(table: pd.DataFrame) -> tc.Comparison:
-        return tc.compare(table, SPEC, methods="stack_and_deal", output=tmp_path / "c", plan_only=True, log=None)
+        return tc.compare(
+            table, SPEC, methods="stack_and_deal", output=tmp_path / "c", plan_only=True, log=None
+        )
 
     assert [compared(frame).rows, compared(frame.head(60)).rows] == [ROWS, 60]
 
@@ -328,7 +398,9 @@ def test_synthetic_people_and_their_hierarchies(tmp_path: Path):
     assert (tmp_path / "trees/region.csv").exists()
 
 
-def test_a_session_of_others_gets_its_settings_back(spark: SparkSession, monkeypatch: pytest.MonkeyPatch):
+def test_a_session_of_others_gets_its_settings_back(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(driver, "is_ours", lambda: False)
     key, own = "spark.sql.session.timeZone", "spark.databricks.delta.snapshotPartitions"
     was = spark.conf.get(key)
@@ -352,7 +424,9 @@ class SessionWithout:
 
 def test_a_session_without_delta_is_refused_with_what_is_missing(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("DATABRICKS_RUNTIME_VERSION", raising=False)
-    with pytest.raises(tc.ConfigurationError, match=r"has no Delta Lake.*spark\.sql\.extensions=io\.delta"):
+    with pytest.raises(
+        tc.ConfigurationError, match=r"has no Delta Lake.*spark\.sql\.extensions=io\.delta"
+    ):
         require_delta_of(SessionWithout())
     monkeypatch.setenv("DATABRICKS_RUNTIME_VERSION", "17")
     require_delta_of(SessionWithout())
@@ -377,10 +451,16 @@ def test_an_interrupt_is_raised_after_what_is_held_and_the_handler_is_put_back(h
             done.append("held")
         done.append("after")
 
-    with pytest.raises(KeyboardInterrupt), interrupts.interruptible(lambda: done.append("forgotten")):
+    with (
+        pytest.raises(KeyboardInterrupt),
+        interrupts.interruptible(lambda: done.append("forgotten")),
+    ):
         hold()
     assert done == ["held"]
-    with pytest.raises(KeyboardInterrupt), interrupts.interruptible(lambda: done.append("forgotten")):
+    with (
+        pytest.raises(KeyboardInterrupt),
+        interrupts.interruptible(lambda: done.append("forgotten")),
+    ):
         signal.raise_signal(signal.SIGINT)
     assert done == ["held", "forgotten"]
 
@@ -425,14 +505,23 @@ def test_an_interrupted_release_leaves_no_lock_and_the_next_one_works(
 
 def test_a_release_in_another_thread_works(frame: pd.DataFrame, tmp_path: Path, made: tc.Release):
     results: list[Any] = []
-    work = threading.Thread(target=lambda: results.append(tc.release(frame, SPEC, tmp_path / "out", log=None)))
+    work = threading.Thread(
+        target=lambda: results.append(tc.release(frame, SPEC, tmp_path / "out", log=None))
+    )
     work.start()
     work.join()
-    assert results[0].certificate["release"]["fingerprint"] == made.certificate["release"]["fingerprint"]
+    assert (
+        results[0].certificate["release"]["fingerprint"]
+        == made.certificate["release"]["fingerprint"]
+    )
 
 
-def test_a_run_file_from_python_is_that_of_the_command_line(run_file: Callable[..., Path], spark: SparkSession):
-    path = run_file({"age": list(range(9)), "sex": ["f"] * 9, "disease": ["flu", "gout", "ulcer"] * 3})
+def test_a_run_file_from_python_is_that_of_the_command_line(
+    run_file: Callable[..., Path], spark: SparkSession
+):
+    path = run_file(
+        {"age": list(range(9)), "sex": ["f"] * 9, "disease": ["flu", "gout", "ulcer"] * 3}
+    )
     made = tc.release(None, path, log=None, overrides=["privacy.k=9"])
     assert made.path == load_spec(path).output.public_path
     assert made.certificate["guarantees"]["k"]["required"] == 9

@@ -1,4 +1,6 @@
-"""`import tclose_spark` is fast, since it imports nothing; what it names is there when it is asked for."""
+"""`import tclose_spark` is fast, since it imports nothing; what it names is there when it is asked
+for.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,19 @@ import pytest
 
 import tclose_spark as tc
 
-HEAVY = ("pyspark", "py4j", "numba", "numpy", "pyarrow", "pandas", "polars", "pydantic", "yaml", "rich", "matplotlib")
+HEAVY = (
+    "pyspark",
+    "py4j",
+    "numba",
+    "numpy",
+    "pyarrow",
+    "pandas",
+    "polars",
+    "pydantic",
+    "yaml",
+    "rich",
+    "matplotlib",
+)
 
 
 def test_nothing_heavy_is_imported_and_no_process_is_started():
@@ -20,7 +34,9 @@ def test_nothing_heavy_is_imported_and_no_process_is_started():
         f"print(sorted(new & {set(HEAVY)!r} | (new & {{'subprocess', 'socket'}})))\n"
         "print(sum(name.startswith('tclose_spark') for name in sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout.split("\n")[:2] == ["[]", "2"]  # the package and its version
 
 

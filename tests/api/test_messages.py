@@ -1,5 +1,5 @@
-"""No message holds a raw value: canaries in every role and in every kind of mistake, and where they are found
-instead.
+"""No message holds a raw value: canaries in every role and in every kind of mistake, and where they
+are found instead.
 """
 
 import json
@@ -43,12 +43,17 @@ def beside(value: Any, others: list[Any]) -> list[Any]:
     return [value, *(others[i % len(others)] for i in range(11))]
 
 
-# what is wrong: (columns that differ, settings that differ, exit code, whether problems.json holds the canary)
+# what is wrong: (columns that differ, settings that differ, exit code, whether problems.json holds
+# the canary)
 MISTAKES: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], int, bool]] = {
     "not in the hierarchy": ({"city": beside(CANARY, ["Pisa"])}, {"quasi": CITY}, 2, True),
     "a sensitive value not in its hierarchy": (
         {"disease": beside(CANARY, ["Pisa"])},
-        {"sensitive": {"disease": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.5"}}},
+        {
+            "sensitive": {
+                "disease": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.5"}
+            }
+        },
         2,
         True,
     ),
@@ -90,7 +95,12 @@ MISTAKES: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], int, bool]] = {
         True,
     ),
     "no number": ({"age": beside(CANARY, ["20", "30"])}, {}, 2, True),
-    "a number of too many digits": ({"age": beside("73017301730173017301", ["20", "30"])}, {}, 2, False),
+    "a number of too many digits": (
+        {"age": beside("73017301730173017301", ["20", "30"])},
+        {},
+        2,
+        False,
+    ),
     "a number that bounds cannot say": (
         {"age": beside(None, [730173])},
         {"quasi": {"age": {"type": "numeric", "numeric_output": "bounds"}}},
@@ -129,11 +139,18 @@ def test_a_mistake_is_reported_without_a_value(
         assert stat.S_IMODE(problems.parent.stat().st_mode) == 0o700
 
 
-def test_a_malformed_record_is_counted(run_file: Callable[..., Path], tclose: Command, tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_text("age,sex,disease\n" + "20,m,flu\n" * 11 + f"21,f,{CANARY},{CANARY}\n")
+def test_a_malformed_record_is_counted(
+    run_file: Callable[..., Path], tclose: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "people.csv").write_text(
+        "age,sex,disease\n" + "20,m,flu\n" * 11 + f"21,f,{CANARY},{CANARY}\n"
+    )
     source = {"path": "people.csv", "format": "csv", "options": {"header": True}}
     code, out, err = tclose(
-        "profile", run_file(None, source=source, quasi={**NUMERIC, "sex": {}}, sensitive={"disease": {"t": "0.5"}})
+        "profile",
+        run_file(
+            None, source=source, quasi={**NUMERIC, "sex": {}}, sensitive={"disease": {"t": "0.5"}}
+        ),
     )
     assert (code, "1 of 12 rows are malformed" in err) == (2, True)
     assert CANARY not in out + err
@@ -148,7 +165,8 @@ def test_what_is_wrong_is_written_with_its_rows_until_it_is_mended(
     file = tmp_path / "out" / "internal" / PROBLEMS
     assert (code, f"The values, and how many rows hold each, are in {file}" in err) == (2, True)
     assert json.loads(file.read_text()) == {
-        "error": "quasi-identifier 'city': its hierarchy lacks 1 value in 1 rows; add a row for each",
+        "error": "quasi-identifier 'city': its hierarchy lacks 1 value in 1 rows; add a row for "
+        "each",
         "column": "city",
         "problem": "missing from its hierarchy",
         "values": [{"value": "Oslo", "rows": 1}],
@@ -176,7 +194,10 @@ AUDITED: dict[str, tuple[Mapping[str, Any], list[str]]] = {
         {"city": beside(CANARY, ["Pisa"])},
         ["-q", "city", "--hierarchy", "city={cities}", "--k", "2"],
     ),
-    "a sensitive value that is no leaf": ({}, ["-q", "city", "-s", "disease:hierarchical:t=0.2,hierarchy={cities}"]),
+    "a sensitive value that is no leaf": (
+        {},
+        ["-q", "city", "-s", "disease:hierarchical:t=0.2,hierarchy={cities}"],
+    ),
     "lost from an order": ({}, ["-q", "city", "-s", "disease:ordered:t=0.2,order=flu|gout"]),
     "text without an order": ({}, ["-q", "city", "-s", "disease:ordered:t=0.2"]),
 }
@@ -189,17 +210,26 @@ def test_an_audit_tells_a_mistake_without_a_value(
     columns, arguments = AUDITED[name]
     run_file({**PEOPLE, **columns})
     code, out, err = tclose(
-        "audit", tmp_path / "people.parquet", *[a.format(cities=tmp_path / "cities.csv") for a in arguments]
+        "audit",
+        tmp_path / "people.parquet",
+        *[a.format(cities=tmp_path / "cities.csv") for a in arguments],
     )
     assert (code, "error: " in err) == (2, True)
     assert CANARY not in out + err
 
 
-# what an audit prints without labels: columns, of which CANARY and 730173 are nowhere but in values; arguments
-PATHS = "".join(f"{place};{CANARY} {place[:2]};{CANARY} land;*\n" for place in ("Pisa", "Siena", "Lyon"))
+# what an audit prints without labels: columns, of which CANARY and 730173 are nowhere but in
+# values; arguments
+PATHS = "".join(
+    f"{place};{CANARY} {place[:2]};{CANARY} land;*\n" for place in ("Pisa", "Siena", "Lyon")
+)
 PRINTED: dict[str, tuple[Mapping[str, Any], list[str]]] = {
     "a raw table": (
-        {"age": [730173 + i for i in range(12)], "sex": ["f", "m"] * 6, "disease": ["flu ", "flu", "gout"] * 4},
+        {
+            "age": [730173 + i for i in range(12)],
+            "sex": ["f", "m"] * 6,
+            "disease": ["flu ", "flu", "gout"] * 4,
+        },
         [
             "-q",
             "age,sex,city",
@@ -212,8 +242,22 @@ PRINTED: dict[str, tuple[Mapping[str, Any], list[str]]] = {
         ],
     ),
     "ranges, two attributes and a reference": (
-        {"disease": [730173, 730173, 730175] * 4, "sex": [f"{CANARY}*", f"{CANARY.lower()}*", "m", "m"] * 3},
-        ["-q", "sex,city", "-s", "disease:ordered", "-s", "note:equal", "--reference", "{people}", "--gain", "0"],
+        {
+            "disease": [730173, 730173, 730175] * 4,
+            "sex": [f"{CANARY}*", f"{CANARY.lower()}*", "m", "m"] * 3,
+        },
+        [
+            "-q",
+            "sex,city",
+            "-s",
+            "disease:ordered",
+            "-s",
+            "note:equal",
+            "--reference",
+            "{people}",
+            "--gain",
+            "0",
+        ],
     ),
     "natural supersets, nodes, and tuples": (
         {
@@ -222,7 +266,14 @@ PRINTED: dict[str, tuple[Mapping[str, Any], list[str]]] = {
             "disease": ["flu", CANARY] * 6,
         },
         [
-            *["-q", "city", "--hierarchy", "city={paths}", "-s", "note:hierarchical:t=0.2,hierarchy={paths}"],
+            *[
+                "-q",
+                "city",
+                "--hierarchy",
+                "city={paths}",
+                "-s",
+                "note:hierarchical:t=0.2,hierarchy={paths}",
+            ],
             *["-s", "disease:equal:t=0.2", "--n", "6", "--gain", "0"],
         ],
     ),
@@ -250,11 +301,21 @@ def test_an_audit_without_labels_prints_no_value(
     assert ('"size": ' in bare) if form else (" records " in bare)
     if form:
         shown, left = json.loads(out), json.loads(bare)
-        assert left == {**shown, **{part: left[part] for part in ("guarantees", "attacks", "notes")}}
+        assert left == {
+            **shown,
+            **{part: left[part] for part in ("guarantees", "attacks", "notes")},
+        }
         assert len(left["notes"]) == len(shown["notes"])
-        for of, mine in zip(shown["guarantees"] + shown["attacks"], left["guarantees"] + left["attacks"], strict=True):
+        for of, mine in zip(
+            shown["guarantees"] + shown["attacks"],
+            left["guarantees"] + left["attacks"],
+            strict=True,
+        ):
             known = of["worst"] is None  # another attribute, by its name
-            assert mine == {**of, **({} if known else {"worst": {}, **({"about": None} if "about" in of else {})})}
+            assert mine == {
+                **of,
+                **({} if known else {"worst": {}, **({"about": None} if "about" in of else {})}),
+            }
             assert known == (mine["size"] is None)
 
 
@@ -267,10 +328,14 @@ def test_the_job_takes_the_options_of_an_audit(
 ) -> None:
     run_file(PEOPLE)
     assert spark
-    job, table = Path(__file__).resolve().parents[2] / "jobs/audit.py", str(tmp_path / "people.parquet")
+    job, table = (
+        Path(__file__).resolve().parents[2] / "jobs/audit.py",
+        str(tmp_path / "people.parquet"),
+    )
     monkeypatch.setattr("sys.path", list(sys.path))
     monkeypatch.setattr(
-        "sys.argv", ["jobs/audit.py", table, "-q", "sex", "-s", "disease:equal", "--k", "7", "--no-labels"]
+        "sys.argv",
+        ["jobs/audit.py", table, "-q", "sex", "-s", "disease:equal", "--k", "7", "--no-labels"],
     )
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(job), run_name="__main__")
@@ -284,25 +349,39 @@ def test_the_job_takes_the_options_of_an_audit(
     [
         (
             {"t: 0.6": "t: 0,2"},
-            "attributes.sensitive_attributes.disease.2: found the key 2; expected a text (write 0.2",
+            "attributes.sensitive_attributes.disease.2: found the key 2; expected a text (write "
+            "0.2",
         ),
-        ({"t: 0.6": "t: '0,2'"}, "found '0,2'; expected a number such as 0.2, with a point in place of the comma"),
+        (
+            {"t: 0.6": "t: '0,2'"},
+            "found '0,2'; expected a number such as 0.2, with a point in place of the comma",
+        ),
         (
             {"  quasi": "\tquasi"},
-            "line 5: not valid YAML: found a tab where a line begins or a value is expected; use blanks",
+            "line 5: not valid YAML: found a tab where a line begins or a value is expected; use "
+            "blanks",
         ),
-        ({"k: 2": "\tk: 2"}, "line 7: not valid YAML: found a tab where a line begins or a value is expected"),
+        (
+            {"k: 2": "\tk: 2"},
+            "line 7: not valid YAML: found a tab where a line begins or a value is expected",
+        ),
         (
             {"name: stack_and_deal": "name: stack_and_del"},
             "found 'stack_and_del'; expected .*; did you mean 'stack_and_deal'?",
         ),
         ({"distance: equal": "distance: eqal"}, "found 'eqal'; expected .*; did you mean 'equal'?"),
-        ({"path: people.csv": "path: peple.csv"}, "peple.csv does not exist; did you mean 'people.csv'?"),
+        (
+            {"path: people.csv": "path: peple.csv"},
+            "peple.csv does not exist; did you mean 'people.csv'?",
+        ),
         ({"path: people.csv": "path: folder/x.csv"}, "x.csv does not exist$"),
     ],
 )
 def test_a_slip_is_answered_by_what_was_meant(
-    change: dict[str, str], message: str, tmp_path: Path, tclose: Callable[..., tuple[int, str, str]]
+    change: dict[str, str],
+    message: str,
+    tmp_path: Path,
+    tclose: Callable[..., tuple[int, str, str]],
 ) -> None:
     (tmp_path / "people.csv").write_text(
         "age,disease\n" + "".join(f"{30 + i},{['flu', 'gout'][i % 2]}\n" for i in range(8))

@@ -26,7 +26,10 @@ COLUMNS = {
 SPEC = {"attributes": COLUMNS, "privacy": {"k": 5}}
 OBJECT = tc.ReleaseSpec(
     attributes=tc.Attributes(
-        quasi_identifiers={"age": tc.QuasiIdentifier(type="numeric", round_to="0.5"), "sex": tc.QuasiIdentifier()},
+        quasi_identifiers={
+            "age": tc.QuasiIdentifier(type="numeric", round_to="0.5"),
+            "sex": tc.QuasiIdentifier(),
+        },
         sensitive_attributes={
             "disease": tc.SensitiveAttribute(t="0.2"),
             "pay": tc.SensitiveAttribute(t="measure", distance="ordered", order=["low", "high"]),
@@ -42,7 +45,12 @@ def complete(table, spec, output="out", **how):
 
 
 def test_a_dict_an_object_and_a_run_file_say_the_same(tmp_path: Path):
-    whole = {**SPEC, "name": "release", "input": {"path": "/p.parquet"}, "output": {"path": str(tmp_path / "o")}}
+    whole = {
+        **SPEC,
+        "name": "release",
+        "input": {"path": "/p.parquet"},
+        "output": {"path": str(tmp_path / "o")},
+    }
     (tmp_path / "run.yaml").write_text(yaml.safe_dump(whole))
     loaded = load_spec(tmp_path / "run.yaml")
     assert complete(None, tmp_path / "run.yaml", None) == loaded
@@ -70,11 +78,15 @@ def test_an_object_says_all_that_it_was_made_with(changes):
 
 def test_sections_of_a_dict_may_be_objects():
     source = tc.Input(path="-", format="csv", options={"sep": ";"}, columns={"a b": "age"})
-    made = complete_tree("people.csv", {**SPEC, "input": source, "method": tc.Microaggregation(algorithm=2)}, "out")
+    made = complete_tree(
+        "people.csv", {**SPEC, "input": source, "method": tc.Microaggregation(algorithm=2)}, "out"
+    )
     assert made["input"]["options"] == {"sep": ";", "header": True}
     assert made["input"]["columns"] == {"a b": "age"}
     assert made["method"] == {"name": "microaggregation", "algorithm": 2}
-    assert complete("/p.parquet", {**SPEC, "attributes": OBJECT.attributes}) == complete("/p.parquet", SPEC)
+    assert complete("/p.parquet", {**SPEC, "attributes": OBJECT.attributes}) == complete(
+        "/p.parquet", SPEC
+    )
     with pytest.raises(tc.ConfigurationError, match="output is of type str"):
         complete_tree("people.csv", {**SPEC, "output": "build/x"})
 
@@ -84,10 +96,14 @@ def test_a_hierarchy_that_is_built_is_said_in_a_dict_and_as_an_object():
     quasi = {"zip": tc.QuasiIdentifier(hierarchy=tc.HierarchyBuilder(**builder), range=None)}
     sensitive = OBJECT.attributes.sensitive_attributes
     objects = tc.ReleaseSpec(
-        attributes=tc.Attributes(quasi_identifiers=quasi, sensitive_attributes=sensitive), privacy=OBJECT.privacy
+        attributes=tc.Attributes(quasi_identifiers=quasi, sensitive_attributes=sensitive),
+        privacy=OBJECT.privacy,
     )
     tree = {**COLUMNS, "quasi_identifiers": {"zip": {"hierarchy": builder}}}
-    assert complete(PEOPLE, objects).attributes == complete(PEOPLE, {**SPEC, "attributes": tree}).attributes
+    assert (
+        complete(PEOPLE, objects).attributes
+        == complete(PEOPLE, {**SPEC, "attributes": tree}).attributes
+    )
 
 
 def test_relative_paths_are_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -97,7 +113,10 @@ def test_relative_paths_are_of_the_working_folder(tmp_path: Path, monkeypatch: p
         quasi_identifiers={"zip": tc.QuasiIdentifier(hierarchy="zip.csv")},
         sensitive_attributes=OBJECT.attributes.sensitive_attributes,
     )
-    for spec in ({**SPEC, "attributes": tree}, tc.ReleaseSpec(attributes=objects, privacy=OBJECT.privacy)):
+    for spec in (
+        {**SPEC, "attributes": tree},
+        tc.ReleaseSpec(attributes=objects, privacy=OBJECT.privacy),
+    ):
         made = complete("people.csv", spec, "out")
         assert made.input.path == str(tmp_path / "people.csv")
         assert made.output.public_path == str(tmp_path / "out/public")
@@ -157,7 +176,9 @@ def test_a_run_file_still_has_to_say_what_a_call_may(tmp_path: Path):
         (lambda: tc.Privacy(k="five"), "Privacy.k: found 'five'; expected a whole number"),
         (lambda: tc.Bins(), "Bins: found {}; expected one of equal_width"),
         (
-            lambda: tc.Attributes(quasi_identifiers={"a": {}}, sensitive_attributes={"d": tc.SensitiveAttribute()}),
+            lambda: tc.Attributes(
+                quasi_identifiers={"a": {}}, sensitive_attributes={"d": tc.SensitiveAttribute()}
+            ),
             "Attributes.sensitive_attributes.d: it has no requirement; expected a t",
         ),
         (
@@ -176,7 +197,10 @@ def test_objects_report_their_problems_like_run_files(make, message):
 def test_overrides_are_those_of_the_command_line():
     assert complete(PEOPLE, SPEC, overrides=["privacy.k=7"]).privacy.k == 7
     assert complete(PEOPLE, OBJECT, overrides=["privacy.k=7"]).privacy.k == 7
-    with pytest.raises(tc.ConfigurationError, match=r"overrides is a text; expected a list, such as \['privacy.k=7'\]"):
+    with pytest.raises(
+        tc.ConfigurationError,
+        match=r"overrides is a text; expected a list, such as \['privacy.k=7'\]",
+    ):
         complete(PEOPLE, SPEC, overrides="privacy.k=7")
 
 
@@ -199,20 +223,29 @@ def test_what_is_given_is_not_changed():
 
 
 def ask(quasi=(), sensitive=(), hierarchies=None, spec=None, **asked):
-    return _question(quasi, sensitive, hierarchies, spec, **{"k": None, "t": None, "n": None, "gain": "0.2", **asked})
+    return _question(
+        quasi,
+        sensitive,
+        hierarchies,
+        spec,
+        **{"k": None, "t": None, "n": None, "gain": "0.2", **asked},
+    )
 
 
 def test_columns_of_an_audit_are_names_or_settings():
     plain = ask(["age", "zip"], {"pay": {"distance": "ordered"}}, k=5, t="0.2")
     assert plain == ask({"age": {}, "zip": None}, {"pay": "ordered"}, k=5, t=0.2)
     assert plain == ask(
-        {"age": tc.QuasiIdentifier(), "zip": {}}, {"pay": tc.SensitiveAttribute(distance="ordered")}, k=5, t="1/5"
+        {"age": tc.QuasiIdentifier(), "zip": {}},
+        {"pay": tc.SensitiveAttribute(distance="ordered")},
+        k=5,
+        t="1/5",
     )
     assert list(ask(["age"], ["pay"]).sensitive_attributes) == ["pay"]
     assert not ask(["age"], None).sensitive_attributes
-    assert ask(["zip"], hierarchies={"zip": Path("z.csv")}).quasi_identifiers["zip"].hierarchy == str(
-        Path("z.csv").resolve()
-    )
+    assert ask(["zip"], hierarchies={"zip": Path("z.csv")}).quasi_identifiers[
+        "zip"
+    ].hierarchy == str(Path("z.csv").resolve())
 
 
 def test_columns_of_an_audit_may_be_those_of_a_spec():
@@ -226,10 +259,19 @@ def test_columns_of_an_audit_may_be_those_of_a_spec():
     [
         ({}, "which columns are quasi-identifiers"),
         ({"quasi": "age"}, "quasi_identifiers is a text"),
-        ({"quasi": ["age"], "k": 10**30}, "k: found 10{30}; expected 999,999,999,999,999,999 or less"),
-        ({"quasi": ["age"], "sensitive": {"pay": {"l": {"distinct": 10**30}}}}, "distinct: found 10{30}; expected 999"),
+        (
+            {"quasi": ["age"], "k": 10**30},
+            "k: found 10{30}; expected 999,999,999,999,999,999 or less",
+        ),
+        (
+            {"quasi": ["age"], "sensitive": {"pay": {"l": {"distinct": 10**30}}}},
+            "distinct: found 10{30}; expected 999",
+        ),
         ({"quasi": 5}, "quasi_identifiers is of type int; expected a list of columns"),
-        ({"quasi": {"age": 5}}, "quasi_identifiers.age is of type int; expected a distance, or a dict of settings"),
+        (
+            {"quasi": {"age": 5}},
+            "quasi_identifiers.age is of type int; expected a distance, or a dict of settings",
+        ),
         ({"quasi": ["age", "age"]}, "a column is listed twice"),
         ({"quasi": ["age"], "spec": SPEC}, "leave out --quasi-identifiers"),
         ({"quasi": ["age"], "hierarchies": {"zip": "z.csv"}}, "'zip' is not a quasi-identifier"),
@@ -241,12 +283,23 @@ def test_wrong_columns_of_an_audit_are_reported(given, says):
 
 
 def test_errors_name_arguments_and_carry_what_the_exit_code_says():
-    codes = (tc.GuaranteeError, 1), (tc.ConfigurationError, 2), (tc.InputError, 2), (tc.UnreachableError, 3)
+    codes = (
+        (tc.GuaranteeError, 1),
+        (tc.ConfigurationError, 2),
+        (tc.InputError, 2),
+        (tc.UnreachableError, 3),
+    )
     assert [(kind, kind.exit_code) for kind, _ in codes] == list(codes)
-    with pytest.raises(tc.ConfigurationError, match="give overwrite=True to replace") as found, translate_errors():
+    with (
+        pytest.raises(tc.ConfigurationError, match="give overwrite=True to replace") as found,
+        translate_errors(),
+    ):
         raise tc.ConfigurationError("give --overwrite to replace it")
     assert found.value.exit_code == 2
-    assert in_python("run `tclose verify --finished`, a -- b, x--y") == "run `tclose verify finished`, a -- b, x--y"
+    assert (
+        in_python("run `tclose verify --finished`, a -- b, x--y")
+        == "run `tclose verify finished`, a -- b, x--y"
+    )
 
 
 def test_what_is_not_ours_shows_no_value(monkeypatch: pytest.MonkeyPatch):

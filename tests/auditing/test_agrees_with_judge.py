@@ -1,5 +1,6 @@
-"""Real tables: what the audit finds is what an oracle of pandas and fractions finds, and, where the environment
-variable TCLOSE_JUDGE names the outside judge's script, what that finds in the files of a release.
+"""Real tables: what the audit finds is what an oracle of pandas and fractions finds, and, where the
+environment variable TCLOSE_JUDGE names the outside judge's script, what that finds in the files of
+a release.
 """
 
 from __future__ import annotations
@@ -21,7 +22,11 @@ import yaml
 
 from tclose_spark import pipeline
 from tclose_spark.auditing.audit import audit_table
-from tclose_spark.auditing.question import AuditQuestion, question_from_columns, question_from_run_file
+from tclose_spark.auditing.question import (
+    AuditQuestion,
+    question_from_columns,
+    question_from_run_file,
+)
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.engine.protocol import Session
 from tclose_spark.engine.tables import collect, of_arrow, read_delta
@@ -48,7 +53,11 @@ def read_paths(data: Path, column: str) -> Paths:
 
 def share_below(label: str, paths: Paths) -> Fraction:
     """Information loss of a node."""
-    return Fraction(0) if label in paths else Fraction(sum(label in path for path in paths.values()), len(paths))
+    return (
+        Fraction(0)
+        if label in paths
+        else Fraction(sum(label in path for path in paths.values()), len(paths))
+    )
 
 
 def equal(whole: Counter[Any], part: Counter[Any]) -> Fraction:
@@ -68,7 +77,12 @@ def hierarchical(whole: Counter[Any], part: Counter[Any], paths: Paths) -> Fract
     """At each node what its children can give one another goes the node's height."""
     n, s = whole.total(), part.total()
     height = len(next(iter(paths.values()))) - 1
-    extra = Counter({(path[0], tuple(path[1:])): n * part[leaf] - s * whole[leaf] for leaf, path in paths.items()})
+    extra = Counter(
+        {
+            (path[0], tuple(path[1:])): n * part[leaf] - s * whole[leaf]
+            for leaf, path in paths.items()
+        }
+    )
     cost = 0
     for level in range(1, height + 1):
         give: Counter[Any] = Counter()
@@ -84,10 +98,17 @@ def hierarchical(whole: Counter[Any], part: Counter[Any], paths: Paths) -> Fract
 
 
 def largest(
-    table: pd.DataFrame, quasi: list[str], column: str, distance: Callable[..., Fraction], *more: Any
+    table: pd.DataFrame,
+    quasi: list[str],
+    column: str,
+    distance: Callable[..., Fraction],
+    *more: Any,
 ) -> Fraction:
     whole: Counter[Any] = Counter(table[column])
-    return max(distance(whole, Counter(part), *more) for _, part in table.groupby(quasi, dropna=False)[column])
+    return max(
+        distance(whole, Counter(part), *more)
+        for _, part in table.groupby(quasi, dropna=False)[column]
+    )
 
 
 def achieved(audit: AuditResult, measure: str, attribute: str) -> Any:
@@ -95,13 +116,18 @@ def achieved(audit: AuditResult, measure: str, attribute: str) -> Any:
     return found.achieved
 
 
-@pytest.mark.parametrize("level", ["fine", "coarse", pytest.param("coarsest", marks=pytest.mark.on_spark)])
+@pytest.mark.parametrize(
+    "level", ["fine", "coarse", pytest.param("coarsest", marks=pytest.mark.on_spark)]
+)
 def test_generalized_adult(session: Session, data: Path, level: str) -> None:
     heights, width = RELEASES[level]
     raw = pd.read_csv(data / "adult/adult.csv", sep=";")
     trees = {column: read_paths(data, column) for column in QUASI}
     table = pd.DataFrame(
-        {c: raw[c].map(lambda v, c=c, h=h: trees[c][v][h]) for c, h in zip(QUASI, heights, strict=True)}
+        {
+            c: raw[c].map(lambda v, c=c, h=h: trees[c][v][h])
+            for c, h in zip(QUASI, heights, strict=True)
+        }
     )
     low = raw["age"] // width * width
     table["age"] = "[" + low.astype(str) + ", " + (low + width - 1).astype(str) + "]"
@@ -116,27 +142,46 @@ def test_generalized_adult(session: Session, data: Path, level: str) -> None:
     }
     question = question_from_columns(
         {**{column: files[column] for column in QUASI}, "age": {"type": "numeric"}},
-        {"occupation": {"distance": "hierarchical", **files["occupation"]}, "years": {"distance": "ordered"}},
+        {
+            "occupation": {"distance": "hierarchical", **files["occupation"]},
+            "years": {"distance": "ordered"},
+        },
     )
-    audit = audit_table(of_arrow(session, pa.Table.from_pandas(table, preserve_index=False)), question)
+    audit = audit_table(
+        of_arrow(session, pa.Table.from_pandas(table, preserve_index=False)), question
+    )
 
     classes = table.groupby(quasi)
     assert (audit.figures.classes, audit.figures.rows) == (classes.ngroups, 30_162)
-    assert (audit.figures.smallest, audit.figures.largest) == (classes.size().min(), classes.size().max())
+    assert (audit.figures.smallest, audit.figures.largest) == (
+        classes.size().min(),
+        classes.size().max(),
+    )
     assert audit.figures.discernibility == (classes.size() ** 2).sum()
-    assert achieved(audit, "t-closeness", "occupation") == largest(table, quasi, "occupation", hierarchical, jobs)
+    assert achieved(audit, "t-closeness", "occupation") == largest(
+        table, quasi, "occupation", hierarchical, jobs
+    )
     assert achieved(audit, "t-closeness", "years") == largest(table, quasi, "years", ordered)
     for column in sensitive:
         assert achieved(audit, "distinct l-diversity", column) == classes[column].nunique().min()
-    losses = {c: sum(table[c].map(lambda label, c=c: share_below(label, trees[c]))) / len(table) for c in QUASI}
-    span = low.max() + width - 1 - low.min()  # of the labels: nobody is as young or as old as the widest interval says
+    losses = {
+        c: sum(table[c].map(lambda label, c=c: share_below(label, trees[c]))) / len(table)
+        for c in QUASI
+    }
+    span = (
+        low.max() + width - 1 - low.min()
+    )  # of the labels: nobody is as young or as old as the widest interval says
     losses["age"] = Fraction(width - 1, int(span))
-    assert {c: pytest.approx(float(loss)) for c, loss in losses.items()} == dict(audit.figures.losses)
+    assert {c: pytest.approx(float(loss)) for c, loss in losses.items()} == dict(
+        audit.figures.losses
+    )
     assert audit.figures.ncp == pytest.approx(float(sum(losses.values()) / len(losses)))
 
 
 @pytest.fixture
-def released(open_run: Callable[..., Run], data: Path, tmp_path: Path) -> tuple[Path, Mapping[str, Any], AuditQuestion]:
+def released(
+    open_run: Callable[..., Run], data: Path, tmp_path: Path
+) -> tuple[Path, Mapping[str, Any], AuditQuestion]:
     """(run file, certificate, question) of a release of Adult into tmp_path/out."""
     assert data
     text = expand((ROOT / "conf/adult.yaml").read_text(), "conf/adult.yaml")
@@ -163,16 +208,24 @@ def test_a_release_of_adult(
     quasi = list(question.quasi_identifiers)
     classes = table.groupby(quasi, dropna=False)
     assert audit.verdict == "holds"
-    assert audit.figures.smallest == classes.size().min() == certificate["guarantees"]["k"]["achieved"]
+    assert (
+        audit.figures.smallest == classes.size().min() == certificate["guarantees"]["k"]["achieved"]
+    )
     assert audit.figures.classes == classes.ngroups == certificate["release"]["classes"]
     assert audit.figures.ncp == pytest.approx(certificate["utility"]["ncp"], abs=1e-12)
     for column, distance in (("occupation", equal), ("salary-class", ordered)):
         exactly = Fraction(certificate["guarantees"]["t"][column]["achieved_exact"])
-        assert achieved(audit, "t-closeness", column) == largest(table, quasi, column, distance) == exactly
+        assert (
+            achieved(audit, "t-closeness", column)
+            == largest(table, quasi, column, distance)
+            == exactly
+        )
         assert achieved(audit, "distinct l-diversity", column) == classes[column].nunique().min()
 
 
-@pytest.mark.skipif("TCLOSE_JUDGE" not in os.environ, reason="TCLOSE_JUDGE does not name an outside judge")
+@pytest.mark.skipif(
+    "TCLOSE_JUDGE" not in os.environ, reason="TCLOSE_JUDGE does not name an outside judge"
+)
 def test_an_outside_judge_agrees(
     session: Session, released: tuple[Path, Mapping[str, Any], AuditQuestion], tmp_path: Path
 ) -> None:
@@ -188,4 +241,6 @@ def test_an_outside_judge_agrees(
         audit.figures.largest,
     )
     assert told["found"]["ncp"] == pytest.approx(audit.figures.ncp, abs=1e-12)
-    assert told["found"]["t"] == {c: float(achieved(audit, "t-closeness", c)) for c in question.sensitive_attributes}
+    assert told["found"]["t"] == {
+        c: float(achieved(audit, "t-closeness", c)) for c in question.sensitive_attributes
+    }

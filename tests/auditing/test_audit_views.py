@@ -1,5 +1,5 @@
-"""What is printed of an audit and of an explanation: every guarantee, labels as they are in the table, nothing that
-crashes.
+"""What is printed of an audit and of an explanation: every guarantee, labels as they are in the
+table, nothing that crashes.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,7 +33,9 @@ OLD: Labels = {"age": "[20, 29]", "sex": "*"}
 FIRST: Labels = {"age": "]30, 39]", "sex": "f"}
 
 
-def k_of(asked: int | None, achieved: int, classes: int = 0, rows: int = 0, worst: Labels = OLD) -> Guarantee:
+def k_of(
+    asked: int | None, achieved: int, classes: int = 0, rows: int = 0, worst: Labels = OLD
+) -> Guarantee:
     return Guarantee(
         measure="k-anonymity",
         attribute=None,
@@ -181,7 +183,10 @@ def test_every_guarantee_has_a_line(printed: Callable[[Any], str]):
     assert below(text, "k-anonymity") == old
     assert cells(text, "t-closeness of salary") == ["0.2", "0.416667", "NO", "3", "10"]
     assert below(text, "t-closeness of salary") == f"exactly 5/12; {first}"
-    assert cells(text, "t-closeness of town") == ["0.5", "measured"]  # without a requirement, nothing violates it
+    assert cells(text, "t-closeness of town") == [
+        "0.5",
+        "measured",
+    ]  # without a requirement, nothing violates it
     assert below(text, "t-closeness of town") == f"exactly 1/2; {old}"
     assert cells(text, "distinct l-diversity of salary") == ["2", "3", "yes", "0", "0"]
     assert cells(text, "entropy l-diversity of salary") == ["2.5", "2.66667", "yes", "0", "0"]
@@ -199,7 +204,9 @@ def test_every_guarantee_has_a_line(printed: Callable[[Any], str]):
         (None, 0, "nothing is required"),
     ],
 )
-def test_the_verdict_stands_first(printed: Callable[[Any], str], asked: int | None, broken: int, verdict: str):
+def test_the_verdict_stands_first(
+    printed: Callable[[Any], str], asked: int | None, broken: int, verdict: str
+):
     text = printed(audit_lines(audit([k_of(asked, 2, broken, broken)]), "people.csv"))
     assert text.splitlines()[0] == f"people.csv: 1,200 rows in 300 classes; {verdict}"
 
@@ -215,7 +222,10 @@ def test_the_headline_has_both_k_if_a_missing_value_may_be_any(printed: Callable
 
 def test_what_the_table_is_worth_and_notes(printed: Callable[[Any], str]):
     text = printed(
-        audit_lines(audit([k_of(2, 2)], notes=["zip: labels such as '12*' look generalized [so]"]), "people.csv")
+        audit_lines(
+            audit([k_of(2, 2)], notes=["zip: labels such as '12*' look generalized [so]"]),
+            "people.csv",
+        )
     )
     assert "Utility: information loss (NCP) 0.1250 (age 0.2500, sex 0.0000)\n" in text
     assert "average class size 4.0 (from 2 to 31), discernibility 98,765\n" in text
@@ -268,30 +278,45 @@ def test_attacks(printed: Callable[[Any], str]):
     )
     labels = ["age=']30, 39]', sex='f'", "age='[20, 29]', sex='*'"]
     assert cells(text, "homogeneity, pay") == ["3", "1,017", "0.100 -> 1.000"]
-    assert below(text, "homogeneity, pay") == f"all records of the class have one pay; worst [low] in {labels[0]}"
+    assert (
+        below(text, "homogeneity, pay")
+        == f"all records of the class have one pay; worst [low] in {labels[0]}"
+    )
     assert cells(text, "skewness, pay") == ["0", "0", "0.250 -> 0.333"]
     assert below(text, "skewness, pay").endswith(f"; worst missing in {labels[1]}")
     assert cells(text, "knowing another, pay") == ["2", "5", "0.400 -> 0.650"]
-    assert below(text, "knowing another, pay").endswith("; mean over rows, knowing town")  # no one class
+    assert below(text, "knowing another, pay").endswith(
+        "; mean over rows, knowing town"
+    )  # no one class
 
 
 def test_the_background_join(printed: Callable[[Any], str]):
-    found = risks(np.array([2, 4]), np.array([1, 8]))  # two records that one person fits, four that eight do
+    found = risks(
+        np.array([2, 4]), np.array([1, 8])
+    )  # two records that one person fits, four that eight do
     text = printed(
         audit_lines(
             audit(
                 [k_of(2, 2)],
-                background=BackgroundJoin(joined=("age", "sex"), people=1009, candidates=9, members=1, risks=found),
+                background=BackgroundJoin(
+                    joined=("age", "sex"), people=1009, candidates=9, members=1, risks=found
+                ),
             ),
             "people.csv",
         )
     )
-    assert "Join with the background table, by age, sex" in [line.strip() for line in text.splitlines()]
+    assert "Join with the background table, by age, sex" in [
+        line.strip() for line in text.splitlines()
+    ]
     assert cells(text, "prosecutor") == ["0.500000"]
     assert cells(text, "journalist") == ["0.500000"]
-    assert cells(text, "marketer") == ["0.250000"]  # 2 records with 1/2, 4 with 4/8 an eighth each: (1 + 1/2) / 6
+    assert cells(text, "marketer") == [
+        "0.250000"
+    ]  # 2 records with 1/2, 4 with 4/8 an eighth each: (1 + 1/2) / 6
     assert cells(text, "membership") == ["1"]
-    assert below(text, "membership").startswith("of 1,009 rows of the background table, those of people who are")
+    assert below(text, "membership").startswith(
+        "of 1,009 rows of the background table, those of people who are"
+    )
     assert cells(text, "no match") == ["1,000"]
 
 
@@ -301,11 +326,14 @@ def test_the_minimality_attack(printed: Callable[[Any], str]):
         MinimalityGuesses(attribute="town", people=0, said=None, at_least=None, right=None),
     )
     found = risks(np.array([4]), np.array([8]))
-    joined = BackgroundJoin(joined=("age",), people=8, candidates=8, members=0, risks=found, guesses=guesses)
+    joined = BackgroundJoin(
+        joined=("age",), people=8, candidates=8, members=0, risks=found, guesses=guesses
+    )
     text = printed(audit_lines(audit([k_of(2, 2)], background=joined), "people.csv"))
     assert cells(text, "minimality attack, pay") == ["43"]
     assert below(text, "minimality attack, pay").endswith(
-        "; their classes indicate it for 0.260, the guess expects at least 0.500, and is right for 0.630"
+        "; their classes indicate it for 0.260, the guess expects at least 0.500, and is right for "
+        "0.630"
     )
     assert cells(text, "minimality attack, town") == ["0"]
     assert below(text, "minimality attack, town").endswith("hold as much of it as any class")
@@ -313,7 +341,18 @@ def test_the_minimality_attack(printed: Callable[[Any], str]):
 
 # --- names and labels are printed as they are
 
-STRANGE = ["[bold]", "[/]", "[/red]", "a[0]", "{a, b}", "größer ≥ 5", "東京", "a.b", "back\\slash", "]30, 39["]
+STRANGE = [
+    "[bold]",
+    "[/]",
+    "[/red]",
+    "a[0]",
+    "{a, b}",
+    "größer ≥ 5",
+    "東京",
+    "a.b",
+    "back\\slash",
+    "]30, 39[",
+]
 
 
 @pytest.mark.parametrize("name", STRANGE)
@@ -354,7 +393,9 @@ def test_names_and_values_in_brackets_are_no_markup(printed: Callable[[Any], str
     )
     assert cells(text, f"t-closeness of {name}") == ["0.5", "measured"]
     assert below(text, f"t-closeness of {name}") == f"exactly 1/2; worst class {name}='f'"
-    assert below(text, f"skewness, {name}") == f"belief in a {name} rises; worst {name} in {name}='f'"
+    assert (
+        below(text, f"skewness, {name}") == f"belief in a {name} rises; worst {name} in {name}='f'"
+    )
     assert f"\nnote: {name}: differ\n" in text
     assert f"({name} 0.5000)" in text
     assert text.startswith(f"{name}: 1,200 rows")
@@ -362,14 +403,18 @@ def test_names_and_values_in_brackets_are_no_markup(printed: Callable[[Any], str
 
 @pytest.mark.parametrize("name", ["[bold]", "[/]"])
 def test_the_background_table_is_named_as_it_is(printed: Callable[[Any], str], name: str):
-    found = BackgroundJoin(joined=(name,), people=8, candidates=8, members=0, risks=risks(np.array([4]), np.array([8])))
+    found = BackgroundJoin(
+        joined=(name,), people=8, candidates=8, members=0, risks=risks(np.array([4]), np.array([8]))
+    )
     assert f"Join with the background table, by {name}" in printed(
         audit_lines(audit([k_of(2, 2)], background=found), "people.csv")
     )
 
 
 def test_a_missing_label_is_not_the_text_missing(printed: Callable[[Any], str]):
-    text = printed(audit_lines(audit([k_of(2, 2, worst={"age": None, "sex": "missing"})]), "people.csv"))
+    text = printed(
+        audit_lines(audit([k_of(2, 2, worst={"age": None, "sex": "missing"})]), "people.csv")
+    )
     assert below(text, "k-anonymity") == "worst class age=missing, sex='missing'"
 
 
@@ -403,12 +448,19 @@ def test_no_value_is_rewritten(printed: Callable[[Any], str], value: str):
 
 
 def explanation(
-    values: Sequence[str | None], part: Sequence[int], whole: Sequence[int], labels: Labels = FIRST, **asked: Any
+    values: Sequence[str | None],
+    part: Sequence[int],
+    whole: Sequence[int],
+    labels: Labels = FIRST,
+    **asked: Any,
 ) -> ClassExplanation:
     """Of a class with `part` records of each value in a table with `whole`."""
     distance = OrderedDistance(np.array(whole))
     judged = JudgedAttribute(
-        "pay", tuple(values), distance, SensitiveAttribute.model_validate({"distance": "ordered", **asked})
+        "pay",
+        tuple(values),
+        distance,
+        SensitiveAttribute.model_validate({"distance": "ordered", **asked}),
     )
     return ClassExplanation(
         labels=labels,
@@ -421,11 +473,18 @@ def explanation(
 
 def test_a_class_explained(printed: Callable[[Any], str]):
     text = printed(
-        explanation_lines(explanation(["3k", "[4k]", None], [2, 0, 0], [2, 1, 1], {"age": "30", "sex": "f"}, t="0.25"))
+        explanation_lines(
+            explanation(
+                ["3k", "[4k]", None], [2, 0, 0], [2, 1, 1], {"age": "30", "sex": "f"}, t="0.25"
+            )
+        )
     )
     assert text.startswith("Class age='30', sex='f': 2 records, compared with 4\n")
     # a quarter of the mass moves one step of two, a quarter moves both: 1/4 * 1/2 + 1/4 * 1
-    assert "Earth mover's distance of pay (ordered): 0.375 = 3/8, required 0.25: does NOT hold\n" in text
+    assert (
+        "Earth mover's distance of pay (ordered): 0.375 = 3/8, required 0.25: does NOT hold\n"
+        in text
+    )
     assert cells(text, "3k") == ["2", "1.0000", "0.5000", "+0.5000"]
     assert cells(text, "[4k]") == ["0", "0.0000", "0.2500", "-0.2500"]
     assert cells(text, "missing") == ["0", "0.0000", "0.2500", "-0.2500"]
@@ -438,7 +497,9 @@ def test_a_distance_that_equals_t_holds(printed: Callable[[Any], str]):
     assert "3/8, required 0.375: holds\n" in printed(
         explanation_lines(explanation(["1", "2", "3"], [2, 0, 0], [2, 1, 1], t="0.375"))
     )
-    assert "3/8\n" in printed(explanation_lines(explanation(["1", "2", "3"], [2, 0, 0], [2, 1, 1])))  # nothing required
+    assert "3/8\n" in printed(
+        explanation_lines(explanation(["1", "2", "3"], [2, 0, 0], [2, 1, 1]))
+    )  # nothing required
 
 
 def test_the_class_is_named_as_it_is(printed: Callable[[Any], str]):
@@ -448,25 +509,38 @@ def test_the_class_is_named_as_it_is(printed: Callable[[Any], str]):
 
 
 def test_of_many_values_and_moves_the_largest_are_shown(printed: Callable[[Any], str]):
-    """Half of the table has the first value, the class has it always; so each other value gets a move, the farther the
-    dearer.
+    """Half of the table has the first value, the class has it always; so each other value gets a
+    move, the farther the dearer.
     """
     others = MOST_LINES + 4
     text = printed(
         explanation_lines(
-            explanation([f"v{i}." for i in range(others + 1)], [1, *[0] * others], [others, *[1] * others])
+            explanation(
+                [f"v{i}." for i in range(others + 1)], [1, *[0] * others], [others, *[1] * others]
+            )
         )
     )
-    assert f"({others + 1 - MOST_LINES} values with smaller differences are left out; --json has all)" in text
+    assert (
+        f"({others + 1 - MOST_LINES} values with smaller differences are left out; --json has all)"
+        in text
+    )
     assert cells(text, "v0.")[0] == "1"  # the largest difference is among those shown
     values, moves = text.split("Transport plan")
-    assert sum(line.startswith(" v") and not line.startswith(" value") for line in values.splitlines()) == MOST_LINES
+    assert (
+        sum(line.startswith(" v") and not line.startswith(" value") for line in values.splitlines())
+        == MOST_LINES
+    )
     assert sum(line.startswith(" v0. -> ") for line in moves.splitlines()) == MOST_LINES
-    assert cells(moves, f"v0. -> v{others}.") == [f"{1 / (2 * others):.6g}", "1", f"{1 / (2 * others):.6g}"]
+    assert cells(moves, f"v0. -> v{others}.") == [
+        f"{1 / (2 * others):.6g}",
+        "1",
+        f"{1 / (2 * others):.6g}",
+    ]
     cheaper = Fraction(sum(range(1, others - MOST_LINES + 1)), others * 2 * others)
     total = Fraction(others + 1, 4 * others)
     assert (
-        f"The costs add up to {float(total):.6g}. (4 cheaper moves, which cost {float(cheaper):.6g}, are left out; "
+        f"The costs add up to {float(total):.6g}. (4 cheaper moves, which cost "
+        f"{float(cheaper):.6g}, are left out; "
         "--json has all)" in text
     )
 
@@ -475,7 +549,9 @@ def test_what_fits_is_shown_whole(printed: Callable[[Any], str]):
     others = MOST_LINES - 1
     text = printed(
         explanation_lines(
-            explanation([f"v{i}." for i in range(others + 1)], [1, *[0] * others], [others, *[1] * others])
+            explanation(
+                [f"v{i}." for i in range(others + 1)], [1, *[0] * others], [others, *[1] * others]
+            )
         )
     )
     assert "left out" not in text
@@ -483,12 +559,17 @@ def test_what_fits_is_shown_whole(printed: Callable[[Any], str]):
 
 # --- on 80 columns: no line is longer, and no figure is broken
 
-LONG: Labels = {"age_at_the_first_examination": "[1234567890, 2345678901]", "municipality": "Upper Nowhere on the Hill"}
+LONG: Labels = {
+    "age_at_the_first_examination": "[1234567890, 2345678901]",
+    "municipality": "Upper Nowhere on the Hill",
+}
 MANY = 1_234_567_890
 
 
 @pytest.fixture
-def narrow(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[[Iterable[Any]], str]:
+def narrow(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Iterable[Any]], str]:
     """What is written on 80 columns."""
     monkeypatch.setenv("COLUMNS", "80")
 
@@ -508,8 +589,18 @@ def assert_whole(text: str, *figures: str) -> None:
 
 
 def guarantee(**changed: Any) -> Guarantee:
-    given = {"measure": "t-closeness", "attribute": "salary_before_taxes_and_transfers", "required": Fraction(1, 7)}
-    found = {"achieved": Fraction(12345, 67891), "classes": MANY, "rows": 9 * MANY, "worst": LONG, "size": MANY}
+    given = {
+        "measure": "t-closeness",
+        "attribute": "salary_before_taxes_and_transfers",
+        "required": Fraction(1, 7),
+    }
+    found = {
+        "achieved": Fraction(12345, 67891),
+        "classes": MANY,
+        "rows": 9 * MANY,
+        "worst": LONG,
+        "size": MANY,
+    }
     return Guarantee(**{**given, **found, **changed})
 
 
@@ -523,19 +614,44 @@ def test_guarantees_with_long_labels_and_large_numbers(narrow: Callable[[Iterabl
         guarantee(required=None),
     ]
     text = narrow(audit_lines(audit(many), "people.csv"))
-    assert_whole(text, f"{MANY:,}", f"{9 * MANY:,}", "0.142857", "0.181836", "0.123457", "12345/67891;")
-    assert_whole(text, "age_at_the_first_examination='[1234567890, 2345678901]',", "municipality='Upper Nowhere")
+    assert_whole(
+        text, f"{MANY:,}", f"{9 * MANY:,}", "0.142857", "0.181836", "0.123457", "12345/67891;"
+    )
+    assert_whole(
+        text,
+        "age_at_the_first_examination='[1234567890, 2345678901]',",
+        "municipality='Upper Nowhere",
+    )
 
 
 def test_attacks_with_long_labels_and_large_numbers(narrow: Callable[[Iterable[Any]], str]):
-    about = {"attribute": "salary_before_taxes", "classes": MANY, "people": 9 * MANY, "before": 0.25, "after": 0.75}
+    about = {
+        "attribute": "salary_before_taxes",
+        "classes": MANY,
+        "people": 9 * MANY,
+        "before": 0.25,
+        "after": 0.75,
+    }
     found = [
-        Exposure(attack="skewness", criterion="belief in some value rises", about="1234567890", worst=LONG, **about),
+        Exposure(
+            attack="skewness",
+            criterion="belief in some value rises",
+            about="1234567890",
+            worst=LONG,
+            **about,
+        ),
         Exposure(attack="knowing another", criterion="who knows is certain", about="town", **about),
         Exposure(attack="homogeneity", criterion="one value", worst={}, size=MANY, **about),
     ]
     text = narrow(audit_lines(audit([k_of(5, 5)], found), "people.csv"))
-    assert_whole(text, f"{MANY:,}", f"{9 * MANY:,}", "0.250 -> 0.750", "2345678901]',", "mean over rows, knowing town")
+    assert_whole(
+        text,
+        f"{MANY:,}",
+        f"{9 * MANY:,}",
+        "0.250 -> 0.750",
+        "2345678901]',",
+        "mean over rows, knowing town",
+    )
     assert f"worst class of {MANY:,} records" in " ".join(text.split())
     assert "worst 1234567890 in age_at_the_first_examination" in " ".join(text.split())
 
@@ -555,7 +671,8 @@ def test_a_table_without_sensitive_attributes_and_with_strange_names(
     spark: SparkSession, printed: Callable[[Any], str]
 ):
     table = spark.createDataFrame(
-        [("[20, 29]", "zażółć"), ("[20, 29]", "zażółć"), ("[30, 59]", "*")], "`age.[x]` string, `stadt ü` string"
+        [("[20, 29]", "zażółć"), ("[20, 29]", "zażółć"), ("[30, 59]", "*")],
+        "`age.[x]` string, `stadt ü` string",
     )
     found = audit_table(table, question_from_columns(["age.[x]", "stadt ü"], k=2))
     text = printed(audit_lines(found, "people.csv"))
@@ -564,6 +681,6 @@ def test_a_table_without_sensitive_attributes_and_with_strange_names(
     assert below(text, "k-anonymity") == "worst class age.[x]='[30, 59]', stadt ü='*'"
     # ages span 39 years: two records lose 9/39, one 29/39, and of the town one loses all
     assert (
-        f"(NCP) {((2 * 9 + 29) / 39 + 1) / 3 / 2:.4f} (age.[x] {(2 * 9 + 29) / 39 / 3:.4f}, stadt ü {1 / 3:.4f})"
-        in text
+        f"(NCP) {((2 * 9 + 29) / 39 + 1) / 3 / 2:.4f} (age.[x] {(2 * 9 + 29) / 39 / 3:.4f}, stadt "
+        f"ü {1 / 3:.4f})" in text
     )

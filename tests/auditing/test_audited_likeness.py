@@ -19,10 +19,14 @@ from tclose_spark.auditing.views import audit_lines
 from tclose_spark.report.notebook import printed
 
 # 49 of 50 people of Mansfield have what 1 % of all have, and nobody else has it.
-TOWNS = pa.table({"town": ["Mansfield"] * 50 + ["Derby"] * 4850, "test": ["positive"] * 49 + ["negative"] * 4851})
+TOWNS = pa.table(
+    {"town": ["Mansfield"] * 50 + ["Derby"] * 4850, "test": ["positive"] * 49 + ["negative"] * 4851}
+)
 
 
-def of_test(settings: dict[str, Any], table: pa.Table = TOWNS, **more: Any) -> tuple[Any, dict[str, Any]]:
+def of_test(
+    settings: dict[str, Any], table: pa.Table = TOWNS, **more: Any
+) -> tuple[Any, dict[str, Any]]:
     """The audit, and its guarantees by measure."""
     result = audit(table, ["town"], {"test": settings}, engine="local", **more)
     return result, {g.measure: g for g in result.guarantees if g.attribute == "test"}
@@ -38,7 +42,8 @@ def test_figures_are_reported_without_a_requirement() -> None:
     assert found["KL divergence"].achieved == pytest.approx(far)
     assert result.verdict == "measured"
     said = {
-        g["measure"]: g["achieved"] for g in json.loads(json.dumps(result.to_json(), allow_nan=False))["guarantees"]
+        g["measure"]: g["achieved"]
+        for g in json.loads(json.dumps(result.to_json(), allow_nan=False))["guarantees"]
     }
     assert said["delta-disclosure"] is None
     assert said["beta-likeness"] == 97
@@ -52,7 +57,9 @@ def test_figures_are_reported_without_a_requirement() -> None:
         ({"l": {"frequency": "1.03"}}, {"frequency l-diversity"}, 2, 4900),
     ],
 )
-def test_requirements_are_judged_exactly(settings: dict[str, Any], broken: set[str], classes: int, rows: int) -> None:
+def test_requirements_are_judged_exactly(
+    settings: dict[str, Any], broken: set[str], classes: int, rows: int
+) -> None:
     result, found = of_test(settings)
     assert {g.measure for g in found.values() if not g.holds} == broken
     assert result.verdict == ("violated" if broken else "holds")
@@ -74,7 +81,9 @@ def test_a_value_that_the_reference_lacks_breaks_any_beta() -> None:
     json.dumps(result.to_json(), allow_nan=False)
 
 
-def test_li_section_8_on_the_command_line(tmp_path: Path, tclose: Callable[..., tuple[int, str, str]]) -> None:
+def test_li_section_8_on_the_command_line(
+    tmp_path: Path, tclose: Callable[..., tuple[int, str, str]]
+) -> None:
     """.01 -> .11 and .4 -> .5 are at one distance; beta tells them apart."""
     rare = ["yes"] * 11 + ["no"] * 89 + ["no"] * 1000
     common = ["yes"] * 5 + ["no"] * 5 + ["yes"] * 15 + ["no"] * 25
@@ -83,7 +92,15 @@ def test_li_section_8_on_the_command_line(tmp_path: Path, tclose: Callable[..., 
         pq.write_table(table, tmp_path / "t.parquet")
         for required, expected in ((beta, 0), (str(Fraction(beta) - Fraction(1, 1000)), 1)):
             code, out, _ = tclose(
-                *("audit", tmp_path / "t.parquet", "-q", "town", "-s", f"ill:equal:t=0.1,beta={required}", "--json")
+                *(
+                    "audit",
+                    tmp_path / "t.parquet",
+                    "-q",
+                    "town",
+                    "-s",
+                    f"ill:equal:t=0.1,beta={required}",
+                    "--json",
+                )
             )
             found = {g["measure"]: g for g in json.loads(out)["guarantees"]}
             assert code == expected
@@ -92,7 +109,9 @@ def test_li_section_8_on_the_command_line(tmp_path: Path, tclose: Callable[..., 
 
 
 def test_people_weigh_the_same_whatever_their_rows() -> None:
-    """Ann has three rows. In a, flu is 2 of 5 rows (2 of 7 in the table), and 2 of 3 people (2 of 5)."""
+    """Ann has three rows. In a, flu is 2 of 5 rows (2 of 7 in the table), and 2 of 3 people (2 of
+    5).
+    """
     table = pa.table(
         {
             "town": ["a"] * 5 + ["b"] * 2,

@@ -47,7 +47,8 @@ def question(**t: Any) -> AuditQuestion:
         "city": {"distance": "hierarchical", "hierarchy": "cities.csv"},
     }
     return question_from_columns(
-        ["age", "sex"], {name: {**of, **({"t": t[name]} if name in t else {})} for name, of in settings.items()}
+        ["age", "sex"],
+        {name: {**of, **({"t": t[name]} if name in t else {})} for name, of in settings.items()},
     )
 
 
@@ -70,7 +71,9 @@ def test_the_farthest_class_of_an_attribute(table: Table):
 
 
 def test_the_farthest_attribute_is_the_one_that_uses_most_of_its_t(table: Table):
-    """Of gout 4/7 are lacking in the class without a sex, and pay is 3/7 away: without a t disease is the farthest."""
+    """Of gout 4/7 are lacking in the class without a sex, and pay is 3/7 away: without a t disease
+    is the farthest.
+    """
     free = explained(table, question(city=1, pay=1, disease=1))
     assert (free.attribute.name, free.labels["sex"], free.emd) == ("disease", None, Fraction(4, 7))
     asked = explained(table, question(pay="0.6", disease="0.9"))
@@ -109,12 +112,19 @@ def test_the_plan_costs_the_distance_of_the_class_table(table: Table, attribute:
 def test_a_class_by_its_labels_of_which_one_is_missing(table: Table):
     found = explained(table, question(), "disease", {"sex": None})
     assert found.labels == {"age": "[30, 39]", "sex": None}
-    assert dict(zip(found.attribute.values, found.part.tolist(), strict=True)) == {"flu": 0, "gout": 2}
+    assert dict(zip(found.attribute.values, found.part.tolist(), strict=True)) == {
+        "flu": 0,
+        "gout": 2,
+    }
 
 
 def test_labels_are_compared_and_reported_as_text(table_of: Callable[..., Table]):
-    table = table_of([(39, 1.5, "a"), (40, 2.5, "b")], age="int32", weight="double", disease="string")
-    found = explain_class(table, question_from_columns(["age", "weight"], {"disease": {}}), labels={"age": "39"})
+    table = table_of(
+        [(39, 1.5, "a"), (40, 2.5, "b")], age="int32", weight="double", disease="string"
+    )
+    found = explain_class(
+        table, question_from_columns(["age", "weight"], {"disease": {}}), labels={"age": "39"}
+    )
     assert (found.labels, found.part.tolist()) == ({"age": "39", "weight": "1.5"}, [1, 0])
 
 
@@ -122,17 +132,26 @@ def test_against_the_distribution_of_a_reference(table_of: Callable[..., Table],
     """Where one of four has gout, and one mumps, which nobody in the table has."""
     reference = table_of([("flu",), ("flu",), ("gout",), ("mumps",)], disease="string")
     found = explain_class(
-        table, question_from_columns(["age", "sex"], {"disease": {}}), labels={"sex": "m"}, reference=reference
+        table,
+        question_from_columns(["age", "sex"], {"disease": {}}),
+        labels={"sex": "m"},
+        reference=reference,
     )
     assert found.attribute.values == ("flu", "gout", "mumps")
     assert (found.part.tolist(), found.whole.tolist()) == ([1, 1, 0], [2, 1, 1])
     assert found.emd == Fraction(1, 4)
 
 
-def test_against_the_distribution_of_a_reference_in_a_hierarchy(table_of: Callable[..., Table], table: Table):
+def test_against_the_distribution_of_a_reference_in_a_hierarchy(
+    table_of: Callable[..., Table], table: Table
+):
     """Pisa is as far from Bari, in the same country, as Lyon from Nice: two of three levels."""
-    asked = question_from_columns(["age", "sex"], {"city": {"distance": "hierarchical", "hierarchy": "cities.csv"}})
-    found = explained(table, asked, labels={"sex": "m"}, reference=table_of([("Pisa",), ("Lyon",)], city="string"))
+    asked = question_from_columns(
+        ["age", "sex"], {"city": {"distance": "hierarchical", "hierarchy": "cities.csv"}}
+    )
+    found = explained(
+        table, asked, labels={"sex": "m"}, reference=table_of([("Pisa",), ("Lyon",)], city="string")
+    )
     assert found.attribute.values == CITIES.leaves
     assert found.emd == Fraction(2, 3)
 
@@ -168,8 +187,18 @@ def test_as_json(table: Table):
             ConfigurationError,
             r"--attribute: 'wage' is not among the sensitive attributes \(disease, pay, city\)",
         ),
-        (None, {"zip": "1"}, ConfigurationError, r"--class zip: expected quasi-identifiers \(age, sex\)"),
-        (None, {"disease": "flu"}, ConfigurationError, r"--class disease: expected quasi-identifiers \(age, sex\)"),
+        (
+            None,
+            {"zip": "1"},
+            ConfigurationError,
+            r"--class zip: expected quasi-identifiers \(age, sex\)",
+        ),
+        (
+            None,
+            {"disease": "flu"},
+            ConfigurationError,
+            r"--class disease: expected quasi-identifiers \(age, sex\)",
+        ),
         (
             None,
             {"age": "[20,29]"},
@@ -192,12 +221,16 @@ def test_what_cannot_be_explained_is_named(
 
 
 def test_without_sensitive_attributes_there_is_nothing_to_explain(table: Table):
-    with pytest.raises(ConfigurationError, match="no sensitive attribute to explain; give --sensitive"):
+    with pytest.raises(
+        ConfigurationError, match="no sensitive attribute to explain; give --sensitive"
+    ):
         explained(table, question_from_columns(["age"]))
 
 
 def test_a_column_that_is_not_there_is_named(table: Table):
-    with pytest.raises(InputError, match="quasi-identifier 'zip' is not in the table; it has age, sex"):
+    with pytest.raises(
+        InputError, match="quasi-identifier 'zip' is not in the table; it has age, sex"
+    ):
         explained(table, question_from_columns(["age", "zip"], {"pay": {}}))
     with pytest.raises(InputError, match="sensitive attribute 'wage' is not in the table"):
         explained(table, question_from_columns(["age"], {"wage": {}}))
@@ -211,4 +244,8 @@ def test_a_table_without_rows(table_of: Callable[..., Table]):
 def test_the_tallies_of_a_question(table: Table):
     """What both commands start from: each row once."""
     tallies = tally_classes(table, ["sex"], ["pay"])
-    assert {row["l0"]: sum(row["n"]) for row in collect(tallies).to_pylist()} == {"f": 3, "m": 2, None: 2}
+    assert {row["l0"]: sum(row["n"]) for row in collect(tallies).to_pylist()} == {
+        "f": 3,
+        "m": 2,
+        None: 2,
+    }

@@ -1,4 +1,5 @@
-"""What the labels of a table that any tool made lose, and what is noted of labels that are not what they seem.
+"""What the labels of a table that any tool made lose, and what is noted of labels that are not what
+they seem.
 
 Not called test_labels.py: there is a tests/table/test_labels.py, and pytest wants each name once.
 """
@@ -48,7 +49,9 @@ def notes(table: Table, trees: Mapping[str, Hierarchy] = TREES) -> list[str]:
 
 
 def labels(session: Session, **columns: Sequence[str | None]) -> Table:
-    return of_arrow(session, pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()}))
+    return of_arrow(
+        session, pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()})
+    )
 
 
 # Five labels of each kind, and what each loses.
@@ -66,7 +69,13 @@ KINDS: dict[str, Column] = {
         "[7, 7]": 0,
     },
     # from 40 to 79
-    "bins": {"50s": Fraction(10, 39), "60-69": Fraction(9, 39), "70..79": Fraction(9, 39), "40": 0, "*": 1},
+    "bins": {
+        "50s": Fraction(10, 39),
+        "60-69": Fraction(9, 39),
+        "70..79": Fraction(9, 39),
+        "40": 0,
+        "*": 1,
+    },
     # all the same number: no range to lose
     "same": {"7": 0, "7.0": 0, "[7, 7]": 0, "*": 1, None: 0},
     "city": {"Pisa": 0, "Tuscany": Fraction(2, 5), "Italy": Fraction(3, 5), "*": 1, None: 0},
@@ -89,14 +98,20 @@ def test_what_labels_of_each_kind_lose(session: Session):
     table = labels(session, **columns)
     found = losses(table, question_from_columns(list(KINDS)))
     assert found == {
-        row: {name: pytest.approx(float(KINDS[name][label])) for name, label in zip(KINDS, row, strict=True)}
+        row: {
+            name: pytest.approx(float(KINDS[name][label]))
+            for name, label in zip(KINDS, row, strict=True)
+        }
         for row in zip(*columns.values(), strict=True)
     }
 
 
 def test_columns_of_numbers_are_labels_too(table_of: Callable[..., Table]):
     table = table_of(
-        [(20, 1.5, True), (30, None, True), (40, float("nan"), False)], age="int32", weight="double", smokes="bool"
+        [(20, 1.5, True), (30, None, True), (40, float("nan"), False)],
+        age="int32",
+        weight="double",
+        smokes="bool",
     )
     assert losses(table, question_from_columns(table.columns)) == {
         row: {"age": 0, "weight": 0, "smokes": 0}
@@ -107,7 +122,9 @@ def test_columns_of_numbers_are_labels_too(table_of: Callable[..., Table]):
 def test_bounds_are_one_quasi_identifier(table_of: Callable[..., Table]):
     rows = [(20, 29, "f"), (30, 60, "f"), (25, 25, "*"), (None, None, "f")]
     table = table_of(rows, age_min="int32", age_max="int32", sex="string")
-    question = question_from_columns({"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}})
+    question = question_from_columns(
+        {"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}}
+    )
     assert losses(table, question) == {
         ("20", "29", "f"): {"age": pytest.approx(9 / 40), "sex": 0},
         ("30", "60", "f"): {"age": pytest.approx(30 / 40), "sex": 0},
@@ -117,7 +134,9 @@ def test_bounds_are_one_quasi_identifier(table_of: Callable[..., Table]):
 
 
 @pytest.mark.parametrize(
-    "names", [["sex", "age"], ["sex", "age_min", "age_max"], ["sex", "age_max", "age_min"]], ids=",".join
+    "names",
+    [["sex", "age"], ["sex", "age_min", "age_max"], ["sex", "age_max", "age_min"]],
+    ids=",".join,
 )
 @pytest.mark.parametrize("kind", ["int32", "string"])
 def test_bounds_are_paired_by_their_names(session: Session, names: list[str], kind: str):
@@ -141,7 +160,9 @@ def test_columns_that_are_no_bounds_are_not_paired(session: Session, rows: list[
 
 
 @pytest.mark.parametrize(
-    "names", [["age"], ["age_min"], ["age", "age_min", "age_max"], ["age_min", "age_max"]], ids=",".join
+    "names",
+    [["age"], ["age_min"], ["age", "age_min", "age_max"], ["age_min", "age_max"]],
+    ids=",".join,
 )
 def test_a_column_that_is_there_is_itself(session: Session, names: list[str]):
     table = of_arrow(session, pa.table({"age": [1], "age_min": [1], "age_max": [2]}))
@@ -153,9 +174,15 @@ def test_spellings_are_reported_by_count_and_column(session: Session):
     table = labels(session, city=[*["Rome"] * 5, "ROME"], disease=diseases)
     notes = audit_table(table, question_from_columns(["city"], {"disease": {}})).notes
     assert [
-        note for note in notes if note.startswith("disease: 2 of its values differ from another only by case, spaces")
+        note
+        for note in notes
+        if note.startswith("disease: 2 of its values differ from another only by case, spaces")
     ]
-    assert [note for note in notes if note.startswith("city: 1 of its labels differ from another only by case, spaces")]
+    assert [
+        note
+        for note in notes
+        if note.startswith("city: 1 of its labels differ from another only by case, spaces")
+    ]
     assert not any(text in note for note in notes for text in ("flu", "FLU", "Rome", "ROME"))
 
 
@@ -185,8 +212,13 @@ def test_labels_that_are_no_nodes_are_counted(session: Session):
 
 def test_bounds_that_are_no_numbers_are_counted(session: Session):
     question = question_from_columns({"age": {"type": "numeric", "numeric_output": "bounds"}})
-    tallies = tally_classes(labels(session, age_min=["20", "young"], age_max=["29", "60"]), question.labels, [])
-    with pytest.raises(InputError, match=r"quasi-identifier 'age': texts \(1\) are among its bounds; expected numbers"):
+    tallies = tally_classes(
+        labels(session, age_min=["20", "young"], age_max=["29", "60"]), question.labels, []
+    )
+    with pytest.raises(
+        InputError,
+        match=r"quasi-identifier 'age': texts \(1\) are among its bounds; expected numbers",
+    ):
         judge_labels(tallies, question, {})
 
 
@@ -206,12 +238,16 @@ def test_labels_that_are_not_what_they_seem_are_noted(session: Session):
         city=["Pisa", "Tuscany", "*"],  # with its hierarchy
     )
     unknown = "but do not show how far: its information loss is unknown; give --hierarchy"
-    differ = "differ from another only by case, spaces, width or Unicode form; they count as different labels"
+    differ = (
+        "differ from another only by case, spaces, width or Unicode form; they count as "
+        "different labels"
+    )
     alike = f"1 of its labels {differ}"
     assert notes(table) == [
         f"zip: labels look generalized (1: '476**'), {unknown} zip=FILE",
         "age: there are texts among intervals (1); they count as values (no information lost)",
-        f"pay: labels look generalized (2: '< 40', '>= 40'), {unknown} pay=FILE, or a --reference with this column, "
+        f"pay: labels look generalized (2: '< 40', '>= 40'), {unknown} pay=FILE, or a --reference "
+        "with this column, "
         "whose numbers are then the other ends",
         f"town: {alike}",
         f"street: {alike}",
@@ -221,7 +257,9 @@ def test_labels_that_are_not_what_they_seem_are_noted(session: Session):
 def test_a_bin_with_one_end_loses_up_to_the_farthest_number(session: Session):
     """The labels reach from 5 to 80."""
     table = labels(session, age=["5", "<20", "20-39", "60+", "80"])
-    quasi, told = judge_labels(tally_classes(table, ["age"], []), question_from_columns(["age"]), {})
+    quasi, told = judge_labels(
+        tally_classes(table, ["age"], []), question_from_columns(["age"]), {}
+    )
     assert [note.startswith("age: some labels have only one end") for note in told] == [True]
     assert [quasi[0].loss.of(label) for label in ("5", "<20", "20-39", "60+", "80")] == [
         0,
@@ -234,8 +272,13 @@ def test_a_bin_with_one_end_loses_up_to_the_farthest_number(session: Session):
 
 def test_bins_are_no_bounds(session: Session):
     question = question_from_columns({"age": {"type": "numeric", "numeric_output": "bounds"}})
-    tallies = tally_classes(labels(session, age_min=["20", "30s"], age_max=["29", "60"]), question.labels, [])
-    with pytest.raises(InputError, match=r"quasi-identifier 'age': texts \(1\) are among its bounds; expected numbers"):
+    tallies = tally_classes(
+        labels(session, age_min=["20", "30s"], age_max=["29", "60"]), question.labels, []
+    )
+    with pytest.raises(
+        InputError,
+        match=r"quasi-identifier 'age': texts \(1\) are among its bounds; expected numbers",
+    ):
         judge_labels(tallies, question, {})
 
 
@@ -247,14 +290,19 @@ def test_a_padded_order_is_noted(session: Session, reference: bool):
     audits = [
         audit_table(
             table,
-            question_from_columns(["zip"], {"pay": {"distance": "ordered", "order": listed, "t": "0.1"}}),
+            question_from_columns(
+                ["zip"], {"pay": {"distance": "ordered", "order": listed, "t": "0.1"}}
+            ),
             reference=labels(session, pay=["low"]) if reference else None,
         )
         for listed in (order[:2], order)
     ]
     assert [audit.verdict for audit in audits] == ["violated", "holds"]
     assert [note for note in audits[0].notes if "order" in note] == []
-    assert "pay: 50 of the 52 values of its order are in no row; they can make distances smaller" in audits[1].notes
+    assert (
+        "pay: 50 of the 52 values of its order are in no row; they can make distances smaller"
+        in audits[1].notes
+    )
 
 
 def test_nan_beside_null_is_noted(table_of: Callable[..., Table]):
@@ -263,7 +311,8 @@ def test_nan_beside_null_is_noted(table_of: Callable[..., Table]):
     told = audit_table(table, question_from_columns(["zip", "weight"], {"pay": {}}, k=3))
     assert told.holds  # as one class
     assert [note for note in told.notes if "NaN" in note] == [
-        "weight: 1 rows have NaN and 2 have NULL; both count as one value, missing, but a reader of Parquet "
+        "weight: 1 rows have NaN and 2 have NULL; both count as one value, missing, but a reader "
+        "of Parquet "
         "distinguishes them: classes may be smaller and distances larger than reported"
     ]
 
@@ -274,17 +323,36 @@ def test_intervals_beside_a_text_are_noted(session: Session):
     question = question_from_columns(["age"])
     tallies = tally_classes(table, ["age"], [])
     quasi, told = judge_labels(tallies, question, {})
-    assert told == ["age: there are texts among intervals (1); they count as values (no information lost)"]
+    assert told == [
+        "age: there are texts among intervals (1); they count as values (no information lost)"
+    ]
     found = {
-        row["quasi_identifiers"]["age"]: row["loss"] for row in collect(class_table(tallies, quasi, [])).to_pylist()
+        row["quasi_identifiers"]["age"]: row["loss"]
+        for row in collect(class_table(tallies, quasi, [])).to_pylist()
     }
-    assert found == {"[20, 29]": pytest.approx(9 / 39), "[30, 59]": pytest.approx(29 / 39), "unknown": 0}
+    assert found == {
+        "[20, 29]": pytest.approx(9 / 39),
+        "[30, 59]": pytest.approx(29 / 39),
+        "unknown": 0,
+    }
 
 
 @pytest.mark.parametrize(
     "label",
     [
-        *("476**", "*77", "4*7", ">= 40", "≤ 40", " <3", "20-29", "20 - 29", "20\u201329", "20 to 29", "-5-3"),
+        *(
+            "476**",
+            "*77",
+            "4*7",
+            ">= 40",
+            "≤ 40",
+            " <3",
+            "20-29",
+            "20 - 29",
+            "20\u201329",
+            "20 to 29",
+            "-5-3",
+        ),
         *("20..29", "50s", "80+", "9-3"),
     ],
 )
@@ -293,7 +361,21 @@ def test_labels_that_look_generalized(label: str):
 
 
 @pytest.mark.parametrize(
-    "label", ["*", "47677", "a-b", "20-29-b", "to", "-5", "2001-02-03", "{a, b}", "3 > 2", "5s", "C++", "+49"]
+    "label",
+    [
+        "*",
+        "47677",
+        "a-b",
+        "20-29-b",
+        "to",
+        "-5",
+        "2001-02-03",
+        "{a, b}",
+        "3 > 2",
+        "5s",
+        "C++",
+        "+49",
+    ],
 )
 def test_labels_that_do_not(label: str):
     assert not looks_generalized(label)
@@ -308,7 +390,11 @@ def test_what_labels_have_in_common():
         facts.add(label)
     assert (facts.low, facts.high, facts.numeric) == (Fraction(-9, 2), 45, True)
     facts.add("{a, b}")
-    assert (facts.texts, facts.sets, facts.numeric) == ({"{a, b}"}, True, True)  # a text beside intervals is a value
+    assert (facts.texts, facts.sets, facts.numeric) == (
+        {"{a, b}"},
+        True,
+        True,
+    )  # a text beside intervals is a value
 
 
 def test_numbers_without_intervals_are_values_beside_a_text():
@@ -321,7 +407,18 @@ def test_numbers_without_intervals_are_values_beside_a_text():
 
 
 @pytest.mark.parametrize(
-    "label", ["[30, 20]", "]20, 20]", "[20, 20[", "[a, b]", "20 30", "[20]", "[20, 29", "1/0", "[1, 1e99999]"]
+    "label",
+    [
+        "[30, 20]",
+        "]20, 20]",
+        "[20, 20[",
+        "[a, b]",
+        "20 30",
+        "[20]",
+        "[20, 29",
+        "1/0",
+        "[1, 1e99999]",
+    ],
 )
 def test_what_is_no_interval_is_a_text(label: str):
     facts = LabelFacts()
@@ -357,7 +454,20 @@ def test_bins_are_intervals(label: str, low: Fraction, high: Fraction):
 
 @pytest.mark.parametrize(
     "label",
-    ["5s", "59-50", "2001-02", "a-b", "20-29-39", "+", "<", "C++", "12 Main", "06108-1234", "9" * 400, "[1, 1e400]"],
+    [
+        "5s",
+        "59-50",
+        "2001-02",
+        "a-b",
+        "20-29-39",
+        "+",
+        "<",
+        "C++",
+        "12 Main",
+        "06108-1234",
+        "9" * 400,
+        "[1, 1e400]",
+    ],
 )
 def test_what_is_no_bin_is_a_text(label: str):
     facts = LabelFacts()
@@ -368,7 +478,8 @@ def test_what_is_no_bin_is_a_text(label: str):
 def test_the_loss_of_another_tools_interval():
     loss = LabelLoss(numeric=True, span=Fraction(40), foreign=True)
     assert [
-        loss.of(label) for label in ("[20, 30[", "]20, 30)", "(20; 30]", "[20, 30]", "30", "[0, 99]", "*", None)
+        loss.of(label)
+        for label in ("[20, 30[", "]20, 30)", "(20; 30]", "[20, 30]", "30", "[0, 99]", "*", None)
     ] == [
         *[Fraction(1, 4)] * 4,
         *[0, 1, 1, 0],
@@ -378,17 +489,24 @@ def test_the_loss_of_another_tools_interval():
 # --- tables of others, as they are
 
 
-def audited(session: Session, columns: Mapping[str, Sequence[str | None]], **given: Any) -> AuditResult:
+def audited(
+    session: Session, columns: Mapping[str, Sequence[str | None]], **given: Any
+) -> AuditResult:
     return audit_table(labels(session, **columns), question_from_columns(list(columns)), **given)
 
 
 def test_labels_that_people_write_lose_what_they_cover(session: Session):
-    """From 5 to 85: nothing of the first and the last, which reach beyond; four years of the second; half of 80."""
+    """From 5 to 85: nothing of the first and the last, which reach beyond; four years of the
+    second; half of 80.
+    """
     table = {"age": ["Under 5 years", "5 to 9 years", "9 < Age ≤ 49", "85 years and over"]}
     found = audited(session, table)
     assert found.figures.losses["age"] == pytest.approx((4 + 40) / 80 / 4)
     assert (found.understated, found.to_json()["utility"]["ncp_is_lower_bound"]) == (("age",), True)
-    assert any("age: some labels have only one end" in note and "lower bound" in note for note in found.notes)
+    assert any(
+        "age: some labels have only one end" in note and "lower bound" in note
+        for note in found.notes
+    )
 
 
 def test_a_reference_has_the_ends_that_labels_leave_open(session: Session):
@@ -402,7 +520,9 @@ def test_a_reference_has_the_ends_that_labels_leave_open(session: Session):
 def test_a_column_of_one_text_that_shows_nothing_is_suppressed(session: Session, text: str):
     found = audited(session, {"name": [text, text, None], "sex": ["f", "m", "f"]})
     assert (found.figures.losses["name"], found.understated) == (pytest.approx(2 / 3), ())
-    assert found.notes == (f"name: its one text: {text!r} stands for values that were removed; it counts as *",)
+    assert found.notes == (
+        f"name: its one text: {text!r} stands for values that were removed; it counts as *",
+    )
     assert text not in str(found.without_labels().notes)
 
 
@@ -451,7 +571,9 @@ def test_a_text_that_replaces_single_values_is_suppressed_and_fits_everybody(ses
     ],
     ids=str,
 )
-def test_what_looks_generalized_and_is_not_understood_is_unknown(session: Session, column: list[str]):
+def test_what_looks_generalized_and_is_not_understood_is_unknown(
+    session: Session, column: list[str]
+):
     """Never a silent zero: the mean counts it as 0, and says that it is a lower bound."""
     found = audited(session, {"zip": column, "sex": ["f", "*"]})
     utility = found.to_json()["utility"]
@@ -473,7 +595,10 @@ def test_at_most_three_labels_are_named(session: Session):
 def test_dates_among_ranges_are_the_work_of_a_spreadsheet(session: Session, date: str):
     found = audited(session, {"age": ["0-4", date, "15-19"]})
     assert found.figures.losses == {}
-    assert [note.startswith(f"age: dates are among ranges of numbers (1: {date!r})") for note in found.notes] == [True]
+    assert [
+        note.startswith(f"age: dates are among ranges of numbers (1: {date!r})")
+        for note in found.notes
+    ] == [True]
 
 
 def test_ranges_of_dates_are_none(session: Session):
@@ -484,9 +609,15 @@ def test_ranges_of_dates_are_none(session: Session):
 def test_what_nobody_fits_is_not_measured(session: Session):
     found = audited(session, {"age": ["20-29", "30-39"]}, background=labels(session, age=["99"]))
     risks = found.to_json()["background"]["risks"]
-    assert [risks[one] for one in ("journalist", "marketer", "presence", "prosecutor")] == [None, None, None, 1.0]
+    assert [risks[one] for one in ("journalist", "marketer", "presence", "prosecutor")] == [
+        None,
+        None,
+        None,
+        1.0,
+    ]
     assert found.notes == (
-        "no row of the background table fits any class; check that it writes values as the table does",
+        "no row of the background table fits any class; check that it writes values as the table "
+        "does",
     )
 
 

@@ -17,7 +17,14 @@ from tclose_spark.api.audit import audit
 from tclose_spark.auditing import linkage as module
 from tclose_spark.errors import InputError
 
-RAW = [(20, "a", "flu"), (25, "b", "flu"), (31, "a", "gout"), (38, "b", "gout"), (29, "a", "cold"), (40, None, "cold")]
+RAW = [
+    (20, "a", "flu"),
+    (25, "b", "flu"),
+    (31, "a", "gout"),
+    (38, "b", "gout"),
+    (29, "a", "cold"),
+    (40, None, "cold"),
+]
 RELEASED = [
     ("[20, 31]", "*", "flu"),
     ("[20, 31]", "*", "flu"),
@@ -35,9 +42,12 @@ def table(rows: list[tuple[Any, ...]]) -> pa.Table:
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
 def test_both_engines_link_rows(engine: str, spark: SparkSession) -> None:
-    found = audit(table(RELEASED), QUASI, SENSITIVE, raw=table(RAW), engine=engine).to_json()["linkage"]
+    found = audit(table(RELEASED), QUASI, SENSITIVE, raw=table(RAW), engine=engine).to_json()[
+        "linkage"
+    ]
     assert (found["rows"], found["classes"], found["without"]) == (6, 2, 0)
-    # both classes cover 29 and 31, are as wide, and have three rows; only the second has a cold, both have a gout
+    # both classes cover 29 and 31, are as wide, and have three rows; only the second has a cold,
+    # both have a gout
     assert found["nearest"] == pytest.approx((1 + 1 + 1 + 1 + 0.5 + 1) / 6)
     assert found["blind"] == pytest.approx((0.5 + 0.5 + 1 + 0.5 + 0.5 + 0.5) / 6)
     assert found["one_to_one"] == 1
@@ -63,7 +73,9 @@ def test_more_rows_than_the_sample_are_drawn(monkeypatch: pytest.MonkeyPatch) ->
     assert (found.linkage.rows, found.linkage.one_to_one) == (4, None)
 
 
-def test_the_command_and_the_page(tmp_path: Path, tclose: Callable[..., tuple[int, str, str]]) -> None:
+def test_the_command_and_the_page(
+    tmp_path: Path, tclose: Callable[..., tuple[int, str, str]]
+) -> None:
     pq.write_table(table(RAW), tmp_path / "raw.parquet")
     pq.write_table(table(RELEASED), tmp_path / "released.parquet")
     asked = [
@@ -84,7 +96,13 @@ def test_the_command_and_the_page(tmp_path: Path, tclose: Callable[..., tuple[in
 
 def test_what_cannot_be_linked_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="no column 'disease'"):
-        audit(table(RELEASED), QUASI, SENSITIVE, raw=table(RAW).drop_columns(["disease"]), engine="local")
+        audit(
+            table(RELEASED),
+            QUASI,
+            SENSITIVE,
+            raw=table(RAW).drop_columns(["disease"]),
+            engine="local",
+        )
     monkeypatch.setattr(module, "MOST_CLASSES", 1)
     found = audit(table(RELEASED), QUASI, SENSITIVE, raw=table(RAW), engine="local")
     assert found.linkage is None
@@ -93,13 +111,17 @@ def test_what_cannot_be_linked_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("shift", [0, -100, -1014, 10**15])
 def test_linkage_does_not_depend_on_where_numbers_begin(shift: int) -> None:
-    """Neither the nearest class nor the assignment, which chance decides where several cost as little."""
+    """Neither the nearest class nor the assignment, which chance decides where several cost as
+    little.
+    """
 
     def moved(low: int, high: int) -> str:
         return f"[{shift + low}, {shift + high}]"
 
     raw = pa.table({"age": [shift + age for age in (4, 2, 3, 14)], "way": [18, 8, 15, 15]})
-    released = pa.table({"age": [moved(2, 4)] * 2 + [moved(3, 14)] * 2, "way": ["[8, 18]"] * 2 + ["15"] * 2})
+    released = pa.table(
+        {"age": [moved(2, 4)] * 2 + [moved(3, 14)] * 2, "way": ["[8, 18]"] * 2 + ["15"] * 2}
+    )
     found = audit(released, ["age", "way"], raw=raw, engine="local").linkage
     assert found is not None
     assert (found.nearest, found.one_to_one) == (1, 1)
@@ -109,7 +131,9 @@ def test_moments_near_one_another_keep_their_digits() -> None:
     """A microsecond of a second of 2024 is a millionth of the range, wherever the range lies."""
     seen = [f"2024-05-06T07:08:09.00000{i}" for i in range(6)]
     raw = pa.table({"seen": seen})
-    released = pa.table({"seen": [f"[{seen[i // 3 * 3]}, {seen[i // 3 * 3 + 2]}]" for i in range(6)]})
+    released = pa.table(
+        {"seen": [f"[{seen[i // 3 * 3]}, {seen[i // 3 * 3 + 2]}]" for i in range(6)]}
+    )
     found = audit(released, ["seen"], raw=raw, engine="local").linkage
     assert found is not None
     assert (found.nearest, found.one_to_one) == (1, 1)

@@ -28,13 +28,16 @@ FRANCDAT: list[Row] = [
     (6, 2, 1, 5),
     (1, 2, 5, 1),
 ]
-"""The key variables of the example of sdcMicro's `freqCalc` (Capobianchi, Polettini and Lucarelli 2001), with values
-missing as there."""
+"""The key variables of the example of sdcMicro's `freqCalc` (Capobianchi, Polettini and Lucarelli
+2001), with values missing as there.
+"""
 
 
 def table_of(rows: Sequence[Row]) -> pa.Table:
     columns = zip(*rows, strict=True)
-    return pa.table({f"q{i}": pa.array(map(text, column), pa.string()) for i, column in enumerate(columns)})
+    return pa.table(
+        {f"q{i}": pa.array(map(text, column), pa.string()) for i, column in enumerate(columns)}
+    )
 
 
 def text(value: Any) -> str | None:
@@ -52,7 +55,12 @@ def frequencies(rows: Sequence[Row]) -> list[int]:
 
 def asked(rows: Sequence[Row], **settings: Any) -> Audit:
     table = table_of(rows)
-    return audit(table, table.column_names, attacks=False, **{"missing": "any", "engine": "local", **settings})
+    return audit(
+        table,
+        table.column_names,
+        attacks=False,
+        **{"missing": "any", "engine": "local", **settings},
+    )
 
 
 def guarantee(found: Audit, measure: str = MEASURE) -> Any:
@@ -64,7 +72,10 @@ def drawn(seed: int, rows: int = 120, columns: int = 3) -> list[Row]:
     draw = np.random.default_rng(seed)
     values = draw.integers(0, 3, (rows, columns)).tolist()
     gone = draw.random((rows, columns)) < 0.25
-    return [tuple(None if g else v for v, g in zip(*pair, strict=True)) for pair in zip(values, gone, strict=True)]
+    return [
+        tuple(None if g else v for v, g in zip(*pair, strict=True))
+        for pair in zip(values, gone, strict=True)
+    ]
 
 
 def test_frequencies_worked_out_by_hand() -> None:
@@ -90,8 +101,12 @@ def test_frequencies_are_those_of_all_pairs_of_rows(seed: int) -> None:
     assert one.achieved == min(expected)
     assert one.classes == sum(n < k for n in of_class.values())
     assert one.rows == sum(n < k for n in expected)
-    assert of_class[tuple(None if v is None else int(v) for v in one.worst.values())] == min(expected)
-    assert one.size == Counter(rows)[tuple(None if v is None else int(v) for v in one.worst.values())]
+    assert of_class[tuple(None if v is None else int(v) for v in one.worst.values())] == min(
+        expected
+    )
+    assert (
+        one.size == Counter(rows)[tuple(None if v is None else int(v) for v in one.worst.values())]
+    )
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -106,26 +121,36 @@ def test_both_engines_agree(spark: SparkSession, seed: int) -> None:
 
 def test_only_the_columns_whose_settings_say_so() -> None:
     table = table_of(FRANCDAT)
-    columns = {name: {"missing": "any"} if name in ("q0", "q2") else {} for name in table.column_names}
+    columns = {
+        name: {"missing": "any"} if name in ("q0", "q2") else {} for name in table.column_names
+    }
     found = audit(table, columns, k=2, attacks=False, engine="local")
-    shown = [tuple("-" if v is None and i in (1, 3) else v for i, v in enumerate(row)) for row in FRANCDAT]
+    shown = [
+        tuple("-" if v is None and i in (1, 3) else v for i, v in enumerate(row))
+        for row in FRANCDAT
+    ]
     assert guarantee(found).achieved == min(frequencies(shown)) == 1
 
 
 def test_t_and_l_stay_those_of_equal_labels() -> None:
     table = table_of(FRANCDAT).append_column("s", pa.array(list("aabbabab")))
     names = [f"q{i}" for i in range(4)]
-    strict, loose = (audit(table, names, ["s"], engine="local", missing=missing) for missing in (None, "any"))
+    strict, loose = (
+        audit(table, names, ["s"], engine="local", missing=missing) for missing in (None, "any")
+    )
     assert loose.guarantees[2:] == strict.guarantees[1:]
-    assert "missing: any is in k and in the joins with lists of people; l and t are of classes with equal labels" in (
-        loose.notes
+    assert (
+        "missing: any is in k and in the joins with lists of people; l and t are of classes with "
+        "equal labels" in (loose.notes)
     )
 
 
 def test_too_many_patterns_are_an_error() -> None:
     rows: list[Row] = list(product([None, 1], repeat=7))
     assert len(rows) > MOST_PATTERNS
-    with pytest.raises(InputError, match=f"missing in more than {MOST_PATTERNS} combinations of columns"):
+    with pytest.raises(
+        InputError, match=f"missing in more than {MOST_PATTERNS} combinations of columns"
+    ):
         asked(rows, k=2)
     found = asked(list(product([None, 1], repeat=6)), k=64)
     assert guarantee(found).achieved == MOST_PATTERNS == 64
@@ -139,13 +164,21 @@ def test_another_word_is_an_error() -> None:
 
 def test_people_are_counted_in_classes_of_equal_labels() -> None:
     table = table_of(FRANCDAT).append_column("who", pa.array([f"p{i}" for i in range(8)]))
-    found = audit(table, [f"q{i}" for i in range(4)], k=2, person="who", missing="any", engine="local")
+    found = audit(
+        table, [f"q{i}" for i in range(4)], k=2, person="who", missing="any", engine="local"
+    )
     assert found.verdict == "violated"
     assert all(g.measure != MEASURE for g in found.guarantees)
     assert any(note.startswith("missing: any is in the joins") for note in found.notes)
 
 
-PUBLISHED: list[Row] = [("[20, 29]", "a"), ("[30, 39]", "{a, b}"), (None, "b"), ("*", None), ("[30, 39]", "c")]
+PUBLISHED: list[Row] = [
+    ("[20, 29]", "a"),
+    ("[30, 39]", "{a, b}"),
+    (None, "b"),
+    ("*", None),
+    ("[30, 39]", "c"),
+]
 PEOPLE: list[Row] = [(age, job) for age in (None, 21, 35, 70) for job in (None, "a", "b", "c", "d")]
 
 
@@ -161,10 +194,14 @@ def inside(label: str | None, value: Any) -> bool:
 
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("engine", ["local", "spark"])
-def test_a_missing_value_fits_everything_in_a_list_of_people(spark: SparkSession, engine: str, several: bool) -> None:
+def test_a_missing_value_fits_everything_in_a_list_of_people(
+    spark: SparkSession, engine: str, several: bool
+) -> None:
     """Sets of values and persons with several rows are counted once."""
     table = pa.table({"age": [a for a, _ in PUBLISHED], "job": [j for _, j in PUBLISHED]})
-    listed = pa.table({"age": pa.array([a for a, _ in PEOPLE], pa.int64()), "job": [j for _, j in PEOPLE]})
+    listed = pa.table(
+        {"age": pa.array([a for a, _ in PEOPLE], pa.int64()), "job": [j for _, j in PEOPLE]}
+    )
     who = [i // 2 if several else i for i in range(len(PEOPLE))]
     settings: dict[str, Any] = {"engine": engine, "missing": "any"}
     if several:
@@ -173,7 +210,10 @@ def test_a_missing_value_fits_everything_in_a_list_of_people(spark: SparkSession
         settings["person"] = "who"
     found = audit(table, ["age", "job"], background=listed, **settings).background
     assert found is not None
-    fits = [{who[i] for i, person in enumerate(PEOPLE) if all(map(inside, labels, person))} for labels in PUBLISHED]
+    fits = [
+        {who[i] for i, person in enumerate(PEOPLE) if all(map(inside, labels, person))}
+        for labels in PUBLISHED
+    ]
     assert found.candidates == len(set.union(*fits))
     assert found.people == len(set(who))
     assert found.risks.marketer == sum(Fraction(1, len(people)) for people in fits) / len(fits)

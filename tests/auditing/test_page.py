@@ -32,7 +32,13 @@ T = Guarantee(
     size=12,
 )
 TOLD = Guarantee(
-    measure="entropy l-diversity", attribute="pay", required=None, achieved=2.5, classes=0, rows=0, worst=OLD
+    measure="entropy l-diversity",
+    attribute="pay",
+    required=None,
+    achieved=2.5,
+    classes=0,
+    rows=0,
+    worst=OLD,
 )
 SKEW = Exposure(
     attack="skewness",
@@ -49,11 +55,15 @@ SKEW = Exposure(
 
 
 def test_an_audit_as_a_page():
-    page = Page(audit_page(audit([k_of(5, 5), T, TOLD], [SKEW], notes=["look < twice"]), "people.csv"))
+    page = Page(
+        audit_page(audit([k_of(5, 5), T, TOLD], [SKEW], notes=["look < twice"]), "people.csv")
+    )
     assert page.only("h1") == "people.csv"
     assert page.only("strong") == "NOT all requirements hold"
     assert page.only("tr", "t-closeness of pay").endswith("0.2 0.416667 = 5/12 no 3 1,234")
-    assert "worst class: age <b>old</b>, sex (missing) (12 rows)" in page.only("tr", "t-closeness of pay")
+    assert "worst class: age <b>old</b>, sex (missing) (12 rows)" in page.only(
+        "tr", "t-closeness of pay"
+    )
     assert page.only("tr", "entropy").endswith("2.5 only measured")
     assert page.only("tr", "skewness").endswith("3 4,321 25% 75%")
     assert "<i>high" in page.only("tr", "skewness")
@@ -65,7 +75,9 @@ def test_an_audit_as_a_page():
     assert "skewness, pay: exposes 4,321 rows" in inferred
 
 
-@pytest.mark.parametrize(("asked", "said"), [(5, "All requirements hold"), (None, "Nothing is required")])
+@pytest.mark.parametrize(
+    ("asked", "said"), [(5, "All requirements hold"), (None, "Nothing is required")]
+)
 def test_the_verdict_of_an_audit(asked: int | None, said: str):
     assert Page(audit_page(audit([k_of(asked, 5)]))).only("strong") == said
 
@@ -94,7 +106,11 @@ def test_a_background_join_is_on_the_page():
 
 
 def test_a_class_explained_as_a_page():
-    page = Page(explanation_page(explanation(["low", "<b>high", None], [2, 0, 0], [1, 1, 2], t="1/5"), "people.csv"))
+    page = Page(
+        explanation_page(
+            explanation(["low", "<b>high", None], [2, 0, 0], [1, 1, 2], t="1/5"), "people.csv"
+        )
+    )
     assert page.only("strong") == "Farther than t = 0.2"
     assert page.only("tr", "low 2") == "low 2 100% 25%"
     assert page.only("tr", "low (missing)").endswith("50% 1 0.5")
@@ -129,7 +145,9 @@ def test_a_line_that_is_no_row_is_said_in_every_form(
     (tmp_path / "b.csv").write_text(f"job,pay,town\n{rows}Note taker,c,\n")
     asked = ["-q", "job", "-s", "town"]
     said = "1 lines below it seem to be a total or notes; these lines are left out"
-    code, printed, _ = tclose("audit", str(tmp_path / "a.csv"), *asked, "--html", str(tmp_path / "page.html"))
+    code, printed, _ = tclose(
+        "audit", str(tmp_path / "a.csv"), *asked, "--html", str(tmp_path / "page.html")
+    )
     assert code == 0
     assert said in " ".join(printed.split())
     assert said in " ".join((tmp_path / "page.html").read_text().split())

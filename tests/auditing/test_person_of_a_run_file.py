@@ -1,4 +1,6 @@
-"""`tclose audit --config` judges over the people of the run file, where the table has their column."""
+"""`tclose audit --config` judges over the people of the run file, where the table has their
+column.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ ATTRIBUTES = {
 }
 SPEC: dict[str, Any] = {"attributes": ATTRIBUTES, "privacy": {"k": 2}}
 RENAMED = {**SPEC, "input": {"path": "-", "columns": {"pat": "patient"}}}
-TABLE = pa.table({"patient": [1, 1, 2, 3], "age": [30, 30, 40, 40], "disease": ["flu", "gout", "flu", "gout"]})
+TABLE = pa.table(
+    {"patient": [1, 1, 2, 3], "age": [30, 30, 40, 40], "disease": ["flu", "gout", "flu", "gout"]}
+)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +28,9 @@ TABLE = pa.table({"patient": [1, 1, 2, 3], "age": [30, 30, 40, 40], "disease": [
     [(TABLE, SPEC), (TABLE.rename_columns(["pat", "age", "disease"]), RENAMED)],
     ids=["its name", "an old name"],
 )
-def test_people_are_counted_if_the_table_has_their_column(table: pa.Table, spec: dict[str, Any]) -> None:
+def test_people_are_counted_if_the_table_has_their_column(
+    table: pa.Table, spec: dict[str, Any]
+) -> None:
     """One class has two rows of one person: k = 2 holds over rows only."""
     found = tc.audit(table, spec=spec, engine="local")
     assert not found.holds
@@ -33,9 +39,13 @@ def test_people_are_counted_if_the_table_has_their_column(table: pa.Table, spec:
 
 
 @pytest.mark.parametrize(
-    ("table", "asked"), [(TABLE.drop_columns("patient"), {}), (TABLE, {"n": 3})], ids=["a release", "n"]
+    ("table", "asked"),
+    [(TABLE.drop_columns("patient"), {}), (TABLE, {"n": 3})],
+    ids=["a release", "n"],
 )
-def test_rows_are_counted_otherwise_and_a_note_says_so(table: pa.Table, asked: dict[str, int]) -> None:
+def test_rows_are_counted_otherwise_and_a_note_says_so(
+    table: pa.Table, asked: dict[str, int]
+) -> None:
     found = tc.audit(table, spec=SPEC, engine="local", **asked)
     assert found.question.persons == []
     assert sum("judged over rows only" in note for note in found.notes) == 1

@@ -1,8 +1,9 @@
-"""Tables with one violation planted, each beside its twin that is repaired by the smallest change: the audit finds what
-was planted, names the class, and nothing else; of the twin it raises no false alarm, also where a bound is reached
-exactly.
+"""Tables with one violation planted, each beside its twin that is repaired by the smallest change:
+the audit finds what was planted, names the class, and nothing else; of the twin it raises no false
+alarm, also where a bound is reached exactly.
 
-Every audit here also has the verdict of Great Expectations: `audit_table` raises where that is another.
+Every audit here also has the verdict of Great Expectations: `audit_table` raises where that is
+another.
 """
 
 from __future__ import annotations
@@ -32,13 +33,17 @@ from tclose_spark.requirements.criterion import Guarantee
 
 Labels = str | None | tuple[Any, ...]
 Classes = Mapping[Labels, str]
-"""The records of each class by its labels: `{"130**": "2 flu, 1 gout"}`; the value `missing` is NULL."""
+"""The records of each class by its labels: `{"130**": "2 flu, 1 gout"}`; the value `missing` is
+NULL.
+"""
 
 
 def values_of(text: str) -> list[str | None]:
     """ "2 flu, 1 gout" as flu, flu, gout."""
     parts = [part.split(" ", 1) for part in text.split(", ")]
-    return [None if value == "missing" else value for many, value in parts for _ in range(int(many))]
+    return [
+        None if value == "missing" else value for many, value in parts for _ in range(int(many))
+    ]
 
 
 def columns_of(classes: Classes, columns: Sequence[str] = ("zip",), value: type = str) -> pa.Table:
@@ -51,11 +56,16 @@ def columns_of(classes: Classes, columns: Sequence[str] = ("zip",), value: type 
     *labels, diseases = zip(*rows, strict=True)
     written = [None if disease is None else value(disease) for disease in diseases]
     return pa.table(
-        {**{name: pa.array(column) for name, column in zip(columns, labels, strict=True)}, "disease": pa.array(written)}
+        {
+            **{name: pa.array(column) for name, column in zip(columns, labels, strict=True)},
+            "disease": pa.array(written),
+        }
     )
 
 
-def people(session: Session, classes: Classes, columns: Sequence[str] = ("zip",), value: type = str) -> Table:
+def people(
+    session: Session, classes: Classes, columns: Sequence[str] = ("zip",), value: type = str
+) -> Table:
     return of_arrow(session, columns_of(classes, columns, value))
 
 
@@ -80,10 +90,10 @@ K, T, DISTINCT, ENTROPY, RECURSIVE, NEAR = (
 
 @dataclass(frozen=True)
 class Planted:
-    """bad, twin: the tables. breaks: the one guarantee that bad breaks; worst: the labels of the class that is named;
-    found: the
-    classes and rows that break it; achieved, repaired: the figure of bad and of its twin. disease: what is asked of it
-    (nothing: of k only), and besides of the twin.
+    """bad, twin: the tables. breaks: the one guarantee that bad breaks; worst: the labels of the
+    class that is named; found: the classes and rows that break it; achieved, repaired: the figure
+    of bad and of its twin. disease: what is asked of it (nothing: of k only), and besides of the
+    twin.
     """
 
     bad: Classes
@@ -174,7 +184,8 @@ PLANTED = {
         achieved=2,
         repaired=3,
     ),
-    # whole table 7 : 11; |1/6 - 7/18| = 2/9, and 1/9 for the halves, which is t. Repaired: |2/6 - 8/18| = 1/9
+    # whole table 7 : 11; |1/6 - 7/18| = 2/9, and 1/9 for the halves, which is t. Repaired: |2/6 -
+    # 8/18| = 1/9
     "equal distance over t by one record": Planted(
         bad={**HALVES, "149**": "1 flu, 5 gout"},
         twin={**HALVES, "149**": "2 flu, 4 gout"},
@@ -186,8 +197,16 @@ PLANTED = {
         repaired=Fraction(1, 9),
     ),
     "the suppressed rows are a class": Planted(
-        bad={("130**", "2*"): "3 flu, 3 gout", ("130**", "*"): "3 flu, 3 gout", ("*", "*"): "1 flu, 5 gout"},
-        twin={("130**", "2*"): "3 flu, 3 gout", ("130**", "*"): "3 flu, 3 gout", ("*", "*"): "2 flu, 4 gout"},
+        bad={
+            ("130**", "2*"): "3 flu, 3 gout",
+            ("130**", "*"): "3 flu, 3 gout",
+            ("*", "*"): "1 flu, 5 gout",
+        },
+        twin={
+            ("130**", "2*"): "3 flu, 3 gout",
+            ("130**", "*"): "3 flu, 3 gout",
+            ("*", "*"): "2 flu, 4 gout",
+        },
         columns=("zip", "age"),
         quasi={"zip": {}, "age": {}},
         disease={"t": "1/9"},
@@ -210,11 +229,16 @@ PLANTED = {
         achieved=Fraction(3, 8),
         repaired=Fraction(1, 6),
     ),
-    # in order ulcer, flu, gout the whole table has 1/2, 5/6, 1; of 149** it is 1/2, 1/2, 1: (1/3) / 2. In order flu,
-    # gout, ulcer it would be (1/3) / 2 too, and 1/12 for others; repaired (1/12) / 2
+    # in order ulcer, flu, gout the whole table has 1/2, 5/6, 1; of 149** it is 1/2, 1/2, 1: (1/3) /
+    # 2. In order flu, gout, ulcer it would be (1/3) / 2 too, and 1/12 for others; repaired (1/12) /
+    # 2
     "ordered by frequency": Planted(
         bad={"130**": "2 ulcer, 2 flu", "148**": "2 ulcer, 2 flu", "149**": "2 ulcer, 2 gout"},
-        twin={"130**": "2 ulcer, 2 flu", "148**": "2 ulcer, 1 flu, 1 gout", "149**": "2 ulcer, 1 flu, 1 gout"},
+        twin={
+            "130**": "2 ulcer, 2 flu",
+            "148**": "2 ulcer, 1 flu, 1 gout",
+            "149**": "2 ulcer, 1 flu, 1 gout",
+        },
         disease={"distance": "ordered", "order": "frequency", "t": "1/12"},
         breaks=T,
         worst="149**",
@@ -222,8 +246,8 @@ PLANTED = {
         achieved=Fraction(1, 6),
         repaired=Fraction(1, 12),
     ),
-    # none 5, severe 4, fatal 3 of 12: 1/6 of 149** goes two steps of three; nobody is mild, and without it would be
-    # (1/6) / 2 <= t
+    # none 5, severe 4, fatal 3 of 12: 1/6 of 149** goes two steps of three; nobody is mild, and
+    # without it would be (1/6) / 2 <= t
     "ordered by a list with a value between that nobody has": Planted(
         bad={**GRADES, "149**": "1 none, 2 severe, 1 fatal"},
         twin={**GRADES, "149**": "2 none, 1 severe, 1 fatal"},
@@ -234,8 +258,8 @@ PLANTED = {
         achieved=Fraction(1, 9),
         repaired=Fraction(0),
     ),
-    # (1/3) / 3 and repaired (1/6) / 3, which is t: it is the two values at the end that nobody has which make the
-    # distance small
+    # (1/3) / 3 and repaired (1/6) / 3, which is t: it is the two values at the end that nobody has
+    # which make the distance small
     "ordered by a list with values at its end that nobody has": Planted(
         bad={"130**": "2 none, 2 mild", "148**": "2 none, 2 mild", "149**": "4 mild"},
         twin={"130**": "2 none, 2 mild", "148**": "2 none, 2 mild", "149**": "1 none, 3 mild"},
@@ -246,8 +270,8 @@ PLANTED = {
         achieved=Fraction(1, 9),
         repaired=Fraction(1, 18),
     ),
-    # 1/6 too many in Pisa and too few in Nice (across the root), or too many in Lyon (inside France, 2/3 as far);
-    # equal: 1/6 both
+    # 1/6 too many in Pisa and too few in Nice (across the root), or too many in Lyon (inside
+    # France, 2/3 as far); equal: 1/6 both
     "hierarchical": Planted(
         bad={**CENTRE, "149**": "2 Pisa, 1 Siena, 1 Lyon"},
         twin={**CENTRE, "149**": "1 Pisa, 1 Siena, 2 Lyon"},
@@ -269,10 +293,15 @@ PLANTED = {
         achieved=Fraction(1, 8),
         repaired=Fraction(1, 8),
     ),
-    # missing 1/2 - 1/6 = 1/3; repaired 1/4 - 1/12 = 1/6. Without the missing 130** would have one value
+    # missing 1/2 - 1/6 = 1/3; repaired 1/4 - 1/12 = 1/6. Without the missing 130** would have one
+    # value
     "missing is a value of its own": Planted(
         bad={"130**": "2 flu, 2 missing", "148**": "3 flu, 1 gout", "149**": "3 flu, 1 gout"},
-        twin={"130**": "2 flu, 1 gout, 1 missing", "148**": "3 flu, 1 gout", "149**": "3 flu, 1 gout"},
+        twin={
+            "130**": "2 flu, 1 gout, 1 missing",
+            "148**": "3 flu, 1 gout",
+            "149**": "3 flu, 1 gout",
+        },
         disease={"t": "0.25", "l": {"distinct": 2}},
         breaks=T,
         worst="130**",
@@ -340,13 +369,18 @@ ON_SPARK = ("hierarchical", "entropy l short")
 
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(case, id=name, marks=[pytest.mark.on_spark] * (name in ON_SPARK)) for name, case in PLANTED.items()],
+    [
+        pytest.param(case, id=name, marks=[pytest.mark.on_spark] * (name in ON_SPARK))
+        for name, case in PLANTED.items()
+    ],
 )
 def test_planted(session: Session, case: Planted) -> None:
     labels = case.worst if isinstance(case.worst, tuple) else (case.worst,)
 
     def audit(classes: Classes, disease: Mapping[str, Any]) -> AuditResult:
-        question = question_from_columns(case.quasi, {"disease": disease} if disease else {}, k=case.k)
+        question = question_from_columns(
+            case.quasi, {"disease": disease} if disease else {}, k=case.k
+        )
         return audit_table(
             people(session, classes, case.columns, case.value),
             question,
@@ -367,25 +401,36 @@ def test_planted(session: Session, case: Planted) -> None:
     assert (repaired.classes, repaired.rows, repaired.achieved) == (0, 0, case.repaired)
 
 
-@pytest.mark.parametrize("name", ["two classes that differ in case", "a class that a trailing blank cuts off"])
+@pytest.mark.parametrize(
+    "name", ["two classes that differ in case", "a class that a trailing blank cuts off"]
+)
 def test_labels_that_only_look_alike_are_reported(session: Session, name: str) -> None:
     notes = [
         audit_table(people(session, classes), question_from_columns(["zip"])).notes
         for classes in (PLANTED[name].bad, PLANTED[name].twin)
     ]
     assert [
-        ["1 of its labels differ from another only by case, spaces" in note for note in told] for told in notes
+        ["1 of its labels differ from another only by case, spaces" in note for note in told]
+        for told in notes
     ] == [
         [True],
         [],
     ]
 
 
-def test_only_the_second_of_two_attributes_is_too_far_and_each_has_its_own_t(session: Session) -> None:
+def test_only_the_second_of_two_attributes_is_too_far_and_each_has_its_own_t(
+    session: Session,
+) -> None:
     zips = ["130**"] * 4 + ["148**"] * 4 + ["149**"] * 4
-    diseases = ["flu"] * 3 + ["gout"] + ["flu"] + ["gout"] * 3 + ["flu", "gout"] * 2  # 1/4 from half and half
-    bad = pa.table({"zip": zips, "disease": diseases, "salary": [1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 1, 2]})  # 3/4 - 7/12
-    twin = pa.table({"zip": zips, "disease": diseases, "salary": [1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 2, 2]})
+    diseases = (
+        ["flu"] * 3 + ["gout"] + ["flu"] + ["gout"] * 3 + ["flu", "gout"] * 2
+    )  # 1/4 from half and half
+    bad = pa.table(
+        {"zip": zips, "disease": diseases, "salary": [1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 1, 2]}
+    )  # 3/4 - 7/12
+    twin = pa.table(
+        {"zip": zips, "disease": diseases, "salary": [1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 2, 2]}
+    )
     question = question_from_columns(
         ["zip"], {"disease": {"t": "0.25"}, "salary": {"distance": "ordered", "t": "1/12"}}, k=4
     )
@@ -393,7 +438,12 @@ def test_only_the_second_of_two_attributes_is_too_far_and_each_has_its_own_t(ses
     assert found.verdict == "violated"
     assert broken(found) == [(T, "salary")]
     salary = guarantee(found, T, "salary")
-    assert (salary.worst, salary.classes, salary.rows, salary.achieved) == ({"zip": "149**"}, 1, 4, Fraction(1, 6))
+    assert (salary.worst, salary.classes, salary.rows, salary.achieved) == (
+        {"zip": "149**"},
+        1,
+        4,
+        Fraction(1, 6),
+    )
     assert guarantee(found, T, "disease").achieved == Fraction(1, 4)
     repaired = audit_table(of_arrow(session, twin), question)
     assert (repaired.verdict, guarantee(repaired, T, "salary").achieved) == ("holds", 0)
@@ -401,16 +451,27 @@ def test_only_the_second_of_two_attributes_is_too_far_and_each_has_its_own_t(ses
 
 @pytest.mark.parametrize(
     ("census", "emd", "found"),
-    [("7 flu, 2 gout, 1 mumps", Fraction(3, 10), (2, 8)), ("7 flu, 3 gout", Fraction(1, 5), (0, 0))],
+    [
+        ("7 flu, 2 gout, 1 mumps", Fraction(3, 10), (2, 8)),
+        ("7 flu, 3 gout", Fraction(1, 5), (0, 0)),
+    ],
 )
 def test_a_sample_is_judged_against_a_census(
     session: Session, census: str, emd: Fraction, found: tuple[int, int]
 ) -> None:
     sample = people(session, {"130**": "2 flu, 2 gout", "148**": "2 flu, 2 gout"})
     question = question_from_columns(["zip"], {"disease": {"t": "0.2"}}, k=4)
-    audit = audit_table(sample, question, reference=of_arrow(session, columns_of({"all": census}).select(["disease"])))
+    audit = audit_table(
+        sample,
+        question,
+        reference=of_arrow(session, columns_of({"all": census}).select(["disease"])),
+    )
     t = guarantee(audit, T)
-    assert (t.achieved, t.classes, t.rows, broken(audit)) == (emd, *found, [(T, "disease")] if found[0] else [])
+    assert (t.achieved, t.classes, t.rows, broken(audit)) == (
+        emd,
+        *found,
+        [(T, "disease")] if found[0] else [],
+    )
     if found[0]:
         alone = audit_table(sample, question)
         assert (alone.verdict, guarantee(alone, T).achieved) == ("holds", 0)
@@ -420,31 +481,47 @@ def test_a_sample_is_judged_against_a_census(
 
 
 def test_missing_values_in_an_order_need_the_option_missing(session: Session) -> None:
-    table = people(session, {"130**": "1 1, 1 missing, 1 3", "148**": "1 missing, 1 1, 1 3"}, value=int)
+    table = people(
+        session, {"130**": "1 1, 1 missing, 1 3", "148**": "1 missing, 1 1, 1 3"}, value=int
+    )
     with pytest.raises(
-        InputError, match=r"'disease' is missing in 2 rows and has an ordered distance.*missing: lowest or highest"
+        InputError,
+        match=r"'disease' is missing in 2 rows and has an ordered distance.*missing: lowest or "
+        r"highest",
     ):
-        audit_table(table, question_from_columns(["zip"], {"disease": {"distance": "ordered", "t": "0.1"}}, k=3))
+        audit_table(
+            table,
+            question_from_columns(["zip"], {"disease": {"distance": "ordered", "t": "0.1"}}, k=3),
+        )
     placed = audit_table(
         table,
-        question_from_columns(["zip"], {"disease": {"distance": "ordered", "t": "0.1", "missing": "lowest"}}, k=3),
+        question_from_columns(
+            ["zip"], {"disease": {"distance": "ordered", "t": "0.1", "missing": "lowest"}}, k=3
+        ),
     )
     assert (placed.verdict, guarantee(placed, T).achieved) == ("holds", 0)
 
 
 def test_missing_values_have_no_place_in_a_hierarchy(session: Session) -> None:
     question = question_from_columns(
-        ["zip"], {"disease": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.1"}}, k=2
+        ["zip"],
+        {"disease": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.1"}},
+        k=2,
     )
     with pytest.raises(
         InputError,
-        match=r"'disease' is missing in 1 rows and has a hierarchical distance; give .*disease\.missing: leaf",
+        match=r"'disease' is missing in 1 rows and has a hierarchical distance; give "
+        r".*disease\.missing: leaf",
     ):
         audit_table(
-            people(session, {"130**": "1 Pisa, 1 missing", "148**": "1 Pisa, 1 Lyon"}), question, {"disease": CITIES}
+            people(session, {"130**": "1 Pisa, 1 missing", "148**": "1 Pisa, 1 Lyon"}),
+            question,
+            {"disease": CITIES},
         )
     twin = audit_table(
-        people(session, {"130**": "1 Pisa, 1 Lyon", "148**": "1 Pisa, 1 Lyon"}), question, {"disease": CITIES}
+        people(session, {"130**": "1 Pisa, 1 Lyon", "148**": "1 Pisa, 1 Lyon"}),
+        question,
+        {"disease": CITIES},
     )
     assert twin.verdict == "holds"
 
@@ -452,7 +529,9 @@ def test_missing_values_have_no_place_in_a_hierarchy(session: Session) -> None:
 def test_missing_values_may_be_a_leaf_of_a_hierarchy(session: Session) -> None:
     asked = {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.25", "missing": "leaf"}
     table = people(session, {"130**": "1 Pisa, 1 missing", "148**": "1 Pisa, 1 Lyon"})
-    found = audit_table(table, question_from_columns(["zip"], {"disease": asked}, k=2), {"disease": CITIES})
+    found = audit_table(
+        table, question_from_columns(["zip"], {"disease": asked}, k=2), {"disease": CITIES}
+    )
     assert (found.verdict, guarantee(found, T).achieved) == (
         "holds",
         Fraction(1, 4),
@@ -460,51 +539,79 @@ def test_missing_values_may_be_a_leaf_of_a_hierarchy(session: Session) -> None:
 
 
 @pytest.mark.parametrize("distance", ["ordered", "hierarchical"])
-def test_missing_values_beside_a_reference_without_any_are_reported_too(session: Session, distance: str) -> None:
-    tree = {"hierarchy": "cities.csv"} if distance == "hierarchical" else {"order": ["Pisa", "Lyon"]}
-    question = question_from_columns(["zip"], {"disease": {"distance": distance, "t": "0.5", **tree}})
+def test_missing_values_beside_a_reference_without_any_are_reported_too(
+    session: Session, distance: str
+) -> None:
+    tree = (
+        {"hierarchy": "cities.csv"} if distance == "hierarchical" else {"order": ["Pisa", "Lyon"]}
+    )
+    question = question_from_columns(
+        ["zip"], {"disease": {"distance": distance, "t": "0.5", **tree}}
+    )
     census = people(session, {"all": "1 Pisa, 1 Lyon"})
     with pytest.raises(InputError, match="'disease' is missing in 1 rows"):
-        audit_table(people(session, {"130**": "1 Pisa, 1 missing"}), question, {"disease": CITIES}, census)
+        audit_table(
+            people(session, {"130**": "1 Pisa, 1 missing"}), question, {"disease": CITIES}, census
+        )
 
 
 # Rows that are far apart, and many of them
 
 
-def test_rows_of_a_class_in_every_partition(spark: SparkSession, settings: Callable[..., Any]) -> None:
+def test_rows_of_a_class_in_every_partition(
+    spark: SparkSession, settings: Callable[..., Any]
+) -> None:
     case = PLANTED["equal distance over t by one record"]
     question = question_from_columns(["zip"], {"disease": case.disease}, k=600)
     with settings({"spark.sql.shuffle.partitions": "3"}):
-        for classes, emd, found in ((case.bad, case.achieved, (1, 600)), (case.twin, case.repaired, (0, 0))):
+        for classes, emd, found in (
+            (case.bad, case.achieved, (1, 600)),
+            (case.twin, case.repaired, (0, 0)),
+        ):
             rows = columns_of(classes).to_pylist() * 100
             shuffled = [rows[i * 7919 % len(rows)] for i in range(len(rows))]  # 7919 is prime
             table = spark.createDataFrame(pa.Table.from_pylist(shuffled)).repartition(5)
             assert (
-                table.groupBy(F.spark_partition_id()).agg(F.countDistinct("zip")).toArrow().columns[1].to_pylist()
+                table.groupBy(F.spark_partition_id())
+                .agg(F.countDistinct("zip"))
+                .toArrow()
+                .columns[1]
+                .to_pylist()
                 == [3] * 5
             )
             audit = audit_table(table, question)
             t = guarantee(audit, T)
-            assert (audit.verdict, t.achieved, t.classes, t.rows) == ("violated" if found[0] else "holds", emd, *found)
+            assert (audit.verdict, t.achieved, t.classes, t.rows) == (
+                "violated" if found[0] else "holds",
+                emd,
+                *found,
+            )
             assert t.worst == {"zip": case.worst}
 
 
 @pytest.mark.parametrize("rows", [200_000, pytest.param(3_000_000, marks=pytest.mark.slow)])
 def test_hierarchical_over_t_by_one_record_of_many(spark: SparkSession, rows: int) -> None:
-    # Four classes with all five cities alike; in the last, two fifths of the records are in Pisa whatever they were:
-    # 0.4 * 0.45. One record more goes from Siena to Pisa: (1 / class size) * 3/4 (of the table it is a part itself) *
-    # 1/3. Numerators are sums of rows * count - class size * count: 4e9 and more, beyond 32 bits.
+    # Four classes with all five cities alike; in the last, two fifths of the records are in Pisa
+    # whatever they were: 0.4 * 0.45. One record more goes from Siena to Pisa: (1 / class size) *
+    # 3/4 (of the table it is a part itself) * 1/3. Numerators are sums of rows * count - class size
+    # * count: 4e9 and more, beyond 32 bits.
     cities = F.array(*[F.lit(city) for city in CITIES.leaves])
     place, quarter = F.floor(F.col("id") / 4), F.col("id") % 4
 
     def table(more: int) -> DataFrame:
         moved = (quarter == 3) & (place < rows // 10 + more)
-        city = F.when(moved, F.lit("Pisa")).otherwise(F.element_at(cities, (place % 5 + 1).cast("int")))
-        return spark.range(0, rows, 1, 4).select(F.concat(F.lit("zip "), quarter).alias("zip"), city.alias("city"))
+        city = F.when(moved, F.lit("Pisa")).otherwise(
+            F.element_at(cities, (place % 5 + 1).cast("int"))
+        )
+        return spark.range(0, rows, 1, 4).select(
+            F.concat(F.lit("zip "), quarter).alias("zip"), city.alias("city")
+        )
 
     assert CITIES.leaves[:2] == ("Pisa", "Siena")
     question = question_from_columns(
-        ["zip"], {"city": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.18"}}, k=rows // 4
+        ["zip"],
+        {"city": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.18"}},
+        k=rows // 4,
     )
     bad = audit_table(table(2), question, {"city": CITIES})
     t = guarantee(bad, T, "city")
@@ -521,7 +628,9 @@ def test_hierarchical_over_t_by_one_record_of_many(spark: SparkSession, rows: in
 
 # (n, t)-closeness
 
-DROPPED = {(q, w): "1 x, 1 y" if w == "u" else "1 z, 1 w" for q, w in zip("abcdef", "uuuvvv", strict=True)}
+DROPPED = {
+    (q, w): "1 x, 1 y" if w == "u" else "1 z, 1 w" for q, w in zip("abcdef", "uuuvvv", strict=True)
+}
 CLIMBED = {
     ("Pisa",): "3 x, 3 y",
     ("Siena",): "1 x, 1 y",
@@ -530,12 +639,21 @@ CLIMBED = {
     ("Nice",): "1 z, 1 w",
 }
 NEAR_CASES = {
-    "by dropping a quasi-identifier": (DROPPED, ("c", "u"), ("zip", "sex"), 6, "1/6", Fraction(1, 3)),
+    "by dropping a quasi-identifier": (
+        DROPPED,
+        ("c", "u"),
+        ("zip", "sex"),
+        6,
+        "1/6",
+        Fraction(1, 3),
+    ),
     "through a hierarchy": (CLIMBED, ("Siena",), ("zip",), 8, "1/8", Fraction(3, 8)),
 }
 
 
-def near(session: Session, classes: Classes, columns: Sequence[str], n: int, t: str, **more: Any) -> AuditResult:
+def near(
+    session: Session, classes: Classes, columns: Sequence[str], n: int, t: str, **more: Any
+) -> AuditResult:
     trees = {"zip": CITIES} if len(columns) == 1 else {}
     return audit_table(
         people(session, classes, columns),
@@ -545,7 +663,9 @@ def near(session: Session, classes: Classes, columns: Sequence[str], n: int, t: 
 
 
 @pytest.mark.parametrize("case", NEAR_CASES.values(), ids=NEAR_CASES)
-def test_a_class_that_is_far_from_all_its_supersets(session: Session, case: tuple[Any, ...]) -> None:
+def test_a_class_that_is_far_from_all_its_supersets(
+    session: Session, case: tuple[Any, ...]
+) -> None:
     classes, far, columns, n, t, emd = case
     audit = near(session, {**classes, far: "2 x"}, columns, n, t)
     assert audit.verdict == "violated"
@@ -566,7 +686,9 @@ def test_classes_that_are_near_a_superset_and_far_from_the_whole_table(
     assert guarantee(audit, T).required is None
     proofs = collect(read_delta(session, str(tmp_path / "classes"))).to_pylist()
     expected = "zip=*, sex=u" if len(columns) == 2 else "zip=Italy"
-    assert [row["superset_disease"] for row in proofs if row["quasi_identifiers"]["zip"] == far[0]] == [expected]
+    assert [
+        row["superset_disease"] for row in proofs if row["quasi_identifiers"]["zip"] == far[0]
+    ] == [expected]
 
 
 INSIDE = {
@@ -578,8 +700,12 @@ INSIDE = {
 
 
 @pytest.mark.parametrize("labels", INSIDE.values(), ids=INSIDE)
-def test_labels_that_lie_in_a_wider_one_count_in_its_supersets(session: Session, labels: Sequence[str]) -> None:
-    """Ten of the wide label with flu, a hundred inside it without: all supersets of the ten hold the hundred."""
+def test_labels_that_lie_in_a_wider_one_count_in_its_supersets(
+    session: Session, labels: Sequence[str]
+) -> None:
+    """Ten of the wide label with flu, a hundred inside it without: all supersets of the ten hold
+    the hundred.
+    """
     wide, inside, beside = labels
     sick = {(wide, sex): "5 flu" for sex in "fm"}
     well = {(label, sex): "50 none" for label in (inside, beside) for sex in "fm"}
@@ -595,9 +721,19 @@ def test_labels_that_lie_in_a_wider_one_count_in_its_supersets(session: Session,
 
 def test_no_superset_has_more_records_than_the_table(session: Session) -> None:
     classes = {("130**",): "1 x, 1 y", ("148**",): "1 x, 1 y"}
-    audit = audit_table(people(session, classes), question_from_columns(["zip"], {"disease": {"t": "0.1"}}, k=2, n=5))
-    assert (audit.verdict, broken(audit), guarantee(audit, NEAR).classes) == ("violated", [(NEAR, "disease")], 2)
-    twin = audit_table(people(session, classes), question_from_columns(["zip"], {"disease": {"t": "0.1"}}, k=2, n=4))
+    audit = audit_table(
+        people(session, classes),
+        question_from_columns(["zip"], {"disease": {"t": "0.1"}}, k=2, n=5),
+    )
+    assert (audit.verdict, broken(audit), guarantee(audit, NEAR).classes) == (
+        "violated",
+        [(NEAR, "disease")],
+        2,
+    )
+    twin = audit_table(
+        people(session, classes),
+        question_from_columns(["zip"], {"disease": {"t": "0.1"}}, k=2, n=4),
+    )
     assert (twin.verdict, guarantee(twin, NEAR).worst["(superset)"]) == ("holds", "the whole table")
 
 
@@ -621,8 +757,15 @@ def test_replicating_a_table_changes_no_distance_and_no_verdict(session: Session
     question = question_from_columns(
         ["zip"],
         {
-            "disease": {"t": "0.3", "l": {"distinct": 3, "entropy": 2, "recursive": {"c": "1.5", "l": 2}}},
-            "grade": {"distance": "ordered", "t": "0.2", "l": {"entropy": "2.8", "recursive": {"c": "1.5", "l": 2}}},
+            "disease": {
+                "t": "0.3",
+                "l": {"distinct": 3, "entropy": 2, "recursive": {"c": "1.5", "l": 2}},
+            },
+            "grade": {
+                "distance": "ordered",
+                "t": "0.2",
+                "l": {"entropy": "2.8", "recursive": {"c": "1.5", "l": 2}},
+            },
             "city": {
                 "distance": "hierarchical",
                 "hierarchy": "cities.csv",
@@ -633,7 +776,9 @@ def test_replicating_a_table_changes_no_distance_and_no_verdict(session: Session
     )
     seen = []
     for times in (1, 10, 100):
-        audit = audit_table(of_arrow(session, pa.concat_tables([table] * times)), question, {"city": CITIES})
+        audit = audit_table(
+            of_arrow(session, pa.concat_tables([table] * times)), question, {"city": CITIES}
+        )
         assert audit.figures.rows == 15 * times
         seen.append(
             [
@@ -645,7 +790,11 @@ def test_replicating_a_table_changes_no_distance_and_no_verdict(session: Session
     holds = {(measure, attribute): held for measure, attribute, _, held, *_ in seen[0]}
     assert [holds[T, name] for name in ("disease", "grade", "city")] == [True, True, False]
     assert [holds[RECURSIVE, name] for name in ("disease", "grade", "city")] == [False, True, False]
-    assert (holds[ENTROPY, "disease"], holds[ENTROPY, "grade"], holds[DISTINCT, "disease"]) == (False, True, False)
+    assert (holds[ENTROPY, "disease"], holds[ENTROPY, "grade"], holds[DISTINCT, "disease"]) == (
+        False,
+        True,
+        False,
+    )
 
 
 # The command
@@ -667,15 +816,24 @@ def test_the_command_says_what_the_api_says(
     """And its class table passes its suite where the audit holds, and nowhere else."""
     table = columns_of(getattr(PLANTED["equal distance over t by one record"], which))
     path = written(tmp_path, table)
-    outputs = ["--classes-output", tmp_path / "classes", "--expectations-output", tmp_path / "suite.json"]
+    outputs = [
+        "--classes-output",
+        tmp_path / "classes",
+        "--expectations-output",
+        tmp_path / "suite.json",
+    ]
     status, told, error = tclose("audit", path, *ASKED, *outputs, "--json")
-    audit = audit_table(of_arrow(session, table), question_from_columns(["zip"], {"disease": {"t": "1/9"}}, k=6))
+    audit = audit_table(
+        of_arrow(session, table), question_from_columns(["zip"], {"disease": {"t": "1/9"}}, k=6)
+    )
     assert status == code
     assert json.loads(told) == json.loads(json.dumps(audit.to_json(), default=str))
     assert [g["holds"] for g in json.loads(told)["guarantees"]] == [True, not code, *[None] * 6]
     assert expectations_in((tmp_path / "suite.json").read_text()) == expectations_in(audit.suite)
     if code:
-        assert f"{path} does not meet the requirements: t-closeness of disease" in " ".join(error.split())
+        assert f"{path} does not meet the requirements: t-closeness of disease" in " ".join(
+            error.split()
+        )
 
     classes = spark.read.format("delta").load(str(tmp_path / "classes"))
     assert passes(classes, audit.suite) == (not code)
@@ -689,7 +847,10 @@ def test_the_command_says_what_the_api_says(
 
 def expectations_in(suite: str) -> list[dict[str, Any]]:
     """Apart from the numbers that Great Expectations draws for them."""
-    return [{key: value for key, value in each.items() if key != "id"} for each in json.loads(suite)["expectations"]]
+    return [
+        {key: value for key, value in each.items() if key != "id"}
+        for each in json.loads(suite)["expectations"]
+    ]
 
 
 def passes(classes: DataFrame, suite: str) -> bool:
@@ -702,13 +863,24 @@ def passes(classes: DataFrame, suite: str) -> bool:
         .add_batch_definition_whole_dataframe("all")
     )
     read = context.suites.add(gx.ExpectationSuite(**json.loads(suite)))
-    definition = context.validation_definitions.add(gx.ValidationDefinition(name="classes", data=batch, suite=read))
-    return bool(definition.run(batch_parameters={"dataframe": classes}, result_format="BOOLEAN_ONLY").success)
+    definition = context.validation_definitions.add(
+        gx.ValidationDefinition(name="classes", data=batch, suite=read)
+    )
+    return bool(
+        definition.run(
+            batch_parameters={"dataframe": classes}, result_format="BOOLEAN_ONLY"
+        ).success
+    )
 
 
 def test_the_command_names_the_class_to_a_reader(tclose: Command, tmp_path: Path) -> None:
     code, told, error = tclose(
-        "audit", written(tmp_path, columns_of(PLANTED["a class of k - 1"].bad)), "-q", "zip", "--k", "3"
+        "audit",
+        written(tmp_path, columns_of(PLANTED["a class of k - 1"].bad)),
+        "-q",
+        "zip",
+        "--k",
+        "3",
     )
     assert code == 1
     assert "5 rows in 2 classes; NOT all requirements hold" in " ".join(told.split())
@@ -717,7 +889,8 @@ def test_the_command_names_the_class_to_a_reader(tclose: Command, tmp_path: Path
 
 
 def test_several_files_are_one_table(tclose: Command, tmp_path: Path) -> None:
-    # File by file half and half, or flu only: every class is its file. Together flu is 16 of 28, and 6 of 8 in 130**.
+    # File by file half and half, or flu only: every class is its file. Together flu is 16 of 28,
+    # and 6 of 8 in 130**.
     def files(name: str, *texts: str) -> Path:
         (tmp_path / name).mkdir()
         for number, text in enumerate(texts):
@@ -727,13 +900,23 @@ def test_several_files_are_one_table(tclose: Command, tmp_path: Path) -> None:
     first = "130**,flu\n130**,gout\n" * 2 + "148**,flu\n148**,gout\n" * 10
     second, mended = "130**,flu\n" * 4, "130**,flu\n130**,gout\n" * 2
     asked = ["-q", "zip", "-s", "disease:equal:t=1/6", "--k", "4", "--json"]
-    alone = [tclose("audit", files(name, text), *asked)[0] for name, text in (("one", first), ("two", second))]
+    alone = [
+        tclose("audit", files(name, text), *asked)[0]
+        for name, text in (("one", first), ("two", second))
+    ]
     assert alone == [0, 0]
     code, told, _ = tclose("audit", files("both", first, second), *asked)
     (t,) = [g for g in json.loads(told)["guarantees"] if g["measure"] == T]
     assert code == 1
-    assert (t["worst"], t["classes"], t["rows"], t["achieved_exact"]) == ({"zip": "130**"}, 1, 8, "5/28")
-    assert tclose("audit", files("mended", first, mended), *asked, "--k", "8")[0] == 0  # 4 in each file, 8 together
+    assert (t["worst"], t["classes"], t["rows"], t["achieved_exact"]) == (
+        {"zip": "130**"},
+        1,
+        8,
+        "5/28",
+    )
+    assert (
+        tclose("audit", files("mended", first, mended), *asked, "--k", "8")[0] == 0
+    )  # 4 in each file, 8 together
 
 
 TWO = {"130**": "1 Pisa, 1 Lyon", "148**": "1 Pisa, 1 Lyon"}
@@ -760,19 +943,31 @@ REFUSED: dict[str, tuple[Classes, list[str], list[str]]] = {
         ["-q", "zip,age", "--k", "2"],
         ["'age' is not in the table", "zip, disease"],
     ),
-    "a sensitive attribute that is not there": (TWO, ["-q", "zip", "-s", "salary"], ["'salary' is not in the table"]),
+    "a sensitive attribute that is not there": (
+        TWO,
+        ["-q", "zip", "-s", "salary"],
+        ["'salary' is not in the table"],
+    ),
     "no such distance": (
         TWO,
         ["-q", "zip", "-s", "disease:euclidean:t=0.2"],
         ["disease.distance", "'euclidean'", "'equal', 'ordered' or"],
     ),
-    "a t in percent": (TWO, ["-q", "zip", "-s", "disease", "--t", "20%"], ["disease.t", "20%", "a number such as 0.2"]),
+    "a t in percent": (
+        TWO,
+        ["-q", "zip", "-s", "disease", "--t", "20%"],
+        ["disease.t", "20%", "a number such as 0.2"],
+    ),
     "an attribute's own t in percent": (
         TWO,
         ["-q", "zip", "-s", "disease:equal:t=20%"],
         ["disease.t", "20%", "a number such as 0.2"],
     ),
-    "a t below 0": (TWO, ["-q", "zip", "-s", "disease:equal:t=-1"], ["disease.t", "a number from 0 to 1"]),
+    "a t below 0": (
+        TWO,
+        ["-q", "zip", "-s", "disease:equal:t=-1"],
+        ["disease.t", "a number from 0 to 1"],
+    ),
     "text that has no order": (
         TWO,
         ["-q", "zip", "-s", "disease:ordered:t=0.2"],
@@ -798,11 +993,15 @@ REFUSED: dict[str, tuple[Classes, list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
-def test_what_is_wrong_is_named(tclose: Command, tmp_path: Path, case: tuple[Classes, list[str], list[str]]) -> None:
+def test_what_is_wrong_is_named(
+    tclose: Command, tmp_path: Path, case: tuple[Classes, list[str], list[str]]
+) -> None:
     classes, asked, says = case
     (tmp_path / "cities.csv").write_text("".join(";".join(path) + "\n" for path in CITIES.paths))
     path = written(tmp_path, columns_of(classes))
-    code, told, error = tclose("audit", path, *[text.format(cities=tmp_path / "cities.csv") for text in asked])
+    code, told, error = tclose(
+        "audit", path, *[text.format(cities=tmp_path / "cities.csv") for text in asked]
+    )
     assert code == 2
     assert told == ""
     for text in says:
@@ -817,7 +1016,10 @@ def test_an_audit_measures_numbers_that_no_float_holds(tclose: Command, tmp_path
 def test_a_setting_that_no_float_holds_is_refused(tclose: Command, tmp_path: Path) -> None:
     path = written(tmp_path, columns_of({"1": "1 flu, 1 gout"}))
     code, _, error = tclose("audit", path, "-q", "zip", "-s", "disease:equal:beta=1e400")
-    assert (code, "disease.beta: found '1e400'; expected a number" in " ".join(error.split())) == (2, True), error
+    assert (code, "disease.beta: found '1e400'; expected a number" in " ".join(error.split())) == (
+        2,
+        True,
+    ), error
 
 
 def test_an_option_is_named_where_it_was_typed(tclose: Command, tmp_path: Path) -> None:
@@ -856,7 +1058,9 @@ def test_a_malformed_row_of_a_reference_is_refused(tclose: Command, tmp_path: Pa
 
 def test_a_class_table_of_columns_whose_names_have_blanks(tclose: Command, tmp_path: Path) -> None:
     path = written(tmp_path, columns_of(TWO).rename_columns(["zip code", "disease"]))
-    code, _, error = tclose("audit", path, "-q", "zip code", "--k", "2", "--classes-output", tmp_path / "classes")
+    code, _, error = tclose(
+        "audit", path, "-q", "zip code", "--k", "2", "--classes-output", tmp_path / "classes"
+    )
     assert code == 0 or (code == 2 and "zip code" in error)
 
 
@@ -865,7 +1069,10 @@ def test_a_class_table_is_readable_by_its_owner_only(tclose: Command, tmp_path: 
     asked = ["-q", "zip", "--k", "1", "--classes-output", tmp_path / "made/classes"]
     assert tclose("audit", written(tmp_path, columns_of(TWO)), *asked)[0] == 0
     made = [tmp_path / "made/classes", *(tmp_path / "made/classes").rglob("*")]
-    assert {(path.is_dir(), path.stat().st_mode & 0o777) for path in made} == {(True, 0o700), (False, 0o600)}
+    assert {(path.is_dir(), path.stat().st_mode & 0o777) for path in made} == {
+        (True, 0o700),
+        (False, 0o600),
+    }
 
 
 def test_files_with_other_headings_are_refused(tclose: Command, tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Audits of a sample against its population: risks counted anew from rows, and what is labelled an estimate."""
+"""Audits of a sample against its population: risks counted anew from rows, and what is labelled an
+estimate.
+"""
 
 from __future__ import annotations
 
@@ -52,12 +54,20 @@ def risks(f: dict[Any, int], people_of: dict[Any, Fraction]) -> dict[str, tuple[
     fits = {key: max(people_of[key], Fraction(f[key])) for key in f}
 
     def of(chances: list[Fraction]) -> tuple[Fraction, ...]:
-        return max(chances), sum(chances) / len(chances), Fraction(sum(x > AT for x in chances), len(chances))
+        return (
+            max(chances),
+            sum(chances) / len(chances),
+            Fraction(sum(x > AT for x in chances), len(chances)),
+        )
 
     marketer = of([1 / fits[key] for key in records])
     mean = max(marketer[1], len(f) / sum(fits.values()))
     prosecutor = of([Fraction(1, f[key]) for key in records])
-    return {"prosecutor": prosecutor, "journalist": (marketer[0], mean, marketer[2]), "marketer": marketer}
+    return {
+        "prosecutor": prosecutor,
+        "journalist": (marketer[0], mean, marketer[2]),
+        "marketer": marketer,
+    }
 
 
 def found(population: Any, table: pa.Table, **more: Any) -> Any:
@@ -73,7 +83,9 @@ def test_risks_are_counted_record_by_record(kind: str, tmp_path: Path) -> None:
     for key, weight in zip(classes_of(table), table["w"].to_pylist(), strict=True):
         weights[key] += Fraction(weight)
     pq.write_table(population, tmp_path / "people.parquet")
-    said = {"fraction": "0.1", "weight": "weight:w", "table": f"table:{tmp_path}/people.parquet"}[kind]
+    said = {"fraction": "0.1", "weight": "weight:w", "table": f"table:{tmp_path}/people.parquet"}[
+        kind
+    ]
     of = {"fraction": {key: Fraction(n) * 10 for key, n in f.items()}, "weight": weights}.get(
         kind, {key: Fraction(n) for key, n in in_population.items()}
     )
@@ -114,13 +126,22 @@ def test_delta_presence_is_the_share_of_the_people_of_a_region_who_are_in_the_ta
     """Classes of 2 of 4, 3 of 3 and 1 of 5 people; 2 people fit none."""
     table = pa.table({"age": ["[20, 29]"] * 2 + ["[30, 39]"] * 3 + ["60"], "sex": ["f"] * 6})
     ages = [21, 22, 25, 29, 30, 35, 39, *[60] * 5, 45, 70]
-    result = audit(table, QUASI, population=pa.table({"age": ages, "sex": ["f"] * 14}), engine="local")
+    result = audit(
+        table, QUASI, population=pa.table({"age": ages, "sex": ["f"] * 14}), engine="local"
+    )
     presence = result.risks.presence
     assert (presence.smallest, presence.largest, presence.outside) == (Fraction(1, 5), 1, 2)
-    said = {"smallest": 0.2, "smallest_exact": "1/5", "largest": 1.0, "largest_exact": "1", "outside": 2}
+    said = {
+        "smallest": 0.2,
+        "smallest_exact": "1/5",
+        "largest": 1.0,
+        "largest_exact": "1",
+        "outside": 2,
+    }
     assert result.to_json()["risks"]["presence"] == said
     line = (
-        "delta-presence: people of the population who fit a class are in the table with a chance of 0.2 to 1; 2 people"
+        "delta-presence: people of the population who fit a class are in the table with a "
+        "chance of 0.2 to 1; 2 people"
     )
     assert line in " ".join(printed(audit_lines(result, "it")).split())
     assert "with a chance of 0.2 to 1; 2 people fit none" in audit_page(result)
@@ -129,9 +150,21 @@ def test_delta_presence_is_the_share_of_the_people_of_a_region_who_are_in_the_ta
 def test_delta_presence_needs_regions_that_do_not_overlap() -> None:
     table = pa.table({"age": ["[20, 29]"] * 2 + ["[25, 39]"] * 3, "sex": ["f"] * 5})
     for more in ({}, {"missing": "any"}):
-        result = audit(table, QUASI, population=pa.table({"age": [21, 35], "sex": ["f"] * 2}), engine="local", **more)
+        result = audit(
+            table,
+            QUASI,
+            population=pa.table({"age": [21, 35], "sex": ["f"] * 2}),
+            engine="local",
+            **more,
+        )
         assert result.risks.presence is None
-        assert sum("delta-presence is not measured: a person may fit several classes" in n for n in result.notes) == 1
+        assert (
+            sum(
+                "delta-presence is not measured: a person may fit several classes" in n
+                for n in result.notes
+            )
+            == 1
+        )
     estimated = audit(table, QUASI, population="0.1", engine="local")
     assert not any("delta-presence" in note for note in estimated.notes)
 
@@ -156,14 +189,18 @@ def test_people_are_counted_where_a_person_has_several_rows() -> None:
 def test_no_risk_enters_the_verdict() -> None:
     table = sample(people())
     assert audit(table, QUASI, population="1", threshold="0", engine="local").verdict == "measured"
-    assert audit(table, QUASI, k=1, population="1", threshold="0", engine="local").verdict == "holds"
+    assert (
+        audit(table, QUASI, k=1, population="1", threshold="0", engine="local").verdict == "holds"
+    )
 
 
 def test_a_threshold_alone_measures_the_prosecutor() -> None:
     reached = found(None, sample(people()), threshold="0.5")
     assert list(reached.risks) == ["prosecutor"]
     sizes = Counter(classes_of(sample(people()))).values()
-    assert reached.risks["prosecutor"].share == Fraction(sum(n for n in sizes if 2 * n < 2 * 2), sum(sizes))
+    assert reached.risks["prosecutor"].share == Fraction(
+        sum(n for n in sizes if 2 * n < 2 * 2), sum(sizes)
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,14 +249,28 @@ def test_estimates_are_labelled_in_print_json_and_page(tmp_path: Path) -> None:
     assert page.count("<small>estimate</small>") == 3
     assert "Population uniques, an estimate" in page
     entry = result.to_json()["risks"]
-    assert [entry[name]["estimate"] for name in ("prosecutor", "journalist", "marketer")] == [False, True, True]
+    assert [entry[name]["estimate"] for name in ("prosecutor", "journalist", "marketer")] == [
+        False,
+        True,
+        True,
+    ]
     assert entry["uniques"]["population"]["estimate"]
     assert entry["population"]["people_estimated"]
 
 
-def test_the_command_line_takes_population_and_threshold(tclose: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_command_line_takes_population_and_threshold(
+    tclose: Callable[..., Any], tmp_path: Path
+) -> None:
     pq.write_table(sample(people()), tmp_path / "sample.parquet")
-    arguments = ["audit", str(tmp_path / "sample.parquet"), "-q", "age,sex", "--population", "weight:w", "--threshold"]
+    arguments = [
+        "audit",
+        str(tmp_path / "sample.parquet"),
+        "-q",
+        "age,sex",
+        "--population",
+        "weight:w",
+        "--threshold",
+    ]
     code, output, _ = tclose(*arguments, "0.2", "--json")
     entry = json.loads(output)["risks"]
     assert (code, entry["threshold"], entry["population"]["weight"]) == (0, 0.2, "w")
@@ -241,12 +292,16 @@ def test_the_individual_risk_of_a_survey() -> None:
     asked = {"population": "weight:w", "engine": "local", "attacks": False}
     result = audit(SURVEY, ["a", "b", "c"], reidentified="0.03", **asked)
     individual = result.risks.to_json()["individual"]
-    each = [0.013553] * 3 + [0.085791, 0.177076, 0.039316] + [0.018779] * 2  # the paper's formulas for f of 1, 2, 3
+    each = (
+        [0.013553] * 3 + [0.085791, 0.177076, 0.039316] + [0.018779] * 2
+    )  # the paper's formulas for f of 1, 2, 3
     assert individual["maximum"] == pytest.approx(math.log(17) / 16)
     assert individual["expected"] == pytest.approx(sum(each), abs=1e-4)
     assert individual["mean"] == pytest.approx(individual["expected"] / 8)
     assert individual["estimate"]
-    assert sum(min(one, individual["threshold"]) for one in each) / 8 == pytest.approx(0.03, abs=1e-4)
+    assert sum(min(one, individual["threshold"]) for one in each) / 8 == pytest.approx(
+        0.03, abs=1e-4
+    )
     shown = printed(audit_lines(result, "survey"))
     assert "expected re-identifications, an estimate: 0.38 records" in shown
     assert "of records are expected to be re-identified" in audit_page(result)

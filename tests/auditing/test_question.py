@@ -1,5 +1,5 @@
-"""What is asked of a table, in Python and on a command line: the settings, and errors that name the column or the
-key.
+"""What is asked of a table, in Python and on a command line: the settings, and errors that name the
+column or the key.
 """
 
 from fractions import Fraction
@@ -22,14 +22,19 @@ HERE = Path("/data")
 
 
 def spec(sensitive: dict[str, Any] | None = None) -> ReleaseSpec:
-    """A run file's content: age as two bounds, sex, k = 3; by default salary with t = 0.5 and disease without a t."""
+    """A run file's content: age as two bounds, sex, k = 3; by default salary with t = 0.5 and
+    disease without a t.
+    """
     return ReleaseSpec.model_validate(
         {
             "name": "people",
             "input": {"path": "people.csv"},
             "output": {"path": "build"},
             "attributes": {
-                "quasi_identifiers": {"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}},
+                "quasi_identifiers": {
+                    "age": {"type": "numeric", "numeric_output": "bounds"},
+                    "sex": {},
+                },
                 "sensitive_attributes": sensitive
                 or {"salary": {"distance": "ordered", "t": "0.5"}, "disease": {"t": "measure"}},
             },
@@ -43,7 +48,10 @@ def spec(sensitive: dict[str, Any] | None = None) -> ReleaseSpec:
 
 def test_a_question_in_plain_python():
     question = question_from_columns(
-        ["age", "zip"], {"salary": {"distance": "ordered", "t": 0.1, "l": {"distinct": 3}}}, k=5, n=100
+        ["age", "zip"],
+        {"salary": {"distance": "ordered", "t": 0.1, "l": {"distinct": 3}}},
+        k=5,
+        n=100,
     )
     assert list(question.quasi_identifiers) == ["age", "zip"]
     salary = question.sensitive_attributes["salary"]
@@ -57,8 +65,15 @@ def test_what_is_not_asked_has_no_bound():
 
 
 def test_t_is_of_the_attributes_that_have_none_of_their_own():
-    sensitive: dict[str, dict[str, Any]] = {"salary": {"t": "1/3"}, "disease": {}, "city": {"t": None}}  # None is none
-    completed, left = question_from_columns(["age"], sensitive, t="0.25"), question_from_columns(["age"], sensitive)
+    sensitive: dict[str, dict[str, Any]] = {
+        "salary": {"t": "1/3"},
+        "disease": {},
+        "city": {"t": None},
+    }  # None is none
+    completed, left = (
+        question_from_columns(["age"], sensitive, t="0.25"),
+        question_from_columns(["age"], sensitive),
+    )
     third, quarter = Fraction(1, 3), Fraction(1, 4)
     assert {name: a.t for name, a in completed.sensitive_attributes.items()} == {
         "salary": third,
@@ -79,7 +94,9 @@ def test_asking_leaves_what_it_was_given_as_it_was():
 
 
 def test_columns_of_bounds_are_two():
-    question = question_from_columns({"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}})
+    question = question_from_columns(
+        {"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}}
+    )
     assert question.columns == {"age": ("age_min", "age_max"), "sex": ("sex",)}
     assert question.labels == ["age_min", "age_max", "sex"]
 
@@ -88,12 +105,18 @@ def test_columns_of_bounds_are_two():
     ("arguments", "message"),
     [
         ({"quasi_identifiers": []}, "quasi_identifiers: "),
-        ({"quasi_identifiers": ["age", "zip", "age"]}, "quasi_identifiers: a column is listed twice"),
+        (
+            {"quasi_identifiers": ["age", "zip", "age"]},
+            "quasi_identifiers: a column is listed twice",
+        ),
         (
             {"quasi_identifiers": {"age": {"typ": "numeric"}}},
             "quasi_identifiers.age.typ: unknown key; did you mean 'type'?",
         ),
-        ({"sensitive": {"age": {}}}, "column 'age' is a quasi-identifier and a sensitive attribute; expected one role"),
+        (
+            {"sensitive": {"age": {}}},
+            "column 'age' is a quasi-identifier and a sensitive attribute; expected one role",
+        ),
         (
             {"sensitive": {"pay": {"distance": "far"}}},
             "sensitive_attributes.pay.distance: found 'far'; expected 'equal', ",
@@ -182,7 +205,9 @@ def test_k_replaces_that_of_the_run_file_and_t_completes_it():
     assert (question.k, question.n, question.gain) == (7, 9, Fraction(1, 3))
 
 
-@pytest.mark.parametrize("wrong", [{"k": 0}, {"n": 0}, {"gain": "some"}, {"t": "little"}, {"t": "7"}, {"t": "-1"}])
+@pytest.mark.parametrize(
+    "wrong", [{"k": 0}, {"n": 0}, {"gain": "some"}, {"t": "little"}, {"t": "7"}, {"t": "-1"}]
+)
 def test_what_completes_a_run_file_is_checked_like_the_rest(wrong: dict[str, Any]):
     (key,) = wrong
     with pytest.raises(ConfigurationError, match=key):
@@ -199,7 +224,10 @@ def test_what_completes_a_run_file_is_checked_like_the_rest(wrong: dict[str, Any
         ("pay:ordered", {"distance": "ordered"}),
         ("pay::t=0.1", {"distance": "equal", "t": "0.1"}),
         ("pay:ordered:t=0.1,l=3", {"distance": "ordered", "t": "0.1", "l": {"distinct": 3}}),
-        ("pay:ordered:order=low|mid|high", {"distance": "ordered", "order": ["low", "mid", "high"]}),
+        (
+            "pay:ordered:order=low|mid|high",
+            {"distance": "ordered", "order": ["low", "mid", "high"]},
+        ),
         (
             "pay:ordered:order=frequency,missing=lowest",
             {"distance": "ordered", "order": "frequency", "missing": "lowest"},
@@ -209,8 +237,14 @@ def test_what_completes_a_run_file_is_checked_like_the_rest(wrong: dict[str, Any
             "pay:equal:entropy=2.5,recursive=3/2:4,l=2",
             {"l": {"entropy": "2.5", "recursive": {"c": "3/2", "l": 4}, "distinct": 2}},
         ),
-        ("pay:equal:beta=1/2,frequency=2.5,l=2", {"beta": "1/2", "l": {"frequency": "2.5", "distinct": 2}}),
-        ("pay:hierarchical:hierarchy=trees/pay.csv", {"distance": "hierarchical", "hierarchy": "/data/trees/pay.csv"}),
+        (
+            "pay:equal:beta=1/2,frequency=2.5,l=2",
+            {"beta": "1/2", "l": {"frequency": "2.5", "distinct": 2}},
+        ),
+        (
+            "pay:hierarchical:hierarchy=trees/pay.csv",
+            {"distance": "hierarchical", "hierarchy": "/data/trees/pay.csv"},
+        ),
         (
             "pay:hierarchical:hierarchy=s3://bucket/pay.csv",
             {"distance": "hierarchical", "hierarchy": "s3://bucket/pay.csv"},
@@ -220,7 +254,9 @@ def test_what_completes_a_run_file_is_checked_like_the_rest(wrong: dict[str, Any
 def test_settings_of_a_sensitive_attribute_in_one_text(text: str, expected: dict[str, Any]):
     found = parse_sensitive([text], HERE)
     assert found == {"pay": {"distance": "equal", **expected}}
-    assert isinstance(question_from_columns(["age"], found), AuditQuestion)  # it is what a question is made of
+    assert isinstance(
+        question_from_columns(["age"], found), AuditQuestion
+    )  # it is what a question is made of
 
 
 def test_several_sensitive_attributes():
@@ -242,14 +278,26 @@ def test_a_sensitive_column_may_have_colons_in_its_name(column: str):
     [
         ([":ordered"], "--sensitive :ordered: expected COLUMN:DISTANCE:SETTINGS"),
         (["pay", "pay:ordered"], "--sensitive pay:ordered: column 'pay' is listed twice"),
-        (["pay:ordered:t"], "--sensitive pay:ordered:t: found 't'; expected settings such as t=0.1"),
+        (
+            ["pay:ordered:t"],
+            "--sensitive pay:ordered:t: found 't'; expected settings such as t=0.1",
+        ),
         (["pay:ordered:t="], "--sensitive pay:ordered:t=: found 't='; expected settings"),
         (["pay:ordered:t=0.1,"], "--sensitive pay:ordered:t=0.1,: found ''; expected settings"),
         (["pay:equal:k=3"], "--sensitive pay:equal:k=3: unknown setting 'k'; expected t=0.1"),
-        (["pay:equal:l=three"], "--sensitive pay:equal:l=three: l is 'three'; expected a whole number"),
+        (
+            ["pay:equal:l=three"],
+            "--sensitive pay:equal:l=three: l is 'three'; expected a whole number",
+        ),
         (["pay:equal:l=2.5"], "--sensitive pay:equal:l=2.5: l is '2.5'; expected a whole number"),
-        (["pay:equal:recursive=3"], "--sensitive pay:equal:recursive=3: found recursive=3; expected c and l"),
-        (["pay:equal:recursive=3:x"], "--sensitive pay:equal:recursive=3:x: recursive is 'x'; expected a whole number"),
+        (
+            ["pay:equal:recursive=3"],
+            "--sensitive pay:equal:recursive=3: found recursive=3; expected c and l",
+        ),
+        (
+            ["pay:equal:recursive=3:x"],
+            "--sensitive pay:equal:recursive=3:x: recursive is 'x'; expected a whole number",
+        ),
     ],
 )
 def test_a_text_that_is_no_setting_is_named(texts: list[str], message: str):
@@ -261,7 +309,8 @@ def test_a_text_that_is_no_setting_is_named(texts: list[str], message: str):
 def test_a_variable_of_a_path_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("TREES", raising=False)
     with pytest.raises(
-        ConfigurationError, match=r"--sensitive pay:hierarchical:hierarchy=\$\{TREES\}.*TREES is not set"
+        ConfigurationError,
+        match=r"--sensitive pay:hierarchical:hierarchy=\$\{TREES\}.*TREES is not set",
     ):
         parse_sensitive(["pay:hierarchical:hierarchy=${TREES}"], HERE)
 
@@ -296,6 +345,8 @@ def test_quasi_identifiers_by_commas_or_repeated():
         (["age"], ["age="], "--hierarchy age=: expected COLUMN=FILE"),
     ],
 )
-def test_a_name_that_is_no_quasi_identifier_is_named(names: list[str], hierarchies: list[str], message: str):
+def test_a_name_that_is_no_quasi_identifier_is_named(
+    names: list[str], hierarchies: list[str], message: str
+):
     with pytest.raises(ConfigurationError, match=message):
         parse_quasi_identifiers(names, hierarchies, HERE)

@@ -54,17 +54,27 @@ def table(rows: list[tuple[Any, ...]], names: tuple[str, ...] = COLUMNS) -> pa.T
 
 def together(*tables: pa.Table, **asked: Any) -> Audit:
     *earlier, latest = tables
-    given = {"quasi_identifiers": QUASI, "sensitive": {"disease": {"t": "0.4"}}, "earlier": earlier, **ASKED, **asked}
+    given = {
+        "quasi_identifiers": QUASI,
+        "sensitive": {"disease": {"t": "0.4"}},
+        "earlier": earlier,
+        **ASKED,
+        **asked,
+    }
     return audit(latest, **given)
 
 
 def reached(found: Audit, measure: str) -> Any:
     assert isinstance(found.together, CellFigures)
-    return next(g for g in found.together.guarantees if g.measure == f"{measure} over people in cells")
+    return next(
+        g for g in found.together.guarantees if g.measure == f"{measure} over people in cells"
+    )
 
 
 def test_two_releases_that_hold_reveal_everybody_together() -> None:
-    """Each class of both tables has two people with two diseases, and no two people share both classes."""
+    """Each class of both tables has two people with two diseases, and no two people share both
+    classes.
+    """
     old, new = table(OLD), table(NEW)
     assert audit(old, QUASI, {"disease": {"t": "0.4"}}, **ASKED).holds
     assert audit(new, QUASI, {"disease": {"t": "0.4"}}, **ASKED).holds
@@ -87,21 +97,26 @@ def test_what_is_printed_and_shown() -> None:
     worst = "worst cell of 1 person, earlier 1: not in it; the table: age='[26, 39]', sex='*'"
     assert f"k-anonymity over people in cells: {worst}" in printed
     counted = (
-        "5 people (4 in earlier 1, 4 in the table): 3 stayed, 1 arrived, 1 left; they are in 5 cells, and 5 of them "
+        "5 people (4 in earlier 1, 4 in the table): 3 stayed, 1 arrived, 1 left; they are in 5 "
+        "cells, and 5 of them "
         "are alone in theirs"
     )
     assert counted in printed
     assert counted in page.source
     assert page.only("tr", "k-anonymity over people in cells").endswith("2 1 no 5 5")
     without = found.without_labels()
-    assert "[26, 39]" not in repr(Audit(**vars(without))) + audit_page(without) + json.dumps(without.to_json())
+    assert "[26, 39]" not in repr(Audit(**vars(without))) + audit_page(without) + json.dumps(
+        without.to_json()
+    )
     assert "worst cell 1 person" in repr(Audit(**vars(without)))
 
 
 def test_the_json() -> None:
     found = together(table(OLD), table(NEW)).to_json()["several_releases"]
     assert found["tables"] == {"earlier 1": 4, "the table": 4}
-    assert {name: found[name] for name in ("people", "stayed", "arrived", "left", "cells", "alone")} == {
+    assert {
+        name: found[name] for name in ("people", "stayed", "arrived", "left", "cells", "alone")
+    } == {
         "people": 5,
         "stayed": 3,
         "arrived": 1,
@@ -109,7 +124,9 @@ def test_the_json() -> None:
         "cells": 5,
         "alone": 5,
     }
-    assert [(g["measure"], g["groups"], g["people"], g["holds"]) for g in found["guarantees"]][:2] == [
+    assert [(g["measure"], g["groups"], g["people"], g["holds"]) for g in found["guarantees"]][
+        :2
+    ] == [
         ("k-anonymity over people in cells", 5, 5, False),
         ("t-closeness over people in cells", 5, 5, False),
     ]
@@ -134,7 +151,10 @@ def test_a_guarantee_that_holds_in_cells() -> None:
 
 def test_bounds_are_one_quasi_identifier_in_each_table() -> None:
     bounds = ("id", "age_min", "age_max", "sex", "disease")
-    old = table([("Ada", 20, 29, "f", "flu"), ("Bea", 20, 29, "f", "gout"), ("Cid", 30, 39, "f", "flu")], bounds)
+    old = table(
+        [("Ada", 20, 29, "f", "flu"), ("Bea", 20, 29, "f", "gout"), ("Cid", 30, 39, "f", "flu")],
+        bounds,
+    )
     found = together(old, table(NEW))
     assert isinstance(found.together, CellFigures)
     assert (found.together.cells, found.together.people) == (4, 4)
@@ -163,7 +183,10 @@ def without_person(rows: list[tuple[Any, ...]]) -> pa.Table:
         (table(OLD).drop(QUASI), "quasi-identifier 'age' is not in earlier 1"),
         (without_person(OLD), "1 rows of earlier 1 have no 'id'"),
         (table([("x", *row[1:]) for row in OLD]), "nobody of earlier 1 is in another table"),
-        (table([(7, *row[1:]) for row in OLD]), "person 'id' is bigint and string in earlier 1 and in the table"),
+        (
+            table([(7, *row[1:]) for row in OLD]),
+            "person 'id' is bigint and string in earlier 1 and in the table",
+        ),
         (table(OLD).slice(0, 0), "earlier 1 has no rows"),
     ],
 )
@@ -191,7 +214,9 @@ def test_files_on_both_engines(spark: SparkSession, tmp_path: Path) -> None:
     pa.csv.write_csv(table(OLD), paths[0])
     pq.write_table(table(OLD[1:]), paths[1])
     results = [
-        audit(table(NEW), QUASI, {"disease": {"t": "0.4"}}, **{**ASKED, "engine": on}, earlier=paths)
+        audit(
+            table(NEW), QUASI, {"disease": {"t": "0.4"}}, **{**ASKED, "engine": on}, earlier=paths
+        )
         for on in ("local", "spark")
     ]
     assert results[0].to_json() == results[1].to_json()
@@ -202,7 +227,9 @@ def test_files_on_both_engines(spark: SparkSession, tmp_path: Path) -> None:
 def test_suppressed_rows_of_the_evidence_are_not_published() -> None:
     """`internal/people` marks them; they are in no class, and their people not in the release."""
     names = ("age", "sex", "disease", "person_hash", "suppressed")
-    old = table([(age, sex, disease, i, False) for i, (_, age, sex, disease) in enumerate(OLD)], names)
+    old = table(
+        [(age, sex, disease, i, False) for i, (_, age, sex, disease) in enumerate(OLD)], names
+    )
     gone = table([(None, None, "flu", 3, True), ("[20, 29]", "f", "flu", 0, False)], names)
     found = together(gone, old, person="person_hash")
     assert isinstance(found.together, CellFigures)
@@ -211,7 +238,10 @@ def test_suppressed_rows_of_the_evidence_are_not_published() -> None:
 
 
 def test_releases_that_continue_one_another_hold_together(
-    tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With `output.after`, no cell has fewer than k people; without it, some have."""
     monkeypatch.setenv("TCLOSE_SECRET", "one secret for all releases")
@@ -224,11 +254,20 @@ def test_releases_that_continue_one_another_hold_together(
         outputs[name] = path.parent / "out"
     for name, holds in (("1", True), ("apart", False)):
         both = [str(outputs[one] / "internal/people") for one in ("0", name)]
-        asked = {"k": 4, "person": "person_hash", "earlier": both[0], "attacks": False, "engine": "local"}
+        asked = {
+            "k": 4,
+            "person": "person_hash",
+            "earlier": both[0],
+            "attacks": False,
+            "engine": "local",
+        }
         found = audit(both[1], QUASI, ["disease"], **asked)
         shown = cells([Shown.of(outputs[one]) for one in ("0", name)])
         assert isinstance(found.together, CellFigures)
-        assert (found.together.cells, found.together.people) == (len(shown), sum(map(len, shown.values())))
+        assert (found.together.cells, found.together.people) == (
+            len(shown),
+            sum(map(len, shown.values())),
+        )
         assert reached(found, "k-anonymity").achieved == min(map(len, shown.values()))
         assert found.holds == holds
 
@@ -242,16 +281,22 @@ def town(people: int) -> pa.Table:
         "age": draw.integers(18, 90, n),
         "sex": np.array(["f", "m"])[draw.integers(2, size=n)],
         "zip": [str(4711 + z) for z in draw.integers(10, size=n)],
-        "disease": draw.choice(["asthma", "cold", "flu", "gout", "ulcer"], n, p=[0.1, 0.3, 0.3, 0.2, 0.1]),
+        "disease": draw.choice(
+            ["asthma", "cold", "flu", "gout", "ulcer"], n, p=[0.1, 0.3, 0.3, 0.2, 0.1]
+        ),
     }
     return pa.table(columns).slice(0, people)
 
 
 @pytest.fixture(scope="module")
 def two_years(
-    tmp_path_factory: pytest.TempPathFactory, write_run: Callable[..., Path], open_run: Callable[..., Run]
+    tmp_path_factory: pytest.TempPathFactory,
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
 ) -> list[Path]:
-    """The evidence of two releases of a town of 2,000 people that grew to 3,000, both at k = 5 and t = .2."""
+    """The evidence of two releases of a town of 2,000 people that grew to 3,000, both at k = 5 and
+    t = .2.
+    """
     evidence = []
     for people in (2000, 3000):
         path = write_run(
@@ -268,43 +313,88 @@ def two_years(
     return evidence
 
 
-def test_a_town_that_grew(two_years: list[Path], tclose: Callable[..., tuple[int, str, str]]) -> None:
+def test_a_town_that_grew(
+    two_years: list[Path], tclose: Callable[..., tuple[int, str, str]]
+) -> None:
     """Both releases hold, and together they leave many people alone."""
     old, new = two_years
-    asked = ["-q", "age,sex,zip", "-s", "disease", "--k", "5", "--t", "0.2", "--person", "person_hash", "--no-attacks"]
+    asked = [
+        "-q",
+        "age,sex,zip",
+        "-s",
+        "disease",
+        "--k",
+        "5",
+        "--t",
+        "0.2",
+        "--person",
+        "person_hash",
+        "--no-attacks",
+    ]
     for each in two_years:
         assert tclose("audit", each, *asked)[0] == 0
     code, printed, error = tclose("audit", new, "--earlier", old, *asked, "--json")
     assert code == 1
     assert "k-anonymity over people in cells, t-closeness over people in cells of disease" in error
     found = json.loads(printed)["several_releases"]
-    frames = [read(path).set_index("person_hash")[["age", "sex", "zip"]].agg("|".join, axis=1) for path in two_years]
+    frames = [
+        read(path).set_index("person_hash")[["age", "sex", "zip"]].agg("|".join, axis=1)
+        for path in two_years
+    ]
     sizes = Counter(
         Counter(tuple(frame.get(one, "") for frame in frames) for one in frames[1].index).values()
     )  # nobody left
     alone, below = sizes[1], sum(size * cells for size, cells in sizes.items() if size < 5)
-    assert (found["people"], found["stayed"], found["arrived"], found["left"]) == (3000, 2000, 1000, 0)
+    assert (found["people"], found["stayed"], found["arrived"], found["left"]) == (
+        3000,
+        2000,
+        1000,
+        0,
+    )
     assert (found["cells"], found["alone"]) == (sizes.total(), alone)
     assert found["guarantees"][0]["people"] == below
     assert alone > 100
     assert below > 1000
 
 
-def test_a_town_that_grew_from_labels_alone(two_years: list[Path], tclose: Callable[..., tuple[int, str, str]]) -> None:
-    """Without whose a row is: an adversary who knows the 2,000 people of both years tries each on each class."""
-    paths, quasi = [path.parent.parent / "public/release" for path in two_years], ["age", "sex", "zip"]
+def test_a_town_that_grew_from_labels_alone(
+    two_years: list[Path], tclose: Callable[..., tuple[int, str, str]]
+) -> None:
+    """Without whose a row is: an adversary who knows the 2,000 people of both years tries each on
+    each class.
+    """
+    paths, quasi = (
+        [path.parent.parent / "public/release" for path in two_years],
+        ["age", "sex", "zip"],
+    )
     known = town(2000)
     pq.write_table(known.select(quasi), paths[0].parent / "known.parquet")
-    asked = ["-q", ",".join(quasi), "-s", "disease", "--k", "5", "--background", paths[0].parent / "known.parquet"]
-    code, printed, error = tclose("audit", paths[1], "--earlier", paths[0], *asked, "--no-attacks", "--json")
+    asked = [
+        "-q",
+        ",".join(quasi),
+        "-s",
+        "disease",
+        "--k",
+        "5",
+        "--background",
+        paths[0].parent / "known.parquet",
+    ]
+    code, printed, error = tclose(
+        "audit", paths[1], "--earlier", paths[0], *asked, "--no-attacks", "--json"
+    )
     assert code == 1
     assert "k-anonymity of listed people in all releases" in error
     fits = []
     for path in paths:
         classes = read(path)[quasi].drop_duplicates()
         ends = classes["age"].str.strip("[]").str.split(", ")
-        low, high = (ends.str[i].replace("*", end).astype(int).to_numpy() for i, end in ((0, "-1"), (-1, "999")))
-        inside = (known["age"].to_numpy()[:, None] >= low) & (known["age"].to_numpy()[:, None] <= high)
+        low, high = (
+            ends.str[i].replace("*", end).astype(int).to_numpy()
+            for i, end in ((0, "-1"), (-1, "999"))
+        )
+        inside = (known["age"].to_numpy()[:, None] >= low) & (
+            known["age"].to_numpy()[:, None] <= high
+        )
         for name in ("sex", "zip"):
             labels, values = classes[name].to_numpy().astype(str), np.array(known[name].to_pylist())
             inside &= (values[:, None] == labels) | (labels == "*")
@@ -315,4 +405,6 @@ def test_a_town_that_grew_from_labels_alone(two_years: list[Path], tclose: Calla
     assert all(inside.any(axis=1).all() for inside in fits)
     assert (found["people"], found["outside"], found["combinations"]) == (2000, 0, sizes.total())
     assert found["alone"] == sizes[1] > 100
-    assert found["guarantees"][0]["people"] == sum(size * n for size, n in sizes.items() if size < 5)
+    assert found["guarantees"][0]["people"] == sum(
+        size * n for size, n in sizes.items() if size < 5
+    )

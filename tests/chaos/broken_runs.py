@@ -41,7 +41,11 @@ CLUSTER = {
     "spark.sql.shuffle.partitions": "4",
     "spark.speculation": "true",
 }
-SUBMIT = (str(Path(sys.executable).parent / "spark-submit"), "--packages", to_be_found()["spark.jars.packages"])
+SUBMIT = (
+    str(Path(sys.executable).parent / "spark-submit"),
+    "--packages",
+    to_be_found()["spark.jars.packages"],
+)
 PATIENCE = 3600
 """Seconds that a run may take on a busy machine."""
 LAST_WORDS = 1500
@@ -69,7 +73,9 @@ def write_crowd(folder: Path, rows: int) -> None:
 
 def published(output: Path) -> str:
     """The fingerprint in the public certificate."""
-    found: str = json.loads((output / "public/certificate.json").read_text())["release"]["fingerprint"]
+    found: str = json.loads((output / "public/certificate.json").read_text())["release"][
+        "fingerprint"
+    ]
     return found
 
 
@@ -101,9 +107,20 @@ class Command:
         asked = [str(self.run_file), "--set", f"output={json.dumps(output)}", *self.options]
         if self.engine == "cluster":
             settings = {"spark.master": self.master, **CLUSTER, **self.settings}
-            confs = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+            confs = [
+                part for key, value in settings.items() for part in ("--conf", f"{key}={value}")
+            ]
             return [*self.wrapped, *SUBMIT, *confs, str(ROOT / "jobs/release.py"), *asked]
-        return [*self.wrapped, sys.executable, "-m", "tclose_spark", "release", "--engine", self.engine, *asked]
+        return [
+            *self.wrapped,
+            sys.executable,
+            "-m",
+            "tclose_spark",
+            "release",
+            "--engine",
+            self.engine,
+            *asked,
+        ]
 
     def start(self, told: IO[str] | int = subprocess.PIPE) -> subprocess.Popen[str]:
         """The running process, which leads a group of its own. told: where its output goes."""
@@ -126,7 +143,9 @@ class Command:
 
 
 def disturb(command: Command, after: float, act: Callable[[int], None]) -> tuple[int, str]:
-    """Starts a command, acts on its process after some seconds if it still runs; returns its exit code and output."""
+    """Starts a command, acts on its process after some seconds if it still runs; returns its exit
+    code and output.
+    """
     process = command.start()
     try:
         told, _ = process.communicate(timeout=after)
@@ -137,7 +156,9 @@ def disturb(command: Command, after: float, act: Callable[[int], None]) -> tuple
 
 
 Moment = tuple[int, float]
-"""A number of finished stages of a run, and seconds after that. It does not depend on how busy the machine is."""
+"""A number of finished stages of a run, and seconds after that. It does not depend on how busy the
+machine is.
+"""
 
 
 def some_moments(draw: random.Random, many: int) -> list[Moment]:
@@ -145,9 +166,11 @@ def some_moments(draw: random.Random, many: int) -> list[Moment]:
     return sorted((draw.randrange(5), draw.uniform(0, 5)) for _ in range(many))
 
 
-def disturb_at(moments: Iterable[Moment], command: Command, act: Callable[[int], bool]) -> tuple[int, str, int]:
-    """Starts a command and acts on its process at some moments; returns its exit code, its output, and how often
-    there was something to act on.
+def disturb_at(
+    moments: Iterable[Moment], command: Command, act: Callable[[int], bool]
+) -> tuple[int, str, int]:
+    """Starts a command and acts on its process at some moments; returns its exit code, its output,
+    and how often there was something to act on.
 
     act: returns whether there was. If not, it is tried again until the run ends.
     """
@@ -201,10 +224,15 @@ def seconds_of(command: Command) -> float:
 
 
 def is_whole(output: Path) -> bool:
-    """Whether the public folder holds a whole release that matches its certificate: rows, classes and files."""
+    """Whether the public folder holds a whole release that matches its certificate: rows, classes
+    and files.
+    """
     certificate = json.loads((output / "public/certificate.json").read_text())
     table = DeltaTable(output / "public/release").to_pyarrow_table()
-    return table.num_rows == certificate["release"]["rows"] and (output / "public/report.html").exists()
+    return (
+        table.num_rows == certificate["release"]["rows"]
+        and (output / "public/report.html").exists()
+    )
 
 
 def nothing_public(output: Path) -> bool:

@@ -1,5 +1,5 @@
-"""A Python worker of Spark whose tasks fail at random when they are tried first, for `spark.python.worker.module`.
-PySpark requires the beginning of its name.
+"""A Python worker of Spark whose tasks fail at random when they are tried first, for
+`spark.python.worker.module`. PySpark requires the beginning of its name.
 
 FAILING_SHARE: how many of them. FAILED_TASKS: a file with a line for each that failed.
 """
@@ -19,7 +19,9 @@ read_functions = worker.read_udfs
 
 
 def read_failing_functions(*arguments: Any) -> tuple[Any, ...]:
-    """What a task is to run. If it is to fail, it fails before its first results, after them, or at the end."""
+    """What a task is to run. If it is to fail, it fails before its first results, after them, or at
+    the end.
+    """
     run, *others = read_functions(*arguments)
     task = TaskContext.get()
     draw = random.Random(f"{os.environ['FAILED_TASKS']} {task.stageId()} {task.partitionId()}")

@@ -1,4 +1,6 @@
-"""Networks of their own for a driver and two workers, joined by a switch: nothing of them reaches the machine's own."""
+"""Networks of their own for a driver and two workers, joined by a switch: nothing of them reaches
+the machine's own.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def within(name: str) -> tuple[str, ...]:
 
 
 def ip(*arguments: str, network: str = "driver") -> None:
-    subprocess.run(["ip", "-n", f"{NAME}{network}", *arguments], check=True, capture_output=True, text=True)
+    subprocess.run(
+        ["ip", "-n", f"{NAME}{network}", *arguments], check=True, capture_output=True, text=True
+    )
 
 
 def set_link(worker: str, state: str) -> None:
@@ -45,7 +49,18 @@ def separate_networks() -> Iterator[None]:
         ip("address", "add", f"{DRIVER}/24", "dev", "switch")
         ip("link", "set", "switch", "up")
         for name, address in WORKERS.items():
-            cable = ("link", "add", f"to-{name}", "type", "veth", "peer", "name", "cable", "netns", f"{NAME}{name}")
+            cable = (
+                "link",
+                "add",
+                f"to-{name}",
+                "type",
+                "veth",
+                "peer",
+                "name",
+                "cable",
+                "netns",
+                f"{NAME}{name}",
+            )
             ip(*cable)
             ip("link", "set", f"to-{name}", "master", "switch")
             set_link(name, "up")

@@ -13,7 +13,11 @@ def test_runs_in_which_half_of_the_tasks_fail_once(
 ) -> None:
     for run in trials(len(METHODS)):
         method, failed = list(METHODS)[run], tmp_path / f"failed{run}"
-        environment = {"PYTHONPATH": f"{ROOT}:{ROOT}/tests/chaos", "FAILED_TASKS": str(failed), "FAILING_SHARE": "0.5"}
+        environment = {
+            "PYTHONPATH": f"{ROOT}:{ROOT}/tests/chaos",
+            "FAILED_TASKS": str(failed),
+            "FAILING_SHARE": "0.5",
+        }
         command = Command(
             crowd / f"{method}.yaml",
             tmp_path / str(run),
@@ -24,6 +28,8 @@ def test_runs_in_which_half_of_the_tasks_fail_once(
         done = command.run()
         times = len(failed.read_text().split()) if failed.exists() else 0
         trials.well(
-            times > 0 and done.returncode == 0 and published(command.output) == fingerprints[method],
+            times > 0
+            and done.returncode == 0
+            and published(command.output) == fingerprints[method],
             f"{method}, {times} tasks failed, exit {done.returncode}: {done.stderr[-LAST_WORDS:]}",
         )

@@ -1,4 +1,6 @@
-"""A run that is killed publishes nothing or all; the same command then makes the release that it would have made."""
+"""A run that is killed publishes nothing or all; the same command then makes the release that it
+would have made.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,10 @@ def killed_and_repeated(
         again = Command(command.run_file, command.output, engine, options).run()
         made = published(command.output) if again.returncode == 0 else None
         trials.well(
-            ended and "Traceback" not in told and made == fingerprints[method] and is_whole(command.output),
+            ended
+            and "Traceback" not in told
+            and made == fingerprints[method]
+            and is_whole(command.output),
             f"{method}, {killer.name} after {after:.2f} s, exit {code}, then {again.returncode}: "
             f"{again.stderr[-LAST_WORDS:]}",
         )
@@ -48,7 +53,9 @@ def test_driver_killed_on_the_local_engine(
     killed_and_repeated("local", 40, trials, crowd, fingerprints, tmp_path)
 
 
-def test_driver_killed_on_spark(trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path) -> None:
+def test_driver_killed_on_spark(
+    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+) -> None:
     killed_and_repeated("spark", 10, trials, crowd, fingerprints, tmp_path)
 
 
@@ -60,7 +67,9 @@ def test_driver_killed_while_it_replaces_a_release(
     output = tmp_path / "out"
     whole = seconds_of(Command(crowd / f"{new}.yaml", tmp_path / "timed", "local"))
     for _ in trials(10):
-        assert Command(crowd / f"{old}.yaml", output, "local", ("--overwrite",)).run().returncode == 0
+        assert (
+            Command(crowd / f"{old}.yaml", output, "local", ("--overwrite",)).run().returncode == 0
+        )
         after = trials.draw.uniform(0.6, 1.0) * whole
         command = Command(crowd / f"{new}.yaml", output, "local", ("--overwrite",))
         code, _ = disturb(command, after, partial(kill_group, number=signal.SIGKILL))
@@ -70,5 +79,6 @@ def test_driver_killed_while_it_replaces_a_release(
             is_whole(output)
             and seen in (fingerprints[old], fingerprints[new])
             and published(output) == fingerprints[new],
-            f"after {after:.2f} s, exit {code} and {again.returncode}: {again.stderr[-LAST_WORDS:]}",
+            f"after {after:.2f} s, exit {code} and {again.returncode}: "
+            f"{again.stderr[-LAST_WORDS:]}",
         )

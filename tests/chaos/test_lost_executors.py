@@ -8,7 +8,15 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from broken_runs import LAST_WORDS, METHODS, Command, disturb_at, published, some_moments, workers_of
+from broken_runs import (
+    LAST_WORDS,
+    METHODS,
+    Command,
+    disturb_at,
+    published,
+    some_moments,
+    workers_of,
+)
 from standalone import Standalone, standalone
 from trials import Trials
 
@@ -17,7 +25,9 @@ KILLS = 3
 KILLED_EXECUTORS, KILLED_WORKERS, STOPPED_MACHINES = 51, 15, 5
 
 
-def killed_now_and_then(executors: bool, trials: Trials, crowd: Path, expected: dict[str, str], folder: Path) -> None:
+def killed_now_and_then(
+    executors: bool, trials: Trials, crowd: Path, expected: dict[str, str], folder: Path
+) -> None:
     for run in trials((KILLED_EXECUTORS if executors else KILLED_WORKERS) // KILLS):
         method, moments = list(METHODS)[run % len(METHODS)], some_moments(trials.draw, KILLS)
         command = Command(crowd / f"{method}.yaml", folder / str(run), "cluster")
@@ -56,7 +66,9 @@ def test_runs_with_three_Python_workers_killed(
 def test_runs_on_two_workers_of_which_one_is_killed(
     trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
 ) -> None:
-    """A worker of a standalone cluster and its executor die at the same moment, and do not come back."""
+    """A worker of a standalone cluster and its executor die at the same moment, and do not come
+    back.
+    """
     folder = tmp_path / "cluster"
     folder.mkdir()
     with standalone(folder) as cluster:
@@ -64,7 +76,9 @@ def test_runs_on_two_workers_of_which_one_is_killed(
         for run in trials(STOPPED_MACHINES):
             cluster.add_worker("w2")
             method, moments = list(METHODS)[run % len(METHODS)], some_moments(trials.draw, 1)
-            command = Command(crowd / f"{method}.yaml", tmp_path / str(run), "cluster", master=cluster.url)
+            command = Command(
+                crowd / f"{method}.yaml", tmp_path / str(run), "cluster", master=cluster.url
+            )
             code, told, killed = disturb_at(moments, command, partial(kill_machine, cluster))
             if code == killed == 0:
                 trials.is_none()

@@ -1,4 +1,6 @@
-"""A network between driver and executors that drops for seconds: the same release, or a failure that says so."""
+"""A network between driver and executors that drops for seconds: the same release, or a failure
+that says so.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,12 @@ IMPATIENT = {
 """A driver that gives up an executor after four seconds, although it works on."""
 
 
-def test_networks_that_drop(trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path) -> None:
-    """Driver and workers are in networks of their own. Twice in a run, the cable of a worker is out for 3 to 10 s."""
+def test_networks_that_drop(
+    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+) -> None:
+    """Driver and workers are in networks of their own. Twice in a run, the cable of a worker is out
+    for 3 to 10 s.
+    """
     folder = tmp_path / "cluster"
     folder.mkdir()
     with separate_networks(), standalone(folder, DRIVER, within("driver")) as cluster:
@@ -48,24 +54,33 @@ def test_networks_that_drop(trials: Trials, crowd: Path, fingerprints: dict[str,
         for run in trials(6):
             method, settings = list(METHODS)[run % len(METHODS)], IMPATIENT if run % 2 else {}
             command = on(crowd / f"{method}.yaml", tmp_path / str(run), settings=settings)
-            code, told, drops = disturb_at(some_moments(trials.draw, 2), command, partial(drop, trials, cluster))
+            code, told, drops = disturb_at(
+                some_moments(trials.draw, 2), command, partial(drop, trials, cluster)
+            )
             ended = nothing_public(command.output) if code else is_whole(command.output)
             repeated = 0
             if code:
-                repeated = on(command.run_file, command.output, options=("--overwrite",)).run().returncode
+                repeated = (
+                    on(command.run_file, command.output, options=("--overwrite",)).run().returncode
+                )
             trials.well(
                 drops > 0
                 and ended
                 and "Traceback" not in told
                 and repeated == 0
                 and published(command.output) == fingerprints[method],
-                f"{method}, {drops} drops, {settings}, exit {code} and {repeated}: {told[-LAST_WORDS:]}",
+                f"{method}, {drops} drops, {settings}, exit {code} and {repeated}: "
+                f"{told[-LAST_WORDS:]}",
             )
 
 
 def drop(trials: Trials, cluster: Standalone, _: int) -> bool:
-    """Takes the cable of a worker with an executor out for some seconds; returns whether there was one."""
-    at_work = [worker for worker in WORKERS if workers_of(cluster.daemons[worker].pid, executors=True)]
+    """Takes the cable of a worker with an executor out for some seconds; returns whether there was
+    one.
+    """
+    at_work = [
+        worker for worker in WORKERS if workers_of(cluster.daemons[worker].pid, executors=True)
+    ]
     if at_work:
         worker = trials.draw.choice(at_work)
         set_link(worker, "down")

@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from broken_runs import LAST_WORDS, Command, disturb, is_whole, nothing_public, published, seconds_of
+from broken_runs import (
+    LAST_WORDS,
+    Command,
+    disturb,
+    is_whole,
+    nothing_public,
+    published,
+    seconds_of,
+)
 from trials import Trials
 
 METHOD = "closeness_tree"
@@ -32,7 +40,9 @@ def small_disk(folder: Path, kilobytes: int) -> Iterator[None]:
 
 
 def remount(disk: Path, mode: str) -> None:
-    """Makes a disk read-only (`ro`) as soon as no file is open for writing, or writable again (`rw`)."""
+    """Makes a disk read-only (`ro`) as soon as no file is open for writing, or writable again
+    (`rw`).
+    """
     for _ in range(200):
         if not subprocess.run(
             ["mount", "-o", f"remount,{mode}", str(disk)], check=False, capture_output=True
@@ -51,9 +61,16 @@ def ended_well(done: subprocess.CompletedProcess[str], output: Path) -> bool:
 @pytest.mark.parametrize("engine", ["local", "spark"])
 @pytest.mark.parametrize("place", ["internal", "public", "temporary"])
 def test_full_disk(
-    engine: str, place: str, trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+    engine: str,
+    place: str,
+    trials: Trials,
+    crowd: Path,
+    fingerprints: dict[str, str],
+    tmp_path: Path,
 ) -> None:
-    """The run ends with 2 (or, if the disk sufficed, 0), says so in words, and publishes nothing in part."""
+    """The run ends with 2 (or, if the disk sufficed, 0), says so in words, and publishes nothing in
+    part.
+    """
     for number in trials(8 if engine == "local" else 3):
         output, small = tmp_path / f"out{number}", tmp_path / f"small{number}"
         kilobytes = trials.draw.randrange(8, 3000)
@@ -68,13 +85,18 @@ def test_full_disk(
         again = Command(crowd / f"{METHOD}.yaml", output, engine, ("--overwrite",)).run()
         trials.well(
             ended and again.returncode == 0 and published(output) == fingerprints[METHOD],
-            f"{kilobytes} kB, exit {done.returncode} and {again.returncode}: {done.stderr[-LAST_WORDS:]}",
+            f"{kilobytes} kB, exit {done.returncode} and {again.returncode}: "
+            f"{done.stderr[-LAST_WORDS:]}",
         )
 
 
 @pytest.mark.parametrize("place", ["internal", "public"])
-def test_read_only_disk(place: str, trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path) -> None:
-    """A disk that is read-only from the start ends a run with 2, and so does one that becomes so during the run."""
+def test_read_only_disk(
+    place: str, trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+) -> None:
+    """A disk that is read-only from the start ends a run with 2, and so does one that becomes so
+    during the run.
+    """
     seconds = seconds_of(Command(crowd / f"{METHOD}.yaml", tmp_path / "timed", "local"))
     for number in trials(6):
         output, disk = tmp_path / f"out{number}", tmp_path / f"disk{number}"
@@ -85,29 +107,45 @@ def test_read_only_disk(place: str, trials: Trials, crowd: Path, fingerprints: d
             if number < 2:
                 remount(disk, "ro")
                 done = command.run()
-                code, told, ended = done.returncode, done.stderr, done.returncode == 2 and f"{disk}" in done.stderr
+                code, told, ended = (
+                    done.returncode,
+                    done.stderr,
+                    done.returncode == 2 and f"{disk}" in done.stderr,
+                )
             else:
-                code, told = disturb(command, trials.draw.uniform(0.2, 1) * seconds, lambda _, d=disk: remount(d, "ro"))
+                code, told = disturb(
+                    command,
+                    trials.draw.uniform(0.2, 1) * seconds,
+                    lambda _, d=disk: remount(d, "ro"),
+                )
                 ended = code in (0, 2)
-            ended &= "Traceback" not in told and (is_whole(where) if code == 0 else nothing_public(where))
+            ended &= "Traceback" not in told and (
+                is_whole(where) if code == 0 else nothing_public(where)
+            )
             remount(disk, "rw")
             again = Command(command.run_file, output, "local", ("--overwrite",), **how).run()
             trials.well(
                 ended and again.returncode == 0 and published(where) == fingerprints[METHOD],
-                f"exit {code} and {again.returncode}: {told[-LAST_WORDS:]}{again.stderr[-LAST_WORDS:]}",
+                f"exit {code} and {again.returncode}: "
+                f"{told[-LAST_WORDS:]}{again.stderr[-LAST_WORDS:]}",
             )
 
 
-def test_few_file_handles(trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path) -> None:
+def test_few_file_handles(
+    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+) -> None:
     for number in trials(10):
         output, handles = tmp_path / str(number), 24 + 8 * number
-        limited = Command(crowd / f"{METHOD}.yaml", output, "local", wrapped=("prlimit", f"--nofile={handles}"))
+        limited = Command(
+            crowd / f"{METHOD}.yaml", output, "local", wrapped=("prlimit", f"--nofile={handles}")
+        )
         done = limited.run()
         ended = ended_well(done, output)
         again = Command(limited.run_file, output, "local", ("--overwrite",)).run()
         trials.well(
             ended and again.returncode == 0 and published(output) == fingerprints[METHOD],
-            f"{handles} handles, exit {done.returncode} and {again.returncode}: {done.stderr[-LAST_WORDS:]}",
+            f"{handles} handles, exit {done.returncode} and {again.returncode}: "
+            f"{done.stderr[-LAST_WORDS:]}",
         )
 
 
@@ -134,7 +172,11 @@ def test_other_locales_zones_and_clocks(
     for number in trials(len(surroundings)):
         environment, wrapped = surroundings[number]
         command = Command(
-            crowd / f"{METHOD}.yaml", tmp_path / str(number), engine, environment=environment, wrapped=wrapped
+            crowd / f"{METHOD}.yaml",
+            tmp_path / str(number),
+            engine,
+            environment=environment,
+            wrapped=wrapped,
         )
         done = command.run()
         trials.well(

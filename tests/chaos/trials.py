@@ -1,6 +1,8 @@
-"""Trials that break runs on purpose; `make chaos` runs them. They take an hour, so plain pytest ignores them.
+"""Trials that break runs on purpose; `make chaos` runs them. They take an hour, so plain pytest
+ignores them.
 
-CHAOS_TRIALS scales the number of trials (1: those of docs/how-it-is-tested.md), CHAOS_SEED draws other ones.
+CHAOS_TRIALS scales the number of trials (1: those of docs/how-it-is-tested.md), CHAOS_SEED draws
+other ones.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ class Trials:
         self.failures: list[str] = []
 
     def __call__(self, most: int) -> Iterator[int]:
-        """The numbers of about `most` trials, scaled by CHAOS_TRIALS. A trial passes if its body ends."""
+        """The numbers of about `most` trials, scaled by CHAOS_TRIALS. A trial passes if its body
+        ends.
+        """
         for number in range(max(1, round(most * SCALE))):
             self.tried += 1
             yield number
@@ -36,8 +40,8 @@ class Trials:
         self.tried -= 1
 
     def well(self, ends: bool, why: str) -> None:
-        """Counts the current trial. Writes the figures so far if TCLOSE_RECORD is set: a session may be interrupted.
-        why: what went wrong if it does not end well.
+        """Counts the current trial. Writes the figures so far if TCLOSE_RECORD is set: a session
+        may be interrupted. why: what went wrong if it does not end well.
         """
         self.passed += ends
         if not ends:
@@ -49,7 +53,9 @@ class Trials:
 @pytest.fixture
 def trials(request: pytest.FixtureRequest) -> Iterator[Trials]:
     """See `Trials`. The test fails if a trial does, or if nothing was broken in any."""
-    counted = Trials(request.node.name.removeprefix("test_").replace("_", " ").replace("[", ": ").rstrip("]"))
+    counted = Trials(
+        request.node.name.removeprefix("test_").replace("_", " ").replace("[", ": ").rstrip("]")
+    )
     yield counted
     assert not counted.failures, "\n".join(counted.failures)
     assert counted.tried > 0, "nothing was broken in any trial"
@@ -64,7 +70,9 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Undisturbed(dict[str, str]):
-    """The fingerprint of the release that an undisturbed run makes, by method; made when it is needed first."""
+    """The fingerprint of the release that an undisturbed run makes, by method; made when it is
+    needed first.
+    """
 
     def __init__(self, crowd: Path, folder: Path) -> None:
         super().__init__()

@@ -37,7 +37,8 @@ def tallies(part: Part) -> Any:
     columns.append([n for _, n in part.values()])
     schema = tally_schema(1, sensitive)
     return of_arrow(
-        LocalSession(), pa.table([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema)
+        LocalSession(),
+        pa.table([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema),
     )
 
 
@@ -49,14 +50,23 @@ def test_each_class_keeps_the_rows_of_every_value() -> None:
     found = coupled([ROWS, DISEASE, PAY], [[], [2], [0, 1]])
     assert found.column_names == ["l0", "v0", "v1", "v2", "n"]
     wanted = {
-        key: [*(_counts(values, PAY[key][1]) for values in PAY[key][0]), _counts(DISEASE[key][0][0], DISEASE[key][1])]
+        key: [
+            *(_counts(values, PAY[key][1]) for values in PAY[key][0]),
+            _counts(DISEASE[key][0][0], DISEASE[key][1]),
+        ]
         for key in ROWS
     }
-    assert {row["l0"]: [_counts(row[f"v{i}"], row["n"]) for i in range(3)] for row in found.to_pylist()} == wanted
+    assert {
+        row["l0"]: [_counts(row[f"v{i}"], row["n"]) for i in range(3)] for row in found.to_pylist()
+    } == wanted
 
 
 def test_values_of_one_table_stay_together() -> None:
-    row = next(row for row in coupled([ROWS, DISEASE, PAY], [[], [2], [0, 1]]).to_pylist() if row["l0"] is None)
+    row = next(
+        row
+        for row in coupled([ROWS, DISEASE, PAY], [[], [2], [0, 1]]).to_pylist()
+        if row["l0"] is None
+    )
     pairs = Counter[Any]()
     for pay, region, n in zip(row["v0"], row["v1"], row["n"], strict=True):
         pairs[pay, region] += n

@@ -1,4 +1,6 @@
-"""Great Expectations over class tables: fail-closed, and only what was asked counts as evaluated."""
+"""Great Expectations over class tables: fail-closed, and only what was asked counts as
+evaluated.
+"""
 
 from __future__ import annotations
 
@@ -40,13 +42,25 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(validation, "MOST_LOCAL", -1)
 
 
-KINDS = {"emd": pa.float64(), "size": pa.int64(), "margin": pa.decimal128(38, 0), "age": pa.string()}
+KINDS = {
+    "emd": pa.float64(),
+    "size": pa.int64(),
+    "margin": pa.decimal128(38, 0),
+    "age": pa.string(),
+}
 
 
-def classes(spark: SparkSession, *rows: tuple[Any, ...], columns: Sequence[str] = ("size", "margin")) -> DataFrame:
+def classes(
+    spark: SparkSession, *rows: tuple[Any, ...], columns: Sequence[str] = ("size", "margin")
+) -> DataFrame:
     values = list(zip(*rows, strict=True)) or [()] * len(columns)
     return spark.createDataFrame(
-        pa.table({name: pa.array(column, KINDS[name]) for name, column in zip(columns, values, strict=True)})
+        pa.table(
+            {
+                name: pa.array(column, KINDS[name])
+                for name, column in zip(columns, values, strict=True)
+            }
+        )
     )
 
 
@@ -56,7 +70,9 @@ def validate(table: DataFrame, name: str, suite: Sequence[Expectation]) -> Valid
 
 def failed(found: Validation) -> list[str]:
     return [
-        each["expectation_config"]["type"] for each in found.results.to_json_dict()["results"] if not each["success"]
+        each["expectation_config"]["type"]
+        for each in found.results.to_json_dict()["results"]
+        if not each["success"]
     ]
 
 
@@ -70,15 +86,27 @@ def test_all_hold(spark: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("rows", "expected", "failure"),
     [
-        ([(4, 0), (3, 7)], "expect_column_values_to_be_between", "k-anonymity: 1 class breaks it"),  # a class of 3
+        (
+            [(4, 0), (3, 7)],
+            "expect_column_values_to_be_between",
+            "k-anonymity: 1 class breaks it",
+        ),  # a class of 3
         ([(2, 0), (3, 7)], "expect_column_values_to_be_between", "k-anonymity: 2 classes break it"),
         (
             [(4, 0), (5, -1)],
             "expect_column_values_to_be_between",
             "t-closeness: 1 class breaks it",
         ),  # over t, by the least there is
-        ([(4, 0)], "expect_table_row_count_to_equal", "2 classes were found in the release: there are 1"),
-        ([(4, 0), (None, 7)], "expect_column_values_to_not_be_null", "every class has size: 1 class breaks it"),
+        (
+            [(4, 0)],
+            "expect_table_row_count_to_equal",
+            "2 classes were found in the release: there are 1",
+        ),
+        (
+            [(4, 0), (None, 7)],
+            "expect_column_values_to_not_be_null",
+            "every class has size: 1 class breaks it",
+        ),
         (
             [(4, 0), (5, None)],
             "expect_column_values_to_not_be_null",
@@ -86,7 +114,9 @@ def test_all_hold(spark: SparkSession) -> None:
         ),  # not measured
     ],
 )
-def test_a_violation_fails(spark: SparkSession, rows: Sequence[tuple[Any, ...]], expected: str, failure: str) -> None:
+def test_a_violation_fails(
+    spark: SparkSession, rows: Sequence[tuple[Any, ...]], expected: str, failure: str
+) -> None:
     found = validate(classes(spark, *rows), "classes", SUITE)
     assert not found.passed
     assert failed(found) == [expected]
@@ -111,12 +141,18 @@ def test_a_strict_bound_is_strict(spark: SparkSession) -> None:
     assert not validate(classes(spark, (4, 0)), "classes", suite).passed
 
 
-@pytest.mark.parametrize("expectation", [expect_present("margin"), expect_at_least("margin", 0, "t-closeness")])
+@pytest.mark.parametrize(
+    "expectation", [expect_present("margin"), expect_at_least("margin", 0, "t-closeness")]
+)
 def test_a_missing_column_fails(spark: SparkSession, expectation: Expectation) -> None:
-    assert not validate(classes(spark, (4,), columns=("size",)), "classes", [expect_rows(1), expectation]).passed
+    assert not validate(
+        classes(spark, (4,), columns=("size",)), "classes", [expect_rows(1), expectation]
+    ).passed
 
 
-def test_what_was_evaluated_must_be_what_was_asked(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_evaluated_must_be_what_was_asked(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Forgetful(gx.ExpectationSuite):
         """Loses the last expectation, as a suite from a file may."""
 
@@ -125,24 +161,33 @@ def test_what_was_evaluated_must_be_what_was_asked(spark: SparkSession, monkeypa
 
     monkeypatch.setattr(gx, "ExpectationSuite", Forgetful)
     with pytest.raises(
-        GuaranteeError, match=r"2 expectations on the classes are required, but others \(1\) were evaluated"
+        GuaranteeError,
+        match=r"2 expectations on the classes are required, but others \(1\) were evaluated",
     ):
         validate(
-            classes(spark, (4, 0)), "classes", [expect_present("size"), expect_at_least("margin", 0, "t-closeness")]
+            classes(spark, (4, 0)),
+            "classes",
+            [expect_present("size"), expect_at_least("margin", 0, "t-closeness")],
         )
 
 
-def test_a_bound_that_changed_is_noticed(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bound_that_changed_is_noticed(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lenient = type("Lenient", (gx.expectations.ExpectColumnValuesToBeBetween,), {})
     monkeypatch.setattr(
-        gx.expectations, "ExpectColumnValuesToBeBetween", lambda **arguments: lenient(**{**arguments, "min_value": 1})
+        gx.expectations,
+        "ExpectColumnValuesToBeBetween",
+        lambda **arguments: lenient(**{**arguments, "min_value": 1}),
     )
     with pytest.raises(GuaranteeError):
         validate(classes(spark, (2, 0)), "classes", [expect_at_least("size", 4, "k-anonymity")])
 
 
 def test_what_is_kept_holds_no_values_of_the_table(spark: SparkSession) -> None:
-    table = classes(spark, (4, 0, "[21, 29]"), (3, -987654, "[32, 38]"), columns=("size", "margin", "age"))
+    table = classes(
+        spark, (4, 0, "[21, 29]"), (3, -987654, "[32, 38]"), columns=("size", "margin", "age")
+    )
     suite = [*SUITE, expect_at_least("age", 1, "of text"), expect_present("no such column")]
     for name, text in validate(table, "classes", suite).files().items():
         assert not re.search(r"\[21|\[32|987654", text), name
@@ -150,16 +195,23 @@ def test_what_is_kept_holds_no_values_of_the_table(spark: SparkSession) -> None:
 
 def test_a_tie_of_doubles_is_no_violation_and_is_judged_by_the_margin(spark: SparkSession) -> None:
     third = Fraction(1, 3)
-    suite = [expect_at_most("emd", float(third), "in doubles"), expect_at_least("margin", 0, "in integers")]
+    suite = [
+        expect_at_most("emd", float(third), "in doubles"),
+        expect_at_least("margin", 0, "in integers"),
+    ]
     tie = Fraction(10**17, 3 * 10**17)
     above = Fraction(10**17 + 1, 3 * 10**17)
     columns = ("emd", "margin")
-    assert validate(classes(spark, (float(tie), 0), columns=columns), "classes", suite).failures == ()
-    assert float(above) == float(third)
-    assert validate(classes(spark, (float(above), -3), columns=columns), "classes", suite).failures == (
-        "in integers: 1 class breaks it",
+    assert (
+        validate(classes(spark, (float(tie), 0), columns=columns), "classes", suite).failures == ()
     )
-    assert len(validate(classes(spark, (0.34, -1), columns=columns), "classes", suite).failures) == 2
+    assert float(above) == float(third)
+    assert validate(
+        classes(spark, (float(above), -3), columns=columns), "classes", suite
+    ).failures == ("in integers: 1 class breaks it",)
+    assert (
+        len(validate(classes(spark, (0.34, -1), columns=columns), "classes", suite).failures) == 2
+    )
 
 
 def test_data_docs_load_nothing_from_elsewhere(spark: SparkSession) -> None:

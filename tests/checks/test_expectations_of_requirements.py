@@ -15,9 +15,13 @@ ENTROPY = "entropy l-diversity of disease: at least 3/2"
 
 
 def bounds_of(k: int | None, **settings: Any) -> tuple[set[str], list[tuple[dict[str, Any], str]]]:
-    """(the columns that no class may lack, (the bound of a column, its meaning)) of the suite for one attribute."""
+    """(the columns that no class may lack, (the bound of a column, its meaning)) of the suite for
+    one attribute.
+    """
     asked = SensitiveAttribute.model_validate(settings)
-    suite = expectations_of(k, [judged_attribute("disease", asked, {"flu": 6, "gout": 2}, None, True)])
+    suite = expectations_of(
+        k, [judged_attribute("disease", asked, {"flu": 6, "gout": 2}, None, True)]
+    )
     present = [one for one in suite if one.type == "expect_column_values_to_not_be_null"]
     bounds = [one for one in suite if one.type == "expect_column_values_to_be_between"]
     assert len(present) + len(bounds) == len(suite)
@@ -70,11 +74,17 @@ def test_k_and_the_number_of_values() -> None:
     _, asked = bounds_of(4, l={"distinct": 2})
     assert asked == [
         ({"column": "size", "min_value": 4}, "k-anonymity: every class has at least 4 records"),
-        ({"column": "distinct_disease", "min_value": 2}, "distinct l-diversity of disease: at least 2 values"),
+        (
+            {"column": "distinct_disease", "min_value": 2},
+            "distinct l-diversity of disease: at least 2 values",
+        ),
     ]
 
 
 def test_without_requirements_every_class_has_records_and_figures() -> None:
     present, bounds = bounds_of(None)
     assert present == {"size", "emd_disease", "distinct_disease"}
-    assert [(one["column"], one["min_value"]) for one, _ in bounds] == [("size", 1), ("distinct_disease", 1)]
+    assert [(one["column"], one["min_value"]) for one, _ in bounds] == [
+        ("size", 1),
+        ("distinct_disease", 1),
+    ]

@@ -8,7 +8,9 @@ import pyarrow as pa
 from tclose_spark.checks import validation
 from tclose_spark.requirements.expectation import Expectation
 
-SIZE = Expectation("expect_column_values_to_be_between", (("column", "size"), ("min_value", 3)), "k is 3")
+SIZE = Expectation(
+    "expect_column_values_to_be_between", (("column", "size"), ("min_value", 3)), "k is 3"
+)
 SET = Expectation("expect_column_values_to_not_be_null", (("column", "size"),), "sizes are known")
 
 
@@ -25,7 +27,9 @@ def test_a_validation_knows_nothing_of_the_one_before(monkeypatch):
     assert validated(monkeypatch, [3], [SIZE, SET]).passed
 
 
-def test_a_project_has_its_own_suite_under_the_name_and_number_that_its_checkpoint_knows(monkeypatch):
+def test_a_project_has_its_own_suite_under_the_name_and_number_that_its_checkpoint_knows(
+    monkeypatch,
+):
     for expectations in ([SIZE], [SET, SIZE]):
         files = validated(monkeypatch, [3], expectations).files()
         suite = json.loads(files["gx/expectations/classes.json"])
@@ -34,8 +38,12 @@ def test_a_project_has_its_own_suite_under_the_name_and_number_that_its_checkpoi
         assert known == {"id": suite["id"], "name": suite["name"]}
 
 
-def test_a_user_s_own_context_stays_as_it_was_and_stays_the_context_of_the_process(monkeypatch, tmp_path):
-    """A suite of ours has the name of one in the user's project, to which an added expectation would be written."""
+def test_a_user_s_own_context_stays_as_it_was_and_stays_the_context_of_the_process(
+    monkeypatch, tmp_path
+):
+    """A suite of ours has the name of one in the user's project, to which an added expectation
+    would be written.
+    """
     assert validated(monkeypatch, [3], [SIZE]).passed  # with a context of ours, which is there
     theirs = gx.get_context(mode="file", project_root_dir=tmp_path)
     theirs.suites.add(gx.ExpectationSuite(name=validation.CHECKPOINT))

@@ -1,5 +1,5 @@
-"""The rows of a release, read from its files: the same tallies and the same fingerprint as Spark gives, wherever and
-however the files lie.
+"""The rows of a release, read from its files: the same tallies and the same fingerprint as Spark
+gives, wherever and however the files lie.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def tallied(tallies: DataFrame, labels: int) -> dict[tuple[Any, ...], Counter[tu
     for row in tallies.collect():
         *values, counts = row[labels:]
         assert tuple(row[:labels]) not in found
-        found[tuple(row[:labels])] = Counter(dict(zip(zip(*values, strict=True), counts, strict=True)))
+        found[tuple(row[:labels])] = Counter(
+            dict(zip(zip(*values, strict=True), counts, strict=True))
+        )
     return found
 
 
@@ -56,7 +58,9 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str
     return path
 
 
-@pytest.mark.parametrize(("labels", "sensitive"), [BY_FILES, BY_SPARK], ids=["by its files", "by Spark"])
+@pytest.mark.parametrize(
+    ("labels", "sensitive"), [BY_FILES, BY_SPARK], ids=["by its files", "by Spark"]
+)
 @pytest.mark.parametrize("at_once", [1 << 20, 2])
 def test_the_tallies_are_those_of_any_table(
     spark: SparkSession,
@@ -69,14 +73,18 @@ def test_the_tallies_are_those_of_any_table(
     monkeypatch.setattr(released, "ROWS_AT_ONCE", at_once)
     release = read_delta(spark, folder)
     rows = read_released(release, folder, labels, sensitive)
-    assert tallied(rows.tallies, len(labels)) == tallied(tally_classes(release, labels, sensitive), len(labels))
+    assert tallied(rows.tallies, len(labels)) == tallied(
+        tally_classes(release, labels, sensitive), len(labels)
+    )
     columns = [column.combine_chunks() for column in release.toArrow().columns]
     assert rows.fingerprint == Fingerprint.of(columns)
     assert rows.fingerprint.rows == len(ROWS)
 
 
 def test_files_are_read_and_not_the_table(spark: SparkSession, folder: str) -> None:
-    """What is judged lies in the folder: a table that says less has another fingerprint than is found."""
+    """What is judged lies in the folder: a table that says less has another fingerprint than is
+    found.
+    """
     half = read_delta(spark, folder).limit(4)
     rows = read_released(half, folder, *BY_FILES)
     rows.tallies.collect()
@@ -93,7 +101,9 @@ def test_folders_of_any_name(spark: SparkSession, tmp_path: Path, name: str) -> 
 
 
 def test_files_whose_times_spark_wrote_by_an_older_calendar(
-    spark: SparkSession, tmp_path: Path, settings: Callable[[Mapping[str, str]], AbstractContextManager[None]]
+    spark: SparkSession,
+    tmp_path: Path,
+    settings: Callable[[Mapping[str, str]], AbstractContextManager[None]],
 ) -> None:
     path = str(tmp_path / "release")
     with settings(
@@ -109,4 +119,6 @@ def test_files_whose_times_spark_wrote_by_an_older_calendar(
     release = read_delta(spark, path)
     rows = read_released(release, path, *BY_FILES)
     rows.tallies.collect()
-    assert rows.fingerprint == Fingerprint.of([column.combine_chunks() for column in release.toArrow().columns])
+    assert rows.fingerprint == Fingerprint.of(
+        [column.combine_chunks() for column in release.toArrow().columns]
+    )

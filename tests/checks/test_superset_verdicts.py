@@ -1,4 +1,6 @@
-"""(n, t)-closeness: the superset that is named proves the class, and where none is named there is none."""
+"""(n, t)-closeness: the superset that is named proves the class, and where none is named there is
+none.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +33,9 @@ DOMAINS: dict[str, tuple[tuple[str | None, ...], str, str | None]] = {
 }
 
 
-def judged(records: Sequence[Mapping[str, Any]], names: Sequence[str], **t: str) -> list[JudgedAttribute]:
+def judged(
+    records: Sequence[Mapping[str, Any]], names: Sequence[str], **t: str
+) -> list[JudgedAttribute]:
     attributes = []
     for name in names:
         values, distance, least = DOMAINS[name]
@@ -50,7 +54,10 @@ def proven(
 ) -> tuple[dict[Labels, dict[str, Any]], list[str]]:
     """({labels: superset and distance of each attribute} of each class, the notes)."""
     names = [*QUASI, *[a.name for a in attributes]]
-    table = of_arrow(session, pa.table({name: pa.array([r[name] for r in records], pa.string()) for name in names}))
+    table = of_arrow(
+        session,
+        pa.table({name: pa.array([r[name] for r in records], pa.string()) for name in names}),
+    )
     tallies = tally_classes(table, list(QUASI), names[len(QUASI) :])
     quasi = [JudgedQuasi(name, (name,), loss) for name, loss in QUASI.items()]
     classes = class_table(tallies, quasi, attributes)
@@ -69,7 +76,9 @@ def proven(
 
 
 def of(sex: str, values: str, city: str = "Pisa") -> list[dict[str, str]]:
-    return [{"city": city, "sex": sex, "disease": {"f": "flu", "g": "gout"}[value]} for value in values]
+    return [
+        {"city": city, "sex": sex, "disease": {"f": "flu", "g": "gout"}[value]} for value in values
+    ]
 
 
 ITALY = [
@@ -112,7 +121,9 @@ def test_n_above_the_table_is_met_by_no_superset(session: Session):
 def test_n_of_the_table_is_t_closeness(session: Session):
     """Of all 13 records, 4 with flu: the whole table, whatever it is called."""
     found, _ = proven(session, ITALY, judged(ITALY, ["disease"], disease="14/39"), len(ITALY))
-    assert superset_of(found) == {labels: None if labels == ("Pisa", "f") else WHOLE for labels in found}
+    assert superset_of(found) == {
+        labels: None if labels == ("Pisa", "f") else WHOLE for labels in found
+    }
     assert found["Siena", "f"]["nt_emd_disease"] == pytest.approx(14 / 39)  # 2/3 - 4/13, exactly t
     assert found["Lyon", "m"]["nt_emd_disease"] == pytest.approx(4 / 13)
     assert found["Pisa", "f"]["nt_emd_disease"] == pytest.approx(9 / 13)
@@ -120,7 +131,9 @@ def test_n_of_the_table_is_t_closeness(session: Session):
 
 def test_a_class_of_n_records_proves_itself(session: Session):
     found, _ = proven(session, ITALY, judged(ITALY, ["disease"]), 1)
-    assert {(row["superset_disease"], row["nt_emd_disease"]) for row in found.values()} == {(ITSELF, 0.0)}
+    assert {(row["superset_disease"], row["nt_emd_disease"]) for row in found.values()} == {
+        (ITSELF, 0.0)
+    }
 
 
 @pytest.mark.parametrize("limit", ["MOST_CLASSES", "MOST_COUNTS"])
@@ -129,7 +142,9 @@ def test_in_a_table_that_is_too_large_no_class_is_proven_by_a_box(
 ):
     monkeypatch.setattr(supersets, limit, 5)  # of six classes
     found, notes = proven(session, ITALY, judged(ITALY, ["disease"]), 4)
-    assert superset_of(found) == {labels: ITSELF if labels == ("Lyon", "m") else None for labels in found}
+    assert superset_of(found) == {
+        labels: ITSELF if labels == ("Lyon", "m") else None for labels in found
+    }
     assert found["Bari", "m"]["nt_emd_disease"] == pytest.approx(4 / 13)  # from the whole table
     (note,) = notes
     assert note.startswith("(n, t): no box was tried. The table has 6 classes")
@@ -137,7 +152,12 @@ def test_in_a_table_that_is_too_large_no_class_is_proven_by_a_box(
 
 def test_where_nothing_proves_a_class_the_least_distance_is_reported(session: Session):
     """The one with flu: 3/4 away from the four women, 1/2 from the whole table."""
-    records = [*of("f", "f"), *of("f", "ggg", "Siena"), *of("m", "ffff", "Lyon"), *of("m", "gg", "Nice")]
+    records = [
+        *of("f", "f"),
+        *of("f", "ggg", "Siena"),
+        *of("m", "ffff", "Lyon"),
+        *of("m", "gg", "Nice"),
+    ]
     found, _ = proven(session, records, judged(records, ["disease"], disease="0.1"), 4)
     assert found["Pisa", "f"]["superset_disease"] is None
     assert found["Pisa", "f"]["nt_emd_disease"] == pytest.approx(0.5)
@@ -157,7 +177,9 @@ def test_where_nothing_proves_a_class_the_least_distance_is_reported(session: Se
 def test_the_named_superset_proves_the_class_and_where_none_is_named_there_is_none(
     session: Session, seed: int, n: int, names: tuple[str, ...]
 ):
-    """Labels of all heights side by side (local recoding), missing ones, and two attributes with a t of their own."""
+    """Labels of all heights side by side (local recoding), missing ones, and two attributes with a
+    t of their own.
+    """
     draw = np.random.default_rng(seed)
     pick: Callable[[Sequence[Any]], Any] = lambda values: values[draw.integers(len(values))]  # noqa: E731
     cities = ["Pisa", "Pisa", "Siena", "Tuscany", "Bari", "Italy", "Lyon", "France", "*", None]

@@ -76,4 +76,8 @@ def test_it_is_shown_rounded_down_in_table_page_and_json() -> None:
     line = "k = 5, t = 0.1: no release of these rows can lose less than NCP 0.1234."
     assert [note for note in comparison_table(comparison)[1] if "no release" in note] == [line]
     assert line in render_page(comparison)[0]
-    assert json.loads(json.dumps(comparison.to_json()))["bounds"][0] == {"k": 5, "t": "0.1", "ncp": 0.12349}
+    assert json.loads(json.dumps(comparison.to_json()))["bounds"][0] == {
+        "k": 5,
+        "t": "0.1",
+        "ncp": 0.12349,
+    }

@@ -61,7 +61,9 @@ def test_the_chosen_k_costs_least_and_alpha_weighs():
 
 
 def test_a_k_that_cannot_be_reached_is_no_candidate():
-    problem, table = problem_of(town(200), {"grade": {"distance": "ordered", "t": "0.0001"}}, class_size="k")
+    problem, table = problem_of(
+        town(200), {"grade": {"distance": "ordered", "t": "0.0001"}}, class_size="k"
+    )
     with pytest.raises(UnreachableError, match=r"privacy\.k: auto: no k can be reached; .*0\.0001"):
         choose_k(automatic(problem, "0.5"), table, problem.hierarchies, lambda line: None)
 
@@ -78,7 +80,9 @@ def test_a_k_whose_classes_are_too_coarse_is_no_candidate(monkeypatch):
 
 def test_classes_that_do_not_hold_are_no_k_to_pass_over(monkeypatch):
     problem, table = problem_of(town(200), GRADES)
-    monkeypatch.setattr(choosing, "run_trial", outcomes({2: "released", 3: "broken", 4: "released"}))
+    monkeypatch.setattr(
+        choosing, "run_trial", outcomes({2: "released", 3: "broken", 4: "released"})
+    )
     with pytest.raises(GuaranteeError, match="k = 3, classes of stack_and_deal do not meet"):
         choose_k(automatic(problem, "0"), table, problem.hierarchies, lambda line: None)
 
@@ -88,14 +92,25 @@ def outcomes(states):
 
     def made(asked, *more, **named):
         figures = {"emd": {"grade": "1/2"}, "suppressed_emd": {}, "ncp": 0.5}
-        return Outcome(method="m", k=asked.k, t="1", state=states[asked.k], why="why not", figures=figures)
+        return Outcome(
+            method="m", k=asked.k, t="1", state=states[asked.k], why="why not", figures=figures
+        )
 
     return made
 
 
 def test_as_written_and_normalised_may_choose_differently():
     made = [
-        (k, Outcome(method="m", k=k, t="1", state="released", figures={"emd": {"a": emd, "b": "0"}, "ncp": ncp}))
+        (
+            k,
+            Outcome(
+                method="m",
+                k=k,
+                t="1",
+                state="released",
+                figures={"emd": {"a": emd, "b": "0"}, "ncp": ncp},
+            ),
+        )
         for k, emd, ncp in ((2, "1/20", 0.3), (3, "3/100", 0.34), (4, "1/50", 0.6))
     ]
     chosen = choose_from(made, Privacy.model_validate({"k": "auto"}).alpha, 10)
@@ -105,17 +120,24 @@ def test_as_written_and_normalised_may_choose_differently():
 def test_the_distance_of_suppressed_rows_that_are_a_class_counts():
     figures = {"emd": {"a": "1/5"}, "suppressed_emd": {"a": "1/4"}, "ncp": 0.5}
     made = [(2, Outcome(method="m", k=2, t="1", state="released", figures=figures))]
-    assert choose_from(made, Privacy.model_validate({"k": "auto"}).alpha, 10).candidates[0].t == 0.25
+    assert (
+        choose_from(made, Privacy.model_validate({"k": "auto"}).alpha, 10).candidates[0].t == 0.25
+    )
 
 
 def test_auto_is_the_least_k_until_one_is_chosen(run_file: Callable[..., Path]):
-    conf = run_file({"age": [1], "sex": ["f"], "disease": ["flu"]}, k="auto", privacy={"alpha": 0.25})
+    conf = run_file(
+        {"age": [1], "sex": ["f"], "disease": ["flu"]}, k="auto", privacy={"alpha": 0.25}
+    )
     spec = load_spec(conf)
     assert (spec.privacy.k, str(spec.privacy.alpha)) == (2, "1/4")
     assert spec.with_k(9).privacy == spec.privacy.model_copy(update={"k": 9})
     assert str(load_spec(conf, ["privacy={k: auto}"]).privacy.alpha) == "1/2"
     assert load_spec(conf, ["privacy={k: 4}"]).privacy.alpha is None
-    assert load_spec(conf, ["privacy={k: 2}"]).fingerprint != load_spec(conf, ["privacy={k: auto}"]).fingerprint
+    assert (
+        load_spec(conf, ["privacy={k: 2}"]).fingerprint
+        != load_spec(conf, ["privacy={k: auto}"]).fingerprint
+    )
     assert question_from_run_file(spec).k is None  # an audit asks for no k that is not known
     assert question_from_run_file(spec, k=7).k == 7
     assert load_spec(conf, ["privacy.k=5", "privacy.alpha=null"]).privacy == Privacy(k=5)
@@ -140,7 +162,9 @@ def test_a_release_with_the_k_that_its_plan_chose(
         code, shown, said = tclose(stage, conf)
         assert code == 0, said
         if stage == "plan":
-            chosen = json.loads((conf.parent / "out/internal/staging/run.json").read_text())["stages"]["plan"]["k"]
+            chosen = json.loads((conf.parent / "out/internal/staging/run.json").read_text())[
+                "stages"
+            ]["plan"]["k"]
             assert f"k = {chosen['k']}, the least of 1 t + 0 NCP for k = 2 to 4" in said
             assert "<- chosen" in shown
     assert chosen["k"] > 2

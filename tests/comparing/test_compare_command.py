@@ -1,4 +1,6 @@
-"""`tclose compare` on a small table: killed, resumed, extended; its figures are those of a release."""
+"""`tclose compare` on a small table: killed, resumed, extended; its figures are those of a
+release.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,19 @@ from tclose_spark.io.run import Run
 
 Tclose = Callable[..., tuple[int, str, str]]
 PEOPLE = pa.Table.from_pylist(town(240))
-QUASI: dict[str, Any] = {"age": {"type": "numeric", "round_to": 5}, "sex": {}, "city": {"hierarchy": "cities.csv"}}
-ASKED = ("--k", "3,300", "--t", "0.3,0.5", "--methods", "stack_and_deal,closeness_tree:effort=fast,fragmentation")
+QUASI: dict[str, Any] = {
+    "age": {"type": "numeric", "round_to": 5},
+    "sex": {},
+    "city": {"hierarchy": "cities.csv"},
+}
+ASKED = (
+    "--k",
+    "3,300",
+    "--t",
+    "0.3,0.5",
+    "--methods",
+    "stack_and_deal,closeness_tree:effort=fast,fragmentation",
+)
 
 
 @pytest.fixture(scope="module")
@@ -53,18 +66,34 @@ def test_a_comparison_that_is_killed_goes_on_where_it_was(
     assert stat.S_IMODE((folder / "rows.json").stat().st_mode) == 0o600
 
     began = []
-    monkeypatch.setattr(comparison, "run_trial", lambda *arguments: began.append(arguments[0]) or done(*arguments))
-    monkeypatch.setattr("tclose_spark.comparing.run_comparison.read_rows", None)  # they are there still
+    monkeypatch.setattr(
+        comparison, "run_trial", lambda *arguments: began.append(arguments[0]) or done(*arguments)
+    )
+    monkeypatch.setattr(
+        "tclose_spark.comparing.run_comparison.read_rows", None
+    )  # they are there still
     code, table, said = tclose("compare", conf, *ASKED)
     assert code == 0, said
     assert "5 of 12 combinations are finished already" in said
     assert len(began) == 7
-    assert sorted(os.listdir(folder)) == ["about.json", "compare.html", "compare.json", "compare.svg", "outcomes"]
-    assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in folder.rglob("*") if file.is_file())
+    assert sorted(os.listdir(folder)) == [
+        "about.json",
+        "compare.html",
+        "compare.json",
+        "compare.svg",
+        "outcomes",
+    ]
+    assert all(
+        stat.S_IMODE(file.stat().st_mode) == 0o600 for file in folder.rglob("*") if file.is_file()
+    )
     result = json.loads((folder / "compare.json").read_text())
     states = {(o["method"], o["k"], o["t"]): o["state"] for o in result["outcomes"]}
     assert states["stack_and_deal", 3, "0.5"] == "released"
-    assert states["stack_and_deal", 300, "0.5"] == states["closeness_tree:effort=fast", 300, "0.3"] == "unreachable"
+    assert (
+        states["stack_and_deal", 300, "0.5"]
+        == states["closeness_tree:effort=fast", 300, "0.3"]
+        == "unreachable"
+    )
     assert states["fragmentation", 3, "0.5"] == "refused"
     assert "fragmentation: refused: " in table
     assert "makes no distinct l" in table
@@ -78,8 +107,16 @@ def test_a_comparison_that_is_killed_goes_on_where_it_was(
 
 def _agrees_with_a_release(conf: Path, tclose: Tclose, result: dict[str, Any]) -> None:
     """With all rows and the same secret, a combination is the release of its run file."""
-    found = next(o for o in result["outcomes"] if (o["method"], o["k"], o["t"]) == ("stack_and_deal", 3, "0.5"))
-    sets = ("privacy.k=3", "attributes.sensitive_attributes.disease.t=0.5", "output.path=../released")
+    found = next(
+        o
+        for o in result["outcomes"]
+        if (o["method"], o["k"], o["t"]) == ("stack_and_deal", 3, "0.5")
+    )
+    sets = (
+        "privacy.k=3",
+        "attributes.sensitive_attributes.disease.t=0.5",
+        "output.path=../released",
+    )
     code, _, said = tclose("release", conf, *[part for text in sets for part in ("--set", text)])
     assert code == 0, said
     certificate = json.loads((conf.parent.parent / "released/public/certificate.json").read_text())
@@ -95,15 +132,21 @@ def test_a_sample_another_comparison_and_what_does_not_hold(
     conf: Path, tclose: Tclose, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where = ("--output", tmp_path / "compared")
-    code, table, said = tclose("compare", conf, "--methods", "stack_and_deal", "--sample", "90", *where)
+    code, table, said = tclose(
+        "compare", conf, "--methods", "stack_and_deal", "--sample", "90", *where
+    )
     assert code == 0, said
     result = json.loads((tmp_path / "compared/compare.json").read_text())
     assert 60 <= result["rows"] <= 120
     assert result["input_rows"] == 240
-    assert [(o["k"], o["t"], o["state"]) for o in result["outcomes"]] == [(4, "as asked", "released")]
+    assert [(o["k"], o["t"], o["state"]) for o in result["outcomes"]] == [
+        (4, "as asked", "released")
+    ]
     assert result["outcomes"][0]["figures"]["rows"] == result["rows"]
 
-    code, _, said = tclose("compare", conf, "--methods", "stack_and_deal", "--sample", "all", *where)
+    code, _, said = tclose(
+        "compare", conf, "--methods", "stack_and_deal", "--sample", "all", *where
+    )
     assert code == 2
     assert "another input, sample or run file" in said
     monkeypatch.setattr("tclose_spark.comparing.trial.make_plan", _plan_of_one_class_less_close)
@@ -135,7 +178,9 @@ def _plan_of_one_class_less_close(spec: Any, attributes: Any, table: Any) -> Any
     return Plan()
 
 
-def test_what_is_typed_wrong_is_refused_before_anything_starts(conf: Path, tclose: Tclose, tmp_path: Path) -> None:
+def test_what_is_typed_wrong_is_refused_before_anything_starts(
+    conf: Path, tclose: Tclose, tmp_path: Path
+) -> None:
     for arguments, message in (
         (("--k", "1"), "--k 1"),
         (("--methods", "none"), "--methods none"),

@@ -28,7 +28,12 @@ def conf(tmp_path: Path, write_run: Callable[..., Path]) -> Path:
         }
     )
     return write_run(
-        tmp_path, table, person="patient", k=5, sensitive={"disease": {"t": "0.3"}}, method={"name": "t_mondrian"}
+        tmp_path,
+        table,
+        person="patient",
+        k=5,
+        sensitive={"disease": {"t": "0.3"}},
+        method={"name": "t_mondrian"},
     )
 
 
@@ -36,7 +41,9 @@ def test_methods_that_count_people_are_compared_and_the_others_refused(conf: Pat
     methods = ["closeness_tree", "t_mondrian", "t_incognito", "sabre"]
     found = {
         one.method: one
-        for one in compare(conf.parent / "people.parquet", conf, methods=methods, sample="all", engine="local").outcomes
+        for one in compare(
+            conf.parent / "people.parquet", conf, methods=methods, sample="all", engine="local"
+        ).outcomes
     }
     assert {name: one.state for name, one in found.items()} == {
         **dict.fromkeys(methods, "released"),
@@ -55,14 +62,21 @@ def test_a_class_of_few_people_is_found(conf: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(trial, "measure", of_four_people)
     (outcome,) = compare(
-        conf.parent / "people.parquet", conf, methods="t_mondrian", sample="all", require=False, engine="local"
+        conf.parent / "people.parquet",
+        conf,
+        methods="t_mondrian",
+        sample="all",
+        require=False,
+        engine="local",
     ).outcomes
     assert outcome.state == "broken"
 
 
 def test_a_sample_of_rows_is_refused(conf: Path) -> None:
     with pytest.raises(ConfigurationError, match="requires all rows of a person"):
-        compare(conf.parent / "people.parquet", conf, methods="t_mondrian", sample=300, engine="local")
+        compare(
+            conf.parent / "people.parquet", conf, methods="t_mondrian", sample=300, engine="local"
+        )
 
 
 def test_a_refused_sample_leaves_the_folder_to_all_rows(conf: Path, tmp_path: Path) -> None:

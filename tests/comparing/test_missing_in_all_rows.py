@@ -1,4 +1,6 @@
-"""What a release is worth where a quasi-identifier is missing in all rows: that column tells nothing, the others do."""
+"""What a release is worth where a quasi-identifier is missing in all rows: that column tells
+nothing, the others do.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def test_the_raw_side_is_measured_without_the_column() -> None:
     plan = method_of(problem.spec.method).make_plan(problem.given(count_in(rows)))
     released: Released = apply_plan(plan, problem.attributes, rows, problem.spec)
     labels = [pa.array(column.to_pylist(), pa.string()) for column in released.labels]
-    linked = LinkedRows(rows=released.rows, labels=labels, suppressed=released.suppressed, whole=len(rows))
+    linked = LinkedRows(
+        rows=released.rows, labels=labels, suppressed=released.suppressed, whole=len(rows)
+    )
     held = LocalRows(rows, len(np.unique(rows.hash)))
     found = measure_raw_versus_released(
         linked, problem.profile, problem.attributes, problem.spec, held.frequencies

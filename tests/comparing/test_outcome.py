@@ -19,7 +19,14 @@ FIGURES = {"classes": 10, "average": 4.0, "discernibility": 160, "suppressed": 0
 
 
 def released(method, k, t, ncp, **more):
-    return Outcome(method=method, k=k, t=t, state="released", figures={"ncp": ncp, **FIGURES, **more}, seconds=1.5)
+    return Outcome(
+        method=method,
+        k=k,
+        t=t,
+        state="released",
+        figures={"ncp": ncp, **FIGURES, **more},
+        seconds=1.5,
+    )
 
 
 def without(method, k, t, state, why):
@@ -43,7 +50,9 @@ MIXED = ComparisonResult(
 
 outcomes = st.lists(
     st.builds(
-        lambda k, t, ncp, made: released("m", k, t, ncp) if made else without("m", k, t, "unreachable", "no"),
+        lambda k, t, ncp, made: (
+            released("m", k, t, ncp) if made else without("m", k, t, "unreachable", "no")
+        ),
         st.integers(2, 4),
         st.sampled_from(["0.1", "0.2", "1"]),
         st.sampled_from([0.1, 0.2, 0.3]),
@@ -56,7 +65,9 @@ outcomes = st.lists(
 @drawn(200)
 @given(outcomes)
 def test_the_frontier_is_what_no_other_beats(made):
-    """By the definition: a release is beaten by one that is at least as good in all three, and better in one."""
+    """By the definition: a release is beaten by one that is at least as good in all three, and
+    better in one.
+    """
     best = frontier(made)
     for one, is_best in zip(made, best, strict=True):
         beaten = any(
@@ -116,7 +127,9 @@ def places(plot, colour):
 
 def test_what_is_too_coarse_is_reported_and_drawn_where_nothing_is_reached():
     coarse = without("deal", 5, "0.1", "coarse", "labels of age are coarser than coarsest")
-    both = ComparisonResult(name="x", rows=4, whole=4, outcomes=(released("tree", 5, "0.1", 0.5), coarse))
+    both = ComparisonResult(
+        name="x", rows=4, whole=4, outcomes=(released("tree", 5, "0.1", 0.5), coarse)
+    )
     _, notes = comparison_table(both)
     assert notes[1:2] == ["deal: coarse (k = 5, t = 0.1): labels of age are coarser than coarsest"]
     page, plot = render_page(both)
@@ -135,21 +148,37 @@ def test_a_t_that_is_a_fraction_has_its_place():
 
 
 def test_plans_are_shown_with_their_figures():
-    plans = (Outcome(method="deal", k=5, t="0.1", state="planned", figures={"plan": {"class_size": 1234}}),)
+    plans = (
+        Outcome(
+            method="deal", k=5, t="0.1", state="planned", figures={"plan": {"class_size": 1234}}
+        ),
+    )
     table, _ = comparison_table(ComparisonResult(name="x", rows=4, whole=4, outcomes=plans))
-    assert [(str(c.header), list(c.cells)) for c in table.columns][2] == ("plan", ["class size 1,234"])
-    assert "class size 1,234" in render_page(ComparisonResult(name="x", rows=4, whole=4, outcomes=plans))[0]
+    assert [(str(c.header), list(c.cells)) for c in table.columns][2] == (
+        "plan",
+        ["class size 1,234"],
+    )
+    assert (
+        "class size 1,234"
+        in render_page(ComparisonResult(name="x", rows=4, whole=4, outcomes=plans))[0]
+    )
 
 
 def test_a_plot_of_one_t_of_the_run_file_and_of_nothing():
-    one = ComparisonResult(name="one", rows=4, whole=4, outcomes=(released("tree", 5, AS_ASKED, 0.0),))
+    one = ComparisonResult(
+        name="one", rows=4, whole=4, outcomes=(released("tree", 5, AS_ASKED, 0.0),)
+    )
     ElementTree.fromstring(render_page(one)[1])
-    none = ComparisonResult(name="none", rows=4, whole=4, outcomes=(without("tree", 5, AS_ASKED, "refused", "why"),))
+    none = ComparisonResult(
+        name="none", rows=4, whole=4, outcomes=(without("tree", 5, AS_ASKED, "refused", "why"),)
+    )
     assert render_page(none)[1] == ""
 
 
 def test_places_in_the_plot_follow_t_and_loss():
-    losses = dict(zip(product(("0.1", "0.2", "0.4"), "ab"), (0.9, 0.8, 0.5, 0.3, 0.2, 0.1), strict=True))
+    losses = dict(
+        zip(product(("0.1", "0.2", "0.4"), "ab"), (0.9, 0.8, 0.5, 0.3, 0.2, 0.1), strict=True)
+    )
     made = tuple(released(method, 5, t, loss) for (t, method), loss in losses.items())
     _, plot = render_page(ComparisonResult(name="x", rows=1, whole=1, outcomes=made))
     for colour in CURVES[:2]:

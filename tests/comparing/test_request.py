@@ -39,9 +39,14 @@ TREE = {
 
 
 def test_every_k_with_every_t_with_every_method():
-    asked = combinations(TREE, [2, 5], ["0.1", "0.2"], requested_methods(["stack_and_deal", "fragmentation"], None))
+    asked = combinations(
+        TREE, [2, 5], ["0.1", "0.2"], requested_methods(["stack_and_deal", "fragmentation"], None)
+    )
     assert [(c.k, c.t, c.method) for c in asked] == [
-        (k, t, method) for k in (2, 5) for t in ("0.1", "0.2") for method in ("stack_and_deal", "fragmentation")
+        (k, t, method)
+        for k in (2, 5)
+        for t in ("0.1", "0.2")
+        for method in ("stack_and_deal", "fragmentation")
     ]
     for c in asked:
         sensitive = c.spec.attributes.sensitive_attributes
@@ -49,7 +54,9 @@ def test_every_k_with_every_t_with_every_method():
         assert str(float(sensitive["disease"].t)) == str(float(sensitive["pay"].t)) == c.t
         assert sensitive["grade"].t is None
         same = c.spec.model_copy(update={"privacy": None, "attributes": None, "method": None})
-        assert same == spec_of(TREE).model_copy(update={"privacy": None, "attributes": None, "method": None})
+        assert same == spec_of(TREE).model_copy(
+            update={"privacy": None, "attributes": None, "method": None}
+        )
     assert TREE["privacy"]["k"] == 7
 
 
@@ -57,7 +64,9 @@ def test_without_options_it_is_the_run_file_with_every_method():
     spec = spec_of(TREE)
     methods = requested_methods(ALL, TREE["method"])
     asked = combinations(TREE, requested_ks(None, spec), requested_ts(None, TREE), methods)
-    assert [c.method for c in asked] == [name for name in modules() if name != "exact"], "it is for small tables"
+    assert [c.method for c in asked] == [name for name in modules() if name != "exact"], (
+        "it is for small tables"
+    )
     assert "exact" in requested_methods(ALL, {"name": "exact"})
     assert {(c.k, c.t) for c in asked} == {(7, AS_ASKED)}
     assert next(c.spec for c in asked if c.method == "closeness_tree") == spec
@@ -72,7 +81,9 @@ def test_a_k_that_is_to_be_chosen_is_compared_at_the_k_that_are_given():
 
 
 def test_a_method_without_settings_is_the_run_files_own_and_one_with_settings_is_not():
-    typed = parse_list("closeness_tree, closeness_tree:effort=balanced ,stack_and_deal", "--methods")
+    typed = parse_list(
+        "closeness_tree, closeness_tree:effort=balanced ,stack_and_deal", "--methods"
+    )
     methods = requested_methods(typed, TREE["method"])
     assert list(methods) == ["closeness_tree", "closeness_tree:effort=balanced", "stack_and_deal"]
     assert [m.get("effort") for m in methods.values()] == ["fast", "balanced", None]
@@ -86,7 +97,9 @@ def test_settings_are_read_as_the_run_file_has_them():
 
 
 def test_settings_of_objects_and_dicts_stay_what_they_are():
-    methods = requested_methods([Sabre(bounds="proven"), {"name": "stack_and_deal", "class_size": "k"}], None)
+    methods = requested_methods(
+        [Sabre(bounds="proven"), {"name": "stack_and_deal", "class_size": "k"}], None
+    )
     assert list(methods.values()) == [
         {"name": "sabre", "bounds": "proven"},
         {"name": "stack_and_deal", "class_size": "k"},
@@ -96,15 +109,25 @@ def test_settings_of_objects_and_dicts_stay_what_they_are():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"nix": 1}, {"effort": "slow"}, {"overlap": "some"}, {"effort": [1]}], ids=lambda one: next(iter(one))
+    "settings",
+    [{"nix": 1}, {"effort": "slow"}, {"overlap": "some"}, {"effort": [1]}],
+    ids=lambda one: next(iter(one)),
 )
 def test_settings_that_a_method_does_not_have_are_an_error_whatever_the_run_file(settings):
-    with pytest.raises(ConfigurationError, match=f"--methods closeness_tree: {next(iter(settings))}"):
+    with pytest.raises(
+        ConfigurationError, match=f"--methods closeness_tree: {next(iter(settings))}"
+    ):
         requested_methods(["t_mondrian", {"name": "closeness_tree", **settings}], None)
 
 
 def test_what_a_method_does_not_make_is_refused_with_the_run_files_own_words():
-    tree = {**TREE, "attributes": {**TREE["attributes"], "sensitive_attributes": {"disease": {"l": {"entropy": 2}}}}}
+    tree = {
+        **TREE,
+        "attributes": {
+            **TREE["attributes"],
+            "sensitive_attributes": {"disease": {"l": {"entropy": 2}}},
+        },
+    }
     asked = combinations(tree, [2], [AS_ASKED], requested_methods(ALL, None))
     by_method = {c.method: c for c in asked}
     assert by_method["closeness_tree"].spec is None
@@ -139,7 +162,10 @@ def test_t_needs_an_attribute_that_has_one():
     ("text", "message"),
     [
         ("best", "--methods best: expected all, or some of closeness_tree"),
-        ("closenes_tree", r"--methods closenes_tree: expected all, .*; did you mean 'closeness_tree'\?"),
+        (
+            "closenes_tree",
+            r"--methods closenes_tree: expected all, .*; did you mean 'closeness_tree'\?",
+        ),
         ("closeness_tree:fast", "--methods closeness_tree:fast: expected NAME, or NAME:KEY=VALUE"),
         ("closeness_tree:name=x", "--methods closeness_tree:name=x"),
         ("closeness_tree:effort=[", "--methods closeness_tree:effort=.*is not valid YAML"),
@@ -152,7 +178,10 @@ def test_what_is_no_method_is_refused(text, message):
 
 
 def test_the_sample_is_a_number_that_fits_or_all():
-    assert (number_of_rows("all", MOST_ROWS), number_of_rows(parse_number("1000000"), MOST_ROWS)) == (None, 1_000_000)
+    assert (
+        number_of_rows("all", MOST_ROWS),
+        number_of_rows(parse_number("1000000"), MOST_ROWS),
+    ) == (None, 1_000_000)
     for text in ("0", "-5", "1e5", "1000001", "some"):
         with pytest.raises(ConfigurationError, match="--sample"):
             number_of_rows(parse_number(text), MOST_ROWS)

@@ -66,5 +66,7 @@ def test_who_only_plans_learns_nothing_and_draws_no_queries(tmp_path):
     def worth(table):
         raise AssertionError("it is not measured")
 
-    (made,) = run_combinations(asked, kept, lambda: table, problem.hierarchies, worth, PLAN, lambda line: None)
+    (made,) = run_combinations(
+        asked, kept, lambda: table, problem.hierarchies, worth, PLAN, lambda line: None
+    )
     assert made.state == "planned"

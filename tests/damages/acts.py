@@ -1,6 +1,7 @@
 """How a release is damaged: its table, its files, its certificate.
 
-Names are those in the folder of the release: the public folder, or the staging area. `PART` is the data file.
+Names are those in the folder of the release: the public folder, or the staging area. `PART` is the
+data file.
 """
 
 from __future__ import annotations
@@ -67,7 +68,12 @@ def more_log(*lines: dict[str, Any], commit: int = 0) -> Damage:
 def outside(area: Path) -> dict[str, Any]:
     """An `add` of a copy of the data file that lies outside the table and its folder."""
     copy = shutil.copy(the_part(area), area.parent / "other.parquet")
-    return {"size": Path(copy).stat().st_size, "partitionValues": {}, "modificationTime": 1, "dataChange": True}
+    return {
+        "size": Path(copy).stat().st_size,
+        "partitionValues": {},
+        "modificationTime": 1,
+        "dataChange": True,
+    }
 
 
 def added_from_outside(path: Callable[[Path], str]) -> Damage:
@@ -96,7 +102,10 @@ def swap_disease_and_region(fields: list[dict[str, Any]]) -> None:
     names = {"disease": "region", "region": "disease"}
     for place, field in enumerate(fields, start=1):
         physical = names.get(field["name"], field["name"])
-        field["metadata"] = {"delta.columnMapping.id": place, "delta.columnMapping.physicalName": physical}
+        field["metadata"] = {
+            "delta.columnMapping.id": place,
+            "delta.columnMapping.physicalName": physical,
+        }
 
 
 def column_mapping(area: Path) -> None:

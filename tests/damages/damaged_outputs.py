@@ -1,4 +1,6 @@
-"""Damages of a finished output beside its table: of the public files, the evidence and the state of the run."""
+"""Damages of a finished output beside its table: of the public files, the evidence and the state of
+the run.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,13 @@ BESIDE: Mapping[str, Mapping[str, Damage]] = {
     "version": {"the version that issued it": certificate("tool", "version", value="99")},
     "minimality": {
         "the minimality edited": content("../internal/minimality.json", lambda whole: b"{}"),
-        "a key more of the minimality": text_of("../internal/minimality.json", r"\{", '{"note": "person 1 has flu",'),
+        "a key more of the minimality": text_of(
+            "../internal/minimality.json", r"\{", '{"note": "person 1 has flu",'
+        ),
         "a blank more of the minimality": text_of("../internal/minimality.json", r"\{", "{ "),
-        "the minimality as other bytes": content("../internal/minimality.json", lambda whole: b"\xff"),
+        "the minimality as other bytes": content(
+            "../internal/minimality.json", lambda whole: b"\xff"
+        ),
         "the minimality gone": gone("../internal/minimality.json"),
     },
     "certificate's form": {
@@ -47,15 +53,28 @@ BESIDE: Mapping[str, Mapping[str, Damage]] = {
     "pages": {
         "the report edited": text_of("report.html", "</h1>", ", and is harmless</h1>"),
         "a figure of the report": text_of("report.html", r"\b48\b", "480"),
-        "a script in the report": text_of("report.html", "</body>", "<script>alert(1)</script></body>"),
+        "a script in the report": text_of(
+            "report.html", "</body>", "<script>alert(1)</script></body>"
+        ),
         "the report emptied": content("report.html", lambda whole: b""),
         "the report cut short": content("report.html", lambda whole: whole[:-1]),
-        "the report, as a folder": lambda area: [gone("report.html")(area), new_file("report.html/1")(area)],
-        "a role of the codebook": text_of("codebook.csv", "quasi-identifier", "insensitive attribute"),
-        "a line less of the codebook": content("codebook.csv", lambda whole: whole[: whole[:-1].rindex(b"\n") + 1]),
-        "a byte of the codebook": content("codebook.csv", lambda whole: flipped(len(whole) - 3)(whole)),
+        "the report, as a folder": lambda area: [
+            gone("report.html")(area),
+            new_file("report.html/1")(area),
+        ],
+        "a role of the codebook": text_of(
+            "codebook.csv", "quasi-identifier", "insensitive attribute"
+        ),
+        "a line less of the codebook": content(
+            "codebook.csv", lambda whole: whole[: whole[:-1].rindex(b"\n") + 1]
+        ),
+        "a byte of the codebook": content(
+            "codebook.csv", lambda whole: flipped(len(whole) - 3)(whole)
+        ),
         "a rule of the contract": text_of("contract.yaml", "at least", "at most"),
-        "a line more of the contract": content("contract.yaml", lambda whole: whole + b"note: person 1 has flu\n"),
+        "a line more of the contract": content(
+            "contract.yaml", lambda whole: whole + b"note: person 1 has flu\n"
+        ),
         "the contract without its end": content("contract.yaml", lambda whole: whole[:-1]),
     },
     "list of files": {  # it names files that are not there
@@ -70,11 +89,16 @@ BESIDE: Mapping[str, Mapping[str, Damage]] = {
 EVIDENCE: Mapping[str, Damage] = {
     "when it was issued": certificate("issued", value="2020-01-01T00:00:00Z"),
     "the certificate as other text": text_of("certificate.json", r"\{\n", "{"),
-    "the data file with a byte flipped in its footer": content("PART", lambda whole: flipped(len(whole) - 30)(whole)),
+    "the data file with a byte flipped in its footer": content(
+        "PART", lambda whole: flipped(len(whole) - 30)(whole)
+    ),
     "the class table gone": gone("../internal/classes"),
-    "a file of the class table gone": lambda area: next((area / "../internal/classes").glob("part-*")).unlink(),
+    "a file of the class table gone": lambda area: next(
+        (area / "../internal/classes").glob("part-*")
+    ).unlink(),
     "the class table with a byte flipped": lambda area: [
-        path.write_bytes(flipped(60)(path.read_bytes())) for path in (area / "../internal/classes").glob("part-*")
+        path.write_bytes(flipped(60)(path.read_bytes()))
+        for path in (area / "../internal/classes").glob("part-*")
     ],
     "a file more in the class table": new_file("../internal/classes/part-9.parquet"),
     "the verification edited": text_of("../internal/verification.json", '"rows": 48', '"rows": 49'),
@@ -83,15 +107,21 @@ EVIDENCE: Mapping[str, Damage] = {
     "the plan gone": gone("../internal/plan.json"),
     "the plan's report gone": gone("../internal/plan_report.json"),
     "the suite edited": text_of("../internal/validation/suite.json", r"\{", "{ "),
-    "the results edited": text_of("../internal/validation/results.json", '"success": true', '"success": false'),
+    "the results edited": text_of(
+        "../internal/validation/results.json", '"success": true', '"success": false'
+    ),
     "the validation gone": gone("../internal/validation"),
     "a page more in the validation": new_file("../internal/validation/data_docs/more.html"),
-    "the internal report edited": text_of("../internal/report.html", "Not for publication", "For publication"),
+    "the internal report edited": text_of(
+        "../internal/report.html", "Not for publication", "For publication"
+    ),
     "the internal report gone": gone("../internal/report.html"),
     "the linked rows gone": gone("../internal/linked"),
     "the profile edited": text_of("../internal/profile.json", '"rows": 48', '"rows":  48'),
 }
-"""Only the SHA-256 of the files shows them: a new list of files, by an adversary who may write there, hides them."""
+"""Only the SHA-256 of the files shows them: a new list of files, by an adversary who may write
+there, hides them.
+"""
 
 
 def without_stage(name: str) -> Damage:
@@ -112,12 +142,17 @@ STATE: Mapping[str, Damage] = {
     "no object": content("../internal/run.json", lambda whole: b"[]"),
     "empty": content("../internal/run.json", lambda whole: b""),
     "a key twice": text_of("../internal/run.json", r"\{", '{"name": "other",'),
-    **{f"without {name}": without_stage(name) for name in ("profile", "plan", "anonymize", "verify", "report")},
+    **{
+        f"without {name}": without_stage(name)
+        for name in ("profile", "plan", "anonymize", "verify", "report")
+    },
 }
 
 
 def leaves(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """The paths of all values in a JSON object that are no objects, lists taken as one value, with the values."""
+    """The paths of all values in a JSON object that are no objects, lists taken as one value, with
+    the values.
+    """
     if isinstance(tree, dict) and tree:
         for key, below in tree.items():
             yield from leaves(below, (*path, key))
@@ -135,7 +170,9 @@ def another(value: Any) -> Any:
 
 
 def fields_changed(whole: Mapping[str, Any]) -> dict[str, tuple[tuple[Any, ...], Damage]]:
-    """Each field of a certificate changed, one at a time; when it was issued, and by which tool, is not recomputed."""
+    """Each field of a certificate changed, one at a time; when it was issued, and by which tool, is
+    not recomputed.
+    """
     return {
         ".".join(map(str, path)): (path, certificate(*path, value=another(value)))
         for path, value in leaves(whole)

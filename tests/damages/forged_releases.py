@@ -1,6 +1,6 @@
-"""Staged releases whose adversary also replaced the hash of the release in the state of the run: what is left is what
-the classes must meet. Each is made of the rows of people.py, with classes that lie exactly on a requirement, or one
-record beyond it.
+"""Staged releases whose adversary also replaced the hash of the release in the state of the run:
+what is left is what the classes must meet. Each is made of the rows of people.py, with classes that
+lie exactly on a requirement, or one record beyond it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from tclose_spark.table.fingerprint import Fingerprint
 FLU, GOUT, ULCER = 24, 12, 12  # the rows of people.py
 WITH_T = ("attributes.sensitive_attributes.disease={t: 0.2}",)
 WITH_L = (
-    "attributes.sensitive_attributes.disease={t: measure, l: {distinct: 3, entropy: 1.9, recursive: {c: 10, l: 3}}}",
+    "attributes.sensitive_attributes.disease={t: measure, l: {distinct: 3, entropy: 1.9, "
+    "recursive: {c: 10, l: 3}}}",
 )
 WITH_BETA = ("attributes.sensitive_attributes.disease={beta: 0.4}",)
 WITH_FREQUENCY = ("attributes.sensitive_attributes.disease={l: {frequency: 1.6}}",)
@@ -30,7 +31,9 @@ Class = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Forged:
-    """One class of these rows; all other rows are a second class. broken: the checks that find it, and no others."""
+    """One class of these rows; all other rows are a second class. broken: the checks that find it,
+    and no others.
+    """
 
     first: Class
     sets: Sequence[str] = WITH_T
@@ -61,12 +64,16 @@ FORGED: Mapping[str, Forged] = {
     "a class at beta": Forged((14, 3, 3), WITH_BETA),
     "a class above beta by one record": Forged((15, 3, 3), WITH_BETA, ("beta",)),
     "a class of 1 / l": Forged((10, 3, 3), WITH_FREQUENCY),
-    "a class of more than 1 / l by one record": Forged((11, 3, 3), WITH_FREQUENCY, ("frequency l",)),
+    "a class of more than 1 / l by one record": Forged(
+        (11, 3, 3), WITH_FREQUENCY, ("frequency l",)
+    ),
 }
 
 
 def forge(area: Path, first: Class) -> None:
-    """Writes the classes in place of those of the release in a staging area, and their hash into its state."""
+    """Writes the classes in place of those of the release in a staging area, and their hash into
+    its state.
+    """
 
     def relabelled(release: pd.DataFrame) -> pd.DataFrame:
         left = dict(zip(("flu", "gout", "ulcer"), first, strict=True))

@@ -1,7 +1,8 @@
-"""`tclose verify` of a finished release: every damage is found, by the check that is meant for it, with exit code 1.
+"""`tclose verify` of a finished release: every damage is found, by the check that is meant for it,
+with exit code 1.
 
-Each damage is done twice: as it is, which the list of files shows, and by an adversary who also lists the files of the
-damaged release in run.json.
+Each damage is done twice: as it is, which the list of files shows, and by an adversary who also
+lists the files of the damaged release in run.json.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ LISTED: dict[str, Damage] = {
 }
 AS_IT_IS, LISTED_AGAIN, OF_STATE = (
     Tried("damages", "of a finished release", LISTED),
-    Tried("damages", "of a finished release, by an adversary who lists the files again", RECOMPUTED),
+    Tried(
+        "damages", "of a finished release, by an adversary who lists the files again", RECOMPUTED
+    ),
     Tried("damages", "of the state of a run", STATE),
 )
 
@@ -57,7 +60,9 @@ def judge(run: Run) -> str:
 
 
 @pytest.mark.parametrize("name", LISTED)
-def test_the_list_of_files_shows_a_damage(output: Path, conf: Path, open_run: OpenRun, name: str) -> None:
+def test_the_list_of_files_shows_a_damage(
+    output: Path, conf: Path, open_run: OpenRun, name: str
+) -> None:
     before = tree(output)
     LISTED[name](output / "public")
     after = tree(output)
@@ -104,14 +109,18 @@ def test_each_field_of_the_certificate_is_compared(
     text = page.read_text()
     fields = fields_changed(json.loads(text))
     tried = Tried(
-        "damages", "of a field of the certificate, changed or removed", [*fields, *(f"no {f}" for f in fields)]
+        "damages",
+        "of a field of the certificate, changed or removed",
+        [*fields, *(f"no {f}" for f in fields)],
     )
     for name, (path, change) in fields.items():
         for kind, damage in ((name, change), (f"no {name}", without_field(path))):
             page.write_text(text)
             damage(output / "public")
             list_again(output)
-            assert checks_in(judge(open_run(conf, f"output.path={output}"))) == {"certificate"}, kind
+            assert checks_in(judge(open_run(conf, f"output.path={output}"))) == {"certificate"}, (
+                kind
+            )
             tried.found(kind)
     page.write_text(text)
     list_again(output)
@@ -120,15 +129,23 @@ def test_each_field_of_the_certificate_is_compared(
 
 
 @pytest.mark.parametrize("listed", [False, True])
-@pytest.mark.parametrize("name", ["public/release/raw", "public/raw", "public/release/_delta_log/raw"])
-@pytest.mark.parametrize("kind", ["a link to a folder", "a link to a file", "a broken link", "an empty folder"])
+@pytest.mark.parametrize(
+    "name", ["public/release/raw", "public/raw", "public/release/_delta_log/raw"]
+)
+@pytest.mark.parametrize(
+    "kind", ["a link to a folder", "a link to a file", "a broken link", "an empty folder"]
+)
 def test_links_and_empty_folders_are_no_part_of_a_release(
     output: Path, conf: Path, open_run: OpenRun, kind: str, name: str, listed: bool
 ) -> None:
     if kind == "an empty folder":
         (output / name).mkdir()
     else:
-        to = {"a link to a folder": conf.parent, "a link to a file": conf, "a broken link": output / "nothing"}[kind]
+        to = {
+            "a link to a folder": conf.parent,
+            "a link to a file": conf,
+            "a broken link": output / "nothing",
+        }[kind]
         (output / name).symlink_to(to)
     if listed:
         list_again(output)
@@ -161,7 +178,9 @@ def test_of_a_damaged_file_it_is_not_said_that_nothing_is_published(
         pipeline.verify(open_run(conf, f"output.path={output}"))
 
 
-def test_what_is_not_damaged_holds_when_it_is_listed_again(output: Path, conf: Path, open_run: OpenRun) -> None:
+def test_what_is_not_damaged_holds_when_it_is_listed_again(
+    output: Path, conf: Path, open_run: OpenRun
+) -> None:
     list_again(output)
     assert pipeline.verify(open_run(conf, f"output.path={output}")).holds
 
@@ -169,15 +188,21 @@ def test_what_is_not_damaged_holds_when_it_is_listed_again(output: Path, conf: P
 def test_what_an_owner_did_to_the_table_is_named(
     output: Path, conf: Path, open_run: OpenRun, spark: SparkSession
 ) -> None:
-    spark.sql(f"ALTER TABLE delta.`{output / 'public/release'}` SET TBLPROPERTIES ('comment' = 'ours')")
+    spark.sql(
+        f"ALTER TABLE delta.`{output / 'public/release'}` SET TBLPROPERTIES ('comment' = 'ours')"
+    )
     more_log({"commitInfo": {"operation": "OPTIMIZE"}}, commit=2)(output / "public")
     with pytest.raises(
-        GuaranteeError, match=r"later commits: SET TBLPROPERTIES \(commit 1\), OPTIMIZE \(commit 2\)\); it is no longer"
+        GuaranteeError,
+        match=r"later commits: SET TBLPROPERTIES \(commit 1\), OPTIMIZE \(commit 2\)\); it is no "
+        r"longer",
     ):
         pipeline.verify(open_run(conf, f"output.path={output}"))
 
 
-def test_a_release_by_a_version_that_listed_no_files_is_not_judged(output: Path, conf: Path, open_run: OpenRun) -> None:
+def test_a_release_by_a_version_that_listed_no_files_is_not_judged(
+    output: Path, conf: Path, open_run: OpenRun
+) -> None:
     path = output / "internal/run.json"
     state = json.loads(path.read_text())
     del state["stages"]["report"]["files"]
@@ -186,22 +211,33 @@ def test_a_release_by_a_version_that_listed_no_files_is_not_judged(output: Path,
         pipeline.verify(open_run(conf, f"output.path={output}"))
 
 
-def test_a_certificate_by_another_version_of_the_package_is_one(output: Path, conf: Path, open_run: OpenRun) -> None:
+def test_a_certificate_by_another_version_of_the_package_is_one(
+    output: Path, conf: Path, open_run: OpenRun
+) -> None:
     path = output / "public/certificate.json"
     whole = json.loads(path.read_text())
     whole["tool"]["version"], whole["issued"] = "0.0.1", "2020-01-01T00:00:00Z"
     path.write_text(json.dumps(whole))
     list_again(output)
     run = open_run(conf, f"output.path={output}")
-    with pytest.raises(GuaranteeError, match=r"of version 0\.0\.1 of tclose_spark.*--other-version"):
+    with pytest.raises(
+        GuaranteeError, match=r"of version 0\.0\.1 of tclose_spark.*--other-version"
+    ):
         pipeline.verify(run)
     assert pipeline.verify(run, finished=True, other_version=True).holds
 
 
 @pytest.mark.parametrize("kind", ["a pipe", "a socket"])
-@pytest.mark.parametrize("name", ["public/report.html", "public/raw", "public/release/part-0", "internal/plan.json"])
+@pytest.mark.parametrize(
+    "name", ["public/report.html", "public/raw", "public/release/part-0", "internal/plan.json"]
+)
 def test_what_is_no_regular_file_is_not_opened(
-    output: Path, conf: Path, open_run: OpenRun, kind: str, name: str, monkeypatch: pytest.MonkeyPatch
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
+    kind: str,
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = output / name
     path.unlink(missing_ok=True)

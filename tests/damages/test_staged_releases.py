@@ -1,4 +1,6 @@
-"""A staged release that was damaged before `verify`, or between the stages after it: nothing of it is published."""
+"""A staged release that was damaged before `verify`, or between the stages after it: nothing of it
+is published.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,10 @@ BEFORE_VERIFY = ("profile", "plan", "anonymize")
 @pytest.fixture(scope="session")
 def built(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run file whose hierarchy of ages is built, so that it is part of what is staged."""
-    quasi = {"age": {"type": "numeric", "hierarchy": {"intervals": [5, 10]}}, "city": {"hierarchy": "cities.csv"}}
+    quasi = {
+        "age": {"type": "numeric", "hierarchy": {"intervals": [5, 10]}},
+        "city": {"hierarchy": "cities.csv"},
+    }
     return write_run(tmp_path_factory.mktemp("built"), PEOPLE, **{**ROLES, "quasi": quasi})
 
 
@@ -36,7 +41,9 @@ def built(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFacto
 def written(
     conf: Path, built: Path, open_run: OpenRun, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Path]:
-    """`written(*sets, built=False)`: an output whose release is written, and not yet verified. Not to be changed."""
+    """`written(*sets, built=False)`: an output whose release is written, and not yet verified. Not
+    to be changed.
+    """
     made: dict[Any, Path] = {}
 
     def write(*sets: str, of: Path = conf) -> Path:
@@ -66,13 +73,17 @@ def refuse(run: Run, *stages: str) -> TcloseError:
 # --- the table
 
 OF_TABLE: dict[str, tuple[str, Damage]] = {
-    f"{check}: {name}": (check, damage) for check, damages in TABLES.items() for name, damage in damages.items()
+    f"{check}: {name}": (check, damage)
+    for check, damages in TABLES.items()
+    for name, damage in damages.items()
 }
 TABLE = Tried("damages", "of a staged release", OF_TABLE)
 
 
 @pytest.mark.parametrize("name", OF_TABLE)
-def test_its_own_check_finds_a_damage(staged: Callable[..., Path], conf: Path, open_run: OpenRun, name: str) -> None:
+def test_its_own_check_finds_a_damage(
+    staged: Callable[..., Path], conf: Path, open_run: OpenRun, name: str
+) -> None:
     output, (check, damage) = staged(), OF_TABLE[name]
     damage(output / "internal/staging")
     error = refuse(open_run(conf, f"output.path={output}"), "verify")
@@ -82,9 +93,13 @@ def test_its_own_check_finds_a_damage(staged: Callable[..., Path], conf: Path, o
     TABLE.found(name)
 
 
-def test_what_is_not_damaged_is_published(staged: Callable[..., Path], conf: Path, open_run: OpenRun) -> None:
+def test_what_is_not_damaged_is_published(
+    staged: Callable[..., Path], conf: Path, open_run: OpenRun
+) -> None:
     output = staged()
-    rewritten(lambda release: release.sample(frac=1, random_state=1))(output / "internal/staging")  # in another order
+    rewritten(lambda release: release.sample(frac=1, random_state=1))(
+        output / "internal/staging"
+    )  # in another order
     run_stages(open_run(conf, f"output.path={output}"), "verify", "report", "publish")
     assert (output / "public/certificate.json").exists()
 
@@ -92,7 +107,9 @@ def test_what_is_not_damaged_is_published(staged: Callable[..., Path], conf: Pat
 # --- classes at a requirement, and one record beyond
 
 REQUIREMENTS = Tried(
-    "damages", "of a requirement, by one record, with the right hash", [n for n in FORGED if FORGED[n].broken]
+    "damages",
+    "of a requirement, by one record, with the right hash",
+    [n for n in FORGED if FORGED[n].broken],
 )
 
 
@@ -146,11 +163,15 @@ def in_profile(change: Callable[[dict[str, Any]], object]) -> Damage:
     """Another profile of the input, whose hash the state of the run lists."""
 
     def damage(area: Path) -> None:
-        profile, state = (json.loads((area / name).read_text()) for name in ("profile.json", "run.json"))
+        profile, state = (
+            json.loads((area / name).read_text()) for name in ("profile.json", "run.json")
+        )
         change(profile)
         text = json.dumps(profile)
         (area / "profile.json").write_text(text)
-        state["stages"]["profile"]["handed_on"]["profile.json"] = hashlib.sha256(text.encode()).hexdigest()
+        state["stages"]["profile"]["handed_on"]["profile.json"] = hashlib.sha256(
+            text.encode()
+        ).hexdigest()
         (area / "run.json").write_text(json.dumps(state))
 
     return damage
@@ -158,16 +179,31 @@ def in_profile(change: Callable[[dict[str, Any]], object]) -> Damage:
 
 BESIDE: Mapping[str, Mapping[str, tuple[int, Damage]]] = {
     "hash of the input": {
-        "another hash of the checked rows": (1, in_state("anonymize", "written", "raw", value="30-0000000000000000")),
-        "another hash of the input": (1, in_state("profile", "input", "fingerprint", value="30-0000000000000000")),
-        "another hash in the profile": (1, in_profile(lambda it: it.update(fingerprint="30-0000000000000000"))),
+        "another hash of the checked rows": (
+            1,
+            in_state("anonymize", "written", "raw", value="30-0000000000000000"),
+        ),
+        "another hash of the input": (
+            1,
+            in_state("profile", "input", "fingerprint", value="30-0000000000000000"),
+        ),
+        "another hash in the profile": (
+            1,
+            in_profile(lambda it: it.update(fingerprint="30-0000000000000000")),
+        ),
     },
     "hash of the release": {
-        "another hash of the release": (1, in_state("anonymize", "written", "published", value="30-0000000000000000")),
+        "another hash of the release": (
+            1,
+            in_state("anonymize", "written", "published", value="30-0000000000000000"),
+        ),
     },
     "rows": {"more rows in the profile": (1, in_profile(lambda it: it.update(rows=50)))},
     "values": {
-        "other counts in the profile": (1, in_profile(lambda it: it["sensitive"][0].update(counts=[23, 13, 12]))),
+        "other counts in the profile": (
+            1,
+            in_profile(lambda it: it["sensitive"][0].update(counts=[23, 13, 12])),
+        ),
         "another value in the profile": (
             1,
             in_profile(lambda it: it["sensitive"][0].update(values=["flu", "gout", "mumps"])),
@@ -186,12 +222,19 @@ BESIDE: Mapping[str, Mapping[str, tuple[int, Damage]]] = {
         "the profile gone": (2, gone("profile.json")),
         "the profile cut short": (2, content("profile.json", lambda whole: whole[:-10])),
         "the figures of the mechanism gone": (2, gone("minimality.json")),
-        "the figures of the mechanism cut short": (2, content("minimality.json", lambda whole: whole[:-10])),
+        "the figures of the mechanism cut short": (
+            2,
+            content("minimality.json", lambda whole: whole[:-10]),
+        ),
         "the state cut short": (2, content("run.json", lambda whole: whole[:-10])),
         "the state empty": (2, content("run.json", lambda whole: b"")),
     },
 }
-OF_BESIDE = {f"{check}: {name}": (check, *case) for check, cases in BESIDE.items() for name, case in cases.items()}
+OF_BESIDE = {
+    f"{check}: {name}": (check, *case)
+    for check, cases in BESIDE.items()
+    for name, case in cases.items()
+}
 STAGED = Tried("damages", "of what is staged beside a release", OF_BESIDE)
 
 
@@ -203,7 +246,9 @@ def test_what_is_staged_beside_the_release_is_compared(
     damage(output / "internal/staging")
     error = refuse(open_run(built, f"output.path={output}"), "verify")
     assert (error.exit_code, check in checks_in(str(error))) == (code, True), str(error)
-    assert pipeline.release(open_run(built, f"output.path={output}"))["verdict"] == "holds"  # begins again
+    assert (
+        pipeline.release(open_run(built, f"output.path={output}"))["verdict"] == "holds"
+    )  # begins again
     STAGED.found(name)
 
 
@@ -215,31 +260,47 @@ CONFIGURATION: Mapping[str, Damage] = {
     "another l": text_of("run.yaml", "distinct: 2", "distinct: 1"),
     "another role": text_of("run.yaml", "numeric", "categorical"),
     "another method": text_of("run.yaml", "stack_and_deal", "closeness_tree"),
-    "a label of a hierarchy": content("cities.csv", lambda whole: whole.replace(b"Italy", b"Italia")),
-    "a leaf more of a hierarchy": content("cities.csv", lambda whole: whole + b"Nowhere;Nowhere;Nowhere;*\n"),
+    "a label of a hierarchy": content(
+        "cities.csv", lambda whole: whole.replace(b"Italy", b"Italia")
+    ),
+    "a leaf more of a hierarchy": content(
+        "cities.csv", lambda whole: whole + b"Nowhere;Nowhere;Nowhere;*\n"
+    ),
 }
 CONFIGURED = Tried("damages", "of the run file and its hierarchies", CONFIGURATION)
 
 
 @pytest.mark.parametrize("name", CONFIGURATION)
 def test_another_configuration_is_no_verdict(
-    conf: Path, finished: Path, staged: Callable[..., Path], open_run: OpenRun, tmp_path: Path, name: str
+    conf: Path,
+    finished: Path,
+    staged: Callable[..., Path],
+    open_run: OpenRun,
+    tmp_path: Path,
+    name: str,
 ) -> None:
-    folder = Path(shutil.copytree(conf.parent, tmp_path / "conf", ignore=shutil.ignore_patterns("out")))
+    folder = Path(
+        shutil.copytree(conf.parent, tmp_path / "conf", ignore=shutil.ignore_patterns("out"))
+    )
     before = [file.read_bytes() for file in (folder / "run.yaml", folder / "cities.csv")]
     CONFIGURATION[name](folder)
     assert before != [file.read_bytes() for file in (folder / "run.yaml", folder / "cities.csv")]
     for output in (staged(), Path(shutil.copytree(finished, tmp_path / "finished"))):
         with pytest.raises(TcloseError) as found:
             pipeline.verify(open_run(folder / "run.yaml", f"output.path={output}"))
-        assert (found.value.exit_code, checks_in(str(found.value))) == (2, {"configuration"}), str(found.value)
+        assert (found.value.exit_code, checks_in(str(found.value))) == (2, {"configuration"}), str(
+            found.value
+        )
     CONFIGURED.found(name)
 
 
 # --- after verify
 
 AFTER: Mapping[str, tuple[tuple[str, ...], Damage]] = {
-    "a value of the release, before the report": (("report",), rewritten(lambda it: it.assign(region="north"))),
+    "a value of the release, before the report": (
+        ("report",),
+        rewritten(lambda it: it.assign(region="north")),
+    ),
     "a file of the release, before the report": (("report",), new_file("release/more.parquet")),
     "the class table, before the report": (("report",), gone("classes")),
     "the figures, before the report": (
@@ -247,11 +308,23 @@ AFTER: Mapping[str, tuple[tuple[str, ...], Damage]] = {
         text_of("verification.json", '"smallest_class": ', '"smallest_class": 1'),
     ),
     "the validation, before the report": (("report",), gone("validation")),
-    "the report, before the publication": (("publish",), text_of("report.html", "</h1>", ", and is harmless</h1>")),
-    "the certificate, before the publication": (("publish",), text_of("certificate.json", '"k"', '"K"')),
+    "the report, before the publication": (
+        ("publish",),
+        text_of("report.html", "</h1>", ", and is harmless</h1>"),
+    ),
+    "the certificate, before the publication": (
+        ("publish",),
+        text_of("certificate.json", '"k"', '"K"'),
+    ),
     "the codebook, before the publication": (("publish",), text_of("codebook.csv", "quasi", "non")),
-    "the contract, before the publication": (("publish",), text_of("contract.yaml", "at least", "at most")),
-    "the release, before the publication": (("publish",), content("PART", lambda whole: whole[:-1])),
+    "the contract, before the publication": (
+        ("publish",),
+        text_of("contract.yaml", "at least", "at most"),
+    ),
+    "the release, before the publication": (
+        ("publish",),
+        content("PART", lambda whole: whole[:-1]),
+    ),
 }
 LATER = Tried("damages", "between verify and publish", AFTER)
 
@@ -269,6 +342,8 @@ def test_what_changed_after_the_verdict_is_not_published(
     LATER.found(name)
 
 
-@pytest.mark.parametrize("tried", [TABLE, REQUIREMENTS, STAGED, CONFIGURED, LATER], ids=lambda tried: tried.what)
+@pytest.mark.parametrize(
+    "tried", [TABLE, REQUIREMENTS, STAGED, CONFIGURED, LATER], ids=lambda tried: tried.what
+)
 def test_the_page_of_what_was_tested_has_these_damages(tried: Tried) -> None:
     tried.compare()

@@ -1,4 +1,6 @@
-"""The commands on the pages are commands: each is read by the command line as it stands, with all its options."""
+"""The commands on the pages are commands: each is read by the command line as it stands, with all
+its options.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def commands(page: Path) -> Iterator[str]:
             yield re.split(r"  #| \| | 2>", re.sub(r"\s+(?=#)", "  ", found[1]))[0].strip()
 
 
-COMMANDS = sorted({(page.relative_to(ROOT).as_posix(), command) for page in PAGES for command in commands(page)})
+COMMANDS = sorted(
+    {(page.relative_to(ROOT).as_posix(), command) for page in PAGES for command in commands(page)}
+)
 
 
 def test_pages_have_commands() -> None:
@@ -36,7 +40,9 @@ def test_pages_have_commands() -> None:
     assert {"README.md", "docs/tutorial.md", "docs/choose.md"} <= {page for page, _ in COMMANDS}
 
 
-@pytest.mark.parametrize(("page", "command"), COMMANDS, ids=[f"{page}: {command}" for page, command in COMMANDS])
+@pytest.mark.parametrize(
+    ("page", "command"), COMMANDS, ids=[f"{page}: {command}" for page, command in COMMANDS]
+)
 def test_a_command_of_a_page_is_one(page: str, command: str) -> None:
     group: Any = typer.main.get_command(app)
     name, *arguments = shlex.split(command, comments=True)

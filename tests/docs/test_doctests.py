@@ -1,4 +1,6 @@
-"""The examples in docstrings are true, in every module that the import contracts keep free of Spark."""
+"""The examples in docstrings are true, in every module that the import contracts keep free of
+Spark.
+"""
 
 import doctest
 import importlib
@@ -7,8 +9,14 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-PURE = next(contract["source_modules"] for contract in CONTRACTS if "pyspark" in contract.get("forbidden_modules", ()))
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+    "contracts"
+]
+PURE = next(
+    contract["source_modules"]
+    for contract in CONTRACTS
+    if "pyspark" in contract.get("forbidden_modules", ())
+)
 
 
 def pure_modules():
@@ -20,7 +28,12 @@ def pure_modules():
 
 
 def test_examples_in_docstrings_hold():
-    documented = [test for module in pure_modules() for test in doctest.DocTestFinder().find(module) if test.examples]
+    documented = [
+        test
+        for module in pure_modules()
+        for test in doctest.DocTestFinder().find(module)
+        if test.examples
+    ]
     runner = doctest.DocTestRunner()
     assert [test.name for test in documented if runner.run(test).failed] == []
     assert len(documented) >= 30
@@ -28,5 +41,7 @@ def test_examples_in_docstrings_hold():
 
 def test_examples_on_pages_hold():
     pages = [page for page in (ROOT / "docs").rglob("*.md") if "\n>>> " in page.read_text()]
-    assert [page.name for page in pages if doctest.testfile(str(page), module_relative=False).failed] == []
+    assert [
+        page.name for page in pages if doctest.testfile(str(page), module_relative=False).failed
+    ] == []
     assert ROOT / "docs/concepts.md" in pages

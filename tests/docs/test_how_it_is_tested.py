@@ -13,7 +13,9 @@ from tried import BEGIN, COMMANDS, END, PAGE, RECORDED, table_of
 
 
 def test_the_page_has_the_recorded_figures() -> None:
-    assert PAGE.read_text().partition(BEGIN)[2].partition(END)[0] == table_of(json.loads(RECORDED.read_text()))
+    assert PAGE.read_text().partition(BEGIN)[2].partition(END)[0] == table_of(
+        json.loads(RECORDED.read_text())
+    )
 
 
 def test_the_page_has_the_records_of_suites() -> None:
@@ -37,4 +39,6 @@ def test_nine_of_ten_mutants_are_killed_and_each_other_has_a_reason() -> None:
     groups = yaml.safe_load(REASONS.read_text())
     assert killed >= 0.9 * tried
     assert sum(len(group["mutants"]) for group in groups) == tried - killed
-    assert PAGE.read_text().partition(MUTANTS_BEGIN)[2].partition(MUTANTS_END)[0] == page_of(killed, tried)
+    assert PAGE.read_text().partition(MUTANTS_BEGIN)[2].partition(MUTANTS_END)[0] == page_of(
+        killed, tried
+    )

@@ -1,4 +1,6 @@
-"""Pages show what commands print: the commands of every page are run again, and print what the page shows."""
+"""Pages show what commands print: the commands of every page are run again, and print what the page
+shows.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,11 @@ COMMANDS = ROOT / "docs/commands"
 
 def check(*pages: Path) -> subprocess.CompletedProcess[str]:
     """In a process of its own, as a user's: without the tests' Spark session, secret and engine."""
-    settings = {name: value for name, value in os.environ.items() if not name.startswith(("TCLOSE_", "OPENLINEAGE"))}
+    settings = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("TCLOSE_", "OPENLINEAGE"))
+    }
     return subprocess.run(
         [sys.executable, OUTPUTS, "--check", *pages],
         env={**settings, "PYTHONPATH": str(ROOT)},
@@ -50,21 +56,38 @@ def test_another_output_is_noticed(tmp_path: Path, shown: str, same: bool) -> No
 
 def test_every_command_has_a_page_with_a_run() -> None:
     pages = [page.read_text() for page in COMMANDS.glob("*.md")]
-    have_options = {name for page in pages for name in re.split(r"[\[\], ]+", page.split("\n")[1])[1:] if name}
-    have_runs = {name for page in pages for name in re.findall(r"^\$ tclose (\w+)", page, re.MULTILINE)}
+    have_options = {
+        name for page in pages for name in re.split(r"[\[\], ]+", page.split("\n")[1])[1:] if name
+    }
+    have_runs = {
+        name for page in pages for name in re.findall(r"^\$ tclose (\w+)", page, re.MULTILINE)
+    }
     commands = {command.name or command.callback.__name__ for command in app.registered_commands}
     assert commands == have_options
-    assert commands - have_runs == {"compile"}  # which prints where it keeps kernels, and that depends on the machine
+    assert commands - have_runs == {
+        "compile"
+    }  # which prints where it keeps kernels, and that depends on the machine
 
 
-def test_the_python_of_the_tutorial_follows_its_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_of_the_tutorial_follows_its_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its names are other ones, so nothing is there already."""
     page = (ROOT / "docs/tutorial.md").read_text()
     (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    table = pa.table({"age": [20 + i % 50 for i in range(400)], "disease": ["flu", "gout", "cold", "cough"] * 100})
+    table = pa.table(
+        {
+            "age": [20 + i % 50 for i in range(400)],
+            "disease": ["flu", "gout", "cold", "cough"] * 100,
+        }
+    )
     csv.write_csv(table, "people.csv")
     tc.suggest("people.csv", file="people.yaml", log=None).write("people.yaml")
     tc.release(None, "people.yaml", overrides=["method.effort=fast"], log=None)
     exec(block, {})
-    assert {one.name for one in tmp_path.iterdir()} >= {"people_release", "ours_release", "ours.yaml"}
+    assert {one.name for one in tmp_path.iterdir()} >= {
+        "people_release",
+        "ours_release",
+        "ours.yaml",
+    }

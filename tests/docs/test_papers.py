@@ -1,4 +1,6 @@
-"""docs/papers.md names what is there, and states the figures of docs/papers.json; the quick ones are computed again."""
+"""docs/papers.md names what is there, and states the figures of docs/papers.json; the quick ones
+are computed again.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,17 @@ def in_backticks(text: str) -> set[str]:
 def test_every_path_exists() -> None:
     named = in_backticks(PAGE)
     assert len(named) > 40
-    lost = [place for place in named if not (ROOT / place).exists() and not (ROOT / "tclose_spark" / place).exists()]
+    lost = [
+        place
+        for place in named
+        if not (ROOT / place).exists() and not (ROOT / "tclose_spark" / place).exists()
+    ]
     assert lost == []
 
 
-@pytest.mark.parametrize("computed", [tables.cheap, fragments.cheap, optima.cheap], ids=lambda part: part.__module__)
+@pytest.mark.parametrize(
+    "computed", [tables.cheap, fragments.cheap, optima.cheap], ids=lambda part: part.__module__
+)
 def test_quick_figures_are_those_of_the_file(computed: Callable[[], list[Figure]]) -> None:
     found = computed()
     assert len(found) >= 4
@@ -56,7 +64,13 @@ def test_the_heart_patients_of_gowda_are_ten_ranges_of_cholesterol() -> None:
 def test_figure_5_1_is_that_of_the_file() -> None:
     if not DATA.exists():
         pytest.skip("the real tables are not there")
-    dealt = dict(zip(range(5, 16), partitions.chapter_5_dealt(partitions.heart_pairs(), range(5, 16)), strict=True))
+    dealt = dict(
+        zip(
+            range(5, 16),
+            partitions.chapter_5_dealt(partitions.heart_pairs(), range(5, 16)),
+            strict=True,
+        )
+    )
     for s, name in enumerate(("blood pressure", "cholesterol")):
         for k in (5, 10, 15):
             stored = STORED["Gowda, Figure 5.1", f"Stack & Deal, {name}, k = {k}"]
@@ -65,7 +79,11 @@ def test_figure_5_1_is_that_of_the_file() -> None:
 
 def test_a_figure_that_is_not_as_printed_says_why() -> None:
     """Beside the rounding of what is printed."""
-    differing = [f for f in STORED.values() if f.printed is not None and abs(f.ours - f.printed) > f.tolerance]
+    differing = [
+        f
+        for f in STORED.values()
+        if f.printed is not None and abs(f.ours - f.printed) > f.tolerance
+    ]
     assert len(differing) > 5
     assert [figure for figure in differing if not figure.why] == []
     assert [figure for figure in STORED.values() if figure.why and figure not in differing] == []
@@ -82,7 +100,9 @@ def test_figures_that_stand_on_the_page_are_those_of_the_file() -> None:
     }
     known |= {f"{f.printed:.6f}"[1:] for f in STORED.values() if f.printed is not None}
     assert len(shown) > 40
-    assert {number for number in shown if number.rstrip("0") not in known and number not in known} == set()
+    assert {
+        number for number in shown if number.rstrip("0") not in known and number not in known
+    } == set()
 
 
 @pytest.mark.parametrize("draw", ["shuffled_even", "uniform_even", "uniform_free"])
@@ -90,7 +110,9 @@ def test_random_partitions_have_the_properties_of_their_group(draw: str) -> None
     table, k, random = np.array([167, 153, 127, 103, 91, 89]), 10, np.random.default_rng(7)
     for _ in range(20):
         if draw == "shuffled_even":
-            classes = partitions.shuffled(table, lambda of, k: partitions.even_sizes(730, of, k), random, k)
+            classes = partitions.shuffled(
+                table, lambda of, k: partitions.even_sizes(730, of, k), random, k
+            )
         else:
             classes = getattr(partitions, draw)(table, random, k)
         sizes, spread = classes.sum(axis=1), np.ptp(classes, axis=0)

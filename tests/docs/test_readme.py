@@ -1,4 +1,6 @@
-"""The README's Python example runs and prints what the page shows, also where there is no Spark (`make test-local`)."""
+"""The README's Python example runs and prints what the page shows, also where there is no Spark
+(`make test-local`).
+"""
 
 from __future__ import annotations
 
@@ -24,6 +26,8 @@ def test_the_example_prints_what_is_shown(
     lines = shown.splitlines()
     assert names["made"].certificate["guarantees"]["k"]["achieved"] >= 5
     assert len(printed) == len(lines)
-    assert printed[0].partition("'achieved'")[0] == lines[0].partition("'achieved'")[0]  # classes vary with the secret
+    assert (
+        printed[0].partition("'achieved'")[0] == lines[0].partition("'achieved'")[0]
+    )  # classes vary with the secret
     assert printed[1].split() == lines[1].split()
     assert printed[-1] == lines[-1]

@@ -1,4 +1,6 @@
-"""The documentation as a site: it is built without a warning, and has the pages that are made of the code."""
+"""The documentation as a site: it is built without a warning, and has the pages that are made of
+the code.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,12 @@ def test_every_page_of_docs_is_on_it(site: Path) -> None:
 
 
 def test_the_commands_are_on_it(site: Path) -> None:
-    for command, page in (("plan", "stages"), ("release", "release"), ("audit", "audit"), ("schema", "setup")):
+    for command, page in (
+        ("plan", "stages"),
+        ("release", "release"),
+        ("audit", "audit"),
+        ("schema", "setup"),
+    ):
         shown = (site / "commands" / page / "index.html").read_text()
         assert f"Options of {command}" in shown
         assert f"tclose {command} [OPTIONS]" in re.sub(r"<[^>]+>", "", shown)
@@ -41,13 +48,17 @@ def test_every_message_is_on_it(site: Path) -> None:
 def test_every_key_of_a_run_file_is_on_it(site: Path) -> None:
     page = (site / "reference/run_file/index.html").read_text()
     schema = json.loads((ROOT / "tclose_spark/runfile/run_file.schema.json").read_text())
-    keys = {key for part in (schema, *schema["$defs"].values()) for key in part.get("properties", ())}
+    keys = {
+        key for part in (schema, *schema["$defs"].values()) for key in part.get("properties", ())
+    }
     assert [key for key in sorted(keys) if f"<code>{key}</code>" not in page] == []
 
 
 def test_nothing_on_it_is_loaded_from_elsewhere(site: Path) -> None:
     for page in site.rglob("*.html"):
-        assert not re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="https?://', page.read_text()), page
+        assert not re.findall(
+            r'<(?:script|link|img)[^>]+(?:src|href)="https?://', page.read_text()
+        ), page
 
 
 def test_every_page_is_within_two_clicks(site: Path) -> None:

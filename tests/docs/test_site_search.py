@@ -1,4 +1,6 @@
-"""The site's search, as the browser runs it: the first page that each word finds is the one that answers it."""
+"""The site's search, as the browser runs it: the first page that each word finds is the one that
+answers it.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,9 @@ def found(site: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize(("word", "place"), WORDS.items())
-def test_a_word_finds_first_the_page_that_answers_it(found: dict[str, list[str]], word: str, place: str) -> None:
+def test_a_word_finds_first_the_page_that_answers_it(
+    found: dict[str, list[str]], word: str, place: str
+) -> None:
     assert found[word][0].startswith(place), found[word][:5]
     page = place.partition("#")[0]
     assert found[word][0].partition("#")[0] == page

@@ -1,5 +1,5 @@
-"""One run reports every problem of the data: a line each, in the order of the run file, and the values of all in
-`internal/problems.json`.
+"""One run reports every problem of the data: a line each, in the order of the run file, and the
+values of all in `internal/problems.json`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ import pytest
 import tclose_spark as tc
 from tclose_spark import pipeline
 from tclose_spark.engine.protocol import Session
-from tclose_spark.errors import ConfigurationError, InputError, Problems, TcloseError, UnreachableError
+from tclose_spark.errors import (
+    ConfigurationError,
+    InputError,
+    Problems,
+    TcloseError,
+    UnreachableError,
+)
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
 from tclose_spark.runfile.loading import load_spec
@@ -54,7 +60,8 @@ EXPECTED = [
     "quasi-identifier 'year' is missing in 1 rows, which bounds cannot express",
     "quasi-identifier 'city': the value '*' (1 rows) stands for the whole domain",
     "quasi-identifier 'city': its hierarchy lacks 1 value in 1 rows",
-    "quasi-identifier 'site': a value in braces reads like a set of values in a release (1 value in 1 rows)",
+    "quasi-identifier 'site': a value in braces reads like a set of values in a release (1 value "
+    "in 1 rows)",
     "attributes.sensitive_attributes.disease.order lacks 1 values of the table (1 rows)",
     "sensitive attribute 'disease' is missing in 1 rows and has an ordered distance",
     "sensitive attribute 'pay' is ordered by value, but 1 of 60 rows have no number",
@@ -83,7 +90,10 @@ def test_one_run_reports_every_problem(run_file: Callable[..., Path], session: S
     error, run = refused(run_file(TABLE, **WRONG), session)
     *lines, last = str(error).splitlines()
     assert [line[: len(start)] for line, start in zip(lines, EXPECTED, strict=True)] == EXPECTED
-    assert last == f"The values, and how many rows hold each, are in {run.internal.path('problems.json')}"
+    assert (
+        last
+        == f"The values, and how many rows hold each, are in {run.internal.path('problems.json')}"
+    )
     assert CANARY not in str(error)
     assert (error.exit_code, [str(problem) for problem in error.problems]) == (2, lines)
 
@@ -113,12 +123,17 @@ def test_the_file_lists_the_values_of_all(run_file: Callable[..., Path], session
 
 
 def test_one_problem_keeps_its_message(run_file: Callable[..., Path], session: Session) -> None:
-    only = {"quasi": {"sex": {}}, "sensitive": {"region": {"t": "0.5"}}, "insensitive_attributes": ["note"]}
+    only = {
+        "quasi": {"sex": {}},
+        "sensitive": {"region": {"t": "0.5"}},
+        "insensitive_attributes": ["note"],
+    }
     error, run = refused(run_file(TABLE, **only, drop_others=True), session)
     start, end = str(error).split("(about ")
     assert start == "insensitive attribute 'note' is nearly unique "
     assert end.split(" values ")[1] == (
-        "in 60 rows): published as it is, it links rows to people; drop it, give it another role, or name it in "
+        "in 60 rows): published as it is, it links rows to people; drop it, give it another role, "
+        "or name it in "
         "attributes.allow_unique"
     )
     assert (error.problems, run.internal.exists("problems.json")) == ((), False)
@@ -134,19 +149,48 @@ def test_mending_all_of_them_is_enough(run_file: Callable[..., Path], session: S
     pipeline.profile(Run(load_spec(path, ()), session, lambda line: None, overwrite=False))
 
 
-def test_columns_that_take_back_a_label_are_all_reported(run_file: Callable[..., Path], session: Session) -> None:
-    table = {"sex": ["f", "m"] * 60, "old": [False, False, True, True] * 30, "disease": ["flu", "gout", "flu"] * 40}
-    table |= {"title": ["Ms", "Mr"] * 60, "pension": [0, 0, 1, 1] * 30, "colour": ["red", "blue", "green"] * 40}
-    roles: dict[str, Any] = {"quasi": {"old": {}, "sex": {}}, "sensitive": {"disease": {"t": "0.5"}}}
-    error, _ = refused(run_file(table, **roles, insensitive_attributes=["title", "colour", "pension"]), session)
+def test_columns_that_take_back_a_label_are_all_reported(
+    run_file: Callable[..., Path], session: Session
+) -> None:
+    table = {
+        "sex": ["f", "m"] * 60,
+        "old": [False, False, True, True] * 30,
+        "disease": ["flu", "gout", "flu"] * 40,
+    }
+    table |= {
+        "title": ["Ms", "Mr"] * 60,
+        "pension": [0, 0, 1, 1] * 30,
+        "colour": ["red", "blue", "green"] * 40,
+    }
+    roles: dict[str, Any] = {
+        "quasi": {"old": {}, "sex": {}},
+        "sensitive": {"disease": {"t": "0.5"}},
+    }
+    error, _ = refused(
+        run_file(table, **roles, insensitive_attributes=["title", "colour", "pension"]), session
+    )
     first, second = str(error).splitlines()
-    assert first.startswith("insensitive attribute 'title' takes back 100% of the width of quasi-identifier 'sex'")
-    assert second.startswith("insensitive attribute 'pension' takes back 100% of the width of quasi-identifier 'old'")
+    assert first.startswith(
+        "insensitive attribute 'title' takes back 100% of the width of quasi-identifier 'sex'"
+    )
+    assert second.startswith(
+        "insensitive attribute 'pension' takes back 100% of the width of quasi-identifier 'old'"
+    )
 
 
-def test_types_and_text_options_are_reported_together(run_file: Callable[..., Path], session: Session) -> None:
-    quasi = {"sex": {"text": {"strip": True}}, "phone": {"text": {"strip": True}}, "year": {"text": {"case": "fold"}}}
-    settings: dict[str, Any] = {"quasi": quasi, "sensitive": {"nobody": {"t": "0.5"}}, "drop_others": True}
+def test_types_and_text_options_are_reported_together(
+    run_file: Callable[..., Path], session: Session
+) -> None:
+    quasi = {
+        "sex": {"text": {"strip": True}},
+        "phone": {"text": {"strip": True}},
+        "year": {"text": {"case": "fold"}},
+    }
+    settings: dict[str, Any] = {
+        "quasi": quasi,
+        "sensitive": {"nobody": {"t": "0.5"}},
+        "drop_others": True,
+    }
     error, _ = refused(run_file(TABLE, **settings), session)
     lines = str(error).splitlines()
     assert [line.split(":")[0] for line in lines] == [
@@ -179,7 +223,9 @@ def test_a_call_from_python_reports_the_same(
         ([UnreachableError("a"), UnreachableError("b")], UnreachableError),
     ],
 )
-def test_a_wrong_input_wins_over_other_codes(errors: list[TcloseError], kind: type[TcloseError]) -> None:
+def test_a_wrong_input_wins_over_other_codes(
+    errors: list[TcloseError], kind: type[TcloseError]
+) -> None:
     problems = Problems()
     for error in errors:
         with problems.gathered():

@@ -1,4 +1,6 @@
-"""Audits, explanations and hierarchies are equal on both engines, for tables in memory and in files."""
+"""Audits, explanations and hierarchies are equal on both engines, for tables in memory and in
+files.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,18 @@ LOCAL = LocalSession()
 ZIPS = "1301,130*,*\n1302,130*,*\n1401,140*,*\n1402,140*,*\n"
 QUASI = ["age", "zip", "year_min", "year_max", "job"]
 SENSITIVE = {
-    "disease": {"distance": "equal", "t": "0.3", "l": {"distinct": 2, "recursive": {"c": "3", "l": 2}}},
-    "pay": {"distance": "ordered", "t": "0.2", "missing": "lowest", "beta": "3/2", "l": {"frequency": 2}},
+    "disease": {
+        "distance": "equal",
+        "t": "0.3",
+        "l": {"distinct": 2, "recursive": {"c": "3", "l": 2}},
+    },
+    "pay": {
+        "distance": "ordered",
+        "t": "0.2",
+        "missing": "lowest",
+        "beta": "3/2",
+        "l": {"frequency": 2},
+    },
     "ward": {"distance": "equal"},
 }
 
@@ -85,7 +97,9 @@ def test_audits_of_drawn_tables(spark: SparkSession, zips: Mapping[str, str], se
     assert any("its bounds" in note for note in found["notes"])
 
 
-def test_an_audit_with_a_reference_and_people_who_are_known(spark: SparkSession, zips: Mapping[str, str]) -> None:
+def test_an_audit_with_a_reference_and_people_who_are_known(
+    spark: SparkSession, zips: Mapping[str, str]
+) -> None:
     people, reference = drawn(400, 5, raw=True), drawn(500, 6)
     found = told(
         *(
@@ -101,7 +115,9 @@ def test_an_audit_with_a_reference_and_people_who_are_known(spark: SparkSession,
 
 
 def test_an_audit_by_supersets(spark: SparkSession, zips: Mapping[str, str]) -> None:
-    found = told("audit", drawn(300, 7), ["age", "zip"], {"pay": SENSITIVE["pay"]}, n=150, hierarchies=zips)
+    found = told(
+        "audit", drawn(300, 7), ["age", "zip"], {"pay": SENSITIVE["pay"]}, n=150, hierarchies=zips
+    )
     assert any(g["measure"] == "(n, t)-closeness" for g in found["guarantees"])
 
 
@@ -110,10 +126,16 @@ def test_guesses_of_the_minimality_attack(spark: SparkSession) -> None:
     for zip_ in "BC":
         classes += [(zip_, f"[{20 + 10 * i}, {29 + 10 * i}]", 2 * i, 50 - 2 * i) for i in range(6)]
     classes.append(("*", "[50, 79]", 90, 210))
-    rows = [(zip_, age, disease) for zip_, age, flu, others in classes for disease in ["flu"] * flu + ["gout"] * others]
+    rows = [
+        (zip_, age, disease)
+        for zip_, age, flu, others in classes
+        for disease in ["flu"] * flu + ["gout"] * others
+    ]
     people = [("A", age, "flu") for age in range(51, 60)] + [("B", 22, "gout"), ("A", 35, "gout")]
     table, known = (
-        pa.table(dict(zip(("zip", "age", "disease"), map(list, zip(*each, strict=True)), strict=True)))
+        pa.table(
+            dict(zip(("zip", "age", "disease"), map(list, zip(*each, strict=True)), strict=True))
+        )
         for each in (rows, people)
     )
     for background in (known, known.drop(["disease"])):
@@ -123,14 +145,21 @@ def test_guesses_of_the_minimality_attack(spark: SparkSession) -> None:
 
 def test_aggregates(spark: SparkSession) -> None:
     question = question_from_columns(["age", "zip"], {"disease": {}}, aggregates=True)
-    results = [audit_table(of_arrow(session, drawn(200, 3).drop(["other"])), question) for session in (spark, LOCAL)]
+    results = [
+        audit_table(of_arrow(session, drawn(200, 3).drop(["other"])), question)
+        for session in (spark, LOCAL)
+    ]
     assert results[0].to_json() == results[1].to_json()
     assert any("aggregates" in note for note in results[1].notes)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_files(spark: SparkSession, tmp_path: Path, zips: Mapping[str, str], ending: str) -> None:
-    tables = {"table": drawn(300, 1), "reference": drawn(300, 2), "background": drawn(300, 3, raw=True)}
+    tables = {
+        "table": drawn(300, 1),
+        "reference": drawn(300, 2),
+        "background": drawn(300, 3, raw=True),
+    }
     paths = {name: str(tmp_path / f"{name}.{ending}") for name in tables}
     for name, table in tables.items():
         if ending == "csv":
@@ -139,7 +168,9 @@ def test_files(spark: SparkSession, tmp_path: Path, zips: Mapping[str, str], end
             pq.write_table(table, paths[name])
     sensitive = {"disease": SENSITIVE["disease"], "ward": {}}
     given = {"hierarchies": zips, "reference": paths["reference"]}
-    found = told("audit", paths["table"], QUASI[:2], sensitive, k=2, background=paths["background"], **given)
+    found = told(
+        "audit", paths["table"], QUASI[:2], sensitive, k=2, background=paths["background"], **given
+    )
     assert found["background"]["people"] == 300
     told("explain", paths["table"], QUASI[:2], sensitive, **given)
     told("audit", str(tmp_path / f"none.{ending}"), QUASI)
@@ -147,24 +178,43 @@ def test_files(spark: SparkSession, tmp_path: Path, zips: Mapping[str, str], end
 
 @pytest.mark.parametrize(
     "labels",
-    [None, {"age": None, "zip": "130*"}, {"age": "60+", "zip": "*"}, {"zip": "none"}, {"zip": "*"}, {"job": "a"}],
+    [
+        None,
+        {"age": None, "zip": "130*"},
+        {"age": "60+", "zip": "*"},
+        {"zip": "none"},
+        {"zip": "*"},
+        {"job": "a"},
+    ],
     ids=str,
 )
 def test_explanations(spark: SparkSession, labels: Mapping[str, str | None] | None) -> None:
     table = drawn(300, 8)
     sensitive = {"disease": {"t": "0.1"}, "pay": {"distance": "ordered", "missing": "highest"}}
     told("explain", table, ["age", "zip"], sensitive, labels=labels)
-    told("explain", table, ["age", "zip"], sensitive, labels=labels, attribute="pay", reference=drawn(300, 9))
+    told(
+        "explain",
+        table,
+        ["age", "zip"],
+        sensitive,
+        labels=labels,
+        attribute="pay",
+        reference=drawn(300, 9),
+    )
 
 
 def test_texts_that_are_merged(spark: SparkSession) -> None:
     sensitive = {"disease": {"distance": "equal", "text": {"strip": True, "case": "fold"}}}
     found = told("audit", drawn(200, 2), ["age"], sensitive, background=drawn(50, 3, raw=True))
-    assert not any("differ from another" in note and note.startswith("disease") for note in found["notes"])
+    assert not any(
+        "differ from another" in note and note.startswith("disease") for note in found["notes"]
+    )
 
 
 def test_missing_numbers_that_are_mixed(spark: SparkSession) -> None:
-    table = pa.table({"age": pa.array([1.0, float("nan"), None, 1.0]), "disease": ["a", "b", "a", "b"]})
+    table = pa.table(
+        {"age": pa.array([1.0, float("nan"), None, 1.0]), "disease": ["a", "b", "a", "b"]}
+    )
     found = told("audit", table, ["age"], ["disease"])
     assert any("1 rows have NaN and 1 have NULL" in note for note in found["notes"])
 
@@ -183,12 +233,18 @@ def test_columns_that_no_audit_has(spark: SparkSession, columns: list[str], mess
 def test_errors_of_tables(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "short.csv").write_text("age,disease\n1,flu\n2\n")
     (tmp_path / "lost.csv").write_bytes(b"age,disease,other\n1,fl\xff,\xff\n")
-    assert "1 of 2 rows are malformed" in told("audit", str(tmp_path / "short.csv"), ["age"], ["disease"])
+    assert "1 of 2 rows are malformed" in told(
+        "audit", str(tmp_path / "short.csv"), ["age"], ["disease"]
+    )
     utf_8 = {"encoding": "UTF-8"}
-    assert "disease" in told("audit", str(tmp_path / "lost.csv"), ["age"], ["disease"], options=utf_8)
+    assert "disease" in told(
+        "audit", str(tmp_path / "lost.csv"), ["age"], ["disease"], options=utf_8
+    )
     assert "no rows" in told("audit", drawn(0, 1), ["age"], ["disease"])
     no_people = pa.table({"age": pa.array([], pa.string())})
-    assert "the background table has no rows" in told("audit", drawn(9, 1), ["age"], background=no_people)
+    assert "the background table has no rows" in told(
+        "audit", drawn(9, 1), ["age"], background=no_people
+    )
     others = pa.table({"x": [1]})
     assert "none of the quasi-identifiers" in told("audit", drawn(9, 1), ["age"], background=others)
 
@@ -204,7 +260,9 @@ def test_errors_of_tables(spark: SparkSession, tmp_path: Path) -> None:
         ("other", {"prefix": 1}, None, "of type array<bigint>"),
     ],
 )
-def test_hierarchies(spark: SparkSession, column: str, of: Mapping[str, Any], kind: Any, message: str) -> None:
+def test_hierarchies(
+    spark: SparkSession, column: str, of: Mapping[str, Any], kind: Any, message: str
+) -> None:
     found = told("hierarchy", drawn(200, 4, raw=True), column, of, kind)
     assert message in found if message else sum(found["counts"].values()) == 200
 
@@ -215,7 +273,11 @@ def test_hierarchies_of_files(spark: SparkSession, tmp_path: Path, zips: Mapping
     assert sum(found["counts"].values()) == 200
     spec = {
         "name": "a",
-        "input": {"path": str(tmp_path / "people.csv"), "format": "csv", "options": {"header": True}},
+        "input": {
+            "path": str(tmp_path / "people.csv"),
+            "format": "csv",
+            "options": {"header": True},
+        },
         "output": {"path": str(tmp_path / "out")},
         "privacy": {"k": 2},
         "attributes": {
@@ -240,8 +302,14 @@ def test_the_class_table_is_written_here(spark: SparkSession, tmp_path: Path) ->
 def test_what_only_spark_reads_is_refused(spark: SparkSession) -> None:
     table = drawn(10, 1)
     frame = spark.range(2)
-    for given in ({"reference": frame}, {"classes_output": "hdfs://a/b"}, {"hierarchies": {"age": "hdfs://a/age.csv"}}):
-        with pytest.raises(ConfigurationError, match="the local engine does not read; try engine: spark"):
+    for given in (
+        {"reference": frame},
+        {"classes_output": "hdfs://a/b"},
+        {"hierarchies": {"age": "hdfs://a/age.csv"}},
+    ):
+        with pytest.raises(
+            ConfigurationError, match="the local engine does not read; try engine: spark"
+        ):
             tc.audit(table, ["age"], {"disease": {}}, engine="local", **given)
     with pytest.raises(ConfigurationError, match="a DataFrame of Spark needs Spark"):
         tc.audit(frame, ["id"], engine="local")

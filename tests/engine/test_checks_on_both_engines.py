@@ -27,9 +27,17 @@ QUASI = [
     JudgedQuasi("towns", ("towns",), LabelLoss(numeric=False, distinct=3, sets=True)),
 ]
 ASKED = {
-    "disease": SensitiveAttribute.model_validate({"t": "0.2", "l": {"distinct": 2, "entropy": 1.2}}),
+    "disease": SensitiveAttribute.model_validate(
+        {"t": "0.2", "l": {"distinct": 2, "entropy": 1.2}}
+    ),
     "pay": SensitiveAttribute.model_validate(
-        {"distance": "ordered", "t": "0.1", "missing": "lowest", "beta": 1, "l": {"frequency": "1.5"}}
+        {
+            "distance": "ordered",
+            "t": "0.1",
+            "missing": "lowest",
+            "beta": 1,
+            "l": {"frequency": "1.5"},
+        }
     ),
 }
 
@@ -94,7 +102,10 @@ def test_the_checks_of_both_engines_are_the_same(spark: SparkSession, seed: int)
             "worst": worst_classes(tallies, LABELS, class_figures(classes, 3, QUASI, whole), whole),
         }
 
-    here, there = checked(of_arrow(LocalSession(), people)), checked(spark.createDataFrame(people).repartition(3))
+    here, there = (
+        checked(of_arrow(LocalSession(), people)),
+        checked(spark.createDataFrame(people).repartition(3)),
+    )
     for name, found in here.items():
         assert found == there[name], name
     assert any(each.superset for each in here["near"])

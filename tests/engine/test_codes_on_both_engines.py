@@ -1,4 +1,6 @@
-"""Codes for missing values are read as missing, whatever the type of a column, and on both engines alike."""
+"""Codes for missing values are read as missing, whatever the type of a column, and on both engines
+alike.
+"""
 
 from datetime import date, datetime
 from decimal import Decimal
@@ -32,9 +34,17 @@ COLUMNS: dict[str, tuple[pa.Array, list[Any], list[Any]]] = {
     ),
     "number_as_text": (pa.array(["99", "99.0", "099"]), [Decimal(99)], [None, None, "099"]),
     "number_in_quotes": (pa.array(["99", "99.0", "099"]), ["99"], [None, "99.0", "099"]),
-    "text": (pa.array(["Unknown", "unknown", "a.b|c"]), ["Unknown", "a.b|c", "."], [None, "unknown", None]),
+    "text": (
+        pa.array(["Unknown", "unknown", "a.b|c"]),
+        ["Unknown", "a.b|c", "."],
+        [None, "unknown", None],
+    ),
     "truth": (pa.array([True, False, None]), ["true"], [None, False, None]),
-    "day": (pa.array([date(2020, 1, 1), date(9999, 12, 31), None]), ["9999-12-31"], [date(2020, 1, 1), None, None]),
+    "day": (
+        pa.array([date(2020, 1, 1), date(9999, 12, 31), None]),
+        ["9999-12-31"],
+        [date(2020, 1, 1), None, None],
+    ),
     "time": (
         pa.array([datetime(1900, 1, 1), datetime(1900, 1, 1, 1), None], pa.timestamp("us")),
         ["1900-01-01"],
@@ -58,13 +68,19 @@ def test_codes_of_each_type_are_read_as_missing() -> None:
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "frame"])
-def test_both_engines_read_the_same_codes_as_missing(kind: str, tmp_path: Path, spark: SparkSession) -> None:
+def test_both_engines_read_the_same_codes_as_missing(
+    kind: str, tmp_path: Path, spark: SparkSession
+) -> None:
     path = str(tmp_path / f"table.{kind}")
     pq.write_table(TABLE, path) if kind == "parquet" else pcsv.write_csv(TABLE, path)
     found = []
     for session in (LocalSession(), spark):
-        opened = open_table(session, TABLE if kind == "frame" else path, TABLE.column_names, None, {}, {}, CODES)
-        passed = map_batches(opened.table, lambda batches: batches, schema_of(opened.table), may_be_coded=True)
+        opened = open_table(
+            session, TABLE if kind == "frame" else path, TABLE.column_names, None, {}, {}, CODES
+        )
+        passed = map_batches(
+            opened.table, lambda batches: batches, schema_of(opened.table), may_be_coded=True
+        )
         found.append([collect(opened.table).to_pydict(), collect(passed).to_pydict()])
     assert found[0] == found[1]
     if kind != "csv":  # whose values are texts
@@ -85,7 +101,9 @@ def test_codes_are_written_as_the_numbers_of_their_file(
         (Decimal(2000), Decimal("1.5")): ["1000", "99.0", "1000", None, None],
     }.items():
         given = {"wage": codes}
-        read = open_table(session_of(on, request), str(tmp_path / "a.csv"), ["wage"], None, options, {}, given)
+        read = open_table(
+            session_of(on, request), str(tmp_path / "a.csv"), ["wage"], None, options, {}, given
+        )
         assert collect(read.table)["wage"].to_pylist() == expected
 
 
@@ -93,7 +111,11 @@ CODE = st.sampled_from(["99", "99.0", "099", "-9", "1e3", "a", "Unknown", "99.",
 
 
 @drawn(60, quick=15)
-@given(texts=st.lists(CODE, min_size=1, max_size=5), codes=st.lists(CODE, min_size=1, max_size=3), quoted=st.booleans())
+@given(
+    texts=st.lists(CODE, min_size=1, max_size=5),
+    codes=st.lists(CODE, min_size=1, max_size=3),
+    quoted=st.booleans(),
+)
 def test_texts_are_codes_as_they_are_written_and_numbers_by_their_value(
     texts: list[str], codes: list[str], quoted: bool
 ) -> None:

@@ -26,7 +26,11 @@ SPEC: dict[str, Any] = {
     },
     "privacy": {"k": 4},
 }
-ASKED: dict[str, Any] = {"k": [3, 300], "t": ["0.3", "0.5"], "methods": ["stack_and_deal", "fragmentation"]}
+ASKED: dict[str, Any] = {
+    "k": [3, 300],
+    "t": ["0.3", "0.5"],
+    "methods": ["stack_and_deal", "fragmentation"],
+}
 CALL = """
 import sys
 from tclose_spark import cli
@@ -34,7 +38,13 @@ code = cli.main(sys.argv[1:])
 assert not {"pyspark", "py4j"} & {*sys.modules}
 sys.exit(code)
 """
-OF_SPARK = ("SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION", "PYSPARK_GATEWAY_PORT", "TCLOSE_MASTER", "TCLOSE_ENGINE")
+OF_SPARK = (
+    "SPARK_REMOTE",
+    "DATABRICKS_RUNTIME_VERSION",
+    "PYSPARK_GATEWAY_PORT",
+    "TCLOSE_MASTER",
+    "TCLOSE_ENGINE",
+)
 
 
 def compare(given: Any, engine: str, spec: dict[str, Any] = SPEC, **asked: Any) -> tc.Comparison:
@@ -42,7 +52,11 @@ def compare(given: Any, engine: str, spec: dict[str, Any] = SPEC, **asked: Any) 
 
 
 def outcomes(compared: tc.Comparison) -> Any:
-    return compared.rows, compared.whole, [{**outcome.to_json(), "seconds": 0} for outcome in compared.outcomes]
+    return (
+        compared.rows,
+        compared.whole,
+        [{**outcome.to_json(), "seconds": 0} for outcome in compared.outcomes],
+    )
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "frame"])
@@ -61,7 +75,10 @@ def test_the_same_outcomes(form: str, tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_the_same_rows_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TCLOSE_SECRET", "both")
-    here, there = (compare(PEOPLE, engine, methods="stack_and_deal", sample=90) for engine in ("local", "spark"))
+    here, there = (
+        compare(PEOPLE, engine, methods="stack_and_deal", sample=90)
+        for engine in ("local", "spark")
+    )
     assert outcomes(here) == outcomes(there)
     assert 60 <= here.rows <= 120
 
@@ -69,7 +86,10 @@ def test_the_same_rows_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_neither_imports_spark(tmp_path: Path, run_file: Callable[..., Path]) -> None:
     file = run_file(PEOPLE, quasi=SPEC["attributes"]["quasi_identifiers"])
     table, made = file.parent / "people.parquet", tmp_path / "made.yaml"
-    for arguments in (["suggest", table, "--output", made], ["compare", file, "--methods", "stack_and_deal"]):
+    for arguments in (
+        ["suggest", table, "--output", made],
+        ["compare", file, "--methods", "stack_and_deal"],
+    ):
         called = [sys.executable, "-c", CALL, *map(str, arguments)]
         environment = {name: value for name, value in os.environ.items() if name not in OF_SPARK}
         done = subprocess.run(called, env=environment, capture_output=True, text=True, check=False)

@@ -41,7 +41,12 @@ from tclose_spark.io.input import input_state, sniffing
 from tclose_spark.io.input.frames import as_dataframe
 from tclose_spark.io.input.input_state import commit_of
 from tclose_spark.io.input.reading import read_table
-from tclose_spark.io.input.spark.damaged_text import SourceTable, check_text, checked, translate_read_errors
+from tclose_spark.io.input.spark.damaged_text import (
+    SourceTable,
+    check_text,
+    checked,
+    translate_read_errors,
+)
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.arrays import Mapper
@@ -67,18 +72,26 @@ def rows_of(table: DataFrame) -> tuple[pa.Schema, pa.Table]:
 
 
 def by_tasks(spark: SparkSession, source: Input) -> tuple[pa.Schema, pa.Table]:
-    """The rows that tasks of Spark read from the files of Parquet or Delta, of the columns that a release can have."""
+    """The rows that tasks of Spark read from the files of Parquet or Delta, of the columns that a
+    release can have.
+    """
     commit = commit_of(spark, source)
     table = sources.read_table(spark, source, None if commit is None else commit.version)
     assert isinstance(table, TaskFiles)
     schema = schema_of(table)
-    held = pa.schema([field for field in schema if not is_unsupported(field.type) and not why_unreadable(field)])
+    held = pa.schema(
+        [field for field in schema if not is_unsupported(field.type) and not why_unreadable(field)]
+    )
     with sources.errors_translated(OpenedTable(table, source, schema.names)):
-        return held, collect(map_batches(select(table, held.names), decoding(), held, may_be_coded=True))
+        return held, collect(
+            map_batches(select(table, held.names), decoding(), held, may_be_coded=True)
+        )
 
 
 def read_on_spark(spark: SparkSession, source: Input) -> None:
-    """Reads a table of Parquet or Delta as a stage does on Spark, whether or not tasks open its files."""
+    """Reads a table of Parquet or Delta as a stage does on Spark, whether or not tasks open its
+    files.
+    """
     table = sources.read_table(spark, source)
     opened = OpenedTable(table, source, schema_of(table).names)
     with sources.errors_translated(opened):
@@ -88,8 +101,8 @@ def read_on_spark(spark: SparkSession, source: Input) -> None:
 
 
 def decoding() -> Mapper:
-    """Decodes dictionaries, of which each holds the values of its rows once, and no other. A function of its own, so
-    that tasks need not import this module.
+    """Decodes dictionaries, of which each holds the values of its rows once, and no other. A
+    function of its own, so that tasks need not import this module.
     """
 
     def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -99,7 +112,9 @@ def decoding() -> Mapper:
                     values, used = column.dictionary.to_pylist(), {*column.to_pylist()}
                     assert len(values) == len({*values})
                     assert {*values} == used - {None}
-            yield pa.RecordBatch.from_arrays([*map(decoded, batch.columns)], names=batch.schema.names)
+            yield pa.RecordBatch.from_arrays(
+                [*map(decoded, batch.columns)], names=batch.schema.names
+            )
 
     return decode
 
@@ -120,7 +135,9 @@ def plain(table: pa.Table, schema: pa.Schema) -> list[dict[str, Any]]:
     return rows
 
 
-def require_same(found: pa.Table, wanted: pa.Schema, expected: pa.Table, in_order: bool = True) -> None:
+def require_same(
+    found: pa.Table, wanted: pa.Schema, expected: pa.Table, in_order: bool = True
+) -> None:
     assert found.schema.equals(wanted, check_metadata=True), (found.schema, wanted)
     rows = plain(found, wanted), plain(expected, wanted)
     order: Any = (lambda some: some) if in_order else (lambda some: sorted(some, key=repr))
@@ -129,7 +146,9 @@ def require_same(found: pa.Table, wanted: pa.Schema, expected: pa.Table, in_orde
 
 @pytest.fixture
 def both(spark: SparkSession, tmp_path: Path) -> Both:
-    """`both(content or None, name, format, **options)`: the table that both engines read, after they were compared."""
+    """`both(content or None, name, format, **options)`: the table that both engines read, after
+    they were compared.
+    """
 
     def read(
         content: bytes | str | None,
@@ -140,8 +159,12 @@ def both(spark: SparkSession, tmp_path: Path) -> Both:
         **options: str,
     ) -> pa.Table:
         if content is not None:
-            (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-        source = Input(path=str(tmp_path / name), format=kind, options=options, columns=dict(columns or {}))
+            (tmp_path / name).write_bytes(
+                content if isinstance(content, bytes) else content.encode()
+            )
+        source = Input(
+            path=str(tmp_path / name), format=kind, options=options, columns=dict(columns or {})
+        )
         found = locally(source)
         require_same(found, *by_spark(spark, source), in_order)
         if kind != "csv":
@@ -156,7 +179,9 @@ def both(spark: SparkSession, tmp_path: Path) -> Both:
 def both_refuse(spark: SparkSession, tmp_path: Path) -> Callable[..., str]:
     """As `both`: the error of both engines."""
 
-    def read(content: bytes | None, name: str = "people.csv", kind: Any = "csv", **options: str) -> str:
+    def read(
+        content: bytes | None, name: str = "people.csv", kind: Any = "csv", **options: str
+    ) -> str:
         if content is not None:
             (tmp_path / name).write_bytes(content)
         source = Input(path=str(tmp_path / name), format=kind, options=options)
@@ -175,7 +200,9 @@ def both_refuse(spark: SparkSession, tmp_path: Path) -> Callable[..., str]:
 def needs_spark(tmp_path: Path) -> Callable[..., str]:
     """As `both`: what needs Spark."""
 
-    def read(content: bytes | None, name: str = "people.csv", kind: Any = "csv", **options: str) -> str:
+    def read(
+        content: bytes | None, name: str = "people.csv", kind: Any = "csv", **options: str
+    ) -> str:
         if content is not None:
             (tmp_path / name).write_bytes(content)
         with pytest.raises(NeedsSparkError) as found:
@@ -217,14 +244,17 @@ def test_csv(both: Both, content: bytes, header: str) -> None:
 @pytest.mark.parametrize("sep", [";", "\t", "\\t", "|", ":"])
 def test_separators(both: Both, sep: str) -> None:
     sign = "\t" if sep == "\\t" else sep
-    assert both(f"a,b\n1{sign}2\n{sign}\n{sign}x\n".replace(",", sign), sep=sep, header="TRUE").column_names == [
+    assert both(
+        f"a,b\n1{sign}2\n{sign}\n{sign}x\n".replace(",", sign), sep=sep, header="TRUE"
+    ).column_names == [
         "a",
         "b",
     ]
 
 
 @pytest.mark.parametrize(
-    "options", [{"delimiter": ";"}, {"sep": ";", "encoding": "utf8"}, {"SEP": ";", "charset": "UTF-8"}]
+    "options",
+    [{"delimiter": ";"}, {"sep": ";", "encoding": "utf8"}, {"SEP": ";", "charset": "UTF-8"}],
 )
 def test_options(both: Both, options: dict[str, str]) -> None:
     assert both(b"a;b\n1;2\n", header="true", **options).to_pylist() == [{"a": "1", "b": "2"}]
@@ -257,7 +287,9 @@ def test_small_blocks_and_parts(both: Both, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_renamed_columns(both: Both, spark: SparkSession) -> None:
-    assert both(b"zip code,age\n1,2\n", header="true", columns={"zip code": "zip"}).column_names == ["zip", "age"]
+    assert both(
+        b"zip code,age\n1,2\n", header="true", columns={"zip code": "zip"}
+    ).column_names == ["zip", "age"]
 
 
 def outcome(read: Callable[[], pa.Table]) -> Any:
@@ -274,9 +306,14 @@ def test_random_csv(spark: SparkSession, tmp_path: Path) -> None:
     for number in range(60):
         rows = "".join(draw.choice("aé ,,,\"\n\n\n\r\\\t';x") for _ in range(draw.randrange(3, 25)))
         if draw.random() < 0.7:
-            cells = ("".join(draw.choice('a, \\é""') for _ in range(3)).replace('"', '""') for _ in range(9))
+            cells = (
+                "".join(draw.choice('a, \\é""') for _ in range(3)).replace('"', '""')
+                for _ in range(9)
+            )
             rows = "\n".join(f'"{cell}",{draw.choice(["", "x", " "])}' for cell in cells)
-        source = Input(path=str(tmp_path / f"{number}.csv"), format="csv", options={"header": "true"})
+        source = Input(
+            path=str(tmp_path / f"{number}.csv"), format="csv", options={"header": "true"}
+        )
         Path(source.path).write_text("a,b\n" + rows, newline="")
         with suppress(NeedsSparkError):
             found = outcome(partial(locally, source))
@@ -288,7 +325,9 @@ def test_random_csv(spark: SparkSession, tmp_path: Path) -> None:
 OFFICE = "Straße;Ort\nMüller € 1;Köln\n\n;'x'\n"
 
 
-@pytest.mark.parametrize("encoding", [*sniffing.BYTES, "ISO-8859-15", "UTF-16", "UTF-16LE", "UTF-16BE"])
+@pytest.mark.parametrize(
+    "encoding", [*sniffing.BYTES, "ISO-8859-15", "UTF-16", "UTF-16LE", "UTF-16BE"]
+)
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_encodings(both: Both, encoding: str, ends: str) -> None:
     text = OFFICE.replace("\n", ends)
@@ -302,7 +341,9 @@ def test_encodings(both: Both, encoding: str, ends: str) -> None:
 def test_bytes_that_an_encoding_does_not_have(both_refuse: Callable[..., str]) -> None:
     told = both_refuse(b"a,b\n\xfc\x81,1\n\x81,2\n", header="true", encoding="windows-1252")
     assert told.startswith("column 'a' (2 rows): text is not in windows-1252")
-    assert "byte order mark of UTF-16" in both_refuse("a\n1\n".encode("utf-16"), encoding="windows-1252")
+    assert "byte order mark of UTF-16" in both_refuse(
+        "a\n1\n".encode("utf-16"), encoding="windows-1252"
+    )
 
 
 def test_columns_without_a_name(both: Both) -> None:
@@ -311,7 +352,10 @@ def test_columns_without_a_name(both: Both) -> None:
 
 def test_texts_in_small_strokes(both: Both) -> None:
     content = "a,b\n'x, ''y''','1'\n'',\"z\"\n"
-    assert both(content, header="true", quote="'").to_pylist() == [{"a": "x, 'y'", "b": "1"}, {"a": None, "b": '"z"'}]
+    assert both(content, header="true", quote="'").to_pylist() == [
+        {"a": "x, 'y'", "b": "1"},
+        {"a": None, "b": '"z"'},
+    ]
 
 
 @pytest.mark.parametrize(
@@ -331,7 +375,18 @@ def test_marks_in_numbers(both: Both, decimal: str, thousands: str, written: str
 
 @pytest.mark.parametrize("currency", ["$", "\u20ac", "EUR"])
 def test_amounts_with_a_currency(both: Both, currency: str) -> None:
-    texts = ["{}1,234.50", "-{} 5", "{}-5", "7\u00a0{}", "+8.5{}", "5", "{}", "{}{}5", "5.5.5 {}", "x {}"]
+    texts = [
+        "{}1,234.50",
+        "-{} 5",
+        "{}-5",
+        "7\u00a0{}",
+        "+8.5{}",
+        "5",
+        "{}",
+        "{}{}5",
+        "5.5.5 {}",
+        "x {}",
+    ]
     written = [text.format(*[currency] * 2) for text in texts]
     content = "a;b\n" + "".join(f"{text};1\n" for text in written)
     table = both(content, sep=";", header="true", thousands=",", currency=currency)
@@ -340,8 +395,14 @@ def test_amounts_with_a_currency(both: Both, currency: str) -> None:
 
 def test_lines_around_a_table_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "people.csv"
-    file.write_text("\ufeffTitle\n\nof, more, parts\na,b\n1,2\n3,4\n\nTotal,\nsum,7\n\n", encoding="utf-8")
-    source = Input(path=str(file), format="csv", options={"skip_rows": "3", "skip_footer": "2", "header": "true"})
+    file.write_text(
+        "\ufeffTitle\n\nof, more, parts\na,b\n1,2\n3,4\n\nTotal,\nsum,7\n\n", encoding="utf-8"
+    )
+    source = Input(
+        path=str(file),
+        format="csv",
+        options={"skip_rows": "3", "skip_footer": "2", "header": "true"},
+    )
     for block in (3, 1 << 20):
         monkeypatch.setattr(parts, "BLOCK", block)
         assert locally(source).to_pylist() == [{"a": "1", "b": "2"}, {"a": "3", "b": "4"}]
@@ -354,17 +415,24 @@ TEXTS = {
     "int": "1|-0|+5|007|2147483647|-2147483648",
     "bigint": "2147483648|-2147483649|9223372036854775807|-9223372036854775808|+09999999999",
     "double": "1.5|-0.0|.5|-.5|00.10|1e-5|1E-05|1.5e-3|1e400|-1e-400|4.9e-324|0.1|123456789.123456789|NaN|Inf|-Inf|"
-    "Infinity|-Infinity|+Infinity| 1|1 |\t1.5 |1e5|1.7976931348623159e308|9007199254740993.0|2.5e-0|1.|1e0|0.0e1",
+    "Infinity|-Infinity|+Infinity| 1|1 |\t1.5 "
+    "|1e5|1.7976931348623159e308|9007199254740993.0|2.5e-0|1.|1e0|0.0e1",
     "decimal": "1.|1e0|1.5e1|99999999999999999999|9223372036854775808|1e00|-.5e1|1.e3|1.0E10",
     "boolean": "true|false|TRUE|fAlSe",
     "date": "2020-01-01|0001-01-01|9999-12-31|1582-10-10|1500-02-28|2020-02-29",
-    "timestamp": "2020-01-01 12:30|2020-01-01T12:30:15|2020-01-01 12:30:15.5|1500-01-01T00:00:00.123456Z|"
-    "2020-01-01T12:30:15+02:00|2020-01-01 23:59:59.999999-08:30|0001-01-02 00:00:00|9999-12-31T00:00:00+00:00",
-    "odd": "1d|1.5f|0x1p3|-NaN|NaN |Infinity |5d |\u0661\u0662|1\u0661|1e9999999999|2020-01|2020-1-1|10000-01-01|"
-    "+10000-01-01|2020-01-01T12|12:30|T5|2020-01-01 | 2020-01-01|2020-01-01T12:30:15.1234567|1:2:3|+2020-01-01|1\0|"
+    "timestamp": "2020-01-01 12:30|2020-01-01T12:30:15|2020-01-01 "
+    "12:30:15.5|1500-01-01T00:00:00.123456Z|"
+    "2020-01-01T12:30:15+02:00|2020-01-01 23:59:59.999999-08:30|0001-01-02 "
+    "00:00:00|9999-12-31T00:00:00+00:00",
+    "odd": "1d|1.5f|0x1p3|-NaN|NaN |Infinity |5d "
+    "|\u0661\u0662|1\u0661|1e9999999999|2020-01|2020-1-1|10000-01-01|"
+    "+10000-01-01|2020-01-01T12|12:30|T5|2020-01-01 | "
+    "2020-01-01|2020-01-01T12:30:15.1234567|1:2:3|+2020-01-01|1\0|"
     "2020-01-01 12:30:15+18:00|2020-01-01 12:30:15 UTC|2020-01-01T12:30:15.Z",
-    "string": "x|.|+|-|nan|inf|+Inf|1e|1_0|0x1A|t|yes|1L| true|true | Inf|2020-02-30|1500-02-29|2020-13-01|01/02/2020|"
-    "2020-01-|2020-01-01T24:00:00|2020-01-01 12:30:60|--1|1.2.3|1,0|\u00a01|null|3fa8|infinity|1-2-3|\u0661.\u0662",
+    "string": "x|.|+|-|nan|inf|+Inf|1e|1_0|0x1A|t|yes|1L| true|true | "
+    "Inf|2020-02-30|1500-02-29|2020-13-01|01/02/2020|"
+    "2020-01-|2020-01-01T24:00:00|2020-01-01 "
+    "12:30:60|--1|1.2.3|1,0|\u00a01|null|3fa8|infinity|1-2-3|\u0661.\u0662",
 }
 
 
@@ -372,7 +440,8 @@ def csv_of(columns: Mapping[str, list[str]]) -> str:
     """A CSV file of these columns, and one more."""
     rows = [*zip(*columns.values(), strict=True)]
     lines = [
-        ",".join(f'"{text}"' if "," in text else text for text in (*row, "end")) for row in [tuple(columns), *rows]
+        ",".join(f'"{text}"' if "," in text else text for text in (*row, "end"))
+        for row in [tuple(columns), *rows]
     ]
     return "\n".join(lines) + "\n"
 
@@ -380,12 +449,18 @@ def csv_of(columns: Mapping[str, list[str]]) -> str:
 def drawn_columns(seed: int, number: int) -> Mapping[str, list[str]]:
     """Columns with texts of one kind or of several, by their names."""
     draw = random.Random(seed)
-    columns = {f"{kind}{i}": [text] * 4 for kind, texts in TEXTS.items() for i, text in enumerate(texts.split("|"))}
+    columns = {
+        f"{kind}{i}": [text] * 4
+        for kind, texts in TEXTS.items()
+        for i, text in enumerate(texts.split("|"))
+    }
     for place in range(number):
         kinds = [*draw.sample([*TEXTS], draw.choice([1, 1, 1, 2, 2, 3]))]
         if draw.random() < 0.3:
             kinds = draw.sample(["int", "bigint", "double", "decimal"], 2)
-        columns[f"drawn{place}"] = [draw.choice(["", *TEXTS[draw.choice(kinds)].split("|")]) for _ in range(4)]
+        columns[f"drawn{place}"] = [
+            draw.choice(["", *TEXTS[draw.choice(kinds)].split("|")]) for _ in range(4)
+        ]
     return columns
 
 
@@ -404,9 +479,13 @@ def test_inferred_types(both: Both, tmp_path: Path, seed: int) -> None:
     assert sum(name.startswith("drawn") for name in read) > 200
 
 
-def test_inferred_types_of_folders(both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inferred_types_of_folders(
+    both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "people").mkdir()
-    for number, row in enumerate(["1,2020-01-01,x,,1,true", "9999999999,2020-01-01 12:30,1,,1.5,FALSE", '"",,,"",,']):
+    for number, row in enumerate(
+        ["1,2020-01-01,x,,1,true", "9999999999,2020-01-01 12:30,1,,1.5,FALSE", '"",,,"",,']
+    ):
         (tmp_path / f"people/{number}.csv").write_text(f"a,b,c,d,e,f\r\n\n{row}\r\n", newline="")
     for part in (1, 1 << 26):
         monkeypatch.setattr(csv_files, "PART", part)
@@ -423,12 +502,16 @@ def test_inferred_types_without_a_header_or_rows(both: Both) -> None:
 
 
 def test_malformed_rows_of_inferred_types(both_refuse: Callable[..., str]) -> None:
-    assert "3 of 5 rows are malformed" in both_refuse(b"a,b\n1,2\n1\n1,2,\n\xff,2,3\n4,5\n", **INFER)
+    assert "3 of 5 rows are malformed" in both_refuse(
+        b"a,b\n1,2\n1\n1,2,\n\xff,2,3\n4,5\n", **INFER
+    )
     assert "'a' (1 rows): text is not in UTF-8" in both_refuse(b"a,b\n1,2\n\xff,2\n", **INFER)
     assert "'a' (1 rows): text holds NUL" in both_refuse(b"a,b\nx,2\n1\0,2\n", **INFER)
 
 
-@pytest.mark.parametrize("texts", ["1 true", "2020-01-01 2015", "true 2020-01-01", "1e0 2", "2020-01-01 2020-1-1"])
+@pytest.mark.parametrize(
+    "texts", ["1 true", "2020-01-01 2015", "true 2020-01-01", "1e0 2", "2020-01-01 2020-1-1"]
+)
 def test_inferred_types_that_need_spark(needs_spark: Callable[..., str], texts: str) -> None:
     told = needs_spark("age,z\n{},1\n{},1\n".format(*texts.split()).encode(), **INFER)
     assert "input.options.inferSchema: column 'age' has" in told
@@ -444,7 +527,9 @@ def test_headers_that_need_spark_to_infer(needs_spark: Callable[..., str], tmp_p
 
 def test_a_file_that_changes_after_its_types_were_inferred(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age\n31\n")
-    table = reading.read_table(LocalSession(), Input(path=str(tmp_path / "people.csv"), format="csv", options=INFER))
+    table = reading.read_table(
+        LocalSession(), Input(path=str(tmp_path / "people.csv"), format="csv", options=INFER)
+    )
     (tmp_path / "people.csv").write_text("age\nsecret\n")
     with pytest.raises(InputError, match=r"people.csv cannot be read") as error:
         table.collect()
@@ -491,7 +576,12 @@ def test_damaged_text(both_refuse: Callable[..., str], content: bytes, header: s
 
 def test_damaged_text_of_columns_that_are_not_in_use(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_bytes(b"name,disease\nr\xe9,flu\n")
-    source = Input(path=str(tmp_path / "people.csv"), format="csv", options={"header": "true"}, columns={"name": "who"})
+    source = Input(
+        path=str(tmp_path / "people.csv"),
+        format="csv",
+        options={"header": "true"},
+        columns={"name": "who"},
+    )
     assert locally(source, ["disease"]).to_pylist() == [{"who": "r\ufffd", "disease": "flu"}]
     with pytest.raises(InputError, match=r"column 'who' \(1 rows\): text is not in UTF-8"):
         locally(source, ["who"])
@@ -509,7 +599,9 @@ def test_damaged_gzip(both_refuse: Callable[..., str], content: bytes) -> None:
 def test_parquet_that_is_said_to_be_csv(both_refuse: Callable[..., str]) -> None:
     sink = io.BytesIO()
     pq.write_table(pa.table({"a": list(range(99))}), sink)
-    assert "is a Parquet file; set input.format: parquet" in both_refuse(sink.getvalue(), header="true")
+    assert "is a Parquet file; set input.format: parquet" in both_refuse(
+        sink.getvalue(), header="true"
+    )
     assert "UTF-16" in both_refuse("a,b\n1,2\n".encode("utf-16"), header="true")
 
 
@@ -538,10 +630,14 @@ def test_a_word_that_means_missing(both: Both, word: str, infers: str) -> None:
     assert table["age"].null_count == (2 if word != "99" else 3)
 
 
-def test_empty_texts_in_quotes_beside_a_word_for_missing_need_spark(needs_spark: Callable[..., str]) -> None:
+def test_empty_texts_in_quotes_beside_a_word_for_missing_need_spark(
+    needs_spark: Callable[..., str],
+) -> None:
     assert "empty texts in quotes" in needs_spark(b'a,b\n"",NA\n', header="true", nullValue="NA")
     assert "the name of a column" in needs_spark(b"a,NA\n1,2\n", header="true", nullValue="NA")
-    assert "input.options.nullValue" in needs_spark(b"a,b\n1,2\n", header="true", nullValue="\u00fc")
+    assert "input.options.nullValue" in needs_spark(
+        b"a,b\n1,2\n", header="true", nullValue="\u00fc"
+    )
 
 
 @pytest.mark.parametrize("option", ["inferSchema", "quote", "multiLine", "sep", "header"])
@@ -550,7 +646,9 @@ def test_options_that_need_spark(needs_spark: Callable[..., str], option: str) -
 
 
 def test_an_encoding_of_java_alone_needs_spark(needs_spark: Callable[..., str]) -> None:
-    assert "input.options.encoding: it is x-MacRoman" in needs_spark(b"a,b\n1,2\n", encoding="x-MacRoman")
+    assert "input.options.encoding: it is x-MacRoman" in needs_spark(
+        b"a,b\n1,2\n", encoding="x-MacRoman"
+    )
 
 
 @pytest.mark.parametrize("name", ["people.csv.snappy", "peo[p]le.csv"])
@@ -558,7 +656,9 @@ def test_names_that_need_spark(needs_spark: Callable[..., str], name: str) -> No
     needs_spark(b"a,b\n1,2\n", name)
 
 
-def test_files_of_different_headers_and_folders_need_spark(needs_spark: Callable[..., str], tmp_path: Path) -> None:
+def test_files_of_different_headers_and_folders_need_spark(
+    needs_spark: Callable[..., str], tmp_path: Path
+) -> None:
     (tmp_path / "people").mkdir()
     (tmp_path / "people/a.csv").write_text("a,b\n1,2\n")
     (tmp_path / "people/b.csv").write_text("a,B\n1,2\n")
@@ -581,7 +681,10 @@ MOMENT = dt.datetime(2020, 5, 17, 1, 2, 3, 456789)
 COLUMNS = {
     "text": ["é", None, "\ufffd"],
     "nothing": pa.nulls(3),
-    **{f"i{bits}": pa.array([1, None, 3], kind) for bits, kind in ((8, pa.int8()), (16, pa.int16()), (32, pa.int32()))},
+    **{
+        f"i{bits}": pa.array([1, None, 3], kind)
+        for bits, kind in ((8, pa.int8()), (16, pa.int16()), (32, pa.int32()))
+    },
     "u8": pa.array([1, 2, 255], pa.uint8()),
     "u16": pa.array([1, 2, 65535], pa.uint16()),
     "u32": pa.array([1, 2, 2**32 - 1], pa.uint32()),
@@ -613,7 +716,8 @@ COLUMNS = {
 @pytest.mark.parametrize("name", COLUMNS)
 def test_types_of_parquet(both: Both, tmp_path: Path, name: str) -> None:
     pq.write_table(
-        pa.table({"id": [1, 2, 3], name: COLUMNS[name], "last": ["x", "y", "z"]}), tmp_path / "people.parquet"
+        pa.table({"id": [1, 2, 3], name: COLUMNS[name], "last": ["x", "y", "z"]}),
+        tmp_path / "people.parquet",
     )
     both(None, "people.parquet", "parquet")
 
@@ -625,11 +729,15 @@ def test_parquet_of_arrow_in_row_groups(
     columns = {name: column for name, column in COLUMNS.items() if name != "ns"}
     for name in ("PART_ROWS", "FEW_ROWS"):
         monkeypatch.setattr(parquet_files, name, 2)
-    pq.write_table(pa.table(columns), tmp_path / "people.parquet", version=version, row_group_size=1)
+    pq.write_table(
+        pa.table(columns), tmp_path / "people.parquet", version=version, row_group_size=1
+    )
     both(None, "people.parquet", "parquet")
 
 
-@pytest.mark.parametrize(("length", "rows"), [(1, [[12], [9]]), (1000, [[6, 6], [6, 3]])], ids=["short", "long"])
+@pytest.mark.parametrize(
+    ("length", "rows"), [(1, [[12], [9]]), (1000, [[6, 6], [6, 3]])], ids=["short", "long"]
+)
 def test_small_files_share_partitions_and_batches(
     tmp_path: Path, length: int, rows: list[list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -642,7 +750,9 @@ def test_small_files_share_partitions_and_batches(
     files = [parquet_files.open_parquet(path) for path in paths]
     read = [list(part(Counter())) for part in parquet_files.partitions_of(files, files[0].schema)]
     assert [[batch.num_rows for batch in batches] for batches in read] == rows
-    assert [text for batches in read for batch in batches for text in batch["text"].to_pylist()] == texts
+    assert [
+        text for batches in read for batch in batches for text in batch["text"].to_pylist()
+    ] == texts
 
 
 @pytest.mark.parametrize("kind", ["parquet", "delta"])
@@ -658,24 +768,48 @@ def test_columns_that_are_not_selected_are_not_read(
     opened: list[list[str]] = []
     batches = pq.ParquetFile.iter_batches
 
-    def watched(file: pq.ParquetFile, *given: Any, columns: list[str], **more: Any) -> Iterator[pa.RecordBatch]:
+    def watched(
+        file: pq.ParquetFile, *given: Any, columns: list[str], **more: Any
+    ) -> Iterator[pa.RecordBatch]:
         opened.append(columns)
         return batches(file, *given, columns=columns, **more)
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", watched)
-    read = reading.read_table(LocalSession(), Input(path=str(path), format=kind, columns={"sex": "gender"}))
-    assert collect(select(read, ["gender", "age"])).to_pydict() == {"gender": ["f", "m"], "age": [1, 2]}
+    read = reading.read_table(
+        LocalSession(), Input(path=str(path), format=kind, columns={"sex": "gender"})
+    )
+    assert collect(select(read, ["gender", "age"])).to_pydict() == {
+        "gender": ["f", "m"],
+        "age": [1, 2],
+    }
     assert opened == [["sex", "age"]]
 
 
 def test_parquet_of_int96(both: Both, tmp_path: Path) -> None:
-    times = {"at": [MOMENT, dt.datetime(1500, 1, 1), dt.datetime(1800, 1, 1, 0, 0, 0, 1), dt.datetime(9999, 1, 1)]}
-    pq.write_table(pa.table(times), tmp_path / "people.parquet", use_deprecated_int96_timestamps=True)
-    assert both(None, "people.parquet", "parquet").schema.field("at").type == pa.timestamp("us", "UTC")
+    times = {
+        "at": [
+            MOMENT,
+            dt.datetime(1500, 1, 1),
+            dt.datetime(1800, 1, 1, 0, 0, 0, 1),
+            dt.datetime(9999, 1, 1),
+        ]
+    }
+    pq.write_table(
+        pa.table(times), tmp_path / "people.parquet", use_deprecated_int96_timestamps=True
+    )
+    assert both(None, "people.parquet", "parquet").schema.field("at").type == pa.timestamp(
+        "us", "UTC"
+    )
 
 
 def test_parquet_of_pandas_and_polars(both: Both, tmp_path: Path) -> None:
-    frame = {"name": ["Ann", None], "age": [31, 32], "at": [MOMENT, None], "none": [None, None], "x": [1.5, None]}
+    frame = {
+        "name": ["Ann", None],
+        "age": [31, 32],
+        "at": [MOMENT, None],
+        "none": [None, None],
+        "x": [1.5, None],
+    }
     pd.DataFrame(frame, index=[3, 4]).to_parquet(tmp_path / "people.parquet")
     assert both(None, "people.parquet", "parquet").num_columns == 6
     pl.DataFrame({**frame, "none": [[1], []]}).write_parquet(tmp_path / "people.parquet")
@@ -684,13 +818,18 @@ def test_parquet_of_pandas_and_polars(both: Both, tmp_path: Path) -> None:
 
 def test_parquet_and_delta_of_spark(both: Both, spark: SparkSession, tmp_path: Path) -> None:
     made = spark.sql(
-        "SELECT id, CAST(id AS tinyint) AS small, CAST(id AS string) AS text, CAST(id AS decimal(20, 3)) AS number, "
-        "date'1500-01-01' AS day, timestamp'2020-01-01 01:02:03.456789' AS at, timestamp_ntz'2020-01-01' AS local, "
-        "array(id) AS many, map('a', id) AS pairs, struct(id, 'x' AS name) AS one, X'00' AS bytes FROM range(9)"
+        "SELECT id, CAST(id AS tinyint) AS small, CAST(id AS string) AS text, CAST(id AS "
+        "decimal(20, 3)) AS number, "
+        "date'1500-01-01' AS day, timestamp'2020-01-01 01:02:03.456789' AS at, "
+        "timestamp_ntz'2020-01-01' AS local, "
+        "array(id) AS many, map('a', id) AS pairs, struct(id, 'x' AS name) AS one, X'00' AS bytes "
+        "FROM range(9)"
     ).repartition(3)
     made.write.parquet(str(tmp_path / "people"))
     assert both(None, "people", "parquet", in_order=False).num_rows == 9
-    made.write.format("delta").partitionBy("text", "small", "day", "number").save(str(tmp_path / "delta"))
+    made.write.format("delta").partitionBy("text", "small", "day", "number").save(
+        str(tmp_path / "delta")
+    )
     assert both(None, "delta", "delta", in_order=False).num_rows == 9
 
 
@@ -700,10 +839,14 @@ def test_damaged_parquet(both_refuse: Callable[..., str], tmp_path: Path) -> Non
     whole = sink.getvalue()
     assert "is empty (0 bytes)" in both_refuse(b"", "people.parquet", "parquet")
     assert "is truncated" in both_refuse(whole[:-50], "people.parquet", "parquet")
-    assert "it is damaged" in both_refuse(whole[:4] + bytes(100) + whole[104:], "people.parquet", "parquet")
+    assert "it is damaged" in both_refuse(
+        whole[:4] + bytes(100) + whole[104:], "people.parquet", "parquet"
+    )
     (tmp_path / "many").mkdir()
     (tmp_path / "many/a.parquet").write_bytes(whole)
-    assert "b.parquet is empty" in both_refuse(b"", "many/b.parquet", "parquet").replace("people", "b")
+    assert "b.parquet is empty" in both_refuse(b"", "many/b.parquet", "parquet").replace(
+        "people", "b"
+    )
     with pytest.raises(InputError, match=r"b.parquet is empty"):
         locally(Input(path=str(tmp_path / "many"), format="parquet"))
 
@@ -711,9 +854,13 @@ def test_damaged_parquet(both_refuse: Callable[..., str], tmp_path: Path) -> Non
 def test_damaged_text_of_parquet(both_refuse: Callable[..., str], tmp_path: Path) -> None:
     text = pa.array([b"r\xe9", b"ok", b"\xff", None]).view(pa.string())
     pq.write_table(pa.table({"a": text, "b": ["x", "y", "z", "w"]}), tmp_path / "people.parquet")
-    assert "column 'a' (2 rows): text is not in UTF-8" in both_refuse(None, "people.parquet", "parquet")
+    assert "column 'a' (2 rows): text is not in UTF-8" in both_refuse(
+        None, "people.parquet", "parquet"
+    )
     pq.write_table(pa.table({"a": ["x", "\0"], "b": ["", "\0\0"]}), tmp_path / "people.parquet")
-    assert "columns 'a' (1 rows), 'b' (1 rows): text holds NUL" in both_refuse(None, "people.parquet", "parquet")
+    assert "columns 'a' (1 rows), 'b' (1 rows): text holds NUL" in both_refuse(
+        None, "people.parquet", "parquet"
+    )
 
 
 def test_names_twice_in_parquet(both_refuse: Callable[..., str], tmp_path: Path) -> None:
@@ -722,7 +869,9 @@ def test_names_twice_in_parquet(both_refuse: Callable[..., str], tmp_path: Path)
 
 
 @pytest.mark.parametrize("column", [pa.array([[1]], pa.list_(pa.uint32())), pa.array([[1]])])
-def test_parquet_that_needs_spark(needs_spark: Callable[..., str], tmp_path: Path, column: pa.Array) -> None:
+def test_parquet_that_needs_spark(
+    needs_spark: Callable[..., str], tmp_path: Path, column: pa.Array
+) -> None:
     pq.write_table(pa.table({"a": column}), tmp_path / "people.parquet")
     needs_spark(None, "people.parquet", "parquet")
 
@@ -744,7 +893,10 @@ def test_a_type_that_no_engine_reads(spark: SparkSession, tmp_path: Path, column
     source = Input(path=str(tmp_path / "people.parquet"), format="parquet")
     with pytest.raises(InputError) as found:
         locally(source)
-    told = f"people.parquet has column 'a' of a type that Spark cannot read, {column.type}; write it as another"
+    told = (
+        f"people.parquet has column 'a' of a type that Spark cannot read, {column.type}; write "
+        "it as another"
+    )
     assert str(found.value) == f"input.path: {told}"
     with pytest.raises(InputError):
         by_spark(spark, source)
@@ -757,7 +909,8 @@ def test_durations_of_parquet_are_marked(both: Both, tmp_path: Path, unit: str) 
     pq.write_table(pa.table({"age": [1, 2], "for": durations}), tmp_path / "people.parquet")
     field = both(None, "people.parquet", "parquet").schema.field("for")
     assert why_unreadable(field) == (
-        f"of type duration[{unit}], which Spark does not have; convert it to plain values, or leave the column out"
+        f"of type duration[{unit}], which Spark does not have; convert it to plain values, or "
+        "leave the column out"
     )
 
 
@@ -767,26 +920,38 @@ def write_files(folder: Path, **tables: dict[str, list[Any]]) -> None:
         pq.write_table(pa.table(table), folder / f"{name}.parquet")
 
 
-def test_parquet_of_different_types_needs_spark(needs_spark: Callable[..., str], tmp_path: Path) -> None:
+def test_parquet_of_different_types_needs_spark(
+    needs_spark: Callable[..., str], tmp_path: Path
+) -> None:
     write_files(tmp_path / "people", a={"a": [1]}, b={"a": ["x"]})
     assert "differ in type" in needs_spark(None, "people", "parquet")
     assert "input.options" in needs_spark(None, "people", "parquet", mergeSchema="true")
 
 
 @pytest.mark.parametrize("first", ["whole", "less"])
-def test_a_column_that_a_parquet_file_lacks(both_refuse: Callable[..., str], tmp_path: Path, first: str) -> None:
+def test_a_column_that_a_parquet_file_lacks(
+    both_refuse: Callable[..., str], tmp_path: Path, first: str
+) -> None:
     """Spark alone would read it as missing, or leave it out, if the first file lacks it."""
-    tables = {"whole": {"age": [1], "Sex": ["f"], "town": ["Pisa"]}, "less": {"age": [2]}, "else": {"AGE": [3]}}
+    tables = {
+        "whole": {"age": [1], "Sex": ["f"], "town": ["Pisa"]},
+        "less": {"age": [2]},
+        "else": {"AGE": [3]},
+    }
     second = "less" if first == "whole" else "whole"
     write_files(tmp_path / "a b", **{f"1 {first}": tables[first], f"2 {second}": tables[second]})
     place = 2 if first == "whole" else 1
     assert both_refuse(None, "a b", "parquet") == (
-        f"input.path: {place} less.parquet lacks column 'Sex' and 1 more, which {3 - place} whole.parquet "
-        "has; write the files with the same columns, or set input.options.mergeSchema: true to read it as missing"
+        f"input.path: {place} less.parquet lacks column 'Sex' and 1 more, which {3 - place} "
+        "whole.parquet "
+        "has; write the files with the same columns, or set input.options.mergeSchema: true to "
+        "read it as missing"
     )
 
 
-def test_a_lacking_column_is_missing_where_schemas_are_merged(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_lacking_column_is_missing_where_schemas_are_merged(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     write_files(tmp_path / "people", a={"age": [1]}, b={"age": [2], "sex": ["f"]})
     for key in ("mergeSchema", "mergeschema"):
         source = Input(path=str(tmp_path / "people"), format="parquet", options={key: "true"})
@@ -809,7 +974,9 @@ def test_columns_in_another_order_or_case_are_the_same(
 def test_intervals_of_pandas_are_texts(both: Both, tmp_path: Path) -> None:
     ages = pd.Series([21, 35, None])
     cuts = [pd.cut(ages, [20, 30, 40], right=side) for side in (True, False)]
-    frame = pd.DataFrame({f"i{place}": pd.arrays.IntervalArray(cut) for place, cut in enumerate(cuts)})
+    frame = pd.DataFrame(
+        {f"i{place}": pd.arrays.IntervalArray(cut) for place, cut in enumerate(cuts)}
+    )
     frame.assign(name=["a", "b", "b"]).to_parquet(tmp_path / "people.parquet")
     table = both(None, "people.parquet", "parquet")
     assert table["i0"].to_pylist() == ["(20.0, 30.0]", "(30.0, 40.0]", None]
@@ -823,7 +990,9 @@ def test_times_of_a_zone_are_unreadable(both: Both, tmp_path: Path) -> None:
     assert "a timestamp of the zone Europe/Berlin" in told
 
 
-def test_spark_takes_from_this_process_what_it_does_not_read(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_takes_from_this_process_what_it_does_not_read(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     (tmp_path / "a.csv").write_text("Title\nage;sex\n1,5;f\nTotal;9\n")
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
         made.writestr("a.csv", "age;sex\n1,5;f\n")
@@ -843,7 +1012,10 @@ def test_spark_takes_from_this_process_what_it_does_not_read(spark: SparkSession
 
 
 def test_versions_of_delta(both: Both, spark: SparkSession, tmp_path: Path) -> None:
-    path, rows = tmp_path / "people", spark.createDataFrame([(1, None), (2, "ä /%:=")], "age int, sex string")
+    path, rows = (
+        tmp_path / "people",
+        spark.createDataFrame([(1, None), (2, "ä /%:=")], "age int, sex string"),
+    )
     rows.write.format("delta").partitionBy("sex").save(str(path))
     rows.selectExpr("age", "sex", "1.5D AS weight").write.format("delta").mode("append").option(
         "mergeSchema", "true"
@@ -855,17 +1027,24 @@ def test_versions_of_delta(both: Both, spark: SparkSession, tmp_path: Path) -> N
         commit = reading.commit_of(LocalSession(), source)
         assert commit == input_state.commit_of(spark, source)
         assert commit is not None
-        assert reading.input_state(LocalSession(), source, commit) == input_state.input_state(spark, source, commit)
+        assert reading.input_state(LocalSession(), source, commit) == input_state.input_state(
+            spark, source, commit
+        )
         table = reading.read_table(LocalSession(), source, commit.version)
         assert table.collect().num_rows == 4 - 2 * len(options)
 
 
-@pytest.mark.parametrize("feature", ["delta.columnMapping.mode=name", "delta.enableDeletionVectors=true"])
+@pytest.mark.parametrize(
+    "feature", ["delta.columnMapping.mode=name", "delta.enableDeletionVectors=true"]
+)
 def test_features_of_delta_need_spark(
     needs_spark: Callable[..., str], spark: SparkSession, tmp_path: Path, feature: str
 ) -> None:
     key, value = feature.split("=")
-    spark.sql(f"CREATE TABLE delta.`{tmp_path}/people` (age int) USING delta TBLPROPERTIES ('{key}' = '{value}')")
+    spark.sql(
+        f"CREATE TABLE delta.`{tmp_path}/people` (age int) USING delta TBLPROPERTIES ('{key}' = "
+        f"'{value}')"
+    )
     assert "is a Delta table with" in needs_spark(None, "people", "delta")
     assert "input.options" in needs_spark(None, "people", "delta", timestampAsOf="2020-01-01")
 
@@ -876,7 +1055,9 @@ def test_a_delta_table_is_read_as_one_only(
 ) -> None:
     """Its files hold rows that were deleted."""
     spark.range(3).write.format("delta").save(f"{tmp_path}/people")
-    assert "is a Delta table, whose files also hold deleted rows" in both_refuse(None, "people", kind)
+    assert "is a Delta table, whose files also hold deleted rows" in both_refuse(
+        None, "people", kind
+    )
 
 
 SIGNS = [
@@ -911,11 +1092,19 @@ PARTS |= st.text(st.characters(exclude_categories=["Cs", "Cc", "Cn"]), max_size=
     others=st.lists(st.none() | st.integers(-3, 3), min_size=8, max_size=8),
 )
 def test_values_of_partitions_are_alike(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, values: list[str | None], others: list[int | None]
+    spark: SparkSession,
+    tmp_path_factory: pytest.TempPathFactory,
+    values: list[str | None],
+    others: list[int | None],
 ) -> None:
-    """Of a Delta table that another package than Spark wrote: Spark itself writes an empty text as missing."""
+    """Of a Delta table that another package than Spark wrote: Spark itself writes an empty text as
+    missing.
+    """
     path = tmp_path_factory.mktemp("delta") / "people"
-    columns = {"part": pa.array(values, pa.string()), "other": pa.array(others[: len(values)], pa.int32())}
+    columns = {
+        "part": pa.array(values, pa.string()),
+        "other": pa.array(others[: len(values)], pa.int32()),
+    }
     table = pa.table({**columns, "row": range(len(values)), "kept": columns["part"]})
     write_deltalake(str(path), table, partition_by=["part", "other"])
     source = Input(path=str(path), format="delta")
@@ -924,12 +1113,18 @@ def test_values_of_partitions_are_alike(
     schema, rows = by_tasks(spark, source)
     require_same(found.select(schema.names), schema, rows, in_order=False)
     for row in found.to_pylist():
-        may_be_lost = row["kept"] == "__HIVE_DEFAULT_PARTITION__"  # by deltalake itself, beside other values
+        may_be_lost = (
+            row["kept"] == "__HIVE_DEFAULT_PARTITION__"
+        )  # by deltalake itself, beside other values
         assert row["part"] == row["kept"] or (may_be_lost and row["part"] is None)
 
 
 def test_a_missing_partition_value_in_a_folder_without_its_name_needs_spark(tmp_path: Path) -> None:
-    write_deltalake(str(tmp_path / "people"), pa.table({"part": ["", "a"], "row": [1, 2]}), partition_by=["part"])
+    write_deltalake(
+        str(tmp_path / "people"),
+        pa.table({"part": ["", "a"], "row": [1, 2]}),
+        partition_by=["part"],
+    )
     (log,) = (tmp_path / "people/_delta_log").glob("*.json")
     (tmp_path / "people/part=").rename(tmp_path / "people/x")
     log.write_text(log.read_text().replace('"path":"part=/', '"path":"x/'))
@@ -939,10 +1134,20 @@ def test_a_missing_partition_value_in_a_folder_without_its_name_needs_spark(tmp_
 
 @pytest.mark.parametrize(
     ("folders", "lost"),
-    [(["1", "12"], ""), (["01", "1"], "01"), (["1.0", "1.00"], "1.00"), (["a", "01"], ""), (["-0", "1"], "-0")],
+    [
+        (["1", "12"], ""),
+        (["01", "1"], "01"),
+        (["1.0", "1.00"], "1.00"),
+        (["a", "01"], ""),
+        (["-0", "1"], "-0"),
+    ],
 )
 def test_partitions_of_parquet_that_numbers_would_change_are_refused(
-    spark: SparkSession, needs_spark: Callable[..., str], tmp_path: Path, folders: list[str], lost: str
+    spark: SparkSession,
+    needs_spark: Callable[..., str],
+    tmp_path: Path,
+    folders: list[str],
+    lost: str,
 ) -> None:
     for place, folder in enumerate(folders):
         (tmp_path / f"people/zip={folder}").mkdir(parents=True)
@@ -950,18 +1155,26 @@ def test_partitions_of_parquet_that_numbers_would_change_are_refused(
     needs_spark(None, "people", "parquet")
     source = Input(path=str(tmp_path / "people"), format="parquet")
     if lost:
-        with pytest.raises(InputError, match="partition column 'zip' has texts that Spark reads as other numbers"):
+        with pytest.raises(
+            InputError, match="partition column 'zip' has texts that Spark reads as other numbers"
+        ):
             read_table(spark, source)
         return
     rows = read_table(spark, source).toArrow().to_pylist()
     assert {row["row"]: str(row["zip"]) for row in rows} == dict(enumerate(folders))
 
 
-def test_a_column_without_values_is_read_as_its_parquet_file(both: Both, spark: SparkSession, tmp_path: Path) -> None:
+def test_a_column_without_values_is_read_as_its_parquet_file(
+    both: Both, spark: SparkSession, tmp_path: Path
+) -> None:
     frame = pd.DataFrame({"age": [1, 2], "nothing": [None, None]})
     frame.to_parquet(tmp_path / "a.parquet")
     expected = both(None, "a.parquet", "parquet")
-    for table in (frame, pl.DataFrame({"age": [1, 2], "nothing": [None, None]}), pa.Table.from_pandas(frame)):
+    for table in (
+        frame,
+        pl.DataFrame({"age": [1, 2], "nothing": [None, None]}),
+        pa.Table.from_pandas(frame),
+    ):
         found = frame_table(LocalSession(), table)
         assert found.schema.field("nothing") == expected.schema.field("nothing")
         require_same(found.collect(), *rows_of(as_dataframe(spark, table)))
@@ -972,10 +1185,15 @@ def test_a_column_without_values_is_read_as_its_parquet_file(both: Both, spark: 
 
 @pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "lazy"])
 def test_tables_in_memory(spark: SparkSession, kind: str) -> None:
-    columns = {name: column for name, column in COLUMNS.items() if kind != "pandas" or name not in ("map", "view")}
+    columns = {
+        name: column
+        for name, column in COLUMNS.items()
+        if kind != "pandas" or name not in ("map", "view")
+    }
     if kind in ("polars", "lazy"):
         columns = {
-            name: columns[name] for name in ("text", "i8", "u32", "category", "us", "ns", "list", "nothing", "y")
+            name: columns[name]
+            for name in ("text", "i8", "u32", "category", "us", "ns", "list", "nothing", "y")
         }
     arrow = pa.table({name: column for name, column in columns.items() if name not in ("json",)})
     if kind == "arrow":
@@ -998,5 +1216,10 @@ def test_the_state_of_files(spark: SparkSession, tmp_path: Path) -> None:
     for path in (f"{tmp_path}/people", f"file://{tmp_path}/people"):
         source = Input(path=path, format="csv")
         assert reading.commit_of(LocalSession(), source) is None
-        assert reading.input_state(LocalSession(), source, None) == input_state.input_state(spark, source, None)
-    assert reading.input_state(LocalSession(), Input(path=f"{tmp_path}/none", format="csv"), None) is None
+        assert reading.input_state(LocalSession(), source, None) == input_state.input_state(
+            spark, source, None
+        )
+    assert (
+        reading.input_state(LocalSession(), Input(path=f"{tmp_path}/none", format="csv"), None)
+        is None
+    )

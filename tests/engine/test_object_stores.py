@@ -39,7 +39,11 @@ class Killed(BaseException):
 def buckets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the buckets. In `raw` are people and a hierarchy."""
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
-    for module in ("api.engine_choice", "api.session", "api.release"):  # other tests may have left a session
+    for module in (
+        "api.engine_choice",
+        "api.session",
+        "api.release",
+    ):  # other tests may have left a session
         monkeypatch.setattr(f"tclose_spark.{module}.spark_present", lambda: "")
     use_as_store(tmp_path / "buckets", monkeypatch)
     (tmp_path / "buckets/raw").mkdir(parents=True)
@@ -84,21 +88,35 @@ def files(folder: Path) -> set[str]:
 @pytest.fixture
 def expected(run_file: Path) -> dict[str, Any]:
     """The certificate of the release on this disk."""
-    return undated(tc.release(None, run_file, overrides=["output.export=[csv, parquet]"], log=None).certificate)
+    return undated(
+        tc.release(None, run_file, overrides=["output.export=[csv, parquet]"], log=None).certificate
+    )
 
 
-def test_exports_on_stores_may_be_one_file(run_file: Path, stored: list[str], buckets: Path) -> None:
+def test_exports_on_stores_may_be_one_file(
+    run_file: Path, stored: list[str], buckets: Path
+) -> None:
     tc.release(None, run_file, overrides=[*stored, "output.one_file=true"], log=None)
     names = {name for name in files(buckets) if "/release_" in name}
-    assert names == {f"releases/people/release_{kind}/release.{kind}" for kind in ("csv", "parquet")}
-    assert pq.read_table(buckets / "releases/people/release_parquet/release.parquet").num_rows == ROWS
+    assert names == {
+        f"releases/people/release_{kind}/release.{kind}" for kind in ("csv", "parquet")
+    }
+    assert (
+        pq.read_table(buckets / "releases/people/release_parquet/release.parquet").num_rows == ROWS
+    )
     tc.verify(None, run_file, overrides=stored, log=None)
 
 
 def test_a_release_from_and_to_stores(
-    run_file: Path, stored: list[str], expected: dict[str, Any], buckets: Path, monkeypatch: pytest.MonkeyPatch
+    run_file: Path,
+    stored: list[str],
+    expected: dict[str, Any],
+    buckets: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The same certificate; then another in its place, which was killed in its publication and is repeated."""
+    """The same certificate; then another in its place, which was killed in its publication and is
+    repeated.
+    """
     said: list[str] = []
     made = tc.release(None, run_file, overrides=stored, log=said.append)
     assert said[0].startswith("engine     local: ")
@@ -115,7 +133,10 @@ def test_a_release_from_and_to_stores(
         "release_parquet",
         "report.html",
     }
-    with pytest.raises(ConfigurationError, match="s3a://releases/people holds a finished release; give overwrite=True"):
+    with pytest.raises(
+        ConfigurationError,
+        match="s3a://releases/people holds a finished release; give overwrite=True",
+    ):
         tc.release(None, run_file, overrides=stored, log=None)
 
     moved: list[str] = []
@@ -141,7 +162,9 @@ def test_a_release_from_and_to_stores(
     assert tc.verify(None, run_file, overrides=stored, log=None).certificate == again.certificate
 
 
-def test_a_finished_release_on_a_store_is_opened(run_file: Path, expected: dict[str, Any], buckets: Path) -> None:
+def test_a_finished_release_on_a_store_is_opened(
+    run_file: Path, expected: dict[str, Any], buckets: Path
+) -> None:
     shutil.copytree(run_file.parent / "out", buckets / "releases/opened")
     made = tc.Release.open("gs://releases/opened")
     assert undated(made.certificate) == expected
@@ -149,7 +172,9 @@ def test_a_finished_release_on_a_store_is_opened(run_file: Path, expected: dict[
     assert made.to_arrow().num_rows == ROWS
     assert made.table == made.to_arrow()
     assert made.classes.num_rows == expected["release"]["classes"]
-    with pytest.raises(ConfigurationError, match=r"^there is no finished release in gs://releases/none/public"):
+    with pytest.raises(
+        ConfigurationError, match=r"^there is no finished release in gs://releases/none/public"
+    ):
         tc.Release.open("gs://releases/none")
 
 
@@ -159,7 +184,10 @@ def test_the_store_that_refuses_is_named(
     """When it is opened, and when it is written to."""
     how: dict[str, Any] = {"overrides": stored, "engine": "local", "log": None}
     use_as_store(buckets, monkeypatch, refused="releases")
-    with pytest.raises(ConfigurationError, match=r"s3a://releases/people cannot be read or written \(access denied\)$"):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"s3a://releases/people cannot be read or written \(access denied\)$",
+    ):
         tc.release(None, run_file, **how)
     use_as_store(buckets, monkeypatch)
     write = FilesInFolder.open_output_stream
@@ -167,7 +195,9 @@ def test_the_store_that_refuses_is_named(
 
         def refuse(self: Any, path: str, *args: Any, refused: str = bucket, **options: Any) -> Any:
             if f"/{refused}/" in path:
-                raise OSError("AWS Error ACCESS_DENIED during PutObject operation: signed with AKIA")
+                raise OSError(
+                    "AWS Error ACCESS_DENIED during PutObject operation: signed with AKIA"
+                )
             return write(self, path, *args, **options)
 
         monkeypatch.setattr(FilesInFolder, "open_output_stream", refuse)
@@ -180,13 +210,17 @@ def test_the_store_that_refuses_is_named(
 def test_tables_on_a_store_are_audited(run_file: Path, stored: list[str], buckets: Path) -> None:
     columns: dict[str, Any] = {"quasi_identifiers": ["sex", "city"], "sensitive": ["disease"]}
     here = tc.audit(run_file.parent / "people.parquet", **columns)
-    there = tc.audit("s3://raw/people", format="parquet", classes_output="s3://inside/classes", **columns)
+    there = tc.audit(
+        "s3://raw/people", format="parquet", classes_output="s3://inside/classes", **columns
+    )
     assert there.figures == here.figures
     assert "inside/classes/_delta_log/00000000000000000000.json" in files(buckets)
 
 
 @pytest.mark.parametrize("name", ["a%20b", "a#b"])
-def test_delta_tables_with_names_that_deltalake_takes_for_others_are_left_to_spark(buckets: Path, name: str) -> None:
+def test_delta_tables_with_names_that_deltalake_takes_for_others_are_left_to_spark(
+    buckets: Path, name: str
+) -> None:
     (buckets / "raw" / name / "_delta_log").mkdir(parents=True)
     with pytest.raises(NeedsSparkError, match=f"s3://raw/{name} has % or #"):
         read_table(LocalSession(), Input(path=f"s3://raw/{name}", format="delta"))
@@ -209,7 +243,10 @@ def test_csv_on_a_store(buckets: Path, monkeypatch: pytest.MonkeyPatch, name: st
 
 def test_what_is_missing_or_damaged_is_named(buckets: Path) -> None:
     (buckets / "raw/no.parquet").write_text("no")
-    for path, said in (("s3://raw/none", "s3://raw/none does not exist"), ("s3://raw/no.parquet", "no.parquet")):
+    for path, said in (
+        ("s3://raw/none", "s3://raw/none does not exist"),
+        ("s3://raw/no.parquet", "no.parquet"),
+    ):
         with pytest.raises(InputError, match=said):
             read_table(LocalSession(), Input(path=path, format="parquet"))
 
@@ -220,11 +257,16 @@ def test_a_store_that_stops_answering_is_not_taken_for_damage(
 ) -> None:
     table = draw_people(1, 50).select(["age", "id"])
     (csv.write_csv if name.endswith("csv") else pq.write_table)(table, buckets / "raw" / name)
-    read = read_table(LocalSession(), Input(path=f"s3://raw/{name}", format=name.rpartition(".")[2]))
+    read = read_table(
+        LocalSession(), Input(path=f"s3://raw/{name}", format=name.rpartition(".")[2])
+    )
     use_as_store(buckets, monkeypatch)
 
     def refuse(self: Any, path: str) -> None:
-        raise OSError(f"When reading '{path}': AWS Error SLOW_DOWN during GetObject operation: signed with AKIA")
+        raise OSError(
+            f"When reading '{path}': AWS Error SLOW_DOWN during GetObject operation: signed with "
+            "AKIA"
+        )
 
     monkeypatch.setattr(FilesInFolder, "open_input_file", refuse, raising=False)
     with pytest.raises(StoreError) as found:
@@ -235,7 +277,9 @@ def test_a_store_that_stops_answering_is_not_taken_for_damage(
     assert str(told) == f"s3://raw/{name} cannot be read or written (slow down)"
 
 
-@pytest.mark.parametrize("uri", ["s3://key:secret@bucket/a", "s3://bucket?secret=a", "abfss://container/a", "gs://"])
+@pytest.mark.parametrize(
+    "uri", ["s3://key:secret@bucket/a", "s3://bucket?secret=a", "abfss://container/a", "gs://"]
+)
 def test_a_uri_with_credentials_or_without_a_bucket_is_refused(uri: str) -> None:
     with pytest.raises(ConfigurationError, match="is not as expected: s3://BUCKET/PATH") as found:
         StorePath.of(uri)

@@ -1,5 +1,5 @@
-"""Drawn tables, methods, formats and options give one release on both engines: the same rows, certificate and verdict,
-or the same refusal. Each engine is the other's test.
+"""Drawn tables, methods, formats and options give one release on both engines: the same rows,
+certificate and verdict, or the same refusal. Each engine is the other's test.
 """
 
 from __future__ import annotations
@@ -15,7 +15,18 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
-from test_fingerprints import BOUNDS, EQUAL, LISTED, NESTED, NUMBERS, ORDERED, dealt, fragments, people, tree
+from test_fingerprints import (
+    BOUNDS,
+    EQUAL,
+    LISTED,
+    NESTED,
+    NUMBERS,
+    ORDERED,
+    dealt,
+    fragments,
+    people,
+    tree,
+)
 
 from tclose_spark import pipeline
 from tclose_spark.errors import TcloseError
@@ -47,7 +58,13 @@ QUASI: list[dict[str, Any]] = [
     {"city": {"hierarchy": "cities.csv"}},
     {"site": {"generalization": "set"}},
 ]
-SENSITIVE: list[dict[str, Any]] = [EQUAL, ORDERED, NESTED, LISTED, {"disease": {"t": "0.4", "l": {"distinct": 2}}}]
+SENSITIVE: list[dict[str, Any]] = [
+    EQUAL,
+    ORDERED,
+    NESTED,
+    LISTED,
+    {"disease": {"t": "0.4", "l": {"distinct": 2}}},
+]
 
 
 def draw_run(seed: int, folder: Path, write_run: Callable[..., Path]) -> Path:
@@ -57,15 +74,22 @@ def draw_run(seed: int, folder: Path, write_run: Callable[..., Path]) -> Path:
     def pick(values: list[Any], most: int = 1) -> list[Any]:
         return [values[i] for i in draw.permutation(len(values))[: draw.integers(1, most + 1)]]
 
-    (method,), (kind,), (n,) = pick(METHODS), pick(["csv", "parquet", "delta"]), pick([60, 150, 400])
+    (method,), (kind,), (n,) = (
+        pick(METHODS),
+        pick(["csv", "parquet", "delta"]),
+        pick([60, 150, 400]),
+    )
     quasi = {name: settings for one in pick(QUASI, 4) for name, settings in one.items()}
     sensitive = {name: settings for one in pick(SENSITIVE, 2) for name, settings in one.items()}
     if method.get("representative") == "mean":
-        quasi = {name: {"type": "numeric"} if "type" in settings else settings for name, settings in quasi.items()}
+        quasi = {
+            name: {"type": "numeric"} if "type" in settings else settings
+            for name, settings in quasi.items()
+        }
     table = people(n)
-    privacy: dict[str, Any] = pick([{}, {}, {"suppression_limit": "0.1"}, {"suppression_limit": "0.1", "of": "input"}])[
-        0
-    ]
+    privacy: dict[str, Any] = pick(
+        [{}, {}, {"suppression_limit": "0.1"}, {"suppression_limit": "0.1", "of": "input"}]
+    )[0]
     path = write_run(
         folder,
         None,
@@ -74,7 +98,11 @@ def draw_run(seed: int, folder: Path, write_run: Callable[..., Path]) -> Path:
         k=int(draw.integers(2, 8)),
         method=method,
         privacy=privacy,
-        source={"path": f"people.{kind}", "format": kind, **({"options": {"header": "true"}} if kind == "csv" else {})},
+        source={
+            "path": f"people.{kind}",
+            "format": kind,
+            **({"options": {"header": "true"}} if kind == "csv" else {}),
+        },
         output={"keep_linked": bool(draw.integers(2)), "export": pick(["csv", "parquet"], 2)},
         insensitive_attributes=pick([[], ["region"]])[0],
         drop_others=True,
@@ -97,7 +125,9 @@ def outcome(path: Path, session: Any) -> Any:
     return {key: part for key, part in found.items() if key not in ("issued", "tool")}
 
 
-@pytest.mark.parametrize("seed", [pytest.param(i, marks=[] if i < QUICK else pytest.mark.slow) for i in range(DRAWN)])
+@pytest.mark.parametrize(
+    "seed", [pytest.param(i, marks=[] if i < QUICK else pytest.mark.slow) for i in range(DRAWN)]
+)
 def test_both_engines_make_one_release(
     seed: int, spark: SparkSession, write_run: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -23,7 +23,9 @@ METHODS: list[dict[str, Any]] = [
 QUICK = 2
 
 
-@pytest.mark.parametrize("seed", [pytest.param(i, marks=[] if i < QUICK else pytest.mark.slow) for i in range(40)])
+@pytest.mark.parametrize(
+    "seed", [pytest.param(i, marks=[] if i < QUICK else pytest.mark.slow) for i in range(40)]
+)
 def test_both_engines_count_the_same_people(
     seed: int, spark: SparkSession, write_run: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -39,7 +41,9 @@ def test_both_engines_count_the_same_people(
         k=int(draw.integers(2, 8)),
         person={"column": "patient", "rows": rows},
         method=method,
-        privacy=[{}, {"suppression_limit": "0.2"}, {"suppression_limit": "0.2", "of": "released"}][draw.integers(3)],
+        privacy=[{}, {"suppression_limit": "0.2"}, {"suppression_limit": "0.2", "of": "released"}][
+            draw.integers(3)
+        ],
         drop_others=True,
     )
     local = outcome(path, LocalSession())

@@ -22,8 +22,37 @@ from tclose_spark.suggesting.opening import open_frame
 
 SOURCE = Input(path="people", format="table")
 TEXTS = [
-    *["", " ", "*", "{a}", "{a", "* ", "flu", "Flu ", "?", "n/a", "007", "+5", "1e5", ".5", "1.", "1e400", "0" * 20],
-    *["1234567890123456", "12", "12\n", "a@b.org", "2020-02-29", "2021-02-29", "2020-12-31\n", "1/2/2020", "true", "é"],
+    *[
+        "",
+        " ",
+        "*",
+        "{a}",
+        "{a",
+        "* ",
+        "flu",
+        "Flu ",
+        "?",
+        "n/a",
+        "007",
+        "+5",
+        "1e5",
+        ".5",
+        "1.",
+        "1e400",
+        "0" * 20,
+    ],
+    *[
+        "1234567890123456",
+        "12",
+        "12\n",
+        "a@b.org",
+        "2020-02-29",
+        "2021-02-29",
+        "2020-12-31\n",
+        "1/2/2020",
+        "true",
+        "é",
+    ],
 ]
 VALUES: dict[str, pa.Array] = {
     "text": pa.array(TEXTS),
@@ -63,16 +92,27 @@ def figures(found: TableFacts) -> Any:
 @pytest.mark.parametrize(("rows", "seed"), [(1, 0), (40, 1), (300, 2)])
 def test_facts_of_drawn_tables(spark: SparkSession, rows: int, seed: int) -> None:
     table = drawn(rows, seed)
-    here, there = (gather_facts(open_frame(session, table, SOURCE), None) for session in (LocalSession(), spark))
+    here, there = (
+        gather_facts(open_frame(session, table, SOURCE), None)
+        for session in (LocalSession(), spark)
+    )
     assert figures(here) == figures(there)
     assert {one.name for one in here.facts} >= {"numbers_as_text"}
 
 
 def test_different_values_of_a_sampled_table_are_estimated_equally(spark: SparkSession) -> None:
-    table = pa.table({"id": [f"p{i}" for i in range(30_000)], "age": [i % 90 for i in range(30_000)]})
-    here, there = (gather_facts(open_frame(session, table, SOURCE), 3000) for session in (LocalSession(), spark))
+    table = pa.table(
+        {"id": [f"p{i}" for i in range(30_000)], "age": [i % 90 for i in range(30_000)]}
+    )
+    here, there = (
+        gather_facts(open_frame(session, table, SOURCE), 3000)
+        for session in (LocalSession(), spark)
+    )
     assert [one.whole for one in here.facts] == [one.whole for one in there.facts]
-    assert [abs(one.whole.distinct / n - 1) < 0.06 for one, n in zip(here.facts, (30_000, 90), strict=True)]
+    assert [
+        abs(one.whole.distinct / n - 1) < 0.06
+        for one, n in zip(here.facts, (30_000, 90), strict=True)
+    ]
     for found in (here, there):
         assert 2500 < found.facts[0].sampled < 3500
         assert found.facts[1].distinct == 90
@@ -80,7 +120,10 @@ def test_different_values_of_a_sampled_table_are_estimated_equally(spark: SparkS
 
 def test_a_table_that_only_has_columns_without_a_text(spark: SparkSession) -> None:
     table = pa.table({"tags": [["a"], ["b"]]})
-    here, there = (gather_facts(open_frame(session, table, SOURCE), None) for session in (LocalSession(), spark))
+    here, there = (
+        gather_facts(open_frame(session, table, SOURCE), None)
+        for session in (LocalSession(), spark)
+    )
     assert figures(here) == figures(there)
     assert here.rows == 2
     assert here.facts[0].unusable.startswith("its type, array, cannot be released; flatten it")
@@ -90,7 +133,9 @@ def test_a_table_that_only_has_columns_without_a_text(spark: SparkSession) -> No
 def test_the_same_run_file(spark: SparkSession, tmp_path: Path, form: str) -> None:
     people = drawn(200, 3).select(["text", "numbers as text", "iso", "age", "small", "truth"])
     names = ["zip code", "patient id", "birth_date", "age", "sex", "diagnosis"]
-    table = pa.table([[str(v).strip("\n") for v in column.to_pylist()] for column in people.columns], names)
+    table = pa.table(
+        [[str(v).strip("\n") for v in column.to_pylist()] for column in people.columns], names
+    )
     given: Any = table
     if form == "parquet":
         given = str(tmp_path / "people.parquet")
@@ -100,13 +145,18 @@ def test_the_same_run_file(spark: SparkSession, tmp_path: Path, form: str) -> No
         given = str(tmp_path / "people.csv")
         lines = [names, *zip(*(column.to_pylist() for column in table.columns), strict=True)]
         Path(given).write_text("".join(sep.join(line) + "\n" for line in lines))
-    here, there = (suggest(given, file=tmp_path / "people.yaml", engine=engine) for engine in ("local", "spark"))
+    here, there = (
+        suggest(given, file=tmp_path / "people.yaml", engine=engine)
+        for engine in ("local", "spark")
+    )
     assert here.yaml == there.yaml
     assert here.roles == there.roles
     assert here.spec["input"]["columns"] == {"zip code": "zip_code", "patient id": "patient_id"}
 
 
-def test_a_word_for_missing_numbers_and_other_forms_of_dates(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_word_for_missing_numbers_and_other_forms_of_dates(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     table = {
         "birth_date": [f"{i % 28 + 1:02d}.{i % 12 + 1:02d}.19{i % 90 + 10}" for i in range(400)],
         "age": ["NA" if i % 9 == 0 else str(20 + i % 60) for i in range(400)],
@@ -115,12 +165,16 @@ def test_a_word_for_missing_numbers_and_other_forms_of_dates(spark: SparkSession
     }
     rows = [",".join(table), *map(",".join, zip(*table.values(), strict=True))]
     (tmp_path / "people.csv").write_text("\n".join([*rows, ""]))
-    here, there = (suggest(tmp_path / "people.csv", engine=engine, log=None) for engine in ("local", "spark"))
+    here, there = (
+        suggest(tmp_path / "people.csv", engine=engine, log=None) for engine in ("local", "spark")
+    )
     assert here.yaml == there.yaml
     assert here.spec["attributes"]["quasi_identifiers"] == {
         "age": {"type": "numeric", "missing_values": ["NA"]},
         "birth_date": {"type": "date", "date_format": "%d.%m.%Y"},
         "city": {"type": "categorical", "generalization": "set"},
     }
-    missing = [{one.name: one.facts.whole.missing for one in found.columns} for found in (here, there)]
+    missing = [
+        {one.name: one.facts.whole.missing for one in found.columns} for found in (here, there)
+    ]
     assert missing == [{"birth_date": 0, "age": 45, "city": 80, "diagnosis": 0}] * 2

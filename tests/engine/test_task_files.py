@@ -1,5 +1,5 @@
-"""Inputs whose files tasks of Spark open themselves: the same staged rows as when Spark reads them, on every kind of
-input, and what is left to Spark.
+"""Inputs whose files tasks of Spark open themselves: the same staged rows as when Spark reads them,
+on every kind of input, and what is left to Spark.
 """
 
 from __future__ import annotations
@@ -90,7 +90,10 @@ ROLES: dict[str, dict[str, Any]] = {
         "pseudonyms": ["id"],
     },
     "people of several rows": {
-        "quasi": {"age": {"type": "numeric"}, "city": {"missing": "any", "hierarchy": "cities.csv"}},
+        "quasi": {
+            "age": {"type": "numeric"},
+            "city": {"missing": "any", "hierarchy": "cities.csv"},
+        },
         "sensitive": {"disease": {"text": {"strip": True, "case": "fold"}}, "score": {}},
         "insensitive_attributes": ["note"],
         "person": "hours",
@@ -108,7 +111,12 @@ ROLES: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-def make_kind(write_run: Callable[..., Path], open_run: Callable[..., Run], spark: SparkSession, tmp_path: Path) -> Any:
+def make_kind(
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
+    spark: SparkSession,
+    tmp_path: Path,
+) -> Any:
     """`make_kind(kind, roles, table)`: the run of a table that is written as one of KINDS."""
 
     def made(kind: str, roles: str, table: pa.Table) -> Run:
@@ -121,10 +129,15 @@ def make_kind(write_run: Callable[..., Path], open_run: Callable[..., Run], spar
 
 @pytest.mark.parametrize("roles", ROLES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_tasks_stage_the_rows_that_spark_reads(make_kind: Callable[..., Run], kind: str, roles: str) -> None:
+def test_tasks_stage_the_rows_that_spark_reads(
+    make_kind: Callable[..., Run], kind: str, roles: str
+) -> None:
     people = draw_people(len(kind) + len(roles), ROWS)
     for name in ("sex", "disease"):  # which text options make equal
-        texts = [text.upper() if text and row % 2 else text for row, text in enumerate(people[name].to_pylist())]
+        texts = [
+            text.upper() if text and row % 2 else text
+            for row, text in enumerate(people[name].to_pylist())
+        ]
         people = people.set_column(people.column_names.index(name), name, pa.array(texts))
     if roles != "rows":
         numbers = pa.array([str(1 + row % 31) for row in range(ROWS)])
@@ -148,7 +161,10 @@ def test_errors_while_rows_are_staged(make_kind: Callable[..., Run], tmp_path: P
     pq.write_table(people, tmp_path / "people")
     table = read(run)
     pq.write_table(people.slice(1), tmp_path / "people")
-    with pytest.raises(InputError, match=r"^input.path: people has changed since the table was looked at; run again$"):
+    with pytest.raises(
+        InputError,
+        match=r"^input.path: people has changed since the table was looked at; run again$",
+    ):
         stage(run, table, SECRET)
 
 
@@ -166,10 +182,13 @@ def test_tasks_send_the_staged_rows_that_spark_reads(make_kind: Callable[..., Ru
 
     def numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield pa.RecordBatch.from_arrays([pa.array([1] * len(batch), pa.int32()), batch["batch"]], schema=schema)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array([1] * len(batch), pa.int32()), batch["batch"]], schema=schema
+            )
 
     by_tasks, by_spark = (
-        send_to_tasks(select(table, ["batch"]), numbered, schema, 3) for table in (staged, frame_of(staged))
+        send_to_tasks(select(table, ["batch"]), numbered, schema, 3)
+        for table in (staged, frame_of(staged))
     )
     assert rows_of(by_tasks) == rows_of(by_spark)
 
@@ -183,7 +202,9 @@ def test_a_batch_of_long_rows_has_few(tmp_path: Path, monkeypatch: pytest.Monkey
         batches = list(file.batches([0, 2], schema, Counter()))
         assert max(map(len, batches)) in range(most // 2, most + 1)
         read = pa.Table.from_batches(batches)
-        assert read == pa.concat_tables([table.slice(0, 100), table.slice(200)]).select(schema.names).cast(read.schema)
+        assert read == pa.concat_tables([table.slice(0, 100), table.slice(200)]).select(
+            schema.names
+        ).cast(read.schema)
 
 
 def rows_of(staged: Any) -> list[str]:
@@ -210,7 +231,8 @@ def is_left(spark: SparkSession, source: Input, version: int | None = None) -> b
 
 
 @pytest.mark.parametrize(
-    "key", ["files.ignoreCorruptFiles", "files.ignoreMissingFiles", "parquet.int96TimestampConversion"]
+    "key",
+    ["files.ignoreCorruptFiles", "files.ignoreMissingFiles", "parquet.int96TimestampConversion"],
 )
 def test_settings_that_change_what_spark_reads(
     spark: SparkSession, people: Input, settings: Settings, key: str
@@ -221,7 +243,9 @@ def test_settings_that_change_what_spark_reads(
 
 
 @pytest.mark.parametrize("mode", ["LEGACY", "EXCEPTION"])
-def test_dates_of_another_calendar(spark: SparkSession, people: Input, settings: Settings, mode: str) -> None:
+def test_dates_of_another_calendar(
+    spark: SparkSession, people: Input, settings: Settings, mode: str
+) -> None:
     with settings({"spark.sql.parquet.datetimeRebaseModeInRead": mode}):
         assert is_left(spark, people)
     legacy = f"{people.path}.legacy"
@@ -264,7 +288,9 @@ def test_folders_of_partitions_options_and_many_files(
 def test_delta_tables_whose_files_hold_other_rows(spark: SparkSession, tmp_path: Path) -> None:
     plain, deleted = f"{tmp_path}/plain", f"{tmp_path}/deleted"
     spark.range(9).write.format("delta").save(plain)
-    spark.range(9).coalesce(1).write.format("delta").option("delta.enableDeletionVectors", "true").save(deleted)
+    spark.range(9).coalesce(1).write.format("delta").option(
+        "delta.enableDeletionVectors", "true"
+    ).save(deleted)
     another = spark.newSession()  # in which nothing was observed: Delta would serialize it
     another.sql(f"DELETE FROM delta.`{deleted}` WHERE id = 3")
     assert not is_left(spark, Input(path=plain, format="delta"), 0)
@@ -276,7 +302,10 @@ def test_delta_tables_whose_files_hold_other_rows(spark: SparkSession, tmp_path:
 def test_columns_that_no_release_can_have(spark: SparkSession, tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1, 2], "many": [[1], None]}), tmp_path / "people.parquet")
     source = Input(path=str(tmp_path / "people.parquet"), format="parquet")
-    assert rows_read(spark, source, kinds=pa.schema({"many": pa.list_(pa.int64())})) == [{"many": [1]}, {"many": None}]
+    assert rows_read(spark, source, kinds=pa.schema({"many": pa.list_(pa.int64())})) == [
+        {"many": [1]},
+        {"many": None},
+    ]
     assert rows_read(spark, source, kinds=pa.schema({"a": pa.int64()})) == [{"a": 1}, {"a": 2}]
 
 
@@ -305,7 +334,9 @@ def decoding() -> Mapper:
 
     def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield pa.RecordBatch.from_arrays([*map(decoded, batch.columns)], names=batch.schema.names)
+            yield pa.RecordBatch.from_arrays(
+                [*map(decoded, batch.columns)], names=batch.schema.names
+            )
 
     return decode
 
@@ -320,15 +351,21 @@ def test_a_file_that_changes_after_it_was_planned(spark: SparkSession, tmp_path:
     table = sources.read_table(spark, source)
     assert rows_of_table(table, source, kinds) == [{"age": 1}, {"age": 2}]
     pq.write_table(pa.table({"age": [1, 2, 3]}), file)
-    with pytest.raises(InputError, match=r"^input.path: people.parquet has changed since the table was looked at"):
+    with pytest.raises(
+        InputError, match=r"^input.path: people.parquet has changed since the table was looked at"
+    ):
         rows_of_table(table, source, kinds)
     file.unlink()
-    with pytest.raises(InputError, match=r"^input.path: people.parquet is gone since the table was looked at"):
+    with pytest.raises(
+        InputError, match=r"^input.path: people.parquet is gone since the table was looked at"
+    ):
         rows_of_table(table, source, kinds)
 
 
 def test_a_page_that_does_not_have_its_checksum(spark: SparkSession, tmp_path: Path) -> None:
-    """A changed number is no error of Parquet. Spark writes checksums of pages, which tasks check."""
+    """A changed number is no error of Parquet. Spark writes checksums of pages, which tasks
+    check.
+    """
     folder = tmp_path / "people"
     spark.range(1000, 1100, 1, 1).write.option("compression", "none").option(
         "parquet.enable.dictionary", "false"
@@ -358,7 +395,9 @@ def test_damaged_text_counts_in_columns_in_use_only(
     used, other = ("who", "sex") if column == "name" else ("sex", "who")
     found = rows_read(spark, source, columns=[other])
     assert [row[used] for row in found] == [text.decode(errors="replace") for text in texts[column]]
-    with pytest.raises(InputError, match=rf"column '{used}' \(1 rows\): text (is not in UTF-8|holds NUL)"):
+    with pytest.raises(
+        InputError, match=rf"column '{used}' \(1 rows\): text (is not in UTF-8|holds NUL)"
+    ):
         rows_read(spark, source, columns=[used])
 
 
@@ -371,26 +410,44 @@ def coded_columns(file: ParquetFile) -> set[str]:
     return {field.name for field in batch.schema if pa.types.is_dictionary(field.type)}
 
 
-def test_columns_of_few_values_are_dictionaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_of_few_values_are_dictionaries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     few, n = [None, "flu", "gout"], 3000
-    columns = {"age": range(n), "disease": few * (n // 3), "name": [f"person {i}" for i in range(n)]}
-    table, path = pa.table({name: list(values) for name, values in columns.items()}), tmp_path / "people.parquet"
+    columns = {
+        "age": range(n),
+        "disease": few * (n // 3),
+        "name": [f"person {i}" for i in range(n)],
+    }
+    table, path = (
+        pa.table({name: list(values) for name, values in columns.items()}),
+        tmp_path / "people.parquet",
+    )
     pq.write_table(table, path)
     assert coded_columns(open_parquet(path)) == {"disease"}
-    for how in ({"use_dictionary": False}, {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}):
+    for how in (
+        {"use_dictionary": False},
+        {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"},
+    ):
         pq.write_table(table.select(["disease"]), path, **how)
         assert coded_columns(open_parquet(path)) == set()
     pq.write_table(table, path)
-    monkeypatch.setattr(parquet_files, "WRITERS", ("parquet-other ",))  # whose dictionaries may have a value twice
+    monkeypatch.setattr(
+        parquet_files, "WRITERS", ("parquet-other ",)
+    )  # whose dictionaries may have a value twice
     assert coded_columns(open_parquet(path)) == set()
 
 
-def test_dictionaries_hold_the_values_of_their_rows_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dictionaries_hold_the_values_of_their_rows_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(parquet_files, "BATCH", 4)
     texts = ["a", "b", "a", None, "c", "c", "b", "c", "a"]
     pq.write_table(pa.table({"text": texts}), tmp_path / "people.parquet")
     file = open_parquet(tmp_path / "people.parquet")
-    batches = [batch["text"] for batch in file.batches([0], file.schema, Counter(), may_be_coded=True)]
+    batches = [
+        batch["text"] for batch in file.batches([0], file.schema, Counter(), may_be_coded=True)
+    ]
     assert [batch.dictionary.to_pylist() for batch in batches] == [["a", "b"], ["c", "b"], ["a"]]
     assert [value for batch in batches for value in batch.to_pylist()] == texts
 
@@ -420,4 +477,6 @@ def test_small_files_share_tasks() -> None:
     files = [ParquetFile(Path(str(i)), pa.schema({}), [100], 1 << 20) for i in range(100)]
     assert [len(piece) for piece in task_files._pieces(files, cores=4)] == [25, 25, 25, 25]
     large = [ParquetFile(Path("a"), pa.schema({}), [1000] * 16, 1 << 30)]
-    assert [len(groups) for ((_, groups),) in task_files._pieces(large, cores=2)] == [1] + [2] * 7 + [1]
+    assert [len(groups) for ((_, groups),) in task_files._pieces(large, cores=2)] == [1] + [
+        2
+    ] * 7 + [1]

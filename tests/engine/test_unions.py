@@ -15,8 +15,12 @@ NOBODY = TOWN.slice(0, 0)
 
 
 @pytest.mark.parametrize("on", ["local", "spark"])
-@pytest.mark.parametrize("tables", [[TOWN], [TOWN, VILLAGE], [NOBODY, VILLAGE, TOWN, TOWN], [NOBODY, NOBODY]])
-def test_a_union_has_the_rows_of_all_its_tables(on: str, tables: list[pa.Table], spark: SparkSession) -> None:
+@pytest.mark.parametrize(
+    "tables", [[TOWN], [TOWN, VILLAGE], [NOBODY, VILLAGE, TOWN, TOWN], [NOBODY, NOBODY]]
+)
+def test_a_union_has_the_rows_of_all_its_tables(
+    on: str, tables: list[pa.Table], spark: SparkSession
+) -> None:
     session: Any = LocalSession() if on == "local" else spark
     made = union([of_arrow(session, table) for table in tables])
     assert schema_of(made).names == ["name", "age"]

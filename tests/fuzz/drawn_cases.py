@@ -1,4 +1,6 @@
-"""Tables, run files and formats drawn at random: odd names, odd values, every method, distance and kind of label."""
+"""Tables, run files and formats drawn at random: odd names, odd values, every method, distance and
+kind of label.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,11 @@ METHODS: list[dict[str, Any]] = [
     {"name": "microaggregation", "cells": "first_component"},
     {"name": "sabre"},
 ]
-RECURSIVE: list[dict[str, Any]] = [{"distinct": 2}, {"entropy": 1.5}, {"recursive": {"c": 3, "l": 2}}]
+RECURSIVE: list[dict[str, Any]] = [
+    {"distinct": 2},
+    {"entropy": 1.5},
+    {"recursive": {"c": 3, "l": 2}},
+]
 L_OF = {"stack_and_deal": RECURSIVE, "t_incognito": RECURSIVE, "fragmentation": []}
 """What l each method makes; the others make a distinct one."""
 COUNT_PEOPLE = ("closeness_tree", "t_mondrian", "t_incognito")
@@ -112,7 +118,10 @@ def draw_case(seed: int, folder: Path) -> Case:
     }
     if method["name"] in COUNT_PEOPLE and draw.random() < 0.2:
         columns["person"] = some(draw, [f"{MARK}{i}" for i in range(rows // 2 + 1)], rows)
-        tree["attributes"]["person"] = {"column": "person", "rows": draw.choice(["together", "apart"])}
+        tree["attributes"]["person"] = {
+            "column": "person",
+            "rows": draw.choice(["together", "apart"]),
+        }
     table = pa.table(columns)
     if kind == "csv":
         tree["input"]["options"] = {"header": "true"}
@@ -141,7 +150,9 @@ def draw_text(draw: Draw) -> str:
 def texts(draw: Draw, rows: int, _: Path) -> Column:
     """A category."""
     values = [*{draw_text(draw) for _ in range(draw.choice([1, 2, 5, 20]))}]
-    settings = draw.choice([{}, {"generalization": "set"}, {"hierarchy": {"prefix": 1}}, {"missing": "any"}])
+    settings = draw.choice(
+        [{}, {"generalization": "set"}, {"hierarchy": {"prefix": 1}}, {"missing": "any"}]
+    )
     return some(draw, sorted(values), rows, draw.choice([0, 0, 0.1])), settings
 
 
@@ -162,7 +173,9 @@ def integers(draw: Draw, rows: int, _: Path) -> Column:
     """Whole numbers, near each other or far apart."""
     most = draw.choice([1, 5, 90, 10**6, 2**40])
     values = [draw.randint(-most, most) for _ in range(draw.choice([1, 3, 40]))]
-    settings: dict[str, Any] = draw.choice([{}, {"numeric_output": "bounds"}, {"round_to": 5}, {"missing": "any"}])
+    settings: dict[str, Any] = draw.choice(
+        [{}, {"numeric_output": "bounds"}, {"round_to": 5}, {"missing": "any"}]
+    )
     missing = 0 if settings.get("numeric_output") else draw.choice([0, 0, 0.2])
     return some(draw, values, rows, missing), {"type": "numeric", **settings}
 
@@ -175,18 +188,28 @@ def doubles(draw: Draw, rows: int, _: Path) -> Column:
 
 def decimals(draw: Draw, rows: int, _: Path) -> Column:
     """Exact numbers of two places."""
-    return some(draw, [Decimal(draw.randrange(10**6)) / 100 for _ in range(8)], rows), {"type": "numeric"}
+    return some(draw, [Decimal(draw.randrange(10**6)) / 100 for _ in range(8)], rows), {
+        "type": "numeric"
+    }
 
 
 def dates(draw: Draw, rows: int, _: Path) -> Column:
     """Days of some decades."""
-    values = [date(1900, 1, 1) + timedelta(days=draw.randrange(50_000)) for _ in range(draw.choice([1, 6, 60]))]
-    return some(draw, values, rows, 0.05), draw.choice([{"type": "date"}, {"hierarchy": {"dates": ["month", "year"]}}])
+    values = [
+        date(1900, 1, 1) + timedelta(days=draw.randrange(50_000))
+        for _ in range(draw.choice([1, 6, 60]))
+    ]
+    return some(draw, values, rows, 0.05), draw.choice(
+        [{"type": "date"}, {"hierarchy": {"dates": ["month", "year"]}}]
+    )
 
 
 def times(draw: Draw, rows: int, _: Path) -> Column:
     """Moments."""
-    values = [datetime(2000, 1, 1, tzinfo=UTC) + timedelta(microseconds=draw.randrange(10**16)) for _ in range(9)]
+    values = [
+        datetime(2000, 1, 1, tzinfo=UTC) + timedelta(microseconds=draw.randrange(10**16))
+        for _ in range(9)
+    ]
     return some(draw, values, rows), {"type": "timestamp"}
 
 
@@ -195,7 +218,16 @@ def truths(draw: Draw, rows: int, _: Path) -> Column:
     return some(draw, [True, False], rows, 0.1), {}
 
 
-QUASI: list[Callable[[Draw, int, Path], Column]] = [texts, trees, integers, doubles, decimals, dates, times, truths]
+QUASI: list[Callable[[Draw, int, Path], Column]] = [
+    texts,
+    trees,
+    integers,
+    doubles,
+    decimals,
+    dates,
+    times,
+    truths,
+]
 
 
 def draw_sensitive(draw: Draw, rows: int, folder: Path, as_text: bool) -> Column:
@@ -207,8 +239,12 @@ def draw_sensitive(draw: Draw, rows: int, folder: Path, as_text: bool) -> Column
         values, found = trees(draw, rows, folder)
         return values, {**settings, **found}
     if kind == "ordered" and not as_text:
-        return some(draw, [draw.randint(-50, 50) for _ in range(draw.choice([1, 4, 40]))], rows), settings
+        return some(
+            draw, [draw.randint(-50, 50) for _ in range(draw.choice([1, 4, 40]))], rows
+        ), settings
     if kind == "ordered":
         listed = sorted({draw_text(draw).strip() for _ in range(5)} - {""})
         return some(draw, listed, rows), {**settings, "order": listed}
-    return some(draw, sorted({draw_text(draw) for _ in range(draw.choice([1, 2, 6, 30]))}), rows, 0.05), settings
+    return some(
+        draw, sorted({draw_text(draw) for _ in range(draw.choice([1, 2, 6, 30]))}), rows, 0.05
+    ), settings

@@ -1,7 +1,8 @@
-"""Coverage-guided fuzzing of all that reads what a user writes; `make fuzz-parsers` runs it, for FUZZ_SECONDS in all.
+"""Coverage-guided fuzzing of all that reads what a user writes; `make fuzz-parsers` runs it, for
+FUZZ_SECONDS in all.
 
-A parser returns a value or raises an error of this package. Anything else ends the fuzzing, and leaves the input in
-build/fuzz. `python tests/fuzz/fuzz_parsers.py PARSER FILE` reads it again.
+A parser returns a value or raises an error of this package. Anything else ends the fuzzing, and
+leaves the input in build/fuzz. `python tests/fuzz/fuzz_parsers.py PARSER FILE` reads it again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ import atheris
 atheris.enabled_hooks.add("str")
 with atheris.instrument_imports(include=["tclose_spark", "yaml", "fractions"]):
     from tclose_spark.api.command_line import parse_hierarchy
-    from tclose_spark.auditing.question import parse_population, parse_quasi_identifiers, parse_sensitive
+    from tclose_spark.auditing.question import (
+        parse_population,
+        parse_quasi_identifiers,
+        parse_sensitive,
+    )
     from tclose_spark.cli.options import parse_labels, parse_list, parse_numbers
     from tclose_spark.comparing.request import requested_methods
     from tclose_spark.engine.local.reading import NeedsSparkError, read_table
@@ -49,7 +54,9 @@ def a_hierarchy(given: bytes) -> None:
 
 def populations(given: bytes) -> None:
     parse_populations(
-        given[1:].decode(errors="replace"), "zip", "public_use" if given[:1] > b"z" else "hipaa_safe_harbor"
+        given[1:].decode(errors="replace"),
+        "zip",
+        "public_use" if given[:1] > b"z" else "hipaa_safe_harbor",
     )
 
 
@@ -81,22 +88,48 @@ def a_csv(given: bytes) -> None:
     head, _, rows = given.partition(b"\n\n")
     file = BUILD / f"people-{os.getpid()}.csv"
     file.write_bytes(rows)
-    chosen = dict(line.partition("=")[::2] for line in head.decode(errors="replace").split("\n") if "=" in line)
+    chosen = dict(
+        line.partition("=")[::2]
+        for line in head.decode(errors="replace").split("\n")
+        if "=" in line
+    )
     with suppress(NeedsSparkError):
-        for partition in read_table(LocalSession(), Input(path=str(file), format="csv", options=chosen)).partitions:
+        for partition in read_table(
+            LocalSession(), Input(path=str(file), format="csv", options=chosen)
+        ).partitions:
             for _ in partition():
                 pass
 
 
 PARSERS: dict[str, tuple[Callable[[bytes], None], list[bytes]]] = {
-    "run_file": (a_run_file, [path.read_bytes() for path in sorted((ROOT / "conf").glob("*.yaml"))]),
+    "run_file": (
+        a_run_file,
+        [path.read_bytes() for path in sorted((ROOT / "conf").glob("*.yaml"))],
+    ),
     "hierarchy": (a_hierarchy, [b"Pisa;Italy;*\nLyon;France;*\n", b'"a,b",c,*\n']),
     "populations": (populations, [b"~941,805000\n942;12\n", b"a941,805000\n"]),
-    "label": (a_label, [b"[20, 29.5[", b'{a, "b, c"}', b"1/3", b"2024-02-29T10:00:00+02:00", b"50s", b"50-59", b"80+"]),
-    "options": (options, [b"age=[20, 29]", b"2,5,10", b"sabre:bounds=proven", b"salary:ordered:t=0.1,l=3", b"1/20"]),
+    "label": (
+        a_label,
+        [
+            b"[20, 29.5[",
+            b'{a, "b, c"}',
+            b"1/3",
+            b"2024-02-29T10:00:00+02:00",
+            b"50s",
+            b"50-59",
+            b"80+",
+        ],
+    ),
+    "options": (
+        options,
+        [b"age=[20, 29]", b"2,5,10", b"sabre:bounds=proven", b"salary:ordered:t=0.1,l=3", b"1/20"],
+    ),
     "csv": (
         a_csv,
-        [b'header=true\nsep=;\ninferSchema=true\n\na;b\n1;"x;y"\n', b"encoding=UTF-8\nnullValue=?\n\n1,?\n"],
+        [
+            b'header=true\nsep=;\ninferSchema=true\n\na;b\n1;"x;y"\n',
+            b"encoding=UTF-8\nnullValue=?\n\n1,?\n",
+        ],
     ),
 }
 
@@ -123,7 +156,9 @@ def fuzz(parser: str, arguments: list[str]) -> None:
 
 
 def fuzz_all(seconds: int) -> int:
-    """Fuzzes each parser in a process of its own, for an equal share of the time; returns how many failed."""
+    """Fuzzes each parser in a process of its own, for an equal share of the time; returns how many
+    failed.
+    """
     failed = 0
     for parser in PARSERS:
         how = [
@@ -131,7 +166,9 @@ def fuzz_all(seconds: int) -> int:
             f"-max_len={LONGEST}",
             f"-artifact_prefix={BUILD}/{parser}-",
         ]
-        failed += subprocess.run([sys.executable, __file__, parser, *how], check=False).returncode != 0
+        failed += (
+            subprocess.run([sys.executable, __file__, parser, *how], check=False).returncode != 0
+        )
     return failed
 
 

@@ -1,4 +1,6 @@
-"""What must hold of a drawn case: a release that the second implementation and an audit confirm, or a clear refusal."""
+"""What must hold of a drawn case: a release that the second implementation and an audit confirm, or
+a clear refusal.
+"""
 
 from __future__ import annotations
 
@@ -32,19 +34,33 @@ def problems_of(case: Case) -> list[str] | None:
     try:
         certificate = pipeline.release(Run(load_spec(case.path), LocalSession(), said.append))
     except REFUSALS as error:
-        shown = [line for line in (str(error), *said) if MARK in line and not _is_of_the_run_file(line, case)]
+        shown = [
+            line
+            for line in (str(error), *said)
+            if MARK in line and not _is_of_the_run_file(line, case)
+        ]
         public = case.path.parent / "out/public"
-        return [f"a line shows a value: {line}" for line in shown] + (["public"] if public.exists() else []) or None
-    found = [f"a line shows a value: {line}" for line in said if MARK in line and not _is_of_the_run_file(line, case)]
+        return [f"a line shows a value: {line}" for line in shown] + (
+            ["public"] if public.exists() else []
+        ) or None
+    found = [
+        f"a line shows a value: {line}"
+        for line in said
+        if MARK in line and not _is_of_the_run_file(line, case)
+    ]
     public = case.path.parent / "out/public"
     found += judge(public, case.table)
-    if not pipeline.verify(Run(load_spec(case.path), LocalSession(), said.append), finished=True).holds:
+    if not pipeline.verify(
+        Run(load_spec(case.path), LocalSession(), said.append), finished=True
+    ).holds:
         found.append("verify --finished does not confirm it")
     return found + _differences_of_an_audit(case, public, certificate["guarantees"])
 
 
 def _is_of_the_run_file(line: str, case: Case) -> bool:
-    """Whether the values in a line stand in the run file or its hierarchies, which messages may show."""
+    """Whether the values in a line stand in the run file or its hierarchies, which messages may
+    show.
+    """
     files = [case.path, *case.path.parent.glob("tree*.csv")]
     known = "".join(file.read_text(encoding="utf-8") for file in files)
     words = [word.strip("'\",.;:()[]{}") for word in line.split() if MARK in word]

@@ -1,4 +1,6 @@
-"""Drawn runs: a few seeds in each test run, and by the hour with `make fuzz`. Seeds that failed once stay in SEEDS."""
+"""Drawn runs: a few seeds in each test run, and by the hour with `make fuzz`. Seeds that failed
+once stay in SEEDS.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,12 @@ SEEDS: list[int] = json.loads(FOUND.read_text())
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(QUICK), *(pytest.param(seed, marks=pytest.mark.more) for seed in range(QUICK, MORE)), *SEEDS]
+    "seed",
+    [
+        *range(QUICK),
+        *(pytest.param(seed, marks=pytest.mark.more) for seed in range(QUICK, MORE)),
+        *SEEDS,
+    ],
 )
 def test_a_drawn_run_holds_or_is_refused(seed: int, tmp_path: Path) -> None:
     problems = problems_of(draw_case(seed, tmp_path))
@@ -31,8 +38,13 @@ def test_a_drawn_run_holds_or_is_refused(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.skipif("FUZZ_SECONDS" not in os.environ, reason="make fuzz")
 def test_drawn_runs_by_the_hour() -> None:
-    """FUZZ_SECONDS of cases from FUZZ_FIRST on. build/fuzz.json has the seeds that failed, and why."""
-    first, end = int(os.environ.get("FUZZ_FIRST", "1000")), time.monotonic() + float(os.environ["FUZZ_SECONDS"])
+    """FUZZ_SECONDS of cases from FUZZ_FIRST on. build/fuzz.json has the seeds that failed, and
+    why.
+    """
+    first, end = (
+        int(os.environ.get("FUZZ_FIRST", "1000")),
+        time.monotonic() + float(os.environ["FUZZ_SECONDS"]),
+    )
     released = refused = 0
     failed: dict[int, str] = {}
     seed = first

@@ -1,7 +1,8 @@
-"""Whatever a user writes into a run file, a hierarchy or an option, the parsers return a value or raise a clear error.
+"""Whatever a user writes into a run file, a hierarchy or an option, the parsers return a value or
+raise a clear error.
 
-`make fuzz` draws more of it: FUZZ_EXAMPLES a test. `fuzz_parsers.py` follows the branches of the code instead; what it
-or a reader of the code found is here.
+`make fuzz` draws more of it: FUZZ_EXAMPLES a test. `fuzz_parsers.py` follows the branches of the
+code instead; what it or a reader of the code found is here.
 """
 
 from __future__ import annotations
@@ -48,26 +49,50 @@ SCALARS = st.one_of(
     st.floats(),
     st.text(max_size=8),
     st.sampled_from(
-        ["0.1", "1/3", "1/0", "", "*", "{}", "null", "${HOME}", "${", "2024-01-01", "measure", "auto", "1e400"]
+        [
+            "0.1",
+            "1/3",
+            "1/0",
+            "",
+            "*",
+            "{}",
+            "null",
+            "${HOME}",
+            "${",
+            "2024-01-01",
+            "measure",
+            "auto",
+            "1e400",
+        ]
     ),
 )
 TREES = st.recursive(
     SCALARS,
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=6), inner, max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=6), inner, max_size=3)
+    ),
     max_leaves=5,
 )
 
 
 def places(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The path of every node below a tree."""
-    below = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    below = (
+        tree.items()
+        if isinstance(tree, dict)
+        else enumerate(tree)
+        if isinstance(tree, list)
+        else ()
+    )
     return [place for key, node in below for place in [(*path, key), *places(node, (*path, key))]]
 
 
 @pytest.mark.parametrize("conf", RUN_FILES, ids=lambda path: path.stem)
 @MANY
 @given(data=st.data())
-def test_a_run_file_with_a_strange_value_is_read_or_refused(conf: Path, data: st.DataObject, tmp_path: Path) -> None:
+def test_a_run_file_with_a_strange_value_is_read_or_refused(
+    conf: Path, data: st.DataObject, tmp_path: Path
+) -> None:
     tree: Any = yaml.safe_load(conf.read_text())
     for _ in range(data.draw(st.integers(1, 2))):
         *above, last = data.draw(st.sampled_from(places(tree)))
@@ -77,14 +102,20 @@ def test_a_run_file_with_a_strange_value_is_read_or_refused(conf: Path, data: st
         if data.draw(st.booleans()):
             node[last] = data.draw(TREES)
         elif isinstance(node, dict):
-            node[data.draw(st.one_of(st.text(max_size=6), st.sampled_from(["t", "k", "l", "path", "hierarchy"])))] = (
-                node.pop(last)
-            )
+            node[
+                data.draw(
+                    st.one_of(
+                        st.text(max_size=6), st.sampled_from(["t", "k", "l", "path", "hierarchy"])
+                    )
+                )
+            ] = node.pop(last)
         tree = yaml.safe_load(yaml.safe_dump(tree))
         if not isinstance(tree, dict) or not places(tree):
             return
     path = tmp_path / "run.yaml"
-    path.write_text(yaml.safe_dump(tree, allow_unicode=True), encoding="utf-8", errors="surrogatepass")
+    path.write_text(
+        yaml.safe_dump(tree, allow_unicode=True), encoding="utf-8", errors="surrogatepass"
+    )
     accepts_or_refuses(lambda: load_spec(path))
 
 
@@ -104,7 +135,9 @@ HUGE, DIGITS = "a" * 140_000, "9" * 5_000
 """More characters than `csv` reads in a field, and more digits than Python makes a number of."""
 
 
-@pytest.mark.parametrize("label", ["0001-01-01T00:00+14:00", "9999-12-31T23:59-14:00", f"{{{HUGE}}}", DIGITS + "s"])
+@pytest.mark.parametrize(
+    "label", ["0001-01-01T00:00+14:00", "9999-12-31T23:59-14:00", f"{{{HUGE}}}", DIGITS + "s"]
+)
 def test_a_label_out_of_all_range_is_itself_alone(label: str) -> None:
     assert interval_or_none(label) is None
     assert set_members(label) == [label]
@@ -119,7 +152,9 @@ def test_a_label_out_of_all_range_is_itself_alone(label: str) -> None:
     ids=["hierarchy", "populations"],
 )
 def test_a_huge_value_is_refused(parse: Callable[[], object]) -> None:
-    with pytest.raises(ConfigurationError, match=r"^(city: the hierarchy is no CSV|zip: line 1 is not an area)"):
+    with pytest.raises(
+        ConfigurationError, match=r"^(city: the hierarchy is no CSV|zip: line 1 is not an area)"
+    ):
         parse()
 
 
@@ -139,16 +174,31 @@ def test_any_sampling_fraction_has_a_population_or_is_refused(fraction: object) 
             assert float(10**15 / population.fraction) > 0
 
 
-ENCODINGS = sorted({*encodings.aliases.aliases.values(), "idna", "undefined", "punycode", "a\0b", "\ud800", "", "x y"})
+ENCODINGS = sorted(
+    {
+        *encodings.aliases.aliases.values(),
+        "idna",
+        "undefined",
+        "punycode",
+        "a\0b",
+        "\ud800",
+        "",
+        "x y",
+    }
+)
 NAMES = st.sampled_from(ENCODINGS) | st.text(max_size=8)
 SIGNS = st.sampled_from(["", '"', "'", "ab", "\0", "\ud800", ",", "\\"]) | st.text(max_size=3)
 
 
 @MANY
 @given(
-    options=st.fixed_dictionaries({}, optional={"encoding": NAMES, "quote": SIGNS, "escape": SIGNS, "comment": SIGNS})
+    options=st.fixed_dictionaries(
+        {}, optional={"encoding": NAMES, "quote": SIGNS, "escape": SIGNS, "comment": SIGNS}
+    )
 )
-def test_any_options_of_a_text_file_are_taken_or_refused(options: dict[str, str], tmp_path: Path) -> None:
+def test_any_options_of_a_text_file_are_taken_or_refused(
+    options: dict[str, str], tmp_path: Path
+) -> None:
     path = tmp_path / "people.csv"
     path.write_text("age,city\n30,Rome\n" * 60)
     source = Input(path=str(path), format="csv", options={"header": "true", **options})

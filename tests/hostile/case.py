@@ -19,7 +19,10 @@ PEOPLE: dict[str, Any] = {
     "sex": ["f", "m"] * (ROWS // 2),
     "disease": ["flu", "flu", "gout"] * (ROWS // 3),
 }
-ROLES: dict[str, Any] = {"direct_identifiers": ["name"], "quasi": {"age": {"type": "numeric"}, "sex": {}}}
+ROLES: dict[str, Any] = {
+    "direct_identifiers": ["name"],
+    "quasi": {"age": {"type": "numeric"}, "sex": {}},
+}
 
 
 def csv_of(columns: Mapping[str, Any] = PEOPLE, sep: str = ",", end: str = "\n") -> str:
@@ -30,11 +33,13 @@ def csv_of(columns: Mapping[str, Any] = PEOPLE, sep: str = ",", end: str = "\n")
 
 @dataclass(frozen=True)
 class Case:
-    """code: the exit code. says: parts of the error; of a release that succeeds, nothing is required to be said.
+    """code: the exit code. says: parts of the error; of a release that succeeds, nothing is
+    required to be said.
 
-    table: columns that differ from PEOPLE, or None if `files` hold the input. files: by name their bytes, or a function
-    that makes them in the folder. roles: settings of the run file that differ. change: the text of the run file from
-    the one that these settings give. sets: of the command line.
+    table: columns that differ from PEOPLE, or None if `files` hold the input. files: by name their
+    bytes, or a function that makes them in the folder. roles: settings of the run file that differ.
+    change: the text of the run file from the one that these settings give. sets: of the command
+    line.
     """
 
     code: int

@@ -8,7 +8,10 @@ from typing import Any
 
 from case import PEOPLE, Case
 
-CITY: dict[str, Any] = {"quasi": {"age": {"type": "numeric"}, "city": {"hierarchy": "h.csv"}}, "drop_others": True}
+CITY: dict[str, Any] = {
+    "quasi": {"age": {"type": "numeric"}, "city": {"hierarchy": "h.csv"}},
+    "drop_others": True,
+}
 LIVES = {"city": ["Pisa", "Lyon"] * 12}
 BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 30))
 
@@ -38,15 +41,25 @@ OF_RUN_FILES: dict[str, Case] = {
     "an alias of itself": run(2, lambda text: text + "more: &a [*a]\n", "run.yaml"),
     "an alias of nothing": run(2, lambda text: text + "more: *nobody\n", "run.yaml"),
     "a tag of Python": run(
-        2, lambda text: text.replace("small", "!!python/object/apply:os.system ['true']"), "run.yaml"
+        2,
+        lambda text: text.replace("small", "!!python/object/apply:os.system ['true']"),
+        "run.yaml",
     ),
     "a tag that nobody knows": run(2, lambda text: text.replace("small", "!magic x"), "run.yaml"),
     "a key twice": run(2, lambda text: text + "name: other\n", "name"),
     "a key that is a list": run(2, lambda text: text + "? [a, b]\n: c\n", "run.yaml"),
-    "an unknown key": run(2, lambda text: text + "outputs: {}\n", "outputs: unknown key; did you mean 'output'?"),
-    "a thousand levels": run(2, lambda text: text + "more: " + "[" * 1000 + "]" * 1000 + "\n", "run.yaml"),
-    "a hundred thousand levels": run(2, lambda text: text + "more: " + "[" * 100_000 + "\n", "run.yaml"),
-    "half of a character": run(2, lambda text: text.replace("small", '"\\ud800"'), "run.yaml", "lone surrogate"),
+    "an unknown key": run(
+        2, lambda text: text + "outputs: {}\n", "outputs: unknown key; did you mean 'output'?"
+    ),
+    "a thousand levels": run(
+        2, lambda text: text + "more: " + "[" * 1000 + "]" * 1000 + "\n", "run.yaml"
+    ),
+    "a hundred thousand levels": run(
+        2, lambda text: text + "more: " + "[" * 100_000 + "\n", "run.yaml"
+    ),
+    "half of a character": run(
+        2, lambda text: text.replace("small", '"\\ud800"'), "run.yaml", "lone surrogate"
+    ),
     "k of one": run(2, lambda text: text.replace("k: 3", "k: 1"), "privacy.k"),
     "k of no number": run(2, lambda text: text.replace("k: 3", "k: three"), "privacy.k"),
     "k of yes": run(2, lambda text: text.replace("k: 3", "k: yes"), "privacy.k"),
@@ -65,13 +78,21 @@ OF_RUN_FILES: dict[str, Case] = {
     "a variable that is not set": run(
         2, lambda text: text.replace("people.parquet", "${NOBODY_SET_THIS}"), "input.path"
     ),
-    "a name of HTML": run(0, lambda text: text.replace("name: small", "name: '<script>alert(1)</script>'")),
+    "a name of HTML": run(
+        0, lambda text: text.replace("name: small", "name: '<script>alert(1)</script>'")
+    ),
     "a name of line ends": run(0, lambda text: text.replace("name: small", 'name: "a\\nb"')),
     "a column in two roles": run(
-        2, lambda text: text.replace("  direct_identifiers:\n", "  direct_identifiers:\n  - age\n"), "'age'"
+        2,
+        lambda text: text.replace("  direct_identifiers:\n", "  direct_identifiers:\n  - age\n"),
+        "'age'",
     ),
-    "an output in the input": run(2, lambda text: text.replace("path: out", "path: people.parquet"), "output"),
-    "an output of no path": run(2, lambda text: text.replace("path: out", "path: ''"), "output.path", "empty"),
+    "an output in the input": run(
+        2, lambda text: text.replace("path: out", "path: people.parquet"), "output"
+    ),
+    "an output of no path": run(
+        2, lambda text: text.replace("path: out", "path: ''"), "output.path", "empty"
+    ),
     "an input of no path": run(
         2, lambda text: text.replace("path: people.parquet", "path: ' '"), "input.path", "empty"
     ),
@@ -97,7 +118,9 @@ OF_HIERARCHIES: dict[str, Case] = {
     "a byte order mark": tree(0, "\ufeff" + PATHS),
     "lines that end with CR LF": tree(0, PATHS.replace("\n", "\r\n")),
     "quoted fields": tree(0, PATHS.replace("Italy", '"Italy; south"')),
-    "a million lines": Case(0, (), {**PEOPLE, **LIVES}, files={"h.csv": a_million_lines}, roles=CITY),
+    "a million lines": Case(
+        0, (), {**PEOPLE, **LIVES}, files={"h.csv": a_million_lines}, roles=CITY
+    ),
     "nothing": tree(2, "", WHERE),
     "a cycle": tree(2, "Pisa;Italy;Pisa;*\nLyon;Pisa;Lyon;*\n", WHERE),
     "a leaf twice": tree(2, PATHS + "Pisa;France;*\n", WHERE, "Pisa"),
@@ -139,7 +162,10 @@ OF_OUTPUTS: dict[str, Case] = {
     "a file": out(2, lambda path: path.write_text(""), "output"),
     "a public folder with other files": out(
         2,
-        lambda path: [(path / "public").mkdir(parents=True), (path / "public/mine.txt").write_text("")],
+        lambda path: [
+            (path / "public").mkdir(parents=True),
+            (path / "public/mine.txt").write_text(""),
+        ],
         "output",
         "mine.txt",
     ),

@@ -1,5 +1,5 @@
-"""Hostile inputs end with the right exit code and a message that names what to mend; nothing of them is public, and no
-person's value is in a message. Inputs that are good, but odd, are released.
+"""Hostile inputs end with the right exit code and a message that names what to mend; nothing of
+them is public, and no person's value is in a message. Inputs that are good, but odd, are released.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ CASES: dict[str, Case] = {
     for name, case in cases.items()
 }
 REFUSED = Tried("hostile inputs", "refused", [name for name, case in CASES.items() if case.code])
-RELEASED = Tried("hostile inputs", "odd, and released", [name for name, case in CASES.items() if not case.code])
+RELEASED = Tried(
+    "hostile inputs", "odd, and released", [name for name, case in CASES.items() if not case.code]
+)
 
 
 LONG = {"CSV: lines that end with CR", "CSV: doubled quotes", "hierarchy: a million lines"}
@@ -41,10 +43,14 @@ LONG = {"CSV: lines that end with CR", "CSV: doubled quotes", "hierarchy: a mill
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.more] if name in LONG else []) for name in CASES]
 )
-def test_it_is_refused_with_a_message_or_released(tclose: Command, tmp_path: Path, name: str) -> None:
+def test_it_is_refused_with_a_message_or_released(
+    tclose: Command, tmp_path: Path, name: str
+) -> None:
     case = CASES[name]
     path = case.write(tmp_path)
-    code, out, err = tclose("release", path, *(word for text in case.sets for word in ("--set", text)))
+    code, out, err = tclose(
+        "release", path, *(word for text in case.sets for word in ("--set", text))
+    )
     assert code == case.code, err
     assert RAW not in out + err
     assert "Traceback" not in out + err

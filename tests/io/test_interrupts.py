@@ -1,4 +1,6 @@
-"""Ctrl-C and SIGTERM: 130 and 143, one line, nothing public, and no lock left, whatever a command is doing."""
+"""Ctrl-C and SIGTERM: 130 and 143, one line, nothing public, and no lock left, whatever a command
+is doing.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,13 @@ from pyspark.sql import SparkSession
 from tclose_spark import cli, pipeline
 from tclose_spark.api import process as command_process
 from tclose_spark.io import interrupts
-from tclose_spark.io.interrupts import MESSAGE, SHORT, defer_interrupts, handle_signals, run_with_timeout
+from tclose_spark.io.interrupts import (
+    MESSAGE,
+    SHORT,
+    defer_interrupts,
+    handle_signals,
+    run_with_timeout,
+)
 from tclose_spark.io.run import ORDER, Run
 from tclose_spark.synthetic.census import write_hierarchies, write_people
 
@@ -66,7 +74,9 @@ def test_a_second_signal_does_not_wait_for_a_start() -> None:
         start()
 
 
-def test_what_a_finalizer_swallows_is_raised_again_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_finalizer_swallows_is_raised_again_and_not_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     shown: list[type[BaseException]] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda raised: shown.append(raised.exc_type))
 
@@ -104,7 +114,10 @@ def test_the_end_of_a_process_keeps_its_exit_code() -> None:
         "os.kill(os.getpid(), signal.SIGTERM)\n"
         "sys.exit(code)\n"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode
+        == 0
+    )
 
 
 def test_a_command_that_is_still_imported_ends_in_one_line() -> None:
@@ -139,9 +152,12 @@ def test_what_is_done_apart_neither_fails_nor_lasts() -> None:
 def test_compiled_code_that_does_not_come_back_is_left() -> None:
     code = (
         "import hashlib; from tclose_spark.io.interrupts import handle_signals\n"
-        "with handle_signals('told'): print('begun', flush=True); hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)"
+        "with handle_signals('told'): print('begun', flush=True); hashlib.pbkdf2_hmac('sha256', "
+        "b'', b'', 2**31 - 1)"
     )
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     process.stdout.readline()
     time.sleep(1)
@@ -170,7 +186,10 @@ def test_a_kernel_is_left_in_the_middle(tmp_path: Path) -> None:
         "        spin(4)\n"
     )
     process = subprocess.Popen(
-        [sys.executable, tmp_path / "spin.py"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, tmp_path / "spin.py"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
@@ -200,7 +219,9 @@ def test_sparks_own_handler_is_not_put_in_place(spark: SparkSession) -> None:
     assert "pyspark" not in getattr(signal.getsignal(signal.SIGINT), "__module__", "")
 
 
-@pytest.mark.parametrize(("command", "told"), [("audit", SHORT), ("explain", SHORT), ("release", MESSAGE)])
+@pytest.mark.parametrize(
+    ("command", "told"), [("audit", SHORT), ("explain", SHORT), ("release", MESSAGE)]
+)
 def test_what_publishes_nothing_speaks_of_nothing_public(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], command: str, told: str
 ) -> None:
@@ -215,9 +236,15 @@ def test_what_publishes_nothing_speaks_of_nothing_public(
 
 
 @pytest.mark.more
-@pytest.mark.parametrize(("after", "wait"), [("profile ", 0.3), ("plan  .* planned", 2.0)], ids=["plan", "anonymize"])
-def test_an_interrupted_release(run_file: Callable[..., Path], tmp_path: Path, after: str, wait: float) -> None:
-    """As a terminal does it: the whole process group gets the signal, the JVM and its Python workers too."""
+@pytest.mark.parametrize(
+    ("after", "wait"), [("profile ", 0.3), ("plan  .* planned", 2.0)], ids=["plan", "anonymize"]
+)
+def test_an_interrupted_release(
+    run_file: Callable[..., Path], tmp_path: Path, after: str, wait: float
+) -> None:
+    """As a terminal does it: the whole process group gets the signal, the JVM and its Python
+    workers too.
+    """
     draw, rows = np.random.default_rng(1), 6000
     table = {
         "age": draw.integers(18, 90, rows),
@@ -242,7 +269,11 @@ def test_an_interrupted_release(run_file: Callable[..., Path], tmp_path: Path, a
     try:
         until = time.monotonic() + 300
         pattern = re.compile(after)
-        while not pattern.search(errors.read_text()) and process.poll() is None and time.monotonic() < until:
+        while (
+            not pattern.search(errors.read_text())
+            and process.poll() is None
+            and time.monotonic() < until
+        ):
             time.sleep(0.1)
         time.sleep(wait)
         assert (tmp_path / "out/internal/lock").exists()
@@ -281,7 +312,9 @@ def test_every_stage_at_some_moments(
     wait: float,
     number: signal.Signals,
 ) -> None:
-    """The signal comes so many seconds after the stage took the lock; nothing of it stays behind."""
+    """The signal comes so many seconds after the stage took the lock; nothing of it stays
+    behind.
+    """
     monkeypatch.setenv("TCLOSE_DEMO", str(census))
     sets = [f"output.path={tmp_path}/out", "method.effort=fast"]
     run = open_run(ROOT / "conf/demo.yaml", *sets)

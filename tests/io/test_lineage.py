@@ -41,18 +41,28 @@ def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], list[d
     monkeypatch.setenv("OPENLINEAGE__TRANSPORT__TYPE", "file")
     monkeypatch.setenv("OPENLINEAGE__TRANSPORT__LOG_FILE_PATH", str(file))
     monkeypatch.setenv("OPENLINEAGE__TRANSPORT__APPEND", "true")
-    return lambda: [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    return lambda: (
+        [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    )
 
 
 Told = Callable[[], list[dict[str, Any]]]
 
 
-def carry_out(path: Path, *names: str, sets: tuple[str, ...] = (), said: list[str] | None = None) -> None:
-    run_stages(given_run(None, path, None, sets), *names, log=lambda line: said is None or said.append(line))
+def carry_out(
+    path: Path, *names: str, sets: tuple[str, ...] = (), said: list[str] | None = None
+) -> None:
+    run_stages(
+        given_run(None, path, None, sets),
+        *names,
+        log=lambda line: said is None or said.append(line),
+    )
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_run_tells_of_its_begin_and_its_release(run_file: Callable[..., Path], told: Told) -> None:
+def test_a_run_tells_of_its_begin_and_its_release(
+    run_file: Callable[..., Path], told: Told
+) -> None:
     path = run_file(PEOPLE, **ROLES)
     for stage in ("profile", "plan", "anonymize", "verify", "report", "publish"):
         carry_out(path, stage)
@@ -62,7 +72,10 @@ def test_a_run_tells_of_its_begin_and_its_release(run_file: Callable[..., Path],
     assert (ended["job"]["namespace"], ended["job"]["name"]) == ("tclose_spark", "small")
     assert ended["inputs"][0]["name"] == str(path.parent / "people.parquet")
     (released,) = ended["outputs"]
-    assert (released["namespace"], released["name"]) == ("file", str(path.parent / "out/public/release"))
+    assert (released["namespace"], released["name"]) == (
+        "file",
+        str(path.parent / "out/public/release"),
+    )
     certificate = json.loads((path.parent / "out/public/certificate.json").read_text())
     guarantees = released["facets"]["tclose_guarantees"]
     assert guarantees["verdict"] == "holds"
@@ -88,10 +101,14 @@ def test_a_run_that_fails_says_so(run_file: Callable[..., Path], told: Told) -> 
     assert [event["eventType"] for event in told()] == ["START", "FAIL"]
 
 
-QUOTED = "age,sex,disease\n" + "20,f,flu\n21,m,gout\n" * 20 + '20,f,a "b"\n'  # which the local engine does not read
+QUOTED = (
+    "age,sex,disease\n" + "20,f,flu\n21,m,gout\n" * 20 + '20,f,a "b"\n'
+)  # which the local engine does not read
 
 
-def test_a_run_that_begins_again_on_spark_is_one_run(run_file: Callable[..., Path], told: Told, tmp_path: Path) -> None:
+def test_a_run_that_begins_again_on_spark_is_one_run(
+    run_file: Callable[..., Path], told: Told, tmp_path: Path
+) -> None:
     (tmp_path / "people.csv").write_text(QUOTED)
     source = {"path": str(tmp_path / "people.csv"), "format": "csv", "options": {"header": "true"}}
     path = run_file(None, source=source, sensitive={"disease": {"t": "0.9"}})
@@ -102,7 +119,10 @@ def test_a_run_that_begins_again_on_spark_is_one_run(run_file: Callable[..., Pat
     begun, ended = told()
     assert (begun["eventType"], ended["eventType"]) == ("START", "COMPLETE")
     assert begun["run"] == ended["run"]
-    assert json.loads((path.parent / "out/internal/run.json").read_text())["id"] == begun["run"]["runId"]
+    assert (
+        json.loads((path.parent / "out/internal/run.json").read_text())["id"]
+        == begun["run"]["runId"]
+    )
 
 
 def test_a_local_run_that_cannot_begin_again_fails_once(
@@ -111,7 +131,9 @@ def test_a_local_run_that_cannot_begin_again_fails_once(
     (tmp_path / "people.csv").write_text(QUOTED)
     source = {"path": str(tmp_path / "people.csv"), "format": "csv", "options": {"header": "true"}}
     with pytest.raises(NeedsSparkError):
-        carry_out(run_file(None, source=source, drop_others=True), "release", sets=("engine=local",))
+        carry_out(
+            run_file(None, source=source, drop_others=True), "release", sets=("engine=local",)
+        )
     assert [event["eventType"] for event in told()] == ["START", "FAIL"]
 
 
@@ -123,7 +145,9 @@ def test_nothing_is_reported_where_nothing_says_where_to(run_file: Callable[...,
 
 
 def test_columns_are_those_of_the_release(run_file: Callable[..., Path]) -> None:
-    path = run_file(PEOPLE, **{**ROLES, "quasi": {"age": {"type": "numeric", "numeric_output": "bounds"}}})
+    path = run_file(
+        PEOPLE, **{**ROLES, "quasi": {"age": {"type": "numeric", "numeric_output": "bounds"}}}
+    )
     spec = load_spec(path, ("attributes.drop_others=true",))
     (released,) = event(spec, str(UUID(int=1)), "START").outputs
     fields = released.facets["columnLineage"].fields
@@ -142,15 +166,25 @@ def test_columns_are_those_of_the_release(run_file: Callable[..., Path]) -> None
         ("gs://bucket/people/", ("gs://bucket", "people")),
         ("s3a://key:secret@bucket/people", ("s3://bucket", "people")),
         ("s3://key@bucket/people", ("s3://bucket", "people")),
-        ("abfss://box:secret@office.dfs.core.windows.net/people", ("abfss://office.dfs.core.windows.net", "people")),
+        (
+            "abfss://box:secret@office.dfs.core.windows.net/people",
+            ("abfss://office.dfs.core.windows.net", "people"),
+        ),
         ("hdfs://user:secret@name:8020/people", ("hdfs://name:8020", "/people")),
-        ("abfs://box@office.dfs.core.windows.net/people", ("abfss://box@office.dfs.core.windows.net", "people")),
+        (
+            "abfs://box@office.dfs.core.windows.net/people",
+            ("abfss://box@office.dfs.core.windows.net", "people"),
+        ),
         ("hdfs://name:8020/people", ("hdfs://name:8020", "/people")),
         ("/data/people/", ("file", "/data/people")),
     ],
 )
-def test_a_dataset_has_the_name_that_other_producers_give_it(path: str, named: tuple[str, str]) -> None:
-    """Otherwise the graph of a lineage server breaks in two at it. `make test-pipelines` compares with their client."""
+def test_a_dataset_has_the_name_that_other_producers_give_it(
+    path: str, named: tuple[str, str]
+) -> None:
+    """Otherwise the graph of a lineage server breaks in two at it. `make test-pipelines` compares
+    with their client.
+    """
     assert dataset(path) == named
 
 
@@ -178,4 +212,8 @@ def test_a_release_does_not_hang_on_who_hears_of_it(
     monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:9")
     said: list[str] = []
     carry_out(run_file(PEOPLE, **ROLES), "profile", said=said)
-    assert [line for line in said if line.startswith("note: an OpenLineage event of this run could not be sent (")]
+    assert [
+        line
+        for line in said
+        if line.startswith("note: an OpenLineage event of this run could not be sent (")
+    ]

@@ -9,7 +9,11 @@ from tclose_spark.io import template_cache
 
 
 def page(cache: object) -> str:
-    return Environment(loader=DictLoader({"page": "{{ 6 * 7 }}"}), bytecode_cache=cache).get_template("page").render()
+    return (
+        Environment(loader=DictLoader({"page": "{{ 6 * 7 }}"}), bytecode_cache=cache)
+        .get_template("page")
+        .render()
+    )
 
 
 def test_a_compiled_template_is_kept(tmp_path: Path) -> None:
@@ -17,7 +21,9 @@ def test_a_compiled_template_is_kept(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_page_needs_no_place_for_compiled_templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_needs_no_place_for_compiled_templates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert page(template_cache.TemplateCache(str(tmp_path / "missing"))) == "42"
 
     def refuse() -> None:

@@ -1,4 +1,6 @@
-"""Compiled kernels are cached, also of a package in a wheel and without a home, and are keyed by all kernel sources."""
+"""Compiled kernels are cached, also of a package in a wheel and without a home, and are keyed by
+all kernel sources.
+"""
 
 import ast
 import importlib
@@ -47,10 +49,14 @@ print(caching.folder(), sum(width.stats.cache_hits.values()))
 
 
 def run(where: Path, environment: dict[str, str]) -> tuple[Path, int]:
-    """(the folder of the compiled kernels, hits of the cache) of a process that imports the package from a folder or an
-    archive.
+    """(the folder of the compiled kernels, hits of the cache) of a process that imports the package
+    from a folder or an archive.
     """
-    env = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+    }
     env |= {"PYTHONPATH": str(where), **environment}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(where)],
@@ -92,7 +98,9 @@ def test_without_a_home_they_are_kept_among_temporary_files(wheel: Path, tmp_pat
 
 
 def test_other_sources_have_other_kernels(tmp_path: Path) -> None:
-    shutil.copytree(PACKAGE, tmp_path / "changed" / "tclose_spark", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        PACKAGE, tmp_path / "changed" / "tclose_spark", ignore=shutil.ignore_patterns("__pycache__")
+    )
     home = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     first, _ = run(tmp_path / "changed", home)
     with (tmp_path / "changed/tclose_spark/kernels/widths.py").open("a", encoding="utf-8") as file:
@@ -109,7 +117,9 @@ def key_with(monkeypatch: pytest.MonkeyPatch, changed: str) -> str:
         patch.setattr(
             caching,
             "_sources",
-            lambda *where: ((name, text + "# changed" * (name == changed)) for name, text in sources(*where)),
+            lambda *where: (
+                (name, text + "# changed" * (name == changed)) for name, text in sources(*where)
+            ),
         )
         return caching.source_key.__wrapped__()
 
@@ -122,12 +132,24 @@ def modules() -> Iterator[ModuleType]:
 
 
 def defines_kernels(module: ModuleType) -> bool:
-    """Whether a kernel or a structure is defined in a module, in whatever form it imports the decorators."""
-    own = [value for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__]
-    return any(isinstance(value, Dispatcher) or value in typeof_impl.registry for value in own if callable(value))
+    """Whether a kernel or a structure is defined in a module, in whatever form it imports the
+    decorators.
+    """
+    own = [
+        value
+        for value in vars(module).values()
+        if getattr(value, "__module__", None) == module.__name__
+    ]
+    return any(
+        isinstance(value, Dispatcher) or value in typeof_impl.registry
+        for value in own
+        if callable(value)
+    )
 
 
-def test_a_change_in_any_module_that_defines_kernels_changes_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_in_any_module_that_defines_kernels_changes_the_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     key = caching.source_key()
     with_kernels = [module.__name__ for module in modules() if defines_kernels(module)]
     assert len(with_kernels) > 30
@@ -149,17 +171,21 @@ IMPORTS = [
 
 
 @pytest.mark.parametrize("text", IMPORTS)
-def test_a_module_counts_in_whatever_form_it_imports_the_decorators(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_counts_in_whatever_form_it_imports_the_decorators(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keys = set()
     for name, more in (("here", ""), ("here", "\n# changed"), ("there", "")):
-        monkeypatch.setattr(caching, "_sources", lambda *_, name=name, more=more: [(name, text + more)])
+        monkeypatch.setattr(
+            caching, "_sources", lambda *_, name=name, more=more: [(name, text + more)]
+        )
         keys.add(caching.source_key.__wrapped__())
     assert len(keys) == 3  # compiled code also names the modules of its types
 
 
 def test_kernels_take_what_they_use_from_modules_that_count() -> None:
-    """Constants and functions are compiled into a kernel. So where a kernel's module imports them from, in whatever
-    form, counts as well.
+    """Constants and functions are compiled into a kernel. So where a kernel's module imports them
+    from, in whatever form, counts as well.
     """
     counted = {
         name.removesuffix(".__init__")
@@ -171,15 +197,25 @@ def test_kernels_take_what_they_use_from_modules_that_count() -> None:
         used = {name for kernel in kernels for name in kernel.py_func.__code__.co_names}
         for node in ast.walk(ast.parse(inspect.getsource(module))) if used else ():
             if isinstance(node, ast.ImportFrom):
-                source = importlib.util.resolve_name("." * node.level + (node.module or ""), module.__package__)
-                taken = {f"{source}.{a.name}" if f"{source}.{a.name}" in sys.modules else source: a for a in node.names}
+                source = importlib.util.resolve_name(
+                    "." * node.level + (node.module or ""), module.__package__
+                )
+                taken = {
+                    f"{source}.{a.name}" if f"{source}.{a.name}" in sys.modules else source: a
+                    for a in node.names
+                }
             elif isinstance(node, ast.Import):
                 taken = {a.name: a for a in node.names}
             else:
                 continue
             for source, alias in taken.items():
-                if source.startswith("tclose_spark") and (alias.asname or alias.name).partition(".")[0] in used:
-                    assert source in counted, f"{module.__name__} uses {alias.name} of {source} in a kernel"
+                if (
+                    source.startswith("tclose_spark")
+                    and (alias.asname or alias.name).partition(".")[0] in used
+                ):
+                    assert source in counted, (
+                        f"{module.__name__} uses {alias.name} of {source} in a kernel"
+                    )
 
 
 def test_functions_of_others_are_kept_where_numba_keeps_them() -> None:
@@ -194,6 +230,8 @@ def test_a_folder_that_others_may_write_to_is_not_used(wheel: Path, tmp_path: Pa
     (tmp_path / "cache/tclose_spark").mkdir(parents=True)
     (tmp_path / "cache/tclose_spark").chmod(0o777)
     (tmp_path / "temporary").mkdir()
-    first, _ = run(wheel, {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "temporary")})
+    first, _ = run(
+        wheel, {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "temporary")}
+    )
     assert first.is_relative_to(tmp_path / "temporary")
     assert first.stat().st_mode & 0o077 == first.parent.stat().st_mode & 0o077 == 0

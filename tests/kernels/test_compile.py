@@ -1,5 +1,5 @@
-"""`tclose compile`: a release after it compiles nothing, in the driver or in a worker, whatever its method and
-settings; also from a folder that it may not write to.
+"""`tclose compile`: a release after it compiles nothing, in the driver or in a worker, whatever its
+method and settings; also from a folder that it may not write to.
 """
 
 import os
@@ -59,7 +59,14 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of all kernels."""
     folder = tmp_path_factory.mktemp("kernels")
     done = subprocess.run(
-        [sys.executable, "-c", "from tclose_spark.cli import app; app()", "compile", "--to", str(folder)],
+        [
+            sys.executable,
+            "-c",
+            "from tclose_spark.cli import app; app()",
+            "compile",
+            "--to",
+            str(folder),
+        ],
         capture_output=True,
         text=True,
         check=True,
@@ -79,26 +86,38 @@ def test_releases_after_it_compile_nothing(compiled: Path, tmp_path: Path) -> No
     assert sorted({Path(name).name.partition("-")[0] for name in before}) == CALLED.split()
     program = RELEASE.format(tests=str(ROOT / "tests"), names=NAMES, folder=str(tmp_path))
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(compiled)}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert kernels(compiled) == before
 
 
 @pytest.mark.slow
-def test_what_others_may_only_read_is_copied(compiled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_others_may_only_read_is_copied(
+    compiled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept = Path(caching.folder.__wrapped__()).name
     shutil.copytree(compiled, tmp_path / "image")
     image = tmp_path / "image" / "tclose_spark"
     (tmp_path / "temporary").mkdir()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "image"))
     monkeypatch.setattr(caching.tempfile, "gettempdir", lambda: str(tmp_path / "temporary"))
-    monkeypatch.setattr(caching, "is_mine_alone", lambda path, or_root=False: or_root or "image" not in str(path))
+    monkeypatch.setattr(
+        caching, "is_mine_alone", lambda path, or_root=False: or_root or "image" not in str(path)
+    )
     found = Path(caching.folder.__wrapped__())
     assert found.is_relative_to(tmp_path / "temporary")
     copied = {file.name: file.read_bytes() for file in found.iterdir()}
     assert copied
     assert copied == {file.name: file.read_bytes() for file in (image / kept).glob("*.nb[ci]")}
-    monkeypatch.setattr(caching, "is_mine_alone", lambda path, or_root=False: "image" not in str(path))
+    monkeypatch.setattr(
+        caching, "is_mine_alone", lambda path, or_root=False: "image" not in str(path)
+    )
     shutil.rmtree(found)
     assert list(Path(caching.folder.__wrapped__()).iterdir()) == []
 
@@ -109,7 +128,13 @@ def test_the_first_plan_reports_that_kernels_are_compiled(
 ) -> None:
     """Once: with kernels in the cache, it does not."""
     table = pa.table({"age": list(range(20, 60)), "disease": ["flu", "gout"] * 20})
-    conf = write_run(tmp_path, table, quasi={"age": {"type": "numeric"}}, sensitive={"disease": {"t": "0.5"}}, k=4)
+    conf = write_run(
+        tmp_path,
+        table,
+        quasi={"age": {"type": "numeric"}},
+        sensitive={"disease": {"t": "0.5"}},
+        k=4,
+    )
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(progress, "SECONDS", 0.0)
     caching.folder.cache_clear()
@@ -129,7 +154,9 @@ def test_the_folder_is_for_all_users_to_read_and_for_one_to_write(compiled: Path
     assert {folder.stat().st_mode & 0o777 for folder in folders} == {0o755}
 
 
-def test_a_folder_that_cannot_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_cannot_be_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").touch()
     caching.folder.cache_clear()
     assert cli.main(["compile", "--to", str(tmp_path / "file")]) == 2

@@ -1,4 +1,6 @@
-"""Kernels take structures by reference, are compiled once for each kind of array, and by one process at a time."""
+"""Kernels take structures by reference, are compiled once for each kind of array, and by one
+process at a time.
+"""
 
 import os
 import subprocess
@@ -34,7 +36,12 @@ class Outer(NamedTuple):
 
 
 def read(outer, i):
-    return outer.numbers[i] * outer.count + outer.inner.scale + outer.inner.flags[i] + outer.table[1, i, 2]
+    return (
+        outer.numbers[i] * outer.count
+        + outer.inner.scale
+        + outer.inner.flags[i]
+        + outer.table[1, i, 2]
+    )
 
 
 def store(outer, i):
@@ -69,7 +76,9 @@ def test_the_words_of_a_structure():
     outer = outer_of(5)
     words = make_words(outer)
     assert len(words) == 2 + 1 + (2 + 1) + 4
-    assert words[[0, 3, 6]].tolist() == [a.ctypes.data for a in (outer.numbers, outer.inner.flags, outer.table)]
+    assert words[[0, 3, 6]].tolist() == [
+        a.ctypes.data for a in (outer.numbers, outer.inner.flags, outer.table)
+    ]
     assert words[[1, 2, 4, 7, 8, 9]].tolist() == [5, -3, 5, 2, 5, 3]
     assert words[5:6].view(np.float64)[0] == 0.25
 
@@ -86,7 +95,9 @@ def test_the_canary_notices_a_lost_store_and_a_stale_read():
 
     def read_stale_numbers(canary):
         stale = canary.part._replace(same_counts=canary.part.counts.copy())
-        return store_many.py_func(canary._replace(part=stale._replace(same_counts=stale.same_counts + 100)))
+        return store_many.py_func(
+            canary._replace(part=stale._replace(same_counts=stale.same_counts + 100))
+        )
 
     assert stores_are_compiled(store_many.py_func)
     assert not stores_are_compiled(lose_a_store)
@@ -102,7 +113,9 @@ def test_a_kernel_cannot_set_a_field():
         kernel(set_count)(outer_of(5))
 
 
-@pytest.mark.parametrize("numbers", [np.arange(10, dtype=np.int32)[::2], np.broadcast_to(np.int32(1), 5)])
+@pytest.mark.parametrize(
+    "numbers", [np.arange(10, dtype=np.int32)[::2], np.broadcast_to(np.int32(1), 5)]
+)
 def test_an_array_that_is_not_plain_is_refused(numbers):
     with pytest.raises(TypeError, match=r"Outer\.numbers"):
         kernel(read)(outer_of(5)._replace(numbers=numbers), 1)
@@ -116,7 +129,9 @@ def test_integers_of_any_kind_are_one():
     inner = kernel(add)
     outer = kernel(lambda numbers, k: inner(1, 2) + inner(numbers[0], k) + inner(k, -1))
     assert outer(np.array([7], np.int32), 5) == 3 + 12 + 4
-    assert [[str(kind) for kind in kinds] for kinds in inner.called.signatures] == [["int64", "int64"]]
+    assert [[str(kind) for kind in kinds] for kinds in inner.called.signatures] == [
+        ["int64", "int64"]
+    ]
     assert outer.py_func(np.array([7]), 5) == 19
 
 
@@ -185,7 +200,11 @@ def test_a_process_that_is_killed_releases_the_lock(tmp_path: Path):
 
 
 def test_without_a_lock_the_body_runs_all_the_same(tmp_path: Path):
-    with compile_lock(str(tmp_path / "missing")), compile_lock(str(tmp_path)), compile_lock(str(tmp_path)):
+    with (
+        compile_lock(str(tmp_path / "missing")),
+        compile_lock(str(tmp_path)),
+        compile_lock(str(tmp_path)),
+    ):
         assert [file.name for file in tmp_path.iterdir()] == ["lock"]
 
 
@@ -194,7 +213,9 @@ def test_a_line_reports_how_far_compiling_is(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(progress, "is_ours", lambda function: function is refuse_negative)
     heard: list[str] = []
     inner = kernel(refuse_negative)
-    with event.install_listener("numba:compile", progress.CompiledKernels(heard.append)) as compiled:
+    with event.install_listener(
+        "numba:compile", progress.CompiledKernels(heard.append)
+    ) as compiled:
         kernel(lambda number: inner(number) + 2)(1)
         inner(1)
     assert compiled.kernels == 1

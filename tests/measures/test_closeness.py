@@ -32,16 +32,26 @@ DISEASE = ["flu", "gout", "flu", "flu", "ulcer", "flu"]
 def test_records_with_equal_labels_are_one_class():
     assert equivalence_classes([ZONE]) == [[0, 1, 5], [2, 3, 4]]
     assert equivalence_classes([ZONE, AGE]) == [[0, 1], [2], [3, 4], [5]]
-    assert equivalence_classes((tuple(ZONE), np.array([1, 1, 2, 2, 2, 2]))) == [[0, 1], [2, 3, 4], [5]]
+    assert equivalence_classes((tuple(ZONE), np.array([1, 1, 2, 2, 2, 2]))) == [
+        [0, 1],
+        [2, 3, 4],
+        [5],
+    ]
 
 
 def test_missing_labels_are_equal_to_each_other():
     nan = float("nan")
-    assert equivalence_classes([[None, nan, np.float32("nan"), float("nan"), "*"]]) == [[0, 1, 2, 3], [4]]
+    assert equivalence_classes([[None, nan, np.float32("nan"), float("nan"), "*"]]) == [
+        [0, 1, 2, 3],
+        [4],
+    ]
     assert equivalence_classes([np.array([nan, 1.0, nan])]) == [[0, 2], [1]]
     assert equivalence_classes([pd.Series([nan, 1.0, None])]) == [[0, 2], [1]]
     assert equivalence_classes([pd.Series(["a", pd.NA, None], dtype="string")]) == [[0], [1, 2]]
-    assert equivalence_classes([np.array(["NaT", "2020-01-01", "NaT"], dtype="datetime64[D]")]) == [[0, 2], [1]]
+    assert equivalence_classes([np.array(["NaT", "2020-01-01", "NaT"], dtype="datetime64[D]")]) == [
+        [0, 2],
+        [1],
+    ]
     assert equivalence_classes([[pd.NaT, pd.NA, None, Decimal("NaN"), nan]]) == [[0, 1, 2, 3, 4]]
 
 
@@ -76,7 +86,8 @@ def test_ordered_by_value_ranks_the_values_and_not_their_gaps():
 
 
 def test_ordered_by_frequency_takes_that_of_the_whole_and_breaks_ties_by_value():
-    # Frequencies of the whole: 3 twice, then 1 and 2, then 9, which it lacks; the part's own would put 9 first.
+    # Frequencies of the whole: 3 twice, then 1 and 2, then 9, which it lacks; the part's own would
+    # put 9 first.
     whole, part = [3, 2, 1, 3], [9, 9, 9, 1]
     assert earth_movers_distance(part, whole, "ordered", "frequency") == earth_movers_distance(
         part, whole, "ordered", [3, 1, 2, 9]
@@ -89,14 +100,25 @@ def test_ordered_by_frequency_takes_that_of_the_whole_and_breaks_ties_by_value()
 
 
 def test_a_declared_order_holds_values_without_records_and_missing_ones():
-    assert earth_movers_distance(["low"], ["low", "high"], "ordered", ["low", "middle", "high"]) == Fraction(1, 2)
-    assert earth_movers_distance(["low"], ["low", "middle"], "ordered", ["low", "middle", "high"]) == Fraction(1, 4)
-    assert earth_movers_distance(["low"], ["low", "middle"], "ordered", ["low", "middle"]) == Fraction(1, 2)
-    assert earth_movers_distance([None], [None, 1, 1], "ordered", np.array([None, 1, 2])) == Fraction(1, 3)
+    assert earth_movers_distance(
+        ["low"], ["low", "high"], "ordered", ["low", "middle", "high"]
+    ) == Fraction(1, 2)
+    assert earth_movers_distance(
+        ["low"], ["low", "middle"], "ordered", ["low", "middle", "high"]
+    ) == Fraction(1, 4)
+    assert earth_movers_distance(
+        ["low"], ["low", "middle"], "ordered", ["low", "middle"]
+    ) == Fraction(1, 2)
+    assert earth_movers_distance(
+        [None], [None, 1, 1], "ordered", np.array([None, 1, 2])
+    ) == Fraction(1, 3)
 
 
 def test_a_hierarchical_distance_is_as_far_as_the_common_ancestor_is_high():
-    far = {other: earth_movers_distance(["Pisa"], [other], "hierarchical", hierarchy=CITIES) for other in CITIES.leaves}
+    far = {
+        other: earth_movers_distance(["Pisa"], [other], "hierarchical", hierarchy=CITIES)
+        for other in CITIES.leaves
+    }
     assert far == {"Pisa": 0, "Siena": Fraction(1, 3), "Bari": Fraction(2, 3), "Lyon": 1, "Nice": 1}
 
 
@@ -105,7 +127,10 @@ def test_a_hierarchical_distance_is_as_far_as_the_common_ancestor_is_high():
     [
         ({"part": []}, "the part has no values"),
         ({"whole": []}, "the whole has no values"),
-        ({"distance": "euclid"}, "unknown distance 'euclid'; expected equal, ordered or hierarchical"),
+        (
+            {"distance": "euclid"},
+            "unknown distance 'euclid'; expected equal, ordered or hierarchical",
+        ),
         ({"distance": "ordered", "order": "size"}, "unknown order 'size'"),
         ({"distance": "ordered", "part": ["a", 1]}, "the values do not compare .*; list them"),
         ({"distance": "ordered", "part": [Decimal("NaN")]}, "a value is missing"),
@@ -117,14 +142,22 @@ def test_a_hierarchical_distance_is_as_far_as_the_common_ancestor_is_high():
         ({"distance": "ordered", "order": [7, 8]}, "the order lacks 3 of the values"),
         ({"distance": "ordered", "order": [1, 2, 3, 2]}, "the order lists 2 twice"),
         ({"distance": "ordered", "order": []}, "the order has no values"),
-        ({"distance": "ordered", "hierarchy": CITIES}, "a hierarchy is given, but the distance is ordered"),
+        (
+            {"distance": "ordered", "hierarchy": CITIES},
+            "a hierarchy is given, but the distance is ordered",
+        ),
         ({"hierarchy": CITIES}, "a hierarchy is given, but the distance is equal"),
         ({"order": "frequency"}, "an order is given, but the distance is equal"),
         ({"order": [1, 2, 3]}, "an order is given, but the distance is equal"),
         ({"distance": "hierarchical"}, "a hierarchical distance needs a hierarchy"),
         ({"distance": "hierarchical", "hierarchy": CITIES}, "the hierarchy lacks 3 of the values"),
         (
-            {"distance": "hierarchical", "hierarchy": CITIES, "part": ["Pisa", "Rome"], "whole": ["Bari"]},
+            {
+                "distance": "hierarchical",
+                "hierarchy": CITIES,
+                "part": ["Pisa", "Rome"],
+                "whole": ["Bari"],
+            },
             "the hierarchy lacks 1 of the values$",
         ),
         (
@@ -148,13 +181,19 @@ def test_t_is_the_largest_distance_of_a_class():
     assert t_closeness([ZONE, AGE], DISEASE) == Fraction(1, 3)
     assert t_closeness([["*"] * 6], DISEASE) == 0
     assert t_closeness([["A", "A", "B", "B"]], [1, 2, 3, 4], "ordered") == Fraction(1, 3)
-    assert t_closeness([["A", "A", "B", "B"]], [1, 2, 3, 4], "ordered", [1, 3, 2, 4]) == Fraction(1, 6)
+    assert t_closeness([["A", "A", "B", "B"]], [1, 2, 3, 4], "ordered", [1, 3, 2, 4]) == Fraction(
+        1, 6
+    )
     cities = ["Pisa", "Siena", "Lyon", "Nice"]
-    assert t_closeness([["A", "A", "B", "B"]], cities, "hierarchical", hierarchy=CITIES) == Fraction(1, 2)
+    assert t_closeness(
+        [["A", "A", "B", "B"]], cities, "hierarchical", hierarchy=CITIES
+    ) == Fraction(1, 2)
 
 
 def test_t_of_a_reference_table():
-    assert t_closeness([["A", "A"]], ["flu", "gout"], reference=["flu", "flu", "flu", "gout"]) == Fraction(1, 4)
+    assert t_closeness(
+        [["A", "A"]], ["flu", "gout"], reference=["flu", "flu", "flu", "gout"]
+    ) == Fraction(1, 4)
     assert t_closeness([["A", "A"]], [1, 9], "ordered", reference=[2]) == Fraction(1, 2)
     assert t_closeness([["A", "B"]], [1, 3], "ordered", reference=[1, 2, 2]) == Fraction(2, 3)
 
@@ -162,7 +201,9 @@ def test_t_of_a_reference_table():
 @drawn(60)
 @given(
     st.lists(
-        st.tuples(st.sampled_from("AB"), st.sampled_from([None, 1, 2]), st.integers(0, 3)), min_size=1, max_size=20
+        st.tuples(st.sampled_from("AB"), st.sampled_from([None, 1, 2]), st.integers(0, 3)),
+        min_size=1,
+        max_size=20,
     )
 )
 def test_table_measures_are_those_of_its_classes(records):
@@ -177,9 +218,13 @@ def test_table_measures_are_those_of_its_classes(records):
     assert k_anonymity([zone, age]) == min(map(len, parts.values()))
     assert distinct_l([zone, age], value) == min(len(set(p)) for p in parts.values())
     shares = [[n / len(p) for n in Counter(p).values()] for p in parts.values()]
-    assert entropy_l([zone, age], value) == pytest.approx(min(math.prod(x**-x for x in each) for each in shares))
+    assert entropy_l([zone, age], value) == pytest.approx(
+        min(math.prod(x**-x for x in each) for each in shares)
+    )
     ranked = [sorted(Counter(p).values(), reverse=True) for p in parts.values()]
-    assert recursive_cl([zone, age], value, 2, 2) == all(counts[0] < 2 * sum(counts[1:]) for counts in ranked)
+    assert recursive_cl([zone, age], value, 2, 2) == all(
+        counts[0] < 2 * sum(counts[1:]) for counts in ranked
+    )
 
 
 def test_l_is_that_of_the_least_diverse_class():
@@ -223,7 +268,8 @@ def test_nt_closeness_takes_t_as_written():
 
 
 def test_nt_closeness_has_one_domain_for_all_supersets():
-    # From 3, 4, 5 to 3, 4, 5, 6: 1/12 + 2/12 + 3/12, over 8 in the table's domain but over 3 in its own.
+    # From 3, 4, 5 to 3, 4, 5, 6: 1/12 + 2/12 + 3/12, over 8 in the table's domain but over 3 in its
+    # own.
     assert earth_movers_distance(CLASS, REGION, "ordered") == Fraction(1, 6)
     assert nt_close_superset(CLASS, [REGION, TABLE], 4, Fraction(1, 16), "ordered") == 0
     assert nt_close_superset(CLASS, [REGION, TABLE], 4, Fraction(1, 17), "ordered") is None
@@ -234,12 +280,17 @@ def test_nt_closeness_has_one_domain_for_all_supersets():
 
 
 @drawn(60)
-@given(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 4)), min_size=1, max_size=20), st.fractions(0, 1))
+@given(
+    st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 4)), min_size=1, max_size=20),
+    st.fractions(0, 1),
+)
 def test_nt_closeness_to_the_whole_table_alone_is_t_closeness(records, t):
     zone, value = zip(*records, strict=True)
     parts = [[v for z, v in records if z == zone_] for zone_ in sorted(set(zone))]
     for distance in ("equal", "ordered"):
-        verdicts = [nt_close_superset(part, [value], len(value), t, distance) == 0 for part in parts]
+        verdicts = [
+            nt_close_superset(part, [value], len(value), t, distance) == 0 for part in parts
+        ]
         assert all(verdicts) == (t_closeness([zone], value, distance) <= t)
 
 
@@ -279,7 +330,8 @@ def test_nt_closeness_refuses_what_is_no_class_superset_or_threshold(changed, co
         (
             [ZONE],
             DISEASE[:5],
-            "the sensitive attribute has 5 values, the quasi-identifiers 6; expected one of each for every record",
+            "the sensitive attribute has 5 values, the quasi-identifiers 6; expected one of each "
+            "for every record",
         ),
         ([ZONE], [*DISEASE, "flu"], "the sensitive attribute has 7 values"),
         ([ZONE], [], "the sensitive attribute has no values"),

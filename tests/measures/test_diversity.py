@@ -11,7 +11,13 @@ from strategies import count_tables, drawn
 
 from tclose_spark.measures import diversity
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.diversity import distinct, entropy_l, entropy_margins, readable_entropy, recursive_margins
+from tclose_spark.measures.diversity import (
+    distinct,
+    entropy_l,
+    entropy_margins,
+    readable_entropy,
+    recursive_margins,
+)
 
 CLASSES = Histograms.dense(np.array([[4, 0, 0, 0], [2, 2, 0, 0], [1, 1, 1, 1], [0, 5, 2, 1]]))
 
@@ -36,7 +42,9 @@ def test_recursive_diversity_weighs_the_most_frequent_value_against_the_tail():
 
 
 @drawn(100)
-@given(count_tables(), st.fractions(min_value=0, max_value=9, max_denominator=20), st.integers(2, 5))
+@given(
+    count_tables(), st.fractions(min_value=0, max_value=9, max_denominator=20), st.integers(2, 5)
+)
 def test_recursive_margins_are_those_of_the_definition(classes, c, level):
     expected = []
     for counts in classes.tolist():
@@ -57,7 +65,9 @@ def test_recursive_margins_do_not_overflow():
 @given(count_tables())
 def test_entropy_and_distinct_are_those_of_the_definition(classes):
     histograms = Histograms.dense(classes)
-    for counts, values, found in zip(classes.tolist(), distinct(histograms), entropy_l(histograms), strict=True):
+    for counts, values, found in zip(
+        classes.tolist(), distinct(histograms), entropy_l(histograms), strict=True
+    ):
         shares = [count / sum(counts) for count in counts if count]
         assert values == len(shares)
         assert found == pytest.approx(math.prod(share**-share for share in shares))
@@ -94,9 +104,13 @@ def test_entropy_diversity_is_decided_exactly(counts, level, diverse):
 @drawn(200)
 @given(count_tables(), st.fractions(min_value=1, max_value=8, max_denominator=12))
 def test_entropy_margins_have_the_sign_of_the_definition(classes, level):
-    for counts, margin in zip(classes.tolist(), entropy_margins(Histograms.dense(classes), level), strict=True):
+    for counts, margin in zip(
+        classes.tolist(), entropy_margins(Histograms.dense(classes), level), strict=True
+    ):
         size = sum(counts)
-        assert (margin >= 0) == (size**size >= level**size * math.prod(count**count for count in counts))
+        assert (margin >= 0) == (
+            size**size >= level**size * math.prod(count**count for count in counts)
+        )
 
 
 def test_what_is_too_large_to_be_decided_is_not_diverse(monkeypatch):
@@ -109,4 +123,7 @@ def test_what_is_too_large_to_be_decided_is_not_diverse(monkeypatch):
 @given(count_tables(), st.fractions(min_value=1, max_value=8, max_denominator=12))
 def test_no_diverse_class_reads_as_if_it_were_not(classes, level):
     histograms = Histograms.dense(classes)
-    assert np.all((entropy_margins(histograms, level) < 0) | (entropy_l(histograms) >= readable_entropy(float(level))))
+    assert np.all(
+        (entropy_margins(histograms, level) < 0)
+        | (entropy_l(histograms) >= readable_entropy(float(level)))
+    )

@@ -1,7 +1,8 @@
-"""No figure depends on where numbers and dates begin, or on their unit: of drawn tables, moved and stretched.
+"""No figure depends on where numbers and dates begin, or on their unit: of drawn tables, moved and
+stretched.
 
-What counts whole numbers within a label, such as the query error, depends on the unit of whole numbers by its
-definition, so these are only moved.
+What counts whole numbers within a label, such as the query error, depends on the unit of whole
+numbers by its definition, so these are only moved.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ SHIFTS = st.sampled_from([-(10**6), -1000, -998, -50, -9, 0, 7, 10**9])
 FACTORS = st.sampled_from([1, 2, 10, 1000])
 DAY = date(1970, 1, 1)
 AS_WRITTEN = {"worst", "size", "about", "before", "after", "labels"}
-"""Keys of values and labels, which move with the table, and of figures of one class among several that are as bad."""
+"""Keys of values and labels, which move with the table, and of figures of one class among several
+that are as bad.
+"""
 
 
 def written(number: int, kind: str) -> str:
@@ -51,20 +54,30 @@ def figures(tree: Any) -> Any:
     """The figures in a tree: without values, real numbers to nine digits."""
     if isinstance(tree, dict):
         found = {key: figures(part) for key, part in tree.items() if key not in AS_WRITTEN}
-        return found if "after" not in tree else {**found, "gain": figures(tree["after"] - tree["before"])}
+        return (
+            found
+            if "after" not in tree
+            else {**found, "gain": figures(tree["after"] - tree["before"])}
+        )
     if isinstance(tree, (list, tuple)):
         return [figures(part) for part in tree]
     return float(f"{tree:.9g}") if isinstance(tree, float) else tree
 
 
 rows = st.tuples(
-    st.integers(0, 30), st.integers(0, 9), st.sampled_from("ab"), st.integers(0, 6), st.none() | st.integers(0, 30)
+    st.integers(0, 30),
+    st.integers(0, 9),
+    st.sampled_from("ab"),
+    st.integers(0, 6),
+    st.none() | st.integers(0, 30),
 )
 
 
 @st.composite
 def published(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
-    """(raw rows, the label of each of two numbers): rows in classes of at least two, a class with one `*` or NULL."""
+    """(raw rows, the label of each of two numbers): rows in classes of at least two, a class with
+    one `*` or NULL.
+    """
     raw = draw(st.lists(rows, min_size=4, max_size=9))
     owner = [i // 2 for i in range(len(raw) - len(raw) % 2)] + [0] * (len(raw) % 2)
     labels: list[Any] = []
@@ -80,7 +93,9 @@ def published(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
 @pytest.mark.parametrize("kind", ["number", "date"])
 @drawn(25, quick=6)
 @given(published(), SHIFTS, FACTORS, st.booleans())
-def test_audits(kind: str, table: tuple[list[Any], list[Any]], shift: int, factor: int, bounds: bool) -> None:
+def test_audits(
+    kind: str, table: tuple[list[Any], list[Any]], shift: int, factor: int, bounds: bool
+) -> None:
     raw, labels = table
     if kind == "date":
         shift = max(shift, -50_000) if shift < 0 else min(shift, 50_000)
@@ -97,7 +112,12 @@ def test_audits(kind: str, table: tuple[list[Any], list[Any]], shift: int, facto
         pay = [written(move(row[3]), kind) for row in raw]
         rest = {"job": [row[2] for row in raw], "pay": pay}
         released = pa.table({**ages, "way": [pair[1] for pair in texts], **rest})
-        known = pa.table({name: [written(move(row[i]), kind) for row in raw] for i, name in enumerate(["age", "way"])})
+        known = pa.table(
+            {
+                name: [written(move(row[i]), kind) for row in raw]
+                for i, name in enumerate(["age", "way"])
+            }
+        )
         for name, values in rest.items():
             known = known.append_column(name, pa.array(values))
         made = audit(
@@ -137,7 +157,9 @@ class Fixed:
     def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
         nobody = np.zeros(0, dtype=np.int64)
         return ClassAssignment(
-            here=np.arange(len(rows)), classes=self.owner[rows.hash.astype(np.int64)], suppressed=nobody
+            here=np.arange(len(rows)),
+            classes=self.owner[rows.hash.astype(np.int64)],
+            suppressed=nobody,
         )
 
 
@@ -171,11 +193,17 @@ def test_figures_of_releases(raw: list[Any], shift: int, factor: int, size: int)
         plan: Any = Fixed(np.arange(len(raw)) // size)
         made = apply_plan(plan, problem.attributes, rows, problem.spec)
         nobody = rows.take(np.zeros(0, dtype=np.int64))
-        order = np.argsort(made.rows.hash)  # queries are drawn from rows in their order, which is that of label texts
+        order = np.argsort(
+            made.rows.hash
+        )  # queries are drawn from rows in their order, which is that of label texts
         labels = [column.take(pa.array(order)) for column in made.labels]
-        linked = LinkedRows(rows=made.rows.take(order), labels=labels, suppressed=nobody, whole=len(raw))
+        linked = LinkedRows(
+            rows=made.rows.take(order), labels=labels, suppressed=nobody, whole=len(raw)
+        )
         frequencies = LocalRows(rows, len(raw)).frequencies
-        found = measure_raw_versus_released(linked, problem.profile, problem.attributes, problem.spec, frequencies)
+        found = measure_raw_versus_released(
+            linked, problem.profile, problem.attributes, problem.spec, frequencies
+        )
         classes = PublishedClasses.of(made, problem.spec)
         public = measure(made, classes, problem.attributes, problem.spec, {})
         tables = [(one.raw_v, one.released_v, one.moved) for one in found.tables]
@@ -190,6 +218,8 @@ def test_a_column_that_is_suppressed_in_all_rows_is_spread_over_its_domain() -> 
     """Its query error is that of the domain, wherever that lies."""
     for shift in (0, 1000):
         records = [{"age": shift + i % 4, "job": "a", "row": i, "pay": "x"} for i in range(8)]
-        problem, _ = make_problem(records, {"pay": {}}, {"age": {"type": "numeric"}, "job": {}}, {}, k=2)
+        problem, _ = make_problem(
+            records, {"pay": {}}, {"age": {"type": "numeric"}, "job": {}}, {}, k=2
+        )
         spread, _ = spread_labels(problem.attributes.quasi_identifiers[0], [pa.array(["*", "*"])])
         assert spread.shares(shift, shift + 1).tolist() == [0.5]

@@ -23,13 +23,17 @@ from tclose_spark.measures.likeness import (
 
 
 def beta_of(table: list[int], part: list[int]) -> Fraction:
-    (numerator,), (denominator,) = largest_rises(np.array(table), Histograms.dense(np.array([part])))
+    (numerator,), (denominator,) = largest_rises(
+        np.array(table), Histograms.dense(np.array([part]))
+    )
     return Fraction(numerator, denominator)
 
 
 def emd_of(table: list[int], part: list[int]) -> Fraction:
     distance = EqualDistance(np.array(table))
-    return Fraction(int(distance.numerators(Histograms.dense(np.array([part])))[0]), 2 * sum(table) * sum(part))
+    return Fraction(
+        int(distance.numerators(Histograms.dense(np.array([part])))[0]), 2 * sum(table) * sum(part)
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,7 +59,11 @@ def test_a_value_that_the_table_lacks_has_no_finite_figure():
 
 
 @drawn(150)
-@given(count_tables(), st.fractions(Fraction(1, 100), 5, max_denominator=100), st.fractions(1, 5, max_denominator=7))
+@given(
+    count_tables(),
+    st.fractions(Fraction(1, 100), 5, max_denominator=100),
+    st.fractions(1, 5, max_denominator=7),
+)
 def test_figures_are_those_of_plain_python(counts, beta, level):
     table, classes = counts.sum(axis=0), Histograms.dense(counts)
     rises, units = largest_rises(table, classes)
@@ -76,14 +84,19 @@ def test_figures_are_those_of_plain_python(counts, beta, level):
 
 @drawn(100)
 @given(
-    count_tables(classes=4), st.fractions(Fraction(1, 9), 3, max_denominator=9), st.fractions(1, 3, max_denominator=4)
+    count_tables(classes=4),
+    st.fractions(Fraction(1, 9), 3, max_denominator=9),
+    st.fractions(1, 3, max_denominator=4),
 )
 def test_two_classes_that_hold_hold_together(counts, beta, level):
     table = counts.sum(axis=0)
 
     def holds(part):
         classes = Histograms.dense(part[None, :])
-        return likeness_margins(table, classes, beta)[0] >= 0 and frequency_margins(classes, level)[0] >= 0
+        return (
+            likeness_margins(table, classes, beta)[0] >= 0
+            and frequency_margins(classes, level)[0] >= 0
+        )
 
     held = [part for part in counts if holds(part)]
     assert all(holds(one + other) for one in held for other in held)
@@ -91,7 +104,9 @@ def test_two_classes_that_hold_hold_together(counts, beta, level):
 
 def test_large_tables_are_judged_in_integers():
     table, beta = np.array([1, 3 * 10**9 - 1]), Fraction(3 * 10**9, 10**9 + 1)
-    part = Histograms.dense(np.array([[1, 10**9]]))  # 1 / (10^9 + 1) of the class, 1 / (3 10^9) of the table
+    part = Histograms.dense(
+        np.array([[1, 10**9]])
+    )  # 1 / (10^9 + 1) of the class, 1 / (3 10^9) of the table
     exact = Fraction(1, 10**9 + 1) / Fraction(1, 3 * 10**9) - 1
     assert likeness_margins(table, part, exact)[0] == 0
     assert likeness_margins(table, part, exact - Fraction(1, 10**12))[0] < 0

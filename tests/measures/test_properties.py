@@ -1,4 +1,6 @@
-"""What the papers prove of the measures (Li et al. 2007, section 4), on drawn tables; and that a distance is one."""
+"""What the papers prove of the measures (Li et al. 2007, section 4), on drawn tables; and that a
+distance is one.
+"""
 
 from fractions import Fraction
 
@@ -49,10 +51,17 @@ def tables(draw: st.DrawFn) -> tuple[list[list], list]:
 
 @st.composite
 def generalized(draw: st.DrawFn, quasi: list[list]) -> list[list]:
-    """One quasi-identifier with its labels replaced by more general ones: equal labels stay equal."""
+    """One quasi-identifier with its labels replaced by more general ones: equal labels stay
+    equal.
+    """
     column = draw(st.integers(0, len(quasi) - 1))
-    general = {label: draw(st.sampled_from(["x", "y", "*"])) for label in dict.fromkeys(quasi[column])}
-    return [[general[label] for label in labels] if i == column else labels for i, labels in enumerate(quasi)]
+    general = {
+        label: draw(st.sampled_from(["x", "y", "*"])) for label in dict.fromkeys(quasi[column])
+    }
+    return [
+        [general[label] for label in labels] if i == column else labels
+        for i, labels in enumerate(quasi)
+    ]
 
 
 @EVERY_DISTANCE
@@ -100,8 +109,14 @@ def test_a_more_general_class_is_a_union_of_classes(table):
 @given(columns, columns, columns)
 def test_fact_2_a_merged_class_is_at_most_the_weighted_mean_away(asked, one, other, rest):
     whole = one + other + rest
-    first, second, merged = (earth_movers_distance(part, whole, **asked) for part in (one, other, one + other))
-    assert merged <= (len(one) * first + len(other) * second) / (len(one) + len(other)) <= max(first, second)
+    first, second, merged = (
+        earth_movers_distance(part, whole, **asked) for part in (one, other, one + other)
+    )
+    assert (
+        merged
+        <= (len(one) * first + len(other) * second) / (len(one) + len(other))
+        <= max(first, second)
+    )
 
 
 @EVERY_DISTANCE
@@ -152,19 +167,26 @@ def test_values_that_are_farthest_apart_are_at_distance_one(asked, p, q):
 @drawn(80)
 @given(columns, columns)
 def test_a_hierarchy_of_height_one_is_the_equal_distance(p, q):
-    assert earth_movers_distance(p, q, "hierarchical", hierarchy=FLAT) == earth_movers_distance(p, q)
+    assert earth_movers_distance(p, q, "hierarchical", hierarchy=FLAT) == earth_movers_distance(
+        p, q
+    )
 
 
 @drawn(80)
 @given(columns, columns, st.permutations(VALUES))
 def test_an_order_and_its_reverse_are_one_distance(p, q, order):
-    assert earth_movers_distance(p, q, "ordered", order) == earth_movers_distance(p, q, "ordered", order[::-1])
+    assert earth_movers_distance(p, q, "ordered", order) == earth_movers_distance(
+        p, q, "ordered", order[::-1]
+    )
 
 
 @drawn(80)
 @given(columns, columns, st.sampled_from([1, 2]))
 def test_two_values_are_ordered_as_they_are_equal(p, q, height):
-    pair = [[VALUES[0] if value in VALUES[:height] else VALUES[1] for value in column] for column in (p, q)]
+    pair = [
+        [VALUES[0] if value in VALUES[:height] else VALUES[1] for value in column]
+        for column in (p, q)
+    ]
     assert earth_movers_distance(*pair, "ordered") == earth_movers_distance(*pair)
 
 
@@ -178,9 +200,9 @@ def test_a_replicated_table_is_as_safe(asked, times, data):
     assert t_closeness(*again, **asked) == t_closeness(quasi, sensitive, **asked)
     for records in equivalence_classes(quasi):
         part = [sensitive[record] for record in records]
-        assert earth_movers_distance(part * times, sensitive * times, **asked) == earth_movers_distance(
-            part, sensitive, **asked
-        )
+        assert earth_movers_distance(
+            part * times, sensitive * times, **asked
+        ) == earth_movers_distance(part, sensitive, **asked)
 
 
 @pytest.mark.parametrize("times", [10, 100])

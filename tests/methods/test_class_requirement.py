@@ -21,7 +21,9 @@ from tclose_spark.table.domains import SensitiveDomain
 VALUES = ("cold", "flu", "gout")
 SIZES = (1, 2, 3)
 CELLS = np.array([*product(range(len(VALUES)), SIZES, (0, 1), SIZES)])
-"""The value of a row, the rows of its person, whether it is the first of them, the rows of its household."""
+"""The value of a row, the rows of its person, whether it is the first of them, the rows of its
+household.
+"""
 KINDS = (("rows",), ("rows", "people"), ("rows", "households"), ("rows", "people", "households"))
 
 
@@ -32,7 +34,9 @@ def attributes_of(rows, names, t, distinct, households):
     units = {
         "rows": rows_of(len(CELLS)),
         "people": Unit(name="people", of_cell=first, spread=np.rint(WHOLE / size).astype(np.int64)),
-        "households": Unit(name="households", of_cell=WHOLE // home, spread=None, needed=households, whole=WHOLE),
+        "households": Unit(
+            name="households", of_cell=WHOLE // home, spread=None, needed=households, whole=WHOLE
+        ),
     }
     disease = ResolvedSensitive(
         column=0,
@@ -86,9 +90,20 @@ def is_class(rows, whole, names, k, t, distinct, households):
 
 
 @drawn(150, quick=40)
-@given(st.data(), st.sampled_from(KINDS), st.integers(1, 4), st.integers(0, 12), st.integers(1, 3), st.integers(2, 3))
-def test_numpy_and_kernels_hold_what_exact_fractions_say(data, names, k, twelfths, distinct, households):
-    group = st.lists(st.tuples(st.integers(0, len(CELLS) - 1), st.integers(1, 3)), min_size=1, max_size=6)
+@given(
+    st.data(),
+    st.sampled_from(KINDS),
+    st.integers(1, 4),
+    st.integers(0, 12),
+    st.integers(1, 3),
+    st.integers(2, 3),
+)
+def test_numpy_and_kernels_hold_what_exact_fractions_say(
+    data, names, k, twelfths, distinct, households
+):
+    group = st.lists(
+        st.tuples(st.integers(0, len(CELLS) - 1), st.integers(1, 3)), min_size=1, max_size=6
+    )
     classes = np.zeros((data.draw(st.integers(1, 4)), len(CELLS)), dtype=np.int64)
     for rows in classes:
         for cell, n in data.draw(group):
@@ -114,10 +129,15 @@ def test_no_rows_are_no_class():
     whole = np.ones(len(CELLS), dtype=np.int64)
     attributes = attributes_of(whole, KINDS[-1], Fraction(1), 1, 2)
     assert not ClassRequirement(attributes, 1).holds(np.zeros_like(whole))
-    assert ClassRequirement(attributes, 1).broken(CellGroups.of(whole[:0].reshape(0, 0))).tolist() == []
+    assert (
+        ClassRequirement(attributes, 1).broken(CellGroups.of(whole[:0].reshape(0, 0))).tolist()
+        == []
+    )
 
 
-@pytest.mark.parametrize(("homes", "enough"), [([3, 3, 3], False), ([3, 3, 3, 3], True), ([1, 3], True), ([1], False)])
+@pytest.mark.parametrize(
+    ("homes", "enough"), [([3, 3, 3], False), ([3, 3, 3, 3], True), ([1, 3], True), ([1], False)]
+)
 def test_two_households_weigh_more_than_one(homes, enough):
     """A household that is whole, and a row of another."""
     rows = np.zeros(len(CELLS), dtype=np.int64)

@@ -92,7 +92,10 @@ def resolved(
     values: Sequence[str | None], settings: dict[str, str], hierarchy: Hierarchy | None = None
 ) -> ResolvedSensitive:
     """An attribute with a row of each value."""
-    domain, asked = SensitiveDomain("x", tuple(values), (1,) * len(values)), SensitiveAttribute(**settings)
+    domain, asked = (
+        SensitiveDomain("x", tuple(values), (1,) * len(values)),
+        SensitiveAttribute(**settings),
+    )
     return ResolvedSensitive(
         column=0,
         domain=domain,
@@ -136,7 +139,11 @@ def test_the_largest_fragments_are_described():
 
 def test_fragmentation_says_where_it_collapses_and_where_it_is_measured():
     problem, rows = make_problem(
-        RECORDS[:59], {"grade": {"distance": "ordered", "t": "0.1"}}, name="fragmentation", sizing="gcd", bounds="paper"
+        RECORDS[:59],
+        {"grade": {"distance": "ordered", "t": "0.1"}},
+        name="fragmentation",
+        sizing="gcd",
+        bounds="paper",
     )
     _, notes = tables_of(problem, rows)
     assert notes[1] == "One class of all rows is dealt; proportional sizing makes smaller classes."

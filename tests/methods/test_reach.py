@@ -24,13 +24,17 @@ LIMITED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("limited", LIMITED, ids=str)
 @pytest.mark.parametrize("missing", [False, True])
-def test_it_is_the_last_value_that_a_label_within_the_limit_covers(limited: dict[str, Any], missing: bool) -> None:
+def test_it_is_the_last_value_that_a_label_within_the_limit_covers(
+    limited: dict[str, Any], missing: bool
+) -> None:
     column = "age" if limited.get("type") == "numeric" else "city"
     records = [{**row, "age": row["age"] / 2} for row in town(60)]
     if missing:
         records[3][column] = None
     trees = {"city": CITIES} if "hierarchy" in limited else {}
-    problem, rows = make_problem(records, {"disease": {"t": "1"}}, quasi={column: limited}, hierarchies=trees)
+    problem, rows = make_problem(
+        records, {"disease": {"t": "1"}}, quasi={column: limited}, hierarchies=trees
+    )
     (quasi,) = problem.attributes.quasi_identifiers
     codes = ranked(rows.quasi[0])[0]
     reach = reach_of(quasi, codes)

@@ -1,4 +1,6 @@
-"""Releases whose classes publish aggregates: true of what was read, counted as a reader counts, claiming no more."""
+"""Releases whose classes publish aggregates: true of what was read, counted as a reader counts,
+claiming no more.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,14 @@ GRADES = ("A", "B", "C", "D", "E", "F")
 DAY, NOON = date(2024, 2, 1), datetime(2024, 2, 1, 12)
 PEOPLE = pa.table(
     {
-        "age": pa.array([None if i % 29 == 0 else 20 + i * 7 % 41 for i in range(ROWS)], pa.int64()),
+        "age": pa.array(
+            [None if i % 29 == 0 else 20 + i * 7 % 41 for i in range(ROWS)], pa.int64()
+        ),
         "height": [1.5 + i * 13 % 50 / 100 for i in range(ROWS)],
         "born": [DAY + timedelta(days=i * 11 % 90) for i in range(ROWS)],
-        "seen": pa.array([NOON + timedelta(hours=i * 5 % 99) for i in range(ROWS)], pa.timestamp("us", "UTC")),
+        "seen": pa.array(
+            [NOON + timedelta(hours=i * 5 % 99) for i in range(ROWS)], pa.timestamp("us", "UTC")
+        ),
         "city": [CITIES.leaves[i % 5] for i in range(ROWS)],
         "grade": [None if i % 31 == 0 else GRADES[i * i % 6] for i in range(ROWS)],
         "void": pa.array([None] * ROWS, pa.string()),
@@ -103,7 +109,9 @@ class Made:
         return found
 
     def rows(self, folder: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = deltalake.DeltaTable(str(self.out / folder)).to_pyarrow_table().to_pylist()
+        found: list[dict[str, Any]] = (
+            deltalake.DeltaTable(str(self.out / folder)).to_pyarrow_table().to_pylist()
+        )
         return found
 
 
@@ -121,12 +129,22 @@ def made(
 ) -> Made:
     folder, asked = tmp_path_factory.mktemp(request.param), {"disease": {"t": str(T)}}
     output = {"keep_linked": True}
-    conf = write_run(folder, PEOPLE, quasi=QUASI, sensitive=asked, k=4, output=output, method=method_of(request.param))
+    conf = write_run(
+        folder,
+        PEOPLE,
+        quasi=QUASI,
+        sensitive=asked,
+        k=4,
+        output=output,
+        method=method_of(request.param),
+    )
     pipeline.release(open_run(conf))
     return Made(request.param, conf)
 
 
-def test_each_class_that_a_reader_sees_publishes_the_aggregate_of_its_raw_values(made: Made) -> None:
+def test_each_class_that_a_reader_sees_publishes_the_aggregate_of_its_raw_values(
+    made: Made,
+) -> None:
     linked = made.rows("internal/linked")
     classes: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in linked:
@@ -137,7 +155,9 @@ def test_each_class_that_a_reader_sees_publishes_the_aggregate_of_its_raw_values
             raw = [row[f"{column}_raw"] for row in rows]
             found = aggregate(column, made.representative, raw)
             if made.representative == "mean" and column in PER_UNIT and found is not None:
-                assert abs(number(column, value) - found) <= Fraction(1, PER_UNIT[column])  # of several of the method's
+                assert abs(number(column, value) - found) <= Fraction(
+                    1, PER_UNIT[column]
+                )  # of several of the method's
             assert column == "void" or number(column, value) == found
             assert column != "void" or value is None
     assert len(made.rows("public/release")) == ROWS
@@ -159,7 +179,9 @@ def test_k_and_t_hold_of_the_classes_that_a_reader_sees(made: Made) -> None:
 
 def test_the_certificate_claims_no_loss_and_no_regions(made: Made) -> None:
     certificate = made.certificate
-    jsonschema.validate(certificate, json.loads((DIRECTORY / "certificate.schema.json").read_text()))
+    jsonschema.validate(
+        certificate, json.loads((DIRECTORY / "certificate.schema.json").read_text())
+    )
     assert certificate["regions"] == "not looked at"
     assert certificate["utility"]["ncp"] is None
     assert certificate["utility"]["ncp_by_quasi_identifier"] == dict.fromkeys(QUASI)
@@ -173,7 +195,10 @@ def test_the_certificate_claims_no_loss_and_no_regions(made: Made) -> None:
     }
     means = ["age", "height"] if made.representative == "mean" else []
     assert [name for name, entry in entries.items() if "digits" in entry] == means
-    assert not any({"numeric_output", "generalization", "span", "named"} & set(entry) for entry in entries.values())
+    assert not any(
+        {"numeric_output", "generalization", "span", "named"} & set(entry)
+        for entry in entries.values()
+    )
     losses = [row["loss"] for row in made.rows("internal/classes")]
     assert losses == [None] * len(losses)
 
@@ -197,7 +222,9 @@ def test_an_audit_with_the_run_file_leaves_out_what_is_not_known(made: Made, spa
     table = str(made.out / "public/release")
     tree = {"attributes": spec.attributes.model_dump(mode="json", exclude_unset=True)}
     tree |= {"privacy": {"k": 4}, "method": method_of(made.representative)}
-    tree["attributes"]["quasi_identifiers"]["grade"] = {"hierarchy": str(made.out / "internal/hierarchies/grade.csv")}
+    tree["attributes"]["quasi_identifiers"]["grade"] = {
+        "hierarchy": str(made.out / "internal/hierarchies/grade.csv")
+    }
     judged = audit(table, spec=tree)
     assert judged.holds
     told = judged.to_json()
@@ -230,7 +257,9 @@ def test_a_published_value_that_is_no_aggregate_is_found(
 
         def label(self, codes: Any, starts: Any) -> Any:
             index, texts = self.honest.label(codes, starts)
-            first = next(i for i, place in enumerate(index.tolist()) if texts[place] not in (None, other))
+            first = next(
+                i for i, place in enumerate(index.tolist()) if texts[place] not in (None, other)
+            )
             index[first] = len(texts)
             return index, [*texts, other]
 
@@ -239,14 +268,22 @@ def test_a_published_value_that_is_no_aggregate_is_found(
     def lying(quasi: Any, *more: Any) -> Generalizer:
         honest = of(quasi, *more)
         said = zip(honest.names, honest.labellers, strict=True)
-        return replace(honest, labellers=tuple(Liar(one) if name == column else one for name, one in said))  # type: ignore[arg-type, misc]
+        return replace(
+            honest, labellers=tuple(Liar(one) if name == column else one for name, one in said)
+        )  # type: ignore[arg-type, misc]
 
     monkeypatch.setattr(Generalizer, "of", staticmethod(lying))
     method = {"name": "microaggregation", "representative": "mode"}
     quasi = {name: QUASI[name] for name in ("age", "born", "city")}
     asked = {"disease": {"t": str(T)}}
-    run = open_run(write_run(tmp_path, PEOPLE, quasi=quasi, sensitive=asked, k=4, method=method, drop_others=True))
-    with pytest.raises(GuaranteeError, match=r"^[1-9]\d* rows have a published value that is not the aggregate"):
+    run = open_run(
+        write_run(
+            tmp_path, PEOPLE, quasi=quasi, sensitive=asked, k=4, method=method, drop_others=True
+        )
+    )
+    with pytest.raises(
+        GuaranteeError, match=r"^[1-9]\d* rows have a published value that is not the aggregate"
+    ):
         pipeline.release(run)
     assert not (tmp_path / "out/public").exists()
 
@@ -255,7 +292,9 @@ def test_a_published_value_that_is_no_aggregate_is_found(
 def test_a_mean_that_few_rows_reach_is_a_warning_without_their_values(
     write_run: Callable[..., Path], spark: SparkSession, tmp_path: Path, few: str
 ) -> None:
-    """Of 59 incomes one is of 9,000,000 (below zero): its class's mean is far above (below) all other rows."""
+    """Of 59 incomes one is of 9,000,000 (below zero): its class's mean is far above (below) all
+    other rows.
+    """
     draw = np.random.default_rng(1)
     income = (20_000 + draw.integers(0, 10, 59) * 3_000).tolist()
     extreme = {"one above all": 9_000_000, "one below all": -9_000_000, "none": income[7]}[few]
@@ -278,10 +317,18 @@ def test_a_mean_that_few_rows_reach_is_a_warning_without_their_values(
         return
     assert len(notes) == len(certificate["warnings"]) == 1
     assert f"the {end} published mean is possible for 1 row only, fewer than k = 3 rows" in notes[0]
-    assert f"the {end} published mean is possible for fewer than k = 3 rows" in certificate["warnings"][0]
-    assert f"publish ranges (without method.representative), or {advice}-code the column" in certificate["warnings"][0]
+    assert (
+        f"the {end} published mean is possible for fewer than k = 3 rows"
+        in certificate["warnings"][0]
+    )
+    assert (
+        f"publish ranges (without method.representative), or {advice}-code the column"
+        in certificate["warnings"][0]
+    )
     page = (tmp_path / "out/public/report.html").read_text()
     assert "is possible for fewer than k = 3 rows" in page
     assert not any("000000" in text.replace(",", "") for text in [*lines, *certificate["warnings"]])
-    found = json.loads((tmp_path / "out/internal/minimality.json").read_text())["extreme_aggregates"]
+    found = json.loads((tmp_path / "out/internal/minimality.json").read_text())[
+        "extreme_aggregates"
+    ]
     assert found == [{"column": "income", "aggregate": "mean", "end": end, "rows": 1, "k": 3}]

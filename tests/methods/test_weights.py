@@ -25,12 +25,18 @@ METHODS: list[dict[str, Any]] = [
 
 
 def losses(method: dict[str, Any], weights: dict[str, Any]) -> FloatArray:
-    """The information loss of each quasi-identifier, unweighted, of a town's release with these weights."""
+    """The information loss of each quasi-identifier, unweighted, of a town's release with these
+    weights.
+    """
     quasi = {name: {**settings, "weight": weights.get(name, 1)} for name, settings in QUASI.items()}
-    problem, rows = make_problem(town(1500), {"grade": {"distance": "ordered", "t": "0.2"}}, quasi, k=5)
+    problem, rows = make_problem(
+        town(1500), {"grade": {"distance": "ordered", "t": "0.2"}}, quasi, k=5
+    )
     tree = problem.spec.model_dump(exclude={"method"})
     problem = replace(problem, spec=ReleaseSpec.model_validate({**tree, "method": method}))
-    given = replace(problem.given(count_in(rows)), frequencies=lambda tally_of, most: tally_of(rows))
+    given = replace(
+        problem.given(count_in(rows)), frequencies=lambda tally_of, most: tally_of(rows)
+    )
     plan = method_of(problem.spec.method).make_plan(given)
     settled, classes = settle_all(plan, rows)
     check_classes(problem, settled, classes)
@@ -39,7 +45,9 @@ def losses(method: dict[str, Any], weights: dict[str, Any]) -> FloatArray:
     sizes = np.diff(np.append(starts, len(order)))
     return np.array(
         [
-            range_losses(*ranges(codes[order], starts), q.domain, q.sets, q.hierarchy) @ sizes / len(order)
+            range_losses(*ranges(codes[order], starts), q.domain, q.sets, q.hierarchy)
+            @ sizes
+            / len(order)
             for q, codes in zip(problem.attributes.quasi_identifiers, settled.quasi, strict=True)
         ]
     )

@@ -1,7 +1,8 @@
-"""The mutants of the package: copies of a module with one expression changed by one of mutmut's operators.
+"""The mutants of the package: copies of a module with one expression changed by one of mutmut's
+operators.
 
-mutmut itself is not run. It leaves out decorated functions (the properties and cached properties here), and chooses the
-tests of a mutant by function, not by line.
+mutmut itself is not run. It leaves out decorated functions (the properties and cached properties
+here), and chooses the tests of a mutant by function, not by line.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ ONLY_TYPES = {"cast", "TypeVar"}
 class Mutant:
     """A changed module.
 
-    path: of the module, from the root of the repository. line: where it differs. before, after: the lines that differ.
-    source: a hash of the module before. code: the module after.
+    path: of the module, from the root of the repository. line: where it differs. before, after: the
+    lines that differ. source: a hash of the module before. code: the module after.
     """
 
     path: str
@@ -71,11 +72,14 @@ def hashed(text: str) -> str:
 def modules() -> list[Path]:
     """The modules of the scope."""
     found = [ROOT / "tclose_spark" / part for part in SCOPE]
-    return sorted(one for path in found for one in (path.rglob("*.py") if path.is_dir() else [path]))
+    return sorted(
+        one for path in found for one in (path.rglob("*.py") if path.is_dir() else [path])
+    )
 
 
 def sample(count: int, seed: int, folder: Path) -> list[Mutant]:
-    """Mutants drawn at random, of each module in proportion to how many it has. A larger sample contains a smaller.
+    """Mutants drawn at random, of each module in proportion to how many it has. A larger sample
+    contains a smaller.
 
     Drawing takes a minute, so a file in `folder` keeps the sample until a module is changed.
     """
@@ -93,7 +97,10 @@ def _drawn(count: int, seed: int) -> list[Mutant]:
         module, changes = changes_of(path)
         draw.shuffle(changes)
         start = draw.random()
-        drawn += [((rank + start) / len(changes), path, module, change) for rank, change in enumerate(changes)]
+        drawn += [
+            ((rank + start) / len(changes), path, module, change)
+            for rank, change in enumerate(changes)
+        ]
     drawn.sort(key=lambda one: one[0])
     return list(islice(valid(drawn), count))
 
@@ -110,7 +117,10 @@ def valid(drawn: list[tuple[float, Path, libcst.Module, Mutation]]) -> Iterator[
     """The mutants that are Python, and differ from their module and from each other."""
     known = set()
     for _, path, module, change in drawn:
-        source, code = module.code, module.deep_replace(change.original_node, change.mutated_node).code  # type: ignore
+        source, code = (
+            module.code,
+            module.deep_replace(change.original_node, change.mutated_node).code,
+        )  # type: ignore
         if code not in known and meaning_of(code) not in (None, meaning_of(source)):
             known.add(code)
             yield mutant_of(path, source, code)
@@ -127,7 +137,11 @@ def meaning_of(code: str) -> str | None:
 
 def mutant_of(path: Path, source: str, code: str) -> Mutant:
     old, new = source.splitlines(), code.splitlines()
-    edits = [one for one in difflib.SequenceMatcher(None, old, new, False).get_opcodes() if one[0] != "equal"]
+    edits = [
+        one
+        for one in difflib.SequenceMatcher(None, old, new, False).get_opcodes()
+        if one[0] != "equal"
+    ]
     first, last = edits[0], edits[-1]
     before, after = old[first[1] : last[2]], new[first[3] : last[4]]
     texts = ["\n".join(line.strip() for line in lines) for lines in (before, after)]

@@ -1,4 +1,6 @@
-"""The figures of the mutants, for docs/how-it-is-tested.md, and the reasons why survivors are harmless."""
+"""The figures of the mutants, for docs/how-it-is-tested.md, and the reasons why survivors are
+harmless.
+"""
 
 from __future__ import annotations
 
@@ -32,23 +34,34 @@ def key_of(one: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def report(found: Sequence[Mapping[str, Any]]) -> int:
-    """Prints the figures of the tried mutants, and the survivors without a reason; 1 if there are any, else 0.
+    """Prints the figures of the tried mutants, and the survivors without a reason; 1 if there are
+    any, else 0.
 
-    If TCLOSE_RECORD is set and all have a reason, writes the figures into the docs, and the reasons that are left.
+    If TCLOSE_RECORD is set and all have a reason, writes the figures into the docs, and the reasons
+    that are left.
     """
     survived = [one for one in found if one["survived"]]
     groups = yaml.safe_load(REASONS.read_text())
     listed = {key_of(one) for group in groups for one in group["mutants"]}
     unlisted = [one for one in survived if key_of(one) not in listed]
     for one in unlisted:
-        print(f"\n{one['path']}:{one['line']} survived {one['tests']} tests\n- {one['before']}\n+ {one['after']}")
+        print(
+            f"\n{one['path']}:{one['line']} survived {one['tests']} tests\n- {one['before']}\n+ "
+            f"{one['after']}"
+        )
     tried = Counter(folder_of(one) for one in found)
     killed = Counter(folder_of(one) for one in found if not one["survived"])
-    print(*(f"{folder}: {killed[folder]} of {n} killed" for folder, n in sorted(tried.items())), sep="\n")
+    print(
+        *(f"{folder}: {killed[folder]} of {n} killed" for folder, n in sorted(tried.items())),
+        sep="\n",
+    )
     print(summary(killed.total(), tried.total()))
     if "TCLOSE_RECORD" in os.environ and not unlisted:
         kept = {key_of(one) for one in survived}
-        groups = [{**group, "mutants": [one for one in group["mutants"] if key_of(one) in kept]} for group in groups]
+        groups = [
+            {**group, "mutants": [one for one in group["mutants"] if key_of(one) in kept]}
+            for group in groups
+        ]
         groups = [group for group in groups if group["mutants"]]
         REASONS.write_text(yaml.safe_dump(groups, sort_keys=False, allow_unicode=True, width=110))
         for folder, n in tried.items():
@@ -63,7 +76,10 @@ def folder_of(one: Mapping[str, Any]) -> str:
 
 def summary(killed: int, tried: int) -> str:
     low, high = interval(killed, tried)
-    return f"{killed:,} of {tried:,} mutants were killed: {killed / tried:.1%} (95 % interval {low:.1%} to {high:.1%})."
+    return (
+        f"{killed:,} of {tried:,} mutants were killed: {killed / tried:.1%} (95 % interval "
+        f"{low:.1%} to {high:.1%})."
+    )
 
 
 def page_of(killed: int, tried: int) -> str:

@@ -1,7 +1,8 @@
-"""Tries a random sample of mutants, each of which should fail a test. `make mutants` continues where it was stopped.
+"""Tries a random sample of mutants, each of which should fail a test. `make mutants` continues
+where it was stopped.
 
-MUTANTS is the size of the sample, SEED draws it. The results are in build/mutants. Survivors have a reason in
-`harmless.yaml`, or are holes of the tests.
+MUTANTS is the size of the sample, SEED draws it. The results are in build/mutants. Survivors have a
+reason in `harmless.yaml`, or are holes of the tests.
 """
 
 from __future__ import annotations
@@ -70,17 +71,27 @@ def main() -> int:
 
     def try_it(place: int, mutant: Mutant) -> None:
         tests = choose(files, mutant)
-        version = hashed("".join(sorted({files[file_of(test)]["hash"] for test in tests} | tests.keys())))
+        version = hashed(
+            "".join(sorted({files[file_of(test)]["hash"] for test in tests} | tests.keys()))
+        )
         before = known.get(mutant.key)
         if before and (not before["survived"] or before["version"] == version):
             return
         copy = copies.get()
         if place % CONTROL == 0:
-            assert outcome(copy, mutant, tests, (ROOT / mutant.path).read_text()) == 0, copy.with_suffix(".log")
+            assert outcome(copy, mutant, tests, (ROOT / mutant.path).read_text()) == 0, (
+                copy.with_suffix(".log")
+            )
         ended = outcome(copy, mutant, tests, mutant.code)
         copies.put(copy)
         facts = {name: getattr(mutant, name) for name in ("path", "line", "before", "after")}
-        known[mutant.key] = {**facts, "survived": ended == 0, "ended": ended, "tests": len(tests), "version": version}
+        known[mutant.key] = {
+            **facts,
+            "survived": ended == 0,
+            "ended": ended,
+            "tests": len(tests),
+            "version": version,
+        }
         tried.write_text(json.dumps(dict(known), indent=1))
         print(place, mutant.path, mutant.line, "killed" if ended else "SURVIVED", flush=True)
 
@@ -91,18 +102,24 @@ def main() -> int:
 
 
 def outcome(copy: Path, mutant: Mutant, tests: Mapping[str, float], code: str) -> int:
-    """How the tests end in a copy of the repository with this code of the mutant's module: 0 if all pass."""
+    """How the tests end in a copy of the repository with this code of the mutant's module: 0 if all
+    pass.
+    """
     if not tests:
         return 0
     _write(copy / mutant.path, code)
-    ended = in_child(lambda: run(tests), copy, copy.with_suffix(".log"), seconds=30 + 3 * sum(tests.values()))
+    ended = in_child(
+        lambda: run(tests), copy, copy.with_suffix(".log"), seconds=30 + 3 * sum(tests.values())
+    )
     _write(copy / mutant.path, (ROOT / mutant.path).read_text())
     assert ended != pytest.ExitCode.NO_TESTS_COLLECTED, tests
     return ended
 
 
 def _write(module: Path, code: str) -> None:
-    """Writes a module, and removes its compiled form: one of the same second and length would be used."""
+    """Writes a module, and removes its compiled form: one of the same second and length would be
+    used.
+    """
     module.write_text(code)
     Path(cache_from_source(str(module))).unlink(missing_ok=True)
 
@@ -125,13 +142,18 @@ class InOrder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = sorted((one for one in items if one.nodeid in self._place), key=lambda one: self._place[one.nodeid])
+        items[:] = sorted(
+            (one for one in items if one.nodeid in self._place),
+            key=lambda one: self._place[one.nodeid],
+        )
 
 
 def in_child(work: Callable[[], int], folder: Path, log: Path, seconds: float | None = None) -> int:
-    """How `work` ended in a process of its own, with the package of `folder`: its result, below 0 after a signal.
+    """How `work` ended in a process of its own, with the package of `folder`: its result, below 0
+    after a signal.
 
-    seconds: of the processor, before it is ended; also after ten times as long, or with more than MOST_MEMORY.
+    seconds: of the processor, before it is ended; also after ten times as long, or with more than
+    MOST_MEMORY.
     """
     child = os.fork()
     if child == 0:

@@ -1,4 +1,6 @@
-"""An option of another package works from the run file to the certificate without a change to this one."""
+"""An option of another package works from the run file to the certificate without a change to this
+one.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ SOURCE = Path(__file__).parent / "stamp"
 SCHEMA = json.loads((Path(certificates.__file__).parent / "certificate.schema.json").read_text())
 ROWS = 40
 PEOPLE = pa.table(
-    {"age": [20 + 7 * i % 61 for i in range(ROWS)], "disease": [["flu", "gout"][i % 2] for i in range(ROWS)]}
+    {
+        "age": [20 + 7 * i % 61 for i in range(ROWS)],
+        "disease": [["flu", "gout"][i % 2] for i in range(ROWS)],
+    }
 )
 
 
@@ -90,7 +95,10 @@ def test_it_is_written_judged_and_certified(conf: Callable[..., Path], tmp_path:
 
 
 def test_a_release_with_another_text_is_not_published(
-    conf: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    conf: Callable[..., Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import stamp_maker
 
@@ -100,7 +108,9 @@ def test_a_release_with_another_text_is_not_published(
     assert not (tmp_path / "out/public").exists()
 
 
-def test_a_run_without_it_imports_none_of_it(conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_without_it_imports_none_of_it(
+    conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     spec = load_spec(conf())
     unused = [option for option in OPTIONS if not option.used(spec)]
     assert {"people", "lines", "forms", "suppression"} <= {option.name for option in unused}
@@ -120,7 +130,9 @@ def test_its_settings_decide_the_release(conf: Callable[..., Path]) -> None:
         load_spec(conf(stamp={"words": "draft"}))
 
 
-def test_without_the_package_the_key_is_unknown(conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_key_is_unknown(
+    conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = conf(stamp={"text": "draft"})
     monkeypatch.setattr("tclose_spark.runfile.spec.modules", lambda what: {})
     with pytest.raises(ConfigurationError, match="stamp"):
@@ -137,23 +149,37 @@ def test_a_broken_package_is_named(
 ) -> None:
     (stamp_installed / "odd.py").write_text("OPTION = 1\n")
     for name in ("tclose_spark.runfile.spec.modules", "tclose_spark.runfile.brought.modules"):
-        monkeypatch.setattr(name, lambda what="requirement": {"odd": "odd"} if what == "option" else {})
-    with pytest.raises(ConfigurationError, match="odd is brought by odd, which holds no option of this name"):
+        monkeypatch.setattr(
+            name, lambda what="requirement": {"odd": "odd"} if what == "option" else {}
+        )
+    with pytest.raises(
+        ConfigurationError, match="odd is brought by odd, which holds no option of this name"
+    ):
         load_spec(conf(odd={}))
 
 
-def test_a_part_that_nothing_would_call_is_refused(conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_nothing_would_call_is_refused(
+    conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     import stamp
 
     parts = {"jugde": stamp.OPTION.parts["judge"]}
     monkeypatch.setattr(stamp, "OPTION", replace(stamp.OPTION, parts=parts))
-    with pytest.raises(ConfigurationError, match="stamp has the part 'jugde'; expected reader, maker, judge, words"):
+    with pytest.raises(
+        ConfigurationError, match="stamp has the part 'jugde'; expected reader, maker, judge, words"
+    ):
         load_spec(conf(stamp={"text": "draft"}))
 
 
-def test_rows_beside_raw_values_of_an_earlier_write_are_not_kept(conf: Callable[..., Path], tmp_path: Path) -> None:
+def test_rows_beside_raw_values_of_an_earlier_write_are_not_kept(
+    conf: Callable[..., Path], tmp_path: Path
+) -> None:
     path = str(conf())
-    for stage, more in (("profile", ()), ("plan", ()), ("anonymize", ("--set", "output.keep_linked=true"))):
+    for stage, more in (
+        ("profile", ()),
+        ("plan", ()),
+        ("anonymize", ("--set", "output.keep_linked=true")),
+    ):
         assert main([stage, path, *more]) == 0
     assert (tmp_path / "out/internal/staging/linked").exists()
     for stage in ("anonymize", "verify", "report", "publish"):
@@ -162,7 +188,10 @@ def test_rows_beside_raw_values_of_an_earlier_write_are_not_kept(conf: Callable[
 
 
 def test_its_words_replace_no_key_of_the_certificate(
-    conf: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    conf: Callable[..., Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import stamp
 
@@ -188,7 +217,9 @@ def judged_by(monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]]
 CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "smallest_class": lambda figures: figures.update(smallest_class=99),
     "ncp_by_quasi_identifier": lambda figures: figures["ncp_by_quasi_identifier"].update(age=0.0),
-    "attributes": lambda figures: figures["attributes"]["disease"]["reached"]["t"].update(achieved="0"),
+    "attributes": lambda figures: figures["attributes"]["disease"]["reached"]["t"].update(
+        achieved="0"
+    ),
     "warnings": lambda figures: figures["warnings"].append("none"),
     "rows": lambda figures: figures.pop("rows"),
 }
@@ -204,15 +235,23 @@ def test_it_changes_no_figure_of_the_verifier(
 ) -> None:
     judged_by(monkeypatch, CHANGES[figure])
     assert main(["release", str(conf(stamp={"text": "draft"}))]) == 2
-    assert f"the option stamp of another package changes '{figure}', which is there already" in capsys.readouterr().err
+    assert (
+        f"the option stamp of another package changes '{figure}', which is there already"
+        in capsys.readouterr().err
+    )
     assert not (tmp_path / "out/public").exists()
 
 
 @drawn(30)
 @given(
-    st.dictionaries(st.sampled_from("abc"), st.recursive(st.integers(), lambda x: st.lists(x)), min_size=1), st.data()
+    st.dictionaries(
+        st.sampled_from("abc"), st.recursive(st.integers(), lambda x: st.lists(x)), min_size=1
+    ),
+    st.data(),
 )
-def test_an_option_of_another_package_adds_keys_and_changes_none(kept: dict[str, Any], data: st.DataObject) -> None:
+def test_an_option_of_another_package_adds_keys_and_changes_none(
+    kept: dict[str, Any], data: st.DataObject
+) -> None:
     own, more = dict(kept), data.draw(st.dictionaries(st.sampled_from("abcde"), st.integers()))
     changed = {name for name in kept.keys() & more.keys() if more[name] != kept[name]}
     if changed:
@@ -225,7 +264,10 @@ def test_an_option_of_another_package_adds_keys_and_changes_none(kept: dict[str,
 
 
 def test_its_sections_of_the_page_replace_none(
-    conf: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    conf: Callable[..., Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import stamp
 
@@ -238,14 +280,19 @@ def test_its_sections_of_the_page_replace_none(
 
     monkeypatch.setattr(stamp, "words", Words)
     assert main(["release", str(conf(stamp={"text": "draft"}))]) == 0, "it says the same"
-    monkeypatch.setattr(Words, "sections", lambda self, certificate, figures: {"utility": {"ncp": 0}})
+    monkeypatch.setattr(
+        Words, "sections", lambda self, certificate, figures: {"utility": {"ncp": 0}}
+    )
     assert main(["release", str(conf(stamp={"text": "final"}, output={"path": "other"}))]) == 2
     assert "the option stamp of another package changes 'utility'" in capsys.readouterr().err
     assert not (tmp_path / "other/public").exists()
 
 
 def test_the_certificate_names_the_package_and_its_version(
-    stamp_installed: Path, conf: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    stamp_installed: Path,
+    conf: Callable[..., Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = conf(stamp={"text": "draft"})
     assert main(["release", str(path)]) == 0
@@ -254,8 +301,13 @@ def test_the_certificate_names_the_package_and_its_version(
     assert certificate["brought"] == named
     jsonschema.validate(certificate, SCHEMA)
     with pytest.raises(jsonschema.ValidationError, match="stamp"):
-        jsonschema.validate({key: part for key, part in certificate.items() if key != "brought"}, SCHEMA)
-    assert "the option stamp is brought by stamp 1" in (tmp_path / "out/public/report.html").read_text()
+        jsonschema.validate(
+            {key: part for key, part in certificate.items() if key != "brought"}, SCHEMA
+        )
+    assert (
+        "the option stamp is brought by stamp 1"
+        in (tmp_path / "out/public/report.html").read_text()
+    )
     assert main(["verify", str(path)]) == 0
     capsys.readouterr()
     metadata = stamp_installed / "stamp-1.dist-info/METADATA"

@@ -1,3 +1,3 @@
-"""A second implementation of what a release promises: plain Python and fractions, from the public files and the raw
-input. It shares no code with the package.
+"""A second implementation of what a release promises: plain Python and fractions, from the public
+files and the raw input. It shares no code with the package.
 """

@@ -1,4 +1,6 @@
-"""The earth mover's distance of two distributions, in fractions (Li, Li and Venkatasubramanian 2007, section 5)."""
+"""The earth mover's distance of two distributions, in fractions (Li, Li and Venkatasubramanian
+2007, section 5).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from typing import Any
 
 Shares = Mapping[Any, Fraction]
 Kind = str | Sequence[Any] | Mapping[Any, Sequence[Any]]
-"""A ground distance: `equal`, the values in their order, or by leaf its path of a hierarchy, leaf first."""
+"""A ground distance: `equal`, the values in their order, or by leaf its path of a hierarchy, leaf
+first.
+"""
 
 
 def shares(counts: Mapping[Any, int | Fraction]) -> dict[Any, Fraction]:
@@ -29,7 +33,9 @@ def distance(one: Shares, other: Shares, kind: Kind) -> Fraction:
         moved = accumulate(excess.get(value, Fraction(0)) for value in kind)
         return sum(map(abs, moved), Fraction(0)) / max(1, len(kind) - 1)
     height = len(next(iter(kind.values()))) - 1
-    below: dict[tuple[Any, ...], Fraction] = defaultdict(Fraction)  # the root excluded; each edge is 1 / (2 height)
+    below: dict[tuple[Any, ...], Fraction] = defaultdict(
+        Fraction
+    )  # the root excluded; each edge is 1 / (2 height)
     for value, path in kind.items():
         for level in range(height):
             below[tuple(path[level:])] += excess.get(value, Fraction(0))

@@ -1,5 +1,5 @@
-"""The verdict of the second implementation on a finished release: k, every t and l, (n, t), disjoint regions, and
-whether the labels can be those of the input's rows.
+"""The verdict of the second implementation on a finished release: k, every t and l, (n, t),
+disjoint regions, and whether the labels can be those of the input's rows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,11 @@ def judge(public: Path, raw: pa.Table | None = None, insensitive: Sequence[str] 
 def _guarantees(party: ThirdParty) -> Iterator[str]:
     """Differences between what the certificate says and what is found, and broken requirements."""
     certificate = party.certificate
-    parts = {name: party.parts(name) for name in party.sensitive if not _is_unlisted(party.sensitive[name])}
+    parts = {
+        name: party.parts(name)
+        for name in party.sensitive
+        if not _is_unlisted(party.sensitive[name])
+    }
     smallest = min(map(len, party.classes.values()))
     if smallest < certificate["guarantees"]["k"]["required"]:
         yield f"a class has {smallest} rows"
@@ -50,13 +54,22 @@ def _guarantees(party: ThirdParty) -> Iterator[str]:
         return
     said, found = reached(certificate["guarantees"]), party.guarantees(parts)
     for key in ("t", "l", "beta"):
-        said[key] = {name: it for name, it in said[key].items() if (name[0] if key == "l" else name) in parts}
+        said[key] = {
+            name: it for name, it in said[key].items() if (name[0] if key == "l" else name) in parts
+        }
         said[key] = {name: it for name, it in said[key].items() if name in found[key] or key != "l"}
     if said != found:
         yield f"the certificate says {said}, and the release has {found}"
     for name, entry in certificate["guarantees"]["t"].items():
-        if name in parts and entry["required_exact"] and Fraction(found["t"][name]) > Fraction(entry["required_exact"]):
-            yield f"{name}: a class is {found['t'][name]} from the table, more than {entry['required_exact']}"
+        if (
+            name in parts
+            and entry["required_exact"]
+            and Fraction(found["t"][name]) > Fraction(entry["required_exact"])
+        ):
+            yield (
+                f"{name}: a class is {found['t'][name]} from the table, more than "
+                f"{entry['required_exact']}"
+            )
     for name, figure in found["beta"].items():
         if Fraction(figure) > Fraction(certificate["guarantees"]["beta"][name]["required_exact"]):
             yield f"{name}: a class has a beta of {figure}"
@@ -70,17 +83,24 @@ def _guarantees(party: ThirdParty) -> Iterator[str]:
     for name, entry in certificate["guarantees"].get("joint", {}).items():
         reached_together = party.tuples(entry["attributes"])
         if str(reached_together) != entry["achieved_exact"]:
-            yield f"{name}: a class is {reached_together} from the table, and the certificate says {entry['achieved']}"
+            yield (
+                f"{name}: a class is {reached_together} from the table, and the certificate says "
+                f"{entry['achieved']}"
+            )
         if entry["required_exact"] and reached_together > Fraction(entry["required_exact"]):
-            yield f"{name}: a class is {reached_together} from the table, more than {entry['required_exact']}"
+            yield (
+                f"{name}: a class is {reached_together} from the table, more than "
+                f"{entry['required_exact']}"
+            )
     for name, entry in certificate["guarantees"].get("nt", {}).items():
         if name in parts:
             yield from _farther(party, name, entry)
 
 
 def _of_form(party: ThirdParty, raw: pa.Table | None) -> Iterator[str]:
-    """What another form than labels does not keep: the tables have the same classes with as many rows, rows and tables
-    are in an order of what they show, no class has one value, and blocks have the tuples of the input.
+    """What another form than labels does not keep: the tables have the same classes with as many
+    rows, rows and tables are in an order of what they show, no class has one value, and blocks have
+    the tuples of the input.
     """
     release = party.certificate["release"]
     if "form" not in release:
@@ -95,7 +115,11 @@ def _of_form(party: ThirdParty, raw: pa.Table | None) -> Iterator[str]:
         rows = [*party.rows]
         if party.tables:
             (table,) = (table for table in party.tables.values() if block[0] in table[0])
-            rows = [{n: as_spark_writes(v) for n, v in row.items()} for row in table for _ in range(row["count"])]
+            rows = [
+                {n: as_spark_writes(v) for n, v in row.items()}
+                for row in table
+                for _ in range(row["count"])
+            ]
         if Counter(tuple(row[n] for n in block) for row in rows) != Counter(
             tuple(row[n] for n in block) for row in _texts(raw.select([*block]))
         ):
@@ -103,7 +127,9 @@ def _of_form(party: ThirdParty, raw: pa.Table | None) -> Iterator[str]:
 
 
 def _is_unlisted(entry: dict[str, Any]) -> bool:
-    """Whether the certificate does not list an attribute's values, or has a distance that the oracle does not know."""
+    """Whether the certificate does not list an attribute's values, or has a distance that the
+    oracle does not know.
+    """
     return (
         entry["distance"] not in ("equal", "ordered", "hierarchical")
         or "values" not in entry["domain"]
@@ -127,8 +153,16 @@ def _farther(party: ThirdParty, name: str, entry: dict[str, Any]) -> Iterator[st
         )
         for q in quasi
     ]
-    far = [key for key, part in classes.items() if distance_of(party.sensitive[name], part, whole) > required]
-    if not far or any(len(columns) > 1 for columns in party.columns.values()) or entry["distance"] == "hierarchical":
+    far = [
+        key
+        for key, part in classes.items()
+        if distance_of(party.sensitive[name], part, whole) > required
+    ]
+    if (
+        not far
+        or any(len(columns) > 1 for columns in party.columns.values())
+        or entry["distance"] == "hierarchical"
+    ):
         return
     values = party.sensitive[name]["domain"]["values"]
     twin = Twin(classes, axes, values, entry["n"], required, entry["distance"])
@@ -136,17 +170,26 @@ def _farther(party: ThirdParty, name: str, entry: dict[str, Any]) -> Iterator[st
         return
     for key in far:
         if not twin.provable(key):
-            yield f"{name}: no natural superset of {entry['n']} rows is within {required} of the class {key}"
+            yield (
+                f"{name}: no natural superset of {entry['n']} rows is within {required} of the "
+                f"class {key}"
+            )
 
 
 def _overlaps(party: ThirdParty) -> Iterator[str]:
-    """The classes that meet, where regions are said to be disjoint. Hierarchies that are not public may hide it."""
-    if party.certificate.get("regions") != "disjoint" or any(map(_is_unknown, party.quasi.values())):
+    """The classes that meet, where regions are said to be disjoint. Hierarchies that are not public
+    may hide it.
+    """
+    if party.certificate.get("regions") != "disjoint" or any(
+        map(_is_unknown, party.quasi.values())
+    ):
         return
     for one, other in combinations(party.classes, 2):
         if all(
             meet(a, b, entry)
-            for a, b, entry in zip(_by_quasi(party, one), _by_quasi(party, other), party.quasi.values(), strict=True)
+            for a, b, entry in zip(
+                _by_quasi(party, one), _by_quasi(party, other), party.quasi.values(), strict=True
+            )
         ):
             yield f"the regions of {one} and {other} meet"
 
@@ -163,11 +206,15 @@ def _is_unknown(entry: dict[str, Any]) -> bool:
 
 
 def _uncovered(party: ThirdParty, raw: pa.Table, insensitive: Sequence[str]) -> Iterator[str]:
-    """The released rows that no assignment of the input's rows covers: each row of the input once, with the same
-    sensitive and insensitive values, and all its quasi-identifiers below the labels.
+    """The released rows that no assignment of the input's rows covers: each row of the input once,
+    with the same sensitive and insensitive values, and all its quasi-identifiers below the labels.
     """
     kept = [*([] if "form" in party.certificate["release"] else party.sensitive), *insensitive]
-    quasi = [name for name, entry in party.quasi.items() if name in raw.column_names and not _is_unknown(entry)]
+    quasi = [
+        name
+        for name, entry in party.quasi.items()
+        if name in raw.column_names and not _is_unknown(entry)
+    ]
     people = _texts(raw.select([*dict.fromkeys([*kept, *quasi])]))
     groups: dict[Any, tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))
     for side, rows in enumerate((party.rows, people)):
@@ -191,7 +238,9 @@ def _fits(party: ThirdParty, name: str, released: Sequence[Any], people: Sequenc
     entry, columns = party.quasi[name], party.columns[name]
     rows = [tuple(row[column] for column in columns) for row in released]
     values = [row[name] for row in people]
-    known = {(label, value): covers(label, value, entry) for label in {*rows} for value in {*values}}
+    known = {
+        (label, value): covers(label, value, entry) for label in {*rows} for value in {*values}
+    }
     return np.array([[known[label, value] for value in values] for label in rows], dtype=bool)
 
 

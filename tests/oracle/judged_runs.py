@@ -36,13 +36,16 @@ def judged(run: Run) -> list[str]:
     """What the oracle finds in the release of a run."""
     source, attributes = run.spec.input, run.spec.attributes
     columns = [*attributes.quasi_identifiers.values(), *attributes.sensitive_attributes.values()]
-    changed = any(column.text is not None or getattr(column, "date_format", None) for column in columns)
+    changed = any(
+        column.text is not None or getattr(column, "date_format", None) for column in columns
+    )
     is_file = source.format == "parquet" and Path(source.path).is_file()
     kept = run.spec.output.leavers == "keep"  # then rows of an earlier release are published
     raw = pq.read_table(source.path) if is_file and not changed and not kept else None
-    if raw is not None and not {*attributes.sensitive_attributes, *attributes.insensitive_attributes} <= {
-        *raw.column_names
-    }:
+    if raw is not None and not {
+        *attributes.sensitive_attributes,
+        *attributes.insensitive_attributes,
+    } <= {*raw.column_names}:
         raw = None  # columns have other names in the input, or the test has replaced it
     for name, codes in run.spec.missing_values.items() if raw is not None else ():
         values = [None if str(value) in codes else value for value in raw[name].to_pylist()]

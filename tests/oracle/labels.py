@@ -24,7 +24,11 @@ def place(text: str) -> Fraction:
         except ValueError:
             at = datetime.fromisoformat(text)
             whole = at.replace(tzinfo=None) - datetime.min
-            return Fraction(whole.days) + 1 + (Fraction(whole.seconds) + Fraction(whole.microseconds, 10**6)) / 86400
+            return (
+                Fraction(whole.days)
+                + 1
+                + (Fraction(whole.seconds) + Fraction(whole.microseconds, 10**6)) / 86400
+            )
 
 
 def ends(text: str) -> tuple[End, End]:
@@ -37,11 +41,17 @@ def ends(text: str) -> tuple[End, End]:
 
 def members(text: str) -> set[str]:
     """The members of a set, or the value itself."""
-    return set(next(csv.reader([text[1:-1]], skipinitialspace=True))) if text[:1] + text[-1:] == "{}" else {text}
+    return (
+        set(next(csv.reader([text[1:-1]], skipinitialspace=True)))
+        if text[:1] + text[-1:] == "{}"
+        else {text}
+    )
 
 
 def covers(labels: Sequence[str | None], value: str | None, entry: dict[str, Any]) -> bool:
-    """Whether a label, or the two bounds of a value, covers a raw value as text, by the certificate's entry."""
+    """Whether a label, or the two bounds of a value, covers a raw value as text, by the
+    certificate's entry.
+    """
     label = labels[0]
     if label == "*":
         return True

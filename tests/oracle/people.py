@@ -1,4 +1,6 @@
-"""A judge of people in classes with code of its own: Python and fractions, from the release and the raw people."""
+"""A judge of people in classes with code of its own: Python and fractions, from the release and the
+raw people.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,9 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class PeopleFound:
-    """people: of the smallest class. in_several: people with rows in several classes. emd: over people, of the farthest
-    class. distinct: the fewest values that people of a class have, one row each.
+    """people: of the smallest class. in_several: people with rows in several classes. emd: over
+    people, of the farthest class. distinct: the fewest values that people of a class have, one row
+    each.
     """
 
     people: int
@@ -28,10 +31,14 @@ class PeopleFound:
 
 
 def judge_people(
-    rows: Sequence[Row], person: Mapping[Any, str], key: str, quasi: Sequence[str], sensitive: Mapping[str, Any]
+    rows: Sequence[Row],
+    person: Mapping[Any, str],
+    key: str,
+    quasi: Sequence[str],
+    sensitive: Mapping[str, Any],
 ) -> PeopleFound:
-    """rows: of the release. person: by the value of the column `key`. sensitive: by column equal, the values in order,
-    or the paths of a hierarchy.
+    """rows: of the release. person: by the value of the column `key`. sensitive: by column equal,
+    the values in order, or the paths of a hierarchy.
     """
     times = Counter(person[row[key]] for row in rows)
     classes: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
@@ -63,8 +70,13 @@ def judge_people(
         smallest=min(len({person[row[key]] for row in members}) for members in classes.values()),
         in_several=sum(len(found) > 1 for found in places.values()),
         emd={
-            name: max(distance(weights(members, name), weights(rows, name), kind) for members in classes.values())
+            name: max(
+                distance(weights(members, name), weights(rows, name), kind)
+                for members in classes.values()
+            )
             for name, kind in sensitive.items()
         },
-        distinct={name: min(values(members, name) for members in classes.values()) for name in sensitive},
+        distinct={
+            name: min(values(members, name) for members in classes.values()) for name in sensitive
+        },
     )

@@ -1,5 +1,5 @@
-"""(n, t)-closeness by trying all boxes, in fractions: a twin of the search that shares nothing with it. It reads labels
-as texts, and counts a class where each of its labels lies in the box's.
+"""(n, t)-closeness by trying all boxes, in fractions: a twin of the search that shares nothing with
+it. It reads labels as texts, and counts a class where each of its labels lies in the box's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def lies_in(label: Label, box: Label, kind: str, paths: Sequence[Sequence[str]] 
     return kind == "tree" and under[0] <= under[1]
 
 
-def boxes_around(labels: Sequence[Label], kind: str, paths: Sequence[Sequence[str]] = ()) -> set[Label]:
+def boxes_around(
+    labels: Sequence[Label], kind: str, paths: Sequence[Sequence[str]] = ()
+) -> set[Label]:
     """All labels of natural boxes on an axis where these are published."""
     known = [label for label in labels if label not in (None, "*")]
     boxes: set[Label] = {*labels, "*"}
@@ -53,7 +55,9 @@ def boxes_around(labels: Sequence[Label], kind: str, paths: Sequence[Sequence[st
 
 
 class Twin:
-    """classes: the records of each by value, by labels. kinds: of the quasi-identifiers, with the paths of a tree."""
+    """classes: the records of each by value, by labels. kinds: of the quasi-identifiers, with the
+    paths of a tree.
+    """
 
     def __init__(
         self,
@@ -64,14 +68,24 @@ class Twin:
         t: Fraction,
         far: str = "equal",
     ) -> None:
-        self.classes, self.kinds, self.values, self.n, self.t, self.far = classes, kinds, values, n, t, far
+        self.classes, self.kinds, self.values, self.n, self.t, self.far = (
+            classes,
+            kinds,
+            values,
+            n,
+            t,
+            far,
+        )
 
     def inside(self, box: Labels) -> list[Labels]:
         """The classes in a box."""
         return [
             labels
             for labels in self.classes
-            if all(lies_in(label, wide, *kind) for label, wide, kind in zip(labels, box, self.kinds, strict=True))
+            if all(
+                lies_in(label, wide, *kind)
+                for label, wide, kind in zip(labels, box, self.kinds, strict=True)
+            )
         ]
 
     def emd(self, labels: Labels, box: Labels) -> Fraction | None:
@@ -80,7 +94,11 @@ class Twin:
         whole = sum((self.classes[one] for one in held), Counter())
         if labels not in held or whole.total() < self.n:
             return None
-        return distance(shares(self.classes[labels]), shares(whole), self.values if self.far == "ordered" else "equal")
+        return distance(
+            shares(self.classes[labels]),
+            shares(whole),
+            self.values if self.far == "ordered" else "equal",
+        )
 
     def proves(self, labels: Labels, box: Labels) -> bool:
         emd = self.emd(labels, box)

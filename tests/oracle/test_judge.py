@@ -31,21 +31,36 @@ def in_certificate(output: Path, *path: str, value: Any) -> None:
 
 
 BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
-    "k": (lambda it: in_certificate(it, "guarantees", "k", "required", value=50), "a class has 5 rows|has 6 rows"),
-    "k achieved": (lambda it: in_certificate(it, "guarantees", "k", "achieved", value=50), "the certificate says"),
+    "k": (
+        lambda it: in_certificate(it, "guarantees", "k", "required", value=50),
+        "a class has 5 rows|has 6 rows",
+    ),
+    "k achieved": (
+        lambda it: in_certificate(it, "guarantees", "k", "achieved", value=50),
+        "the certificate says",
+    ),
     "t": (
-        lambda it: in_certificate(it, "guarantees", "t", "disease", "required_exact", value="1/1000"),
+        lambda it: in_certificate(
+            it, "guarantees", "t", "disease", "required_exact", value="1/1000"
+        ),
         "disease: a class is .* from the table, more than 1/1000",
     ),
     "t achieved": (
-        lambda it: in_certificate(it, "guarantees", "t", "disease", "achieved_exact", value="1/1000"),
+        lambda it: in_certificate(
+            it, "guarantees", "t", "disease", "achieved_exact", value="1/1000"
+        ),
         "the certificate says",
     ),
     "l": (
-        lambda it: in_certificate(it, "guarantees", "l", "disease", "distinct", "required", value=4),
+        lambda it: in_certificate(
+            it, "guarantees", "l", "disease", "distinct", "required", value=4
+        ),
         "disease: a class has distinct l 3, less than 4",
     ),
-    "regions": (lambda it: in_certificate(it, "regions", value="disjoint"), "the regions of .* meet"),
+    "regions": (
+        lambda it: in_certificate(it, "regions", value="disjoint"),
+        "the regions of .* meet",
+    ),
     "a label beside the people": (
         lambda it: changed(it, lambda rows: rows.assign(age="[90, 99]")),
         "48 released rows cover no row",
@@ -59,7 +74,9 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
         "1 released rows cover no row",
     ),
     "a value swapped": (
-        lambda it: changed(it, lambda rows: rows.assign(disease=[*rows["disease"][1:], rows["disease"][0]])),
+        lambda it: changed(
+            it, lambda rows: rows.assign(disease=[*rows["disease"][1:], rows["disease"][0]])
+        ),
         "the certificate says|cover no row",
     ),
 }

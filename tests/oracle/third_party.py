@@ -1,5 +1,5 @@
-"""What a third party computes of a release, in plain Python: from its table, its certificate's `attributes`, and the
-number of the input's rows.
+"""What a third party computes of a release, in plain Python: from its table, its certificate's
+`attributes`, and the number of the input's rows.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def certificate_of(output: Path) -> dict[str, Any]:
 
 
 def distance(entry: dict[str, Any], part: Counts, whole: Counts) -> Fraction:
-    """The earth mover's distance of a class from a table, by an attribute's entry in the certificate."""
+    """The earth mover's distance of a class from a table, by an attribute's entry in the
+    certificate.
+    """
     kind: Kind = [*entry["domain"]["values"]] if entry["distance"] == "ordered" else "equal"
     if "places" in entry:
         place = places_of(entry)
@@ -74,16 +76,24 @@ def places_of(entry: dict[str, Any]) -> dict[str | None, str]:
         if "step" in rule:
             found[value] = math.floor((number - low) / Fraction(rule["step"]))
         else:
-            edges = [low + (high - low) * i / rule["equal_width"] for i in range(rule["equal_width"])]
-            found[value] = max(i for i, edge in enumerate(edges) if edge <= number) if high > low else 0
+            edges = [
+                low + (high - low) * i / rule["equal_width"] for i in range(rule["equal_width"])
+            ]
+            found[value] = (
+                max(i for i, edge in enumerate(edges) if edge <= number) if high > low else 0
+            )
     last = max(found.values()) + first
     places = {value: str(place + first) for value, place in found.items()}
     return places if None not in values else {**places, None: "0" if first else str(last + 1)}
 
 
 def beta(part: Counts, whole: Counts) -> Fraction:
-    """By how much a value is more frequent in a class than in the table, at most, as a multiple of the latter."""
-    return max(Fraction(part[v], part.total()) / Fraction(whole[v], whole.total()) for v in +part) - 1
+    """By how much a value is more frequent in a class than in the table, at most, as a multiple of
+    the latter.
+    """
+    return (
+        max(Fraction(part[v], part.total()) / Fraction(whole[v], whole.total()) for v in +part) - 1
+    )
 
 
 def recursive(part: Counts, c: Fraction, ell: int) -> bool:
@@ -96,7 +106,9 @@ def entropy(part: Counts) -> float:
 
 
 def loss(entry: dict[str, Any], labels: Sequence[str | None]) -> Fraction:
-    """Of the label, or the two bounds, of a row, by a quasi-identifier's entry in the certificate."""
+    """Of the label, or the two bounds, of a row, by a quasi-identifier's entry in the
+    certificate.
+    """
     label = labels[0]
     if label is None or label == "*":
         return Fraction(label == "*")
@@ -117,7 +129,10 @@ class ThirdParty:
 
     def __init__(self, public: Path) -> None:
         self.certificate = json.loads((public / "certificate.json").read_text())
-        self.rows = [{n: as_spark_writes(v) for n, v in row.items()} for row in read_table(public / "release")]
+        self.rows = [
+            {n: as_spark_writes(v) for n, v in row.items()}
+            for row in read_table(public / "release")
+        ]
         attributes = self.certificate["attributes"]
         self.sensitive, self.quasi = attributes["sensitive"], attributes["quasi_identifiers"]
         self.columns = {
@@ -125,13 +140,20 @@ class ThirdParty:
             for q, entry in self.quasi.items()
         }
         release = self.certificate["release"]
-        self.key = [release["group"]] if "group" in release else [c for of in self.columns.values() for c in of]
+        self.key = (
+            [release["group"]]
+            if "group" in release
+            else [c for of in self.columns.values() for c in of]
+        )
         self.tables = {name: read_table(public / name) for name in release.get("tables", {})}
         self.classes: dict[Labels, list[Row]] = {}
         for row in self.rows:
             self.classes.setdefault(tuple(row[column] for column in self.key), []).append(row)
         self.held = {
-            s: {key: Counter({v: n for (v,), n in of.items()}) for key, of in self._by_class([s]).items()}
+            s: {
+                key: Counter({v: n for (v,), n in of.items()})
+                for key, of in self._by_class([s]).items()
+            }
             for s in self.sensitive
         }
         self.released = {s: sum(self.parts(s), Counter[str | None]()) for s in self.sensitive}
@@ -145,13 +167,20 @@ class ThirdParty:
         return Counter(dict(zip(entry["domain"]["values"], entry["input"]["counts"], strict=True)))
 
     def _by_class(self, names: Sequence[str]) -> dict[Labels, Counter[Labels]]:
-        """The tuples of these attributes in each class, from their table of sensitive values if there is one."""
+        """The tuples of these attributes in each class, from their table of sensitive values if
+        there is one.
+        """
         if not self.tables:
-            return {key: Counter(tuple(row[n] for n in names) for row in of) for key, of in self.classes.items()}
+            return {
+                key: Counter(tuple(row[n] for n in names) for row in of)
+                for key, of in self.classes.items()
+            }
         found: dict[Labels, Counter[Labels]] = {key: Counter() for key in self.classes}
         (table,) = (rows for rows in self.tables.values() if {*names} <= rows[0].keys())
         for row in table:
-            key, values = (tuple(as_spark_writes(row[c]) for c in columns) for columns in (self.key, names))
+            key, values = (
+                tuple(as_spark_writes(row[c]) for c in columns) for columns in (self.key, names)
+            )
             found[key][values] += row["count"]
         return found
 
@@ -164,30 +193,47 @@ class ThirdParty:
         smallest = min(part.total() for part in next(iter(parts.values())))
         found: dict[str, Any] = {"k": smallest, "t": {}, "l": {}, "beta": {}}
         for name, counts in parts.items():
-            found["t"][name] = str(max(distance(self.sensitive[name], part, self.whole[name]) for part in counts))
+            found["t"][name] = str(
+                max(distance(self.sensitive[name], part, self.whole[name]) for part in counts)
+            )
             if name in self.certificate["guarantees"].get("beta", {}):
                 found["beta"][name] = str(max(beta(part, self.whole[name]) for part in counts))
             if self.certificate["attributes"]["sensitive"][name]["missing"] == "uninformative":
-                counts = [Counter({value: n for value, n in part.items() if value is not None}) for part in counts]
+                counts = [
+                    Counter({value: n for value, n in part.items() if value is not None})
+                    for part in counts
+                ]
             required = self.certificate["guarantees"]["l"].get(name, {})
             if "distinct" in required:
                 found["l"][name, "distinct"] = min(len(+part) for part in counts)
             if "entropy" in required:
                 found["l"][name, "entropy"] = round(min(map(entropy, counts)), 7)
             if "recursive" in required:
-                c, ell = required["recursive"]["required"]["c"], required["recursive"]["required"]["l"]
-                found["l"][name, "recursive"] = all(recursive(part, Fraction(c), ell) for part in counts)
+                c, ell = (
+                    required["recursive"]["required"]["c"],
+                    required["recursive"]["required"]["l"],
+                )
+                found["l"][name, "recursive"] = all(
+                    recursive(part, Fraction(c), ell) for part in counts
+                )
             if "frequency" in required:
-                found["l"][name, "frequency"] = round(min(part.total() / max(part.values()) for part in counts), 7)
+                found["l"][name, "frequency"] = round(
+                    min(part.total() / max(part.values()) for part in counts), 7
+                )
         return found
 
     def differences(self, parts: dict[str, list[Counts]]) -> dict[str, Any]:
-        """The largest KL divergence and delta of a class, and how many lack a value, by sensitive attribute."""
+        """The largest KL divergence and delta of a class, and how many lack a value, by sensitive
+        attribute.
+        """
         found = {}
         for name, counts in parts.items():
             whole = self.whole[name]
             logs = [
-                {v: math.log(Fraction(part[v], part.total()) / Fraction(whole[v], whole.total())) for v in +part}
+                {
+                    v: math.log(Fraction(part[v], part.total()) / Fraction(whole[v], whole.total()))
+                    for v in +part
+                }
                 for part in counts
             ]
             lacking = sum(len(+part) < len(+whole) for part in counts)
@@ -209,14 +255,18 @@ class ThirdParty:
         return {q: Fraction(found + self.suppressed, rows) for q, found in lost.items()}
 
     def tuples(self, names: Sequence[str] = ()) -> Fraction:
-        """How far the combinations of values of sensitive attributes (by default all) of the farthest class are from
-        the released table's.
+        """How far the combinations of values of sensitive attributes (by default all) of the
+        farthest class are from the released table's.
         """
         names = names or [*self.sensitive]
         together = [*self._by_class(names).values()]
         whole: Counter[Labels] = sum(together, Counter())
         return max(
-            sum(abs(Fraction(part[v], part.total()) - Fraction(n, whole.total())) for v, n in whole.items()) / 2
+            sum(
+                abs(Fraction(part[v], part.total()) - Fraction(n, whole.total()))
+                for v, n in whole.items()
+            )
+            / 2
             for part in together
         )
 
@@ -226,9 +276,12 @@ def reached(guarantees: dict[str, Any]) -> dict[str, Any]:
     of_l = {}
     for name, kinds in guarantees["l"].items():
         for kind, entry in kinds.items():
-            of_l[name, kind] = entry["holds"] if kind == "recursive" else round(entry["achieved"], 7)
+            of_l[name, kind] = (
+                entry["holds"] if kind == "recursive" else round(entry["achieved"], 7)
+            )
     t, betas = (
-        {name: entry["achieved_exact"] for name, entry in guarantees.get(key, {}).items()} for key in ("t", "beta")
+        {name: entry["achieved_exact"] for name, entry in guarantees.get(key, {}).items()}
+        for key in ("t", "beta")
     )
     return {"k": guarantees["k"]["achieved"], "t": t, "l": of_l, "beta": betas}
 
@@ -243,7 +296,9 @@ def measured(certificate: dict[str, Any]) -> dict[str, Any]:
 
 
 def agree(said: dict[str, Any], found: dict[str, Any]) -> bool:
-    """Whether figures by sensitive attribute are equal but for the rounding of the certificate, to nine digits."""
+    """Whether figures by sensitive attribute are equal but for the rounding of the certificate, to
+    nine digits.
+    """
     return said.keys() == found.keys() and all(
         (one is None) == (other is None) and (one is None or math.isclose(one, other, abs_tol=2e-9))
         for name in said

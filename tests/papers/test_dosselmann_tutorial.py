@@ -1,11 +1,18 @@
-"""Dosselmann, Sadeqi and Hamilton, the tutorial: the distance of every class, and the steps of every transformation."""
+"""Dosselmann, Sadeqi and Hamilton, the tutorial: the distance of every class, and the steps of
+every transformation.
+"""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from tclose_spark.measures.closeness import distinct_l, earth_movers_distance, k_anonymity, t_closeness
+from tclose_spark.measures.closeness import (
+    distinct_l,
+    earth_movers_distance,
+    k_anonymity,
+    t_closeness,
+)
 from tclose_spark.measures.distances.ground_distances import OrderedDistance
 from tclose_spark.measures.distances.transport import transport_plan
 
@@ -46,7 +53,10 @@ def test_section_2_1_equations_3_7_and_8():
     quarter = Fraction(1, 4)
     assert steps([14, 88], domain, domain) == ([(quarter, 1, 2), (quarter, 3, 4)], Fraction(1, 6))
     costs = [
-        move.cost for move in transport_plan(OrderedDistance(np.ones(4, dtype=np.int64)), np.array([1, 0, 1, 0])).moves
+        move.cost
+        for move in transport_plan(
+            OrderedDistance(np.ones(4, dtype=np.int64)), np.array([1, 0, 1, 0])
+        ).moves
     ]
     assert costs == [Fraction(1, 12)] * 2
     assert round(float(costs[0]), 4) == 0.0833
@@ -77,7 +87,9 @@ def test_table_3_salary():
 def test_table_3_salary_equation_13_actions_a():
     # What crosses each gap between neighbours is what the moves carry over it.
     moves, cost = steps(TABLE_3_SALARY[0], flat(TABLE_3_SALARY), range(3, 12))
-    crossing = [sum(mass for mass, source, target in moves if source <= gap < target) for gap in range(1, 9)]
+    crossing = [
+        sum(mass for mass, source, target in moves if source <= gap < target) for gap in range(1, 9)
+    ]
     assert crossing == [Fraction(a, 9) for a in (2, 4, 6, 5, 4, 3, 2, 1)]
     assert sum(crossing) / 8 == cost
 
@@ -97,7 +109,8 @@ def test_table_3_salary_equation_14_steps_b():
     ids=["equation 15", "equation 16"],
 )
 def test_table_3_salary_other_classes(number, printed):
-    # The printed moves refill what they empty (4, 5 and 7); the plan moves surplus only, in six steps at the same cost.
+    # The printed moves refill what they empty (4, 5 and 7); the plan moves surplus only, in six
+    # steps at the same cost.
     moves, cost = steps(TABLE_3_SALARY[number], flat(TABLE_3_SALARY), range(3, 12))
     assert cost == Fraction(sum(abs(i - j) for i, j in printed), 9 * 8)
     assert [mass for mass, _, _ in moves] == [Fraction(1, 9)] * 6
@@ -120,7 +133,10 @@ def test_table_4_merit_points(asked, expected, t):
 
 def test_table_4_equation_19_steps_c():
     found = steps(TABLE_4["E"], flat(TABLE_4.values()), [3, 4, 1, 2])
-    assert found == ([(Fraction(1, 30), 2, 1), (Fraction(4, 30), 3, 1), (Fraction(7, 30), 4, 1)], Fraction(1, 3))
+    assert found == (
+        [(Fraction(1, 30), 2, 1), (Fraction(4, 30), 3, 1), (Fraction(7, 30), 4, 1)],
+        Fraction(1, 3),
+    )
 
 
 def test_table_3_disease_equation_20():

@@ -1,4 +1,6 @@
-"""Gowda 2023, chapter 6: privacy loss falls as k grows (figure 6.1), information loss grows, and a k is chosen."""
+"""Gowda 2023, chapter 6: privacy loss falls as k grows (figure 6.1), information loss grows, and a
+k is chosen.
+"""
 
 import json
 from pathlib import Path
@@ -16,12 +18,20 @@ KS = range(2, 21)
 
 
 def privacy_loss(k: int) -> float:
-    """Of Stack & Deal on Dataset 1, 730 records of 6 values, stacked and ordered by frequency as the paper has them."""
-    return float(maximum_emd(stack_by_frequency(DATASET_1), np.arange(6), OrderedDistance(DATASET_1), 730 // k))
+    """Of Stack & Deal on Dataset 1, 730 records of 6 values, stacked and ordered by frequency as
+    the paper has them.
+    """
+    return float(
+        maximum_emd(
+            stack_by_frequency(DATASET_1), np.arange(6), OrderedDistance(DATASET_1), 730 // k
+        )
+    )
 
 
 def test_figure_6_1_privacy_loss_tends_to_fall_as_k_grows():
-    """The figure is printed without numbers; those of figure 3.1, of the same data and method, are its right part."""
+    """The figure is printed without numbers; those of figure 3.1, of the same data and method, are
+    its right part.
+    """
     losses = {k: privacy_loss(k) for k in KS}
     assert {k: round(losses[k], 6) for k in PRIVACY_LOSS} == PRIVACY_LOSS
     falls = [losses[k + 1] < losses[k] for k in KS if k + 1 in losses]
@@ -51,7 +61,9 @@ def test_normalised_costs_do_not_depend_on_the_scale_of_either_loss():
     assert best_k([2, 3, 4], costs(t, loss, 0.5)) == 2
     scaled = costs(normalised(t).tolist(), normalised(loss).tolist(), 0.5)
     assert best_k([2, 3, 4], scaled) == 3
-    again = costs(normalised([100 * x for x in t]).tolist(), normalised([x / 7 for x in loss]).tolist(), 0.5)
+    again = costs(
+        normalised([100 * x for x in t]).tolist(), normalised([x / 7 for x in loss]).tolist(), 0.5
+    )
     assert again.tolist() == pytest.approx(scaled.tolist())
 
 
@@ -61,4 +73,6 @@ def test_the_printed_values_are_those_of_the_worked_examples():
         pytest.skip("the worked examples are not there")
     printed = json.loads(path.read_text())["gowda_dataset_1"]
     assert printed["frequencies"] == DATASET_1.tolist()
-    assert {int(k): x for k, x in printed["privacy_loss_by_k_ordered_over_frequency_order"].items()} == PRIVACY_LOSS
+    assert {
+        int(k): x for k, x in printed["privacy_loss_by_k_ordered_over_frequency_order"].items()
+    } == PRIVACY_LOSS

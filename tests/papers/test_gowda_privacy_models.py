@@ -17,7 +17,14 @@ from tclose_spark.measures.closeness import (
 ZIP = ["47677", "47602", "47678", "47905", "47909", "47906", "47605", "47673", "47607"]
 AGE = [29, 25, 27, 43, 52, 47, 30, 36, 32]
 SEX = list("MMMFMFMFM")
-TABLE_2_8 = ["heart disease"] * 3 + ["flu", "heart disease", "fever", "heart disease", "fever", "fever"]
+TABLE_2_8 = ["heart disease"] * 3 + [
+    "flu",
+    "heart disease",
+    "fever",
+    "heart disease",
+    "fever",
+    "fever",
+]
 TABLE_2_10_SALARY = [3, 4, 5, 6, 11, 8, 7, 9, 10]
 
 # Record 7 is printed as 479**, which is not a generalization of its 47605.
@@ -49,7 +56,8 @@ def test_table_2_11_is_3_diverse():
 
 
 def test_section_2_6_1_recursive_diversity_starts_at_r_l():
-    # Printed as r_1 < c (r_1 + r_(l+1) + ... + r_m), which a class of one value would satisfy for c above 1.
+    # Printed as r_1 < c (r_1 + r_(l+1) + ... + r_m), which a class of one value would satisfy for c
+    # above 1.
     assert not recursive_cl([["*"] * 3], ["flu"] * 3, 2, 2)
 
 
@@ -63,7 +71,9 @@ def test_section_2_6_1_recursive_diversity_starts_at_r_l():
     ids=["P Q", "Q R", "P R"],
 )
 def test_section_2_6_4_three_distributions(p, q, expected):
-    p, q = ([value for value, count in enumerate(counts) for _ in range(count)] for counts in (p, q))
+    p, q = (
+        [value for value, count in enumerate(counts) for _ in range(count)] for counts in (p, q)
+    )
     assert (
         earth_movers_distance(p, q, "ordered", [0, 1, 2])
         == earth_movers_distance(q, p, "ordered", [0, 1, 2])

@@ -1,5 +1,5 @@
-"""Gowda 2023, chapters 3 and 5: the worked examples of Stack & Deal. Distances in exact fractions where the paper
-rounds.
+"""Gowda 2023, chapters 3 and 5: the worked examples of Stack & Deal. Distances in exact fractions
+where the paper rounds.
 """
 
 from fractions import Fraction
@@ -11,7 +11,13 @@ from fragmentations import matrix_of
 from tclose_spark.measures.distances.ground_distances import OrderedDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.dealing.maximum_emd import maximum_emd
-from tclose_spark.methods.dealing.stacks import Stack, class_counts, orders, stack_by_frequency, stack_by_value
+from tclose_spark.methods.dealing.stacks import (
+    Stack,
+    class_counts,
+    orders,
+    stack_by_frequency,
+    stack_by_value,
+)
 
 # Salaries in thousands and their frequencies: 250 records, k = 50, so 5 classes.
 SALARIES = {50: 24, 55: 31, 60: 16, 65: 20, 70: 42, 75: 39, 80: 17, 85: 37, 90: 15, 95: 9}
@@ -47,10 +53,13 @@ def test_table_3_3_counts_of_each_class():
 
 
 def test_table_3_4_distances_over_the_order_of_frequency():
-    # Printed: 0.009778, 0.005778, 0.005338, 0.006664, 0.007995; the last three are off in the last digits.
+    # Printed: 0.009778, 0.005778, 0.005338, 0.006664, 0.007995; the last three are off in the last
+    # digits.
     found = ordered_emds(np.array(TABLE_3_3), np.sort(FREQUENCIES)[::-1])
     assert found == [Fraction(n, 11250) for n in (110, 65, 60, 75, 90)]
-    assert [float(x) for x in found] == pytest.approx([0.009778, 0.005778, 0.005338, 0.006664, 0.007995], abs=6e-6)
+    assert [float(x) for x in found] == pytest.approx(
+        [0.009778, 0.005778, 0.005338, 0.006664, 0.007995], abs=6e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,7 +73,9 @@ def test_table_3_4_distances_over_the_order_of_frequency():
 def test_table_3_4_distances_over_the_order_of_value(stack: Stack, expected: list[float]):
     found = ordered_emds(class_counts(stack, np.arange(5), 5), FREQUENCIES)
     assert [round(float(x), 6) for x in found] == expected
-    assert round(float(maximum_emd(stack, np.arange(10), OrderedDistance(FREQUENCIES), 5)), 6) == max(expected)
+    assert round(
+        float(maximum_emd(stack, np.arange(10), OrderedDistance(FREQUENCIES), 5)), 6
+    ) == max(expected)
 
 
 DATASET_1 = np.array([167, 153, 127, 103, 91, 89])
@@ -90,7 +101,9 @@ PRIVACY_LOSS = {
 
 @pytest.mark.parametrize(("k", "loss"), PRIVACY_LOSS.items())
 def test_figure_3_1_privacy_loss_of_dataset_1(k: int, loss: float):
-    found = maximum_emd(stack_by_frequency(DATASET_1), np.arange(6), OrderedDistance(DATASET_1), 730 // k)
+    found = maximum_emd(
+        stack_by_frequency(DATASET_1), np.arange(6), OrderedDistance(DATASET_1), 730 // k
+    )
     assert round(float(found), 6) == loss
 
 
@@ -116,7 +129,10 @@ RECORDS = [
 
 def test_table_5_2_is_the_multiplicity_matrix_of_table_5_1():
     matrix = matrix_of(np.array(RECORDS), np.ones(15, dtype=np.int64), (2, 3))
-    found = {tuple(cell): rows for cell, rows in zip(matrix.codes.tolist(), matrix.counts.tolist(), strict=True)}
+    found = {
+        tuple(cell): rows
+        for cell, rows in zip(matrix.codes.tolist(), matrix.counts.tolist(), strict=True)
+    }
     assert found == {(0, 0): 2, (0, 1): 3, (1, 0): 5, (1, 1): 1, (1, 2): 4}
 
 

@@ -1,5 +1,5 @@
-"""Li, Li and Venkatasubramanian 2007: Tables 1 to 5, the statements of section 3, and Figure 1. Exact where the paper
-rounds.
+"""Li, Li and Venkatasubramanian 2007: Tables 1 to 5, the statements of section 3, and Figure 1.
+Exact where the paper rounds.
 """
 
 from fractions import Fraction
@@ -25,10 +25,20 @@ from tclose_spark.measures.distances.transport import transport_plan
 
 ZIP = ["47677", "47602", "47678", "47905", "47909", "47906", "47605", "47673", "47607"]
 AGE = [29, 22, 27, 43, 52, 47, 30, 36, 32]
-TABLE_1_DISEASE = ["heart disease"] * 3 + ["flu", "heart disease", "cancer", "heart disease", "cancer", "cancer"]
+TABLE_1_DISEASE = ["heart disease"] * 3 + [
+    "flu",
+    "heart disease",
+    "cancer",
+    "heart disease",
+    "cancer",
+    "cancer",
+]
 
 # Table 2, and Table 4 of the same people.
-TABLE_2_QI = [["476**"] * 3 + ["4790*"] * 3 + ["476**"] * 3, ["2*"] * 3 + [">= 40"] * 3 + ["3*"] * 3]
+TABLE_2_QI = [
+    ["476**"] * 3 + ["4790*"] * 3 + ["476**"] * 3,
+    ["2*"] * 3 + [">= 40"] * 3 + ["3*"] * 3,
+]
 
 TABLE_3_SALARY = [3, 4, 5, 6, 11, 8, 7, 9, 10]
 TABLE_3_DISEASE = [
@@ -66,7 +76,11 @@ def test_table_2_is_3_anonymous_and_open_to_homogeneity():
     assert k_anonymity(TABLE_2_QI) == 3
     assert distinct_l(TABLE_2_QI, TABLE_1_DISEASE) == 1
     assert entropy_l(TABLE_2_QI, TABLE_1_DISEASE) == 1
-    assert of_classes(TABLE_2_QI, TABLE_1_DISEASE) == [Fraction(4, 9), Fraction(2, 9), Fraction(1, 3)]
+    assert of_classes(TABLE_2_QI, TABLE_1_DISEASE) == [
+        Fraction(4, 9),
+        Fraction(2, 9),
+        Fraction(1, 3),
+    ]
 
 
 POPULATION = ["positive"] * 100 + ["negative"] * 9900
@@ -88,7 +102,11 @@ def test_section_3_skewness_of_an_equal_number_of_positive_and_negative():
 
 
 def test_section_3_skewness_of_49_positive_and_1_negative():
-    one, risky, safe = [["*"] * 50], ["positive"] * 49 + ["negative"], ["negative"] * 49 + ["positive"]
+    one, risky, safe = (
+        [["*"] * 50],
+        ["positive"] * 49 + ["negative"],
+        ["negative"] * 49 + ["positive"],
+    )
     assert distinct_l(one, risky) == distinct_l(one, safe) == 2
     assert entropy_l(one, risky) == entropy_l(one, safe) > entropy_l([["*"] * 10000], POPULATION)
     for c in (48, 49, 50):
@@ -115,7 +133,9 @@ def test_table_4_similarity_of_salaries():
 
 
 def test_section_6_a_class_whose_values_lie_in_one_group():
-    """Of Table 4 the first class has the three lowest salaries: of three groups of salaries it has one."""
+    """Of Table 4 the first class has the three lowest salaries: of three groups of salaries it has
+    one.
+    """
     distance = OrderedDistance(np.ones(9, dtype=np.int64))
     owner = np.repeat([0, 1, 2], 3)
     codes = np.array([sorted(TABLE_3_SALARY).index(salary) for salary in TABLE_3_SALARY])
@@ -135,18 +155,28 @@ def test_section_5_3_footnote_4_another_flow_costs_the_same():
         masses[target] += Fraction(1, 9)
     assert set(masses.values()) == {Fraction(1, 9)}
     plan = transport_plan(OrderedDistance(np.ones(9, dtype=np.int64)), np.array([1] * 3 + [0] * 6))
-    assert plan.cost == Fraction(sum(target - source for source, target in flow), 9 * 8) == Fraction(27, 72)
+    assert (
+        plan.cost
+        == Fraction(sum(target - source for source, target in flow), 9 * 8)
+        == Fraction(27, 72)
+    )
 
 
 def test_figure_1_distances_of_single_diseases():
     others = ["bronchitis", "pulmonary embolism", "stomach cancer"]
-    found = [earth_movers_distance(["flu"], [other], "hierarchical", hierarchy=LI_FIGURE_1) for other in others]
+    found = [
+        earth_movers_distance(["flu"], [other], "hierarchical", hierarchy=LI_FIGURE_1)
+        for other in others
+    ]
     assert found == [Fraction(1, 3), Fraction(2, 3), Fraction(1)]
 
 
 def test_table_5_is_3_anonymous_and_3_diverse():
     assert equivalence_classes(TABLE_5_QI) == [[0, 2, 7], [1, 6, 8], [3, 4, 5]]
-    assert (distinct_l(TABLE_5_QI, TABLE_3_SALARY), distinct_l(TABLE_5_QI, TABLE_3_DISEASE)) == (3, 3)
+    assert (distinct_l(TABLE_5_QI, TABLE_3_SALARY), distinct_l(TABLE_5_QI, TABLE_3_DISEASE)) == (
+        3,
+        3,
+    )
 
 
 def test_table_5_salary():
@@ -162,12 +192,20 @@ def test_tables_4_and_5_disease_over_the_records():
         == t_closeness(TABLE_4_QI, TABLE_3_DISEASE, **tree)
         == Fraction(4, 9)
     )
-    assert of_classes(TABLE_5_QI, TABLE_3_DISEASE, **tree) == [Fraction(7, 27), Fraction(5, 27), Fraction(8, 27)]
+    assert of_classes(TABLE_5_QI, TABLE_3_DISEASE, **tree) == [
+        Fraction(7, 27),
+        Fraction(5, 27),
+        Fraction(8, 27),
+    ]
 
 
 def test_tables_4_and_5_disease_as_printed_over_the_distinct_values():
     # The printed .5 and .278 take each of the six diseases as equally frequent.
-    tree = {"distance": "hierarchical", "hierarchy": LI_FIGURE_1, "reference": sorted(set(TABLE_3_DISEASE))}
+    tree = {
+        "distance": "hierarchical",
+        "hierarchy": LI_FIGURE_1,
+        "reference": sorted(set(TABLE_3_DISEASE)),
+    }
     assert t_closeness(TABLE_4_QI, TABLE_3_DISEASE, **tree) == Fraction(1, 2)
     assert t_closeness(TABLE_5_QI, TABLE_3_DISEASE, **tree) == Fraction(5, 18)
     assert round(float(Fraction(5, 18)), 3) == 0.278

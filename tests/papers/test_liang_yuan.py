@@ -1,5 +1,5 @@
-"""Liang and Yuan: Tables 1 to 5, every digit a quasi-identifier. The cost of a table is the number of its suppressed
-cells.
+"""Liang and Yuan: Tables 1 to 5, every digit a quasi-identifier. The cost of a table is the number
+of its suppressed cells.
 """
 
 from fractions import Fraction
@@ -36,8 +36,8 @@ TABLE_5 = [[1, 2, 4, 3, 5, 8, 9], [6, 7, 10]]
 
 
 def suppressed(groups):
-    """The eight quasi-identifiers of the records of the groups in turn, a cell on which its group differs as `*`; and
-    their diseases.
+    """The eight quasi-identifiers of the records of the groups in turn, a cell on which its group
+    differs as `*`; and their diseases.
     """
     rows, diseases = [], []
     for group in groups:
@@ -56,19 +56,25 @@ def labels(quasi):
     """Zip code, age and education of each class as the tables print them."""
     records = list(zip(*quasi, strict=True))
     return [
-        ("".join(r[:5]), "".join(r[5:7]), r[7]) for r in (records[places[0]] for places in equivalence_classes(quasi))
+        ("".join(r[:5]), "".join(r[5:7]), r[7])
+        for r in (records[places[0]] for places in equivalence_classes(quasi))
     ]
 
 
 def of_groups(groups):
-    return [earth_movers_distance([DISEASE[number - 1] for number in group], DISEASE) for group in groups]
+    return [
+        earth_movers_distance([DISEASE[number - 1] for number in group], DISEASE)
+        for group in groups
+    ]
 
 
 def test_table_1_everyone_is_alone():
     quasi, _ = suppressed([[number] for number in range(1, 11)])
     assert len(quasi) == 8
     assert (k_anonymity(quasi), cost(quasi)) == (1, 0)
-    assert [Fraction(DISEASE.count(v), 10) for v in ("viral infection", "heart disease", "cancer")] == [
+    assert [
+        Fraction(DISEASE.count(v), 10) for v in ("viral infection", "heart disease", "cancer")
+    ] == [
         Fraction(3, 10),
         Fraction(3, 10),
         Fraction(4, 10),
@@ -77,7 +83,11 @@ def test_table_1_everyone_is_alone():
 
 def test_table_2_costs_54_and_is_3_anonymous():
     quasi, disease = suppressed(TABLE_2)
-    assert labels(quasi) == [("98***", "3*", "*"), ("9****", "**", "Bachelor"), ("970**", "**", "*")]
+    assert labels(quasi) == [
+        ("98***", "3*", "*"),
+        ("9****", "**", "Bachelor"),
+        ("970**", "**", "*"),
+    ]
     assert (k_anonymity(quasi), cost(quasi)) == (3, 5 * 3 + 6 * 4 + 5 * 3)
     assert cost(quasi) == 54
     # Homogeneity: the third group has cancer only.
@@ -89,7 +99,11 @@ def test_table_2_costs_54_and_is_3_anonymous():
 def test_table_3_is_2_diverse_and_not_close():
     # Printed with 97*** for records 4 and 6, which their group of 7 and 10 does not share.
     quasi, disease = suppressed(TABLE_3)
-    assert labels(quasi) == [("98***", "3*", "*"), ("9****", "**", "*"), ("9****", "**", "Bachelor")]
+    assert labels(quasi) == [
+        ("98***", "3*", "*"),
+        ("9****", "**", "*"),
+        ("9****", "**", "Bachelor"),
+    ]
     assert (k_anonymity(quasi), distinct_l(quasi, disease)) == (2, 2)
     assert all(
         2 * max(values.count(v) for v in values) <= len(values)
@@ -126,7 +140,9 @@ def test_table_5_costs_67_and_is_within_a_tenth():
     assert t_closeness(quasi, disease) == max(found) <= Fraction(1, 10)
 
 
-@pytest.mark.parametrize("groups", [TABLE_2, TABLE_3, TABLE_5], ids=["Table 2", "Table 3", "Table 5"])
+@pytest.mark.parametrize(
+    "groups", [TABLE_2, TABLE_3, TABLE_5], ids=["Table 2", "Table 3", "Table 5"]
+)
 def test_one_group_of_all_costs_more_and_is_closest(groups):
     everyone = [[number for group in groups for number in group]]
     quasi, disease = suppressed(everyone)

@@ -16,8 +16,18 @@ from tclose_spark.measures.closeness import (
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 TABLE_2_QI = [["672**"] * 9, ["20-59"] * 9]
-TABLE_3_QI = [["672**"] * 3 + ["6721*"] * 3 + ["672**"] * 3, ["2*"] * 3 + ["40-59"] * 3 + ["3*"] * 3]
-TABLE_3 = ["bronchitis"] * 3 + ["pneumonia", "pneumonia", "bone cancer", "bronchitis", "liver cancer", "liver cancer"]
+TABLE_3_QI = [
+    ["672**"] * 3 + ["6721*"] * 3 + ["672**"] * 3,
+    ["2*"] * 3 + ["40-59"] * 3 + ["3*"] * 3,
+]
+TABLE_3 = ["bronchitis"] * 3 + [
+    "pneumonia",
+    "pneumonia",
+    "bone cancer",
+    "bronchitis",
+    "liver cancer",
+    "liver cancer",
+]
 TABLE_5 = [
     "bronchitis",
     "pneumonia",
@@ -44,7 +54,9 @@ CANCERS = Hierarchy.build(
 
 
 def of_classes(values, **distance):
-    """The distance of each class of Tables 3, 5 and 6, which have the same labels, from the whole table."""
+    """The distance of each class of Tables 3, 5 and 6, which have the same labels, from the whole
+    table.
+    """
     parts = [[values[record] for record in records] for records in equivalence_classes(TABLE_3_QI)]
     return [earth_movers_distance(part, values, **distance) for part in parts]
 
@@ -70,7 +82,11 @@ def test_table_5_is_3_diverse():
 
 def test_section_2_2_3_skewness():
     population, one = ["negative"] * 99 + ["positive"], [["*"] * 10]
-    even, nine, alone = ["positive", "negative"] * 5, ["positive"] * 9 + ["negative"], ["positive"] + ["negative"] * 9
+    even, nine, alone = (
+        ["positive", "negative"] * 5,
+        ["positive"] * 9 + ["negative"],
+        ["positive"] + ["negative"] * 9,
+    )
     assert [distinct_l(one, values) for values in (even, nine, alone)] == [2, 2, 2]
     assert [t_closeness(one, values, reference=population) for values in (even, nine, alone)] == [
         Fraction(49, 100),
@@ -88,7 +104,11 @@ def test_table_6_is_3_diverse_by_every_instantiation(values):
 
 def test_table_6_similarity_of_salaries():
     # The first class has the three lowest, the third the three highest; the mean is about 54,000.
-    assert of_classes(TABLE_6_SALARY, distance="ordered") == [Fraction(3, 8), Fraction(7, 36), Fraction(3, 8)]
+    assert of_classes(TABLE_6_SALARY, distance="ordered") == [
+        Fraction(3, 8),
+        Fraction(7, 36),
+        Fraction(3, 8),
+    ]
     assert round(sum(TABLE_6_SALARY) / 9) == 54
     assert of_classes(TABLE_6_SALARY) == [Fraction(2, 3)] * 3
 
@@ -109,7 +129,9 @@ def test_table_6_similarity_of_diagnoses():
     ids=["P Q", "P R", "Q R"],
 )
 def test_section_3_2_2_three_distributions(p, q, expected):
-    p, q = ([value for value, count in enumerate(counts) for _ in range(count)] for counts in (p, q))
+    p, q = (
+        [value for value, count in enumerate(counts) for _ in range(count)] for counts in (p, q)
+    )
     assert (
         earth_movers_distance(p, q, "ordered", [0, 1, 2])
         == earth_movers_distance(q, p, "ordered", [0, 1, 2])

@@ -32,8 +32,8 @@ def test_figure_15_is_what_the_search_weighs():
 
 
 def test_section_3_4_1_the_hinge_leaves_a_bound_that_is_met():
-    # With t .6 for the rows and .5 for the columns only a split by columns does, though it raises the bound of the
-    # rows.
+    # With t .6 for the rows and .5 for the columns only a split by columns does, though it raises
+    # the bound of the rows.
     t = [Fraction(6, 10), Fraction(5, 10)]
     path = find_fragmentation(
         FIGURE_15,
@@ -60,7 +60,9 @@ def test_definitions_7_and_8_a_split_makes_one_fragment_more_and_its_union_is_th
         before, after, parent = path.boxes(steps), path.boxes(steps + 1), path.parents[steps]
         assert len(after) == len(before) + 1
         lower, upper = after[parent], after[-1]
-        union = np.stack([np.minimum(lower[:, 0], upper[:, 0]), np.maximum(lower[:, 1], upper[:, 1])], axis=1)
+        union = np.stack(
+            [np.minimum(lower[:, 0], upper[:, 0]), np.maximum(lower[:, 1], upper[:, 1])], axis=1
+        )
         assert union.tolist() == before[parent].tolist()
 
 
@@ -73,12 +75,15 @@ def test_sections_3_4_2_and_4_1_3_one_row_more_leaves_one_class():
 
 # The first two columns of Figure 8, which Figure 13 splits below the second row.
 FIGURE_8 = matrix_of(
-    np.array([[0, 0], [0, 1], [1, 1], [2, 0], [2, 1], [3, 0]]), np.array([20, 20, 40, 40, 20, 40]), (4, 2)
+    np.array([[0, 0], [0, 1], [1, 1], [2, 0], [2, 1], [3, 0]]),
+    np.array([20, 20, 40, 40, 20, 40]),
+    (4, 2),
 )
 
 
 def test_proposition_6_does_not_hold_where_a_fragment_has_its_own_scale():
-    # Printed: a split leaves one of the bounds as low as it was. Here both rise, in 400ths of the table of Figure 8.
+    # Printed: a split leaves one of the bounds as low as it was. Here both rise, in 400ths of the
+    # table of Figure 8.
     whole, lower = np.array([[[0, 3], [0, 1]]]), (FIGURE_8.codes[:, 0] > 1).astype(np.int64)
     halves = np.array([[[0, 1], [0, 1]], [[2, 3], [0, 1]]])
     before, after = paper_bounds(FIGURE_8, lower * 0, whole), paper_bounds(FIGURE_8, lower, halves)
@@ -88,5 +93,7 @@ def test_proposition_6_does_not_hold_where_a_fragment_has_its_own_scale():
 
 def test_proposition_6_holds_over_the_whole_domain():
     lower = (FIGURE_8.codes[:, 0] > 1).astype(np.int64)
-    before, after = (aggregate_bounds(FIGURE_8, of, [ordered(4), ordered(2)]) for of in (lower * 0, lower))
+    before, after = (
+        aggregate_bounds(FIGURE_8, of, [ordered(4), ordered(2)]) for of in (lower * 0, lower)
+    )
     assert after[0] < before[0]

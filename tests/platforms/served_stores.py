@@ -18,7 +18,9 @@ from standalone import HOST, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 RAW, RELEASES, INSIDE = BUCKETS = ("raw", "releases", "inside")
-AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+AZURE_KEY = (
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+)
 """The published key of the account that every Azurite has."""
 
 
@@ -75,13 +77,21 @@ class ServedStore:
     def keys(self, bucket: str, prefix: str) -> list[str]:
         """The objects below a folder, without those that mark folders."""
         below = FileSelector(f"{bucket}/{prefix}", allow_not_found=True, recursive=True)
-        files = [found.path.removeprefix(f"{bucket}/") for found in self.files().get_file_info(below) if found.is_file]
+        files = [
+            found.path.removeprefix(f"{bucket}/")
+            for found in self.files().get_file_info(below)
+            if found.is_file
+        ]
         return [file for file in files if not any(other.startswith(f"{file}/") for other in files)]
 
     def environment(self, by_spark: bool) -> dict[str, str]:
         """Of a process whose Spark knows this server, or that knows it itself."""
-        settings = set_by_conf({f"spark.hadoop.{key}": value for key, value in self.settings().items()})
-        on_spark = {"PYSPARK_SUBMIT_ARGS": " ".join([*self.connector(), *settings, "pyspark-shell"])}
+        settings = set_by_conf(
+            {f"spark.hadoop.{key}": value for key, value in self.settings().items()}
+        )
+        on_spark = {
+            "PYSPARK_SUBMIT_ARGS": " ".join([*self.connector(), *settings, "pyspark-shell"])
+        }
         return {
             **os.environ,
             "PYSPARK_PYTHON": sys.executable,
@@ -113,7 +123,10 @@ class S3(ServedStore):
 
     def connector(self) -> list[str]:
         """With those parts of the SDK that it uses, in place of all of it (600 MB)."""
-        parts = [f"software.amazon.awssdk:{part}:2.29.52" for part in ("s3", "s3-transfer-manager", "sts")]
+        parts = [
+            f"software.amazon.awssdk:{part}:2.29.52"
+            for part in ("s3", "s3-transfer-manager", "sts")
+        ]
         return [
             "--packages",
             ",".join([f"org.apache.hadoop:hadoop-aws:{hadoop()}", *parts]),
@@ -143,7 +156,9 @@ class S3(ServedStore):
 
 
 class Azure(ServedStore):
-    """Azurite. Its account has no hierarchical namespace, so that Hadoop's connector sends requests about blobs."""
+    """Azurite. Its account has no hierarchical namespace, so that Hadoop's connector sends requests
+    about blobs.
+    """
 
     name = "azure"
     program = ROOT / ".venv-azure/node_modules/.bin/azurite-blob"
@@ -167,7 +182,8 @@ class Azure(ServedStore):
 
     def settings(self) -> dict[str, str]:
         keys = {
-            f"fs.azure.account.key.{self.account}.{service}.core.windows.net": AZURE_KEY for service in ("blob", "dfs")
+            f"fs.azure.account.key.{self.account}.{service}.core.windows.net": AZURE_KEY
+            for service in ("blob", "dfs")
         }
         return {
             **keys,
@@ -179,21 +195,40 @@ class Azure(ServedStore):
 
     def variables(self) -> dict[str, str]:
         server = f"BlobEndpoint={self.url}/{self.account}"
-        return {"AZURE_STORAGE_CONNECTION_STRING": f"AccountName={self.account};AccountKey={AZURE_KEY};{server}"}
+        return {
+            "AZURE_STORAGE_CONNECTION_STRING": f"AccountName={self.account};AccountKey={AZURE_KEY};{server}"
+        }
 
 
 class Google(ServedStore):
-    """fake-gcs-server. It lacks the request that moves an object, so that Hadoop's connector copies and deletes."""
+    """fake-gcs-server. It lacks the request that moves an object, so that Hadoop's connector copies
+    and deletes.
+    """
 
     name = "gcs"
     program = ROOT / ".venv-go/bin/fake-gcs-server"
 
     def command(self) -> list[str]:
         served = ["-public-host", f"{HOST}:{self.port}", "-external-url", self.url]
-        return ["-scheme", "http", "-host", HOST, "-port", str(self.port), "-backend", "memory", *served]
+        return [
+            "-scheme",
+            "http",
+            "-host",
+            HOST,
+            "-port",
+            str(self.port),
+            "-backend",
+            "memory",
+            *served,
+        ]
 
     def files(self) -> Any:
-        return GcsFileSystem(anonymous=True, scheme="http", endpoint_override=f"{HOST}:{self.port}", project_id="tests")
+        return GcsFileSystem(
+            anonymous=True,
+            scheme="http",
+            endpoint_override=f"{HOST}:{self.port}",
+            project_id="tests",
+        )
 
     def uri(self, bucket: str, key: str) -> str:
         return f"gs://{bucket}/{key}"

@@ -44,15 +44,19 @@ cli.main(sys.argv[1:])
 Certificates = Mapping[str, dict[str, Any]]
 """Without their dates, by the format of the input."""
 Command = Callable[..., str]
-"""`tclose(command, ..., code=0)`: what it says, in a process of its own. code: how it ends; None: in any way. program:
-what runs in place of the package.
+"""`tclose(command, ..., code=0)`: what it says, in a process of its own. code: how it ends; None:
+in any way. program: what runs in place of the package.
 """
 
 
 def command_in(environment: Mapping[str, str]) -> Command:
-    def run(*arguments: object, code: int | None = 0, program: Sequence[str] = ("-m", "tclose_spark")) -> str:
+    def run(
+        *arguments: object, code: int | None = 0, program: Sequence[str] = ("-m", "tclose_spark")
+    ) -> str:
         command = [sys.executable, *program, *map(str, arguments)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=600, check=False
+        )
         assert code is None or done.returncode == code, done.stderr[-3000:]
         return done.stdout + done.stderr
 
@@ -60,12 +64,20 @@ def command_in(environment: Mapping[str, str]) -> Command:
 
 
 def sets(**values: str) -> list[str]:
-    return [part for key, value in values.items() for part in ("--set", f"{key.replace('__', '.')}={value}")]
+    return [
+        part
+        for key, value in values.items()
+        for part in ("--set", f"{key.replace('__', '.')}={value}")
+    ]
 
 
 def in_two_buckets(store: ServedStore, name: str) -> list[str]:
     """The settings of an output whose public and internal folders are in two buckets."""
-    return sets(output__path="", output__public=store.uri(RELEASES, name), output__internal=store.uri(INSIDE, name))
+    return sets(
+        output__path="",
+        output__public=store.uri(RELEASES, name),
+        output__internal=store.uri(INSIDE, name),
+    )
 
 
 def certificate_in(store: ServedStore, bucket: str, folder: str) -> dict[str, Any]:
@@ -74,7 +86,9 @@ def certificate_in(store: ServedStore, bucket: str, folder: str) -> dict[str, An
 
 
 def write_people(folder: Path) -> Path:
-    """A run file of files on a local disk: the same rows as Parquet, as CSV and as a Delta table."""
+    """A run file of files on a local disk: the same rows as Parquet, as CSV and as a Delta
+    table.
+    """
     path = write_run_file(
         folder,
         draw_people(3, 300),
@@ -83,7 +97,10 @@ def write_people(folder: Path) -> Path:
             "sex": {"generalization": "set"},
             "city": {"hierarchy": "cities.csv"},
         },
-        sensitive={"disease": {"t": "0.4"}, "grade": {"distance": "ordered", "t": "0.4", "l": {"distinct": 2}}},
+        sensitive={
+            "disease": {"t": "0.4"},
+            "grade": {"distance": "ordered", "t": "0.4", "l": {"distinct": 2}},
+        },
         k=8,
         method={"name": "closeness_tree"},
         insensitive_attributes=["site"],
@@ -101,18 +118,30 @@ AS_CSV = sets(input__format="csv", input__options="{header: true}")
 def release_locally(run_file: Path) -> Certificates:
     """The certificates of releases of local files, by the format of the input."""
     release = command_in({**os.environ, "PYTHONPATH": str(ROOT)})
-    inputs = {"parquet": [], "csv": [*AS_CSV, *sets(input__path=str(run_file.parent / "people.csv"))]}
+    inputs = {
+        "parquet": [],
+        "csv": [*AS_CSV, *sets(input__path=str(run_file.parent / "people.csv"))],
+    }
     for kind, source in inputs.items():
-        release("release", run_file, *source, *sets(output__path=str(run_file.parent / f"from_{kind}")))
+        release(
+            "release", run_file, *source, *sets(output__path=str(run_file.parent / f"from_{kind}"))
+        )
     made = {
-        kind: undated(json.loads((run_file.parent / f"from_{kind}/public/certificate.json").read_text()))
+        kind: undated(
+            json.loads((run_file.parent / f"from_{kind}/public/certificate.json").read_text())
+        )
         for kind in inputs
     }
-    return {**made, "delta": {**made["parquet"], "input": {**made["parquet"]["input"], "version": 0}}}
+    return {
+        **made,
+        "delta": {**made["parquet"], "input": {**made["parquet"]["input"], "version": 0}},
+    }
 
 
 def inputs_in(store: ServedStore, run_file: Path) -> Mapping[str, list[str]]:
-    """Puts the table and its hierarchy into a store; the settings that read them there, by format."""
+    """Puts the table and its hierarchy into a store; the settings that read them there, by
+    format.
+    """
     folder = run_file.parent
     people = pq.read_table(folder / "people.parquet")
     for i in range(3):
@@ -126,7 +155,10 @@ def inputs_in(store: ServedStore, run_file: Path) -> Mapping[str, list[str]]:
                 store.put(RAW, f"{name}/{path.relative_to(folder / 'delta')}", path.read_bytes())
     hierarchy = sets(attributes__quasi_identifiers__city__hierarchy=store.uri(RAW, "cities.csv"))
     return {
-        "parquet": [*hierarchy, *sets(input__path=store.uri(RAW, "people"), input__format="parquet")],
+        "parquet": [
+            *hierarchy,
+            *sets(input__path=store.uri(RAW, "people"), input__format="parquet"),
+        ],
         "csv": [*AS_CSV, *sets(input__path=store.uri(RAW, "csv/people.csv"))],
         "delta": sets(input__path=store.uri(RAW, "delta"), input__format="delta"),
         "odd delta": sets(input__path=store.uri(RAW, ODD), input__format="delta"),
@@ -137,8 +169,8 @@ def inputs_in(store: ServedStore, run_file: Path) -> Mapping[str, list[str]]:
 class StoredPeople:
     """The table in a store.
 
-    run_file: of its files on a local disk. inputs: the settings that read it in the store. expected: the certificates
-    of local releases. Both by the format of the input.
+    run_file: of its files on a local disk. inputs: the settings that read it in the store.
+    expected: the certificates of local releases. Both by the format of the input.
     """
 
     run_file: Path
@@ -154,8 +186,8 @@ def put_people(store: ServedStore, folder: Path) -> StoredPeople:
 
 @contextmanager
 def watched(store: ServedStore, bucket: str, folder: str) -> Iterator[list[frozenset[str]]]:
-    """The objects of a public folder that a reader saw during the body, each time that they had changed. It skips
-    locks, and copies that are on their way under another name.
+    """The objects of a public folder that a reader saw during the body, each time that they had
+    changed. It skips locks, and copies that are on their way under another name.
     """
     seen: list[frozenset[str]] = []
     ended = Event()
@@ -163,7 +195,9 @@ def watched(store: ServedStore, bucket: str, folder: str) -> Iterator[list[froze
     def look() -> None:
         while not ended.wait(0.02):
             names = [key.removeprefix(f"{folder}/") for key in store.keys(bucket, folder)]
-            found = frozenset(name for name in names if not is_of_lock(name) and not name.endswith(".partial"))
+            found = frozenset(
+                name for name in names if not is_of_lock(name) and not name.endswith(".partial")
+            )
             if seen[-1:] != [found]:
                 seen.append(found)
 

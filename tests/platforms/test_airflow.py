@@ -1,6 +1,7 @@
 """The DAG under a real Airflow, in an environment of its own: `make test-airflow`.
 
-Releases are made by this project's own environment (TCLOSE_BIN, default .venv/bin), which Airflow's has no part of.
+Releases are made by this project's own environment (TCLOSE_BIN, default .venv/bin), which Airflow's
+has no part of.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def env(home: Path) -> dict[str, str]:
-    """Of the processes: a database of Airflow's own, the connections, and Spark of the project's environment."""
+    """Of the processes: a database of Airflow's own, the connections, and Spark of the project's
+    environment.
+    """
     spark = {"conn_type": "spark", "host": "local[2]", "extra": {"deploy-mode": "client"}}
     made = {
         **os.environ,
@@ -67,7 +70,9 @@ def dag(env: Mapping[str, str]) -> Iterator[Any]:
         yield bag.dags["tclose_demo"]
 
 
-def test_a_table_that_is_released_every_month(env: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_is_released_every_month(
+    env: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for key, value in {**env, "TCLOSE_RUN_FILE": str(ROOT / "conf/every_month.yaml")}.items():
         monkeypatch.setenv(key, value)
     from airflow.dag_processing.dagbag import DagBag
@@ -112,12 +117,19 @@ class TaskInstance:
         return self.pushed.get(task_ids)
 
 
-PARAMS = {"run_file": "/conf/x.yaml", "overrides": ["privacy.k=7"], "output": "/out", "overwrite": True}
+PARAMS = {
+    "run_file": "/conf/x.yaml",
+    "overrides": ["privacy.k=7"],
+    "output": "/out",
+    "overwrite": True,
+}
 
 
-def submitted(dag: Any, code: int, patch: pytest.MonkeyPatch) -> tuple[list[str], dict[str, str], TaskInstance, Any]:
-    """(the command, the process's environment, what was pushed, what was raised) of the task `plan`, whose job ends
-    with this code.
+def submitted(
+    dag: Any, code: int, patch: pytest.MonkeyPatch
+) -> tuple[list[str], dict[str, str], TaskInstance, Any]:
+    """(the command, the process's environment, what was pushed, what was raised) of the task
+    `plan`, whose job ends with this code.
     """
     from airflow.providers.apache.spark.hooks import spark_submit
 
@@ -142,7 +154,9 @@ def submitted(dag: Any, code: int, patch: pytest.MonkeyPatch) -> tuple[list[str]
     return seen["command"], seen["environment"], ti, raised
 
 
-def test_the_secret_is_in_the_environment_and_nowhere_else(dag: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_secret_is_in_the_environment_and_nowhere_else(
+    dag: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     command, environment, ti, raised = submitted(dag, 0, monkeypatch)
     task = dag.get_task("plan")
     assert raised is None
@@ -158,8 +172,12 @@ def test_the_secret_is_in_the_environment_and_nowhere_else(dag: Any, monkeypatch
     assert SECRET not in repr([getattr(task, field, None) for field in task.template_fields])
 
 
-@pytest.mark.parametrize(("code", "final"), [(1, True), (2, True), (3, True), (70, False), (137, False)])
-def test_only_accidents_are_tried_again(dag: Any, monkeypatch: pytest.MonkeyPatch, code: int, final: bool) -> None:
+@pytest.mark.parametrize(
+    ("code", "final"), [(1, True), (2, True), (3, True), (70, False), (137, False)]
+)
+def test_only_accidents_are_tried_again(
+    dag: Any, monkeypatch: pytest.MonkeyPatch, code: int, final: bool
+) -> None:
     from airflow.sdk.exceptions import AirflowFailException
 
     _, _, ti, raised = submitted(dag, code, monkeypatch)
@@ -213,22 +231,32 @@ def test_a_version_that_is_released_is_waited_past(dag: Any, tmp_path: Path) -> 
 def airflow(env: Mapping[str, str], *arguments: str) -> subprocess.Popen[bytes]:
     log = (Path(env["AIRFLOW_HOME"]) / f"{'-'.join(arguments[:2])}.log").open("ab")
     command = [sys.executable, "-m", "airflow", *arguments]
-    return subprocess.Popen(command, env=dict(env), stdout=log, stderr=log, start_new_session=True, cwd=ROOT)
+    return subprocess.Popen(
+        command, env=dict(env), stdout=log, stderr=log, start_new_session=True, cwd=ROOT
+    )
 
 
 def said(env: Mapping[str, str]) -> str:
-    return "".join(file.read_text(errors="replace") for file in Path(env["AIRFLOW_HOME"]).glob("*.log"))
+    return "".join(
+        file.read_text(errors="replace") for file in Path(env["AIRFLOW_HOME"]).glob("*.log")
+    )
 
 
-def release(env: Mapping[str, str], output: Path, name: str = "demo", *overrides: str) -> subprocess.Popen[bytes]:
+def release(
+    env: Mapping[str, str], output: Path, name: str = "demo", *overrides: str
+) -> subprocess.Popen[bytes]:
     conf = json.dumps({"output": str(output), "overwrite": True, "overrides": overrides})
-    return airflow(env, "dags", "test", f"tclose_{name}", "--dagfile-path", str(DAG_FILE), "--conf", conf)
+    return airflow(
+        env, "dags", "test", f"tclose_{name}", "--dagfile-path", str(DAG_FILE), "--conf", conf
+    )
 
 
 def wait_for_anonymize(state: Path, process: subprocess.Popen[bytes]) -> None:
     """Until rows are being moved: the plan is done, and the release's folder is there."""
     while not (
-        state.exists() and "plan" in json.loads(state.read_text())["stages"] and (state.parent / "release").exists()
+        state.exists()
+        and "plan" in json.loads(state.read_text())["stages"]
+        and (state.parent / "release").exists()
     ):
         assert process.poll() is None
         time.sleep(0.2)
@@ -238,7 +266,9 @@ def wait_for_anonymize(state: Path, process: subprocess.Popen[bytes]) -> None:
 def people(env: dict[str, str], home: Path) -> Path:
     """A table of 2,000 people; Airflow's database is ready."""
     tclose = [str(BIN / "python"), "-m", "tclose_spark"]
-    subprocess.run([*tclose, "generate", "--rows", "2000", "--output", str(home / "demo")], env=env, check=True)
+    subprocess.run(
+        [*tclose, "generate", "--rows", "2000", "--output", str(home / "demo")], env=env, check=True
+    )
     assert airflow(env, "db", "migrate").wait(300) == 0, said(env)
     return home / "demo/people.parquet"
 
@@ -250,7 +280,10 @@ def write_version(people: Path, table: Path, first: int, last: int) -> None:
         "rows = pq.read_table(source).slice(int(first), int(last) - int(first)); "
         "deltalake.write_deltalake(table, rows, mode='append')"
     )
-    subprocess.run([str(BIN / "python"), "-c", code, str(people), str(table), str(first), str(last)], check=True)
+    subprocess.run(
+        [str(BIN / "python"), "-c", code, str(people), str(table), str(first), str(last)],
+        check=True,
+    )
 
 
 def test_two_months_of_a_table(env: dict[str, str], people: Path, tmp_path: Path) -> None:
@@ -260,14 +293,18 @@ def test_two_months_of_a_table(env: dict[str, str], people: Path, tmp_path: Path
     overrides = [f"input.path={table}", "input.format=delta", f"output.after={output}"]
     for month, (first, last) in enumerate([(0, 1500), (1500, 2000)]):
         write_version(people, table, first, last)
-        assert release(monthly, output, "every_month", *overrides).wait(1800) == 0, said(env)[-6000:]
+        assert release(monthly, output, "every_month", *overrides).wait(1800) == 0, said(env)[
+            -6000:
+        ]
         certificate = json.loads((output / "public/certificate.json").read_text())
         assert certificate["input"] == {"rows": last, "version": month}
     assert certificate["earlier"]["number"] == 2
     assert certificate["earlier"]["newcomers"]["people"] + certificate["earlier"]["waiting"] == 500
 
 
-def test_a_run_that_is_killed_and_run_again(env: dict[str, str], people: Path, tmp_path: Path) -> None:
+def test_a_run_that_is_killed_and_run_again(
+    env: dict[str, str], people: Path, tmp_path: Path
+) -> None:
     tclose, output = [str(BIN / "python"), "-m", "tclose_spark"], tmp_path / "out"
     killed = release(env, output)
     wait_for_anonymize(output / "internal/staging/run.json", killed)

@@ -1,5 +1,5 @@
-"""One fingerprint: the stages in processes of their own, through the command and spark-submit, in local mode and on a
-cluster.
+"""One fingerprint: the stages in processes of their own, through the command and spark-submit, in
+local mode and on a cluster.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def conf(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactor
     )
     for i in range(8):
         pq.write_table(people.slice(25 * i, 25), folder / f"people.parquet/{i}.parquet")
-    return write_run(folder, None, k=8, sensitive={"disease": {"t": "0.2"}}, insensitive_attributes=["region"])
+    return write_run(
+        folder, None, k=8, sensitive={"disease": {"t": "0.2"}}, insensitive_attributes=["region"]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -73,28 +75,54 @@ def environment(temporary: Path) -> dict[str, str]:
 
 def run(command: list[Any], env: Mapping[str, str], folder: Path) -> None:
     done = subprocess.run(
-        list(map(str, command)), env=dict(env), cwd=folder, capture_output=True, text=True, timeout=900, check=False
+        list(map(str, command)),
+        env=dict(env),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
 
 
 def submit(job: str, conf: Path, output: Path, temporary: Path, *options: str) -> None:
-    """spark-submit jobs/<job>.py, the output set to a folder of its own; no temporary file is left to the next."""
-    submitted = [BIN / "spark-submit", "--packages", PACKAGES, *options, ROOT / "jobs" / f"{job}.py"]
-    run([*submitted, "--config", conf, "--set", f"output.path={output}"], environment(temporary), conf.parent)
+    """spark-submit jobs/<job>.py, the output set to a folder of its own; no temporary file is left
+    to the next.
+    """
+    submitted = [
+        BIN / "spark-submit",
+        "--packages",
+        PACKAGES,
+        *options,
+        ROOT / "jobs" / f"{job}.py",
+    ]
+    run(
+        [*submitted, "--config", conf, "--set", f"output.path={output}"],
+        environment(temporary),
+        conf.parent,
+    )
     shutil.rmtree(temporary)
 
 
 def published(output: Path) -> str:
-    found: str = json.loads((output / "public/certificate.json").read_text())["release"]["fingerprint"]
+    found: str = json.loads((output / "public/certificate.json").read_text())["release"][
+        "fingerprint"
+    ]
     return found
 
 
 @pytest.mark.slow
-def test_the_stages_by_the_command_in_processes_of_their_own(conf: Path, fingerprint: str, tmp_path: Path) -> None:
+def test_the_stages_by_the_command_in_processes_of_their_own(
+    conf: Path, fingerprint: str, tmp_path: Path
+) -> None:
     for stage in STAGES:
         temporary = tmp_path / stage
-        run([BIN / "tclose", stage, conf, "--set", f"output.path={tmp_path}/out"], environment(temporary), tmp_path)
+        run(
+            [BIN / "tclose", stage, conf, "--set", f"output.path={tmp_path}/out"],
+            environment(temporary),
+            tmp_path,
+        )
         shutil.rmtree(temporary)
     assert published(tmp_path / "out") == fingerprint
 
@@ -111,7 +139,9 @@ def test_the_stages_by_spark_submit(conf: Path, fingerprint: str, tmp_path: Path
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """The URL of a master with two workers, and the folder where the workers keep what they ran (w1, w2)."""
+    """The URL of a master with two workers, and the folder where the workers keep what they ran
+    (w1, w2).
+    """
     with standalone(tmp_path_factory.mktemp("cluster")) as daemons:
         for name in ("w1", "w2"):
             daemons.add_worker(name)
@@ -126,9 +156,23 @@ def test_on_two_workers(
     url, folder = cluster
     before = {path for name in ("w1", "w2") for path in (folder / name).glob("app-*")}
     for job in jobs:
-        submit(job, conf, tmp_path / "out", tmp_path / job, "--master", url, "--conf", "spark.executor.memory=700m")
+        submit(
+            job,
+            conf,
+            tmp_path / "out",
+            tmp_path / job,
+            "--master",
+            url,
+            "--conf",
+            "spark.executor.memory=700m",
+        )
     assert published(tmp_path / "out") == fingerprint
-    ran = {path.parent.name for name in ("w1", "w2") for path in (folder / name).glob("app-*") if path not in before}
+    ran = {
+        path.parent.name
+        for name in ("w1", "w2")
+        for path in (folder / name).glob("app-*")
+        if path not in before
+    }
     assert ran == {"w1", "w2"}
 
 
@@ -141,7 +185,9 @@ FAST = "method.effort=fast"
 
 @dataclass(frozen=True)
 class Crowd:
-    """The folder of CROWD people, and the fingerprint of their release by the session of the tests."""
+    """The folder of CROWD people, and the fingerprint of their release by the session of the
+    tests.
+    """
 
     folder: Path
     fingerprint: str
@@ -154,7 +200,9 @@ def crowd(tmp_path_factory: pytest.TempPathFactory, open_run: Callable[..., Run]
     write_people(folder / "people.parquet", CROWD)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TCLOSE_DEMO", str(folder))
-        made = pipeline.release(open_run(ROOT / "conf/demo.yaml", f"output.path={folder}/out", FAST))
+        made = pipeline.release(
+            open_run(ROOT / "conf/demo.yaml", f"output.path={folder}/out", FAST)
+        )
     record = json.loads((folder / "out/internal/run.json").read_text())
     assert record["stages"]["anonymize"]["method"]["tasks"] >= 2
     return Crowd(folder, made["release"]["fingerprint"])
@@ -167,7 +215,9 @@ def executors(ran: Path) -> list[Path]:
         if process.name.isdigit():
             with suppress(OSError):  # it has ended
                 command = (process / "cmdline").read_bytes()
-                if b"CoarseGrainedExecutorBackend" in command and (process / "cwd").readlink().is_relative_to(ran):
+                if b"CoarseGrainedExecutorBackend" in command and (
+                    process / "cwd"
+                ).readlink().is_relative_to(ran):
                     found.append(process)
     return found
 
@@ -191,16 +241,28 @@ def begun_again(ran: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_an_executor_that_is_lost_changes_nothing(cluster: tuple[str, Path], crowd: Crowd, tmp_path: Path) -> None:
+def test_an_executor_that_is_lost_changes_nothing(
+    cluster: tuple[str, Path], crowd: Crowd, tmp_path: Path
+) -> None:
     url, folder = cluster
     log = tmp_path / "submit.log"
-    submitted = [BIN / "spark-submit", "--packages", PACKAGES, "--master", url, "--conf", "spark.executor.memory=700m"]
+    submitted = [
+        BIN / "spark-submit",
+        "--packages",
+        PACKAGES,
+        "--master",
+        url,
+        "--conf",
+        "spark.executor.memory=700m",
+    ]
     job = [*submitted, ROOT / "jobs/release.py", "--config", ROOT / "conf/demo.yaml"]
     for setting in (f"output.path={tmp_path}/out", FAST):
         job += ["--set", setting]
     env = {**environment(tmp_path / "temporary"), "TCLOSE_DEMO": str(crowd.folder)}
     with log.open("wb") as out:
-        running = subprocess.Popen(list(map(str, job)), env=env, cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT)
+        running = subprocess.Popen(
+            list(map(str, job)), env=env, cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT
+        )
     try:
         wait_for(log, "profile  ")
         wait_for(log, "planned the classes")

@@ -1,6 +1,8 @@
-"""Releases against a Spark Connect server: the same fingerprint as without. Needs what `make test-connect` installs.
+"""Releases against a Spark Connect server: the same fingerprint as without. Needs what `make
+test-connect` installs.
 
-The server is a process of its own; the stages run by the command, each in a process of its own, with SPARK_REMOTE.
+The server is a process of its own; the stages run by the command, each in a process of its own,
+with SPARK_REMOTE.
 """
 
 from __future__ import annotations
@@ -54,7 +56,13 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "spark.ui.enabled": "false",
         **delta_settings(),
     }
-    submit = [str(Path(pyspark.__file__).parent / "bin/spark-submit"), "--class", SERVER, "--master", "local[2]"]
+    submit = [
+        str(Path(pyspark.__file__).parent / "bin/spark-submit"),
+        "--class",
+        SERVER,
+        "--master",
+        "local[2]",
+    ]
     sets = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
     log = tmp_path_factory.mktemp("server") / "log"
     with log.open("wb") as said:
@@ -77,7 +85,9 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def tclose(*arguments: object, code: int = 0, **more: str) -> str:
     """What a command says, in a process of its own."""
     command = [sys.executable, "-m", "tclose_spark", *map(str, arguments)]
-    done = subprocess.run(command, env=environment(**more), capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(
+        command, env=environment(**more), capture_output=True, text=True, timeout=600, check=False
+    )
     assert done.returncode == code, done.stderr[-3000:]
     return done.stdout + done.stderr
 
@@ -88,7 +98,10 @@ def certificate(output: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def run_file(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    sensitive = {"disease": {"t": "0.4"}, "grade": {"distance": "ordered", "t": "0.4", "l": {"distinct": 2}}}
+    sensitive = {
+        "disease": {"t": "0.4"},
+        "grade": {"distance": "ordered", "t": "0.4", "l": {"distinct": 2}},
+    }
     return write_run(
         tmp_path_factory.mktemp("people"),
         draw_people(3, 300),
@@ -104,16 +117,23 @@ def run_file(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFa
 def test_the_same_release_stage_by_stage(remote: str, run_file: Path, tmp_path: Path) -> None:
     tclose("release", run_file, "--set", f"output.path={tmp_path}/plain")
     for stage in STAGES:
-        said = tclose(stage, run_file, "--set", f"output.path={tmp_path}/remote", SPARK_REMOTE=remote)
+        said = tclose(
+            stage, run_file, "--set", f"output.path={tmp_path}/remote", SPARK_REMOTE=remote
+        )
         assert "Traceback" not in said
         assert "Failed to set" not in said
     assert certificate(tmp_path / "remote") == certificate(tmp_path / "plain")
-    classes = [pq.read_table(tmp_path / f"{name}/internal/classes").num_rows for name in ("plain", "remote")]
+    classes = [
+        pq.read_table(tmp_path / f"{name}/internal/classes").num_rows
+        for name in ("plain", "remote")
+    ]
     assert classes[0] == classes[1]
 
 
 def test_csv_linked_rows_and_another_method(remote: str, run_file: Path, tmp_path: Path) -> None:
-    people = pq.read_table(run_file.parent / "people.parquet").select(["age", "sex", "city", "disease", "grade"])
+    people = pq.read_table(run_file.parent / "people.parquet").select(
+        ["age", "sex", "city", "disease", "grade"]
+    )
     people.to_pandas().to_csv(run_file.parent / "people.csv", index=False)
     sets = [
         "input={path: people.csv, format: csv, options: {header: true, inferSchema: true}}",
@@ -148,5 +168,12 @@ def test_an_audit(remote: str, run_file: Path) -> None:
 
 
 def test_a_uri_is_refused_with_what_to_do(remote: str, run_file: Path, tmp_path: Path) -> None:
-    said = tclose("profile", run_file, "--set", f"output.path=hdfs://{tmp_path}/out", code=2, SPARK_REMOTE=remote)
+    said = tclose(
+        "profile",
+        run_file,
+        "--set",
+        f"output.path=hdfs://{tmp_path}/out",
+        code=2,
+        SPARK_REMOTE=remote,
+    )
     assert re.search("cannot open Hadoop's file systems", said)

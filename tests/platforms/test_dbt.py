@@ -1,4 +1,6 @@
-"""The project of conf/dbt under a real dbt: a table that fails its audit is not published (`make test-pipelines`)."""
+"""The project of conf/dbt under a real dbt: a table that fails its audit is not published (`make
+test-pipelines`).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,17 @@ import tclose_spark as tc
 
 ROOT = Path(__file__).resolve().parents[2]
 DBT = ROOT / ".venv-pipelines/bin/dbt"
-QUESTION = ["--quasi-identifiers", "age,sex", "--sensitive", "disease:equal", "--k", "10", "--t", "0.4", "--no-attacks"]
+QUESTION = [
+    "--quasi-identifiers",
+    "age,sex",
+    "--sensitive",
+    "disease:equal",
+    "--k",
+    "10",
+    "--t",
+    "0.4",
+    "--no-attacks",
+]
 
 pytestmark = [
     pytest.mark.slow,
@@ -25,9 +37,19 @@ pytestmark = [
 
 def run(folder: Path, *command: object) -> subprocess.CompletedProcess[str]:
     """A command in the project, whose people are those of the folder."""
-    env = {**os.environ, "TCLOSE_PEOPLE": "people.parquet", "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"}
+    env = {
+        **os.environ,
+        "TCLOSE_PEOPLE": "people.parquet",
+        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+    }
     return subprocess.run(
-        list(map(str, command)), cwd=folder, env=env, capture_output=True, text=True, timeout=600, check=False
+        list(map(str, command)),
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
 
 
@@ -49,7 +71,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_table_that_holds_is_published(project: Path) -> None:
-    found = tc.audit(project / "target/published.parquet", ["age", "sex"], ["disease"], k=10, attacks=False)
+    found = tc.audit(
+        project / "target/published.parquet", ["age", "sex"], ["disease"], k=10, attacks=False
+    )
     assert found.holds
     assert (found.figures.rows, found.figures.classes) == (2000, 8)
 
@@ -69,7 +93,10 @@ def test_the_step_after_a_build_fails_with_the_audit(project: Path) -> None:
     assert run(project, *audit, "target/published.parquet", *QUESTION).returncode == 0
     done = run(project, *audit, "people.parquet", *QUESTION, "--no-labels")
     assert done.returncode == 1
-    assert "people.parquet does not meet the requirements: k-anonymity, t-closeness of disease" in done.stderr
+    assert (
+        "people.parquet does not meet the requirements: k-anonymity, t-closeness of disease"
+        in done.stderr
+    )
 
 
 BY_ROWS = [  # age, sex, disease and rows: two classes of four rows, a quarter of each apart from the whole
@@ -89,7 +116,9 @@ BY_ROWS = [  # age, sex, disease and rows: two classes of four rows, a quarter o
         ("k: 5, t: '0'", ["k_anonymity", "t_closeness"]),
     ],
 )
-def test_generic_tests_are_those_of_an_audit(project: Path, settings: str, failed: list[str]) -> None:
+def test_generic_tests_are_those_of_an_audit(
+    project: Path, settings: str, failed: list[str]
+) -> None:
     rows = [row[:3] for row in BY_ROWS for _ in range(row[3])]
     ages, sexes, diseases = zip(*rows, strict=True)
     table = pa.table({"age": ages, "sex": sexes, "disease": diseases})
@@ -100,7 +129,11 @@ def test_generic_tests_are_those_of_an_audit(project: Path, settings: str, faile
 
 def test_generic_tests_fail_on_an_empty_table(project: Path) -> None:
     table = pa.table(
-        {"age": pa.array([], pa.int64()), "sex": pa.array([], pa.string()), "disease": pa.array([], "string")}
+        {
+            "age": pa.array([], pa.int64()),
+            "sex": pa.array([], pa.string()),
+            "disease": pa.array([], "string"),
+        }
     )
     assert generic_tests(project, table, "k: 2, t: '1'") == ["k_anonymity", "t_closeness"]
 
@@ -113,7 +146,9 @@ def generic_tests(project: Path, table: pa.Table, settings: str) -> list[str]:
     done = build(project, "--select", "generalized", "--vars", f"{{sql_tests: true, {settings}}}")
     people.write_bytes(kept)
     named = [
-        name for name in ("k_anonymity", "t_closeness") if f"Failure in test tclose_{name}_generalized" in done.stdout
+        name
+        for name in ("k_anonymity", "t_closeness")
+        if f"Failure in test tclose_{name}_generalized" in done.stdout
     ]
     passed = 3 - len(named)
     assert f"PASS={passed} WARN=0 ERROR={len(named)} SKIP=0" in done.stdout, done.stdout

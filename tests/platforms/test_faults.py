@@ -1,7 +1,8 @@
-"""Releases on an S3 server that keeps old versions, that is slow, that drops connections, or that goes away.
+"""Releases on an S3 server that keeps old versions, that is slow, that drops connections, or that
+goes away.
 
-Such a run makes the release that it makes without faults, or it fails with nothing public and the same command then
-makes that release. `make test-s3` makes the servers.
+Such a run makes the release that it makes without faults, or it fails with nothing public and the
+same command then makes that release. `make test-s3` makes the servers.
 """
 
 from __future__ import annotations
@@ -31,15 +32,26 @@ from store_releases import (
 
 TOXIPROXY = ROOT / ".venv-go/bin/server"
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not TOXIPROXY.is_file(), reason="made by make test-s3")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not TOXIPROXY.is_file(), reason="made by make test-s3"),
+]
 
 
 def request(url: str, method: str = "GET", body: Any = None) -> bytes:
     """The answer to a request that is signed in form only, which moto and toxiproxy accept."""
-    signed = "AWS4-HMAC-SHA256 Credential=tests/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=none"
+    signed = (
+        "AWS4-HMAC-SHA256 Credential=tests/20260101/us-east-1/s3/aws4_request, "
+        "SignedHeaders=host, Signature=none"
+    )
     data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
     with urlopen(
-        Request(url, data, {"Authorization": signed, "Content-Type": "application/octet-stream"}, method=method),
+        Request(
+            url,
+            data,
+            {"Authorization": signed, "Content-Type": "application/octet-stream"},
+            method=method,
+        ),
         timeout=30,
     ) as answer:
         found: bytes = answer.read()
@@ -115,7 +127,12 @@ def require_clear_failure(said: str) -> None:
 
 
 def test_a_slow_store(
-    store: ServedStore, proxy: Proxy, tclose: Command, arguments: list[Any], name: str, people: StoredPeople
+    store: ServedStore,
+    proxy: Proxy,
+    tclose: Command,
+    arguments: list[Any],
+    name: str,
+    people: StoredPeople,
 ) -> None:
     """Each answer takes 100 to 200 ms, at 200 kB/s."""
     proxy.add("latency", latency=150, jitter=50)
@@ -125,7 +142,12 @@ def test_a_slow_store(
 
 
 def test_dropped_connections(
-    store: ServedStore, proxy: Proxy, tclose: Command, arguments: list[Any], name: str, people: StoredPeople
+    store: ServedStore,
+    proxy: Proxy,
+    tclose: Command,
+    arguments: list[Any],
+    name: str,
+    people: StoredPeople,
 ) -> None:
     """Of ten connections, three end within an answer, after 3 kB."""
     proxy.add("limit_data", toxicity=0.3, bytes=3000)
@@ -138,14 +160,21 @@ def test_dropped_connections(
 
 
 def test_a_store_that_goes_away_during_publication(
-    store: ServedStore, proxy: Proxy, tclose: Command, arguments: list[Any], name: str, people: StoredPeople
+    store: ServedStore,
+    proxy: Proxy,
+    tclose: Command,
+    arguments: list[Any],
+    name: str,
+    people: StoredPeople,
 ) -> None:
     """When the first object is public. It comes back when the run has failed."""
     proxy.add("latency", latency=300)
 
     def cut() -> None:
         end = time.monotonic() + 300
-        while time.monotonic() < end and not any("/release/" in key for key in store.keys(RELEASES, name)):
+        while time.monotonic() < end and not any(
+            "/release/" in key for key in store.keys(RELEASES, name)
+        ):
             time.sleep(0.01)
         proxy.enable(False)
 
@@ -161,11 +190,17 @@ def test_a_store_that_goes_away_during_publication(
 
 
 def versions(store: ServedStore, bucket: str, folder: str) -> dict[tuple[str, str], bool]:
-    """Whether each version of an object below a folder is the current one, by the key and the version."""
-    listed = ElementTree.fromstring(request(f"{store.url}/{bucket}?versions&prefix={folder}/&max-keys=1000"))
+    """Whether each version of an object below a folder is the current one, by the key and the
+    version.
+    """
+    listed = ElementTree.fromstring(
+        request(f"{store.url}/{bucket}?versions&prefix={folder}/&max-keys=1000")
+    )
     space = listed.tag.removesuffix("ListVersionsResult")
     return {
-        (str(one.findtext(f"{space}Key")), str(one.findtext(f"{space}VersionId"))): one.findtext(f"{space}IsLatest")
+        (str(one.findtext(f"{space}Key")), str(one.findtext(f"{space}VersionId"))): one.findtext(
+            f"{space}IsLatest"
+        )
         == "true"
         for one in listed.iter(f"{space}Version")
     }
@@ -174,7 +209,9 @@ def versions(store: ServedStore, bucket: str, folder: str) -> dict[tuple[str, st
 def test_a_bucket_with_versioning_keeps_staged_rows(
     store: ServedStore, tclose: Command, arguments: list[Any], name: str, people: StoredPeople
 ) -> None:
-    """The internal one alone, as old versions that can still be read. The release is as without versioning."""
+    """The internal one alone, as old versions that can still be read. The release is as without
+    versioning.
+    """
     enabled = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
     for bucket in (RELEASES, INSIDE):
         request(f"{store.url}/{bucket}?versioning", "PUT", enabled)
@@ -183,7 +220,11 @@ def test_a_bucket_with_versioning_keeps_staged_rows(
     assert not any("staging" in key for key, _ in versions(store, RELEASES, name))
     kept = versions(store, INSIDE, name)
     assert not any("/staging/" in key for (key, _), is_current in kept.items() if is_current)
-    rows = [version for version in kept if "/staging/rows/" in version[0] and version[0].endswith(".parquet")]
+    rows = [
+        version
+        for version in kept
+        if "/staging/rows/" in version[0] and version[0].endswith(".parquet")
+    ]
     assert rows
     for key, version in rows:
         content = request(f"{store.url}/{INSIDE}/{key}?versionId={version}")

@@ -1,4 +1,6 @@
-"""A Hive metastore: its tables in, a table of it replaced. The server is the one among the jars of Spark."""
+"""A Hive metastore: its tables in, a table of it replaced. The server is the one among the jars of
+Spark.
+"""
 
 from __future__ import annotations
 
@@ -71,11 +73,24 @@ def found(conf: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, 
             "spark.ui.enabled": "false",
         }
     )
-    command = [BIN / "spark-submit", "--master", "local[2]", "--packages", PACKAGES, *options, __file__, conf]
+    command = [
+        BIN / "spark-submit",
+        "--master",
+        "local[2]",
+        "--packages",
+        PACKAGES,
+        *options,
+        __file__,
+        conf,
+    ]
     with serving(server, folder, port):
         done = subprocess.run(
             list(map(str, command)),
-            env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": f"{ROOT}:{ROOT}/tests"},
+            env={
+                **os.environ,
+                "PYSPARK_PYTHON": sys.executable,
+                "PYTHONPATH": f"{ROOT}:{ROOT}/tests",
+            },
             cwd=folder,
             capture_output=True,
             text=True,
@@ -88,7 +103,9 @@ def found(conf: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, 
 
 
 def main(conf: Path) -> None:
-    """Prints, as JSON, the certificates of the releases, and what became of the table that they replaced."""
+    """Prints, as JSON, the certificates of the releases, and what became of the table that they
+    replaced.
+    """
     from tclose_spark import release, verify
     from tclose_spark.io.spark.session import get_session
 
@@ -107,7 +124,9 @@ def main(conf: Path) -> None:
     verify(None, conf, conf.parent / name, overrides=sets, log=None)  # the table too
     history = spark.sql("DESCRIBE HISTORY offices.released").count()
     tables = [row.name for row in spark.catalog.listTables("offices") if not row.isTemporary]
-    print("FOUND", json.dumps({"certificates": certificates, "versions": history, "tables": tables}))
+    print(
+        "FOUND", json.dumps({"certificates": certificates, "versions": history, "tables": tables})
+    )
 
 
 @pytest.mark.parametrize("name", TABLES)

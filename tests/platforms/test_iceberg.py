@@ -1,8 +1,9 @@
-"""Iceberg tables of all kinds as input, by their names in a catalog: each gives the release of a plain Parquet file. An
-Iceberg table as output.
+"""Iceberg tables of all kinds as input, by their names in a catalog: each gives the release of a
+plain Parquet file. An Iceberg table as output.
 
-The catalog is a folder (Hadoop's), or a server (REST) from the jars that `make test-iceberg` brings. Iceberg's runtime
-comes by Ivy, as Delta does. All releases in a catalog are made by one process: this file, submitted.
+The catalog is a folder (Hadoop's), or a server (REST) from the jars that `make test-iceberg`
+brings. Iceberg's runtime comes by Ivy, as Delta does. All releases in a catalog are made by one
+process: this file, submitted.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def with_deleted_rows(people: DataFrame, name: str, version: str = "2") -> None:
     writer.create()
     spark = people.sparkSession
     spark.sql(f"DELETE FROM {name} WHERE sex = 'gone'")
-    assert spark.table(f"{name}.delete_files").count(), "the rows were deleted by writing the files anew"
+    assert spark.table(f"{name}.delete_files").count(), (
+        "the rows were deleted by writing the files anew"
+    )
 
 
 def with_deletion_vectors(people: DataFrame, name: str) -> None:
@@ -82,7 +85,9 @@ TABLES = (plain, partitioned, with_deleted_rows, with_deletion_vectors, with_ren
 
 
 def main(conf: Path) -> None:
-    """Prints, as JSON, the certificate of the release of each table, and of what was asked beside."""
+    """Prints, as JSON, the certificate of the release of each table, and of what was asked
+    beside.
+    """
     from tclose_spark import release
     from tclose_spark.io.spark.session import get_session
 
@@ -92,7 +97,9 @@ def main(conf: Path) -> None:
     people = spark.read.parquet(str(conf.parent / "people.parquet")).select(*COLUMNS)
     said: list[str] = []
 
-    def made(output: str, name: str | None = None, *overrides: str, **options: bool) -> dict[str, Any]:
+    def made(
+        output: str, name: str | None = None, *overrides: str, **options: bool
+    ) -> dict[str, Any]:
         table = () if name is None else ("input.format=table", f"input.path=ice.offices.{name}")
         given = {"overrides": [*table, *overrides], "log": said.append, **options}
         return dict(release(None, conf, conf.parent / output, **given).certificate)
@@ -107,13 +114,17 @@ def main(conf: Path) -> None:
     results["unchanged"] = any(line.startswith("nothing to do") for line in said)
     people.limit(9).writeTo("ice.offices.plain").append()
     results["grown"] = made("plain", "plain", if_changed=True)
-    results["as it was"] = made("pinned", "plain", f"input.options={{versionAsOf: {results['snapshot']}}}")
+    results["as it was"] = made(
+        "pinned", "plain", f"input.options={{versionAsOf: {results['snapshot']}}}"
+    )
     results["replaced"] = replaced(spark, conf, made)
     print("RESULTS", json.dumps(results))
 
 
 def replaced(spark: SparkSession, conf: Path, made: Callable[..., Any]) -> dict[str, Any]:
-    """What became of a table that two releases replaced: of `plain`, which has grown, and of `partitioned`."""
+    """What became of a table that two releases replaced: of `plain`, which has grown, and of
+    `partitioned`.
+    """
     from tclose_spark import TcloseError, verify
     from tclose_spark.io.tables import catalog
 
@@ -122,7 +133,10 @@ def replaced(spark: SparkSession, conf: Path, made: Callable[..., Any]) -> dict[
 
     def state() -> list[Any]:
         """Its rows, without order, and the number of its snapshots."""
-        return [sorted(map(repr, spark.table(table).collect())), spark.table(f"{table}.snapshots").count()]
+        return [
+            sorted(map(repr, spark.table(table).collect())),
+            spark.table(f"{table}.snapshots").count(),
+        ]
 
     def message(act: Callable[[], object]) -> str:
         try:
@@ -147,14 +161,16 @@ def replaced(spark: SparkSession, conf: Path, made: Callable[..., Any]) -> dict[
         "snapshots": [first[1], second[1]],
         "lost": message(lambda: catalog.replace_table(release, table, spark)),
         "taken back": state()[0] == second[0] and spark.table(table).columns == list(COLUMNS),
-        "older": len(first[0]) - spark.read.option("versionAsOf", str(snapshot)).table(table).count(),
+        "older": len(first[0])
+        - spark.read.option("versionAsOf", str(snapshot)).table(table).count(),
         "another's": message(lambda: catalog.replace_table(release, "ice.offices.plain", spark)),
     }
     spark.sql("CREATE TABLE ice.offices.prepared (a INT) TBLPROPERTIES ('tclose.release' = 'true')")
     catalog.replace_table(release, "ice.offices.prepared", spark)
     found["prepared"] = catalog.is_same(release, "ice.offices.prepared", spark)
     checked = [
-        f"{part}={value}" for part, value in (("input.format", "table"), ("input.path", "ice.offices.partitioned"))
+        f"{part}={value}"
+        for part, value in (("input.format", "table"), ("input.path", "ice.offices.partitioned"))
     ]
     options = {"overrides": [*checked, *sets], "log": print}
     found["verified"] = message(lambda: verify(None, conf, conf.parent / "second", **options))
@@ -164,7 +180,9 @@ def replaced(spark: SparkSession, conf: Path, made: Callable[..., Any]) -> dict[
 
 
 @pytest.fixture(scope="module", params=["hadoop", "rest"])
-def catalog(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+def catalog(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Mapping[str, str]]:
     """The settings of a catalog: a folder, or a server."""
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "hadoop":
@@ -174,7 +192,13 @@ def catalog(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         pytest.skip("made by make test-iceberg")
     jars = [f"{SERVER}/*", *(SPARK_HOME / "jars").glob("hadoop-client-*.jar")]
     port = free_port()
-    server = ["java", "-Xmx256m", "-cp", ":".join(map(str, jars)), "org.apache.iceberg.rest.RESTCatalogServer"]
+    server = [
+        "java",
+        "-Xmx256m",
+        "-cp",
+        ":".join(map(str, jars)),
+        "org.apache.iceberg.rest.RESTCatalogServer",
+    ]
     environment = {
         "CATALOG_REST_PORT": str(port),
         "CATALOG_WAREHOUSE": f"file://{folder}/warehouse",
@@ -187,7 +211,9 @@ def catalog(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module")
 def results(
-    catalog: Mapping[str, str], write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+    catalog: Mapping[str, str],
+    write_run: Callable[..., Path],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Mapping[str, Any]:
     """What `main` prints, with a catalog of Iceberg tables."""
     conf = write_run(
@@ -207,7 +233,15 @@ def results(
     }
     packages = ("--packages", f"{PACKAGES},{ICEBERG}")
     done = subprocess.run(
-        [BIN / "spark-submit", "--master", "local[2]", *packages, *set_by_conf(settings), __file__, conf],
+        [
+            BIN / "spark-submit",
+            "--master",
+            "local[2]",
+            *packages,
+            *set_by_conf(settings),
+            __file__,
+            conf,
+        ],
         env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": f"{ROOT}:{ROOT}/tests"},
         cwd=conf.parent,
         capture_output=True,
@@ -215,7 +249,9 @@ def results(
         timeout=600,
         check=False,
     )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]  # Python's errors come by stdout
+    assert done.returncode == 0, (
+        done.stdout[-3000:] + done.stderr[-3000:]
+    )  # Python's errors come by stdout
     found: dict[str, Any] = json.loads(done.stdout.partition("RESULTS ")[2])
     return found
 
@@ -233,9 +269,15 @@ def test_an_older_snapshot_is_read_where_it_is_named(results: Mapping[str, Any])
 def test_snapshots_are_told_apart(results: Mapping[str, Any]) -> None:
     """By `--if-changed`, and in the certificate."""
     assert results["unchanged"]
-    assert results["plain"]["input"]["version"] == results["snapshot"] == results["as it was"]["input"]["version"]
+    assert (
+        results["plain"]["input"]["version"]
+        == results["snapshot"]
+        == results["as it was"]["input"]["version"]
+    )
     assert results["grown"]["input"]["version"] not in (None, results["snapshot"])
-    assert results["with_renamed_columns"]["input"]["version"] is None  # its last snapshot has the old names
+    assert (
+        results["with_renamed_columns"]["input"]["version"] is None
+    )  # its last snapshot has the old names
 
 
 def test_a_table_is_replaced_in_one_commit(results: Mapping[str, Any]) -> None:

@@ -1,4 +1,6 @@
-"""Releases where there is neither Spark nor Java, in an environment of their own: `make test-local`."""
+"""Releases where there is neither Spark nor Java, in an environment of their own: `make
+test-local`.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,14 @@ import yaml
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 BIN = Path(sys.executable).parent
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not re.match("JAVA|SPARK|TCLOSE|PYTHON", name)}
-PEOPLE = "".join(f"{age},{'fm'[age % 2]},{('flu', 'gout', 'ulcer')[age % 3]}\n" for age in range(20, 80))
+ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if not re.match("JAVA|SPARK|TCLOSE|PYTHON", name)
+}
+PEOPLE = "".join(
+    f"{age},{'fm'[age % 2]},{('flu', 'gout', 'ulcer')[age % 3]}\n" for age in range(20, 80)
+)
 RELEASE = """
 import sys
 sys.modules["pyspark"] = sys.modules["py4j"] = None  # an import of either fails
@@ -25,7 +33,9 @@ made = tc.release(None, {"input": people, **SPEC}, output="out", log=None)
 print(made.certificate["verdict"], len(made.to_pandas()), tc.audit(made.path + "/release", ["age", "sex"], k=5).holds)
 """
 
-alone = pytest.mark.skipif(find_spec("pyspark") is not None, reason="an environment without pyspark: make test-local")
+alone = pytest.mark.skipif(
+    find_spec("pyspark") is not None, reason="an environment without pyspark: make test-local"
+)
 
 
 @pytest.fixture
@@ -39,7 +49,12 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """A command of the environment, which finds no Java."""
     environment = {**ENVIRONMENT, "PATH": str(BIN)}
     return subprocess.run(
-        [BIN / command[0], *command[1:]], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        [BIN / command[0], *command[1:]],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -52,8 +67,17 @@ def run_file() -> str:
 @alone
 def test_the_lines_for_the_shell_run(folder: Path) -> None:
     section = README.split("## From the shell")[1]
-    commands = [line.partition("#")[0].split() for line in re.findall(r"^    (tclose .*)", section, re.MULTILINE)]
-    assert [command[1] for command in commands] == ["suggest", "compare", "release", "verify", "audit"]
+    commands = [
+        line.partition("#")[0].split()
+        for line in re.findall(r"^    (tclose .*)", section, re.MULTILINE)
+    ]
+    assert [command[1] for command in commands] == [
+        "suggest",
+        "compare",
+        "release",
+        "verify",
+        "audit",
+    ]
     for command in commands:
         ended = run(folder, *command)
         assert (ended.returncode, command) == (0, command), ended.stderr
@@ -64,7 +88,9 @@ def test_the_lines_for_the_shell_run(folder: Path) -> None:
 def test_the_run_file_makes_a_release(folder: Path) -> None:
     (folder / "short.yaml").write_text(run_file())
     ended = run(folder, "tclose", "release", "short.yaml")
-    assert (ended.returncode, ended.stdout.splitlines()[0]) == (0, "patients: the release holds"), ended.stderr
+    assert (ended.returncode, ended.stdout.splitlines()[0]) == (0, "patients: the release holds"), (
+        ended.stderr
+    )
     assert "engine     local: " in ended.stderr
 
 

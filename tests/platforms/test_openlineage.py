@@ -70,7 +70,9 @@ def events(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFact
     }
     tclose = [sys.executable, "-m", "tclose_spark", "release", str(conf), "--engine", "local"]
     for options, code in (((), 0), (("--overwrite", "--set", "privacy.k=61"), 3)):
-        done = subprocess.run([*tclose, *options], env=env, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [*tclose, *options], env=env, capture_output=True, text=True, check=False
+        )
         assert done.returncode == code, done.stderr
     return file
 
@@ -90,7 +92,15 @@ def read(events: Path) -> Any:
         events,
     ]
     env = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": f"{ROOT}:{ROOT}/tests"}
-    done = subprocess.run(command, env=env, cwd=events.parent, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(
+        command,
+        env=env,
+        cwd=events.parent,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return json.loads(done.stdout.partition("RESULTS ")[2])
 
@@ -99,7 +109,11 @@ def full(value: Any) -> Any:
     """Without what is empty, and with the time as a time: Java drops zeros at its end."""
     if isinstance(value, dict):
         parts = {key: full(part) for key, part in value.items() if part not in (None, [], {})}
-        return parts | ({"eventTime": datetime.fromisoformat(parts["eventTime"])} if "eventTime" in parts else {})
+        return parts | (
+            {"eventTime": datetime.fromisoformat(parts["eventTime"])}
+            if "eventTime" in parts
+            else {}
+        )
     return [full(part) for part in value] if isinstance(value, list) else value
 
 
@@ -113,7 +127,9 @@ def test_the_client_reads_every_event_whole(events: Path, read: Any) -> None:
 def test_paths_have_the_names_that_other_jobs_give_them(read: Any) -> None:
     from tclose_spark.io.lineage import dataset
 
-    assert dict(zip(PATHS, map(tuple, read["names"]), strict=True)) == {path: dataset(path) for path in PATHS}
+    assert dict(zip(PATHS, map(tuple, read["names"]), strict=True)) == {
+        path: dataset(path) for path in PATHS
+    }
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""A Spark Declarative Pipeline that makes the raw table, and the release after it, as in docs/pipelines.md.
+"""A Spark Declarative Pipeline that makes the raw table, and the release after it, as in
+docs/pipelines.md.
 
-`spark-pipelines` is that of the environment of Spark Connect, the release that of this one: `make test-pipelines`.
+`spark-pipelines` is that of the environment of Spark Connect, the release that of this one: `make
+test-pipelines`.
 """
 
 from __future__ import annotations
@@ -26,15 +28,25 @@ ROWS = 400
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not (CONNECT / "spark-pipelines").is_file(), reason="made by make test-pipelines"),
+    pytest.mark.skipif(
+        not (CONNECT / "spark-pipelines").is_file(), reason="made by make test-pipelines"
+    ),
 ]
 
 
-def run(folder: Path, *command: object, python: object = sys.executable) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, *command: object, python: object = sys.executable
+) -> subprocess.CompletedProcess[str]:
     """A command in the folder, whose Spark has this Python."""
     env = {**os.environ, "PYSPARK_PYTHON": str(python), "PYTHONPATH": str(ROOT)}
     return subprocess.run(
-        list(map(str, command)), cwd=folder, env=env, capture_output=True, text=True, timeout=600, check=False
+        list(map(str, command)),
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
 
 
@@ -45,7 +57,15 @@ def refresh(folder: Path) -> subprocess.CompletedProcess[str]:
 
 def release(folder: Path) -> subprocess.CompletedProcess[str]:
     """The step after it."""
-    return run(folder, BIN / "spark-submit", *HIVE, ROOT / "jobs/release.py", "--config", "release.yaml", "--overwrite")
+    return run(
+        folder,
+        BIN / "spark-submit",
+        *HIVE,
+        ROOT / "jobs/release.py",
+        "--config",
+        "release.yaml",
+        "--overwrite",
+    )
 
 
 def published(folder: Path) -> Any:
@@ -68,14 +88,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_release_is_that_of_the_rows_in_the_files(folder: Path) -> None:
-    plain = tc.release(tc.generate(ROWS), folder / "release.yaml", folder / "plain", log=None, engine="local")
+    plain = tc.release(
+        tc.generate(ROWS), folder / "release.yaml", folder / "plain", log=None, engine="local"
+    )
     assert published(folder)["release"] == plain.certificate["release"]
     assert published(folder)["input"]["rows"] == ROWS
 
 
 def test_a_refresh_that_fails_leaves_the_release_as_it_was(folder: Path) -> None:
-    """A file with columns in another order breaks the pipeline, which has emptied its table by then. Whoever releases
-    all the same gets an error.
+    """A file with columns in another order breaks the pipeline, which has emptied its table by
+    then. Whoever releases all the same gets an error.
     """
     before = published(folder)
     people = tc.generate(ROWS)

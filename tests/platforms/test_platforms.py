@@ -1,5 +1,5 @@
-"""What conf/airflow and conf/databricks say is what is here: stages, files, settings; and no secret in arguments.
-(Under the platforms themselves: tests/platforms.)
+"""What conf/airflow and conf/databricks say is what is here: stages, files, settings; and no secret
+in arguments. (Under the platforms themselves: tests/platforms.)
 """
 
 from __future__ import annotations
@@ -38,7 +38,11 @@ def test_the_stages_of_the_dag_are_jobs() -> None:
 
 def test_the_dag_hands_no_secret_to_arguments() -> None:
     tree = ast.parse(DAG.read_text())
-    functions = {node.name: ast.unparse(node).lower() for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    functions = {
+        node.name: ast.unparse(node).lower()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+    }
     for name in ("arguments_of", "overrides_of", "stage"):
         body = functions[name].replace("nothing of it is a secret: command lines are logged.", "")
         assert "secret" not in body
@@ -47,14 +51,21 @@ def test_the_dag_hands_no_secret_to_arguments() -> None:
 
 @pytest.fixture
 def job() -> Any:
-    return yaml.safe_load((BUNDLE / "resources/release.job.yml").read_text())["resources"]["jobs"]["tclose_release"]
+    return yaml.safe_load((BUNDLE / "resources/release.job.yml").read_text())["resources"]["jobs"][
+        "tclose_release"
+    ]
 
 
 def test_the_bundle_runs_the_stages_in_order(job: Any) -> None:
     tasks = job["tasks"]
     assert tuple(task["task_key"] for task in tasks) == ORDER
-    assert [task.get("depends_on", []) for task in tasks] == [[], *[[{"task_key": stage}] for stage in ORDER[:-1]]]
-    assert {task["task_key"]: task["max_retries"] for task in tasks} == dict.fromkeys(ORDER, 2) | {"verify": 0}
+    assert [task.get("depends_on", []) for task in tasks] == [
+        [],
+        *[[{"task_key": stage}] for stage in ORDER[:-1]],
+    ]
+    assert {task["task_key"]: task["max_retries"] for task in tasks} == dict.fromkeys(ORDER, 2) | {
+        "verify": 0
+    }
     assert job["max_concurrent_runs"] == 1
 
 
@@ -62,7 +73,8 @@ def test_the_bundles_tasks_are_commands_of_this_package(job: Any, tmp_path: Path
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     conf = tmp_path / "run.yaml"
     conf.write_text(
-        "{name: a, input: {path: raw, format: table}, output: {path: out}, privacy: {k: 5}, attributes: "
+        "{name: a, input: {path: raw, format: table}, output: {path: out}, privacy: {k: 5}, "
+        "attributes: "
         "{quasi_identifiers: {age: {type: numeric}}, sensitive_attributes: {disease: {t: 0.2}}}}"
     )
     for task in job["tasks"]:
@@ -83,7 +95,9 @@ def test_a_monthly_run_of_the_bundle_continues_its_own_output(job: Any) -> None:
         re.sub(r"\{\{job\.parameters\.(\w+)\}\}", lambda m: variables[m[1]]["default"], x)
         for x in (of_input, output, table)
     ]
-    spec = load_spec(BUNDLE / "every_month.yaml", [option.removeprefix("--set=") for option in sets])
+    spec = load_spec(
+        BUNDLE / "every_month.yaml", [option.removeprefix("--set=") for option in sets]
+    )
     assert spec.output.after == spec.output.path
     assert (spec.input.path, spec.output.table) == ("main.raw.patients", "main.released.patients")
     assert spec == load_spec(BUNDLE / "every_month.yaml")
@@ -104,7 +118,9 @@ def test_the_bundles_secret_is_a_reference(job: Any) -> None:
     assert set(re.findall(r"\$\{var\.(\w+)\}", str(job))) == set(variables)
 
 
-def test_a_job_begins_with_its_stage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_job_begins_with_its_stage(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "argv", ["tclose-job", "audit", "x"])
     with pytest.raises(SystemExit) as ended:
         cli.job()

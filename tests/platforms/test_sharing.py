@@ -1,7 +1,8 @@
-"""A release that is shared by Delta Sharing: its recipient, with the Python client, by the lines of docs/pipelines.md.
+"""A release that is shared by Delta Sharing: its recipient, with the Python client, by the lines of
+docs/pipelines.md.
 
-The client is that of the environment of `make test-pipelines`. The server here is a small one. It answers what the
-client requests, by the protocol's REST API, from the release's own log.
+The client is that of the environment of `make test-pipelines`. The server here is a small one. It
+answers what the client requests, by the protocol's REST API, from the release's own log.
 """
 
 from __future__ import annotations
@@ -53,15 +54,25 @@ class Shared(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def lines(self, with_files: bool) -> list[dict[str, Any]]:
-        """What the log holds, in the protocol's format `parquet`, which is for tables that any reader reads."""
+        """What the log holds, in the protocol's format `parquet`, which is for tables that any
+        reader reads.
+        """
         (log,) = self.folder.glob("_delta_log/*.json")
         actions = [json.loads(line) for line in log.read_text().splitlines()]
         named = {kind: action[kind] for action in actions for kind in action}
         files = [action["add"] for action in actions if "add" in action] if with_files else []
         return [
             {"protocol": {"minReaderVersion": named["protocol"]["minReaderVersion"]}},
-            {"metaData": {key: named["metaData"][key] for key in ("id", "format", "schemaString", "partitionColumns")}},
-            *[{"file": {**file, "id": file["path"], "url": f"{self.url}/files/{file['path']}"}} for file in files],
+            {
+                "metaData": {
+                    key: named["metaData"][key]
+                    for key in ("id", "format", "schemaString", "partitionColumns")
+                }
+            },
+            *[
+                {"file": {**file, "id": file["path"], "url": f"{self.url}/files/{file['path']}"}}
+                for file in files
+            ],
         ]
 
 
@@ -95,7 +106,9 @@ class Answers(BaseHTTPRequestHandler):
         if asked is None:
             return self.send(200, body, **{"Accept-Ranges": "bytes"})
         first, last = int(asked[1]), min(int(asked[2] or len(body) - 1), len(body) - 1)
-        return self.send(206, body[first : last + 1], **{"Content-Range": f"bytes {first}-{last}/{len(body)}"})
+        return self.send(
+            206, body[first : last + 1], **{"Content-Range": f"bytes {first}-{last}/{len(body)}"}
+        )
 
     def send(self, code: int, body: bytes, **headers: str) -> None:
         self.send_response(code)
@@ -141,7 +154,9 @@ def receive(made: tc.Release, tmp_path: Path) -> Iterator[Receive]:
         shutil.copy(f"{made.path}/certificate.json", tmp_path)
         env = {**os.environ, "TCLOSE_ENGINE": "local", "PYTHONPATH": str(ROOT)}
         command = [PYTHON, "-c", recipient()]
-        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600, check=False)
+        return subprocess.run(
+            command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600, check=False
+        )
 
     yield received
     for server in servers:

@@ -1,7 +1,8 @@
-"""Releases on object storage: input, hierarchies and output behind URIs, the same certificate as on a local disk; on
-Spark, and in one process.
+"""Releases on object storage: input, hierarchies and output behind URIs, the same certificate as on
+a local disk; on Spark, and in one process.
 
-`make test-s3`, `make test-azure` and `make test-gcs` make the servers; Hadoop's connectors come from Maven Central.
+`make test-s3`, `make test-azure` and `make test-gcs` make the servers; Hadoop's connectors come
+from Maven Central.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module", params=[S3, Azure, Google], ids=lambda kind: kind.name)
-def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedStore]:
+def store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServedStore]:
     with serving_store(request.param, tmp_path_factory.mktemp("server")) as made:
         yield made
 
@@ -64,13 +67,17 @@ def finished_in(store: ServedStore, public: str, internal: str) -> frozenset[str
 
 
 @pytest.mark.parametrize("engine", ["spark"], indirect=True)
-def test_the_same_release_stage_by_stage(store: ServedStore, tclose: Command, people: StoredPeople) -> None:
+def test_the_same_release_stage_by_stage(
+    store: ServedStore, tclose: Command, people: StoredPeople
+) -> None:
     """In one bucket; a process without Spark then verifies what Spark published."""
     output = sets(output__path=store.uri(RELEASES, "stages"))
     for stage in STAGES:
         assert "Traceback" not in tclose(stage, people.run_file, *people.inputs["parquet"], *output)
     locally = command_in(store.environment(by_spark=False))
-    assert "engine     local: " in locally("verify", people.run_file, *people.inputs["parquet"], *output)
+    assert "engine     local: " in locally(
+        "verify", people.run_file, *people.inputs["parquet"], *output
+    )
     assert certificate_in(store, RELEASES, "stages/public") == people.expected["parquet"]
     finished_in(store, f"{RELEASES}/stages/public", f"{RELEASES}/stages/internal")
 
@@ -80,7 +87,14 @@ def test_a_killed_publication_is_finished(
 ) -> None:
     name = f"killed_{engine}"
     output = in_two_buckets(store, name)
-    tclose("release", people.run_file, *people.inputs["parquet"], *output, program=("-c", KILLED), code=-signal.SIGKILL)
+    tclose(
+        "release",
+        people.run_file,
+        *people.inputs["parquet"],
+        *output,
+        program=("-c", KILLED),
+        code=-signal.SIGKILL,
+    )
     left = store.keys(RELEASES, name)
     assert f"{name}/certificate.json" not in left
     assert any(key.startswith(f"{name}/release/") for key in left)
@@ -102,7 +116,9 @@ def test_readers_see_a_whole_release_or_no_certificate(
     assert certificate_in(store, RELEASES, name) == people.expected["csv"]
     before = finished_in(store, f"{RELEASES}/{name}", f"{INSIDE}/{name}")
     assert {state for state in first if "certificate.json" in state} == {before}
-    assert "--overwrite" in tclose("release", people.run_file, *people.inputs["delta"], *output, code=2)
+    assert "--overwrite" in tclose(
+        "release", people.run_file, *people.inputs["delta"], *output, code=2
+    )
     with watched(store, RELEASES, name) as second:
         tclose("release", people.run_file, *people.inputs["odd delta"], *output, "--overwrite")
     assert certificate_in(store, RELEASES, name) == people.expected["delta"]
@@ -110,7 +126,9 @@ def test_readers_see_a_whole_release_or_no_certificate(
     assert not {key for key in before & after if key.endswith(".parquet")}
     assert [state for state in second if "certificate.json" in state] == [before, after]
     assert any(state & after and "certificate.json" not in state for state in second)
-    assert "the finished release holds" in tclose("verify", people.run_file, *people.inputs["odd delta"], *output)
+    assert "the finished release holds" in tclose(
+        "verify", people.run_file, *people.inputs["odd delta"], *output
+    )
 
 
 def test_a_lock_of_another_run_is_respected(
@@ -121,7 +139,8 @@ def test_a_lock_of_another_run_is_respected(
     store.put(
         RELEASES,
         f"{name}/internal/lock",
-        b'{"host": "far", "space": "", "pid": 1, "born": "1", "user": "u", "since": "2026-01-01T00:00:00+00:00"}',
+        b'{"host": "far", "space": "", "pid": 1, "born": "1", "user": "u", "since": '
+        b'"2026-01-01T00:00:00+00:00"}',
     )
     output = sets(output__path=store.uri(RELEASES, name))
     said = tclose("release", people.run_file, *people.inputs["parquet"], *output, code=2)

@@ -1,5 +1,6 @@
-"""A cluster whose workers' Python has not this package: it comes with the job, as its wheel beside what it needs, or in
-an environment that is packed whole. One fingerprint. Needs what `make test-clusters` installs.
+"""A cluster whose workers' Python has not this package: it comes with the job, as its wheel beside
+what it needs, or in an environment that is packed whole. One fingerprint. Needs what `make
+test-clusters` installs.
 """
 
 from __future__ import annotations
@@ -45,7 +46,11 @@ def conf(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactor
     return write_run(
         tmp_path_factory.mktemp("people"),
         draw_people(3, 300),
-        quasi={"age": {"type": "numeric"}, "sex": {"generalization": "set"}, "city": {"hierarchy": "cities.csv"}},
+        quasi={
+            "age": {"type": "numeric"},
+            "sex": {"generalization": "set"},
+            "city": {"hierarchy": "cities.csv"},
+        },
         sensitive={"disease": {"t": "0.4"}, "grade": {"distance": "ordered", "t": "0.4"}},
         k=8,
         method={"name": "closeness_tree"},
@@ -59,8 +64,19 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = tmp_path_factory.mktemp("sources")
     for name in SOURCES:
         shutil.copy(ROOT / name, copy / name)
-    shutil.copytree(ROOT / "tclose_spark", copy / "tclose_spark", ignore=shutil.ignore_patterns("__pycache__"))
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", copy / "dist", copy]
+    shutil.copytree(
+        ROOT / "tclose_spark", copy / "tclose_spark", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    build = [
+        sys.executable,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+        copy / "dist",
+        copy,
+    ]
     subprocess.run(build, check=True, capture_output=True)
     (made,) = (copy / "dist").glob("*.whl")
     return made
@@ -68,7 +84,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def zipped(wheel: Path) -> Path:
-    """The wheel under a name that Spark puts on the path of Python: that of a zip file, which it is."""
+    """The wheel under a name that Spark puts on the path of Python: that of a zip file, which it
+    is.
+    """
     return Path(shutil.copy(wheel, wheel.parent / "tclose_spark.zip"))
 
 
@@ -81,22 +99,46 @@ def packed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     install = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", wheel]
     subprocess.run(install, check=True, capture_output=True)
     archive = folder / "environment.tar.gz"
-    pack = [python, "-m", "venv_pack", "--prefix", folder / "environment", "--output", archive, "--compress-level", "1"]
+    pack = [
+        python,
+        "-m",
+        "venv_pack",
+        "--prefix",
+        folder / "environment",
+        "--output",
+        archive,
+        "--compress-level",
+        "1",
+    ]
     subprocess.run(pack, check=True, capture_output=True)
     shutil.rmtree(folder / "environment")
     with tarfile.open(archive) as held:
-        assert any(name.endswith("site-packages/tclose_spark/pipeline.py") for name in held.getnames())
+        assert any(
+            name.endswith("site-packages/tclose_spark/pipeline.py") for name in held.getnames()
+        )
     return archive
 
 
 def run(job: str, conf: Path, output: Path, *options: object) -> subprocess.CompletedProcess[str]:
     """spark-submit of a job, from a Python that has the package."""
-    submitted = [BIN / "spark-submit", "--packages", PACKAGES, *options, ROOT / "jobs" / f"{job}.py"]
+    submitted = [
+        BIN / "spark-submit",
+        "--packages",
+        PACKAGES,
+        *options,
+        ROOT / "jobs" / f"{job}.py",
+    ]
     command = [*submitted, "--config", conf, "--set", f"output.path={output}"]
     env = {key: value for key, value in os.environ.items() if not key.startswith("PYSPARK_")}
     env["PYTHONPATH"] = str(ROOT)  # of the driver alone
     return subprocess.run(
-        list(map(str, command)), env=env, cwd=conf.parent, capture_output=True, text=True, timeout=600, check=False
+        list(map(str, command)),
+        env=env,
+        cwd=conf.parent,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
 
 
@@ -107,7 +149,11 @@ def on(url: str, python: object) -> list[object]:
         "spark.pyspark.python": python,
         "spark.pyspark.driver.python": sys.executable,
     }
-    return ["--master", url, *[part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]]
+    return [
+        "--master",
+        url,
+        *[part for key, value in settings.items() for part in ("--conf", f"{key}={value}")],
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +165,9 @@ def fingerprint(conf: Path, zipped: Path, tmp_path_factory: pytest.TempPathFacto
     return published(output)
 
 
-def test_workers_without_the_package_do_nothing(cluster: tuple[str, Path], conf: Path, tmp_path: Path) -> None:
+def test_workers_without_the_package_do_nothing(
+    cluster: tuple[str, Path], conf: Path, tmp_path: Path
+) -> None:
     done = run("profile", conf, tmp_path / "out", *on(cluster[0], WORKERS / "bin/python"))
     assert done.returncode == 2, done.stderr[-2000:]
     said = done.stdout + done.stderr  # spark-submit gives all that Python says to stdout
@@ -131,7 +179,14 @@ def test_workers_without_the_package_do_nothing(cluster: tuple[str, Path], conf:
 def test_the_wheel_comes_with_the_job(
     cluster: tuple[str, Path], conf: Path, fingerprint: str, zipped: Path, tmp_path: Path
 ) -> None:
-    done = run("release", conf, tmp_path / "out", *on(cluster[0], WORKERS / "bin/python"), "--py-files", zipped)
+    done = run(
+        "release",
+        conf,
+        tmp_path / "out",
+        *on(cluster[0], WORKERS / "bin/python"),
+        "--py-files",
+        zipped,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     assert published(tmp_path / "out") == fingerprint
 

@@ -1,7 +1,8 @@
-"""Yarn with HDFS: releases in client mode and in cluster mode, input and output on HDFS. One fingerprint.
+"""Yarn with HDFS: releases in client mode and in cluster mode, input and output on HDFS. One
+fingerprint.
 
-The daemons are Hadoop's own, from the jars that `make test-yarn` brings; the Python of containers is that of
-test_workers.py.
+The daemons are Hadoop's own, from the jars that `make test-yarn` brings; the Python of containers
+is that of test_workers.py.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from tclose_spark.io.run import Run
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not (JARS.is_dir() and test_workers.WORKERS.is_dir()), reason="made by make test-yarn"),
+    pytest.mark.skipif(
+        not (JARS.is_dir() and test_workers.WORKERS.is_dir()), reason="made by make test-yarn"
+    ),
 ]
 
 no_python_path, conf, wheel = test_workers.no_python_path, test_workers.conf, test_workers.wheel
@@ -54,8 +57,13 @@ def cluster(conf: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ha
 def submit(cluster: Hadoop, conf: Path) -> Callable[..., dict[str, Any]]:
     """`submit(output, run_file, option, ...)`: the certificate of a release to a folder of HDFS."""
 
-    def run(output: str, run_file: object, *options: object, secret: str = "", more: str = "") -> dict[str, Any]:
-        sets = (f"output.path={cluster.url}{output}", f"input.path={cluster.url}/raw/people.parquet")
+    def run(
+        output: str, run_file: object, *options: object, secret: str = "", more: str = ""
+    ) -> dict[str, Any]:
+        sets = (
+            f"output.path={cluster.url}{output}",
+            f"input.path={cluster.url}/raw/people.parquet",
+        )
         job = [
             ROOT / "jobs/release.py",
             "--config",
@@ -63,10 +71,24 @@ def submit(cluster: Hadoop, conf: Path) -> Callable[..., dict[str, Any]]:
             *(part for one in sets for part in ("--set", one)),
             *more.split(),
         ]
-        command = [BIN / "spark-submit", "--master", "yarn", "--packages", PACKAGES, *set_by_conf(SETTINGS), *options]
-        env = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "PYSPARK_", "TCLOSE_"))}
+        command = [
+            BIN / "spark-submit",
+            "--master",
+            "yarn",
+            "--packages",
+            PACKAGES,
+            *set_by_conf(SETTINGS),
+            *options,
+        ]
+        env = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("PYTHON", "PYSPARK_", "TCLOSE_"))
+        }
         env |= cluster.environment()
-        env |= {"PYTHONPATH": str(ROOT), "TCLOSE_SECRET": secret} if secret else {}  # of the driver here
+        env |= (
+            {"PYTHONPATH": str(ROOT), "TCLOSE_SECRET": secret} if secret else {}
+        )  # of the driver here
         done = subprocess.run(
             list(map(str, [*command, *job])),
             env=env,
@@ -77,18 +99,32 @@ def submit(cluster: Hadoop, conf: Path) -> Callable[..., dict[str, Any]]:
             check=False,
         )
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-        made: dict[str, Any] = json.loads(cluster.shell("-cat", f"{output}/public/certificate.json"))
+        made: dict[str, Any] = json.loads(
+            cluster.shell("-cat", f"{output}/public/certificate.json")
+        )
         return made
 
     return run
 
 
 @pytest.fixture(scope="module")
-def in_cluster_mode(submit: Callable[..., dict[str, Any]], conf: Path, packed: Path) -> dict[str, Any]:
-    """The certificate of a release whose driver is a container; the first run, which makes the secret."""
+def in_cluster_mode(
+    submit: Callable[..., dict[str, Any]], conf: Path, packed: Path
+) -> dict[str, Any]:
+    """The certificate of a release whose driver is a container; the first run, which makes the
+    secret.
+    """
     settings = {"spark.pyspark.python": "./environment/bin/python", "spark.driver.memory": "1g"}
-    options = ["--deploy-mode", "cluster", *set_by_conf(settings), "--archives", f"{packed}#environment"]
-    return submit("/releases/cluster", conf.name, *options, "--files", f"{conf},{conf.parent}/cities.csv")
+    options = [
+        "--deploy-mode",
+        "cluster",
+        *set_by_conf(settings),
+        "--archives",
+        f"{packed}#environment",
+    ]
+    return submit(
+        "/releases/cluster", conf.name, *options, "--files", f"{conf},{conf.parent}/cities.csv"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -98,14 +134,20 @@ def secret(cluster: Hadoop, in_cluster_mode: dict[str, Any]) -> str:
 
 
 @pytest.fixture(scope="module")
-def expected(secret: str, conf: Path, open_run: Callable[..., Run], tmp_path_factory: pytest.TempPathFactory) -> Any:
+def expected(
+    secret: str, conf: Path, open_run: Callable[..., Run], tmp_path_factory: pytest.TempPathFactory
+) -> Any:
     """The certificate of a release in this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TCLOSE_SECRET", secret)
-        return pipeline.release(open_run(conf, f"output.path={tmp_path_factory.mktemp('local')}/out"))
+        return pipeline.release(
+            open_run(conf, f"output.path={tmp_path_factory.mktemp('local')}/out")
+        )
 
 
-def test_in_cluster_mode(in_cluster_mode: dict[str, Any], expected: dict[str, Any], cluster: Hadoop) -> None:
+def test_in_cluster_mode(
+    in_cluster_mode: dict[str, Any], expected: dict[str, Any], cluster: Hadoop
+) -> None:
     assert undated(in_cluster_mode) == undated(expected)
     assert cluster.shell("-stat", "%a", "/releases/cluster/internal").strip() == "700"
 
@@ -127,5 +169,7 @@ def test_in_client_mode_a_release_is_replaced_as_a_whole(
     assert undated(made) == undated(expected)
     again = submit("/releases/client", conf, *options, secret=secret, more="--overwrite")
     assert undated(again) == undated(expected)
-    left = {line.rpartition("/")[2] for line in cluster.shell("-ls", "-C", "/releases/client").split()}
+    left = {
+        line.rpartition("/")[2] for line in cluster.shell("-ls", "-C", "/releases/client").split()
+    }
     assert left == {"public", "internal"}

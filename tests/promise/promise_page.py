@@ -17,8 +17,23 @@ WHOLE = (DOCS / "promise.md", LIMITS)
 PARTS = tuple(
     DOCS / f"{name}.md"
     for name in (
-        *("commands/verify", "every_month", "forms", "inputs", "methods/microaggregation", "methods/overlap_none"),
-        *("methods/t_mondrian", "notes/proof", "people", "population", "profiles", "reference/files", "reports"),
+        *(
+            "commands/verify",
+            "every_month",
+            "forms",
+            "inputs",
+            "methods/microaggregation",
+            "methods/overlap_none",
+        ),
+        *(
+            "methods/t_mondrian",
+            "notes/proof",
+            "people",
+            "population",
+            "profiles",
+            "reference/files",
+            "reports",
+        ),
     )
 )
 """Pages with some sentences that tests hold."""
@@ -28,13 +43,15 @@ Test = TypeVar("Test", bound=Callable[..., object])
 
 
 def promises(*sentences: str) -> Callable[[Test], Test]:
-    """Marks the test of these sentences, each given by words that it begins with, or by all of it."""
+    """Marks the test of these sentences, each given by words that it begins with, or by all of
+    it.
+    """
     return lambda test: test
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a page in Markdown, also of cells of its tables that end with a full stop: headings, other cells
-    and emphasis left out, white space collapsed.
+    """The sentences of a page in Markdown, also of cells of its tables that end with a full stop:
+    headings, other cells and emphasis left out, white space collapsed.
 
     >>> sentences_of("# A page\\n- **Truth.** Every label\\n  covers it. None is lost.\\n\\n| t | It holds. |")
     ['Truth.', 'Every label covers it.', 'None is lost.', 'It holds.']
@@ -44,7 +61,9 @@ def sentences_of(text: str) -> list[str]:
     blocks = re.split(r"\n(?=\s*(?:- |\n))", "\n".join(["", *lines]))
     for block in (*blocks, *(cell for cell in cells_of(text) if cell.endswith("."))):
         plain = re.sub(r"\]\([^)]*\)|\[|\]|\*\*", "", re.sub(r"^\s*- ", "", block))
-        plain = re.sub(r"(?<=[ (])\*(?=\w)|(?<=\w)\*(?=[ .,:])", "", re.sub(r"\s+", " ", plain)).strip()
+        plain = re.sub(
+            r"(?<=[ (])\*(?=\w)|(?<=\w)\*(?=[ .,:])", "", re.sub(r"\s+", " ", plain)
+        ).strip()
         found += re.split(r"(?<=[.!?:])\s+(?=[A-Z`\"])", plain) if plain else []
     return found
 

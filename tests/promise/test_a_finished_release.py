@@ -1,4 +1,6 @@
-"""docs/commands/verify.md, "What is compared": `tclose verify` finds what was changed, as it is or with its hash."""
+"""docs/commands/verify.md, "What is compared": `tclose verify` finds what was changed, as it is or
+with its hash.
+"""
 
 from __future__ import annotations
 
@@ -50,24 +52,37 @@ def of(lines: list[dict[str, Any]], kind: str) -> dict[str, Any]:
 
 
 def rewrite(
-    output: Path, change: Callable[[pa.Table], pa.Table], options: Mapping[str, Any] | None = None, **metadata: str
+    output: Path,
+    change: Callable[[pa.Table], pa.Table],
+    options: Mapping[str, Any] | None = None,
+    **metadata: str,
 ) -> None:
     """Writes the data file again, with its size in the log. options: of pyarrow's writer."""
-    words = {f"org.apache.spark.{key}": text for key, text in {"version": "4.1.0", **metadata}.items()}
-    table, how = change(pq.read_table(part(output))), {"store_schema": False, "write_statistics": False}
+    words = {
+        f"org.apache.spark.{key}": text for key, text in {"version": "4.1.0", **metadata}.items()
+    }
+    table, how = (
+        change(pq.read_table(part(output))),
+        {"store_schema": False, "write_statistics": False},
+    )
     with pq.ParquetWriter(part(output), table.schema, **{**how, **(options or {})}) as writer:
         writer.write_table(table)
         writer.add_key_value_metadata(words)
     change_log(output, lambda lines: of(lines, "add").update(size=part(output).stat().st_size))
 
 
-@promises("`tclose verify` judges a finished release again.", "A finished release is judged again by `tclose verify`.")
+@promises(
+    "`tclose verify` judges a finished release again.",
+    "A finished release is judged again by `tclose verify`.",
+)
 def test_tclose_verify_judges_a_finished_release_again(output: Path, verify: Verify) -> None:
     before = tree(output)
     code, said = verify()
     assert (code, "48 rows again: the finished release holds" in said) == (0, True)
     assert tree(output) == before
-    rewrite(output, lambda table: table.slice(1))  # which no longer is what was hashed, and says so in all lists
+    rewrite(
+        output, lambda table: table.slice(1)
+    )  # which no longer is what was hashed, and says so in all lists
     list_again(output)
     code, said = verify()
     assert code == 1
@@ -77,7 +92,9 @@ def test_tclose_verify_judges_a_finished_release_again(output: Path, verify: Ver
 READ_DIFFERENTLY: dict[str, Callable[[Path], object]] = {
     "a file that is not read": lambda output: change_log(
         output,
-        lambda lines: lines.append({"remove": {"path": part(output).name, "deletionTimestamp": 1, "dataChange": True}}),
+        lambda lines: lines.append(
+            {"remove": {"path": part(output).name, "deletionTimestamp": 1, "dataChange": True}}
+        ),
     ),
     "a file from outside": lambda output: [
         shutil.copy(part(output), output / "public/other.parquet"),
@@ -93,7 +110,9 @@ READ_DIFFERENTLY: dict[str, Callable[[Path], object]] = {
             .replace('"x"', '"region"')
         ),
     ),
-    "a table beside it": lambda output: shutil.copytree(output / "public/release", output / "public/release2"),
+    "a table beside it": lambda output: shutil.copytree(
+        output / "public/release", output / "public/release2"
+    ),
 }
 
 
@@ -115,13 +134,18 @@ def test_it_ends_with_exit_code_1_and_names_the_file_if_readers_would_read_anyth
 def test_run_json_lists_the_sha_256_of_every_public_and_internal_file(finished: Path) -> None:
     listed = json.loads((finished / "internal/run.json").read_text())["stages"]["report"]["files"]
     for side in ("public", "internal"):
-        found = {name: hashlib.sha256(content).hexdigest() for name, content in tree(finished / side).items()}
+        found = {
+            name: hashlib.sha256(content).hexdigest()
+            for name, content in tree(finished / side).items()
+        }
         found.pop("run.json", None)
         assert listed[side] == found
         assert len(found) > 3
 
 
-@promises("A file that was changed or removed is detected.", "So is a file that was added to `public/`")
+@promises(
+    "A file that was changed or removed is detected.", "So is a file that was added to `public/`"
+)
 def test_a_file_that_was_changed_added_or_removed_is_found(output: Path, verify: Verify) -> None:
     names = [file for file in tree(output) if file != "internal/run.json"]
     assert len(names) > 15
@@ -135,7 +159,12 @@ def test_a_file_that_was_changed_added_or_removed_is_found(output: Path, verify:
             code, err = verify()
             assert (code, f"{path} {said}" in err) == (1, True), name
             path.write_bytes(before)
-    for name in ("public/.a", "public/release/a.parquet", "public/release/_delta_log/a", "internal/classes/a"):
+    for name in (
+        "public/.a",
+        "public/release/a.parquet",
+        "public/release/_delta_log/a",
+        "internal/classes/a",
+    ):
         (output / name).write_text("person 1")
         code, err = verify()
         assert (code, f"{output / name} is no file of this release" in err) == (1, True), name
@@ -148,7 +177,12 @@ MORE_IN_THE_LOG: dict[str, Callable[[list[dict[str, Any]]], object]] = {
     "a description": lambda lines: of(lines, "metaData").update(description="person 1"),
     "statistics": lambda lines: of(lines, "add").update(stats='{"minValues":{"age":"20"}}'),
     "a part of a file": lambda lines: of(lines, "add").update(
-        deletionVector={"storageType": "i", "pathOrInlineDv": "x" * 20, "sizeInBytes": 1, "cardinality": 40}
+        deletionVector={
+            "storageType": "i",
+            "pathOrInlineDv": "x" * 20,
+            "sizeInBytes": 1,
+            "cardinality": 40,
+        }
     ),
 }
 
@@ -161,7 +195,13 @@ def test_the_table_s_log_holds_one_commit_which_adds_whole_files_and_says_nothin
     written = (output / LOG).read_text()
     lines = [json.loads(line) for line in written.splitlines()]
     assert sorted(kind for line in lines for kind in line) == ["add", "metaData", "protocol"]
-    assert set(of(lines, "add")) == {"path", "partitionValues", "size", "modificationTime", "dataChange"}
+    assert set(of(lines, "add")) == {
+        "path",
+        "partitionValues",
+        "size",
+        "modificationTime",
+        "dataChange",
+    }
     assert of(lines, "add")["size"] == part(output).stat().st_size
     for name, change in MORE_IN_THE_LOG.items():
         change_log(output, change)
@@ -173,7 +213,9 @@ def test_the_table_s_log_holds_one_commit_which_adds_whole_files_and_says_nothin
 
 @promises("A later commit is reported, even a harmless one such as `OPTIMIZE`")
 def test_a_later_commit_is_named_also_a_harmless_one(output: Path, verify: Verify) -> None:
-    (output / LOG.replace("0.json", "1.json")).write_text('{"commitInfo": {"operation": "OPTIMIZE"}}\n')
+    (output / LOG.replace("0.json", "1.json")).write_text(
+        '{"commitInfo": {"operation": "OPTIMIZE"}}\n'
+    )
     code, said = verify()
     assert code == 1
     assert "OPTIMIZE (commit 1)); it is no longer the verified release" in said
@@ -187,25 +229,33 @@ def with_another_author(output: Path) -> None:
 
 MORE_IN_THE_FILE: dict[str, Callable[[Path], object]] = {
     "a column": lambda output: rewrite(
-        output, lambda table: table.append_column("person", pa.array([f"person {i}" for i in range(len(table))]))
+        output,
+        lambda table: table.append_column(
+            "person", pa.array([f"person {i}" for i in range(len(table))])
+        ),
     ),
     "a column less": lambda output: rewrite(output, lambda table: table.drop_columns(["region"])),
     "a key": lambda output: rewrite(output, lambda table: table, note="person 1 has flu"),
     "text where Spark's version stands": lambda output: rewrite(
         output, lambda table: table, version="person 1 has flu"
     ),
-    "text where a time zone stands": lambda output: rewrite(output, lambda table: table, timeZone="person 1 has flu"),
+    "text where a time zone stands": lambda output: rewrite(
+        output, lambda table: table, timeZone="person 1 has flu"
+    ),
     "text where its writer stands": with_another_author,
     "statistics": lambda output: rewrite(output, lambda table: table, {"write_statistics": True}),
     "bounds of pages": lambda output: rewrite(
         output, lambda table: table, {"write_statistics": True, "write_page_index": True}
     ),
-    "an order of rows": lambda output: rewrite(output, lambda table: table, {"sorting_columns": [pq.SortingColumn(0)]}),
+    "an order of rows": lambda output: rewrite(
+        output, lambda table: table, {"sorting_columns": [pq.SortingColumn(0)]}
+    ),
 }
 
 
 @promises(
-    "Each Parquet file of the table, of its earlier versions and of an export has the released columns",
+    "Each Parquet file of the table, of its earlier versions and of an export has the released "
+    "columns",
     "The footer has no statistics, page bounds, bloom filters, sorting columns or keys",
 )
 @pytest.mark.parametrize("what", [None, *MORE_IN_THE_FILE])
@@ -224,7 +274,9 @@ def test_each_parquet_file_has_the_released_columns_and_no_other_metadata(
     assert (code, part(output).name in said) == (1, True), said
 
 
-@promises("The certificate, the report, the codebook and the contract are computed again and compared.")
+@promises(
+    "The certificate, the report, the codebook and the contract are computed again and compared."
+)
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
@@ -253,7 +305,9 @@ def test_statistics_of_an_older_spark_are_those_of_the_rows(output: Path, verify
     rewrite(output, lambda table: table, {"write_statistics": True})
     file, rows = part(output), pq.read_table(part(output))
     author = pq.read_metadata(file).created_by.encode()
-    file.write_bytes(file.read_bytes().replace(author, b"parquet-mr version 1.13.1".ljust(len(author), b"1")))
+    file.write_bytes(
+        file.read_bytes().replace(author, b"parquet-mr version 1.13.1".ljust(len(author), b"1"))
+    )
     list_again(output)
     assert verify()[0] == 0
     most = max(rows["disease"].to_pylist()).encode()
@@ -261,7 +315,9 @@ def test_statistics_of_an_older_spark_are_those_of_the_rows(output: Path, verify
     file.write_bytes(whole[:-footer] + whole[-footer:].replace(most, b"a" * len(most)))
     list_again(output)
     code, said = verify()
-    assert (code, "statistics of 'disease' that are not those of its rows" in said) == (1, True), said
+    assert (code, "statistics of 'disease' that are not those of its rows" in said) == (1, True), (
+        said
+    )
 
 
 @promises("A pipe, a socket or a device is reported without being opened.")
@@ -274,7 +330,9 @@ def test_a_pipe_is_reported_without_being_opened(output: Path, verify: Verify, n
 
 
 @promises("A release by another version of the package leads to exit code 1, unless you accept it")
-def test_a_release_by_another_version_is_accepted_on_request(output: Path, conf: Path, tclose: Command) -> None:
+def test_a_release_by_another_version_is_accepted_on_request(
+    output: Path, conf: Path, tclose: Command
+) -> None:
     page = output / "public/certificate.json"
     page.write_text(page.read_text().replace('"version": "0.1.0"', '"version": "0.0.9"'))
     (output / "public/report.html").write_text("another page")
@@ -306,7 +364,9 @@ def change_state(*keys: str, value: Any = None) -> Callable[[Path], object]:
 UNREADABLE: dict[str, Callable[[Path], object]] = {
     "public/release": lambda output: part(output).write_bytes(part(output).read_bytes()[:-20]),
     LOG: lambda output: (output / LOG).write_text("garbage"),
-    "public/certificate.json": lambda output: (output / "public/certificate.json").write_bytes(b"\xff"),
+    "public/certificate.json": lambda output: (output / "public/certificate.json").write_bytes(
+        b"\xff"
+    ),
     "certificate.json ": lambda output: (output / "public/certificate.json").write_text("[]"),
     "public/report.html": lambda output: (output / "public/report.html").write_bytes(b"\xff"),
     "internal/profile.json": lambda output: (output / "internal/profile.json").write_text("{"),
@@ -327,7 +387,9 @@ STATES: dict[str, Callable[[Path], object]] = {
 
 @promises("A file that cannot be read also leads to exit code 1.")
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_a_file_that_cannot_be_read_is_exit_code_1_too(output: Path, verify: Verify, name: str) -> None:
+def test_a_file_that_cannot_be_read_is_exit_code_1_too(
+    output: Path, verify: Verify, name: str
+) -> None:
     UNREADABLE[name](output)
     code, said = verify()
     assert (code, name.strip().rpartition("/")[2] in said) == (1, True)
@@ -337,7 +399,9 @@ def test_a_file_that_cannot_be_read_is_exit_code_1_too(output: Path, verify: Ver
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_a_run_json_that_cannot_be_read_is_exit_code_1_too(output: Path, verify: Verify, name: str) -> None:
+def test_a_run_json_that_cannot_be_read_is_exit_code_1_too(
+    output: Path, verify: Verify, name: str
+) -> None:
     STATES[name](output)
     code, said = verify()
     assert (code, str(output / "internal/run.json") in said) == (1, True)
@@ -348,7 +412,9 @@ def test_a_run_json_that_cannot_be_read_is_exit_code_1_too(output: Path, verify:
     "They are not a signature.",
     "An adversary who can rewrite `internal/run.json` can also replace",
 )
-def test_an_adversary_who_can_rewrite_run_json_can_replace_a_certificate_s_date(output: Path, verify: Verify) -> None:
+def test_an_adversary_who_can_rewrite_run_json_can_replace_a_certificate_s_date(
+    output: Path, verify: Verify
+) -> None:
     (issued,) = re.findall(r'"issued": "([^"]+)"', (output / "public/certificate.json").read_text())
     for path in (output / "public").glob("*.*"):
         text = path.read_text().replace(issued, "2020-01-01T00:00:00Z")

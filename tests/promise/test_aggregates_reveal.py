@@ -21,7 +21,9 @@ def people(rows: int = 300) -> pd.DataFrame:
     income = draw.integers(1000, 5000, size=rows)
     income[7] = 9_000_000
     diseases = np.array(["flu", "gout", "ulcer"])[draw.integers(3, size=rows)]
-    return pd.DataFrame({"income": income, "age": draw.integers(20, 80, size=rows), "disease": diseases})
+    return pd.DataFrame(
+        {"income": income, "age": draw.integers(20, 80, size=rows), "disease": diseases}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,10 @@ def by_mean(make_finished: MakeRelease) -> Finished:
 
 def aggregated(make_finished: MakeRelease, representative: str) -> Finished:
     how = {"name": "microaggregation", "representative": representative}
-    privacy: dict[str, Any] = {"sensitive": {"disease": {"t": "0.3"}}, "output": {"keep_linked": True}}
+    privacy: dict[str, Any] = {
+        "sensitive": {"disease": {"t": "0.3"}},
+        "output": {"keep_linked": True},
+    }
     return make_finished(people(), quasi=QUASI, method=how, **privacy)
 
 
@@ -46,7 +51,9 @@ def classes(made: Finished) -> list[pd.DataFrame]:
     "Every published value is the",
 )
 @pytest.mark.parametrize("representative", ["mean", "median", "mode"])
-def test_every_published_value_is_the_aggregate_of_its_class(make_finished: MakeRelease, representative: str) -> None:
+def test_every_published_value_is_the_aggregate_of_its_class(
+    make_finished: MakeRelease, representative: str
+) -> None:
     made = aggregated(make_finished, representative)
     whole = made.rows["disease"].value_counts(normalize=True)
     for rows in classes(made):
@@ -57,7 +64,9 @@ def test_every_published_value_is_the_aggregate_of_its_class(make_finished: Make
         for q in QUASI:
             values, (published,) = rows[f"{q}_raw"].astype(int), set(rows[q])
             if representative == "mean":
-                assert abs(Fraction(str(published)) - Fraction(int(values.sum()), len(values))) <= Fraction(1, 20)
+                assert abs(
+                    Fraction(str(published)) - Fraction(int(values.sum()), len(values))
+                ) <= Fraction(1, 20)
             elif representative == "median":
                 low, high = np.sort(values)[[(len(values) - 1) // 2, len(values) // 2]]
                 assert low <= float(published) <= high
@@ -84,11 +93,20 @@ def test_all_but_one_value_reveal_the_last(by_mean: Finished) -> None:
 
 
 @promises("Medians and modes are values of a row, or are between two.")
-@promises("A median reveals on which side of a known value the last one is.", "A mode reveals that the last value")
+@promises(
+    "A median reveals on which side of a known value the last one is.",
+    "A mode reveals that the last value",
+)
 @pytest.mark.parametrize("representative", ["median", "mode"])
-def test_what_a_median_and_a_mode_reveal_of_the_last(make_finished: MakeRelease, representative: str) -> None:
+def test_what_a_median_and_a_mode_reveal_of_the_last(
+    make_finished: MakeRelease, representative: str
+) -> None:
     for rows in classes(aggregated(make_finished, representative)):
-        assert rows["age_raw"].astype(int).min() <= float(rows["age"].iloc[0]) <= rows["age_raw"].astype(int).max()
+        assert (
+            rows["age_raw"].astype(int).min()
+            <= float(rows["age"].iloc[0])
+            <= rows["age_raw"].astype(int).max()
+        )
         values, published = np.sort(rows["age_raw"].astype(int)), float(rows["age"].iloc[0])
         for last in range(len(values)):
             others = np.delete(values, last)
@@ -102,14 +120,21 @@ def test_what_a_median_and_a_mode_reveal_of_the_last(make_finished: MakeRelease,
                 assert side <= other + (values == published).sum()
 
 
-@promises("An income of 9,000,000 fits few classes", "An aggregate rules people out, and may point at one.")
+@promises(
+    "An income of 9,000,000 fits few classes",
+    "An aggregate rules people out, and may point at one.",
+)
 @promises("The certificate warns if fewer than k rows reach")
 def test_an_extreme_value_points_at_its_class(by_mean: Finished) -> None:
     means = by_mean.rows.groupby("income").size()
     possible = [mean for mean, rows in means.items() if rows * float(mean) >= 9_000_000]
     assert len(possible) == 1
-    assert any("income" in text and "fewer than" in text for text in by_mean.certificate["warnings"])
-    assert not any("9,000,000" in text or "9000000" in text for text in by_mean.certificate["warnings"])
+    assert any(
+        "income" in text and "fewer than" in text for text in by_mean.certificate["warnings"]
+    )
+    assert not any(
+        "9,000,000" in text or "9000000" in text for text in by_mean.certificate["warnings"]
+    )
 
 
 @promises(
@@ -118,25 +143,39 @@ def test_an_extreme_value_points_at_its_class(by_mean: Finished) -> None:
 )
 @promises("If only one row of a class has a value, its exact value is published.")
 @promises("The certificate warns if fewer than k rows of a class have a value")
-def test_a_value_that_is_alone_in_its_class_is_published_and_warned_of(make_finished: MakeRelease) -> None:
+def test_a_value_that_is_alone_in_its_class_is_published_and_warned_of(
+    make_finished: MakeRelease,
+) -> None:
     table = people(10).head(5).assign(zip=1)
     table.loc[table.index > 0, "income"] = np.nan
-    how: dict[str, Any] = {"method": {"name": "microaggregation", "algorithm": 1, "representative": "mean"}}
+    how: dict[str, Any] = {
+        "method": {"name": "microaggregation", "algorithm": 1, "representative": "mean"}
+    }
     quasi = {"income": {"type": "numeric"}, "zip": {"type": "numeric"}}
-    made = make_finished(table[["income", "zip", "disease"]], quasi=quasi, sensitive={"disease": {"t": "0.9"}}, **how)
+    made = make_finished(
+        table[["income", "zip", "disease"]], quasi=quasi, sensitive={"disease": {"t": "0.9"}}, **how
+    )
     published = {float(income) for income in made.rows["income"].dropna()}
     assert published == set(table["income"].dropna())
-    assert any("rows have a value" in text and "income" in text for text in made.certificate["warnings"])
-    assert not any("rows have a value" in text and "zip" in text for text in made.certificate["warnings"])
+    assert any(
+        "rows have a value" in text and "income" in text for text in made.certificate["warnings"]
+    )
+    assert not any(
+        "rows have a value" in text and "zip" in text for text in made.certificate["warnings"]
+    )
 
 
 @promises(
-    "Nothing shows how far values are from an aggregate.", "The certificate has no information loss and no regions."
+    "Nothing shows how far values are from an aggregate.",
+    "The certificate has no information loss and no regions.",
 )
 @promises("A class may have 20 and 60 and publish 40.")
 def test_no_loss_and_no_regions_are_certified(by_mean: Finished) -> None:
     assert by_mean.certificate["utility"].get("ncp") is None
     assert by_mean.certificate["regions"] == "not looked at"
-    widest = max(rows["age_raw"].astype(int).max() - rows["age_raw"].astype(int).min() for rows in classes(by_mean))
+    widest = max(
+        rows["age_raw"].astype(int).max() - rows["age_raw"].astype(int).min()
+        for rows in classes(by_mean)
+    )
     assert widest > 0
     assert set(by_mean.rows.columns) == {"income", "age", "disease"}

@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 from promise_page import PARTS, WHOLE, cells_of, claimed, explanations, sentences_of
 
-SENTENCES = [sentence for page in WHOLE for sentence in sentences_of(page.read_text(encoding="utf-8"))]
-ELSEWHERE = [sentence for page in PARTS for sentence in sentences_of(page.read_text(encoding="utf-8"))]
+SENTENCES = [
+    sentence for page in WHOLE for sentence in sentences_of(page.read_text(encoding="utf-8"))
+]
+ELSEWHERE = [
+    sentence for page in PARTS for sentence in sentences_of(page.read_text(encoding="utf-8"))
+]
 LONGEST_LABEL = 6
 """Words of a cell of a table that is no sentence."""
 
@@ -35,4 +39,6 @@ def test_what_explains_stands_on_a_page(words: str) -> None:
 def test_no_claim_hides_in_a_table(page: Path) -> None:
     cells = cells_of(page.read_text(encoding="utf-8"))
     assert cells
-    assert [cell for cell in cells if not cell.endswith(".") and len(cell.split()) > LONGEST_LABEL] == []
+    assert [
+        cell for cell in cells if not cell.endswith(".") and len(cell.split()) > LONGEST_LABEL
+    ] == []

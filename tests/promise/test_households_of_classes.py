@@ -1,4 +1,6 @@
-"""docs/promise.md: households in classes, counted from the raw rows by a unique column that is published."""
+"""docs/promise.md: households in classes, counted from the raw rows by a unique column that is
+published.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,19 @@ UNIQUE = {"insensitive_attributes": ["row"], "allow_unique": ["row"]}
 def test_every_class_has_the_households_that_are_required(make_finished: MakeRelease) -> None:
     homes = [f"h{i // 6}" for i in range(240)]
     zips = [f"z{i // 6 % 20}" for i in range(240)]  # two households each
-    table = pd.DataFrame({"row": range(240), "zip": zips, "disease": ["flu", "gout"] * 120, "home": homes})
+    table = pd.DataFrame(
+        {"row": range(240), "zip": zips, "disease": ["flu", "gout"] * 120, "home": homes}
+    )
     fewest = {}
     for k in (1, 3):
         household = {"column": "home", "k": k}
         made = make_finished(
-            table, quasi={"zip": {}}, k=5, household=household, method={"name": "closeness_tree"}, **UNIQUE
+            table,
+            quasi={"zip": {}},
+            k=5,
+            household=household,
+            method={"name": "closeness_tree"},
+            **UNIQUE,
         )
         homes_of = defaultdict(set)
         for row in made.rows.to_dict("records"):

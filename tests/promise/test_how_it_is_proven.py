@@ -1,4 +1,6 @@
-"""docs/limits.md, "How a release is proven": each piece of evidence is broken in turn, and nothing becomes public."""
+"""docs/limits.md, "How a release is proven": each piece of evidence is broken in turn, and nothing
+becomes public.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +46,15 @@ def hash_of(table: pd.DataFrame) -> str:
 # --- while a release is written
 
 
-@promises("While a release is written, independent code checks each row's labels against its raw values.")
+@promises(
+    "While a release is written, independent code checks each row's labels against its raw values."
+)
 def test_while_a_release_is_written_each_row_s_labels_are_checked_against_its_raw_values(
-    conf: Path, tmp_path: Path, tclose: Command, monkeypatch: pytest.MonkeyPatch, certificate: dict[str, Any]
+    conf: Path,
+    tmp_path: Path,
+    tclose: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    certificate: dict[str, Any],
 ) -> None:
     assert certificate["evidence"]["labels_checked"] == len(PEOPLE)
     honest = Generalizer.of
@@ -73,7 +81,11 @@ def test_while_a_release_is_written_each_row_s_labels_are_checked_against_its_ra
 def test_both_sides_are_hashed_as_multisets(finished: Path) -> None:
     stages, released = state_of(finished)["stages"], read(finished / "public/release")
     assert stages["profile"]["input"]["fingerprint"] == stages["anonymize"]["written"]["raw"]
-    assert stages["anonymize"]["written"]["published"] == hash_of(released) == hash_of(released.iloc[::-1])
+    assert (
+        stages["anonymize"]["written"]["published"]
+        == hash_of(released)
+        == hash_of(released.iloc[::-1])
+    )
     linked = read(finished / "internal/linked")
     raw = [pa.array(linked[f"{name}_raw"]) for name in ("age", "city")]
     own = [pa.array(linked[name], pa.string()) for name in ("disease", "region")]
@@ -118,14 +130,20 @@ def change_state(output: Path, change: Callable[[dict[str, Any]], object]) -> No
 
 
 def change_rows(output: Path, change: Callable[[pd.DataFrame], pd.DataFrame], hashed: bool) -> None:
-    """Writes other rows into the staged file; `hashed`: as if these had been written in the first place."""
+    """Writes other rows into the staged file; `hashed`: as if these had been written in the first
+    place.
+    """
     folder = output / "internal/staging/release"
     (part,) = folder.glob("part-*.parquet")
     old = pq.read_table(part)
     table = change(old.to_pandas())
     metadata = {"org.apache.spark.version": "4.1.0"}
-    with pq.ParquetWriter(part, old.schema.remove_metadata(), store_schema=False, write_statistics=False) as writer:
-        writer.write_table(pa.Table.from_pandas(table, old.schema.remove_metadata(), preserve_index=False))
+    with pq.ParquetWriter(
+        part, old.schema.remove_metadata(), store_schema=False, write_statistics=False
+    ) as writer:
+        writer.write_table(
+            pa.Table.from_pandas(table, old.schema.remove_metadata(), preserve_index=False)
+        )
         writer.add_key_value_metadata(metadata)
     log = folder / "_delta_log/00000000000000000000.json"
     lines = [json.loads(line) for line in log.read_text().splitlines()]
@@ -134,7 +152,9 @@ def change_rows(output: Path, change: Callable[[pd.DataFrame], pd.DataFrame], ha
             line["add"]["size"] = part.stat().st_size
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     if hashed:
-        change_state(output, lambda stages: stages["anonymize"]["written"].update(published=hash_of(table)))
+        change_state(
+            output, lambda stages: stages["anonymize"]["written"].update(published=hash_of(table))
+        )
 
 
 def in_one_class(release: pd.DataFrame) -> pd.Series:
@@ -150,7 +170,9 @@ def smaller(release: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_values(value: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """One class has few other values than this one, which is exchanged with those of the other classes."""
+    """One class has few other values than this one, which is exchanged with those of the other
+    classes.
+    """
 
     def change(release: pd.DataFrame) -> pd.DataFrame:
         for i in np.flatnonzero(in_one_class(release) & (release["disease"] != value)):
@@ -163,18 +185,27 @@ def with_values(value: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
 
 BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "the raw side": (
-        lambda output: change_state(output, lambda s: s["anonymize"]["written"].update(raw="30-0000000000000001")),
+        lambda output: change_state(
+            output, lambda s: s["anonymize"]["written"].update(raw="30-0000000000000001")
+        ),
         "the rows whose labels were checked during the write are not the rows of the input",
     ),
     "the input": (
-        lambda output: change_state(output, lambda s: s["profile"]["input"].update(fingerprint="30-0000000000000001")),
+        lambda output: change_state(
+            output, lambda s: s["profile"]["input"].update(fingerprint="30-0000000000000001")
+        ),
         "are not the rows of the input",
     ),
     "a row of the files": (
-        lambda output: change_rows(output, lambda r: r.assign(region=r["region"].iloc[::-1].tolist()), hashed=False),
+        lambda output: change_rows(
+            output, lambda r: r.assign(region=r["region"].iloc[::-1].tolist()), hashed=False
+        ),
         "the release that was read back differs from the release that was written",
     ),
-    "k": (lambda output: change_rows(output, smaller, hashed=True), r"smaller than k = 5; the smallest has 4"),
+    "k": (
+        lambda output: change_rows(output, smaller, hashed=True),
+        r"smaller than k = 5; the smallest has 4",
+    ),
     "t and l": (
         lambda output: change_rows(output, with_values("flu"), hashed=True),
         r"farther than t = 1/5(.|\n)*distinct l-diversity than 2; the worst has 1",
@@ -228,7 +259,9 @@ def test_if_anything_does_not_hold_the_command_ends_with_exit_code_1_and_publish
 ) -> None:
     written = anonymize.write_tables
 
-    def lossy(files: Any, schemas: Mapping[str, Any], folder: Any, trusts_text_writer: bool) -> None:
+    def lossy(
+        files: Any, schemas: Mapping[str, Any], folder: Any, trusts_text_writer: bool
+    ) -> None:
         written(files, schemas, folder, trusts_text_writer)
         change_rows(Path(folder.path()).parents[1], lambda release: release.iloc[1:], hashed=False)
 
@@ -245,7 +278,9 @@ def test_if_anything_does_not_hold_the_command_ends_with_exit_code_1_and_publish
 
 def file_of(module: str) -> Path | None:
     path = ROOT / module.replace(".", "/")
-    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.exists()), None)
+    return next(
+        (file for file in (path.with_suffix(".py"), path / "__init__.py") if file.exists()), None
+    )
 
 
 @cache
@@ -283,7 +318,9 @@ def judges() -> set[str]:
 
 
 def makers() -> set[str]:
-    paths = [path for path in (ROOT / "tclose_spark/methods").rglob("*.py") if path.name != "__init__.py"]
+    paths = [
+        path for path in (ROOT / "tclose_spark/methods").rglob("*.py") if path.name != "__init__.py"
+    ]
     methods = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths]
     stages = ("tclose_spark.stages.anonymize", "tclose_spark.stages.profile")
     return reached(*stages, *parts_of_options("reader"), *parts_of_options("maker"), *methods)
@@ -296,7 +333,13 @@ def test_makers_and_judges_share_no_line_that_assigns_rows_or_writes_labels() ->
         for module in makers()
         if module.startswith(("methods", "stages")) or module.endswith((".maker", ".reader"))
     }
-    writing = {"table.labels", "table.rows", "table.aggregates", "table.hierarchies.released", "stages.generalize"}
+    writing = {
+        "table.labels",
+        "table.rows",
+        "table.aggregates",
+        "table.hierarchies.released",
+        "stages.generalize",
+    }
     assert len(assigning) > 50
     assert writing <= makers()
     assert not (assigning | writing) & judges()
@@ -326,7 +369,11 @@ def test_they_share_the_definitions() -> None:
         "table.atoms",
         "table.column_names.identifiers",
     }
-    shared = {module for module in makers() & judges() if module.startswith(("measures.", "requirements.", "table."))}
+    shared = {
+        module
+        for module in makers() & judges()
+        if module.startswith(("measures.", "requirements.", "table."))
+    }
     assert named <= shared
     assert shared - named == {
         "measures.distances.bins",
@@ -384,14 +431,19 @@ def test_tests_hold_these_to_worked_examples_brute_force_and_linear_programs() -
 
     def used_by(module: str, *words: str) -> list[str]:
         return [
-            p.name for p, text in texts.items() if f"tclose_spark.{module} " in text and all(w in text for w in words)
+            p.name
+            for p, text in texts.items()
+            if f"tclose_spark.{module} " in text and all(w in text for w in words)
         ]
 
     assert used_by("measures.distances.ground_distances", "linprog")
     (features,) = (text for path, text in texts.items() if path.name == "test_features.py")
     assert "linprog(" in features
     assert ".features" in features
-    assert any("papers" in path.parts and "measures.distances.ground_distances" in text for path, text in texts.items())
+    assert any(
+        "papers" in path.parts and "measures.distances.ground_distances" in text
+        for path, text in texts.items()
+    )
     for module in (
         "measures.distances.ground_distances",
         "table.hierarchies.hierarchy",
@@ -404,7 +456,9 @@ def test_tests_hold_these_to_worked_examples_brute_force_and_linear_programs() -
 
 
 @pytest.mark.parametrize("name", ["equal", "ordered", "hierarchical"])
-def test_and_these_tests_fail_where_a_definition_is_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_and_these_tests_fail_where_a_definition_is_wrong(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(ROOT / "tests/measures/distances")
     tests = importlib.import_module("test_distances")
     kind = getattr(tests, f"{name.title()}Distance")

@@ -1,4 +1,6 @@
-"""How others check it: all figures are computed again, from the release and the certificate alone."""
+"""How others check it: all figures are computed again, from the release and the certificate
+alone.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ def party(left_out: Path) -> ThirdParty:
 
 @promises(
     "`attributes` in the certificate, with the number of input rows",
-    "The certificate holds what a third party needs to recompute every distance, every l and every loss",
+    "The certificate holds what a third party needs to recompute every distance, every l and every "
+    "loss",
 )
 def test_a_third_party_computes_every_figure_again(party: ThirdParty) -> None:
     certificate, losses = party.certificate, party.losses()
@@ -45,11 +48,14 @@ def test_a_third_party_computes_every_figure_again(party: ThirdParty) -> None:
     assert utility == {
         "ncp": pytest.approx(float(sum(losses.values()) / len(losses))),
         "ncp_by_quasi_identifier": {q: pytest.approx(float(lost)) for q, lost in losses.items()},
-        "ncp_weighted": pytest.approx(float(sum(weights[q] * losses[q] for q in losses) / sum(weights.values()))),
+        "ncp_weighted": pytest.approx(
+            float(sum(weights[q] * losses[q] for q in losses) / sum(weights.values()))
+        ),
         "average_class_size": len(party.rows) / len(sizes),
         "smallest_class": min(sizes),
         "largest_class": max(sizes),
-        "discernibility": sum(n * n for n in sizes) + party.suppressed * certificate["input"]["rows"],
+        "discernibility": sum(n * n for n in sizes)
+        + party.suppressed * certificate["input"]["rows"],
     }
     assert all(0 < lost < 1 for lost in losses.values())
     assert max(len(counts) for counts in parts.values()) > 10
@@ -59,12 +65,22 @@ def test_a_third_party_computes_every_figure_again(party: ThirdParty) -> None:
 def test_what_is_given_of_a_sensitive_attribute(party: ThirdParty) -> None:
     paths = sorted([*path] for path in CITIES.paths)
     given = {
-        name: (entry["distance"], entry["domain"]["values"], entry["unused"]["values"], entry["missing"])
+        name: (
+            entry["distance"],
+            entry["domain"]["values"],
+            entry["unused"]["values"],
+            entry["missing"],
+        )
         for name, entry in party.sensitive.items()
     }
     assert given == {
         "disease": ("equal", ["anthrax", "flu", "gout", None], ["anthrax"], "value"),
-        "mood": ("ordered", [None, "never", "low", "middle", "high", "always"], ["never", "always"], "lowest"),
+        "mood": (
+            "ordered",
+            [None, "never", "low", "middle", "high", "always"],
+            ["never", "always"],
+            "lowest",
+        ),
         "dose": ("ordered", ["0.25", "2.5", "1.0E7"], [], "error"),
         "home": ("hierarchical", [*CITIES.leaves, None], ["Bari", "Nice"], "leaf"),
         "flag": ("equal", ["false", "true"], [], "value"),
@@ -88,7 +104,11 @@ def test_what_is_given_of_a_quasi_identifier(party: ThirdParty) -> None:
     assert given == {
         "age": {**interval, "weight": "2", "span": span("age")},
         "income": {**interval, "round_to": "500", "span": span("income")},
-        "height": {"type": "numeric", "numeric_output": "bounds", "span": span("height_min", "height_max")},
+        "height": {
+            "type": "numeric",
+            "numeric_output": "bounds",
+            "span": span("height_min", "height_max"),
+        },
         "score": {**interval, "range": ["0", "100"], "span": "100"},
         "city": {"type": "categorical", "hierarchy": {"size": 5, "paths": paths}},
         "sex": {"type": "categorical", "generalization": "suppress"},
@@ -97,10 +117,14 @@ def test_what_is_given_of_a_quasi_identifier(party: ThirdParty) -> None:
 
 
 @promises("A hierarchy that the tool built is represented by its size")
-def test_a_hierarchy_that_was_built_is_its_size_and_the_leaves_below_labels(party: ThirdParty) -> None:
+def test_a_hierarchy_that_was_built_is_its_size_and_the_leaves_below_labels(
+    party: ThirdParty,
+) -> None:
     codes = ["A00", "A01", "B10", "B11"]
     published = {row["code"] for row in party.rows} - {*codes, None}
-    below = sorted([label, sum(code.startswith(label.strip("*")) for code in codes)] for label in published)
+    below = sorted(
+        [label, sum(code.startswith(label.strip("*")) for code in codes)] for label in published
+    )
     assert below
     assert party.quasi["code"] == {
         "type": "categorical",
@@ -109,7 +133,10 @@ def test_a_hierarchy_that_was_built_is_its_size_and_the_leaves_below_labels(part
     }
 
 
-@promises("the input's counts in the order of the domain", "Values are written as text the way Spark writes them.")
+@promises(
+    "the input's counts in the order of the domain",
+    "Values are written as text the way Spark writes them.",
+)
 def test_the_input_s_counts_in_the_order_of_the_domain(party: ThirdParty, left_out: Path) -> None:
     raw = read_table(left_out / "internal/linked")
     assert len(raw) == certificate_of(left_out)["input"]["rows"]
@@ -121,12 +148,17 @@ def test_the_input_s_counts_in_the_order_of_the_domain(party: ThirdParty, left_o
         }
 
 
-@promises("A floating-point number has the fewest digits that identify it, as Spark writes it on Java 19 or later.")
+@promises(
+    "A floating-point number has the fewest digits that identify it, as Spark writes it on Java 19 "
+    "or later."
+)
 def test_floating_point_numbers_have_the_fewest_digits(make_run: Callable[..., Run]) -> None:
     """Java 17 writes the first as 9.9999998E10."""
     weight = pa.array([1e11, 0.1, 2e-3] * 20, pa.float32())
     table = pa.table({"age": range(60), "weight": weight})
-    certificate = pipeline.release(make_run(table, quasi={"age": {"type": "numeric"}}, sensitive={"weight": {}}))
+    certificate = pipeline.release(
+        make_run(table, quasi={"age": {"type": "numeric"}}, sensitive={"weight": {}})
+    )
     (entry,) = certificate["attributes"]["sensitive"].values()
     assert set(entry["domain"]["values"]) == {"1.0E11", "0.1", "0.002"}
 
@@ -146,7 +178,9 @@ MANY = 1_001
 
 @pytest.fixture(scope="module")
 def long_lists(
-    write_run: Callable[..., Path], open_run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Any],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """A finished output whose lists are too long for a certificate."""
     folder = tmp_path_factory.mktemp("long")

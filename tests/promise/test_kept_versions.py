@@ -34,8 +34,12 @@ def out(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def releases_in(write_run: Callable[..., Path], open_run: Callable[..., Run]) -> Callable[..., Next]:
-    """`releases_in(folder, first)(keep)` releases the next month of a town into one output; returns the certificate."""
+def releases_in(
+    write_run: Callable[..., Path], open_run: Callable[..., Run]
+) -> Callable[..., Next]:
+    """`releases_in(folder, first)(keep)` releases the next month of a town into one output; returns
+    the certificate.
+    """
 
     def begun(folder: Path, first: int = 0) -> Next:
         town = islice(months(0, 100), first, None)
@@ -83,7 +87,9 @@ def table_at(output: Path, version: int | None = None) -> pa.Table:
 
 
 @promises("It has no history, except the earlier releases that `output.keep_versions` keeps.")
-def test_earlier_releases_are_versions_of_the_table(out: Path, next_month: Next, open_run: Callable[..., Run]) -> None:
+def test_earlier_releases_are_versions_of_the_table(
+    out: Path, next_month: Next, open_run: Callable[..., Run]
+) -> None:
     next_month()
     first = table_at(out)
     next_month()
@@ -99,7 +105,9 @@ def test_earlier_releases_are_versions_of_the_table(out: Path, next_month: Next,
     with pytest.raises(FileNotFoundError):
         table_at(out, 0)
     assert verify_finished(open_run(out.parent / "run.yaml")).holds
-    found = CliRunner().invoke(app, ["audit", str(out / "public/release"), "--quasi-identifiers", "age,sex"])
+    found = CliRunner().invoke(
+        app, ["audit", str(out / "public/release"), "--quasi-identifiers", "age,sex"]
+    )
     assert f"{certificate['release']['rows']:,} rows" in found.stdout, found.output
 
 
@@ -120,10 +128,14 @@ def test_Spark_keeps_and_reads_versions(out: Path, next_month: Next, spark: Any)
     reader = spark.read.format("delta")
     for version, rows_then in enumerate([first, table_at(out)]):
         read = reader.option("versionAsOf", version).load(str(out / "public/release"))
-        assert sorted(map(tuple, read.collect())) == sorted(tuple(row.values()) for row in rows_then.to_pylist())
+        assert sorted(map(tuple, read.collect())) == sorted(
+            tuple(row.values()) for row in rows_then.to_pylist()
+        )
 
 
-def test_versions_begin_with_the_release_before_the_key_is_given(out: Path, next_month: Next) -> None:
+def test_versions_begin_with_the_release_before_the_key_is_given(
+    out: Path, next_month: Next
+) -> None:
     for _ in range(2):
         next_month(1)
     assert DeltaTable(str(out / "public/release")).version() == 0
@@ -133,7 +145,9 @@ def test_versions_begin_with_the_release_before_the_key_is_given(out: Path, next
     assert next_month(2)["earlier"]["versions"] == [1, 2]
     assert next_month(9)["earlier"]["versions"] == [1, 2, 3], "version 0 does not come back"
     assert next_month(1)["earlier"]["versions"] == [0]
-    assert {path.name for path in (out / "public/release").iterdir() if path.is_dir()} == {"_delta_log"}
+    assert {path.name for path in (out / "public/release").iterdir() if path.is_dir()} == {
+        "_delta_log"
+    }
 
 
 def commit(version: int, **action: Any) -> Callable[[Path], None]:
@@ -151,27 +165,45 @@ def without(kind: str, version: int) -> Callable[[Path], None]:
 
     def damage(table: Path) -> None:
         log = table / f"_delta_log/{version:020}.json"
-        log.write_text("".join(line for line in log.read_text().splitlines(True) if f'{{"{kind}"' not in line))
+        log.write_text(
+            "".join(line for line in log.read_text().splitlines(True) if f'{{"{kind}"' not in line)
+        )
 
     return damage
 
 
 STRANGE = {"path": "x.parquet", "deletionTimestamp": 1, "dataChange": True}
-ADDED = {"path": "x.parquet", "partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}
+ADDED = {
+    "path": "x.parquet",
+    "partitionValues": {},
+    "size": 1,
+    "modificationTime": 1,
+    "dataChange": True,
+}
 
 
-def written(below: str, change: Callable[[pa.Table], pa.Table], **options: Any) -> Callable[[Path], None]:
-    """A damage: the file of most rows is written again. If it is the only one, its commit has its size."""
+def written(
+    below: str, change: Callable[[pa.Table], pa.Table], **options: Any
+) -> Callable[[Path], None]:
+    """A damage: the file of most rows is written again. If it is the only one, its commit has its
+    size.
+    """
 
     def damage(table: Path) -> None:
-        file, *more = sorted((table / below).glob("*.parquet"), key=lambda one: -pq.read_metadata(one).num_rows)
+        file, *more = sorted(
+            (table / below).glob("*.parquet"), key=lambda one: -pq.read_metadata(one).num_rows
+        )
         pq.write_table(
-            change(pq.read_table(file)), file, **{"store_schema": False, "write_statistics": False, **options}
+            change(pq.read_table(file)),
+            file,
+            **{"store_schema": False, "write_statistics": False, **options},
         )
         if more:
             return  # a table of the evidence, whose log is not compared with the sizes of files
         log = table / f"_delta_log/{0:020}.json"
-        log.write_text(re.sub(r'"size": ?[0-9]+', f'"size": {file.stat().st_size}', log.read_text()))
+        log.write_text(
+            re.sub(r'"size": ?[0-9]+', f'"size": {file.stat().st_size}', log.read_text())
+        )
 
     return damage
 
@@ -188,7 +220,11 @@ def removed_at(time: Any) -> Callable[[Path], None]:
 
     def damage(table: Path) -> None:
         log = table / f"_delta_log/{1:020}.json"
-        log.write_text(re.sub(r'"deletionTimestamp": ?[0-9]+', f'"deletionTimestamp": "{time}"', log.read_text()))
+        log.write_text(
+            re.sub(
+                r'"deletionTimestamp": ?[0-9]+', f'"deletionTimestamp": "{time}"', log.read_text()
+            )
+        )
 
     return damage
 
@@ -216,31 +252,52 @@ a_record_less = written("../../internal/records", lambda rows: rows.slice(1))
 @pytest.mark.parametrize(
     ("damage", "found"),
     [
-        (without("remove", 1), "holds 1 metaData, 1 protocol; expected 1 metaData, 1 protocol, 1 remove"),
+        (
+            without("remove", 1),
+            "holds 1 metaData, 1 protocol; expected 1 metaData, 1 protocol, 1 remove",
+        ),
         (commit(0, remove=STRANGE), "expected 1 metaData, 1 protocol$"),
         (commit(1, remove=STRANGE), "2 remove; expected 1 metaData, 1 protocol, 1 remove"),
         (commit(1, remove={**STRANGE, "tags": {"who": "p1"}}), "removes a file in an unusual way"),
         (commit(0, add=ADDED), "adds a file in an unusual way"),
         (commit(0, commitInfo={"userName": "p1"}), "1 commitInfo"),
-        (lambda table: (table / f"_delta_log/{2:020}.json").write_text(""), "does not list _delta_log/0*2.json"),
-        (lambda table: (table / "_earlier/0/x.parquet").write_text("x"), "does not list _earlier/0/x.parquet"),
-        (lambda table: next((table / "_earlier/0").glob("*.parquet")).write_text("x"), "not as long as its log says"),
+        (
+            lambda table: (table / f"_delta_log/{2:020}.json").write_text(""),
+            "does not list _delta_log/0*2.json",
+        ),
+        (
+            lambda table: (table / "_earlier/0/x.parquet").write_text("x"),
+            "does not list _earlier/0/x.parquet",
+        ),
+        (
+            lambda table: next((table / "_earlier/0").glob("*.parquet")).write_text("x"),
+            "not as long as its log says",
+        ),
         (lambda table: shutil.rmtree(table / "_earlier"), "_earlier/0/.*is not there"),
         (a_value_changed, "version 0 of .*release has not the rows of the earlier release"),
         (a_row_less, "version 0 of .*release has not the rows of the earlier release"),
         (statistics, "damaged: .*parquet has metadata beyond"),
         (removed_at("p1 has flu"), "removes a file in an unusual way"),
         (lambda table: (table / "../../internal/history.json").unlink(), "history.json is missing"),
-        (lambda table: (table / "../../internal/history.json").write_text("[]"), "history.json does not list"),
+        (
+            lambda table: (table / "../../internal/history.json").write_text("[]"),
+            "history.json does not list",
+        ),
         (another_history, "history.json does not list the releases"),
         (a_record_less, "records has not a record of each released row"),
-        (lambda table: shutil.rmtree(table / "../../internal/people"), "internal/people is missing"),
+        (
+            lambda table: shutil.rmtree(table / "../../internal/people"),
+            "internal/people is missing",
+        ),
         (lambda table: shutil.rmtree(table / "../../internal/records"), "records.* cannot be read"),
         (lambda table: shutil.rmtree(table / "../../internal/atoms"), "internal/atoms is missing"),
     ],
 )
 def test_whatever_else_is_in_the_log_is_found(
-    damage: Callable[[Path], None], found: str, after: Callable[[int], Path], open_run: Callable[..., Run]
+    damage: Callable[[Path], None],
+    found: str,
+    after: Callable[[int], Path],
+    open_run: Callable[..., Run],
 ) -> None:
     out = after(2)
     damage(out / "public/release")
@@ -299,6 +356,10 @@ def test_a_version_that_is_gone_is_missed(out: Path, next_month: Next) -> None:
         next_month(3)
 
 
-def test_versions_are_those_of_a_line(tmp_path: Path, write_run: Callable[..., Path], open_run: Any) -> None:
+def test_versions_are_those_of_a_line(
+    tmp_path: Path, write_run: Callable[..., Path], open_run: Any
+) -> None:
     with pytest.raises(ConfigurationError, match="versions are those of a line"):
-        open_run(write_run(tmp_path, rows(next(months(0, 20))), output={"keep_versions": 2}, **ROLES))
+        open_run(
+            write_run(tmp_path, rows(next(months(0, 20))), output={"keep_versions": 2}, **ROLES)
+        )

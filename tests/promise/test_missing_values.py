@@ -1,4 +1,6 @@
-"""docs/promise.md and docs/limits.md: missing values of quasi-identifiers that could be any value."""
+"""docs/promise.md and docs/limits.md: missing values of quasi-identifiers that could be any
+value.
+"""
 
 from __future__ import annotations
 
@@ -20,24 +22,33 @@ def test_a_missing_value_widens_no_label(make_finished: MakeRelease) -> None:
     table = pd.DataFrame({"age": pd.array(AGES, "Int64"), "disease": ["flu", "none"] * 24})
     quasi = {"age": {"type": "numeric", "missing": "any"}}
     made = make_finished(table, quasi=quasi)
-    assert made.certificate["attributes"]["quasi_identifiers"]["age"]["missing_rows"] == AGES.count(None)
+    assert made.certificate["attributes"]["quasi_identifiers"]["age"]["missing_rows"] == AGES.count(
+        None
+    )
     assert "*" not in set(made.rows["age"].dropna())
     assert len(made.rows) == len(AGES)
-    assert made.rows["age"].notna().all()  # rows without a value stand under intervals, and the verifier agrees
+    assert (
+        made.rows["age"].notna().all()
+    )  # rows without a value stand under intervals, and the verifier agrees
     assert made.certificate["verdict"] == "holds"
 
 
 @promises(
     "A person whose value is missing may be in several regions.",
-    "With `missing: any`, a person's region follows from the quasi-identifiers only if all of them are known.",
+    "With `missing: any`, a person's region follows from the quasi-identifiers only if all of them "
+    "are known.",
     "The keyed hash of a row draws the region of a person with a missing value",
 )
-def test_the_region_of_a_missing_value_is_drawn(make_finished: MakeRelease, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_region_of_a_missing_value_is_drawn(
+    make_finished: MakeRelease, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two releases with other secrets: their regions differ in the rows of missing values only."""
     draw = np.random.default_rng(5)
     ages = pd.array(draw.integers(20, 80, 240), "Int64")
     ages[draw.random(240) < 0.3] = pd.NA
-    table = pd.DataFrame({"age": ages, "disease": draw.choice(["flu", "none"], 240), "id": range(240)})
+    table = pd.DataFrame(
+        {"age": ages, "disease": draw.choice(["flu", "none"], 240), "id": range(240)}
+    )
     quasi, regions = {"age": {"type": "numeric", "missing": "any"}}, []
     for secret in ("one secret", "another secret"):
         monkeypatch.setenv("TCLOSE_SECRET", secret)
@@ -49,7 +60,13 @@ def test_the_region_of_a_missing_value_is_drawn(make_finished: MakeRelease, monk
             insensitive_attributes=["id"],
             allow_unique=["id"],
         )
-        ends = made.rows["age"].str.strip("[]").str.split(", ", expand=True).astype(float).ffill(axis=1)
+        ends = (
+            made.rows["age"]
+            .str.strip("[]")
+            .str.split(", ", expand=True)
+            .astype(float)
+            .ffill(axis=1)
+        )
         spans = ends.set_axis(["low", "high"], axis=1).assign(id=made.rows["id"]).set_index("id")
         known = table.set_index("id")["age"].dropna().astype(float)
         places = spans.drop_duplicates()

@@ -28,17 +28,27 @@ def people(rows: int = 600) -> pd.DataFrame:
     age = draw.integers(20, 80, size=rows)
     gout = draw.random(rows) < np.where(age > 50, 0.7, 0.1)
     return pd.DataFrame(
-        {"age": age, "sex": draw.choice(["f", "m"], size=rows), "disease": np.where(gout, "gout", "flu")}
+        {
+            "age": age,
+            "sex": draw.choice(["f", "m"], size=rows),
+            "disease": np.where(gout, "gout", "flu"),
+        }
     )
 
 
 QUASI: dict[str, Any] = {"age": {"type": "numeric"}, "sex": {}}
-NT: dict[str, Any] = {"privacy": {"nt": {"n": N}}, "quasi": QUASI, "sensitive": {"disease": {"t": "0.15"}}}
+NT: dict[str, Any] = {
+    "privacy": {"nt": {"n": N}},
+    "quasi": QUASI,
+    "sensitive": {"disease": {"t": "0.15"}},
+}
 
 
 @pytest.fixture(scope="module")
 def near(make_finished: MakeRelease) -> Finished:
-    return make_finished(people(), method={"name": "t_mondrian"}, output={"keep_linked": True}, **NT)
+    return make_finished(
+        people(), method={"name": "t_mondrian"}, output={"keep_linked": True}, **NT
+    )
 
 
 def ends(label: str) -> tuple[int, int]:
@@ -51,7 +61,11 @@ def superset(rows: pd.DataFrame, label: dict[str, str]) -> pd.DataFrame:
     inside = np.ones(len(rows), dtype=bool)
     if label["age"] != "*":
         low, high = ends(label["age"])
-        inside &= rows["age"].map(lambda x: x != "*" and low <= ends(x)[0] and ends(x)[1] <= high).to_numpy()
+        inside &= (
+            rows["age"]
+            .map(lambda x: x != "*" and low <= ends(x)[0] and ends(x)[1] <= high)
+            .to_numpy()
+        )
     if label["sex"] != "*":
         inside &= (rows["sex"] == label["sex"]).to_numpy()
     return rows[inside]
@@ -71,7 +85,9 @@ def test_every_class_is_near_to_the_superset_that_is_named(near: Finished) -> No
     share = (near.rows["disease"] == "gout").mean()
     farther = 0
     for _, line in table.iterrows():
-        mine = near.rows[(near.rows[["age", "sex"]] == [line["quasi_identifiers"][q] for q in QUASI]).all(axis=1)]
+        mine = near.rows[
+            (near.rows[["age", "sex"]] == [line["quasi_identifiers"][q] for q in QUASI]).all(axis=1)
+        ]
         assert len(mine) >= 5
         own = Fraction(int((mine["disease"] == "gout").sum()), len(mine))
         farther += abs(float(own) - share) > 0.15
@@ -80,7 +96,8 @@ def test_every_class_is_near_to_the_superset_that_is_named(near: Finished) -> No
 
 
 @promises(
-    "The certificate's `guarantees.nt` reports n, t and the largest proven distance for each attribute.",
+    "The certificate's `guarantees.nt` reports n, t and the largest proven distance for each "
+    "attribute.",
     "`internal/classes` names the superset of each class",
 )
 def test_guarantees_are_reported(near: Finished) -> None:
@@ -93,13 +110,20 @@ def test_guarantees_are_reported(near: Finished) -> None:
 
 @promises("n must be above k (exit code 2) and at most the number of rows (exit code 3).")
 @pytest.mark.parametrize(("n", "code"), [(5, 2), (601, 3)])
-def test_n_is_above_k_and_within_the_table(write_run: Callable[..., Path], tmp_path: Path, n: int, code: int) -> None:
-    path = write_run(tmp_path, pa.Table.from_pandas(people()), **{**NT, "privacy": {"nt": {"n": n}}}, k=5)
+def test_n_is_above_k_and_within_the_table(
+    write_run: Callable[..., Path], tmp_path: Path, n: int, code: int
+) -> None:
+    path = write_run(
+        tmp_path, pa.Table.from_pandas(people()), **{**NT, "privacy": {"nt": {"n": n}}}, k=5
+    )
     assert main(["release", str(path)]) == code
     assert not (tmp_path / "out/public/certificate.json").exists()
 
 
-@promises("Any method may be used, because t-closeness implies (n, t)-closeness.", "The whole table is one.")
+@promises(
+    "Any method may be used, because t-closeness implies (n, t)-closeness.",
+    "The whole table is one.",
+)
 def test_a_method_that_makes_t_closeness_makes_nt_closeness(make_finished: MakeRelease) -> None:
     made = make_finished(people(), method={"name": "stack_and_deal"}, **NT)
     entry = made.certificate["guarantees"]["nt"]["disease"]
@@ -113,12 +137,19 @@ def test_methods_that_cut_regions_lose_less(make_finished: MakeRelease, near: Fi
 
 
 @promises(
-    "A class of at least n rows is its own.", "A class of at least n rows may have any distribution, even one value."
+    "A class of at least n rows is its own.",
+    "A class of at least n rows may have any distribution, even one value.",
 )
 @promises("The certificate counts such classes.")
 def test_a_class_of_n_rows_may_have_one_value(make_finished: MakeRelease) -> None:
-    table = pd.DataFrame({"age": [20] * 150 + [40] * 150, "disease": ["flu"] * 150 + ["gout"] * 150})
-    how = {"quasi": {"age": {"type": "numeric"}}, "sensitive": {"disease": {"t": "0.1"}}, "privacy": {"nt": {"n": 100}}}
+    table = pd.DataFrame(
+        {"age": [20] * 150 + [40] * 150, "disease": ["flu"] * 150 + ["gout"] * 150}
+    )
+    how = {
+        "quasi": {"age": {"type": "numeric"}},
+        "sensitive": {"disease": {"t": "0.1"}},
+        "privacy": {"nt": {"n": 100}},
+    }
     made = make_finished(table, method={"name": "t_mondrian"}, **how)
     assert made.certificate["guarantees"]["nt"]["disease"]["classes"]["itself"] == 2
     assert made.certificate["attributes"]["sensitive"]["disease"]["homogeneous"]["classes"] == 2
@@ -141,9 +172,13 @@ def test_rows_of_narrower_labels_are_counted(n: int, holds: bool) -> None:
     release = pd.DataFrame(NESTED, columns=["age", "sex", "disease"])
     found = tc.audit(release, ["age", "sex"], {"disease": "equal"}, k=5, t="0.1", n=n)
     assert found.holds == holds
-    flu = pd.DataFrame([("[22, 25]", sex, "flu") for sex in "fm" for _ in range(5)], columns=release.columns)
+    flu = pd.DataFrame(
+        [("[22, 25]", sex, "flu") for sex in "fm" for _ in range(5)], columns=release.columns
+    )
     wide = release.assign(disease=release["disease"].where(release["age"] != "[22, 25]", "flu"))
-    together = tc.audit(pd.concat([wide, flu]), ["age", "sex"], {"disease": "equal"}, k=5, t="0.1", n=100)
+    together = tc.audit(
+        pd.concat([wide, flu]), ["age", "sex"], {"disease": "equal"}, k=5, t="0.1", n=100
+    )
     assert together.holds  # flu in all of the box of 20 to 29, and in none beside it
 
 
@@ -153,7 +188,8 @@ def test_larger_releases_are_proven_by_the_whole_table_and_by_classes_of_n_rows(
 ) -> None:
     assert (supersets.MOST_CLASSES, supersets.MOST_COUNTS) == (2_000_000, 1 << 25)
     release = pd.DataFrame(
-        [("[20, 24]", "flu")] * 5 + [("[25, 29]", "flu")] * 5 + [("[40, 49]", "gout")] * 10, columns=["age", "disease"]
+        [("[20, 24]", "flu")] * 5 + [("[25, 29]", "flu")] * 5 + [("[40, 49]", "gout")] * 10,
+        columns=["age", "disease"],
     )
     how: dict[str, Any] = {"k": 5, "t": "0.1", "n": 10}
     assert tc.audit(release, ["age"], {"disease": "equal"}, **how).holds
@@ -165,7 +201,10 @@ def test_larger_releases_are_proven_by_the_whole_table_and_by_classes_of_n_rows(
 
 @promises("Suppressed rows with `of: input` must be within t of the whole table.")
 def test_suppressed_rows_must_be_within_t_of_the_table(make_finished: MakeRelease) -> None:
-    how = {"quasi": {"zip": {"coarsest": 0}}, "privacy": {"nt": {"n": 100}, "suppression_limit": "0.3"}}
+    how = {
+        "quasi": {"zip": {"coarsest": 0}},
+        "privacy": {"nt": {"n": 100}, "suppression_limit": "0.3"},
+    }
     made = make_finished(skewed(), method={"name": "closeness_tree"}, **how)
     assert made.certificate["suppressed"]["rows"] > 0
     assert made.certificate["suppressed"]["guarantees"]["t"]["disease"]["achieved"] <= 0.1

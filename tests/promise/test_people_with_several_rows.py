@@ -1,4 +1,6 @@
-"""docs/people.md: people with several rows. What is counted here is counted from the input and the published files."""
+"""docs/people.md: people with several rows. What is counted here is counted from the input and the
+published files.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ class Made:
     @property
     def classes(self) -> dict[tuple[Any, ...], list[str]]:
         """By labels, the person of each row."""
-        whose = dict(zip(self.table["row"].to_pylist(), self.table["patient"].to_pylist(), strict=True))
+        whose = dict(
+            zip(self.table["row"].to_pylist(), self.table["patient"].to_pylist(), strict=True)
+        )
         found = defaultdict(list)
         for row in read(self.folder / "out/public/release").to_dict("records"):
             found[tuple(row[name] for name in QUASI)].append(whose[row["row"]])
@@ -52,7 +56,9 @@ class Made:
 
     @property
     def judged(self) -> Any:
-        whose = dict(zip(self.table["row"].to_pylist(), self.table["patient"].to_pylist(), strict=True))
+        whose = dict(
+            zip(self.table["row"].to_pylist(), self.table["patient"].to_pylist(), strict=True)
+        )
         rows = read(self.folder / "out/public/release").to_dict("records")
         return judge_people(rows, whose, "row", list(QUASI), {"disease": "equal"})
 
@@ -65,7 +71,9 @@ def rows(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def make(
-    write_run: Callable[..., Path], open_run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Any],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[..., Made]:
     def made(table: pa.Table, **given: Any) -> Made:
         settings: dict[str, Any] = {
@@ -89,7 +97,9 @@ def make(
 def release(rows: str, make: Callable[..., Made]) -> Made:
     """300 people who move and grow older, one of them with more than 150 rows and any disease."""
     table, draw = stays(11, varying=True), np.random.default_rng(3)
-    more = table.take(pa.array([0] * 150)).set_column(7, "row", pa.array([f"more {i}" for i in range(150)]))
+    more = table.take(pa.array([0] * 150)).set_column(
+        7, "row", pa.array([f"more {i}" for i in range(150)])
+    )
     diseases = draw.choice(table["disease"].to_pylist(), 150)
     table = pa.concat_tables([table, more.set_column(4, "disease", pa.array(diseases))])
     return make(table, person={"column": "patient", "rows": rows, "placeholders": []})
@@ -119,7 +129,9 @@ def test_every_class_has_k_people(release: Made) -> None:
 def test_every_class_is_close_over_people_and_over_rows(release: Made) -> None:
     found, judged = release.certificate["guarantees"]["t"]["disease"], release.judged
     assert judged.emd["disease"] <= T
-    assert found["over_people"]["achieved"] == pytest.approx(float(judged.emd["disease"]), abs=1e-12)
+    assert found["over_people"]["achieved"] == pytest.approx(
+        float(judged.emd["disease"]), abs=1e-12
+    )
     assert Fraction(found["achieved_exact"]) <= T
     assert Fraction(found["achieved_exact"]) != judged.emd["disease"]
 
@@ -133,11 +145,18 @@ def test_every_class_is_close_over_people_and_over_rows(release: Made) -> None:
 def test_every_l_holds_over_people(release: Made) -> None:
     """`judge_people` takes the first row of each person in that order."""
     found = release.certificate["guarantees"]["l"]["disease"]["distinct"]
-    assert found["over_people"]["achieved"] == release.judged.distinct["disease"] >= found["required"] == 3
+    assert (
+        found["over_people"]["achieved"]
+        == release.judged.distinct["disease"]
+        >= found["required"]
+        == 3
+    )
 
 
 @promises("Suppressed rows that are treated as a class must meet all of this.")
-def test_suppressed_rows_are_k_people(make: Callable[..., Made], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_suppressed_rows_are_k_people(
+    make: Callable[..., Made], monkeypatch: pytest.MonkeyPatch
+) -> None:
     given: dict[str, Any] = {
         "method": {"name": "t_incognito"},
         "privacy": {"suppression_limit": "0.3"},
@@ -167,15 +186,22 @@ def test_suppressed_rows_are_k_people(make: Callable[..., Made], monkeypatch: py
     "The verifier counts people from these rows",
 )
 def test_neither_the_person_nor_a_hash_is_public(release: Made) -> None:
-    internal, public = read(release.folder / "out/internal/people"), read(release.folder / "out/public/release")
+    internal, public = (
+        read(release.folder / "out/internal/people"),
+        read(release.folder / "out/public/release"),
+    )
     assert "patient" not in {*public.columns, *internal.columns}
     names = list(public.columns)
-    assert sorted(map(str, internal[names].to_dict("records"))) == sorted(map(str, public.to_dict("records")))
+    assert sorted(map(str, internal[names].to_dict("records"))) == sorted(
+        map(str, public.to_dict("records"))
+    )
     hashes = dict(zip(internal["row"], internal["person_hash"], strict=True))
     keyed = RowHash.of("person tests", 1)  # TCLOSE_SECRET is "tests"
     expected = keyed.of_rows([release.table["patient"].combine_chunks()]).astype("int64")
     assert [hashes[row] for row in release.table["row"].to_pylist()] == expected.tolist()
-    texts = [path.read_bytes() for path in (release.folder / "out/public").rglob("*") if path.is_file()]
+    texts = [
+        path.read_bytes() for path in (release.folder / "out/public").rglob("*") if path.is_file()
+    ]
     for secret in ("patient 1", *map(str, set(hashes.values()))):
         assert not any(secret.encode() in text for text in texts)
 
@@ -184,7 +210,9 @@ DAMAGES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "another person": lambda rows: rows.assign(person_hash=[7, *rows["person_hash"][1:]]),
     "a row less": lambda rows: rows.iloc[1:],
     "another label": lambda rows: rows.assign(sex=[*rows["sex"][:-1], "*"]),
-    "a row that is suppressed": lambda rows: rows.assign(suppressed=[True, *rows["suppressed"][1:]]),
+    "a row that is suppressed": lambda rows: rows.assign(
+        suppressed=[True, *rows["suppressed"][1:]]
+    ),
 }
 
 
@@ -192,7 +220,11 @@ DAMAGES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 def test_people_of_other_rows_are_found(
     damage: str, tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Any]
 ) -> None:
-    given: dict[str, Any] = {"quasi": QUASI, "sensitive": {"disease": {"t": "0.4"}}, "drop_others": True}
+    given: dict[str, Any] = {
+        "quasi": QUASI,
+        "sensitive": {"disease": {"t": "0.4"}},
+        "drop_others": True,
+    }
     conf = write_run(tmp_path, stays(2), person="patient", method={"name": "t_mondrian"}, **given)
     run = open_run(conf)
     pipeline.profile(run)
@@ -206,7 +238,9 @@ def test_people_of_other_rows_are_found(
         pipeline.verify(run)
 
 
-def test_a_method_that_counts_rows_publishes_nothing(every_k_installed: None, make: Callable[..., Made]) -> None:
+def test_a_method_that_counts_rows_publishes_nothing(
+    every_k_installed: None, make: Callable[..., Made]
+) -> None:
     """Its classes have k rows, and some of them fewer people."""
     settings = {
         "method": {"name": "every_k", "any_t": True},
@@ -227,7 +261,9 @@ def test_a_row_without_a_person_is_an_error(make: Callable[..., Made]) -> None:
     numbers = [float(name.removeprefix("patient ")) for name in names]
     for wrong in ([None, "", " ", *names[3:]], [None, float("nan"), float("nan"), *numbers[3:]]):
         without = pa.array(wrong, from_pandas=False)
-        with pytest.raises(InputError, match=r"attributes\.person: column 'patient' is missing in 3 of"):
+        with pytest.raises(
+            InputError, match=r"attributes\.person: column 'patient' is missing in 3 of"
+        ):
             make(table.set_column(0, "patient", without), person="patient")
     other = ["PATIENT 1" if i == names.index("patient 1") else name for i, name in enumerate(names)]
     made = make(table.set_column(0, "patient", pa.array(other)), person="patient")
@@ -238,14 +274,22 @@ def test_a_row_without_a_person_is_an_error(make: Callable[..., Made]) -> None:
     "Distances over people are compared in exact integers.",
     "If people have too many different numbers of rows, weights are rounded",
 )
-def test_rounded_weights_are_subtracted_from_t(make: Callable[..., Made], monkeypatch: pytest.MonkeyPatch) -> None:
-    """With so few units that the rounding may be larger than what is left below t, the verdict is no."""
+def test_rounded_weights_are_subtracted_from_t(
+    make: Callable[..., Made], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With so few units that the rounding may be larger than what is left below t, the verdict is
+    no.
+    """
     table = stays(2)
-    achieved = make(table, person="patient").certificate["guarantees"]["t"]["disease"]["over_people"]
+    achieved = make(table, person="patient").certificate["guarantees"]["t"]["disease"][
+        "over_people"
+    ]
     assert achieved["holds"]
     monkeypatch.setattr(judged_people, "MOST_UNITS", 1 << 14)  # 54 for each of 300 people
     with pytest.raises(GuaranteeError, match="over people"):
-        make(table, person="patient", sensitive={"disease": {"t": str(achieved["achieved"] + 1e-6)}})
+        make(
+            table, person="patient", sensitive={"disease": {"t": str(achieved["achieved"] + 1e-6)}}
+        )
 
 
 @promises(
@@ -256,7 +300,9 @@ def test_rounded_weights_are_subtracted_from_t(make: Callable[..., Made], monkey
     "Each class keeps its promises.",
     "An adversary who knows several rows of a person may find several classes of that person.",
 )
-def test_rows_of_a_person_are_in_one_class_or_in_several(release: Made, rows: str, make: Callable[..., Made]) -> None:
+def test_rows_of_a_person_are_in_one_class_or_in_several(
+    release: Made, rows: str, make: Callable[..., Made]
+) -> None:
     places = defaultdict(set)
     for labels, whose in release.classes.items():
         for person in whose:
@@ -264,7 +310,10 @@ def test_rows_of_a_person_are_in_one_class_or_in_several(release: Made, rows: st
     several = sum(len(found) > 1 for found in places.values())
     assert (several == 0) == (rows == "together")
     assert min(len(set(whose)) for whose in release.classes.values()) >= K
-    assert load_spec(make(stays(1), person="patient").folder / "run.yaml").attributes.person.rows == "together"  # type: ignore[union-attr]
+    assert (
+        load_spec(make(stays(1), person="patient").folder / "run.yaml").attributes.person.rows
+        == "together"
+    )  # type: ignore[union-attr]
 
 
 @promises(

@@ -1,4 +1,6 @@
-"""docs/people.md: pseudonyms. The settings, files and refusals: tests/releases/test_pseudonyms.py."""
+"""docs/people.md: pseudonyms. The settings, files and refusals:
+tests/releases/test_pseudonyms.py.
+"""
 
 from __future__ import annotations
 
@@ -73,13 +75,19 @@ def test_guesses_cannot_be_tested_without_the_secret(released: Released) -> None
     known = [name for name in NAMES if name is not None]
     assert published == {hashed(name, OWN, "name\0") for name in known}
     for guess in (NAMED, OWN[:-1], "", "name"):
-        assert not published & {hashed(name, guess, begin) for name in known for begin in ("", "name\0")}
-    assert not published & {sha256((b + name).encode()).hexdigest()[:32] for name in known for b in ("", "name\0")}
+        assert not published & {
+            hashed(name, guess, begin) for name in known for begin in ("", "name\0")
+        }
+    assert not published & {
+        sha256((b + name).encode()).hexdigest()[:32] for name in known for b in ("", "name\0")
+    }
 
 
 @promises("A secret of fewer than 16 characters is rejected")
 @pytest.mark.parametrize("variable", ["TCLOSE_SECRET", "SHARED"])
-def test_short_secrets_are_rejected(released: Released, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_secrets_are_rejected(
+    released: Released, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = ["name"] if variable == "TCLOSE_SECRET" else {"name": {"secret": variable}}
     monkeypatch.setenv(variable, "x" * 15)
     with pytest.raises(ConfigurationError, match="fewer than 16 characters"):
@@ -95,14 +103,20 @@ def test_short_secrets_are_rejected(released: Released, variable: str, monkeypat
     "A pseudonym replaces a direct identifier, and links the rows of a person",
     "The combination of a person's classes is not examined",
 )
-def test_the_rows_of_a_person_are_linkable_and_their_classes_single_people_out(released: Released) -> None:
+def test_the_rows_of_a_person_are_linkable_and_their_classes_single_people_out(
+    released: Released,
+) -> None:
     table, certificate = released(["name"])
-    rows = {hashed(name, OWN, "name\0"): n for name, n in Counter(NAMES).items() if name is not None}
+    rows = {
+        hashed(name, OWN, "name\0"): n for name, n in Counter(NAMES).items() if name is not None
+    }
     assert table["name"].value_counts().to_dict() == rows
     assert table.groupby(["age", "city"]).size().min() >= 5
     assert certificate["guarantees"]["k"]["achieved"] >= 5
     assert certificate["guarantees"]["t"]["disease"]["achieved"] <= 0.2
-    both = table.groupby("name")[["age", "city"]].apply(lambda rows: tuple(sorted(map(tuple, rows.to_numpy()))))
+    both = table.groupby("name")[["age", "city"]].apply(
+        lambda rows: tuple(sorted(map(tuple, rows.to_numpy())))
+    )
     assert min(Counter(both).values()) == 1
 
 
@@ -124,7 +138,9 @@ def test_which_releases_link(released: Released, monkeypatch: pytest.MonkeyPatch
     assert named == pseudonyms({"guardian": {"secret": "SHARED"}}, "guardian")
     assert not own & pseudonyms(["name"])
     keys = PseudonymKeys.of({"name": Pseudonym(secret="SHARED")}, OWN)
-    whole, text, double = (keys.of_values("name", pa.array([value])).to_pylist() for value in (5, "5", 5.0))
+    whole, text, double = (
+        keys.of_values("name", pa.array([value])).to_pylist() for value in (5, "5", 5.0)
+    )
     assert whole == text != double
 
 
@@ -133,8 +149,15 @@ def test_pseudonyms_may_be_unique(
     released: Released, write_run: Callable[..., Path], open_run: Callable[..., Any], tmp_path: Path
 ) -> None:
     table = PEOPLE.set_column(0, "key", pa.array([f"key {i}" for i in range(len(PEOPLE))]))
-    for folder, roles in (("insensitive", {"insensitive_attributes": ["key"]}), ("pseudonym", {"pseudonyms": ["key"]})):
-        run = open_run(write_run(tmp_path / folder, table, **{**RUN, "insensitive_attributes": ["region"], **roles}))
+    for folder, roles in (
+        ("insensitive", {"insensitive_attributes": ["key"]}),
+        ("pseudonym", {"pseudonyms": ["key"]}),
+    ):
+        run = open_run(
+            write_run(
+                tmp_path / folder, table, **{**RUN, "insensitive_attributes": ["region"], **roles}
+            )
+        )
         if folder == "insensitive":
             with pytest.raises(Exception, match="nearly unique"):
                 pipeline.release(run)
@@ -144,7 +167,9 @@ def test_pseudonyms_may_be_unique(
 
 
 @promises("The verifier rejects a value that is no pseudonym")
-def test_a_raw_value_in_place_of_a_pseudonym_is_rejected(released: Released, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_raw_value_in_place_of_a_pseudonym_is_rejected(
+    released: Released, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(PseudonymKeys, "of_values", lambda self, column, values: values)
     with pytest.raises(GuaranteeError, match="46 rows hold no pseudonym"):
         released(["name"])
@@ -155,6 +180,9 @@ def test_the_certificate_names_pseudonyms_and_warns(released: Released) -> None:
     _, certificate = released({"name": {}, "guardian": {"secret": "SHARED", "as": "who"}})
     assert certificate["pseudonyms"] == {"name": "own secret", "who": "named secret"}
     for column in ("name", "who"):
-        begin = f"{column!r} is a pseudonym ({certificate['pseudonyms'][column]}): the rows of a person are linkable"
+        begin = (
+            f"{column!r} is a pseudonym ({certificate['pseudonyms'][column]}): the rows of a "
+            "person are linkable"
+        )
         assert [warning for warning in certificate["warnings"] if warning.startswith(begin)]
     assert "SHARED" not in str(certificate)

@@ -13,12 +13,23 @@ from promise_page import promises
 from promise_releases import Finished, MakeRelease
 
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.measures.disclosure.refused_cuts import MOST_PRESENT, disclosed_by_refusal, rows_below_cuts
+from tclose_spark.measures.disclosure.refused_cuts import (
+    MOST_PRESENT,
+    disclosed_by_refusal,
+    rows_below_cuts,
+)
 from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.options.observers.refused_cuts import MOST_CLASSES, MOST_LINES
 
-QUASI: dict[str, Any] = {"age": {"type": "numeric"}, "zone": {"type": "numeric"}, "edu": {"type": "numeric"}}
-METHODS: list[dict[str, Any]] = [{"name": "t_mondrian"}, {"name": "closeness_tree", "overlap": "none"}]
+QUASI: dict[str, Any] = {
+    "age": {"type": "numeric"},
+    "zone": {"type": "numeric"},
+    "edu": {"type": "numeric"},
+}
+METHODS: list[dict[str, Any]] = [
+    {"name": "t_mondrian"},
+    {"name": "closeness_tree", "overlap": "none"},
+]
 
 
 def people(rows: int = 2000) -> pd.DataFrame:
@@ -70,12 +81,15 @@ def test_each_person_lies_in_one_region(made: Finished) -> None:
     table = people()
     inside = np.zeros(len(table), dtype=int)
     for box in boxes(made.rows):
-        inside += np.all([table[q].between(*ends) for q, ends in zip(QUASI, box, strict=True)], axis=0)
+        inside += np.all(
+            [table[q].between(*ends) for q, ends in zip(QUASI, box, strict=True)], axis=0
+        )
     assert (inside == 1).all()
 
 
 @promises(
-    "No row hash, secret or sensitive value assigns a person to a region.", "Nobody is left behind in a wide class."
+    "No row hash, secret or sensitive value assigns a person to a region.",
+    "Nobody is left behind in a wide class.",
 )
 @promises("A partition into regions that do not overlap leaves nobody behind")
 def test_another_secret_gives_the_same_release(
@@ -87,15 +101,21 @@ def test_another_secret_gives_the_same_release(
     assert by_mondrian.measured["worst"] is None
 
 
-@promises("Any share of the people from zip A in a region may have flu.", "The release describes a class, not a part")
+@promises(
+    "Any share of the people from zip A in a region may have flu.",
+    "The release describes a class, not a part",
+)
 def test_a_part_of_a_region_may_have_any_distribution(by_mondrian: Finished) -> None:
     linked = read(by_mondrian.folder / "internal/linked")
-    parts = linked.groupby([*QUASI, "age_raw"])["disease"].agg(["size", lambda x: (x == "flu").mean()])
+    parts = linked.groupby([*QUASI, "age_raw"])["disease"].agg(
+        ["size", lambda x: (x == "flu").mean()]
+    )
     assert parts["<lambda_0>"].max() == 1
 
 
 @promises(
-    "The verifier checks this from the labels, exactly.", 'If two classes overlap, the verdict is "does not hold".'
+    "The verifier checks this from the labels, exactly.",
+    'If two classes overlap, the verdict is "does not hold".',
 )
 def test_regions_that_overlap_publish_nothing(
     every_k_installed: None, make_finished: MakeRelease, tmp_path_factory: pytest.TempPathFactory
@@ -131,7 +151,9 @@ def test_at_least_two_of_five_have_flu() -> None:
     assert [(one.rows, one.at_least) for one in told if one.value == 1] == [(5, 2)]
     for in_five in range(4):  # by hand: which arrangements of the three make a side too far
         sides = (Fraction(in_five, 5), Fraction(3 - in_five, 25))
-        assert (max(abs(side - Fraction(1, 10)) for side in sides) > Fraction(1, 10)) == (in_five >= 2)
+        assert (max(abs(side - Fraction(1, 10)) for side in sides) > Fraction(1, 10)) == (
+            in_five >= 2
+        )
 
 
 @promises(
@@ -165,7 +187,11 @@ def test_what_refused_cuts_reveal_is_counted_and_warned_of(by_mondrian: Finished
     ],
     ids=str,
 )
-def test_cuts_that_other_requirements_refuse_are_not_counted(make_finished: MakeRelease, more: dict[str, Any]) -> None:
+def test_cuts_that_other_requirements_refuse_are_not_counted(
+    make_finished: MakeRelease, more: dict[str, Any]
+) -> None:
     assert (MOST_LINES, MOST_PRESENT, MOST_CLASSES) == (16, 6, 200)
     table = people(300).assign(patient=range(300)) if "person" in more else people(300)
-    assert "refused_cuts" not in make_finished(table, quasi=QUASI, method=METHODS[0], **more).measured
+    assert (
+        "refused_cuts" not in make_finished(table, quasi=QUASI, method=METHODS[0], **more).measured
+    )

@@ -1,4 +1,6 @@
-"""docs/every_month.md: lines of releases. Atoms are counted from `internal/people` by code of its own."""
+"""docs/every_month.md: lines of releases. Atoms are counted from `internal/people` by code of its
+own.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,10 @@ def line(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TCLOSE_SECRET", "one secret for all releases of the town")
         for month, town in enumerate(islice(months(21, 150), 3)):
-            output = {"leavers": request.param, **({"after": f"../{month - 1}/out"} if month else {})}
+            output = {
+                "leavers": request.param,
+                **({"after": f"../{month - 1}/out"} if month else {}),
+            }
             conf = write_run(folder / str(month), rows(town), output=output, **ROLES)
             certificates.append(pipeline.release(open_run(conf)))
             shown.append(Shown.of(conf.parent / "out"))
@@ -52,9 +57,12 @@ def atoms_of(releases: Sequence[Shown]) -> dict[tuple[int, Any], list[int]]:
 
 
 @promises(
-    "Every atom has at least k people, and meets every t and l by itself in the release that publishes it first.",
-    "The certificate lists the fingerprints of the earlier releases, the number of atoms, and the smallest.",
-    "the number of atoms, of newcomers, and of kept, withheld and waiting people, and the fingerprints of earlier",
+    "Every atom has at least k people, and meets every t and l by itself in the release that "
+    "publishes it first.",
+    "The certificate lists the fingerprints of the earlier releases, the number of atoms, and the "
+    "smallest.",
+    "the number of atoms, of newcomers, and of kept, withheld and waiting people, and the "
+    "fingerprints of earlier",
 )
 def test_atoms_are_classes_by_themselves(line: Line) -> None:
     releases, certificates, _ = line
@@ -67,7 +75,9 @@ def test_atoms_are_classes_by_themselves(line: Line) -> None:
     assert entry["releases"] == [one["release"]["fingerprint"] for one in certificates[:2]]
     assert entry["atoms"]["all"] == len(atoms)
     assert entry["atoms"]["smallest"] == min(map(len, atoms.values()))
-    assert entry["newcomers"]["people"] == sum(len(people) for (place, _), people in atoms.items() if place == 2)
+    assert entry["newcomers"]["people"] == sum(
+        len(people) for (place, _), people in atoms.items() if place == 2
+    )
     suppressed = certificates[2]["people"]["people"] - len(releases[2].class_of)
     assert entry["withheld"] + entry["waiting"] == suppressed
 
@@ -88,9 +98,11 @@ def test_classes_are_unions_of_atoms(line: Line) -> None:
 
 
 @promises(
-    "Every intersection and every difference of classes of the line is empty, or has at least k people",
+    "Every intersection and every difference of classes of the line is empty, or has at least k "
+    "people",
     "Intersections and differences of classes are empty, or have at least k people.",
-    "So a set that is made from classes by unions, intersections and differences is a union of atoms.",
+    "So a set that is made from classes by unions, intersections and differences is a union of "
+    "atoms.",
 )
 def test_intersections_and_differences_have_k_people(line: Line) -> None:
     releases, *_ = line
@@ -102,8 +114,10 @@ def test_intersections_and_differences_have_k_people(line: Line) -> None:
 
 
 @promises(
-    "Every union of atoms is within t of a mixture of the tables in which its atoms were published first",
-    "So the union is within t of the mean, with these weights, of the tables in which its atoms were published first.",
+    "Every union of atoms is within t of a mixture of the tables in which its atoms were published "
+    "first",
+    "So the union is within t of the mean, with these weights, of the tables in which its atoms "
+    "were published first.",
 )
 def test_intersections_and_differences_are_close_to_a_mixture(line: Line) -> None:
     releases, *_ = line
@@ -124,7 +138,10 @@ def test_intersections_and_differences_are_close_to_a_mixture(line: Line) -> Non
     "One that requires more than the atoms have is refused",
 )
 def test_later_releases_may_require_less(
-    line: Line, write_run: Callable[..., Path], open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    line: Line,
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     *_, folder = line
     monkeypatch.setenv("TCLOSE_SECRET", "one secret for all releases of the town")
@@ -159,9 +176,12 @@ def test_kept_people_are_published_as_they_were(line: Line) -> None:
 
 
 @promises(
-    "The verifier counts the people of atoms from `internal/people` and `internal/atoms`, and compares the atoms with",
+    "The verifier counts the people of atoms from `internal/people` and `internal/atoms`, and "
+    "compares the atoms with",
 )
-def test_the_verifier_counts_atoms(line: Line, open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_verifier_counts_atoms(
+    line: Line, open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
     *_, folder = line
     monkeypatch.setenv("TCLOSE_SECRET", "one secret for all releases of the town")
     forget_successor(folder / "1/out")
@@ -171,5 +191,7 @@ def test_the_verifier_counts_atoms(line: Line, open_run: Callable[..., Run], mon
     state = json.loads(run.staging.read("run.json"))
     state["stages"]["profile"]["earlier"]["atoms"] = "1-0000000000000001"
     run.staging.write("run.json", json.dumps(state))
-    with pytest.raises(GuaranteeError, match="internal/atoms has not the atoms of the earlier releases"):
+    with pytest.raises(
+        GuaranteeError, match="internal/atoms has not the atoms of the earlier releases"
+    ):
         pipeline.verify(run)

@@ -19,16 +19,28 @@ COLUMNS = {"insensitive_attributes": ["region"], "direct_identifiers": ["name"]}
 
 
 @pytest.fixture
-def release(run_file: Callable[..., Path], tclose: Callable[..., Any]) -> Callable[..., tuple[int, str, Path]]:
-    """`release(profile, k, region)`: exit code, errors and output of a release with this profile."""
+def release(
+    run_file: Callable[..., Path], tclose: Callable[..., Any]
+) -> Callable[..., tuple[int, str, Path]]:
+    """`release(profile, k, region)`: exit code, errors and output of a release with this
+    profile.
+    """
 
-    def released(profile: str, k: int | None = None, region: list[str] | None = None) -> tuple[int, str, Path]:
+    def released(
+        profile: str, k: int | None = None, region: list[str] | None = None
+    ) -> tuple[int, str, Path]:
         table = PEOPLE
         if region is not None:
             values = pa.array([region[i % len(region)] for i in range(PEOPLE.num_rows)])
             table = PEOPLE.set_column(PEOPLE.schema.get_field_index("region"), "region", values)
         path = run_file(
-            table, **{**ROLES, "sensitive": {"disease": {"t": "0.5"}}, "k": k or 2, "privacy": {"profile": profile}}
+            table,
+            **{
+                **ROLES,
+                "sensitive": {"disease": {"t": "0.5"}},
+                "k": k or 2,
+                "privacy": {"profile": profile},
+            },
         )
         tree = yaml.safe_load(path.read_text())
         if k is None:
@@ -46,7 +58,8 @@ def certificate(output: Path) -> dict[str, Any]:
 
 
 @promises(
-    "A profile adds checks of a regulator's or a statistics office's rules, and never weakens the run file.",
+    "A profile adds checks of a regulator's or a statistics office's rules, and never weakens the "
+    "run file.",
     "A smaller k ends with exit code 2.",
 )
 def test_k_is_the_larger_of_the_profile_and_the_run_file(release):
@@ -74,14 +87,19 @@ def test_a_broken_rule_publishes_nothing(release):
     assert not (output / "public").exists() or not any((output / "public").iterdir())
 
 
-@promises("The certificate (`profile`) and the report list every rule", "A profile is no finding of compliance.")
+@promises(
+    "The certificate (`profile`) and the report list every rule",
+    "A profile is no finding of compliance.",
+)
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_rule_is_listed(release, profile):
     code, _, output = release(profile, 20)
     assert code == 0
     found, page = certificate(output)["profile"], (output / "public/report.html").read_text()
     listed = {rule["rule"] for rule in found["rules"]}
-    assert listed == {rule["rule"] for rule in PROFILES[profile]["rules"] if rule.get("check") != "mean_risk"}
+    assert listed == {
+        rule["rule"] for rule in PROFILES[profile]["rules"] if rule.get("check") != "mean_risk"
+    }
     assert any(rule["state"] == "not checked" for rule in found["rules"])
     assert all(f">{rule}</th>" in page for rule in listed)
     assert "no finding that the release complies with any law" in found["statement"]

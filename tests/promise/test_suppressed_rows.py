@@ -29,9 +29,13 @@ PEOPLE = {
 
 @pytest.fixture(scope="module")
 def of_released(
-    write_run: Callable[..., Path], open_run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Any],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
-    """A finished output by t-Incognito, which leaves out those who are unlike the others, of: released."""
+    """A finished output by t-Incognito, which leaves out those who are unlike the others, of:
+    released.
+    """
     path = write_run(
         tmp_path_factory.mktemp("of-released"),
         pa.table(PEOPLE),
@@ -48,7 +52,11 @@ def of_released(
 
 def public_bytes(output: Path) -> str:
     """All that is public, as text: the files, and the table as it is read."""
-    files = [path.read_text(errors="replace") for path in (output / "public").rglob("*") if path.is_file()]
+    files = [
+        path.read_text(errors="replace")
+        for path in (output / "public").rglob("*")
+        if path.is_file()
+    ]
     return "\n".join([*files, str(read_table(output / "public/release"))])
 
 
@@ -61,13 +69,17 @@ Release = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def release(
-    run_file: Callable[..., Path], tclose: Callable[..., tuple[int, str, str]], with_every_k: Callable[[], Any]
+    run_file: Callable[..., Path],
+    tclose: Callable[..., tuple[int, str, str]],
+    with_every_k: Callable[[], Any],
 ) -> Release:
-    """`release(suppress, privacy, diseases, **sensitive)`: exit code and messages of a release of 40 people without the
-    oldest; nothing is public if it failed.
+    """`release(suppress, privacy, diseases, **sensitive)`: exit code and messages of a release of
+    40 people without the oldest; nothing is public if it failed.
     """
 
-    def of(suppress: int, privacy: dict[str, Any], diseases: list[str], **asked: Any) -> tuple[int, str]:
+    def of(
+        suppress: int, privacy: dict[str, Any], diseases: list[str], **asked: Any
+    ) -> tuple[int, str]:
         table = {"age": list(range(40)), "disease": diseases}
         path = run_file(
             table,
@@ -111,7 +123,9 @@ def test_suppressed_rows_are_in_nothing_public(left_out: Path, of_released: Path
     text = public_bytes(left_out).replace(",", "")  # as a page may write a number
     assert not [value for value in [*raw, "left-out note"] if value in text]
     assert str(MANY["age"][0]) in text
-    assert not [value for value in ("zip-Z", "zip-Y", "anthrax") if value in public_bytes(of_released)]
+    assert not [
+        value for value in ("zip-Z", "zip-Y", "anthrax") if value in public_bytes(of_released)
+    ]
     assert "zip-A" in public_bytes(of_released)
 
 
@@ -125,12 +139,16 @@ def test_their_number_and_the_limit_are_reported(left_out: Path, of_released: Pa
 
 @promises("Each suppressed row counts as an information loss of 1.")
 def test_each_counts_as_a_loss_of_1(of_released: Path) -> None:
-    assert {row["zip"] for row in read_table(of_released / "public/release")} == set(ZIPS)  # which lose nothing
+    assert {row["zip"] for row in read_table(of_released / "public/release")} == set(
+        ZIPS
+    )  # which lose nothing
     assert certificate_of(of_released)["utility"]["ncp"] == pytest.approx(12 / 92)
 
 
 @promises("`privacy.of` has two settings")
-def test_of_has_two_settings(run_file: Callable[..., Path], tclose: Callable[..., tuple[int, str, str]]) -> None:
+def test_of_has_two_settings(
+    run_file: Callable[..., Path], tclose: Callable[..., tuple[int, str, str]]
+) -> None:
     code, _, err = tclose("profile", run_file(None, privacy={"of": "population"}))
     assert code == 2
     assert "privacy.of: found 'population'; expected 'input' or 'released'" in err
@@ -144,7 +162,10 @@ def test_by_default_classes_are_compared_with_all_input_rows(left_out: Path) -> 
     for name in ("disease", "home"):
         whole = Counter(MANY[name])
         of_input = max(distance(party.sensitive[name], part, whole) for part in party.parts(name))
-        of_released = max(distance(party.sensitive[name], part, party.released[name]) for part in party.parts(name))
+        of_released = max(
+            distance(party.sensitive[name], part, party.released[name])
+            for part in party.parts(name)
+        )
         assert of_input != of_released
         assert party.certificate["guarantees"]["t"][name]["achieved_exact"] == str(of_input)
 
@@ -205,13 +226,20 @@ def far(part: Counts, whole: Counts) -> float:
     "The classes are then closer to the released table than to the input.",
 )
 def test_those_who_are_unlike_the_others_may_be_left_out(of_released: Path) -> None:
-    assert Counter(row["disease"] for row in suppressed_of(of_released)) == Counter(UNLIKE["disease"])
-    released, people = Counter(row["disease"] for row in read_table(of_released / "public/release")), PEOPLE["disease"]
+    assert Counter(row["disease"] for row in suppressed_of(of_released)) == Counter(
+        UNLIKE["disease"]
+    )
+    released, people = (
+        Counter(row["disease"] for row in read_table(of_released / "public/release")),
+        PEOPLE["disease"],
+    )
     for part in ThirdParty(of_released / "public").parts("disease"):
         assert far(part, released) < far(part, Counter(people))
 
 
-@promises("With either setting, an adversary who knows that a person is in the input and fits no class")
+@promises(
+    "With either setting, an adversary who knows that a person is in the input and fits no class"
+)
 def test_who_fits_no_class_is_suppressed(left_out: Path, of_released: Path) -> None:
     ages = [[end for end, _ in ends(row["age"])] for row in read_table(left_out / "public/release")]
     fits = [any(of[0] <= row["age_raw"] <= of[-1] for of in ages) for row in linked(left_out)]
@@ -241,5 +269,7 @@ def test_why_k_people_of_one_zip_are_suppressed(of_released: Path) -> None:
 @promises("`output.keep_linked` keeps suppressed rows in `internal/linked`")
 def test_suppressed_rows_are_kept_inside(left_out: Path) -> None:
     kept = {(row["age_raw"], row["disease"], row["note"]) for row in suppressed_of(left_out)}
-    assert kept == set(zip(*[MANY[name][-LEFT:] for name in ("age", "disease", "note")], strict=True))
+    assert kept == set(
+        zip(*[MANY[name][-LEFT:] for name in ("age", "disease", "note")], strict=True)
+    )
     assert (left_out / "internal").stat().st_mode & 0o077 == 0

@@ -1,5 +1,5 @@
-"""Tables of a class in another form than labels say nothing but the multisets of its parts: whoever in the class has
-which value, the same is published.
+"""Tables of a class in another form than labels say nothing but the multisets of its parts: whoever
+in the class has which value, the same is published.
 """
 
 from __future__ import annotations
@@ -26,18 +26,28 @@ HELD = [0, 3, 5, 5, 1, 2, 4, 0, 0, 0, 3, 2]
 """The sensitive cell of each row."""
 SPLIT, APART = (("disease",), ("pay",)), (("disease", "pay"),)
 FORMS = [
-    ReleaseForm(form=form, together=together) for form in ("anatomy", "permutation") for together in ((), SPLIT, APART)
+    ReleaseForm(form=form, together=together)
+    for form in ("anatomy", "permutation")
+    for together in ((), SPLIT, APART)
 ]
 
 
 def formed(form: ReleaseForm, secret: str = "secret") -> FormedTables:
-    blocks = {name: [("disease", "pay").index(a) for a in of] for name, of in form.blocks(["disease", "pay"]).items()}
-    keys = [RowHash.of(f"{secret} {i}", count) for i, count in enumerate((2, *map(len, blocks.values())))]
+    blocks = {
+        name: [("disease", "pay").index(a) for a in of]
+        for name, of in form.blocks(["disease", "pay"]).items()
+    }
+    keys = [
+        RowHash.of(f"{secret} {i}", count)
+        for i, count in enumerate((2, *map(len, blocks.values())))
+    ]
     age = QuasiDomain(name="age", kind="integer", missing=0, low=23, high=70)
     return FormedTables(form=form, quasi=(age,), blocks=blocks, cells=CELLS, keys=tuple(keys))
 
 
-def published(form: ReleaseForm, held: list[int], order: list[int] | None = None, secret: str = "secret") -> Any:
+def published(
+    form: ReleaseForm, held: list[int], order: list[int] | None = None, secret: str = "secret"
+) -> Any:
     """All tables as lists of columns, from rows in any order."""
     at = np.arange(len(AGES)) if order is None else np.array(order)
     tables, cell, ages = formed(form, secret), np.array(held)[at], np.array(AGES)[at]
@@ -46,7 +56,11 @@ def published(form: ReleaseForm, held: list[int], order: list[int] | None = None
 
     def values(cell: Any) -> list[pa.Array]:
         region = pa.array(np.where(np.array(AGES)[at] % 2, "odd", "even"))
-        return [pa.array([DISEASES[CELLS[c][0]] for c in cell]), pa.array([PAYS[CELLS[c][1]] for c in cell]), region]
+        return [
+            pa.array([DISEASES[CELLS[c][0]] for c in cell]),
+            pa.array([PAYS[CELLS[c][1]] for c in cell]),
+            region,
+        ]
 
     place, labels = tables.number(rows, np.array(CLASSES)[at], raw, values(cell))
     of_rows = [column.take(pa.array(place)) for column in values(cell)]
@@ -75,7 +89,9 @@ def test_it_does_not_matter_who_of_a_class_has_which_value(form: ReleaseForm) ->
 
 @promises("With `together`, the multisets of different blocks")
 def test_blocks_are_not_connected_within_a_class() -> None:
-    """Rows that swap their pay, and keep their disease, give the same tables; in one block they do not."""
+    """Rows that swap their pay, and keep their disease, give the same tables; in one block they do
+    not.
+    """
     swapped = [*HELD]
     swapped[0], swapped[1] = 1, 2  # flu, high and gout, low become flu, low and gout, high
     for form in ("anatomy", "permutation"):
@@ -88,11 +104,15 @@ def test_blocks_are_not_connected_within_a_class() -> None:
 def test_each_class_has_the_values_of_its_rows(form: ReleaseForm) -> None:
     tables = published(form, HELD)
     ages, group, region = (tables[RELEASE][i] for i in (0, 1, -1))
-    assert region == ["odd" if age % 2 else "even" for age in ages]  # what is not sensitive stays with its row
+    assert region == [
+        "odd" if age % 2 else "even" for age in ages
+    ]  # what is not sensitive stays with its row
     wanted = {}
     for of_class in {*CLASSES}:
         rows = [i for i, c in enumerate(CLASSES) if c == of_class]
-        wanted[tuple(sorted(AGES[i] for i in rows))] = [Counter(CELLS[HELD[i]][a] for i in rows) for a in (0, 1)]
+        wanted[tuple(sorted(AGES[i] for i in rows))] = [
+            Counter(CELLS[HELD[i]][a] for i in rows) for a in (0, 1)
+        ]
     for number in {*group}:
         of_class = tuple(sorted(age for age, g in zip(ages, group, strict=True) if g == number))
         assert _held(form, tables, number) == wanted.pop(of_class)
@@ -118,7 +138,9 @@ def _held(form: ReleaseForm, tables: Any, number: int) -> list[Counter[int]]:
 
 
 def test_all_arrangements_of_a_class_are_equally_likely() -> None:
-    """Over many secrets, each of the 12 arrangements of flu, flu, gout, ulcer in four rows comes as often."""
+    """Over many secrets, each of the 12 arrangements of flu, flu, gout, ulcer in four rows comes as
+    often.
+    """
     form, held = ReleaseForm(form="permutation"), [*HELD]
     held[:4] = [0, 0, 2, 4]
     draws, seen = 2_400, Counter[tuple[str, ...]]()
@@ -128,14 +150,19 @@ def test_all_arrangements_of_a_class_are_equally_likely() -> None:
         seen[tuple(d for d, g in zip(disease, group, strict=True) if g == number)] += 1
     assert len(seen) == 12
     expected = draws / 12
-    assert sum((n - expected) ** 2 / expected for n in seen.values()) < 31.3  # chi-squared, 11 degrees, one in 1,000
+    assert (
+        sum((n - expected) ** 2 / expected for n in seen.values()) < 31.3
+    )  # chi-squared, 11 degrees, one in 1,000
 
 
 @promises("Classes of which the same is published")
 def test_classes_of_which_the_same_is_published_are_one() -> None:
     tables = formed(ReleaseForm(form="anatomy"))
     cell, ages = np.array([0, 3, 3, 0, 0, 5]), np.array([20, 30, 20, 30, 20, 30])
-    values = [pa.array([DISEASES[CELLS[c][0]] for c in cell]), pa.array([PAYS[CELLS[c][1]] for c in cell])]
+    values = [
+        pa.array([DISEASES[CELLS[c][0]] for c in cell]),
+        pa.array([PAYS[CELLS[c][1]] for c in cell]),
+    ]
     rows = Rows((ages,), cell, np.arange(6, dtype=np.uint64))
     values.append(pa.array(["x"] * 6))
     _, labels = tables.number(rows, np.array([0, 0, 1, 1, 2, 2]), [pa.array(ages)], values)

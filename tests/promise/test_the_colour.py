@@ -29,7 +29,9 @@ ONE_CLASS = {
 
 @pytest.fixture(scope="module")
 def one_class(
-    write_run: Callable[..., Path], open_run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Any],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """A finished output of one class, with much to warn of."""
     sensitive = {
@@ -40,17 +42,23 @@ def one_class(
         "gone": {"t": "0.5"},
     }
     quasi = {"age": {"type": "numeric"}, "sex": {}}
-    path = write_run(tmp_path_factory.mktemp("one-class"), ONE_CLASS, quasi=quasi, sensitive=sensitive, k=ROWS)
+    path = write_run(
+        tmp_path_factory.mktemp("one-class"), ONE_CLASS, quasi=quasi, sensitive=sensitive, k=ROWS
+    )
     pipeline.release(open_run(path))
     return path.parent / "out"
 
 
 @promises("Every sensitive attribute needs a t, an l, or the words")
 @pytest.mark.parametrize(
-    ("asked", "enough"), [({}, False), ({"t": "0.2"}, True), ({"l": {"distinct": 2}}, True), ({"t": "measure"}, True)]
+    ("asked", "enough"),
+    [({}, False), ({"t": "0.2"}, True), ({"l": {"distinct": 2}}, True), ({"t": "measure"}, True)],
 )
 def test_something_is_required_of_every_sensitive_attribute(
-    run_file: Callable[..., Path], tclose: Callable[..., tuple[int, str, str]], asked: dict[str, Any], enough: bool
+    run_file: Callable[..., Path],
+    tclose: Callable[..., tuple[int, str, str]],
+    asked: dict[str, Any],
+    enough: bool,
 ) -> None:
     path = run_file(None)
     tree = yaml.safe_load(path.read_text())
@@ -64,7 +72,8 @@ def test_something_is_required_of_every_sensitive_attribute(
 
 @promises(
     "Unprotected attributes.",
-    "An attribute with neither a t below 1 nor an l above 1 is unprotected, and a verdict that holds is amber",
+    "An attribute with neither a t below 1 nor an l above 1 is unprotected, and a verdict that "
+    "holds is amber",
     "The certificate names the attribute (`unprot",
 )
 def test_unprotected_attributes_are_named_with_the_rows_that_are_certain(
@@ -91,12 +100,16 @@ def test_the_verdict_is_amber(one_class: Path, finished: Path) -> None:
 
 
 @promises("NULL counts as a value")
-def test_null_counts_as_a_value(one_class: Path, certificate: dict[str, Any], finished: Path) -> None:
+def test_null_counts_as_a_value(
+    one_class: Path, certificate: dict[str, Any], finished: Path
+) -> None:
     gone = certificate_of(one_class)["attributes"]["sensitive"]["gone"]
     assert gone["homogeneous"] == {"classes": 1, "rows": ROWS}
     assert gone["domain"]["values"] == [None]
     counted = ThirdParty(finished / "public").parts("disease")
-    assert certificate["guarantees"]["l"]["disease"]["distinct"]["achieved"] == min(map(len, counted))
+    assert certificate["guarantees"]["l"]["disease"]["distinct"]["achieved"] == min(
+        map(len, counted)
+    )
 
 
 @promises(
@@ -105,9 +118,12 @@ def test_null_counts_as_a_value(one_class: Path, certificate: dict[str, Any], fi
     "a quasi-identifier that is `*` in most rows;",
     "different spellings of one value;",
     "unused values of an order;",
-    "a table that is nearly useless, because of its information loss (NCP above 0.5) or because it is one class.",
+    "a table that is nearly useless, because of its information loss (NCP above 0.5) or because it "
+    "is one class.",
 )
-def test_what_deserves_a_second_look_is_listed(one_class: Path, certificate: dict[str, Any]) -> None:
+def test_what_deserves_a_second_look_is_listed(
+    one_class: Path, certificate: dict[str, Any]
+) -> None:
     warnings = certificate_of(one_class)["warnings"]
     for words in (
         "sex: the published value is * in all rows",
@@ -117,6 +133,8 @@ def test_what_deserves_a_second_look_is_listed(one_class: Path, certificate: dic
         "grade: 2 of the 5 values of its order are in no row",
         "all rows are in one class: .* the table is nearly useless",
     ):
-        assert any(re.match(words.replace("*", r"\*").replace(r".\*", ".*"), line) for line in warnings), words
+        assert any(
+            re.match(words.replace("*", r"\*").replace(r".\*", ".*"), line) for line in warnings
+        ), words
     assert len(warnings) == 6
     assert certificate["warnings"] == []

@@ -35,9 +35,15 @@ def classes_of(linked: pd.DataFrame) -> Counter[tuple[Any, ...]]:
     "An adversary with the method, the secret and the raw quasi-identifiers",
 )
 def test_the_secret_decides_ties(
-    conf: Path, dealt_in_turn: Path, open_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    conf: Path,
+    dealt_in_turn: Path,
+    open_run: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    """Another run with the secret replays who came into which class; one with another secret does not."""
+    """Another run with the secret replays who came into which class; one with another secret does
+    not.
+    """
     replayed = {}
     for secret in ("tests", "another"):
         monkeypatch.setenv("TCLOSE_SECRET", secret)
@@ -45,7 +51,10 @@ def test_the_secret_decides_ties(
         run_stages(run, "profile", "plan", "anonymize")
         replayed[secret] = classes_of(read(tmp_path / secret / "internal/staging/linked"))
     first = classes_of(read(dealt_in_turn / "internal/linked"))
-    assert {secret: classes == first for secret, classes in replayed.items()} == {"tests": True, "another": False}
+    assert {secret: classes == first for secret, classes in replayed.items()} == {
+        "tests": True,
+        "another": False,
+    }
 
 
 @promises("The secret is `TCLOSE_SECRET`, or `internal/secret` (mode 0600)")
@@ -78,7 +87,9 @@ def test_a_kept_secret_that_is_empty_or_damaged_is_refused(
 
 @pytest.mark.on_spark
 @promises("Only tasks hash with it.")
-def test_only_tasks_hash_with_the_secret(make_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_tasks_hash_with_the_secret(
+    make_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The driver could not: here it has no hash. Tasks are other processes, which have it."""
 
     def not_here(*_: Any) -> None:
@@ -106,12 +117,20 @@ def test_the_hash_is_blake2b_of_the_content_under_the_secret() -> None:
     assert RowHash.of("tests", 2).of_rows(columns).tolist() == [flu ^ seven, missing ^ eight]
 
 
-@promises("Neither the secret nor a raw value appears in a plan, a page, an event log or a log of Spark")
+@promises(
+    "Neither the secret nor a raw value appears in a plan, a page, an event log or a log of Spark"
+)
 def test_spark_shows_neither_the_secret_nor_a_raw_value(traces: Traces) -> None:
     kinds = {
-        "a plan": [text for text in traces.texts.values() if "mapInArrow" in text.replace("MapIn", "mapIn")],
-        "a page": [text for place, text in traces.texts.items() if place.startswith("/SQL/execution")],
-        "an event log": [text for place, text in traces.texts.items() if place.startswith("event log")],
+        "a plan": [
+            text for text in traces.texts.values() if "mapInArrow" in text.replace("MapIn", "mapIn")
+        ],
+        "a page": [
+            text for place, text in traces.texts.items() if place.startswith("/SQL/execution")
+        ],
+        "an event log": [
+            text for place, text in traces.texts.items() if place.startswith("event log")
+        ],
         "a log": [traces.texts["the log"]],
     }
     assert all(kinds.values())
@@ -121,15 +140,27 @@ def test_spark_shows_neither_the_secret_nor_a_raw_value(traces: Traces) -> None:
 
 def test_all_of_spark_was_looked_at(traces: Traces) -> None:
     """The search would find what is there: plans, accumulables and pages name our own columns."""
-    shown = [place for place, text in traces.texts.items() if "MapInArrow" in text or "mapInArrow" in text]
+    shown = [
+        place
+        for place, text in traces.texts.items()
+        if "MapInArrow" in text or "mapInArrow" in text
+    ]
     assert any(place.startswith("/SQL/execution") for place in shown)
     assert any(place.startswith("event log") for place in shown)
     assert any(place.startswith("/api") for place in shown)
     assert "INFO" in traces.texts["the log"]
-    stages = [event["Stage Info"] for event in traces.events if event["Event"] == "SparkListenerStageCompleted"]
-    ended = Counter(event["Stage ID"] for event in traces.events if event["Event"] == "SparkListenerTaskEnd")
+    stages = [
+        event["Stage Info"]
+        for event in traces.events
+        if event["Event"] == "SparkListenerStageCompleted"
+    ]
+    ended = Counter(
+        event["Stage ID"] for event in traces.events if event["Event"] == "SparkListenerTaskEnd"
+    )
     assert len(stages) > 10 * len(RUNS)
-    assert ended == {stage["Stage ID"]: stage["Number of Tasks"] for stage in stages}  # each task of each stage
+    assert ended == {
+        stage["Stage ID"]: stage["Number of Tasks"] for stage in stages
+    }  # each task of each stage
 
 
 def test_the_secret_is_in_no_file_of_a_run(traces: Traces) -> None:

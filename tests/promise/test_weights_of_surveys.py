@@ -22,7 +22,10 @@ WEIGHTS = [10, 35, 44, 45]
 )
 @pytest.mark.parametrize(("step", "published"), [(None, [10, 35, 44, 45]), (10, [10, 40, 40, 40])])
 def test_published_weights_are_those_of_the_input_or_rounded(
-    step: int | None, published: list[int], run_file: Callable[..., Path], tclose: Callable[..., Any]
+    step: int | None,
+    published: list[int],
+    run_file: Callable[..., Path],
+    tclose: Callable[..., Any],
 ) -> None:
     table = PEOPLE.append_column("w", pa.array([WEIGHTS[i % 4] for i in range(PEOPLE.num_rows)]))
     weight = {"column": "w", "publish": True, **({} if step is None else {"round_to": step})}

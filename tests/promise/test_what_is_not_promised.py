@@ -33,7 +33,9 @@ SEVERAL = {
     "sex": [["f", "m"][CLASS[i] % 2] for i in range(ROWS)],
     "disease": ["flu" if i % (2 * K) == 0 else None for i in range(ROWS)],
     "one": [["x", "y"][i % 2] for i in range(ROWS)],
-    "other": [["x", "y"][(i + CLASS[i]) % 2] for i in range(ROWS)],  # in a class it follows from the one
+    "other": [
+        ["x", "y"][(i + CLASS[i]) % 2] for i in range(ROWS)
+    ],  # in a class it follows from the one
     "income": [10_000 + 37 * i for i in range(ROWS)],
     "house": [f"house {i}" for i in range(ROWS)],
     "colour": [["red", "blue", "green"][i // 16] for i in range(ROWS)],
@@ -41,7 +43,12 @@ SEVERAL = {
 }
 OF_SEVERAL: dict[str, Any] = {
     "quasi": {"age": {"type": "numeric"}, "sex": {}},
-    "sensitive": {"disease": {"t": "0.2"}, "one": {"t": "0.1"}, "other": {"t": "0.1"}, "income": {"t": "measure"}},
+    "sensitive": {
+        "disease": {"t": "0.2"},
+        "one": {"t": "0.1"},
+        "other": {"t": "0.1"},
+        "income": {"t": "measure"},
+    },
     "insensitive_attributes": ["house", "colour", "team"],
     "allow_unique": ["house", "colour"],
     "k": K,
@@ -68,14 +75,18 @@ def several(
 
 @promises("A release does not hide that someone is in the table")
 def test_membership_shows(several: Path) -> None:
-    """Who knows all inhabitants finds that everybody is in the table, since there are as many rows as people."""
+    """Who knows all inhabitants finds that everybody is in the table, since there are as many rows
+    as people.
+    """
     labels = Counter(row["age"] for row in read_table(several / "public/release"))
     for label, rows in labels.items():
         low, high = (end for end, _ in ends(label))
         assert sum(low <= age <= high for age in SEVERAL["age"]) == rows
 
 
-@promises("The last member of a class.", "An adversary who knows all other members of a class can deduce")
+@promises(
+    "The last member of a class.", "An adversary who knows all other members of a class can deduce"
+)
 def test_the_last_member_of_a_class_is_known(finished: Path) -> None:
     released = read(finished / "public/release").groupby(["age", "city"])["disease"].agg(Counter)
     linked = read(finished / "internal/linked")
@@ -88,7 +99,9 @@ def test_the_last_member_of_a_class_is_known(finished: Path) -> None:
 
 @promises("The distribution of the whole table is public")
 def test_the_distribution_of_the_whole_table_is_public(finished: Path) -> None:
-    assert Counter(read(finished / "public/release")["disease"]) == Counter(PEOPLE["disease"].to_pylist())
+    assert Counter(read(finished / "public/release")["disease"]) == Counter(
+        PEOPLE["disease"].to_pylist()
+    )
 
 
 @promises(
@@ -119,20 +132,32 @@ def test_classes_of_one_frequent_value_are_allowed_and_counted(several: Path) ->
     assert certificate["unprotected"].keys() == {"income"}
     parts = ThirdParty(several / "public").parts("disease")
     assert sum(part == {None: K} for part in parts) == 4
-    counted = {name: entry["homogeneous"] for name, entry in certificate["attributes"]["sensitive"].items()}
+    counted = {
+        name: entry["homogeneous"] for name, entry in certificate["attributes"]["sensitive"].items()
+    }
     none = {"classes": 0, "rows": 0}
-    assert counted == {"disease": {"classes": 4, "rows": 24}, "one": none, "other": none, "income": none}
+    assert counted == {
+        "disease": {"classes": 4, "rows": 24},
+        "one": none,
+        "other": none,
+        "income": none,
+    }
 
 
 @promises(
-    "Each attribute is close by itself.", "An adversary who knows a person's value of one may learn about another"
+    "Each attribute is close by itself.",
+    "An adversary who knows a person's value of one may learn about another",
 )
 def test_each_attribute_is_close_and_one_gives_another_away(several: Path) -> None:
     party = ThirdParty(several / "public")
     for name in ("one", "other"):
-        assert {distance(party.sensitive[name], part, party.whole[name]) for part in party.parts(name)} == {0}
+        assert {
+            distance(party.sensitive[name], part, party.whole[name]) for part in party.parts(name)
+        } == {0}
     for rows in party.classes.values():
-        assert len({(row["one"], row["other"]) for row in rows}) == 2  # of four, each value of one with one of other
+        assert (
+            len({(row["one"], row["other"]) for row in rows}) == 2
+        )  # of four, each value of one with one of other
 
 
 @promises("The certificate measures how far their combinations are")
@@ -146,7 +171,9 @@ def test_the_distance_of_combinations_is_measured(several: Path) -> None:
 # --- what a value means
 
 
-@promises("Values are compared by their letters", "`flu`, `flu ` and `FLU` make a class of distinct l = 3")
+@promises(
+    "Values are compared by their letters", "`flu`, `flu ` and `FLU` make a class of distinct l = 3"
+)
 def test_spellings_make_a_class_diverse(several_spellings: dict[str, Any]) -> None:
     reached = several_spellings["guarantees"]["l"]["disease"]["distinct"]
     assert reached == {"required": 3, "achieved": 3}
@@ -156,7 +183,10 @@ def test_spellings_make_a_class_diverse(several_spellings: dict[str, Any]) -> No
 @pytest.fixture(scope="module")
 def spelled(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run file of six people with three spellings of one disease; three more have none."""
-    table = {"age": list(range(12)), "disease": ["flu", "flu ", "FLU"] * 2 + ["gout", "mumps", None] * 2}
+    table = {
+        "age": list(range(12)),
+        "disease": ["flu", "flu ", "FLU"] * 2 + ["gout", "mumps", None] * 2,
+    }
     method = {"name": "every_k"}
     asked = {"disease": {"l": {"distinct": 3}}}
     quasi = {"age": {"type": "numeric"}}
@@ -165,7 +195,9 @@ def spelled(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.fixture(scope="module")
-def several_spellings(spelled: Path, open_run: Callable[..., Any], with_every_k: Callable[[], Any]) -> dict[str, Any]:
+def several_spellings(
+    spelled: Path, open_run: Callable[..., Any], with_every_k: Callable[[], Any]
+) -> dict[str, Any]:
     with with_every_k():
         pipeline.release(open_run(spelled))
     return certificate_of(spelled.parent / "out")
@@ -185,7 +217,9 @@ def test_spellings_are_warned_of_and_joined(
     tclose: Callable[..., tuple[int, str, str]],
     with_every_k: Callable[[], Any],
 ) -> None:
-    assert [line.split(" differ")[0] for line in several_spellings["warnings"]][:1] == ["disease: 2 of 6 values"]
+    assert [line.split(" differ")[0] for line in several_spellings["warnings"]][:1] == [
+        "disease: 2 of 6 values"
+    ]
     text = "attributes.sensitive_attributes.disease.text={strip: true, case: fold}"
     with with_every_k():
         code, _, err = tclose("release", spelled, "--set", text, "--set", "output.path=joined")
@@ -196,17 +230,28 @@ def test_spellings_are_warned_of_and_joined(
 # --- a nearly unique sensitive attribute
 
 
-@promises("A nearly unique sensitive attribute, such as an exact income, has more than one distinct value")
+@promises(
+    "A nearly unique sensitive attribute, such as an exact income, has more than one distinct value"
+)
 @pytest.mark.parametrize(("distinct", "warned"), [(5, False), (6, True)])
 def test_more_than_one_value_for_two_rows_is_nearly_unique(distinct: int, warned: bool) -> None:
     settings = SensitiveAttribute.model_validate({"t": "measure"})
     counts = Counter(str(i % distinct) for i in range(10))
     domain = sensitive_domain("income", counts, settings, None, True)
     profile: Any = SimpleNamespace(
-        quasi=(), sensitive=(domain,), rows=10, subjects=Subjects(), repeated=(), people=None, rounded_away=0, far=()
+        quasi=(),
+        sensitive=(domain,),
+        rows=10,
+        subjects=Subjects(),
+        repeated=(),
+        people=None,
+        rounded_away=0,
+        far=(),
     )
     spec: Any = SimpleNamespace(
-        attributes=SimpleNamespace(sensitive_attributes={"income": settings}, weight=None, owners=()),
+        attributes=SimpleNamespace(
+            sensitive_attributes={"income": settings}, weight=None, owners=()
+        ),
         release=ReleaseForm(),
     )
     assert ["nearly unique" in line for line in profile_warnings(profile, spec)] == [True] * warned
@@ -214,12 +259,16 @@ def test_more_than_one_value_for_two_rows_is_nearly_unique(distinct: int, warned
 
 @promises("An adversary who knows the person's value recognizes the record.")
 def test_a_known_income_is_one_record(several: Path) -> None:
-    assert set(Counter(row["income"] for row in read_table(several / "public/release")).values()) == {1}
+    assert set(
+        Counter(row["income"] for row in read_table(several / "public/release")).values()
+    ) == {1}
 
 
 @promises("The certificate warns and names the column")
 def test_the_certificate_names_a_nearly_unique_column(several: Path) -> None:
-    assert [line.split(",")[0] for line in certificate_of(several)["warnings"]] == ["income: nearly unique"]
+    assert [line.split(",")[0] for line in certificate_of(several)["warnings"]] == [
+        "income: nearly unique"
+    ]
 
 
 # --- insensitive columns
@@ -234,12 +283,18 @@ def test_insensitive_columns_are_published_as_they_are(several: Path) -> None:
 
 
 REFUSED = {
-    "one that is nearly unique": ({"house": [i // 2 + 20 * (i % 2) for i in range(ROWS)]}, "'house' is nearly unique"),
+    "one that is nearly unique": (
+        {"house": [i // 2 + 20 * (i % 2) for i in range(ROWS)]},
+        "'house' is nearly unique",
+    ),
     "several that are so together": (
         {"house": [i % 7 for i in range(ROWS)], "street": [i // 7 for i in range(ROWS)]},
         "'house' and 'street' are nearly unique together",
     ),
-    "what gives back more than half": ({"team": [i // 12 for i in range(ROWS)]}, "'team' takes back 7"),
+    "what gives back more than half": (
+        {"team": [i // 12 for i in range(ROWS)]},
+        "'team' takes back 7",
+    ),
 }
 
 
@@ -265,15 +320,26 @@ def test_what_gives_back_less_than_half_is_published(several: Path) -> None:
 
 
 def taken_back(output: Path) -> dict[tuple[str, str], float]:
-    record = json.loads((output / "internal/run.json").read_text())["stages"]["profile"]["insensitive"]["taken_back"]
-    return {("+".join(figure["columns"]), figure["quasi_identifier"]): figure["share"] for figure in record}
+    record = json.loads((output / "internal/run.json").read_text())["stages"]["profile"][
+        "insensitive"
+    ]["taken_back"]
+    return {
+        ("+".join(figure["columns"]), figure["quasi_identifier"]): figure["share"]
+        for figure in record
+    }
 
 
-@promises("Let W be the mean width (NCP) of the label that covers two random rows.", "The share given back is 1 - W(")
+@promises(
+    "Let W be the mean width (NCP) of the label that covers two random rows.",
+    "The share given back is 1 - W(",
+)
 def test_what_a_column_gives_back_is_computed_again_pair_by_pair(several: Path) -> None:
     people = pd.DataFrame(SEVERAL)
     span = people["age"].max() - people["age"].min()
-    widths: dict[str, Callable[[Any, Any], float]] = {"age": lambda a, b: abs(a - b) / span, "sex": lambda a, b: a != b}
+    widths: dict[str, Callable[[Any, Any], float]] = {
+        "age": lambda a, b: abs(a - b) / span,
+        "sex": lambda a, b: a != b,
+    }
     for quasi, width in widths.items():
         for column in ("colour", "team"):
             pairs = [
@@ -282,11 +348,15 @@ def test_what_a_column_gives_back_is_computed_again_pair_by_pair(several: Path) 
             ]
             same = [wide for wide, alike in pairs if alike]
             anyone = sum(wide for wide, _ in pairs) / len(pairs)
-            assert taken_back(several)[column, quasi] == pytest.approx(1 - sum(same) / len(same) / anyone, abs=1e-4)
+            assert taken_back(several)[column, quasi] == pytest.approx(
+                1 - sum(same) / len(same) / anyone, abs=1e-4
+            )
 
 
 @promises("`allow_unique` exempts a column, and the certificate lists it.")
-def test_exempt_columns_stand_in_the_certificate(several: Path, certificate: dict[str, Any]) -> None:
+def test_exempt_columns_stand_in_the_certificate(
+    several: Path, certificate: dict[str, Any]
+) -> None:
     assert certificate_of(several)["allow_unique"] == ["house", "colour"]
     assert taken_back(several)["colour", "age"] > 0.5
     assert certificate["allow_unique"] == []
@@ -304,8 +374,16 @@ def test_unused_values_of_an_order_change_distances(left_out: Path) -> None:
     entry, whole = party.sensitive["mood"], party.whole["mood"]
     assert entry["unused"]["values"] == ["never", "always"]
     shorter = {**entry, "m": 4, "domain": {"values": [None, "low", "middle", "high"]}}
-    assert all(distance(entry, part, whole) < distance(shorter, part, whole) for part in party.parts("mood"))
-    assert "mood: 2 of the 6 values of its order are in no row" in " ".join(party.certificate["warnings"])
+    assert all(
+        distance(entry, part, whole) < distance(shorter, part, whole)
+        for part in party.parts("mood")
+    )
+    assert "mood: 2 of the 6 values of its order are in no row" in " ".join(
+        party.certificate["warnings"]
+    )
     part, table = Counter[str | None]("aabc"), Counter[str | None]("abbc")
-    of = [{"distance": "ordered", "m": len(order), "domain": {"values": order}} for order in ("abc", "a-bc")]
+    of = [
+        {"distance": "ordered", "m": len(order), "domain": {"values": order}}
+        for order in ("abc", "a-bc")
+    ]
     assert [distance(given, part, table) for given in of] == [Fraction(1, 8), Fraction(1, 6)]

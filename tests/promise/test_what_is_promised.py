@@ -1,5 +1,5 @@
-"""docs/promise.md from its top to "What is promised": each sentence is held against the files of finished releases, in
-plain Python.
+"""docs/promise.md from its top to "What is promised": each sentence is held against the files of
+finished releases, in plain Python.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ ROWS = 160
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished release, as a third party finds it; and the input's rows beside what is published of them."""
+    """A finished release, as a third party finds it; and the input's rows beside what is published
+    of them.
+    """
 
     output: Path
     asked: Mapping[str, Any]
@@ -56,7 +58,9 @@ class Finished:
 
     @property
     def input(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = pq.read_table(self.output.parent / "people.parquet").to_pylist()
+        found: list[dict[str, Any]] = pq.read_table(
+            self.output.parent / "people.parquet"
+        ).to_pylist()
         return found
 
     def columns(self, role: str) -> list[str]:
@@ -79,7 +83,11 @@ class Finished:
     def public_text(self) -> str:
         """All that is public, and each value of the table on a line of its own."""
         folder = self.output / "public"
-        texts = [path.read_text() for path in folder.rglob("*") if path.suffix in (".json", ".html", ".csv")]
+        texts = [
+            path.read_text()
+            for path in folder.rglob("*")
+            if path.suffix in (".json", ".html", ".csv")
+        ]
         return "\n".join([*texts, *(str(value) for row in self.rows for value in row.values())])
 
 
@@ -112,7 +120,9 @@ def ground_of(entry: Mapping[str, Any]) -> list[list[Fraction]]:
     return [[apart(a, b) for b in domain] for a in domain]
 
 
-def moved(part: Sequence[Fraction], whole: Sequence[Fraction], ground: Sequence[Sequence[Fraction]]) -> float:
+def moved(
+    part: Sequence[Fraction], whole: Sequence[Fraction], ground: Sequence[Sequence[Fraction]]
+) -> float:
     """The earth mover's distance, by linear programming."""
     m = len(part)
     sums = np.vstack([np.kron(np.eye(m), np.ones(m)), np.kron(np.ones(m), np.eye(m))])
@@ -133,7 +143,9 @@ def farthest(release: Finished, name: str, whole: Sequence[Record]) -> float:
 
 @pytest.fixture(scope="module")
 def released(
-    write_run: Callable[..., Path], open_run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Any],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[..., Finished]:
     """`released(table, quasi=.., ..)`: makes a release."""
 
@@ -159,7 +171,10 @@ def patients() -> pa.Table:
         {
             "person_id": [f"P-{7919 * i:07d}" for i in range(ROWS)],
             "age": pick(None, *range(20, 61)),
-            "born": [date(1980, 1, 1) + timedelta(days=int(day)) for day in draw.integers(4000, size=ROWS)],
+            "born": [
+                date(1980, 1, 1) + timedelta(days=int(day))
+                for day in draw.integers(4000, size=ROWS)
+            ],
             "code": pick("A001", "A002", "B100", "B20"),
             "town": pick("Lyon", "Nice, old", "Pisa"),
             "city": pick(*CITIES.leaves),
@@ -202,8 +217,18 @@ def several(released: Callable[..., Finished]) -> Finished:
     )
 
 
-LEFT = {"age": 7079, "code": "Z99.87", "band": 7092, "sex": "zzx", "icd": "QQ0", "grade": "failed", "region": "moon"}
-"""The one person who is like nobody else, and is suppressed. `grade` stands in an order of the run file."""
+LEFT = {
+    "age": 7079,
+    "code": "Z99.87",
+    "band": 7092,
+    "sex": "zzx",
+    "icd": "QQ0",
+    "grade": "failed",
+    "region": "moon",
+}
+"""The one person who is like nobody else, and is suppressed. `grade` stands in an order of the run
+file.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +265,9 @@ def hidden(released: Callable[..., Finished]) -> Finished:
 
 @pytest.fixture(scope="module")
 def compared(released: Callable[..., Finished]) -> Finished:
-    """Five rows are suppressed by a method that leaves out labels that are too coarse; of: input."""
+    """Five rows are suppressed by a method that leaves out labels that are too coarse; of:
+    input.
+    """
     columns = {
         "city": [*["a", "b", "c"] * 40, *["d"] * 5],
         "age": [*[1, 2, 3] * 40, 99, 1, 50, 98, 3],
@@ -313,9 +340,12 @@ def test_a_class_of_k_rows_may_hold_fewer_than_k_people(twice: Finished) -> None
     "A note says which column groups rows like people.",
     "A note above the verdict says which column groups rows like people.",
 )
-def test_the_profile_notes_which_column_groups_rows_like_people(twice: Finished, several: Finished) -> None:
+def test_the_profile_notes_which_column_groups_rows_like_people(
+    twice: Finished, several: Finished
+) -> None:
     profiles = [
-        json.loads((each.output / "internal/run.json").read_text())["stages"]["profile"] for each in (twice, several)
+        json.loads((each.output / "internal/run.json").read_text())["stages"]["profile"]
+        for each in (twice, several)
     ]
     warned, other = ([*each["subjects"]["internal"], *each["warnings"]] for each in profiles)
     assert any("patient_id" in line for line in warned)
@@ -349,9 +379,14 @@ def test_a_class_is_all_rows_that_share_the_published_quasi_identifiers(release:
     "The distance is the earth mover's distance with the declared ground distance",
 )
 def test_in_every_class_the_earth_mover_s_distance_is_at_most_t(release: Finished) -> None:
-    whole = release.linked if release.asked["privacy"].get("of", "input") == "input" else release.rows
+    whole = (
+        release.linked if release.asked["privacy"].get("of", "input") == "input" else release.rows
+    )
     for name, asked in release.asked["attributes"]["sensitive_attributes"].items():
-        told, distance = release.certificate["guarantees"]["t"][name], asked.get("distance", "equal")
+        told, distance = (
+            release.certificate["guarantees"]["t"][name],
+            asked.get("distance", "equal"),
+        )
         assert (told["distance"], told["required_exact"]) == (distance, str(Fraction(asked["t"])))
         found = farthest(release, name, whole)
         assert found <= float(asked["t"]) + 1e-9
@@ -359,7 +394,9 @@ def test_in_every_class_the_earth_mover_s_distance_is_at_most_t(release: Finishe
 
 
 @promises("Distances are compared in exact integers, so a t of 0.1")
-def test_a_t_is_compared_exactly(plain: Finished, tclose: Callable[..., tuple[int, str, str]]) -> None:
+def test_a_t_is_compared_exactly(
+    plain: Finished, tclose: Callable[..., tuple[int, str, str]]
+) -> None:
     told = plain.certificate["guarantees"]["t"]["disease"]
     whole = Counter(row["disease"] for row in plain.rows)
     apart = [
@@ -369,14 +406,26 @@ def test_a_t_is_compared_exactly(plain: Finished, tclose: Callable[..., tuple[in
         )
         for rows in plain.classes
     ]
-    assert Fraction(told["achieved_exact"]) == max(apart) / 2 == Fraction(3, 20) > Fraction(0.15)  # the double is less
-    asked = ("audit", plain.output / "public/release", "-q", "age,city", "-s", "disease:equal", "--no-attacks")
+    assert (
+        Fraction(told["achieved_exact"]) == max(apart) / 2 == Fraction(3, 20) > Fraction(0.15)
+    )  # the double is less
+    asked = (
+        "audit",
+        plain.output / "public/release",
+        "-q",
+        "age,city",
+        "-s",
+        "disease:equal",
+        "--no-attacks",
+    )
     assert [tclose(*asked, "--t", t)[0] for t in ("0.15", "0.1499999999999999999999")] == [0, 1]
     assert told["required_exact"] == "1/5"
 
 
 @promises("These options change what a class is compared with")
-def test_suppression_and_nt_change_what_a_class_is_compared_with(compared: Finished, hidden: Finished) -> None:
+def test_suppression_and_nt_change_what_a_class_is_compared_with(
+    compared: Finished, hidden: Finished
+) -> None:
     told = compared.certificate["guarantees"]["t"]["ill"]["achieved"]
     assert told == pytest.approx(farthest(compared, "ill", compared.linked))
     assert told != pytest.approx(farthest(compared, "ill", compared.rows))
@@ -387,7 +436,10 @@ def test_suppression_and_nt_change_what_a_class_is_compared_with(compared: Finis
         assert f"\n## {heading}" in LIMITS.read_text()
 
 
-@promises("l-diversity, if the run file requires it.", "It is distinct, entropy, recursive (c, l) or frequency")
+@promises(
+    "l-diversity, if the run file requires it.",
+    "It is distinct, entropy, recursive (c, l) or frequency",
+)
 def test_l_diversity_is_distinct_entropy_and_recursive(several: Finished, plain: Finished) -> None:
     told = several.certificate["guarantees"]["l"]
     assert list(told) == ["disease"]
@@ -404,9 +456,14 @@ def test_l_diversity_is_distinct_entropy_and_recursive(several: Finished, plain:
     assert min(len({row["disease"] for row in rows}) for rows in plain.classes) >= 2
 
 
-@promises("beta-likeness, if the run file requires it.", "In every class, no value is more than 1 + beta times")
+@promises(
+    "beta-likeness, if the run file requires it.",
+    "In every class, no value is more than 1 + beta times",
+)
 @pytest.mark.parametrize("of", ["input", "released"])
-def test_no_value_is_much_more_frequent_than_in_the_table(of: str, released: Callable[..., Finished]) -> None:
+def test_no_value_is_much_more_frequent_than_in_the_table(
+    of: str, released: Callable[..., Finished]
+) -> None:
     asked = {"disease": {"beta": "2/3", "l": {"frequency": "1.5"}, "text": {"strip": True}}}
     privacy = {"suppression_limit": "0.2", "of": of}
     release = released(
@@ -427,7 +484,9 @@ def test_no_value_is_much_more_frequent_than_in_the_table(of: str, released: Cal
     assert guarantees["beta"]["disease"]["achieved_exact"] == str(max(p / q for p, q in shares) - 1)
     assert max(p / q for p, q in shares) <= Fraction(5, 3)
     assert max(p for p, _ in shares) <= Fraction(2, 3)
-    assert guarantees["l"]["disease"]["frequency"]["achieved"] == pytest.approx(float(1 / max(p for p, _ in shares)))
+    assert guarantees["l"]["disease"]["frequency"]["achieved"] == pytest.approx(
+        float(1 / max(p for p, _ in shares))
+    )
 
 
 # --- truth
@@ -443,7 +502,8 @@ def covers(label: Any, value: Any, paths: Mapping[str, Sequence[str]] | None) ->
         return label in paths[str(value)]
     if label.startswith("{"):
         return str(value) in {
-            quoted or bare for quoted, bare in re.findall(r'"([^"]*)"|([^{},"]+?)(?=[,}])\s?', label)
+            quoted or bare
+            for quoted, bare in re.findall(r'"([^"]*)"|([^{},"]+?)(?=[,}])\s?', label)
         } | {part.strip() for part in label[1:-1].split(",")}
     low, high = label[1:-1].split(", ")
     kind = date.fromisoformat if isinstance(value, date) else float
@@ -455,8 +515,15 @@ def paths_of(release: Finished, column: str) -> dict[str, list[str]] | None:
     asked = release.asked["attributes"]["quasi_identifiers"][column].get("hierarchy")
     if asked is None:
         return None
-    built = [release.output / f"internal/{folder}/{column}.csv" for folder in ("released_hierarchies", "hierarchies")]
-    file = release.output.parent / asked if isinstance(asked, str) else next(path for path in built if path.exists())
+    built = [
+        release.output / f"internal/{folder}/{column}.csv"
+        for folder in ("released_hierarchies", "hierarchies")
+    ]
+    file = (
+        release.output.parent / asked
+        if isinstance(asked, str)
+        else next(path for path in built if path.exists())
+    )
     paths = [line.split(";") for line in file.read_text().splitlines()]
     return {path[0]: path for path in paths}
 
@@ -485,25 +552,33 @@ def text(value: Any) -> str:
 def test_sensitive_and_insensitive_values_are_those_of_the_input(several: Finished) -> None:
     names = ["disease", "pay", "icd", "region", "score"]
     given = [{**row, "disease": row["disease"] and row["disease"].strip()} for row in several.input]
-    expected, found = (Counter(tuple(text(row[n]) for n in names) for row in rows) for rows in (given, several.rows))
+    expected, found = (
+        Counter(tuple(text(row[n]) for n in names) for row in rows)
+        for rows in (given, several.rows)
+    )
     assert found == expected
     assert {text(row["score"]) for row in several.rows} == {"1.5", "nan", "None", "-0.0"}
     assert " flu" in {row["disease"] for row in several.input}
 
 
 @promises("Every input row is published exactly once, or suppressed and counted.")
-def test_every_input_row_is_published_exactly_once_or_suppressed_and_counted(release: Finished) -> None:
+def test_every_input_row_is_published_exactly_once_or_suppressed_and_counted(
+    release: Finished,
+) -> None:
     quasi = release.columns("quasi_identifiers")
     own = [*release.columns("sensitive_attributes"), *release.columns("insensitive_attributes")]
     stripped = {"disease"} if "score" in own else set()
 
     def keys(rows: Sequence[Record], names: Sequence[str]) -> Counter[Any]:
-        trimmed = [{n: row[n].strip() if n in stripped and row[n] else row[n] for n in row} for row in rows]
+        trimmed = [
+            {n: row[n].strip() if n in stripped and row[n] else row[n] for n in row} for row in rows
+        ]
         return Counter(tuple(text(row[n]) for n in names) for row in trimmed)
 
     raw = [{**row, **{name: row[f"{name}_raw"] for name in quasi}} for row in release.linked]
     as_read = [
-        {**r, **{n: str(r[n]) for n in quasi if n == "band" and isinstance(raw[0][n], str)}} for r in release.input
+        {**r, **{n: str(r[n]) for n in quasi if n == "band" and isinstance(raw[0][n], str)}}
+        for r in release.input
     ]
     assert keys(as_read, [*quasi, *own]) == keys(raw, [*quasi, *own])
     left = [row for row in release.linked if row.get("suppressed")]
@@ -552,13 +627,25 @@ def loss_of(release: Finished, name: str) -> float:
         known = [end for label in labels if label not in (None, "*") for end in ends(label)]
         span = max(known) - min(known)
         losses = [
-            1.0 if x == "*" else 0.0 if x is None or not span else (max(ends(x)) - min(ends(x))) / span for x in labels
+            1.0
+            if x == "*"
+            else 0.0
+            if x is None or not span
+            else (max(ends(x)) - min(ends(x))) / span
+            for x in labels
         ]
     elif entry.get("generalization") == "set":
         parts = {x: re.findall(r'"[^"]*"|[^{},]+', x) if x and x[0] == "{" else [x] for x in labels}
-        members = {x: {part.strip(' "') for part in found if part.strip()} for x, found in parts.items() if x != "*"}
+        members = {
+            x: {part.strip(' "') for part in found if part.strip()}
+            for x, found in parts.items()
+            if x != "*"
+        }
         named = set().union(*members.values())
-        losses = [1.0 if x == "*" else 0.0 if len(members[x]) < 2 else len(members[x]) / len(named) for x in labels]
+        losses = [
+            1.0 if x == "*" else 0.0 if len(members[x]) < 2 else len(members[x]) / len(named)
+            for x in labels
+        ]
     else:
         losses = [float(label == "*") for label in labels]
     left = release.certificate.get("suppressed", {"rows": 0})["rows"]
@@ -573,12 +660,16 @@ def test_the_information_loss_is_measured_on_the_published_labels(release: Finis
     assert told["ncp"] == pytest.approx(np.mean([*told["ncp_by_quasi_identifier"].values()]))
 
 
-@promises("Nothing but the release.", "Every figure in the public report and the certificate follows")
+@promises(
+    "Nothing but the release.", "Every figure in the public report and the certificate follows"
+)
 @pytest.mark.parametrize("name", ["several", "hidden"])
 def test_every_figure_of_the_public_report_and_the_certificate_follows_from_the_released_rows(
     name: str, request: pytest.FixtureRequest, open_run: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """With another profile of the raw quasi-identifiers, certificate and report are made again, and are the same."""
+    """With another profile of the raw quasi-identifiers, certificate and report are made again, and
+    are the same.
+    """
     release = request.getfixturevalue(name)
     sizes, told = [len(rows) for rows in release.classes], release.certificate["utility"]
     left = release.certificate["input"]["rows"] - sum(sizes)
@@ -588,10 +679,19 @@ def test_every_figure_of_the_public_report_and_the_certificate_follows_from_the_
     copy = Path(shutil.copytree(release.output, tmp_path / "copy"))
     profile = json.loads((copy / "internal/profile.json").read_text())
     for domain in profile["quasi"]:
-        domain |= {"low": -1000, "high": 100_000, "present": 77, "missing": 5, "spellings": 3, "values": ["secret"]}
+        domain |= {
+            "low": -1000,
+            "high": 100_000,
+            "present": 77,
+            "missing": 5,
+            "spellings": 3,
+            "values": ["secret"],
+        }
     (copy / "internal/profile.json").write_text(json.dumps({**profile, "distinct_rows": 3}))
     list_again(copy)
-    assert pipeline.verify(open_run(release.output.parent / "run.yaml", f"output.path={copy}"), finished=True).holds
+    assert pipeline.verify(
+        open_run(release.output.parent / "run.yaml", f"output.path={copy}"), finished=True
+    ).holds
 
 
 @promises(
@@ -608,12 +708,16 @@ def test_the_input_s_distribution_is_reported_where_classes_are_compared_with_it
     ]
     assert 0 < hidden.certificate["suppressed"]["rows"] <= 4
     for other in (hidden, several):
-        assert not any("input" in entry for entry in other.certificate["attributes"]["sensitive"].values())
+        assert not any(
+            "input" in entry for entry in other.certificate["attributes"]["sensitive"].values()
+        )
     assert "suppressed" not in several.certificate
 
 
 @promises("the version of the input (Delta or Iceberg)", "k, if the run file says `k: auto`;")
-def test_the_version_of_the_input_and_a_k_that_was_chosen_are_reported(twice: Finished, several: Finished) -> None:
+def test_the_version_of_the_input_and_a_k_that_was_chosen_are_reported(
+    twice: Finished, several: Finished
+) -> None:
     assert twice.certificate["input"]["version"] == 1
     assert several.certificate["input"]["version"] is None
     k = twice.certificate["guarantees"]["k"]
@@ -622,12 +726,35 @@ def test_the_version_of_the_input_and_a_k_that_was_chosen_are_reported(twice: Fi
     assert "chosen" not in several.certificate["guarantees"]["k"]
 
 
-@promises("warnings about the raw table, and about", "They contain column names and counts, but no values.")
-def test_warnings_about_the_raw_table_hold_names_of_columns_and_no_values(release: Finished) -> None:
-    words = {word for line in release.certificate["warnings"] for word in re.findall(r"[\w.-]+", line)}
+@promises(
+    "warnings about the raw table, and about",
+    "They contain column names and counts, but no values.",
+)
+def test_warnings_about_the_raw_table_hold_names_of_columns_and_no_values(
+    release: Finished,
+) -> None:
+    words = {
+        word for line in release.certificate["warnings"] for word in re.findall(r"[\w.-]+", line)
+    }
     own = [*release.columns("quasi_identifiers"), *release.columns("sensitive_attributes")]
     values = {str(value) for row in release.input for name, value in row.items() if name in own}
-    common = {"flu", "y", "n", "f", "m", "a", "b", "c", "d", "None", "north", "south", "1", "2", "3"}
+    common = {
+        "flu",
+        "y",
+        "n",
+        "f",
+        "m",
+        "a",
+        "b",
+        "c",
+        "d",
+        "None",
+        "north",
+        "south",
+        "1",
+        "2",
+        "3",
+    }
     assert not {value for value in values - common if not value.isdigit()} & words
 
 
@@ -635,13 +762,17 @@ def test_warnings_about_the_raw_table_hold_names_of_columns_and_no_values(releas
 
 
 @promises("Nothing else.", "The public folder has no direct identifier, no column without a role")
-def test_the_public_folder_has_no_direct_identifier_and_no_column_without_a_role(release: Finished) -> None:
+def test_the_public_folder_has_no_direct_identifier_and_no_column_without_a_role(
+    release: Finished,
+) -> None:
     roles = ("quasi_identifiers", "sensitive_attributes", "insensitive_attributes")
     with_a_role = {name for role in roles for name in release.columns(role)}
     assert set(release.rows[0]) == with_a_role
     for path in (release.output / "public").rglob("*.parquet"):
         assert set(pq.ParquetFile(path).schema_arrow.names) == with_a_role
-    told = json.loads((release.output / "public/certificate.json").read_text())["release"]["columns"]
+    told = json.loads((release.output / "public/certificate.json").read_text())["release"][
+        "columns"
+    ]
     assert set(told) == with_a_role
     for name in set(release.input[0]) - with_a_role:
         values = {str(row[name]) for row in release.input} - {"left out"}
@@ -649,7 +780,8 @@ def test_the_public_folder_has_no_direct_identifier_and_no_column_without_a_role
 
 
 @promises(
-    "The public folder has no direct identifier, no column without a role and no column statistics.",
+    "The public folder has no direct identifier, no column without a role and no column "
+    "statistics.",
     "Its rows are ordered by their released values only.",
 )
 def test_it_has_no_statistics_no_history_and_no_order_of_rows(release: Finished) -> None:
@@ -662,9 +794,14 @@ def test_it_has_no_statistics_no_history_and_no_order_of_rows(release: Finished)
     for path in public.rglob("*.parquet"):
         file = pq.ParquetFile(path)
         for group in range(file.metadata.num_row_groups):
-            columns = [file.metadata.row_group(group).column(i) for i in range(file.metadata.num_columns)]
+            columns = [
+                file.metadata.row_group(group).column(i) for i in range(file.metadata.num_columns)
+            ]
             assert not any(column.is_stats_set for column in columns), path.name
-        order = [tuple((v is not None, v or "") for v in row.values()) for row in file.read(release.labels).to_pylist()]
+        order = [
+            tuple((v is not None, v or "") for v in row.values())
+            for row in file.read(release.labels).to_pylist()
+        ]
         assert order == sorted(order)
 
 
@@ -700,22 +837,31 @@ def test_no_value_that_only_suppressed_rows_have_is_published(hidden: Finished) 
         alone = {str(row[raw]) for row in left} - {str(row[raw]) for row in stay}
         assert str(LEFT[name]) in alone
         if name != "grade":
-            assert not [value for value in alone if re.search(rf"\b{re.escape(value)}", hidden.public_text)]
+            assert not [
+                value for value in alone if re.search(rf"\b{re.escape(value)}", hidden.public_text)
+            ]
     assert told["sensitive"]["icd"]["domain"]["values"] == ["C00", "C01", "D10", "D11"]
     assert "QQ" not in hidden.public_text
     assert "Z" not in {str(row["code"])[0] for row in hidden.rows}
     for name in ("code", "band"):
-        assert told["quasi_identifiers"][name]["hierarchy"]["size"] == len({row[f"{name}_raw"] for row in stay})
+        assert told["quasi_identifiers"][name]["hierarchy"]["size"] == len(
+            {row[f"{name}_raw"] for row in stay}
+        )
 
 
 @promises("A value that the run file lists, or a hierarchy file")
 def test_a_value_that_the_run_file_itself_lists_may_stand_there(hidden: Finished) -> None:
     grade = hidden.certificate["attributes"]["sensitive"]["grade"]
-    assert (grade["domain"]["values"], grade["unused"]["values"]) == (["good", "fair", "failed"], ["failed"])
+    assert (grade["domain"]["values"], grade["unused"]["values"]) == (
+        ["good", "fair", "failed"],
+        ["failed"],
+    )
     assert "failed" not in {row["grade"] for row in hidden.rows}
 
 
-def test_the_releases_are_what_these_tests_need(several: Finished, hidden: Finished, compared: Finished) -> None:
+def test_the_releases_are_what_these_tests_need(
+    several: Finished, hidden: Finished, compared: Finished
+) -> None:
     assert min(len(each.classes) for each in (several, hidden, compared)) > 1
     assert len(several.classes) > 5
     assert {len(each.rows) < len(each.input) for each in (hidden, compared)} == {True}

@@ -1,4 +1,6 @@
-"""The runs whose releases are recorded: of each option and each method one at least, on small synthetic tables."""
+"""The runs whose releases are recorded: of each option and each method one at least, on small
+synthetic tables.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ KINDS: dict[str, Any] = {
 EQUAL: dict[str, Any] = {"disease": {"t": "0.3"}}
 LOOSE: dict[str, Any] = {"disease": {"t": "0.45"}}
 ORDERED: dict[str, Any] = {"pay": {"distance": "ordered", "t": "0.25"}}
-NESTED: dict[str, Any] = {"town": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.35"}}
+NESTED: dict[str, Any] = {
+    "town": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.35"}
+}
 EVERY_L = {"distinct": 2, "entropy": "1.5", "recursive": {"c": "4", "l": 2}, "frequency": "1.2"}
 TREE: dict[str, Any] = {"name": "closeness_tree", "effort": "fast"}
 DISJOINT: dict[str, Any] = {"name": "closeness_tree", "effort": "fast", "overlap": "none"}
@@ -45,10 +49,10 @@ VARYING = partial(stays, varying=True)
 class RecordedRun:
     """A run file and its input.
 
-    settings: those of `write_run_file` in conftest.py. form: the section `release`. table: makes the input.
-    months: makes the inputs of a line of releases, each of which continues the one before, in its place.
-    beside: makes further files of the run, by name.
-    whole: whether long values are recorded as they are, and not by a hash.
+    settings: those of `write_run_file` in conftest.py. form: the section `release`. table: makes
+    the input. months: makes the inputs of a line of releases, each of which continues the one
+    before, in its place. beside: makes further files of the run, by name. whole: whether long
+    values are recorded as they are, and not by a hash.
     """
 
     settings: Mapping[str, Any]
@@ -68,9 +72,13 @@ def run(
     **more: Any,
 ) -> RecordedRun:
     """more: fields of `RecordedRun`, and settings of the run file."""
-    own = {key: more.pop(key) for key in ("months", "beside", "texts", "form", "whole") if key in more}
+    own = {
+        key: more.pop(key) for key in ("months", "beside", "texts", "form", "whole") if key in more
+    }
     settings = {"k": 4, "drop_others": True, **more}
-    return RecordedRun({"method": method, "quasi": quasi, "sensitive": sensitive, **settings}, table, **own)
+    return RecordedRun(
+        {"method": method, "quasi": quasi, "sensitive": sensitive, **settings}, table, **own
+    )
 
 
 MONTHS = tuple(partial(month, number) for number in range(3))
@@ -78,19 +86,38 @@ LINE_OF_PEOPLE = {"person": "patient", "months": MONTHS, "privacy": LINE}
 
 METHODS = {
     "mondrian": run(MONDRIAN, KINDS, EQUAL),
-    "mondrian-l": run(MONDRIAN, AGE, {"disease": {"t": "0.4", "l": {"distinct": 3, "frequency": "1.5"}}, **ORDERED}),
+    "mondrian-l": run(
+        MONDRIAN,
+        AGE,
+        {"disease": {"t": "0.4", "l": {"distinct": 3, "frequency": "1.5"}}, **ORDERED},
+    ),
     "incognito": run(INCOGNITO, PLACES, LOOSE),
     "incognito-suppressing": run(
-        {**INCOGNITO, "metric": "discernibility"}, NARROW_PLACES, LOOSE, privacy=OF_INPUT, whole=True
+        {**INCOGNITO, "metric": "discernibility"},
+        NARROW_PLACES,
+        LOOSE,
+        privacy=OF_INPUT,
+        whole=True,
     ),
-    "incognito-every-l": run({**INCOGNITO, "metric": "entropy"}, AGE, {"disease": {"t": "0.5", "l": EVERY_L}}),
+    "incognito-every-l": run(
+        {**INCOGNITO, "metric": "entropy"}, AGE, {"disease": {"t": "0.5", "l": EVERY_L}}
+    ),
     "exact": run({"name": "exact"}, AGE, {"disease": {"t": "0.4"}}, partial(pairs, 14), k=3),
-    "exact-searching": run({"name": "exact"}, AGE, {"disease": {"t": "0.5"}}, partial(pairs, 26), k=3),
+    "exact-searching": run(
+        {"name": "exact"}, AGE, {"disease": {"t": "0.5"}}, partial(pairs, 26), k=3
+    ),
     "disjoint": run(DISJOINT, KINDS, EQUAL),
-    "sabre-uninformative": run({"name": "sabre"}, AGE, {"ward": {"t": "0.3", "beta": "2", "missing": "uninformative"}}),
+    "sabre-uninformative": run(
+        {"name": "sabre"}, AGE, {"ward": {"t": "0.3", "beta": "2", "missing": "uninformative"}}
+    ),
     "medians": run(
         {"name": "microaggregation", "representative": "median"},
-        {**AGE, "height": {"type": "numeric"}, "grade": {"hierarchy": {"order": 2}}, "born": {"type": "date"}},
+        {
+            **AGE,
+            "height": {"type": "numeric"},
+            "grade": {"hierarchy": {"order": 2}},
+            "born": {"type": "date"},
+        },
         ORDERED,
     ),
 }
@@ -111,8 +138,12 @@ OF_PEOPLE = {
     "person-suppressing": run(
         TREE, NARROW_PLACES, {"disease": {"t": "0.3"}}, stays, person="patient", privacy=OF_RELEASED
     ),
-    "person-household": run(TREE, PLACES, EQUAL, stays, person="patient", household={"column": "household", "k": 3}),
-    "person-pseudonyms": run(TREE, PLACES, EQUAL, stays, person="patient", pseudonyms={"patient": {"as": "who"}}),
+    "person-household": run(
+        TREE, PLACES, EQUAL, stays, person="patient", household={"column": "household", "k": 3}
+    ),
+    "person-pseudonyms": run(
+        TREE, PLACES, EQUAL, stays, person="patient", pseudonyms={"patient": {"as": "who"}}
+    ),
     "person-population": run(
         TREE,
         PLACES,
@@ -158,7 +189,11 @@ OF_WEIGHTS = {
         privacy={"population": {"weight": "weight"}},
     ),
     "weight-suppressing": run(
-        INCOGNITO, AGE, LOOSE, weight={"column": "weight", "publish": True, "round_to": 5}, privacy=OF_RELEASED
+        INCOGNITO,
+        AGE,
+        LOOSE,
+        weight={"column": "weight", "publish": True, "round_to": 5},
+        privacy=OF_RELEASED,
     ),
 }
 OF_LINES = {
@@ -172,14 +207,18 @@ OF_LINES = {
     ),
 }
 OF_FORMS = {
-    "anatomy": run({}, {"age": {"type": "numeric"}, "sex": {}}, EQUAL, form={"form": "anatomy"}, whole=True),
+    "anatomy": run(
+        {}, {"age": {"type": "numeric"}, "sex": {}}, EQUAL, form={"form": "anatomy"}, whole=True
+    ),
     "anatomy-blocks": run(
         TREE,
         {"age": {"type": "numeric"}, "sex": {}},
         {"disease": {"t": "0.4"}, **ORDERED},
         form={"form": "anatomy", "together": [["disease"], ["pay"]]},
     ),
-    "permutation": run(TREE, {"age": {"type": "numeric"}, "city": {}}, EQUAL, form={"form": "permutation"}),
+    "permutation": run(
+        TREE, {"age": {"type": "numeric"}, "city": {}}, EQUAL, form={"form": "permutation"}
+    ),
     "blocks": run(
         {},
         PLACES,
@@ -198,7 +237,9 @@ OF_REQUIREMENTS = {
     "nt": run(TREE, PLACES, {"disease": {"t": "0.25"}}, privacy={"nt": {"n": 60}}),
     "nt-mondrian": run(MONDRIAN, AGE, {"disease": {"t": "0.25"}}, privacy={"nt": {"n": 80}}),
     "beta": run({}, PLACES, {"disease": {"beta": "1.5", "l": EVERY_L}}),
-    "places": run(TREE, AGE, {"pay": {"distance": "ordered", "t": "0.25", "domain": {"equal_width": 6}}}),
+    "places": run(
+        TREE, AGE, {"pay": {"distance": "ordered", "t": "0.25", "domain": {"equal_width": 6}}}
+    ),
 }
 OF_PRIVACY = {
     "suppressing": run(TREE, NARROW, {"disease": {"t": "0.25"}}, privacy=OF_INPUT),
@@ -206,7 +247,10 @@ OF_PRIVACY = {
         {},
         AGE,
         EQUAL,
-        privacy={"population": {"table": "everyone.parquet"}, "risk": {"marketer": {"mean": "0.5"}}},
+        privacy={
+            "population": {"table": "everyone.parquet"},
+            "risk": {"marketer": {"mean": "0.5"}},
+        },
         beside={"everyone.parquet": population},
     ),
     "profile": run({}, PLACES, EQUAL, k=12, privacy={"profile": "ema_0070"}),
@@ -222,7 +266,11 @@ OF_PRIVACY = {
             }
         },
         insensitive_attributes=["region"],
-        texts={"areas.csv": "".join(f"9{number:02d},{1500 * (number - 20)}\n" for number in range(40, 60))},
+        texts={
+            "areas.csv": "".join(
+                f"9{number:02d},{1500 * (number - 20)}\n" for number in range(40, 60)
+            )
+        },
     ),
     "profile-mean": run(
         TREE,
@@ -230,9 +278,17 @@ OF_PRIVACY = {
         EQUAL,
         k=15,
         privacy={
-            "profile": {"name": "ipc_ontario", "release_model": "non_public", "invasion_of_privacy": "medium"},
+            "profile": {
+                "name": "ipc_ontario",
+                "release_model": "non_public",
+                "invasion_of_privacy": "medium",
+            },
             "population": POPULATED,
-            "risk": {"threshold": "0.2", "journalist": {"maximum": "0.5"}, "individual": {"mean": "0.9"}},
+            "risk": {
+                "threshold": "0.2",
+                "journalist": {"maximum": "0.5"},
+                "individual": {"mean": "0.9"},
+            },
         },
     ),
     "chosen-k": run({}, AGE, LOOSE, k="auto", privacy={"alpha": "0.4"}),
@@ -260,7 +316,9 @@ OF_COLUMNS = {
             "age": {"type": "numeric", "range": [0, 120], "coarsest": 70, "round_to": 5},
             "visits": {"type": "numeric", "missing": "any"},
             "site": {"text": {"case": "fold", "strip": True}, "missing_values": ["south"]},
-            "grade": {"hierarchy": {"groups": {"high": ["a", "b"], "low": ["c", "d"]}, "other": "rest"}},
+            "grade": {
+                "hierarchy": {"groups": {"high": ["a", "b"], "low": ["c", "d"]}, "other": "rest"}
+            },
         },
         EQUAL,
     ),
@@ -271,7 +329,12 @@ OF_COLUMNS = {
         insensitive_attributes=["region", "height"],
         missing_values={"region": [9]},
         allow_unique=["height"],
-        output={"export": ["csv", "parquet"], "one_file": True, "escape_formulas": True, "keep_linked": True},
+        output={
+            "export": ["csv", "parquet"],
+            "one_file": True,
+            "escape_formulas": True,
+            "keep_linked": True,
+        },
     ),
 }
 RUNS: dict[str, RecordedRun] = {

@@ -20,7 +20,9 @@ def _pick(draw: np.random.Generator, values: Sequence[Any], rows: int) -> list[A
 
 
 def survey(rows: int = 240, seed: int = 5) -> pa.Table:
-    """Rows of different people, in households of about three, with a weight. They have every kind of column."""
+    """Rows of different people, in households of about three, with a weight. They have every kind
+    of column.
+    """
     draw = np.random.default_rng(seed)
     household = np.sort(draw.integers(rows // 3, size=rows))
     city = draw.integers(5, size=rows)[household]
@@ -34,7 +36,10 @@ def survey(rows: int = 240, seed: int = 5) -> pa.Table:
         "height": np.round(1.5 + draw.random(rows) / 2, 2),
         "visits": _pick(draw, [None, *range(9)], rows),
         "born": [FIRST_DAY + timedelta(days=int(days)) for days in draw.integers(9000, size=rows)],
-        "seen": [FIRST_TIME + timedelta(minutes=int(minutes)) for minutes in draw.integers(400_000, size=rows)],
+        "seen": [
+            FIRST_TIME + timedelta(minutes=int(minutes))
+            for minutes in draw.integers(400_000, size=rows)
+        ],
         "city": np.array(CITIES.leaves)[city],
         "zip": [f"9{number:02d}" for number in draw.integers(40, 60, rows)],
         "sex": _pick(draw, ["f", "m"], rows),
@@ -51,7 +56,9 @@ def survey(rows: int = 240, seed: int = 5) -> pa.Table:
 
 
 def stays(people: int = 160, seed: int = 7, varying: bool = False) -> pa.Table:
-    """Rows of people with one to six rows each, in households. varying: whether age and city differ by row."""
+    """Rows of people with one to six rows each, in households. varying: whether age and city differ
+    by row.
+    """
     draw = np.random.default_rng(seed)
     home_of = np.sort(draw.integers(people // 3, size=people))
     times = draw.geometric(0.65, people)
@@ -69,7 +76,9 @@ def stays(people: int = 160, seed: int = 7, varying: bool = False) -> pa.Table:
         "age": age,
         "sex": np.array(["f", "m"])[draw.integers(2, size=people)[who]],
         "city": np.array(CITIES.leaves)[city],
-        "disease": np.array(DISEASES)[np.where(draw.random(rows) < 0.5, usual, draw.integers(5, size=rows))],
+        "disease": np.array(DISEASES)[
+            np.where(draw.random(rows) < 0.5, usual, draw.integers(5, size=rows))
+        ],
         "pay": draw.integers(900, 920, rows),
         "town": np.array(CITIES.leaves)[draw.integers(5, size=rows)],
         "region": _pick(draw, ["east", "west"], rows),
@@ -78,7 +87,9 @@ def stays(people: int = 160, seed: int = 7, varying: bool = False) -> pa.Table:
 
 
 def month(number: int, people: int = 220, seed: int = 11) -> pa.Table:
-    """A town in a month: each month a tenth of the people arrive, some leave, and some have another disease."""
+    """A town in a month: each month a tenth of the people arrive, some leave, and some have another
+    disease.
+    """
     draw = np.random.default_rng(seed)
     most = people + people // 10 * 3
     age, sex = draw.integers(20, 70, most), draw.integers(2, size=most)
@@ -135,7 +146,9 @@ def foreign() -> pa.Table:
             "age": _pick(draw, ["[20, 30[", "[30, 40[", "40-49", "50s", "*", None], rows),
             "zip": _pick(draw, ["94***", "95***", "941**", "*"], rows),
             "job": _pick(draw, ["{cook, nurse}", "clerk", "*", "nurse"], rows),
-            "born": _pick(draw, ["[1950-01-01, 1959-12-31]", "[1960-01-01, 1969-12-31]", "1961"], rows),
+            "born": _pick(
+                draw, ["[1950-01-01, 1959-12-31]", "[1960-01-01, 1969-12-31]", "1961"], rows
+            ),
             "sex": _pick(draw, ["f", "m", "other"], rows),
             "disease": _pick(draw, DISEASES, rows),
             "pay": draw.integers(900, 920, rows),

@@ -1,5 +1,5 @@
-"""What is recorded of a release or an audit: sections of lines, of which each has one value. Only published and kept
-files are read, so that a record does not depend on how the package is built.
+"""What is recorded of a release or an audit: sections of lines, of which each has one value. Only
+published and kept files are read, so that a record does not depend on how the package is built.
 
 A value that would take a long line is recorded by its hash, unless all is to be recorded.
 """
@@ -52,7 +52,11 @@ def compact(value: Any) -> str:
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """The parts of a JSON text with their keys, in order. Each fits on a line, or is no object."""
-    if isinstance(value, Mapping) and value and (not path or len(path) + len(compact(value)) > LONGEST):
+    if (
+        isinstance(value, Mapping)
+        and value
+        and (not path or len(path) + len(compact(value)) > LONGEST)
+    ):
         for key, part in value.items():
             yield from leaves(part, f"{path}.{key}" if path else str(key))
     else:
@@ -60,7 +64,9 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def lines_of(value: Any, whole: bool = False) -> Lines:
-    """The lines of a JSON text. whole: with all values; a long list takes a line for each of its parts."""
+    """The lines of a JSON text. whole: with all values; a long list takes a line for each of its
+    parts.
+    """
     found = Lines()
     for key, part in leaves(value):
         text = compact(part)
@@ -85,7 +91,9 @@ def in_order_of_keys(value: Any) -> Any:
 
 
 def table_lines(table: pa.Table) -> Lines:
-    """The number of rows, and a hash of the multiset of the values of each column, and of the rows."""
+    """The number of rows, and a hash of the multiset of the values of each column, and of the
+    rows.
+    """
     columns = {name: [*map(compact, table[name].to_pylist())] for name in table.column_names}
     found = [f"rows = {table.num_rows}"]
     for name, values in columns.items():
@@ -110,9 +118,14 @@ def page_lines(page: str, paths: Mapping[str, str], whole: bool = False) -> Line
     page = lasting(re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL), paths)
     page = re.sub(r"\s+", " ", page)
     if whole:
-        return [*Page(page).text.splitlines(), f"drawings = {hashed(' '.join(re.findall('<svg.*?</svg>', page)))}"]
+        return [
+            *Page(page).text.splitlines(),
+            f"drawings = {hashed(' '.join(re.findall('<svg.*?</svg>', page)))}",
+        ]
     parts = re.split(r"(?=<h[12][ >])", page)
-    titles = [re.sub(r"<[^>]*>", "", re.match(r"(.*?</h[12]>)?", part)[0]).strip() for part in parts]  # type: ignore[index]
+    titles = [
+        re.sub(r"<[^>]*>", "", re.match(r"(.*?</h[12]>)?", part)[0]).strip() for part in parts
+    ]  # type: ignore[index]
     return [f"{title or 'top'} = {hashed(part)}" for title, part in zip(titles, parts, strict=True)]
 
 
@@ -129,8 +142,14 @@ def lasting(text: str, paths: Mapping[str, str]) -> str:
 
 
 def record_of_release(folder: Path, printed: Sequence[str], whole: bool = False) -> Record:
-    """The record of a finished release. folder: that of its run file. printed: the lines that the run printed."""
-    public, internal, paths = folder / "out/public", folder / "out/internal", {str(folder): "FOLDER"}
+    """The record of a finished release. folder: that of its run file. printed: the lines that the
+    run printed.
+    """
+    public, internal, paths = (
+        folder / "out/public",
+        folder / "out/internal",
+        {str(folder): "FOLDER"},
+    )
     found: Record = {"printed": [lasting(line, paths) for line in printed]}
     for side, inside in ((public, "public"), (internal, "internal")):
         names = sorted(entry.name for entry in side.iterdir() if not entry.name.startswith("."))
@@ -145,11 +164,14 @@ def record_of_release(folder: Path, printed: Sequence[str], whole: bool = False)
 
 
 def record_of_audit(found: Any, folder: Path) -> Record:
-    """The record of an audit or an explanation: its JSON in its order, what a terminal and a notebook show, its class
-    table, and the suite that checks it. folder: that of the class table.
+    """The record of an audit or an explanation: its JSON in its order, what a terminal and a
+    notebook show, its class table, and the suite that checks it. folder: that of the class table.
     """
     paths = {str(folder): "FOLDER"}
-    record = {"JSON": lines_of(found.to_json(), whole=True), "printed": lasting(repr(found), paths).splitlines()}
+    record = {
+        "JSON": lines_of(found.to_json(), whole=True),
+        "printed": lasting(repr(found), paths).splitlines(),
+    }
     record["page"] = page_lines(found.page, paths)
     if (folder / "classes").exists():
         record["classes"] = table_lines(delta(folder / "classes"))
@@ -163,7 +185,9 @@ def expectation(one: Mapping[str, Any]) -> str:
 
 
 def maker_of(entry: Path) -> Callable[[Path, Mapping[str, str], bool], Lines] | None:
-    """What makes the lines of a file or a folder of a release; None for one that is not recorded."""
+    """What makes the lines of a file or a folder of a release; None for one that is not
+    recorded.
+    """
     if entry.name.startswith(TABLES) and (entry / "_delta_log").is_dir():
         return lambda entry, paths, whole: table_lines(delta(entry))
     if entry.name.startswith("release_"):
@@ -184,7 +208,9 @@ def certificate_lines(entry: Path, paths: Mapping[str, str], whole: bool) -> Lin
     """The certificate, in its order."""
     certificate = json.loads(entry.read_text())
     certificate["tool"].pop("version")
-    return lines_of({key: part for key, part in certificate.items() if key not in OF_THE_MOMENT}, whole)
+    return lines_of(
+        {key: part for key, part in certificate.items() if key not in OF_THE_MOMENT}, whole
+    )
 
 
 def figure_lines(entry: Path, paths: Mapping[str, str], whole: bool) -> Lines:
@@ -215,7 +241,9 @@ def state_lines(entry: Path, paths: Mapping[str, str], whole: bool) -> Lines:
 
 def contract_lines(entry: Path, paths: Mapping[str, str], whole: bool) -> Lines:
     contract = yaml.safe_load(entry.read_text())
-    return lines_of({key: part for key, part in contract.items() if key not in OF_THE_MOMENT}, whole)
+    return lines_of(
+        {key: part for key, part in contract.items() if key not in OF_THE_MOMENT}, whole
+    )
 
 
 def codebook_lines(entry: Path, paths: Mapping[str, str], whole: bool) -> Lines:
@@ -227,7 +255,10 @@ def export_lines(entry: Path) -> Lines:
     """An export: its rows, and its file's name if it is one file."""
     files = sorted(file for file in entry.iterdir() if file.suffix in (".csv", ".parquet"))
     read = pa.csv.read_csv if files[0].suffix == ".csv" else pq.read_table
-    return [f"files = {len(files)}", *table_lines(pa.concat_tables([read(str(file)) for file in files]))]
+    return [
+        f"files = {len(files)}",
+        *table_lines(pa.concat_tables([read(str(file)) for file in files])),
+    ]
 
 
 # --- recorded and found
@@ -239,23 +270,36 @@ def written(record: Record) -> str:
     >>> written({"run.json": ["rows = 3"]})
     '## run.json\\nrows = 3\\n'
     """
-    return "\n".join(f"## {name}\n" + "".join(f"{line}\n" for line in lines) for name, lines in record.items())
+    return "\n".join(
+        f"## {name}\n" + "".join(f"{line}\n" for line in lines) for name, lines in record.items()
+    )
 
 
 def sections_of(text: str) -> Record:
     """The record that `written` wrote."""
     parts = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)[1:]
-    return {name: [*filter(None, lines.split("\n"))] for name, lines in zip(parts[::2], parts[1::2], strict=True)}
+    return {
+        name: [*filter(None, lines.split("\n"))]
+        for name, lines in zip(parts[::2], parts[1::2], strict=True)
+    }
 
 
 def require_same(file: Path, found: Record) -> None:
-    """Raises AssertionError with the lines that differ from a file, which is written first if TCLOSE_RECORD is set."""
-    found = {name: [line.replace("\n", "\\n") for line in lines if line] for name, lines in found.items()}
+    """Raises AssertionError with the lines that differ from a file, which is written first if
+    TCLOSE_RECORD is set.
+    """
+    found = {
+        name: [line.replace("\n", "\\n") for line in lines if line] for name, lines in found.items()
+    }
     if "TCLOSE_RECORD" in os.environ:
         file.parent.mkdir(exist_ok=True)
         file.write_text(written(found))
     known = sections_of(file.read_text()) if file.exists() else Record()
-    changes = [line for name in {**known, **found} for line in changed(name, known.get(name), found.get(name))]
+    changes = [
+        line
+        for name in {**known, **found}
+        for line in changed(name, known.get(name), found.get(name))
+    ]
     more = len(changes) - MOST_SHOWN
     shown = [*changes[:MOST_SHOWN], *([f"and {more} lines more"] if more > 0 else [])]
     assert not changes, "\n".join([f"{file.stem} is not as recorded (- before, + now):", *shown])
@@ -277,5 +321,9 @@ def changed(name: str, before: Lines | None, now: Lines | None) -> Lines:
         return []
     if before is None or now is None:
         return [f"{name}: this section is {'new' if before is None else 'gone'}"]
-    found = [line for line in unified_diff(before, now, n=0, lineterm="") if not line.startswith(("---", "+++", "@@"))]
+    found = [
+        line
+        for line in unified_diff(before, now, n=0, lineterm="")
+        if not line.startswith(("---", "+++", "@@"))
+    ]
     return [f"{name}:", *(f"  {line}" for line in found)]

@@ -1,8 +1,9 @@
-"""What releases publish, figure and report does not change unnoticed. `releases/NAME.txt` has what is recorded of each
-run: tables and class table column by column, the certificate in its order, internal figures, pages and printed lines.
+"""What releases publish, figure and report does not change unnoticed. `releases/NAME.txt` has what
+is recorded of each run: tables and class table column by column, the certificate in its order,
+internal figures, pages and printed lines.
 
-A change that means to alter some of it records it again, in a commit that says so: `TCLOSE_RECORD=1 pytest
-tests/recorded -m "not more"`.
+A change that means to alter some of it records it again, in a commit that says so: `TCLOSE_RECORD=1
+pytest tests/recorded -m "not more"`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,12 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TCLOSE_SECRET", SECRET)
 
 
-def released(recorded: RecordedRun, folder: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]) -> Any:
+def released(
+    recorded: RecordedRun,
+    folder: Path,
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
+) -> Any:
     """The record of a run that is carried out in a folder; of a line, of its last release."""
     settings: Mapping[str, Any] = recorded.settings
     if recorded.months:

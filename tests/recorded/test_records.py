@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from records import lasting, lines_of, page_lines, require_only, require_same, sections_of, table_lines, written
+from records import (
+    lasting,
+    lines_of,
+    page_lines,
+    require_only,
+    require_same,
+    sections_of,
+    table_lines,
+    written,
+)
 
 PAGE = "<html><h1>a</h1><h2>Sizes</h2><p>{}</p><h2>Loss</h2><p>0.5</p></html>"
 MADE = "Made 2026-01-02, 10:11 UTC by tclose_spark 0.1.0 and 2026-01-02T10:11:12Z in /tmp/x/out"
@@ -44,18 +53,25 @@ def test_a_table_is_the_same_in_any_order_of_its_rows_only() -> None:
 
 def test_a_page_names_the_section_that_differs() -> None:
     first, second = (page_lines(PAGE.format(size), {}) for size in (4, 5))
-    assert [line.partition(" =")[0] for line, other in zip(first, second, strict=True) if line != other] == ["Sizes"]
-    assert page_lines(PAGE.format("4 \n"), {}) == page_lines(PAGE.format(" 4 ").replace("> 4", ">4"), {})
+    assert [
+        line.partition(" =")[0] for line, other in zip(first, second, strict=True) if line != other
+    ] == ["Sizes"]
+    assert page_lines(PAGE.format("4 \n"), {}) == page_lines(
+        PAGE.format(" 4 ").replace("> 4", ">4"), {}
+    )
 
 
 def test_moments_versions_and_paths_are_not_recorded() -> None:
-    assert lasting(MADE, {"/tmp/x": "FOLDER"}) == "Made MOMENT by tclose_spark VERSION and MOMENT in FOLDER/out"
+    assert (
+        lasting(MADE, {"/tmp/x": "FOLDER"})
+        == "Made MOMENT by tclose_spark VERSION and MOMENT in FOLDER/out"
+    )
 
 
 def test_the_width_of_a_time_is_not_recorded() -> None:
-    assert {lasting(f"profile    read 3 rows{seconds:>12.1f} s", {}) for seconds in (0.5, 12.25, 100)} == {
-        "profile    read 3 rows SECONDS s"
-    }
+    assert {
+        lasting(f"profile    read 3 rows{seconds:>12.1f} s", {}) for seconds in (0.5, 12.25, 100)
+    } == {"profile    read 3 rows SECONDS s"}
 
 
 def test_a_record_is_read_as_it_was_written() -> None:
@@ -70,7 +86,9 @@ def test_what_differs_is_shown_by_section(tmp_path: Path) -> None:
     with pytest.raises(AssertionError) as error:
         require_same(file, {"figures": ["k = 3", "t = 0.3"], "page": ["b"]})
     shown = str(error.value)
-    assert shown.startswith("run is not as recorded (- before, + now):\nfigures:\n  -t = 0.2\n  +t = 0.3\n")
+    assert shown.startswith(
+        "run is not as recorded (- before, + now):\nfigures:\n  -t = 0.2\n  +t = 0.3\n"
+    )
     assert "printed: this section is gone" in shown
     assert "page: this section is new" in shown
     assert "k = 3" not in shown

@@ -1,5 +1,5 @@
-"""Aggregates in place of labels: what a class says is the exact mean, median or mode of its values, and a reader's
-class, in which others with the same values are, says it, too.
+"""Aggregates in place of labels: what a class says is the exact mean, median or mode of its values,
+and a reader's class, in which others with the same values are, says it, too.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def joined(groups: Sequence[Sequence[Any]]) -> list[Any]:
 
 def codes_of(kind: str, values: Sequence[Any]) -> Any:
     if kind == "double":
-        return encode_numbers(np.array([np.nan if x is None else x for x in values], dtype=np.float64))
+        return encode_numbers(
+            np.array([np.nan if x is None else x for x in values], dtype=np.float64)
+        )
     return np.array([MISSING if x is None else x for x in values], dtype=np.int64)
 
 
@@ -73,7 +75,9 @@ def raw_of(kind: str, values: Sequence[Any]) -> pa.Array:
 def published(kind: str, aggregate: Aggregate, groups: Sequence[Sequence[Any]]) -> list[str | None]:
     """What each class says."""
     starts = np.cumsum([0, *map(len, groups)])[:-1]
-    index, texts = AggregateLabels(aggregate, DOMAINS[kind]).label(codes_of(kind, joined(groups)), starts)
+    index, texts = AggregateLabels(aggregate, DOMAINS[kind]).label(
+        codes_of(kind, joined(groups)), starts
+    )
     return [texts[i] for i in index.tolist()]
 
 
@@ -92,7 +96,11 @@ def naive(kind: str, aggregate: Aggregate, group: Sequence[Any]) -> str | Fracti
         figure = min(x for x in known if rows[x] == max(rows.values()))
     if kind == "category":
         return SITES[int(figure)]
-    return figure if kind in ("integer", "double") else write_moment(int(figure), DOMAINS[kind].calendar or "date")
+    return (
+        figure
+        if kind in ("integer", "double")
+        else write_moment(int(figure), DOMAINS[kind].calendar or "date")
+    )
 
 
 def check_of(kind: str, aggregate: Aggregate) -> AggregateCheck:
@@ -100,30 +108,45 @@ def check_of(kind: str, aggregate: Aggregate) -> AggregateCheck:
     return AggregateCheck(aggregate, DOMAINS[kind].scale, order)
 
 
-def wrong(kind: str, aggregate: Aggregate, groups: Sequence[Sequence[Any]], said: Sequence[str | None]) -> int:
+def wrong(
+    kind: str, aggregate: Aggregate, groups: Sequence[Sequence[Any]], said: Sequence[str | None]
+) -> int:
     """Rows that the check objects to where each class says this."""
-    of_rows = pa.array([text for text, group in zip(said, groups, strict=True) for _ in group], pa.string())
-    return rows_without_aggregate([check_of(kind, aggregate)], [raw_of(kind, joined(groups))], [of_rows])
+    of_rows = pa.array(
+        [text for text, group in zip(said, groups, strict=True) for _ in group], pa.string()
+    )
+    return rows_without_aggregate(
+        [check_of(kind, aggregate)], [raw_of(kind, joined(groups))], [of_rows]
+    )
 
 
 KINDS = [
-    (kind, asked) for kind in DOMAINS for asked in ("mean", "median", "mode") if (kind, asked) != ("category", "mean")
+    (kind, asked)
+    for kind in DOMAINS
+    for asked in ("mean", "median", "mode")
+    if (kind, asked) != ("category", "mean")
 ]
 
 
 @pytest.mark.parametrize(("kind", "asked"), KINDS)
-def test_a_class_says_what_counting_by_hand_says_and_the_check_agrees(kind: str, asked: str) -> None:
+def test_a_class_says_what_counting_by_hand_says_and_the_check_agrees(
+    kind: str, asked: str
+) -> None:
     @drawn(40)
     @given(classes(kind), st.integers(0, 3), st.randoms())
     def holds(groups: list[list[Any]], digits: int, shuffled: Any) -> None:
         aggregate = aggregate_for(kind, asked, digits)
         said = published(kind, aggregate, groups)
-        numbers = [Fraction(x) if x is not None and kind in ("integer", "double") else x for x in said]
+        numbers = [
+            Fraction(x) if x is not None and kind in ("integer", "double") else x for x in said
+        ]
         assert numbers == [naive(kind, aggregate, group) for group in groups]
         for group in groups:
             shuffled.shuffle(group)
         assert published(kind, aggregate, groups) == said
-        assert wrong(kind, aggregate, groups, said) == 0  # classes that say the same are one to the check
+        assert (
+            wrong(kind, aggregate, groups, said) == 0
+        )  # classes that say the same are one to the check
 
     holds()
 
@@ -134,13 +157,18 @@ def test_what_two_classes_say_their_union_may_say(kind: str, asked: str) -> None
 
     @drawn(60)
     @given(
-        st.lists(st.lists(st.none() | VALUES[kind].filter(lambda x: abs(x) < 4), min_size=1, max_size=5), min_size=30)
+        st.lists(
+            st.lists(st.none() | VALUES[kind].filter(lambda x: abs(x) < 4), min_size=1, max_size=5),
+            min_size=30,
+        )
     )
     def holds(groups: list[list[Any]]) -> None:
         aggregate = aggregate_for(kind, asked, 0)
         said = published(kind, aggregate, groups)
         for text in set(said):
-            together = joined([group for group, one in zip(groups, said, strict=True) if one == text])
+            together = joined(
+                [group for group, one in zip(groups, said, strict=True) if one == text]
+            )
             assert wrong(kind, aggregate, [together], [text]) == 0
 
     holds()
@@ -149,16 +177,40 @@ def test_what_two_classes_say_their_union_may_say(kind: str, asked: str) -> None
 @pytest.mark.parametrize(
     ("kind", "aggregate", "group", "said", "others"),
     [
-        ("integer", Aggregate("mean", 1), [1, 2, 2], "1.7", ["1.6", "1.8", "1", "[1, 2]", "*", "", "2", None]),
+        (
+            "integer",
+            Aggregate("mean", 1),
+            [1, 2, 2],
+            "1.7",
+            ["1.6", "1.8", "1", "[1, 2]", "*", "", "2", None],
+        ),
         ("integer", Aggregate("mean", 0), [1, 2, None], "2", ["3", "0", "1.49", None]),
         ("double", Aggregate("mean", 2), [0.1, 0.2], "0.15", ["0.1", "0.2", "0.16", "0.14"]),
         ("integer", Aggregate("median"), [5, 1, 3, 9], "3", ["4", "5", "1", None]),
         ("integer", Aggregate("mode"), [5, 5, 1, 1, 9], "1", ["5", "9", "4"]),
         ("integer", Aggregate("mode"), [4, 5, 4, 5], "4", ["5"]),
-        ("category", Aggregate("median"), [0, 3, 2, 2], "high", ["middle", "upper", "elsewhere", "*", None]),
+        (
+            "category",
+            Aggregate("median"),
+            [0, 3, 2, 2],
+            "high",
+            ["middle", "upper", "elsewhere", "*", None],
+        ),
         ("category", Aggregate("mode"), [3, 1, 1, 3, None], "middle", ["upper", "low", None]),
-        ("date", Aggregate("mean"), [0, 1], "1970-01-02", ["1970-01-03", "1969-12-31", "soon", None]),
-        ("timestamp", Aggregate("median"), [7, 3, 5], "1970-01-01T00:00:00.000005", ["1970-01-01", None]),
+        (
+            "date",
+            Aggregate("mean"),
+            [0, 1],
+            "1970-01-02",
+            ["1970-01-03", "1969-12-31", "soon", None],
+        ),
+        (
+            "timestamp",
+            Aggregate("median"),
+            [7, 3, 5],
+            "1970-01-01T00:00:00.000005",
+            ["1970-01-01", None],
+        ),
         ("integer", Aggregate("mode"), [None, None], None, ["0", "*"]),
     ],
 )
@@ -172,9 +224,12 @@ def test_another_value_than_the_aggregate_is_found(
 
 
 @pytest.mark.parametrize(
-    ("numbers", "sites", "rows"), [("15", "aa", 3), ("14", "ab", 3), ("15", "ab", 3), ("25", "aa", 5), ("14", "aa", 0)]
+    ("numbers", "sites", "rows"),
+    [("15", "aa", 3), ("14", "ab", 3), ("15", "ab", 3), ("25", "aa", 5), ("14", "aa", 0)],
 )
-def test_each_row_of_a_class_with_a_wrong_value_counts_once(numbers: str, sites: str, rows: int) -> None:
+def test_each_row_of_a_class_with_a_wrong_value_counts_once(
+    numbers: str, sites: str, rows: int
+) -> None:
     """Of two classes, of two rows and of three."""
     checks = [check_of("integer", Aggregate("median")), check_of("category", Aggregate("mode"))]
     raw = [raw_of("integer", [1, 1, 4, 4, 4]), raw_of("category", [0, 0, 0, 0, 1])]
@@ -189,9 +244,9 @@ def test_a_mean_has_no_overflow_and_dates_are_those_of_the_calendar() -> None:
     day = (date(2024, 2, 29) - EPOCH.date()).days
     assert published("date", Aggregate("mean"), [[day, day + 1]]) == ["2024-03-01"]
     noon = (datetime(2024, 2, 29, 12) - EPOCH).total_seconds() * 1_000_000
-    assert published("timestamp", Aggregate("mean"), [[int(noon), int(noon) + CODES_A_DAY["timestamp"]]]) == [
-        "2024-03-01T00:00:00"
-    ]
+    assert published(
+        "timestamp", Aggregate("mean"), [[int(noon), int(noon) + CODES_A_DAY["timestamp"]]]
+    ) == ["2024-03-01T00:00:00"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""`coarsest`: no label of a release is coarser; classes that would have one are left out, or nothing is published."""
+"""`coarsest`: no label of a release is coarser; classes that would have one are left out, or
+nothing is published.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ OLD = pa.table(
     }
 )
 ROLES = {
-    "quasi": {"age": {"type": "numeric", "coarsest": LIMIT}, "sex": {}, "city": {"hierarchy": "cities.csv"}},
+    "quasi": {
+        "age": {"type": "numeric", "coarsest": LIMIT},
+        "sex": {},
+        "city": {"hierarchy": "cities.csv"},
+    },
     "sensitive": {"grade": {"distance": "ordered", "t": "0.4"}},
     "drop_others": True,
     "k": 5,
@@ -49,7 +55,9 @@ def length(label: str) -> int:
     return high - low
 
 
-def test_classes_that_are_too_wide_are_left_out(conf: Path, open_run: Callable[..., Run], tmp_path: Path) -> None:
+def test_classes_that_are_too_wide_are_left_out(
+    conf: Path, open_run: Callable[..., Run], tmp_path: Path
+) -> None:
     run = open_run(conf, "privacy.suppression_limit=0.1", f"output.path={tmp_path}")
     certificate = pipeline.release(run)
     ages = collect(read_delta(run.session, run.public.path("release")))["age"].to_pylist()
@@ -70,26 +78,46 @@ def test_more_than_may_be_left_out_is_not_published(
     ) as raised:
         pipeline.release(run)
     assert not run.finished
-    reached = re.search(r"All labels of method closeness_tree are within coarsest: (\d+);", str(raised.value))
+    reached = re.search(
+        r"All labels of method closeness_tree are within coarsest: (\d+);", str(raised.value)
+    )
     assert reached is not None
-    wider = open_run(conf, f"{AGE}.coarsest={int(reached[1]) - 1}", f"output.path={tmp_path}", overwrite=True)
+    wider = open_run(
+        conf, f"{AGE}.coarsest={int(reached[1]) - 1}", f"output.path={tmp_path}", overwrite=True
+    )
     with pytest.raises(UnreachableError):
         pipeline.release(wider)
 
 
 def test_what_is_never_within_a_limit_is_reported(make_run: Callable[..., Run]) -> None:
-    roles = {**ROLES, "quasi": {"sex": {"coarsest": 0}}, "method": {"name": "stack_and_deal", "deal": "round_robin"}}
-    with pytest.raises(UnreachableError, match=r"sex: .* are within no coarsest, since some are \*; raise"):
+    roles = {
+        **ROLES,
+        "quasi": {"sex": {"coarsest": 0}},
+        "method": {"name": "stack_and_deal", "deal": "round_robin"},
+    }
+    with pytest.raises(
+        UnreachableError, match=r"sex: .* are within no coarsest, since some are \*; raise"
+    ):
         pipeline.release(make_run(TOWN, **roles))
 
 
-@pytest.mark.parametrize("method", [{"name": "closeness_tree"}, {"name": "closeness_tree", "overlap": "none"}])
+@pytest.mark.parametrize(
+    "method", [{"name": "closeness_tree"}, {"name": "closeness_tree", "overlap": "none"}]
+)
 @pytest.mark.parametrize("limited", [{"city": 0}, {"age": 15}, {"sex": 0}])
-def test_classes_are_made_within_the_limit(make_run: Callable[..., Run], method: Any, limited: Any) -> None:
+def test_classes_are_made_within_the_limit(
+    make_run: Callable[..., Run], method: Any, limited: Any
+) -> None:
     """The town's diseases follow from age and city, so the loss alone would make wider labels."""
-    quasi = {"age": {"type": "numeric"}, "sex": {}, "city": {"hierarchy": "cities.csv"}, "grade": {"type": "numeric"}}
     quasi = {
-        name: {**of_one, "coarsest": limited[name]} if name in limited else of_one for name, of_one in quasi.items()
+        "age": {"type": "numeric"},
+        "sex": {},
+        "city": {"hierarchy": "cities.csv"},
+        "grade": {"type": "numeric"},
+    }
+    quasi = {
+        name: {**of_one, "coarsest": limited[name]} if name in limited else of_one
+        for name, of_one in quasi.items()
     }
     town_of_people = pa.Table.from_pylist(town(300))
     roles = {"quasi": quasi, "sensitive": {"disease": {"t": "0.5"}}, "k": 2, "method": method}

@@ -1,4 +1,6 @@
-"""Names of columns in messages: shown where they are names, and never where they may be the first person's record."""
+"""Names of columns in messages: shown where they are names, and never where they may be the first
+person's record.
+"""
 
 import pytest
 
@@ -8,7 +10,10 @@ ASKED = ["name", "age", "zip", "sex", "disease"]
 
 
 def test_a_near_miss_comes_first() -> None:
-    assert instead_of("age", ["Age", "zip", "sex"], ["age", "zip"]) == "did you mean 'Age'? It has Age, zip, sex"
+    assert (
+        instead_of("age", ["Age", "zip", "sex"], ["age", "zip"])
+        == "did you mean 'Age'? It has Age, zip, sex"
+    )
 
 
 def test_nothing_near() -> None:
@@ -52,8 +57,14 @@ def test_a_column_that_is_no_name_is_reported_by_its_place() -> None:
 
 
 def test_of_several_columns_what_the_table_has_is_reported_once():
-    told = instead_of_each(["age", "zipp", "job"], ["Age", "zip", "sex"], ["age", "zipp", "job", "sex", "Age", "zip"])
-    assert told == ["did you mean 'Age'? It has Age, zip, sex", "did you mean 'zip'?", "none of its names is near"]
+    told = instead_of_each(
+        ["age", "zipp", "job"], ["Age", "zip", "sex"], ["age", "zipp", "job", "sex", "Age", "zip"]
+    )
+    assert told == [
+        "did you mean 'Age'? It has Age, zip, sex",
+        "did you mean 'zip'?",
+        "none of its names is near",
+    ]
 
 
 def test_of_several_columns_a_record_in_place_of_names_is_reported_once():

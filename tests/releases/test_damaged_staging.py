@@ -1,4 +1,6 @@
-"""What is staged is damaged between stages: reported as this, with exit code 2; `--resume` begins again."""
+"""What is staged is damaged between stages: reported as this, with exit code 2; `--resume` begins
+again.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,12 @@ import tclose_spark as tc
 from tclose_spark.errors import DamagedStagingError
 
 STAGES = ("profile", "plan", "anonymize", "verify", "report")
-TABLE = pa.table({"age": [20 + i % 30 for i in range(120)], "d": [("flu", "cold", "gout")[i % 3] for i in range(120)]})
+TABLE = pa.table(
+    {
+        "age": [20 + i % 30 for i in range(120)],
+        "d": [("flu", "cold", "gout")[i % 3] for i in range(120)],
+    }
+)
 SPEC: dict[str, Any] = {
     "name": "staged",
     "attributes": {
@@ -48,7 +55,11 @@ DAMAGES: dict[str, tuple[int, str, Callable[[Path], object]]] = {
     "rows gone": (1, "rows/*.parquet", Path.unlink),
     "rows cut after the plan": (2, "rows/*.parquet", cut),
     "rows gone after the plan": (2, "rows/*.parquet", Path.unlink),
-    "columns": (1, "columns.json", lambda file: file.write_text(file.read_text().replace("true", "false"))),
+    "columns": (
+        1,
+        "columns.json",
+        lambda file: file.write_text(file.read_text().replace("true", "false")),
+    ),
     "profile": (1, "profile.json", other_json),
     "plan": (2, "plan.json", other_json),
     "report of the plan": (3, "plan_report.json", other_json),
@@ -84,4 +95,6 @@ def test_damage_is_reported_as_damage_of_what_is_staged_and_a_resumed_run_begins
     lines: list[str] = []
     release = tc.release(str(table), SPEC, output, resume=True, log=lines.append)
     assert release.certificate["verdict"] == "holds"
-    assert [line for line in lines if line.startswith("resume") and "begins again with profile" in line]
+    assert [
+        line for line in lines if line.startswith("resume") and "begins again with profile" in line
+    ]

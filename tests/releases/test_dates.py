@@ -1,4 +1,6 @@
-"""Dates and times: as quasi-identifiers, in days and microseconds, and as ordered sensitive attributes."""
+"""Dates and times: as quasi-identifiers, in days and microseconds, and as ordered sensitive
+attributes.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,13 @@ from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.measures.loss.information_loss import LabelLoss, interval_ends
 from tclose_spark.methods.t_incognito.levels import widths
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
-from tclose_spark.runfile.quantities import CODES_A_DAY, EPOCH, parse_moment, parse_quantity, write_moment
+from tclose_spark.runfile.quantities import (
+    CODES_A_DAY,
+    EPOCH,
+    parse_moment,
+    parse_quantity,
+    write_moment,
+)
 from tclose_spark.runfile.registry import MODULES
 from tclose_spark.table.columns.preparing import judged_values, not_of_type
 from tclose_spark.table.dictionaries import decoded
@@ -53,7 +61,10 @@ def test_moments_are_read_as_they_are_written(moment: datetime) -> None:
 
 
 def test_moments_beyond_the_calendar_are_its_ends() -> None:
-    assert [write_moment(code, "date") for code in (-(10**7), 10**7)] == ["0001-01-01", "9999-12-31"]
+    assert [write_moment(code, "date") for code in (-(10**7), 10**7)] == [
+        "0001-01-01",
+        "9999-12-31",
+    ]
 
 
 @pytest.mark.parametrize("text", ["soon", "2024-02-30", "", "12:00", "2024-13-01"])
@@ -62,7 +73,9 @@ def test_what_is_no_moment_is_reported(text: str) -> None:
         parse_quantity(text)
 
 
-def labels(calendar: Any, codes: Sequence[int], starts: Sequence[int], **settings: Any) -> list[str | None]:
+def labels(
+    calendar: Any, codes: Sequence[int], starts: Sequence[int], **settings: Any
+) -> list[str | None]:
     quasi = QuasiIdentifier.model_validate({"type": calendar, **settings})
     domain = QuasiDomain(name="d", kind="integer", missing=0, calendar=calendar)
     labeller = make_labeller(domain, quasi, None)
@@ -73,12 +86,16 @@ def labels(calendar: Any, codes: Sequence[int], starts: Sequence[int], **setting
 
 def test_labels_are_iso_dates_and_times_and_their_intervals() -> None:
     assert labels("date", [10, 12, 40], [0, 2]) == ["[1970-01-11, 1970-01-13]", "1970-02-10"]
-    assert labels("timestamp", [0, DAY // 2 + 1], [0]) == ["[1970-01-01T00:00:00, 1970-01-01T12:00:00.000001]"]
+    assert labels("timestamp", [0, DAY // 2 + 1], [0]) == [
+        "[1970-01-01T00:00:00, 1970-01-01T12:00:00.000001]"
+    ]
 
 
 def test_ends_are_rounded_outward_to_days() -> None:
     assert labels("date", [10, 12], [0], round_to=7) == ["[1970-01-08, 1970-01-15]"]
-    assert labels("timestamp", [1, DAY], [0], round_to="1/24") == ["[1970-01-01T00:00:00, 1970-01-02T00:00:00]"]
+    assert labels("timestamp", [1, DAY], [0], round_to="1/24") == [
+        "[1970-01-01T00:00:00, 1970-01-02T00:00:00]"
+    ]
     assert labels("date", [2932896], [0], round_to=1000) == ["[9997-07-18, 9999-12-31]"]
 
 
@@ -98,7 +115,9 @@ def test_labels_are_held_to_raw_codes() -> None:
     raw = pa.array([0, DAY // 2, DAY, None])
     label = "[1970-01-01, 1970-01-01T12:00:00]"
     assert covers.covered(raw, pa.array([label] * 3 + [None])).tolist() == [True, True, False, True]
-    assert Coverage(numeric=True).covered(pa.array([9, 10]), pa.array(["1970-01-11"] * 2)).tolist() == [False, True]
+    assert Coverage(numeric=True).covered(
+        pa.array([9, 10]), pa.array(["1970-01-11"] * 2)
+    ).tolist() == [False, True]
     ends = [pa.array([date(1970, 1, day)] * 2) for day in (11, 12)]
     assert Coverage.between(pa.array([10, 12]), *ends).tolist() == [True, False]
     ends = [pa.array([code] * 2, pa.timestamp("us", "UTC")) for code in (0, 5)]
@@ -107,7 +126,9 @@ def test_labels_are_held_to_raw_codes() -> None:
 
 def test_levels_of_times_are_days_hours_minutes_or_seconds() -> None:
     def first(span: int, calendar: Any = "timestamp") -> Fraction:
-        domain = QuasiDomain(name="d", kind="integer", missing=0, low=0, high=span, calendar=calendar)
+        domain = QuasiDomain(
+            name="d", kind="integer", missing=0, low=0, high=span, calendar=calendar
+        )
         return next(widths(domain))
 
     assert first(100 * DAY) == 5 * DAY
@@ -117,11 +138,17 @@ def test_levels_of_times_are_days_hours_minutes_or_seconds() -> None:
 
 def ordered(values: Sequence[str]) -> list[str | None]:
     attribute = SensitiveAttribute.model_validate({"distance": "ordered", "t": "0.5"})
-    return list(sensitive_domain("seen", dict.fromkeys(values, 1), attribute, None, is_text=True).values)
+    return list(
+        sensitive_domain("seen", dict.fromkeys(values, 1), attribute, None, is_text=True).values
+    )
 
 
 def test_dates_of_a_csv_have_an_order() -> None:
-    assert ordered(["2024-02-29", "1999-12-31", "2024-01-01"]) == ["1999-12-31", "2024-01-01", "2024-02-29"]
+    assert ordered(["2024-02-29", "1999-12-31", "2024-01-01"]) == [
+        "1999-12-31",
+        "2024-01-01",
+        "2024-02-29",
+    ]
     assert ordered(["2024-02-29T07:00:00", "2024-02-28T23:00:00"])[0] == "2024-02-28T23:00:00"
 
 
@@ -141,28 +168,41 @@ FEW = {
 @pytest.mark.parametrize("method", sorted(MODULES))
 def test_every_method_takes_dates_and_times(method: str) -> None:
     records = [
-        {"born": i * 97 % 900, "at": i * 7919 % 500 * DAY // 10, "since": i * 31 % 300, "disease": "abc"[i % 3]}
+        {
+            "born": i * 97 % 900,
+            "at": i * 7919 % 500 * DAY // 10,
+            "since": i * 31 % 300,
+            "disease": "abc"[i % 3],
+        }
         for i in range(90 if method != "exact" else 12)
     ]
     quasi = FEW if method != "t_incognito" else {"born": FEW["born"]}
     chosen = [{key: row[key] for key in (*quasi, "disease")} for row in records]
     problem, rows = make_problem(chosen, {"disease": {"t": "0.6"}}, quasi, {}, k=4, name=method)
     table = ComparedTable(profile=problem.profile, rows=rows, whole=len(rows))
-    made = apply_plan(make_plan(problem.spec, problem.attributes, table), problem.attributes, rows, problem.spec)
+    made = apply_plan(
+        make_plan(problem.spec, problem.attributes, table), problem.attributes, rows, problem.spec
+    )
     labels, columns = [decoded(column) for column in made.labels], iter(made.labels)
     assert content(made.rows) == content(rows)
     codec = Codec.of(problem.profile)
     for q, raw in zip(problem.attributes.quasi_identifiers, codec.decode(made.rows), strict=True):
         covers = Coverage(numeric=True, scale=q.domain.scale)
         column = decoded(next(columns))
-        seen = covers.between(raw, column, decoded(next(columns))) if q.bounds else covers.covered(raw, column)
+        seen = (
+            covers.between(raw, column, decoded(next(columns)))
+            if q.bounds
+            else covers.covered(raw, column)
+        )
         assert seen.all(), q.name
     classes = PublishedClasses.of(made, problem.spec)
     figures = measure(made, classes, problem.attributes, problem.spec, {})
     assert (figures.holds, 0 <= figures.ncp <= 1, len(labels) >= 1) == (True, True, True)
     for q in problem.attributes.quasi_identifiers:
         spread, _ = spread_labels(q, classes.labels[q.name])
-        assert spread.shares(q.domain.low - 7, q.domain.high + 7) == pytest.approx(1)  # ends are rounded to 7
+        assert spread.shares(q.domain.low - 7, q.domain.high + 7) == pytest.approx(
+            1
+        )  # ends are rounded to 7
 
 
 N = 240
@@ -170,11 +210,13 @@ START = date(1950, 1, 1)
 PEOPLE = pa.table(
     {
         "born": pa.array(
-            [None if i % 80 == 0 else START + timedelta(days=i * 97 % 9000) for i in range(N)], pa.date32()
+            [None if i % 80 == 0 else START + timedelta(days=i * 97 % 9000) for i in range(N)],
+            pa.date32(),
         ),
         "seen": pa.array(
             [
-                datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=i * 7919 % 10**6, microseconds=i % 3)
+                datetime(2024, 1, 1, tzinfo=UTC)
+                + timedelta(seconds=i * 7919 % 10**6, microseconds=i % 3)
                 for i in range(N)
             ],
             pa.timestamp("us", "UTC"),
@@ -191,7 +233,10 @@ QUASI: dict[str, Any] = {
     "since": {"type": "date", "numeric_output": "bounds"},
     "sent": {"type": "timestamp", "hierarchy": {"dates": ["hour", "day", "month"]}},
 }
-METHODS = {"closeness_tree": {"name": "closeness_tree", "effort": "fast"}, "t_incognito": {"name": "t_incognito"}}
+METHODS = {
+    "closeness_tree": {"name": "closeness_tree", "effort": "fast"},
+    "t_incognito": {"name": "t_incognito"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -222,21 +267,28 @@ def test_texts_in_a_form_make_the_release_of_their_iso_texts(
         table = table.set_column(table.schema.get_field_index(name), name, written(name, form))
     quasi = {name: {**QUASI[name], "date_format": form} for name, form in forms.items()}
     fingerprints = []
-    for place, (people, settings) in enumerate([(PEOPLE, {name: QUASI[name] for name in forms}), (table, quasi)]):
+    for place, (people, settings) in enumerate(
+        [(PEOPLE, {name: QUASI[name] for name in forms}), (table, quasi)]
+    ):
         conf = write_run(
             tmp_path / str(place),
             people.select([*forms, "died"]),
             quasi=settings,
             sensitive={"died": {"distance": "ordered", "t": "0.4"}},
         )
-        certificate = pipeline.release(open_run(conf, f"method={json.dumps(METHODS['t_incognito'])}"))
+        certificate = pipeline.release(
+            open_run(conf, f"method={json.dumps(METHODS['t_incognito'])}")
+        )
         fingerprints.append(certificate["release"]["fingerprint"])
     assert fingerprints[0] == fingerprints[1]
 
 
 @pytest.mark.parametrize(
     ("texts", "told"),
-    [(("31.12.2024", "1.2.2023"), '%d.%m.%Y", or'), (("01/02/2024", "03/04/2024"), "give the right date_format")],
+    [
+        (("31.12.2024", "1.2.2023"), '%d.%m.%Y", or'),
+        (("01/02/2024", "03/04/2024"), "give the right date_format"),
+    ],
 )
 def test_the_form_of_dates_is_named_if_there_is_one(
     write_run: Any, open_run: Any, tmp_path: Path, texts: tuple[str, ...], told: str
@@ -247,7 +299,9 @@ def test_the_form_of_dates_is_named_if_there_is_one(
         pipeline.profile(open_run(conf))
 
 
-@pytest.mark.parametrize(("text", "days"), [("29.02.2024", 19782), ("30.02.2024", None), ("2024-02-29", None)])
+@pytest.mark.parametrize(
+    ("text", "days"), [("29.02.2024", 19782), ("30.02.2024", None), ("2024-02-29", None)]
+)
 def test_a_text_has_the_declared_form_or_none(text: str, days: int | None) -> None:
     settings = QuasiIdentifier(type="date", date_format="%d.%m.%Y")
     values = pa.array([text, None])
@@ -276,7 +330,9 @@ def test_a_form_is_of_dates() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_label_covers_its_moment(conf: Path, open_run: Callable[..., Run], tmp_path: Path, method: str) -> None:
+def test_every_label_covers_its_moment(
+    conf: Path, open_run: Callable[..., Run], tmp_path: Path, method: str
+) -> None:
     run = open_run(conf, f"method={json.dumps(METHODS[method])}", f"output.path={tmp_path}")
     certificate = pipeline.release(run)
     rows = collect(read_delta(run.session, run.internal.path("linked"))).to_pylist()
@@ -296,17 +352,29 @@ def test_every_label_covers_its_moment(conf: Path, open_run: Callable[..., Run],
             assert low <= parse_moment(person[name].isoformat()) <= high
             spans[name] += min(Fraction(1), (high - low) / (36524 if name == "born" else 1))
             assert name != "born" or (low % 7, high % 7) == (0, 0)
-        assert row["sent"] in (person["sent"], "*", *(person["sent"][:length] for length in (13, 10, 7)))
+        assert row["sent"] in (
+            person["sent"],
+            "*",
+            *(person["sent"][:length] for length in (13, 10, 7)),
+        )
     losses = certificate["utility"]["ncp_by_quasi_identifier"]
     assert losses["born"] == pytest.approx(float(spans["born"] / N))
-    assert certificate["attributes"]["quasi_identifiers"]["born"]["range"] == ["1900-01-01", "2000-01-01"]
+    assert certificate["attributes"]["quasi_identifiers"]["born"]["range"] == [
+        "1900-01-01",
+        "2000-01-01",
+    ]
     assert certificate["attributes"]["sensitive"]["died"]["domain"]["values"] == sorted(
         {str(p["died"]) for p in people.values()}
     )
 
 
 WRONG = {
-    "a date that is none": ("since", {"type": "date"}, ["2024-02-30", "2024-2-1", "2024"], "hold no date"),
+    "a date that is none": (
+        "since",
+        {"type": "date"},
+        ["2024-02-30", "2024-2-1", "2024"],
+        "hold no date",
+    ),
     "a time that is none": (
         "sent",
         {"type": "timestamp"},
@@ -345,18 +413,27 @@ def test_a_column_of_another_type_is_reported(
 ) -> None:
     quasi = json.dumps({name: {"type": kind}})
     run = open_run(
-        conf, f"attributes.quasi_identifiers={quasi}", f"output.path={tmp_path}", "attributes.drop_others=true"
+        conf,
+        f"attributes.quasi_identifiers={quasi}",
+        f"output.path={tmp_path}",
+        "attributes.drop_others=true",
     )
     with pytest.raises(InputError, match=message):
         pipeline.profile(run)
 
 
-def test_dates_outside_of_the_range_are_counted(conf: Path, open_run: Callable[..., Run], tmp_path: Path) -> None:
+def test_dates_outside_of_the_range_are_counted(
+    conf: Path, open_run: Callable[..., Run], tmp_path: Path
+) -> None:
     quasi = json.dumps({"born": {"type": "date", "range": ["1950-01-01", "1951-01-01"]}})
     run = open_run(
-        conf, f"attributes.quasi_identifiers={quasi}", f"output.path={tmp_path}", "attributes.drop_others=true"
+        conf,
+        f"attributes.quasi_identifiers={quasi}",
+        f"output.path={tmp_path}",
+        "attributes.drop_others=true",
     )
     with pytest.raises(
-        InputError, match=r"born\.range: 2\d\d values in 2\d\d rows are outside of 1950-01-01 to 1951-01-01"
+        InputError,
+        match=r"born\.range: 2\d\d values in 2\d\d rows are outside of 1950-01-01 to 1951-01-01",
     ):
         pipeline.profile(run)

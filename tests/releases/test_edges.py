@@ -1,5 +1,5 @@
-"""Whole runs on values at the edges of their types: 32-bit floats, integers of all 64 bits, years of any sign and
-length, and missing values of a hierarchical sensitive attribute.
+"""Whole runs on values at the edges of their types: 32-bit floats, integers of all 64 bits, years
+of any sign and length, and missing values of a hierarchical sensitive attribute.
 """
 
 from __future__ import annotations
@@ -37,11 +37,14 @@ PEOPLE = pa.table(
         "id": range(ROWS),
         "weight": pa.array([round(0.1 * (i % 12), 1) for i in range(ROWS)], pa.float32()),
         "account": pa.array(
-            [-LARGEST, LARGEST, *(int(DRAW.integers(-LARGEST, LARGEST)) for _ in range(ROWS - 2))], pa.int64()
+            [-LARGEST, LARGEST, *(int(DRAW.integers(-LARGEST, LARGEST)) for _ in range(ROWS - 2))],
+            pa.int64(),
         ),
         "number": pa.array([2**53 + 1 + 3 * i for i in range(ROWS - 1)] + [LARGEST], pa.int64()),
         "site": [SITES[i % 6] for i in range(ROWS)],
-        "day": pa.array([list(DAYS.values())[i % 5] for i in range(ROWS)], pa.int32()).cast(pa.date32()),
+        "day": pa.array([list(DAYS.values())[i % 5] for i in range(ROWS)], pa.int32()).cast(
+            pa.date32()
+        ),
     }
 )
 
@@ -58,7 +61,9 @@ PEOPLE = pa.table(
     ],
     ids=lambda m: str(m["name"]),
 )
-def test_values_at_the_edges_are_released_as_they_are(method: dict[str, Any], make_run: Callable[..., Run]) -> None:
+def test_values_at_the_edges_are_released_as_they_are(
+    method: dict[str, Any], make_run: Callable[..., Run]
+) -> None:
     run = make_run(
         PEOPLE,
         quasi={
@@ -67,7 +72,12 @@ def test_values_at_the_edges_are_released_as_they_are(method: dict[str, Any], ma
             "number": {"type": "numeric", "numeric_output": "bounds", "round_to": "2.5"},
         },
         sensitive={
-            "site": {"distance": "hierarchical", "hierarchy": "cities.csv", "missing": "leaf", "t": "0.4"},
+            "site": {
+                "distance": "hierarchical",
+                "hierarchy": "cities.csv",
+                "missing": "leaf",
+                "t": "0.4",
+            },
             "day": {"distance": "ordered", "t": "0.4"},
         },
         insensitive_attributes=["id"],
@@ -81,7 +91,9 @@ def test_values_at_the_edges_are_released_as_they_are(method: dict[str, Any], ma
     assert domains[1]["values"] == list(DAYS)
 
     released = deltalake.DeltaTable(run.public.path("release")).to_pyarrow_table()
-    rows = released.set_column(released.column_names.index("day"), "day", released["day"].cast(pa.int32())).to_pylist()
+    rows = released.set_column(
+        released.column_names.index("day"), "day", released["day"].cast(pa.int32())
+    ).to_pylist()
     raw = PEOPLE.set_column(5, "day", PEOPLE["day"].cast(pa.int32())).to_pylist()
     for row in rows:
         person = raw[row["id"]]
@@ -96,17 +108,17 @@ def test_values_at_the_edges_are_released_as_they_are(method: dict[str, Any], ma
     whole = Counter(row["site"] for row in rows)
     classes: dict[tuple[Any, ...], Counter[str | None]] = {}
     for row in rows:
-        classes.setdefault((row["weight"], row["account"], row["number_min"], row["number_max"]), Counter())[
-            row["site"]
-        ] += 1
+        classes.setdefault(
+            (row["weight"], row["account"], row["number_min"], row["number_max"]), Counter()
+        )[row["site"]] += 1
     assert Fraction(certificate["guarantees"]["t"]["site"]["achieved_exact"]) == max(
         distance(part, whole) for part in classes.values()
     )
 
 
 def distance(part: Counter[str | None], whole: Counter[str | None]) -> Fraction:
-    """Li et al. 2007, 5.2, with missing values a leaf under the root: what the children of a node exchange costs its
-    height.
+    """Li et al. 2007, 5.2, with missing values a leaf under the root: what the children of a node
+    exchange costs its height.
     """
     paths: dict[str | None, tuple[Any, ...]] = {path[0]: path for path in CITIES.paths}
     paths[None] = (None, "none", "nowhere", "*")
@@ -114,8 +126,12 @@ def distance(part: Counter[str | None], whole: Counter[str | None]) -> Fraction:
     for level in (1, 2, 3):
         extra: Counter[tuple[Any, Any]] = Counter()
         for value, path in paths.items():
-            extra[path[level], path[level - 1]] += part[value] * whole.total() - whole[value] * part.total()
+            extra[path[level], path[level - 1]] += (
+                part[value] * whole.total() - whole[value] * part.total()
+            )
         for node in {above for above, _ in extra}:
             gains = [x for (above, _), x in extra.items() if above == node]
-            cost += Fraction(level, 3) * min(sum(x for x in gains if x > 0), -sum(x for x in gains if x < 0))
+            cost += Fraction(level, 3) * min(
+                sum(x for x in gains if x > 0), -sum(x for x in gains if x < 0)
+            )
     return cost / (part.total() * whole.total())

@@ -1,4 +1,6 @@
-"""Few rows that stretch a numeric range are warned of, without a value; codes that the run file names are not."""
+"""Few rows that stretch a numeric range are warned of, without a value; codes that the run file
+names are not.
+"""
 
 import json
 import re
@@ -33,7 +35,9 @@ AGES = dict.fromkeys(range(20, 80), 5)
         ({}, None),
     ],
 )
-def test_few_rows_that_more_than_double_a_range(rows: dict[float, int], found: tuple[int, int] | None) -> None:
+def test_few_rows_that_more_than_double_a_range(
+    rows: dict[float, int], found: tuple[int, int] | None
+) -> None:
     far = far_numbers("age", ends(rows), sum(rows.values()))
     assert (far and (far.rows, far.times)) == found
 
@@ -44,14 +48,23 @@ def test_tasks_count_the_same_ends_in_any_batches() -> None:
     for part in np.array_split(numbers, 37):
         parts = count_ends(parts, pa.array(part))
     values, n = np.unique(numbers, return_counts=True)
-    assert count_ends({}, pa.array(numbers)) == parts == ends(dict(zip(values.tolist(), n.tolist(), strict=True)))
+    assert (
+        count_ends({}, pa.array(numbers))
+        == parts
+        == ends(dict(zip(values.tolist(), n.tolist(), strict=True)))
+    )
 
 
 def survey(make_run: Callable[..., Run], few: int, **settings: Any) -> Run:
     """A run on 200 people, some of whom have the age 999 in place of their own."""
     age = [999 if i < few else 20 + i % 60 for i in range(200)]
     table = pa.table({"age": age, "disease": ["flu", "gout"] * 100})
-    return make_run(table, quasi={"age": {"type": "numeric", **settings}}, sensitive={"disease": {"t": "0.5"}}, k=5)
+    return make_run(
+        table,
+        quasi={"age": {"type": "numeric", **settings}},
+        sensitive={"disease": {"t": "0.5"}},
+        k=5,
+    )
 
 
 def test_the_certificate_warns(make_run: Callable[..., Run]) -> None:
@@ -60,7 +73,8 @@ def test_the_certificate_warns(make_run: Callable[..., Run]) -> None:
     certificate = json.loads(Path(run.spec.output.public_path, "certificate.json").read_text())
     (said,) = [warning for warning in certificate["warnings"] if "far from all others" in warning]
     assert said.startswith(
-        "age: 3.0% of rows have numbers far from all others, without which its range is at least 10 "
+        "age: 3.0% of rows have numbers far from all others, without which its range is at least "
+        "10 "
     )
     loss, instead = map(float, re.search(r"its loss is (\S+) instead of (\S+); ", said).groups())
     assert 2 * instead < loss <= 10 * instead
@@ -81,6 +95,8 @@ def test_the_profile_warns_and_names_no_number(
 ) -> None:
     run = survey(make_run, few, **settings)
     pipeline.profile(run)
-    found = [one for one in run.state["stages"]["profile"]["warnings"] if "far from all others" in one]
+    found = [
+        one for one in run.state["stages"]["profile"]["warnings"] if "far from all others" in one
+    ]
     assert [says in one for one in found] == [True] * bool(says)
     assert "999" not in "".join(found)

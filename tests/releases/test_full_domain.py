@@ -1,4 +1,6 @@
-"""A release by full-domain recoding, from the run file to the published table: every value has one label."""
+"""A release by full-domain recoding, from the run file to the published table: every value has one
+label.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def test_every_value_has_one_label_in_the_whole_release(
         columns = ["weight_min", "weight_max"] if name == "weight" else [name]
         label_of: dict[object, set[object]] = {}
         for row in kept:
-            label_of.setdefault(row[f"{name}_raw"], set()).add(tuple(row[column] for column in columns))
+            label_of.setdefault(row[f"{name}_raw"], set()).add(
+                tuple(row[column] for column in columns)
+            )
         assert {len(labels) for labels in label_of.values()} == {1}
     record = json.loads(Path(run.internal.path("run.json")).read_text())["stages"]
     assert record["plan"]["plan"]["suppressed"] == left

@@ -1,5 +1,5 @@
-"""Releases whose classes have members of several households, counted anew from the raw table by a column that is unique
-and published.
+"""Releases whose classes have members of several households, counted anew from the raw table by a
+column that is unique and published.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ AGE = {"quasi": {"age": {"type": "numeric"}}, "sensitive": {"disease": {"t": "0.
 
 
 def drawn_table(seed: int, n: int = 240) -> pa.Table:
-    """People of households of one to nine, who live near one another and have one age or another."""
+    """People of households of one to nine, who live near one another and have one age or
+    another.
+    """
     draw = np.random.default_rng(seed)
     home = np.repeat(np.arange(n), draw.integers(1, 10, n))[:n]
     order = draw.permutation(n)
@@ -65,7 +67,10 @@ DRAWN: dict[str, Any] = {
 
 def classes(out: Path, table: pa.Table, owner: str) -> list[set[Any]]:
     """Whose rows each class has."""
-    owners, found = dict(zip(table["id"].to_pylist(), table[owner].to_pylist(), strict=True)), defaultdict(set)
+    owners, found = (
+        dict(zip(table["id"].to_pylist(), table[owner].to_pylist(), strict=True)),
+        defaultdict(set),
+    )
     for row in read(out / "public/release").to_dict("records"):
         found[row["age"], row["city"]].add(owners[row["id"]])
     return list(found.values())
@@ -87,7 +92,9 @@ def test_four_households_of_four(method: str, make_run: Callable[..., Run], tmp_
         assert set(read(tmp_path / "out/public/release").groupby("age").size()) == rows
     refused = make_run(FOUR, household={"column": "hh", "k": 5}, **asked)
     refused.overwrite = True
-    with pytest.raises(UnreachableError, match=r"attributes.household.k is 5, but the table has 4 households"):
+    with pytest.raises(
+        UnreachableError, match=r"attributes.household.k is 5, but the table has 4 households"
+    ):
         pipeline.release(refused)
     for name, content in tree(tmp_path / "out").items():
         assert b"household-canary" not in content, name
@@ -114,13 +121,23 @@ def test_every_class_has_the_households(
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_people_and_households_at_once(method: str, make_run: Callable[..., Run], tmp_path: Path) -> None:
+def test_people_and_households_at_once(
+    method: str, make_run: Callable[..., Run], tmp_path: Path
+) -> None:
     table = drawn_table(3)
     whose = {"household": {"column": "hh", "k": 3}, "person": {"column": "who", "rows": "apart"}}
     pipeline.release(make_run(table, method={"name": method}, **whose, **DRAWN))
     found = of_k(tmp_path / "out")
-    assert found["over_households"]["achieved"] == min(map(len, classes(tmp_path / "out", table, "hh"))) >= 3
-    assert found["over_people"]["achieved"] == min(map(len, classes(tmp_path / "out", table, "who"))) >= 4
+    assert (
+        found["over_households"]["achieved"]
+        == min(map(len, classes(tmp_path / "out", table, "hh")))
+        >= 3
+    )
+    assert (
+        found["over_people"]["achieved"]
+        == min(map(len, classes(tmp_path / "out", table, "who")))
+        >= 4
+    )
 
 
 @pytest.mark.on_spark
@@ -129,13 +146,23 @@ def test_both_engines_make_one_release(
 ) -> None:
     monkeypatch.setenv("TCLOSE_SECRET", "a secret of forty characters, for both runs")
     table = drawn_table(4).append_column("w", pa.array([1.5 + i % 7 for i in range(240)]))
-    asked = {**DRAWN, "household": {"column": "hh", "k": 3}, "weight": {"column": "w", "publish": True}}
-    conf = run_file(table, method={"name": "closeness_tree"}, privacy={"population": {"weight": "w"}}, **asked)
+    asked = {
+        **DRAWN,
+        "household": {"column": "hh", "k": 3},
+        "weight": {"column": "w", "publish": True},
+    }
+    conf = run_file(
+        table, method={"name": "closeness_tree"}, privacy={"population": {"weight": "w"}}, **asked
+    )
     found = {}
     for session in (LocalSession(), spark):
         spec = load_spec(conf, [f"output.path={tmp_path / type(session).__name__}"])
         one = pipeline.release(Run(spec, session, lambda line: None))
-        found[type(session).__name__] = (one["release"]["fingerprint"], one["guarantees"], one["risks"])
+        found[type(session).__name__] = (
+            one["release"]["fingerprint"],
+            one["guarantees"],
+            one["risks"],
+        )
     assert found["LocalSession"] == found["SparkSession"]
     assert min(map(len, classes(tmp_path / "LocalSession", table, "hh"))) >= 3
 
@@ -150,7 +177,9 @@ def planned_without_households(monkeypatch: pytest.MonkeyPatch, run: Run) -> Pat
 
 def _nulls(rows: pa.Table, name: str) -> pa.Table:
     column = rows[name]
-    return rows.set_column(rows.column_names.index(name), name, pa.array([None, *column.to_pylist()[1:]], column.type))
+    return rows.set_column(
+        rows.column_names.index(name), name, pa.array([None, *column.to_pylist()[1:]], column.type)
+    )
 
 
 DAMAGED_ROWS: dict[str, Callable[[pa.Table], pa.Table]] = {
@@ -160,7 +189,9 @@ DAMAGED_ROWS: dict[str, Callable[[pa.Table], pa.Table]] = {
     "one column more": lambda rows: rows.append_column("more", pa.array([1] * len(rows))),
     "columns in another order": lambda rows: rows.select(rows.column_names[::-1]),
     "owners that are texts": lambda rows: rows.set_column(
-        rows.column_names.index("household_hash"), "household_hash", rows["household_hash"].cast(pa.string())
+        rows.column_names.index("household_hash"),
+        "household_hash",
+        rows["household_hash"].cast(pa.string()),
     ),
     "an owner that is missing": lambda rows: _nulls(rows, "household_hash"),
     "a sign of suppression that is missing": lambda rows: _nulls(rows, "suppressed"),
@@ -169,9 +200,17 @@ DAMAGED_ROWS: dict[str, Callable[[pa.Table], pa.Table]] = {
 OF_FILES: dict[str, Callable[[Path], object]] = {
     "no log": lambda table: shutil.rmtree(table / "_delta_log"),
     "no file": lambda table: next(table.glob("*.parquet")).unlink(),
-    "a file that is no Parquet": lambda table: next(table.glob("*.parquet")).write_bytes(b"no table"),
-    "an empty folder": lambda table: (shutil.rmtree(table), table.mkdir(), (table / "x").write_text("x")),
-    "a log of brackets": lambda table: next((table / "_delta_log").glob("*.json")).write_text("[" * 100_000),
+    "a file that is no Parquet": lambda table: next(table.glob("*.parquet")).write_bytes(
+        b"no table"
+    ),
+    "an empty folder": lambda table: (
+        shutil.rmtree(table),
+        table.mkdir(),
+        (table / "x").write_text("x"),
+    ),
+    "a log of brackets": lambda table: next((table / "_delta_log").glob("*.json")).write_text(
+        "[" * 100_000
+    ),
 }
 
 
@@ -207,16 +246,22 @@ def test_the_verifier_refuses_a_class_of_few_households(
     forged = rows.set_column(place, "household_hash", pa.array(range(16), pa.int64()))
     run.staging.remove("households")
     write_delta(of_arrow(LocalSession(), forged), run.staging.path("households"))
-    with pytest.raises(GuaranteeError, match=r"internal/households that was read back differs from"):
+    with pytest.raises(
+        GuaranteeError, match=r"internal/households that was read back differs from"
+    ):
         pipeline.verify(run)
     run.staging.remove("households")
     write_delta(of_arrow(LocalSession(), rows.slice(1)), run.staging.path("households"))
-    with pytest.raises(GuaranteeError, match=r"internal/households has not the rows of the release"):
+    with pytest.raises(
+        GuaranteeError, match=r"internal/households has not the rows of the release"
+    ):
         pipeline.verify(run)
     assert not (tmp_path / "out/public/certificate.json").exists()
 
 
-def test_suppressed_rows_count_for_no_household(make_run: Callable[..., Run], tmp_path: Path) -> None:
+def test_suppressed_rows_count_for_no_household(
+    make_run: Callable[..., Run], tmp_path: Path
+) -> None:
     table = drawn_table(5)
     privacy = {"suppression_limit": "0.2", "of": "released"}
     asked = {**DRAWN, "household": {"column": "hh", "k": 4}, "privacy": privacy}
@@ -232,11 +277,16 @@ def test_suppressed_rows_count_for_no_household(make_run: Callable[..., Run], tm
         ({"method": {"name": "stack_and_deal"}}, "attributes.household.k: this method counts rows"),
         ({"privacy": {"nt": {"n": 10}}}, "privacy.nt: not with attributes.household"),
         ({"sensitive": {"disease": {"t": 0}}}, "t: 0: not with attributes.household"),
-        ({"privacy": {"suppression_limit": "0.1"}}, "privacy.suppression_limit: not with attributes.household.k"),
+        (
+            {"privacy": {"suppression_limit": "0.1"}},
+            "privacy.suppression_limit: not with attributes.household.k",
+        ),
         ({"quasi": {"age": {}, "hh": {}}}, "column 'hh' is in quasi_identifiers and in household"),
     ],
 )
-def test_what_is_not_examined_is_refused(settings: Any, message: str, run_file: Callable[..., Path]) -> None:
+def test_what_is_not_examined_is_refused(
+    settings: Any, message: str, run_file: Callable[..., Path]
+) -> None:
     asked = {**AGE, "method": {"name": "t_mondrian"}, **settings}
     with pytest.raises(ConfigurationError, match=message):
         load_spec(run_file(FOUR, household={"column": "hh", "k": 2}, **asked))
@@ -244,7 +294,10 @@ def test_what_is_not_examined_is_refused(settings: Any, message: str, run_file: 
 
 def test_every_row_has_a_household(make_run: Callable[..., Run]) -> None:
     table = {**FOUR, "hh": [None, "", *FOUR["hh"][2:]]}
-    message = "attributes.household: column 'hh' is missing in 2 of 16 rows; expected a value in every row"
+    message = (
+        "attributes.household: column 'hh' is missing in 2 of 16 rows; expected a value in "
+        "every row"
+    )
     with pytest.raises(InputError, match=message):
         pipeline.release(make_run(table, household="hh", **AGE))
 
@@ -263,7 +316,9 @@ def test_any_method_measures_households(make_run: Callable[..., Run], tmp_path: 
     limits["risk"]["household"]["maximum"] = "0.41"
     run = make_run(FOUR, household="hh", privacy=limits, **AGE, k=8)
     run.overwrite = True
-    with pytest.raises(GuaranteeError, match=r"the risk of households is too large: its maximum is 0.41\d+"):
+    with pytest.raises(
+        GuaranteeError, match=r"the risk of households is too large: its maximum is 0.41\d+"
+    ):
         pipeline.release(run)
 
 
@@ -291,8 +346,14 @@ def test_the_risk_of_households_is_compared_exactly(
     for threshold, above in ((largest, False), (largest - Fraction(1, 10**20), True)):
         if risk is None:  # of very many members, an upper bound is enough
             threshold += Fraction(1, 10**8) if not above else -Fraction(1, 10**8)
-        found = audit(path, ["q"], household="hh", attacks=False, threshold=str(threshold)).risks.risks["household"]
-        assert found.maximum == largest if risk is not None else largest <= found.maximum < largest * (1 + 2e-9)
+        found = audit(
+            path, ["q"], household="hh", attacks=False, threshold=str(threshold)
+        ).risks.risks["household"]
+        assert (
+            found.maximum == largest
+            if risk is not None
+            else largest <= found.maximum < largest * (1 + 2e-9)
+        )
         assert (found.share > 0) == above
 
 
@@ -302,13 +363,22 @@ def test_a_household_of_one_has_the_risk_of_its_member(tmp_path: Path) -> None:
         risks = audit(path, ["q"], household="hh", population=population, attacks=False).risks.risks
         one = risks["individual" if population else "prosecutor"]
         assert float(risks["household"].maximum) == pytest.approx(float(one.maximum), rel=1e-12)
-        assert float(one.mean) <= float(risks["household"].mean) <= float(one.mean) * (1 + 1e-14) + 2**-61
+        assert (
+            float(one.mean)
+            <= float(risks["household"].mean)
+            <= float(one.mean) * (1 + 1e-14) + 2**-61
+        )
     path = people_of(tmp_path, [*"123"], [*"aaa"])
-    assert float(audit(path, ["q"], household="hh", attacks=False).risks.risks["household"].mean) == 1 / 3
+    assert (
+        float(audit(path, ["q"], household="hh", attacks=False).risks.risks["household"].mean)
+        == 1 / 3
+    )
 
 
 @pytest.mark.parametrize(("limit", "holds"), [("1/4", True), ("0.2499999999999", False)])
-def test_a_limit_of_the_risk_of_households_is_exact(make_run: Callable[..., Run], limit: str, holds: bool) -> None:
+def test_a_limit_of_the_risk_of_households_is_exact(
+    make_run: Callable[..., Run], limit: str, holds: bool
+) -> None:
     table = {"hh": list(range(8)), "age": [30] * 4 + [40] * 4, "disease": ["flu", "gout"] * 4}
     risk = {"risk": {"household": {"maximum": limit}}}
     run = make_run(table, household="hh", privacy=risk, **AGE, k=4)
@@ -338,8 +408,18 @@ def test_the_risk_of_households_is_that_of_its_members(population: str | None) -
     of = {None: lambda w: 1 / len(w), "1/20": lambda w: individual(len(w), 20 * len(w))}
     of["weight:w"] = lambda w: individual(len(w), sum(w))
     chance = {key: of[population](weights) for key, weights in by_class.items()}
-    each = [(1 - np.prod([1 - chance[key] for key in keys]), len(keys)) for keys in by_household.values()]
-    risks = audit(table, ["age", "city"], household="hh", population=population, attacks=False, threshold="0.2").risks
+    each = [
+        (1 - np.prod([1 - chance[key] for key in keys]), len(keys))
+        for keys in by_household.values()
+    ]
+    risks = audit(
+        table,
+        ["age", "city"],
+        household="hh",
+        population=population,
+        attacks=False,
+        threshold="0.2",
+    ).risks
     found = risks.risks["household"]
     assert float(found.maximum) == pytest.approx(max(risk for risk, _ in each))
     assert float(found.mean) == pytest.approx(sum(risk * n for risk, n in each) / 240)
@@ -354,7 +434,9 @@ def test_an_audit_counts_households() -> None:
     by_class = defaultdict(set)
     for row in table.to_pylist():
         by_class[row["age"], row["city"]].add(row["hh"])
-    result = audit(table, ["age", "city"], household={"column": "hh", "k": 2}, person="who", attacks=False)
+    result = audit(
+        table, ["age", "city"], household={"column": "hh", "k": 2}, person="who", attacks=False
+    )
     guarantee = next(one for one in result.guarantees if one.measure == "households of a class")
     assert guarantee.achieved == min(map(len, by_class.values())) == 1
     assert guarantee.classes == sum(len(households) < 2 for households in by_class.values())

@@ -1,4 +1,6 @@
-"""What is known of a table beforehand: ranges of numbers (`range`), other names for its columns (`input.columns`)."""
+"""What is known of a table beforehand: ranges of numbers (`range`), other names for its columns
+(`input.columns`).
+"""
 
 from __future__ import annotations
 
@@ -76,8 +78,14 @@ def test_the_loss_is_measured_on_the_range(conf: Path, open_run: Callable[..., R
 @pytest.mark.parametrize(
     ("quasi", "message"),
     [
-        ("age={type: numeric, range: [21, 120]}", r"age\.range: 1 values in \d rows are outside of 21 to 120"),
-        ("weight={type: numeric, range: [0, 70]}", r"weight\.range: 20 values in 60 rows are outside of 0 to 70"),
+        (
+            "age={type: numeric, range: [21, 120]}",
+            r"age\.range: 1 values in \d rows are outside of 21 to 120",
+        ),
+        (
+            "weight={type: numeric, range: [0, 70]}",
+            r"weight\.range: 20 values in 60 rows are outside of 0 to 70",
+        ),
     ],
 )
 def test_values_outside_are_counted(
@@ -89,7 +97,9 @@ def test_values_outside_are_counted(
     assert json.loads(run.internal.read("problems.json"))["column"] == quasi.split("=")[0]
 
 
-def test_what_is_planned_has_the_range_too(conf: Path, open_run: Callable[..., Run], tmp_path: Path) -> None:
+def test_what_is_planned_has_the_range_too(
+    conf: Path, open_run: Callable[..., Run], tmp_path: Path
+) -> None:
     run = open_run(conf, f"output.path={tmp_path}")
     pipeline.profile(run)
     age, weight = json.loads(run.staging.read("profile.json"))["quasi"]
@@ -110,7 +120,10 @@ def test_loss_by_labels_takes_the_range_of_the_run_file() -> None:
         "name": "n",
         "input": {"path": "/in"},
         "output": {"path": "/out"},
-        "attributes": {"quasi_identifiers": {"age": QUASI["age"]}, "sensitive_attributes": {"s": {"t": "measure"}}},
+        "attributes": {
+            "quasi_identifiers": {"age": QUASI["age"]},
+            "sensitive_attributes": {"s": {"t": "measure"}},
+        },
         "privacy": {"k": 2},
     }
     spec = ReleaseSpec.model_validate(tree)
@@ -126,13 +139,23 @@ REFUSED = {
         {"age": "years", "zipcode": "zip"},
         "column 'zipcode' is not in the input.*'zip code'",
     ),
-    "a name that another column has": (["a b", "A"], {"a b": "a"}, "'a b' becomes 'a', as which the input has another"),
-    "two columns of one name": (["a", "a"], {"a": "b"}, "'a' becomes 'b', as which the input has another"),
+    "a name that another column has": (
+        ["a b", "A"],
+        {"a b": "a"},
+        "'a b' becomes 'a', as which the input has another",
+    ),
+    "two columns of one name": (
+        ["a", "a"],
+        {"a": "b"},
+        "'a' becomes 'b', as which the input has another",
+    ),
 }
 
 
 @pytest.mark.parametrize(("names", "columns", "message"), REFUSED.values(), ids=REFUSED)
-def test_new_names_are_of_columns_and_their_own(names: list[str], columns: dict[str, str], message: str) -> None:
+def test_new_names_are_of_columns_and_their_own(
+    names: list[str], columns: dict[str, str], message: str
+) -> None:
     with pytest.raises(InputError, match=f"input.columns: {message}"):
         renamed(names, columns)
 
@@ -145,6 +168,8 @@ def test_the_error_for_a_name_that_delta_cannot_hold_has_its_cure(
     write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path
 ) -> None:
     quasi = {"age in years": {"type": "numeric"}}
-    run = open_run(write_run(tmp_path, PEOPLE, quasi=quasi, sensitive={"what (it) is": {}}, drop_others=True))
+    run = open_run(
+        write_run(tmp_path, PEOPLE, quasi=quasi, sensitive={"what (it) is": {}}, drop_others=True)
+    )
     with pytest.raises(InputError, match=r"input.columns: \{'age in years': 'age_in_years'\}"):
         pipeline.profile(run)

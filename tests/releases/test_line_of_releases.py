@@ -1,4 +1,6 @@
-"""Releases that continue one another: what an adversary learns by comparing them, judged by code of its own."""
+"""Releases that continue one another: what an adversary learns by comparing them, judged by code of
+its own.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,13 @@ from typer.testing import CliRunner
 import tclose_spark as tc
 from tclose_spark import pipeline
 from tclose_spark.cli.commands import app
-from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, SameInputError, UnreachableError
+from tclose_spark.errors import (
+    ConfigurationError,
+    GuaranteeError,
+    InputError,
+    SameInputError,
+    UnreachableError,
+)
 from tclose_spark.io.run import Run
 from tclose_spark.stages import publish
 from tclose_spark.stages.verify_finished import verify_finished
@@ -64,7 +72,9 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def release(tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run], begun: Path) -> Release:
+def release(
+    tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run], begun: Path
+) -> Release:
     """`release(number, town, after=..., leavers=..., **roles)`: (the output, the certificate).
 
     A first release of the same rows by the same run file is a copy.
@@ -77,7 +87,11 @@ def release(tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[.
         out = conf.parent / "out"
         if after is not None:
             return out, pipeline.release(open_run(conf))
-        key = (conf.read_bytes(), (conf.parent / "people.parquet").read_bytes(), os.environ.get("TCLOSE_SECRET"))
+        key = (
+            conf.read_bytes(),
+            (conf.parent / "people.parquet").read_bytes(),
+            os.environ.get("TCLOSE_SECRET"),
+        )
         known = begun / hashlib.sha256(repr(key).encode()).hexdigest()
         if not known.exists():
             pipeline.release(open_run(conf))
@@ -89,14 +103,20 @@ def release(tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[.
     return made
 
 
-def line_of(release: Release, town: list[Mapping[str, Any]], **given: Any) -> tuple[list[Shown], list[Any]]:
+def line_of(
+    release: Release, town: list[Mapping[str, Any]], **given: Any
+) -> tuple[list[Shown], list[Any]]:
     made = [release(i, now, after=i - 1 if i else None, **given) for i, now in enumerate(town)]
     return [Shown.of(output) for output, _ in made], [certificate for _, certificate in made]
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.more) for seed in (1, 2))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.more) for seed in (1, 2))]
+)
 @pytest.mark.parametrize("leavers", ["withhold", "keep"])
-def test_every_intersection_and_difference_is_a_union_of_atoms(leavers: str, seed: int, release: Release) -> None:
+def test_every_intersection_and_difference_is_a_union_of_atoms(
+    leavers: str, seed: int, release: Release
+) -> None:
     releases, certificates = line_of(release, list(islice(months(seed, 120), 3)), leavers=leavers)
     first = first_shown(releases)
     for cell in cells(releases).values():
@@ -118,14 +138,18 @@ def test_every_intersection_and_difference_is_a_union_of_atoms(leavers: str, see
 # --- kinds of tables
 
 
-def by_number(town: Mapping[str, Any], column: str, value_of: Callable[[int, Any], Any]) -> dict[str, Any]:
+def by_number(
+    town: Mapping[str, Any], column: str, value_of: Callable[[int, Any], Any]
+) -> dict[str, Any]:
     """The town with other values of a column, which follow from a person's number and value."""
     changed = [value_of(int(one[1:]), x) for one, x in zip(town["id"], town[column], strict=True)]
     return {**town, column: changed}
 
 
 def with_ranks(ranks: Sequence[Any]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    return lambda town: by_number(town, "disease", lambda _, disease: ranks[DISEASES.index(disease)])
+    return lambda town: by_number(
+        town, "disease", lambda _, disease: ranks[DISEASES.index(disease)]
+    )
 
 
 def with_gaps(town: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,14 +174,23 @@ ORDERED = {"distance": "ordered", "t": "0.4"}
 DATES = tuple(dt.date(2020, month, 1) for month in (1, 3, 4, 9))
 AGES = (12, 20, 35, 90)
 ANY = {"quasi": {"age": {"type": "numeric", "missing": "any"}, "sex": {"missing": "any"}}}
-KINDS: dict[str, tuple[Callable[[Mapping[str, Any]], Mapping[str, Any]], dict[str, Any], str | Sequence[Any]]] = {
+KINDS: dict[
+    str,
+    tuple[Callable[[Mapping[str, Any]], Mapping[str, Any]], dict[str, Any], str | Sequence[Any]],
+] = {
     "several rows": (with_several_rows, {}, "equal"),
     "missing: any": (with_gaps, ANY, "equal"),
-    "listed order": (dict, {"sensitive": {"disease": {**ORDERED, "order": list(DISEASES)}}}, DISEASES),
+    "listed order": (
+        dict,
+        {"sensitive": {"disease": {**ORDERED, "order": list(DISEASES)}}},
+        DISEASES,
+    ),
     "numbers": (with_ranks(AGES), {"sensitive": {"disease": ORDERED}}, AGES),
     "dates": (with_ranks(DATES), {"sensitive": {"disease": ORDERED}}, DATES),
 }
-"""By kind of table: how it becomes of the town, what the run file says, and the ground distance of diseases."""
+"""By kind of table: how it becomes of the town, what the run file says, and the ground distance of
+diseases.
+"""
 
 
 def diseases_of(output: Path) -> dict[int, Counter[Any]]:
@@ -178,7 +211,10 @@ def test_lines_of_tables_of_each_kind(kind: str, leavers: str, release: Release)
         release(i, shape(town), after=i - 1 if i else None, leavers=leavers, **roles)[0]
         for i, town in enumerate(islice(months(31, 120, arrive=0.5), 3))
     ]
-    releases, diseases = [Shown.of(output) for output in made], [diseases_of(output) for output in made]
+    releases, diseases = (
+        [Shown.of(output) for output in made],
+        [diseases_of(output) for output in made],
+    )
     first = first_shown(releases)
     atoms = defaultdict(list)
     for person, place in first.items():
@@ -188,7 +224,11 @@ def test_lines_of_tables_of_each_kind(kind: str, leavers: str, release: Release)
         assert len(people) >= K
         for weight in (lambda counts: 1, lambda counts: Fraction(1, counts.total())):
             assert (
-                distance(*(weighed(diseases[place], some, weight) for some in (people, diseases[place])), ground) <= T
+                distance(
+                    *(weighed(diseases[place], some, weight) for some in (people, diseases[place])),
+                    ground,
+                )
+                <= T
             )
         for later, known in zip(releases[place:], diseases[place:], strict=True):
             assert len({later.class_of.get(person) for person in people}) == 1
@@ -198,7 +238,9 @@ def test_lines_of_tables_of_each_kind(kind: str, leavers: str, release: Release)
         assert len(cell) >= K
 
 
-def weighed(diseases: Mapping[int, Counter[Any]], people: Iterable[int], weight: Callable[[Any], Any]) -> Any:
+def weighed(
+    diseases: Mapping[int, Counter[Any]], people: Iterable[int], weight: Callable[[Any], Any]
+) -> Any:
     """The distribution of some people's diseases. weight: of a row, from its person's."""
     found: dict[Any, Fraction] = defaultdict(Fraction)
     for person in people:
@@ -216,7 +258,9 @@ def test_intersections_of_drawn_histories(seed: int, release: Release) -> None:
     town = months(seed, int(draw.integers(40, 160)), arrive, leave, change)
     leavers = str(draw.choice(["withhold", "keep"]))
     try:
-        releases, _ = line_of(release, list(islice(town, int(draw.integers(3, 5)))), leavers=leavers)
+        releases, _ = line_of(
+            release, list(islice(town, int(draw.integers(3, 5)))), leavers=leavers
+        )
     except UnreachableError:  # no atom is whole any more
         return
     first = first_shown(releases)
@@ -224,7 +268,11 @@ def test_intersections_of_drawn_histories(seed: int, release: Release) -> None:
         assert len(cell) >= K
         assert len({first[p] for p in cell}) == 1
     for person, place in first.items():
-        atom = [p for p, at in first.items() if (at, class_at(releases, p)) == (place, class_at(releases, person))]
+        atom = [
+            p
+            for p, at in first.items()
+            if (at, class_at(releases, p)) == (place, class_at(releases, person))
+        ]
         assert len(atom) >= K
         assert releases[place].far(atom) <= T
 
@@ -235,7 +283,9 @@ def class_at(releases: list[Shown], person: int) -> Any:
 
 
 def test_without_a_line_people_are_alone_in_an_intersection(release: Release) -> None:
-    """The cells of these trials are not always large: releases that do not continue one another have small ones."""
+    """The cells of these trials are not always large: releases that do not continue one another
+    have small ones.
+    """
     town = list(islice(months(0, 120), 2))
     shown = [Shown.of(release(i, now)[0]) for i, now in enumerate(town)]
     assert min(map(len, cells(shown).values())) < K
@@ -244,7 +294,10 @@ def test_without_a_line_people_are_alone_in_an_intersection(release: Release) ->
 def leaver(town: Mapping[str, Any], person: str) -> dict[str, Any]:
     """The town without a person."""
     here = [one != person for one in town["id"]]
-    return {name: [x for x, stays in zip(column, here, strict=True) if stays] for name, column in town.items()}
+    return {
+        name: [x for x, stays in zip(column, here, strict=True) if stays]
+        for name, column in town.items()
+    }
 
 
 def test_the_others_of_an_atom_are_withheld_if_one_leaves(release: Release) -> None:
@@ -255,7 +308,9 @@ def test_the_others_of_an_atom_are_withheld_if_one_leaves(release: Release) -> N
     gone = before.class_of.keys() - after.class_of.keys()
     (class_,) = {before.class_of[p] for p in gone}
     assert gone == {p for p, one in before.class_of.items() if one == class_}
-    assert certificate["suppressed"]["rows"] == certificate["earlier"]["withheld"] == len(gone) - 1 > 0
+    assert (
+        certificate["suppressed"]["rows"] == certificate["earlier"]["withheld"] == len(gone) - 1 > 0
+    )
     assert certificate["earlier"]["newcomers"] == {"people": 0, "atoms": 0}
     assert certificate["earlier"]["waiting"] == 0
     assert f"{len(gone) - 1} people are withheld" in (second / "public/report.html").read_text()
@@ -274,19 +329,29 @@ def test_people_who_left_or_changed_are_kept_as_they_were(release: Release) -> N
     first = Shown.of(release(0, town, leavers="keep")[0])
     now = leaver(town, "p7")
     at = now["id"].index("p9")
-    now = {**now, "disease": [other_than(x) if i == at else x for i, x in enumerate(now["disease"])]}
+    now = {
+        **now,
+        "disease": [other_than(x) if i == at else x for i, x in enumerate(now["disease"])],
+    }
     output, certificate = release(1, now, after=0, leavers="keep")
     assert Shown.of(output).disease == first.disease
     assert certificate["earlier"]["kept"] == 2
-    assert any("2 people are published as they were" in warning for warning in certificate["warnings"])
-    assert "people who are published as they were are counted among them" in (output / "public/report.html").read_text()
+    assert any(
+        "2 people are published as they were" in warning for warning in certificate["warnings"]
+    )
+    assert (
+        "people who are published as they were are counted among them"
+        in (output / "public/report.html").read_text()
+    )
     whole = {p for p, class_ in first.class_of.items() if class_ == first.class_of[hashed("p7")]}
     gone: Mapping[str, Any] = town
     for person in town["id"]:
         gone = leaver(gone, person) if hashed(person) in whole else gone
     output, _ = release(2, gone, after=1, leavers="keep")
     assert Shown.of(output).class_of.keys() == first.class_of.keys() - whole
-    output, certificate = release(3, leaver(town, "p7"), after=2, leavers="keep")  # the others of p7's atom come back
+    output, certificate = release(
+        3, leaver(town, "p7"), after=2, leavers="keep"
+    )  # the others of p7's atom come back
     assert Shown.of(output).class_of.keys() == first.class_of.keys() - whole
     assert certificate["suppressed"]["rows"] == len(whole) - 1
 
@@ -305,7 +370,9 @@ def test_labels_cover_the_values_that_people_who_stay_have_now(release: Release)
 def test_newcomers_wait_if_they_are_too_few(release: Release) -> None:
     town = next(months(4, 100))
     release(0, town)
-    more = {name: [*column, *column[:3]] for name, column in town.items()} | {"id": [*town["id"], "a", "b", "c"]}
+    more = {name: [*column, *column[:3]] for name, column in town.items()} | {
+        "id": [*town["id"], "a", "b", "c"]
+    }
     output, certificate = release(1, more, after=0)
     assert certificate["suppressed"]["rows"] == certificate["earlier"]["waiting"] == 3
     assert certificate["earlier"]["withheld"] == 0
@@ -326,7 +393,9 @@ def test_atoms_that_are_too_far_from_the_new_table_are_merged(release: Release) 
     assert certificate["guarantees"]["t"]["disease"]["achieved"] <= float(T)
 
 
-def test_a_line_in_one_output(tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]) -> None:
+def test_a_line_in_one_output(
+    tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]
+) -> None:
     """A scheduled run replaces its own output; the first time there is nothing to continue."""
     for number, town in enumerate(islice(months(6, 100, leave=0, change=0), 3), start=1):
         conf = write_run(tmp_path, rows(town), output={"after": "out"}, **ROLES)
@@ -350,8 +419,12 @@ def test_the_same_month_adds_no_release_in_another_output(
     town = list(islice(months(7, 100), 2))
     release(0, town[0])
     release(1, town[1], after=0)
-    again = open_run(tmp_path / "1/run.yaml", f"output.path={tmp_path}/2/out", f"output.after={tmp_path}/1/out")
-    with pytest.raises(SameInputError, match=r"output\.after: .* from the same .* rows.*input\.path") as raised:
+    again = open_run(
+        tmp_path / "1/run.yaml", f"output.path={tmp_path}/2/out", f"output.after={tmp_path}/1/out"
+    )
+    with pytest.raises(
+        SameInputError, match=r"output\.after: .* from the same .* rows.*input\.path"
+    ) as raised:
         pipeline.release(again)
     assert raised.value.exit_code == 2
     assert not (tmp_path / "2/out/public").exists()
@@ -378,7 +451,9 @@ def test_the_same_table_in_memory_adds_no_release(release: Release, tmp_path: Pa
     assert len(tc.history(tmp_path / "own").entries) == 2
 
 
-def test_a_run_that_broke_off_is_repeated(release: Release, open_run: Callable[..., Run], tmp_path: Path) -> None:
+def test_a_run_that_broke_off_is_repeated(
+    release: Release, open_run: Callable[..., Run], tmp_path: Path
+) -> None:
     town = list(islice(months(7, 100), 2))
     release(0, town[0])
     _, certificate = release(1, town[1], after=0)
@@ -417,11 +492,15 @@ def test_a_line_needs_an_earlier_release_of_people(release: Release) -> None:
         release(3, town, after=2)
 
 
-def test_a_line_has_one_secret(release: Release, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_line_has_one_secret(
+    release: Release, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     town = next(months(9, 60))
     release(0, town)
     monkeypatch.setenv("TCLOSE_SECRET", "another secret than that of the first release")
-    with pytest.raises(ConfigurationError, match=r"another secret, .*; set TCLOSE_SECRET to its secret"):
+    with pytest.raises(
+        ConfigurationError, match=r"another secret, .*; set TCLOSE_SECRET to its secret"
+    ):
         release(1, town, after=0)
     monkeypatch.delenv("TCLOSE_SECRET")
     (tmp_path / "0/out/internal/secret").write_text("a random secret of a run that was refused")
@@ -439,7 +518,9 @@ def test_a_line_has_one_secret(release: Release, monkeypatch: pytest.MonkeyPatch
     assert release(1, town, after=0)[1]["earlier"]["number"] == 2
 
 
-def test_the_secret_of_the_first_output_is_taken_over(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_secret_of_the_first_output_is_taken_over(
+    release: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("TCLOSE_SECRET")
     town = next(months(9, 60))
     first, _ = release(0, town)
@@ -453,10 +534,15 @@ def test_the_secret_of_the_first_output_is_taken_over(release: Release, monkeypa
     [
         ({"k": 40}, "k is stricter"),
         ({"sensitive": {"disease": {"t": "0.3"}}}, "t of disease is stricter"),
-        ({"sensitive": {"disease": {"t": "0.4", "l": {"distinct": 3}}}}, "l of disease is stricter"),
+        (
+            {"sensitive": {"disease": {"t": "0.4", "l": {"distinct": 3}}}},
+            "l of disease is stricter",
+        ),
     ],
 )
-def test_later_releases_require_no_more(stricter: dict[str, Any], named: str, release: Release) -> None:
+def test_later_releases_require_no_more(
+    stricter: dict[str, Any], named: str, release: Release
+) -> None:
     town = next(months(9, 120))
     release(0, town)
     with pytest.raises(UnreachableError, match=named):
@@ -470,14 +556,20 @@ def test_an_output_that_is_not_part_of_the_line_is_not_replaced(
     release(0, town)
     release(1, town, after=0)
     with pytest.raises(ConfigurationError, match="would break its line"):
-        pipeline.release(open_run(tmp_path / "1/run.yaml", "privacy.suppression_limit=0.9", overwrite=True))
+        pipeline.release(
+            open_run(tmp_path / "1/run.yaml", "privacy.suppression_limit=0.9", overwrite=True)
+        )
 
 
-def test_a_release_has_one_successor(release: Release, open_run: Callable[..., Run], tmp_path: Path) -> None:
+def test_a_release_has_one_successor(
+    release: Release, open_run: Callable[..., Run], tmp_path: Path
+) -> None:
     town = list(islice(months(9, 60, leave=0, change=0), 2))
     release(0, town[0])
     output, certificate = release(1, town[1], after=0)
-    with pytest.raises(ConfigurationError, match=r"/1/out/public continues the release in .*/0/out already"):
+    with pytest.raises(
+        ConfigurationError, match=r"/1/out/public continues the release in .*/0/out already"
+    ):
         release(2, town[1], after=0)
     for folder in ("public", "internal"):
         shutil.rmtree(output / folder)
@@ -513,7 +605,9 @@ def test_a_line_has_one_ground_distance(other: dict[str, Any], release: Release)
 def test_people_who_are_written_otherwise_are_not_taken_for_newcomers(release: Release) -> None:
     town = next(months(9, 60))
     release(0, town)
-    with pytest.raises(ConfigurationError, match="none of the 60 people of earlier releases is in the input"):
+    with pytest.raises(
+        ConfigurationError, match="none of the 60 people of earlier releases is in the input"
+    ):
         release(1, {**town, "id": [f"{one}.0" for one in town["id"]]}, after=0)
 
 
@@ -550,7 +644,9 @@ def test_changed_evidence_is_not_continued(release: Release) -> None:
 
 
 def test_people_were_in_one_class_each(release: Release) -> None:
-    """Otherwise two people whose rows share one class and not another are told apart by the second release."""
+    """Otherwise two people whose rows share one class and not another are told apart by the second
+    release.
+    """
     town = next(months(9, 60))
     release(0, town, person={"column": "id", "rows": "apart"})
     with pytest.raises(ConfigurationError, match="rows of a person may be in several classes"):
@@ -570,7 +666,9 @@ def test_evidence_of_another_certificate_is_not_continued(release: Release) -> N
         release(1, town, after=0)
 
 
-@pytest.mark.parametrize("damage", ["[", "[" * 10_000, "{}", "[]", "3", '["a"]', '[{"rows": 3}]', "1/0"])
+@pytest.mark.parametrize(
+    "damage", ["[", "[" * 10_000, "{}", "[]", "3", '["a"]', '[{"rows": 3}]', "1/0"]
+)
 def test_a_damaged_history_is_not_continued(damage: str, release: Release, tmp_path: Path) -> None:
     town = next(months(9, 60))
     release(0, town)
@@ -581,7 +679,9 @@ def test_a_damaged_history_is_not_continued(damage: str, release: Release, tmp_p
         release(2, town, after=1)
     list_again(output)
     for read in (lambda: release(2, town, after=1), lambda: tc.history(output)):
-        with pytest.raises(ConfigurationError, match=r"1/out: the certificate or the evidence .*damaged"):
+        with pytest.raises(
+            ConfigurationError, match=r"1/out: the certificate or the evidence .*damaged"
+        ):
             read()
 
 
@@ -595,7 +695,9 @@ def test_a_damaged_history_is_not_continued(damage: str, release: Release, tmp_p
         ("public/certificate.json", ("people", "rows_of_a_person")),
     ],
 )
-def test_files_of_an_older_version_are_not_continued(file: str, keys: tuple[str, ...], release: Release) -> None:
+def test_files_of_an_older_version_are_not_continued(
+    file: str, keys: tuple[str, ...], release: Release
+) -> None:
     town = next(months(9, 60))
     output, _ = release(0, town)
     found = whole = json.loads((output / file).read_text())
@@ -605,7 +707,9 @@ def test_files_of_an_older_version_are_not_continued(file: str, keys: tuple[str,
     (output / file).write_text(json.dumps(whole))
     if file.startswith("public"):
         list_again(output)
-    with pytest.raises(ConfigurationError, match=f"lacks '{keys[-1]}', .* an older version of tclose_spark made it"):
+    with pytest.raises(
+        ConfigurationError, match=f"lacks '{keys[-1]}', .* an older version of tclose_spark made it"
+    ):
         release(1, town, after=0)
 
 
@@ -637,13 +741,20 @@ TEXT, SHORT, LONG, DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float64()
 def typed(town: Mapping[str, Any], kind: pa.DataType, *columns: str) -> dict[str, pa.Array]:
     """The town with columns of this type."""
     table = rows(town)
-    return {name: table[name].cast(kind) if name in columns else table[name] for name in table.column_names}
+    return {
+        name: table[name].cast(kind) if name in columns else table[name]
+        for name in table.column_names
+    }
 
 
 def in_grades(n: int) -> dict[str, Any]:
     """A town whose sensitive attribute and a further column are numbers."""
     town = next(months(9, n))
-    return {**town, "disease": [DISEASES.index(one) for one in town["disease"]], "area": [i % 3 for i in range(n)]}
+    return {
+        **town,
+        "disease": [DISEASES.index(one) for one in town["disease"]],
+        "area": [i % 3 for i in range(n)],
+    }
 
 
 @pytest.mark.parametrize(
@@ -658,12 +769,19 @@ def in_grades(n: int) -> dict[str, Any]:
     ],
 )
 def test_columns_have_the_types_that_they_had(
-    leavers: str, column: str, before: pa.DataType, now: pa.DataType, release: Release, tmp_path: Path
+    leavers: str,
+    column: str,
+    before: pa.DataType,
+    now: pa.DataType,
+    release: Release,
+    tmp_path: Path,
 ) -> None:
     town, names = in_grades(60), {TEXT: "string", SHORT: "int", LONG: "bigint", DOUBLE: "double"}
     given = {"leavers": leavers, "insensitive_attributes": ["area"]}
     release(0, typed(town, before, column), **given)
-    with pytest.raises(InputError, match=f"'{column}' is of type {names[now]}, and was of type {names[before]}"):
+    with pytest.raises(
+        InputError, match=f"'{column}' is of type {names[now]}, and was of type {names[before]}"
+    ):
         release(1, typed(leaver(town, "p7"), now, column), after=0, **given)
     assert not (tmp_path / "1/out/public/release").exists()
 
@@ -676,8 +794,12 @@ def test_the_column_of_people_may_have_another_name(release: Release) -> None:
     assert certificate["release"]["rows"] == 60
 
 
-@pytest.mark.parametrize(("leavers", "before", "now"), [("keep", SHORT, LONG), ("withhold", LONG, SHORT)])
-def test_integers_may_have_another_size(leavers: str, before: pa.DataType, now: pa.DataType, release: Release) -> None:
+@pytest.mark.parametrize(
+    ("leavers", "before", "now"), [("keep", SHORT, LONG), ("withhold", LONG, SHORT)]
+)
+def test_integers_may_have_another_size(
+    leavers: str, before: pa.DataType, now: pa.DataType, release: Release
+) -> None:
     """With kept rows, a larger one."""
     town, given = in_grades(60), {"leavers": leavers, "insensitive_attributes": ["area"]}
     columns = ("age", "area", "disease")
@@ -690,7 +812,10 @@ def test_integers_may_have_another_size(leavers: str, before: pa.DataType, now: 
 @pytest.mark.parametrize(
     ("quasi", "found"),
     [
-        ({"age": {"type": "numeric", "range": [0, 89]}, "sex": {}}, r"age.range: 1 values in 1 rows are outside"),
+        (
+            {"age": {"type": "numeric", "range": [0, 89]}, "sex": {}},
+            r"age.range: 1 values in 1 rows are outside",
+        ),
         (
             {"age": {"type": "numeric"}, "sex": {"hierarchy": "../sexes.csv"}},
             "'sex': its hierarchy lacks 1 value in 1 rows",
@@ -704,7 +829,9 @@ def test_ranges_and_hierarchies_cover_kept_rows(
     town = next(months(9, 60))
     town |= {"age": [*town["age"][:59], 90], "sex": [*town["sex"][:59], "x"]}
     release(0, town, leavers="keep")
-    with pytest.raises(InputError, match=f"(?s){found}.*1 people who left or changed .*output.leavers: keep"):
+    with pytest.raises(
+        InputError, match=f"(?s){found}.*1 people who left or changed .*output.leavers: keep"
+    ):
         release(1, leaver(town, "p59"), after=0, leavers="keep", quasi=quasi)
     problems = json.loads((tmp_path / "1/out/internal/problems.json").read_text())
     assert [value["rows"] for value in problems["values"]] == [1]
@@ -712,14 +839,17 @@ def test_ranges_and_hierarchies_cover_kept_rows(
 
 @pytest.mark.parametrize("order", ["value", "frequency"])
 def test_values_of_withheld_people_are_not_in_the_domain(order: str, release: Release) -> None:
-    """Distances of an ordered attribute are those over the released values, when newcomers are planned, too."""
+    """Distances of an ordered attribute are those over the released values, when newcomers are
+    planned, too.
+    """
     town = {**next(months(9, 160)), "disease": [str(i * 7 % 4) for i in range(160)]}
     sensitive = {"disease": {"distance": "ordered", "t": "0.25", "order": order}}
     table = {**town, "disease": [int(x) for x in town["disease"]]}
     first = Shown.of(release(0, table, sensitive=sensitive)[0])
     atom = {p for p in first.class_of if first.class_of[p] == min(first.class_of.values())}
     other = [
-        1000 + i if hashed(p) in atom else x for i, (p, x) in enumerate(zip(town["id"], table["disease"], strict=True))
+        1000 + i if hashed(p) in atom else x
+        for i, (p, x) in enumerate(zip(town["id"], table["disease"], strict=True))
     ]
     more = {n: [*column, *column[:60]] for n, column in {**table, "disease": other}.items()}
     more["id"][160:], more["disease"][160:] = (
@@ -741,7 +871,9 @@ def test_values_of_withheld_people_are_not_in_the_domain(order: str, release: Re
         ({"quasi": {"age": {"type": "numeric", "coarsest": 10}, "sex": {}}}, "age.coarsest"),
     ],
 )
-def test_what_does_not_go_with_a_line(given: dict[str, Any], message: str, release: Release) -> None:
+def test_what_does_not_go_with_a_line(
+    given: dict[str, Any], message: str, release: Release
+) -> None:
     with pytest.raises(ConfigurationError, match=message):
         release(1, next(months(9, 60)), after=0, **given)
 
@@ -761,7 +893,12 @@ def test_what_does_not_go_with_a_line(given: dict[str, Any], message: str, relea
     ],
 )
 def test_the_verifier_judges_atoms(
-    damage: str, found: str, release: Release, open_run: Callable[..., Run], tmp_path: Path, write_run: Any
+    damage: str,
+    found: str,
+    release: Release,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
+    write_run: Any,
 ) -> None:
     town = list(islice(months(10, 150, leave=0, change=0), 2))
     release(0, town[0])
@@ -771,7 +908,9 @@ def test_the_verifier_judges_atoms(
     atoms = DeltaTable(str(path)).to_pyarrow_table().to_pandas()
     old = atoms.index[atoms.since == 1]
     size = atoms.groupby("atom")["atom"].transform("size")
-    if damage == "split":  # one atom in two classes: two old atoms of different classes are said to be one
+    if (
+        damage == "split"
+    ):  # one atom in two classes: two old atoms of different classes are said to be one
         one, other = atoms.loc[old, "atom"].unique()[:2]
         atoms.loc[atoms.atom == one, "atom"] = other
     elif damage == "lost atom":
@@ -838,10 +977,17 @@ def test_a_line_that_begins_says_so(run_of: Callable[..., list[str]]) -> None:
     assert begins not in "\n".join(run_of(town[1]))
 
 
-def test_a_release_after_which_leavers_cannot_be_kept_says_so(run_of: Callable[..., list[str]]) -> None:
+def test_a_release_after_which_leavers_cannot_be_kept_says_so(
+    run_of: Callable[..., list[str]],
+) -> None:
     town = list(islice(months(0, 80, leave=0, change=0), 3))
-    ends = "output.leavers was keep in the earlier release; no later release of the line can keep leavers again"
-    assert ends not in "\n".join([*run_of(town[0], leavers="keep"), *run_of(town[1], leavers="keep")])
+    ends = (
+        "output.leavers was keep in the earlier release; no later release of the line can keep "
+        "leavers again"
+    )
+    assert ends not in "\n".join(
+        [*run_of(town[0], leavers="keep"), *run_of(town[1], leavers="keep")]
+    )
     assert ends in "\n".join(run_of(town[2], leavers="withhold"))
 
 
@@ -849,8 +995,9 @@ def test_most_people_with_other_values_are_noted(run_of: Callable[..., list[str]
     town = next(months(0, 80))
     run_of(town, leavers="keep")
     shouted = {**town, "disease": [one.upper() for one in town["disease"]]}
-    assert "80 of 80 people have other sensitive values than before; are values written alike?" in "\n".join(
-        run_of(shouted, leavers="keep")
+    assert (
+        "80 of 80 people have other sensitive values than before; are values written alike?"
+        in "\n".join(run_of(shouted, leavers="keep"))
     )
 
 
@@ -865,11 +1012,17 @@ def test_the_history_of_a_table(release: Release, tmp_path: Path) -> None:
     assert done.exit_code == 0
     lines = done.output.splitlines()
     assert len(lines) == 4
-    assert [line.split()[2] for line in lines[1:]] == [str(c["release"]["rows"]) for c in certificates]
+    assert [line.split()[2] for line in lines[1:]] == [
+        str(c["release"]["rows"]) for c in certificates
+    ]
     assert [line.split()[9] for line in lines] == ["t", "0.4", "0.4", "0.4"]
     assert "suppressed rows" in plot.read_text()
-    entries = json.loads(CliRunner().invoke(app, ["history", str(tmp_path / "2/out"), "--json"]).output)
-    assert [entry["fingerprint"] for entry in entries] == [c["release"]["fingerprint"] for c in certificates]
+    entries = json.loads(
+        CliRunner().invoke(app, ["history", str(tmp_path / "2/out"), "--json"]).output
+    )
+    assert [entry["fingerprint"] for entry in entries] == [
+        c["release"]["fingerprint"] for c in certificates
+    ]
     assert certificates[2]["earlier"]["releases"] == [entry["fingerprint"] for entry in entries[:2]]
     one = tc.history(tmp_path / "0/out")
     assert [entry["rows"] for entry in one.entries] == [100]
@@ -896,7 +1049,12 @@ def test_certificate_report_and_console_have_the_line(
     left = leaver(town[1], "p7")
     pq.write_table(rows(left), tmp_path / "1/people.parquet")
     code, told, _ = tclose(
-        "release", tmp_path / "1/run.yaml", "--after", tmp_path / "0/out", "--set", "output.path=third"
+        "release",
+        tmp_path / "1/run.yaml",
+        "--after",
+        tmp_path / "0/out",
+        "--set",
+        "output.path=third",
     )
     assert code == 0
     again = ["--after", tmp_path / "0/out", "--set", "output.path=third", "--finished"]

@@ -66,20 +66,31 @@ def open_release(
     make_run: Callable[..., Any], table: pa.Table, quasi: Mapping[str, Any] = QUASI, **settings: Any
 ) -> Any:
     """The run of a table, or its run file."""
-    table = table.select([name for name in table.column_names if name in {*quasi, "id", "disease", "who"}])
-    asked = {"insensitive_attributes": ["id"], "allow_unique": ["id"], "k": 4, "sensitive": {"disease": {"t": "0.45"}}}
+    table = table.select(
+        [name for name in table.column_names if name in {*quasi, "id", "disease", "who"}]
+    )
+    asked = {
+        "insensitive_attributes": ["id"],
+        "allow_unique": ["id"],
+        "k": 4,
+        "sensitive": {"disease": {"t": "0.45"}},
+    }
     return make_run(table, quasi=quasi, **{**asked, **settings})
 
 
 def released(run: Run) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = deltalake.DeltaTable(run.public.path("release")).to_pyarrow_table().to_pylist()
+    rows: list[dict[str, Any]] = (
+        deltalake.DeltaTable(run.public.path("release")).to_pyarrow_table().to_pylist()
+    )
     return rows
 
 
 def covers(quasi: Mapping[str, Any], name: str, row: Mapping[str, Any], value: Any) -> bool:
     """Whether a known value is in the region of a row's label, read from the label alone."""
     if quasi[name].get("numeric_output") == "bounds":
-        return row[f"{name}_min"] is not None and bool(row[f"{name}_min"] <= value <= row[f"{name}_max"])
+        return row[f"{name}_min"] is not None and bool(
+            row[f"{name}_min"] <= value <= row[f"{name}_max"]
+        )
     label = row[name]
     if label is None or label == "*":
         return bool(label == "*")
@@ -91,7 +102,11 @@ def covers(quasi: Mapping[str, Any], name: str, row: Mapping[str, Any], value: A
 
 def labels_of(quasi: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Any, ...]:
     two = {name for name in quasi if quasi[name].get("numeric_output") == "bounds"}
-    return tuple(row[c] for name in quasi for c in ([f"{name}_min", f"{name}_max"] if name in two else [name]))
+    return tuple(
+        row[c]
+        for name in quasi
+        for c in ([f"{name}_min", f"{name}_max"] if name in two else [name])
+    )
 
 
 def classes_of(quasi: Mapping[str, Any], rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
@@ -119,7 +134,11 @@ def test_every_method_releases_classes_that_hold_by_their_labels(
         parts = [abs(Fraction(own[v], len(members)) - Fraction(n, ROWS)) for v, n in whole.items()]
         worst = max(worst, sum(parts, Fraction(0)) / 2)
     assert min(map(len, classes)) == certificate["guarantees"]["k"]["achieved"] >= 4
-    assert worst == Fraction(certificate["guarantees"]["t"]["disease"]["achieved_exact"]) <= Fraction("0.45")
+    assert (
+        worst
+        == Fraction(certificate["guarantees"]["t"]["disease"]["achieved_exact"])
+        <= Fraction("0.45")
+    )
     for row in rows:
         person = raw[row["id"]]
         assert person["disease"] == row["disease"]
@@ -138,20 +157,29 @@ def test_no_label_is_wider_than_the_known_values_of_its_class(
     pipeline.release(run)
     raw, nobody = table.to_pylist(), 0
     for members in classes_of(QUASI, released(run)):
-        known = {name: [v for row in members if (v := raw[row["id"]][name]) is not None] for name in QUASI}
+        known = {
+            name: [v for row in members if (v := raw[row["id"]][name]) is not None]
+            for name in QUASI
+        }
         label = members[0]
         nobody += sum(not values for values in known.values())
         assert (label["age"] is None) == (not known["age"])
         if known["age"]:
             assert interval_ends(label["age"]) == (min(known["age"]), max(known["age"]))
-        assert (label["height_min"] is None) == (label["height_max"] is None) == (not known["height"])
+        assert (
+            (label["height_min"] is None) == (label["height_max"] is None) == (not known["height"])
+        )
         if known["height"]:
             assert label["height_min"] == np.floor(2 * min(known["height"])) / 2
             assert label["height_max"] == np.ceil(2 * max(known["height"])) / 2
         assert (label["site"] is None) == (not known["site"])
         if label["site"] not in (None, "*"):
             assert set(set_members(label["site"])) == set(known["site"])
-        above = [node for node in PATHS.get(first(known["city"]), ()) if all(node in PATHS[v] for v in known["city"])]
+        above = [
+            node
+            for node in PATHS.get(first(known["city"]), ())
+            if all(node in PATHS[v] for v in known["city"])
+        ]
         assert label["city"] == first(above)
     assert nobody, "some class knows no value"
 
@@ -160,7 +188,9 @@ def first(values: list[Any]) -> Any:
     return values[0] if values else None
 
 
-def test_drawn_labels_keep_the_distribution_of_the_known_values(make_run: Callable[..., Run]) -> None:
+def test_drawn_labels_keep_the_distribution_of_the_known_values(
+    make_run: Callable[..., Run],
+) -> None:
     """t-Mondrian cuts regions, so every row shows the value it was grouped by."""
     n, draw = 6_000, np.random.default_rng(5)
     known = draw.choice(["f", "m"], n, p=[0.75, 0.25])
@@ -173,7 +203,9 @@ def test_drawn_labels_keep_the_distribution_of_the_known_values(make_run: Callab
         }
     )
     quasi = {"sex": ANY, "year": {"type": "numeric", **ANY}}
-    run = open_release(make_run, table, quasi, method={"name": "t_mondrian"}, sensitive={"disease": {"t": "1"}})
+    run = open_release(
+        make_run, table, quasi, method={"name": "t_mondrian"}, sensitive={"disease": {"t": "1"}}
+    )
     pipeline.release(run)
     rows, raw = released(run), table.to_pylist()
     missing = [row for row in rows if raw[row["id"]]["sex"] is None]
@@ -184,7 +216,10 @@ def test_drawn_labels_keep_the_distribution_of_the_known_values(make_run: Callab
     both = Counter((row["sex"], row["year"]) for row in missing if raw[row["id"]]["year"] is None)
     expected = {(s, y): w / 2 for s, w in (("f", 0.75), ("m", 0.25)) for y in ("0", "1")}
     for pair, chance in expected.items():  # draws of two columns are independent
-        assert abs(both[pair] / both.total() - chance) < 5 * (chance * (1 - chance) / both.total()) ** 0.5
+        assert (
+            abs(both[pair] / both.total() - chance)
+            < 5 * (chance * (1 - chance) / both.total()) ** 0.5
+        )
 
 
 @pytest.mark.parametrize("person", [None, "together", "apart"])
@@ -200,13 +235,21 @@ def test_both_engines_and_any_order_give_one_release(
         for order in (range(ROWS), range(ROWS)[::-1]):
             path = open_release(run_file, table.take(list(order)), method=METHODS[0], **settings)
             certificate = pipeline.release(Run(load_spec(path), session, lambda line: None, True))
-            figures.append((certificate["release"]["fingerprint"], certificate["guarantees"], certificate["utility"]))
+            figures.append(
+                (
+                    certificate["release"]["fingerprint"],
+                    certificate["guarantees"],
+                    certificate["utility"],
+                )
+            )
     assert figures.count(figures[0]) == len(figures)
 
 
 @pytest.mark.parametrize("rows", ["together", "apart"])
 def test_people_with_several_rows(rows: str, make_run: Callable[..., Run]) -> None:
-    """A person's rows that stay together draw one value, so a method that cuts regions gives them one class."""
+    """A person's rows that stay together draw one value, so a method that cuts regions gives them
+    one class.
+    """
     table = people(share=0.4).append_column("who", pa.array([f"p{i % 60}" for i in range(ROWS)]))
     if rows == "together":
         table = table.set_column(1, "age", table["age"].take([i % 60 for i in range(ROWS)]))
@@ -231,16 +274,26 @@ def test_people_with_several_rows(rows: str, make_run: Callable[..., Run]) -> No
     assert rows == "apart" or all(len(labels) == 1 for labels in of_person.values())
 
 
-def test_no_label_names_a_value_that_only_suppressed_rows_have(make_run: Callable[..., Run]) -> None:
-    """Missing ages may be drawn from those of suppressed rows, but labels name known values of released rows."""
+def test_no_label_names_a_value_that_only_suppressed_rows_have(
+    make_run: Callable[..., Run],
+) -> None:
+    """Missing ages may be drawn from those of suppressed rows, but labels name known values of
+    released rows.
+    """
     table = people(share=0.3)
     old = [i for i in range(ROWS) if table["age"][i].as_py() is not None][:8]
-    ages = [1_000 * (old.index(i) + 1) if i in old else age for i, age in enumerate(table["age"].to_pylist())]
+    ages = [
+        1_000 * (old.index(i) + 1) if i in old else age
+        for i, age in enumerate(table["age"].to_pylist())
+    ]
     table = table.set_column(1, "age", pa.array(ages, pa.int32()))
     run = open_release(
         make_run,
         table,
-        {"age": {"type": "numeric", "coarsest": 60, **ANY}, "site": {"hierarchy": {"prefix": [1]}, **ANY}},
+        {
+            "age": {"type": "numeric", "coarsest": 60, **ANY},
+            "site": {"hierarchy": {"prefix": [1]}, **ANY},
+        },
         method=METHODS[0],
         sensitive={"disease": {"t": "0.7"}},
         privacy={"suppression_limit": 0.3},
@@ -266,8 +319,12 @@ def test_disjoint_regions_stay_disjoint_if_most_values_are_missing(
 
 
 @pytest.mark.parametrize("method", [METHODS[1], *METHODS[6:]], ids=lambda m: str(m["name"]))
-def test_disjoint_regions_with_suppression_are_refused(method: dict[str, Any], make_run: Callable[..., Run]) -> None:
-    with pytest.raises(ConfigurationError, match="regions of missing values may show those of suppressed rows"):
+def test_disjoint_regions_with_suppression_are_refused(
+    method: dict[str, Any], make_run: Callable[..., Run]
+) -> None:
+    with pytest.raises(
+        ConfigurationError, match="regions of missing values may show those of suppressed rows"
+    ):
         open_release(make_run, people(), method=method, privacy={"suppression_limit": 0.1})
 
 
@@ -287,7 +344,8 @@ def test_numbers_that_are_all_missing_are_an_error(make_run: Callable[..., Run])
 def test_aggregates_do_not_take_the_setting(make_run: Callable[..., Run]) -> None:
     method = {"name": "microaggregation", "algorithm": 1, "representative": "mean"}
     with pytest.raises(
-        ConfigurationError, match=r"quasi_identifiers\.age\.missing: any: not with method\.representative"
+        ConfigurationError,
+        match=r"quasi_identifiers\.age\.missing: any: not with method\.representative",
     ):
         open_release(make_run, people(), {"age": QUASI["age"]}, method=method)
 
@@ -301,8 +359,12 @@ def test_bounds_without_the_setting_name_it(make_run: Callable[..., Run]) -> Non
 def test_a_wrong_label_of_a_known_value_is_still_refused(
     make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(NumericLabels, "ends", lambda self, low, high: ([0] * len(low), [17] * len(low)))
+    monkeypatch.setattr(
+        NumericLabels, "ends", lambda self, low, high: ([0] * len(low), [17] * len(low))
+    )
     run = open_release(make_run, people(), {"age": QUASI["age"]})
     known = ROWS - people()["age"].null_count
-    with pytest.raises(GuaranteeError, match=f"^{known} rows have a label that does not cover their value"):
+    with pytest.raises(
+        GuaranteeError, match=f"^{known} rows have a label that does not cover their value"
+    ):
         pipeline.release(run)

@@ -45,7 +45,9 @@ def test_a_release_has_missing_values_in_place_of_codes(make_run: Make) -> None:
     assert certificate["verdict"] == "holds"
     assert certificate["attributes"]["quasi_identifiers"]["age"]["span"] in ("5", "6", "7")
     text = Path(run.spec.output.public_path, "codebook.csv").read_text()
-    assert [line.split(",")[5] for line in text.splitlines() if line.startswith(("disease,", "wave,"))] == ["1", "1"]
+    assert [
+        line.split(",")[5] for line in text.splitlines() if line.startswith(("disease,", "wave,"))
+    ] == ["1", "1"]
 
 
 def test_comparisons_audits_and_hierarchies_read_them_too(make_run: Make) -> None:
@@ -61,7 +63,9 @@ def test_comparisons_audits_and_hierarchies_read_them_too(make_run: Make) -> Non
 
 
 def test_the_population_is_read_alike(make_run: Make, tmp_path: Path) -> None:
-    run = make_run(TABLE, **ROLES, privacy={"population": {"table": str(tmp_path / "people.parquet")}})
+    run = make_run(
+        TABLE, **ROLES, privacy={"population": {"table": str(tmp_path / "people.parquet")}}
+    )
     with opened_population(run) as people:
         assert collect(people)["age"].to_pylist().count(None) == 2
 
@@ -83,15 +87,21 @@ CODED: dict[str, Any] = {
 
 @pytest.mark.parametrize("code", ["Unknown", "", None])
 @pytest.mark.parametrize("role", ["person", "household", "weight"])
-def test_a_code_of_a_person_a_household_or_a_weight_is_missing(make_run: Make, role: str, code: str | None) -> None:
+def test_a_code_of_a_person_a_household_or_a_weight_is_missing(
+    make_run: Make, role: str, code: str | None
+) -> None:
     values = [code, *["1"] * 7] if role == "weight" else [code, *ROWS_OF_PEOPLE["id"][1:]]
     source = {"path": "people.parquet", "missing_values": ["Unknown"]}
-    run = make_run(pa.table({**ROWS_OF_PEOPLE, "id": values}), **CODED, source=source, **{role: "id"})
+    run = make_run(
+        pa.table({**ROWS_OF_PEOPLE, "id": values}), **CODED, source=source, **{role: "id"}
+    )
     with pytest.raises(InputError, match=r"'id' .* in 1 of 8 rows"):
         pipeline.release(run)
 
 
-def test_a_code_of_an_identifier_has_no_pseudonym(make_run: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_code_of_an_identifier_has_no_pseudonym(
+    make_run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TCLOSE_SECRET", "a long secret of these tests")
     source = {"path": "people.parquet", "missing_values": ["Unknown"]}
     run = make_run(pa.table(ROWS_OF_PEOPLE), **CODED, source=source, pseudonyms={"card": {}})
@@ -109,7 +119,10 @@ def test_identifiers_are_counted_without_codes(codes: tuple[str, ...]) -> None:
             "input": {"path": "x.parquet", "missing_values": list(codes)},
             "output": {"path": "out"},
             "attributes": {
-                **{"quasi_identifiers": {"age": {}}, "sensitive_attributes": {"disease": {"t": 0.5}}},
+                **{
+                    "quasi_identifiers": {"age": {}},
+                    "sensitive_attributes": {"disease": {"t": 0.5}},
+                },
                 "direct_identifiers": ["name"],
             },
             "privacy": {"k": 2},

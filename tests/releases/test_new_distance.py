@@ -1,4 +1,6 @@
-"""A ground distance that the package does not have comes with a class and a line, and nothing else has to know it."""
+"""A ground distance that the package does not have comes with a class and a line, and nothing else
+has to know it.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,12 @@ NUMERIC = {"pay": {"distance": "numeric", "missing": "error", "t": "0.3"}}
 
 @pytest.fixture
 def numeric() -> Iterator[None]:
-    """The class and the line; the class is sent to tasks by value, since they do not find the tests' modules."""
-    line = DistanceKind(meaning="values are as far apart as numbers", ordered=True, missing=("lowest",))
+    """The class and the line; the class is sent to tasks by value, since they do not find the
+    tests' modules.
+    """
+    line = DistanceKind(
+        meaning="values are as far apart as numbers", ordered=True, missing=("lowest",)
+    )
     cloudpickle.register_pickle_by_value(uneven)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(distances.DISTANCES, "numeric", NumericDistance)
@@ -45,9 +51,9 @@ def numeric() -> Iterator[None]:
 
 def people(rows: int = 120) -> pa.Table:
     draw = np.random.default_rng(5)
-    return pa.table({"age": draw.integers(18, 80, rows), "sex": ["fm"[i % 2] for i in range(rows)]}).append_column(
-        "pay", pa.array(draw.choice(PAYS, rows, p=[0.4, 0.2, 0.1, 0.1, 0.1, 0.1]))
-    )
+    return pa.table(
+        {"age": draw.integers(18, 80, rows), "sex": ["fm"[i % 2] for i in range(rows)]}
+    ).append_column("pay", pa.array(draw.choice(PAYS, rows, p=[0.4, 0.2, 0.1, 0.1, 0.1, 0.1])))
 
 
 def transport(part: list[int], whole: list[int]) -> float:
@@ -60,7 +66,9 @@ def transport(part: list[int], whole: list[int]) -> float:
     return float(linprog(costs, A_eq=margins, b_eq=masses).fun)
 
 
-@pytest.mark.parametrize("method", [{"name": "stack_and_deal"}, {"name": "fragmentation"}], ids=lambda m: m["name"])
+@pytest.mark.parametrize(
+    "method", [{"name": "stack_and_deal"}, {"name": "fragmentation"}], ids=lambda m: m["name"]
+)
 def test_its_release_is_as_close_as_transport_says(
     numeric: None, method: dict[str, Any], make_run: Callable[..., Run], spark: SparkSession
 ) -> None:
@@ -75,7 +83,10 @@ def test_its_release_is_as_close_as_transport_says(
     assert len(classes) > 5
     assert max(emds) == pytest.approx(found["achieved"], abs=1e-9)
     assert found["achieved"] <= 0.3
-    assert (found["distance"], certificate["attributes"]["sensitive"]["pay"]["order"]) == ("numeric", "value")
+    assert (found["distance"], certificate["attributes"]["sensitive"]["pay"]["order"]) == (
+        "numeric",
+        "value",
+    )
     page = run.public.read("report.html")
     assert "values are as far apart as numbers" in page
 
@@ -83,14 +94,18 @@ def test_its_release_is_as_close_as_transport_says(
 def test_it_is_audited(numeric: None, spark: SparkSession) -> None:
     table = people()
     frame = spark.createDataFrame(table.to_pandas().assign(age=lambda rows: rows["age"] // 20))
-    found = audit_table(frame, question_from_columns(["age"], {"pay": {"distance": "numeric", "t": "0.5"}}, k=2))
+    found = audit_table(
+        frame, question_from_columns(["age"], {"pay": {"distance": "numeric", "t": "0.5"}}, k=2)
+    )
     pays: dict[int, list[int]] = defaultdict(list)
     for age, pay in zip(table["age"].to_pylist(), table["pay"].to_pylist(), strict=True):
         pays[age // 20].append(pay)
     worst = max(transport(part, table["pay"].to_pylist()) for part in pays.values())
     (reached,) = [g.achieved for g in found.guarantees if g.measure == "t-closeness"]
     assert float(reached) == pytest.approx(worst, abs=1e-9)
-    assert {"similarity by belief", "similarity by group"} <= {exposure.attack for exposure in found.attacks}
+    assert {"similarity by belief", "similarity by group"} <= {
+        exposure.attack for exposure in found.attacks
+    }
 
 
 def test_records_are_measured_with_it(numeric: None) -> None:
@@ -108,7 +123,8 @@ def test_what_takes_steps_for_one_refuses_it(
     run = make_run(people(), sensitive=NUMERIC, k=5, method=method)
     pipeline.profile(run)
     with pytest.raises(
-        ConfigurationError, match=r"pay\.distance: its steps between values differ, and .* them for one"
+        ConfigurationError,
+        match=r"pay\.distance: its steps between values differ, and .* them for one",
     ):
         pipeline.plan(run)
 

@@ -1,5 +1,5 @@
-"""One woman with 40 identical rows and 1,500 people with one row each: her class has k rows, and the release says that
-these are rows.
+"""One woman with 40 identical rows and 1,500 people with one row each: her class has k rows, and
+the release says that these are rows.
 """
 
 from __future__ import annotations
@@ -42,20 +42,29 @@ def test_a_release_of_rows_says_that_they_are_rows(
     lines: list[str] = []
     certificate = pipeline.release(Run(load_spec(conf), spark, lines.append))
     warning = (
-        "'patient_id' looks like an identifier of a person and repeats: 1,540 rows, about 1,501 values; counts are "
-        "rows, so a person with several rows may be alone in a class; if these are people, use attributes.person; "
+        "'patient_id' looks like an identifier of a person and repeats: 1,540 rows, about 1,501 "
+        "values; counts are "
+        "rows, so a person with several rows may be alone in a class; if these are people, use "
+        "attributes.person; "
         "if households, attributes.household"
     )
     assert f"note: {warning}" in lines
-    assert warning.replace("'patient_id'", "a column that is not published") in certificate["warnings"]
-    assert certificate["counts"] == COUNTS == "Counts are rows. A person with several rows counts several times."
+    assert (
+        warning.replace("'patient_id'", "a column that is not published") in certificate["warnings"]
+    )
+    assert (
+        certificate["counts"]
+        == COUNTS
+        == "Counts are rows. A person with several rows counts several times."
+    )
     page = " ".join((tmp_path / "out/public/report.html").read_text().split())
     assert COUNTS in page
     assert "looks like an identifier of a person and repeats" in page
     assert " people</" not in page
     assert "</b> people" not in page
     published = (
-        row.asDict() for row in spark.read.format("delta").load(str(tmp_path / "out/public/release")).collect()
+        row.asDict()
+        for row in spark.read.format("delta").load(str(tmp_path / "out/public/release")).collect()
     )
     hers = [row for row in published if row["zip"] == "06108"]
     assert len(hers) == 40  # her class is she alone: k counts rows

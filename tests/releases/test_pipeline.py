@@ -1,5 +1,5 @@
-"""Whole runs on small tables: what is published, when it is not, and that stages may be repeated, resumed and
-interrupted.
+"""Whole runs on small tables: what is published, when it is not, and that stages may be repeated,
+resumed and interrupted.
 """
 
 from __future__ import annotations
@@ -84,13 +84,18 @@ def test_the_raw_side_is_inside_only(finished: Path) -> None:
     assert "raw" not in public.split("</style>")[1].lower().split()
 
 
-def test_the_certificate_says_what_the_release_shows(finished: Path, certificate: dict[str, Any]) -> None:
+def test_the_certificate_says_what_the_release_shows(
+    finished: Path, certificate: dict[str, Any]
+) -> None:
     release = read(finished / "public/release")
     assert list(release.columns) == ["age", "city", "disease", "region"]
-    classes = [group["disease"].tolist() for _, group in release.groupby(["age", "city"], dropna=False)]
+    classes = [
+        group["disease"].tolist() for _, group in release.groupby(["age", "city"], dropna=False)
+    ]
     whole = Counter(release["disease"])
     worst = max(
-        sum(abs(Fraction(c.count(v), len(c)) - Fraction(n, ROWS)) for v, n in whole.items()) / 2 for c in classes
+        sum(abs(Fraction(c.count(v), len(c)) - Fraction(n, ROWS)) for v, n in whole.items()) / 2
+        for c in classes
     )
     assert certificate["verdict"] == "holds"
     assert certificate["release"].items() >= {"rows": ROWS, "classes": len(classes)}.items()
@@ -111,22 +116,28 @@ def test_the_linked_table_has_every_input_row_beside_what_is_published(finished:
     linked, release = read(finished / "internal/linked"), read(finished / "public/release")
     raw = PEOPLE.to_pandas()
     kept = ["disease", "region"]
-    assert Counter(linked[["age_raw", "city_raw", *kept]].itertuples(index=False, name=None)) == Counter(
-        raw[["age", "city", *kept]].itertuples(index=False, name=None)
-    )
+    assert Counter(
+        linked[["age_raw", "city_raw", *kept]].itertuples(index=False, name=None)
+    ) == Counter(raw[["age", "city", *kept]].itertuples(index=False, name=None))
     assert Counter(linked[release.columns].itertuples(index=False, name=None)) == Counter(
         release.itertuples(index=False, name=None)
     )
     paths = {path[0]: path for path in CITIES.paths}
     for row in linked.itertuples():
-        low, high = map(int, row.age.strip("[]").split(", ")) if "," in row.age else (int(row.age),) * 2
+        low, high = (
+            map(int, row.age.strip("[]").split(", ")) if "," in row.age else (int(row.age),) * 2
+        )
         assert low <= row.age_raw <= high
         assert row.city in paths[row.city_raw]
 
 
 def test_nothing_public_tells_of_the_raw_table(finished: Path, conf: Path) -> None:
     state = json.loads((finished / "internal/run.json").read_text())
-    public = {name: content for name, content in tree(finished / "public").items() if not name.endswith(".parquet")}
+    public = {
+        name: content
+        for name, content in tree(finished / "public").items()
+        if not name.endswith(".parquet")
+    }
     for secret in (
         "person 1",
         state["stages"]["profile"]["input"]["fingerprint"],
@@ -140,7 +151,10 @@ def test_nothing_public_tells_of_the_raw_table(finished: Path, conf: Path) -> No
 def test_the_evidence_inside(finished: Path) -> None:
     state = json.loads((finished / "internal/run.json").read_text())
     assert list(state["stages"]) == list(STAGES)
-    assert (state["stages"]["profile"]["input"]["rows"], state["stages"]["verify"]["verdict"]) == (ROWS, "holds")
+    assert (state["stages"]["profile"]["input"]["rows"], state["stages"]["verify"]["verdict"]) == (
+        ROWS,
+        "holds",
+    )
     results = json.loads((finished / "internal/validation/results.json").read_text())
     assert results["success"] is True
     assert read(finished / "internal/classes")["size"].sum() == ROWS
@@ -148,10 +162,18 @@ def test_the_evidence_inside(finished: Path) -> None:
 
 def test_great_expectations_keeps_its_suite_its_results_and_pages(finished: Path) -> None:
     kept = finished / "internal/validation"
-    suite, results = (json.loads((kept / name).read_text()) for name in ("suite.json", "results.json"))
+    suite, results = (
+        json.loads((kept / name).read_text()) for name in ("suite.json", "results.json")
+    )
     asked = [(each["type"], each["kwargs"]) for each in suite["expectations"]]
-    assert ("expect_column_values_to_be_between", {"column": "emd_disease", "max_value": 0.2}) in asked
-    assert ("expect_column_values_to_be_between", {"column": "margin_disease", "min_value": 0.0}) in asked
+    assert (
+        "expect_column_values_to_be_between",
+        {"column": "emd_disease", "max_value": 0.2},
+    ) in asked
+    assert (
+        "expect_column_values_to_be_between",
+        {"column": "margin_disease", "min_value": 0.0},
+    ) in asked
     assert ("expect_column_values_to_be_between", {"column": "size", "min_value": 5.0}) in asked
     assert len(results["results"]) == len(asked)
     classes = len(read(finished / "internal/classes"))
@@ -174,7 +196,9 @@ def test_great_expectations_keeps_its_suite_its_results_and_pages(finished: Path
 def test_the_checkpoint_is_run_again_as_documented(
     output: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (documented,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/reports.md").read_text(), re.DOTALL)
+    (documented,) = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs/reports.md").read_text(), re.DOTALL
+    )
 
     def run_again() -> tuple[bool, list[str]]:
         names: dict[str, Any] = {"spark": spark, "output": str(output)}
@@ -186,9 +210,12 @@ def test_the_checkpoint_is_run_again_as_documented(
     assert run_again() == (True, [])
     table = spark.read.format("delta").load(f"{output}/internal/classes")
     first = table.agg(F.min("quasi_identifiers")).head()[0]  # type: ignore[index]
-    far = F.col("quasi_identifiers") == F.struct(*[F.lit(label).alias(name) for name, label in first.asDict().items()])
+    far = F.col("quasi_identifiers") == F.struct(
+        *[F.lit(label).alias(name) for name, label in first.asDict().items()]
+    )
     write_delta(
-        table.withColumn("emd_disease", F.when(far, 0.21).otherwise(F.col("emd_disease"))), f"{output}/internal/changed"
+        table.withColumn("emd_disease", F.when(far, 0.21).otherwise(F.col("emd_disease"))),
+        f"{output}/internal/changed",
     )
     shutil.rmtree(output / "internal/classes")
     shutil.move(output / "internal/changed", output / "internal/classes")
@@ -223,7 +250,9 @@ def test_a_release_of_an_input_that_has_not_changed_is_left_as_it_is(
     spec = load_spec(conf, [f"output.path={output}"])
     before = tree(output)
     assert pipeline.release(Run(spec, spark, heard.append), if_changed=True) == certificate
-    assert heard == ["nothing to do: the finished release matches this input, run file and hierarchies"]
+    assert heard == [
+        "nothing to do: the finished release matches this input, run file and hierarchies"
+    ]
     assert tree(output) == before
 
 
@@ -232,7 +261,10 @@ def test_a_damaged_certificate_is_reported_although_nothing_changed(
     output: Path, conf: Path, open_run: Callable[..., Run], damage: str
 ) -> None:
     (output / "public/certificate.json").write_text(damage)
-    with pytest.raises(ConfigurationError, match=r"public: the certificate or the evidence .* release the table again"):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"public: the certificate or the evidence .* release the table again",
+    ):
         pipeline.release(open_run(conf, f"output.path={output}"), if_changed=True)
 
 
@@ -274,23 +306,38 @@ def test_a_release_of_an_input_that_was_written_again_is_made_again(
 
 
 @pytest.mark.usefixtures("begun")
-def test_a_release_of_another_run_file_is_made_again(output: Path, conf: Path, open_run: OpenRun) -> None:
-    (output / "cities.csv").write_text((conf.parent / "cities.csv").read_text().replace("Italy", "Italia"))
-    for change in ("privacy.k=6", f"attributes.quasi_identifiers.city.hierarchy={output / 'cities.csv'}"):
+def test_a_release_of_another_run_file_is_made_again(
+    output: Path, conf: Path, open_run: OpenRun
+) -> None:
+    (output / "cities.csv").write_text(
+        (conf.parent / "cities.csv").read_text().replace("Italy", "Italia")
+    )
+    for change in (
+        "privacy.k=6",
+        f"attributes.quasi_identifiers.city.hierarchy={output / 'cities.csv'}",
+    ):
         with pytest.raises(MadeAgainError):
             pipeline.release(open_run(conf, f"output.path={output}", change), if_changed=True)
 
 
 @pytest.mark.usefixtures("begun")
-def test_where_there_is_no_release_it_is_made(conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+def test_where_there_is_no_release_it_is_made(
+    conf: Path, open_run: OpenRun, tmp_path: Path
+) -> None:
     with pytest.raises(MadeAgainError):
         pipeline.release(open_run(conf, f"output.path={tmp_path / 'new'}"), if_changed=True)
 
 
 @pytest.mark.usefixtures("begun")
 @pytest.mark.on_spark
-def test_a_release_that_is_wanted_elsewhere_too_is_made_again(output: Path, conf: Path, open_run: OpenRun) -> None:
-    for change in ("output.keep_linked=false", "output.export=[csv]", "output.table=nowhere.people"):
+def test_a_release_that_is_wanted_elsewhere_too_is_made_again(
+    output: Path, conf: Path, open_run: OpenRun
+) -> None:
+    for change in (
+        "output.keep_linked=false",
+        "output.export=[csv]",
+        "output.table=nowhere.people",
+    ):
         with pytest.raises(MadeAgainError):
             pipeline.release(open_run(conf, f"output.path={output}", change), if_changed=True)
 
@@ -298,12 +345,19 @@ def test_a_release_that_is_wanted_elsewhere_too_is_made_again(output: Path, conf
 def test_other_files_of_the_same_rows(
     write_run: WriteRun, open_run: OpenRun, certificate: dict[str, Any], tmp_path: Path
 ) -> None:
-    path = write_run(tmp_path, None, output={"public": "to/publish", "internal": "to/keep"}, **ROLES)
+    path = write_run(
+        tmp_path, None, output={"public": "to/publish", "internal": "to/keep"}, **ROLES
+    )
     (tmp_path / "people.parquet").mkdir()
     shuffled = PEOPLE.take(pa.array([i * 5 % ROWS for i in range(ROWS)]))
     for i, first in enumerate((0, 7, 30)):
-        pq.write_table(shuffled.slice(first, (7, 23, 18)[i]), tmp_path / f"people.parquet/{i}.parquet")
-    assert pipeline.release(open_run(path))["release"]["fingerprint"] == certificate["release"]["fingerprint"]
+        pq.write_table(
+            shuffled.slice(first, (7, 23, 18)[i]), tmp_path / f"people.parquet/{i}.parquet"
+        )
+    assert (
+        pipeline.release(open_run(path))["release"]["fingerprint"]
+        == certificate["release"]["fingerprint"]
+    )
     assert {each.name for each in (tmp_path / "to/publish").iterdir()} == {
         "release",
         "certificate.json",
@@ -317,15 +371,23 @@ def test_other_files_of_the_same_rows(
 
 @pytest.mark.on_spark
 def test_an_output_behind_a_uri(
-    conf: Path, open_run: OpenRun, certificate: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    conf: Path,
+    open_run: OpenRun,
+    certificate: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     internal = tmp_path / "out" / "internal"
     internal.mkdir(parents=True)
-    (internal / "secret").write_text("tests")  # the one that the environment gives to the other runs
+    (internal / "secret").write_text(
+        "tests"
+    )  # the one that the environment gives to the other runs
     monkeypatch.delenv("TCLOSE_SECRET")
     run = open_run(conf, f"output.path=file://{tmp_path}/out")
     assert pipeline.release(run)["release"]["fingerprint"] == certificate["release"]["fingerprint"]
-    public = {path.name for path in (tmp_path / "out/public").iterdir() if not path.name.startswith(".")}
+    public = {
+        path.name for path in (tmp_path / "out/public").iterdir() if not path.name.startswith(".")
+    }
     assert public == {"release", "certificate.json", "report.html", "codebook.csv", "contract.yaml"}
     assert mode(internal) == "0o700"
     assert not (internal / "staging").exists()
@@ -344,14 +406,20 @@ def test_a_secret_is_made_once_and_for_its_owner_only(
     assert len(run.secret) == 64
     assert open_run(conf, f"output.path={scheme}{tmp_path}/out").secret == run.secret
     internal = tmp_path / "out" / "internal"
-    assert (mode(internal), mode(internal / "staging"), mode(internal / "secret")) == ("0o700", "0o700", "0o600")
+    assert (mode(internal), mode(internal / "staging"), mode(internal / "secret")) == (
+        "0o700",
+        "0o700",
+        "0o600",
+    )
     assert open_run(conf, f"output.path={tmp_path}/another").secret != run.secret
 
 
 # --- verify again
 
 
-def test_a_finished_release_is_verified_again_and_left_as_it_is(output: Path, conf: Path, open_run: OpenRun) -> None:
+def test_a_finished_release_is_verified_again_and_left_as_it_is(
+    output: Path, conf: Path, open_run: OpenRun
+) -> None:
     before = tree(output)
     assert pipeline.verify(open_run(conf, f"output.path={output}")).holds
     assert tree(output) == before
@@ -374,11 +442,15 @@ def test_what_an_interrupted_run_left_does_not_hide_the_finished_release(
     other = open_run(conf, f"output.path={output}", "privacy.k=6", overwrite=True)
     for stage in (pipeline.profile, pipeline.plan, pipeline.anonymize):
         stage(other)
-    with pytest.raises(GuaranteeError, match=r"certificate\.json was changed"):  # what is staged is another run file's
+    with pytest.raises(
+        GuaranteeError, match=r"certificate\.json was changed"
+    ):  # what is staged is another run file's
         pipeline.verify(open_run(conf, f"output.path={output}"))
 
 
-def test_there_must_be_a_finished_release_to_judge_it(conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+def test_there_must_be_a_finished_release_to_judge_it(
+    conf: Path, open_run: OpenRun, tmp_path: Path
+) -> None:
     with pytest.raises(ConfigurationError, match="no finished release"):
         pipeline.verify(open_run(conf, f"output.path={tmp_path}/nothing"), finished=True)
 
@@ -386,19 +458,30 @@ def test_there_must_be_a_finished_release_to_judge_it(conf: Path, open_run: Open
 # --- when nothing is published
 
 
-def test_a_finished_output_is_refused_and_left_as_it_is(output: Path, conf: Path, open_run: OpenRun) -> None:
+def test_a_finished_output_is_refused_and_left_as_it_is(
+    output: Path, conf: Path, open_run: OpenRun
+) -> None:
     before = tree(output)
     with pytest.raises(ConfigurationError, match="holds a finished release; give --overwrite"):
         pipeline.release(open_run(conf, f"output.path={output}"))
     assert tree(output) == before
 
 
-def test_a_finished_output_is_replaced_on_request(output: Path, conf: Path, open_run: OpenRun) -> None:
+def test_a_finished_output_is_replaced_on_request(
+    output: Path, conf: Path, open_run: OpenRun
+) -> None:
     other = [f"output.path={output}", "output.keep_linked=false", "privacy.k=9"]
-    assert pipeline.release(open_run(conf, *other, overwrite=True))["guarantees"]["k"]["required"] == 9
+    assert (
+        pipeline.release(open_run(conf, *other, overwrite=True))["guarantees"]["k"]["required"] == 9
+    )
     assert read(output / "public/release").groupby(["age", "city"]).size().min() >= 9
     assert not (output / "internal/linked").exists()
-    assert json.loads((output / "internal/run.json").read_text())["stages"]["plan"]["plan"]["class_size"] >= 9
+    assert (
+        json.loads((output / "internal/run.json").read_text())["stages"]["plan"]["plan"][
+            "class_size"
+        ]
+        >= 9
+    )
 
 
 def test_a_run_that_does_not_hold_publishes_nothing_and_leaves_the_older_one(
@@ -419,7 +502,10 @@ def test_a_run_that_does_not_hold_publishes_nothing_and_leaves_the_older_one(
     with pytest.raises(ConfigurationError):
         pipeline.publish(open_run(conf, *settings))
     assert tree(output / "public") == before
-    assert json.loads((output / "internal/run.json").read_text())["stages"]["verify"]["verdict"] == "holds"
+    assert (
+        json.loads((output / "internal/run.json").read_text())["stages"]["verify"]["verdict"]
+        == "holds"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -431,9 +517,16 @@ def profiled(conf: Path, open_run: OpenRun, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.mark.parametrize(
-    ("stage", "more"), [("verify", ""), ("report", " and the stages after it"), ("publish", " and the stages after it")]
+    ("stage", "more"),
+    [
+        ("verify", ""),
+        ("report", " and the stages after it"),
+        ("publish", " and the stages after it"),
+    ],
 )
-def test_a_stage_needs_the_one_before_it(profiled: Path, conf: Path, open_run: OpenRun, stage: str, more: str) -> None:
+def test_a_stage_needs_the_one_before_it(
+    profiled: Path, conf: Path, open_run: OpenRun, stage: str, more: str
+) -> None:
     with pytest.raises(ConfigurationError, match=f"run `tclose anonymize`{more} first"):
         run_stages(open_run(conf, f"output.path={profiled}"), stage)
 
@@ -445,7 +538,8 @@ def test_a_stage_needs_a_run_that_has_begun(conf: Path, open_run: OpenRun, tmp_p
 
 
 @pytest.mark.parametrize(
-    "change", ["privacy.k=6", "attributes.sensitive_attributes.disease.t=0.3", "method.deal=round_robin"]
+    "change",
+    ["privacy.k=6", "attributes.sensitive_attributes.disease.t=0.3", "method.deal=round_robin"],
 )
 def test_a_configuration_that_changes_between_stages_is_refused(
     profiled: Path, conf: Path, open_run: OpenRun, change: str
@@ -466,7 +560,9 @@ def test_a_hierarchy_that_changes_between_stages_is_refused(
         pipeline.plan(open_run(tmp_path / "run.yaml"))
 
 
-def test_a_run_that_is_not_ready_is_not_taken_for_the_finished_one(output: Path, conf: Path, open_run: OpenRun) -> None:
+def test_a_run_that_is_not_ready_is_not_taken_for_the_finished_one(
+    output: Path, conf: Path, open_run: OpenRun
+) -> None:
     settings = [f"output.path={output}", "privacy.k=9"]
     run_stages(open_run(conf, *settings, overwrite=True), "profile")
     with pytest.raises(ConfigurationError):
@@ -487,12 +583,16 @@ def test_a_stage_that_fails_when_done_again_leaves_nothing_to_publish(
         broken.setattr("tclose_spark.stages.anonymize.Anonymizer.written", fail)
         with pytest.raises(GuaranteeError, match="does not cover"):
             pipeline.anonymize(run)
-    with pytest.raises(ConfigurationError, match="run `tclose anonymize` and the stages after it first"):
+    with pytest.raises(
+        ConfigurationError, match="run `tclose anonymize` and the stages after it first"
+    ):
         pipeline.publish(run)
     assert not (copy / "public" / "certificate.json").exists()
 
 
-def test_remains_of_a_failed_run_do_not_hide_the_finished_release(output: Path, conf: Path, open_run: OpenRun) -> None:
+def test_remains_of_a_failed_run_do_not_hide_the_finished_release(
+    output: Path, conf: Path, open_run: OpenRun
+) -> None:
     run = open_run(conf, f"output.path={output}", overwrite=True)
     pipeline.profile(run)
     assert pipeline.verify(run).holds
@@ -575,13 +675,17 @@ def test_the_closeness_tree_says_what_it_did(
     run = open_run(tree_conf, f"output.path={tmp_path}/out")
     run.detail = lines.append
     certificate = pipeline.release(run)
-    record = json.loads((tmp_path / "out/internal/run.json").read_text())["stages"]["anonymize"]["method"]
+    record = json.loads((tmp_path / "out/internal/run.json").read_text())["stages"]["anonymize"][
+        "method"
+    ]
     assert record["blocks"] == record["tasks"] > 2
     assert record["ncp"] == pytest.approx(certificate["utility"]["ncp"], abs=1e-6)
     assert record["ncp"] < record["ncp_before_exchange"] < 1
     assert record["mean_closeness_ratio"] < record["largest_closeness_ratio"] <= 1
     assert record["depth"] >= 2 <= record["depth_of_plan"]
-    assert any("merged because they failed the requirement on full counts" in line for line in lines)
+    assert any(
+        "merged because they failed the requirement on full counts" in line for line in lines
+    )
 
 
 @pytest.mark.parametrize("method", ["microaggregation", "sabre"])
@@ -589,7 +693,9 @@ def test_methods_in_even_blocks_say_what_they_did(
     tree_conf: Path, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     make_plan = import_module(f"tclose_spark.methods.{method}.plan").make_plan
-    monkeypatch.setattr(f"tclose_spark.methods.{method}.plan.make_plan", partial(make_plan, rows_per_block=150))
+    monkeypatch.setattr(
+        f"tclose_spark.methods.{method}.plan.make_plan", partial(make_plan, rows_per_block=150)
+    )
     attributes = "attributes.sensitive_attributes"
     one = (f"{attributes}.disease.t=measure", f"{attributes}.home.t=measure")
     lines: list[str] = []
@@ -597,7 +703,9 @@ def test_methods_in_even_blocks_say_what_they_did(
     run.detail = lines.append
     certificate = pipeline.release(run)
     assert certificate["verdict"] == "holds"
-    record = json.loads((tmp_path / "out/internal/run.json").read_text())["stages"]["anonymize"]["method"]
+    record = json.loads((tmp_path / "out/internal/run.json").read_text())["stages"]["anonymize"][
+        "method"
+    ]
     assert record["blocks"] == 4
     assert record["classes"] >= certificate["release"]["classes"] > 4
     assert record["ncp"] == pytest.approx(certificate["utility"]["ncp"], abs=1e-6)
@@ -616,7 +724,11 @@ def test_the_closeness_tree_is_the_same_however_rows_come(
     spark: SparkSession,
 ) -> None:
     certificate = pipeline.release(open_run(tree_conf, f"output.path={tmp_path}/first"))
-    people = spark.read.parquet(str(tree_conf.parent / "people.parquet")).orderBy("grade", "age").repartition(files)
+    people = (
+        spark.read.parquet(str(tree_conf.parent / "people.parquet"))
+        .orderBy("grade", "age")
+        .repartition(files)
+    )
     people.write.parquet(str(tmp_path / "other/people.parquet"))
     conf = write_run(tmp_path / "other", None, **TREE_ROLES)
     again = pipeline.release(open_run(conf))
@@ -625,7 +737,12 @@ def test_the_closeness_tree_is_the_same_however_rows_come(
 
 @pytest.mark.parametrize("of", ["the first rows", "one disease"])
 def test_a_bad_sample_still_makes_a_release_that_holds(
-    small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of: str
+    small_blocks: None,
+    tree_conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    of: str,
 ) -> None:
     draw = EncodedTable.sample
 
@@ -644,7 +761,10 @@ def test_a_bad_sample_still_makes_a_release_that_holds(
     ("change", "message"),
     [
         ("privacy.k=601", "privacy.k is 601, but the table has 600 rows"),
-        ("attributes.sensitive_attributes.disease.l.distinct=4", "l.distinct is 4, but the whole table has 3 values"),
+        (
+            "attributes.sensitive_attributes.disease.l.distinct=4",
+            "l.distinct is 4, but the whole table has 3 values",
+        ),
     ],
 )
 def test_what_the_whole_table_does_not_hold_is_unreachable(
@@ -658,7 +778,9 @@ def test_what_the_whole_table_does_not_hold_is_unreachable(
 def test_classes_that_a_method_cannot_make_are_unreachable(
     make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Near people share a disease, so their blocks break t as one class; a sample of five does not show it."""
+    """Near people share a disease, so their blocks break t as one class; a sample of five does not
+    show it.
+    """
     draw = EncodedTable.sample
     monkeypatch.setattr(EncodedTable, "sample", lambda table, most: draw(table, 5))
     run = make_run(
@@ -676,13 +798,17 @@ def test_classes_that_a_method_cannot_make_are_unreachable(
 
 
 def test_a_profile_that_fails_leaves_no_rows(make_run: Callable[..., Run]) -> None:
-    run = make_run({"age": ["30", "none"], "disease": ["flu", "gout"]}, quasi={"age": {"type": "numeric"}}, k=2)
+    run = make_run(
+        {"age": ["30", "none"], "disease": ["flu", "gout"]}, quasi={"age": {"type": "numeric"}}, k=2
+    )
     with pytest.raises(InputError, match="hold no finite number"):
         pipeline.profile(run)
     assert not Path(run.staging.path()).exists()
 
 
-def test_a_release_that_cannot_be_made_leaves_no_rows(tree_conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+def test_a_release_that_cannot_be_made_leaves_no_rows(
+    tree_conf: Path, open_run: OpenRun, tmp_path: Path
+) -> None:
     run = open_run(tree_conf, f"output.path={tmp_path}/out", "privacy.k=601")
     with pytest.raises(UnreachableError):
         pipeline.release(run)
@@ -703,7 +829,9 @@ def progress_of(run: Run) -> list[tuple[int, int]]:
     return shown
 
 
-def test_progress_counts_rows(small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+def test_progress_counts_rows(
+    small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path
+) -> None:
     run = open_run(tree_conf, f"output.path={tmp_path}/out")
     shown = progress_of(run)
     run_stages(run, "profile", "plan")
@@ -717,14 +845,23 @@ def test_progress_counts_rows(small_blocks: None, tree_conf: Path, open_run: Ope
     assert shown[-1][0] == rows
 
 
-def test_progress_within_a_block_is_shown(tree_conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
-    """This process counts the sweeps over a block's rows. Work in memory before a release does not count."""
+def test_progress_within_a_block_is_shown(
+    tree_conf: Path, open_run: OpenRun, tmp_path: Path
+) -> None:
+    """This process counts the sweeps over a block's rows. Work in memory before a release does not
+    count.
+    """
     run = open_run(tree_conf, f"output.path={tmp_path}/out")
     shown = progress_of(run)
     begin_block(10**9, 2)
     step()
     run_stages(run, "profile", "plan")
-    assert json.loads((tmp_path / "out/internal/staging/plan_report.json").read_text())["figures"]["blocks"] == 1
+    assert (
+        json.loads((tmp_path / "out/internal/staging/plan_report.json").read_text())["figures"][
+            "blocks"
+        ]
+        == 1
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tclose_spark.io.spark.progress.SECONDS", 0.0005)
         pipeline.anonymize(run)
@@ -782,24 +919,44 @@ def farthest_tuples(release: pd.DataFrame, sensitive: Any) -> Fraction:
     whole = Counter(release["all"])
     classes = [Counter(group["all"]) for _, group in release.groupby(["age", "sex"])]
     return max(
-        sum(abs(Fraction(c[v], c.total()) - Fraction(n, len(release))) for v, n in whole.items()) / 2 for c in classes
+        sum(abs(Fraction(c[v], c.total()) - Fraction(n, len(release))) for v, n in whole.items())
+        / 2
+        for c in classes
     )
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("attributes", [3, *(pytest.param(number, marks=pytest.mark.more) for number in (2, 5))])
+@pytest.mark.parametrize(
+    "attributes", [3, *(pytest.param(number, marks=pytest.mark.more) for number in (2, 5))]
+)
 def test_several_sensitive_attributes(
-    answers: pa.Table, write_run: WriteRun, open_run: OpenRun, tmp_path: Path, method: str, attributes: int
+    answers: pa.Table,
+    write_run: WriteRun,
+    open_run: OpenRun,
+    tmp_path: Path,
+    method: str,
+    attributes: int,
 ) -> None:
     sensitive = dict(list(SEVERAL.items())[:attributes])
     quasi = {"age": {"type": "numeric"}, "sex": {}}
-    conf = write_run(tmp_path, answers, quasi=quasi, sensitive=sensitive, k=5, drop_others=True, method=METHODS[method])
+    conf = write_run(
+        tmp_path,
+        answers,
+        quasi=quasi,
+        sensitive=sensitive,
+        k=5,
+        drop_others=True,
+        method=METHODS[method],
+    )
     certificate = pipeline.release(open_run(conf))
     guarantees = certificate["guarantees"]
     assert certificate["verdict"] == "holds"
     assert (certificate["release"]["rows"], guarantees["k"]["achieved"] >= 5) == (600, True)
     assert list(guarantees["t"]) == list(sensitive)
-    assert all(Fraction(t["achieved_exact"]) <= Fraction(sensitive[name]["t"]) for name, t in guarantees["t"].items())
+    assert all(
+        Fraction(t["achieved_exact"]) <= Fraction(sensitive[name]["t"])
+        for name, t in guarantees["t"].items()
+    )
     assert Fraction(certificate["information"]["tuples"]["achieved_exact"]) == farthest_tuples(
         read(tmp_path / "out/public/release"), sensitive
     )
@@ -808,7 +965,11 @@ def test_several_sensitive_attributes(
 
 
 def test_measured_classes_that_break_a_t_are_joined(
-    answers: pa.Table, write_run: WriteRun, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    answers: pa.Table,
+    write_run: WriteRun,
+    open_run: OpenRun,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
         "tclose_spark.methods.fragmentation.trials.breaking", lambda *_: np.zeros(1, dtype=bool)
@@ -816,9 +977,17 @@ def test_measured_classes_that_break_a_t_are_joined(
     sensitive = {"grade": {"distance": "ordered", "t": "0.15"}, "disease": {"t": "0.2"}}
     method = METHODS["measured"]
     conf = write_run(
-        tmp_path, answers, quasi={"age": {"type": "numeric"}}, sensitive=sensitive, k=5, drop_others=True, method=method
+        tmp_path,
+        answers,
+        quasi={"age": {"type": "numeric"}},
+        sensitive=sensitive,
+        k=5,
+        drop_others=True,
+        method=method,
     )
     certificate = pipeline.release(open_run(conf))
     assert certificate["verdict"] == "holds"
-    record = json.loads((tmp_path / "out/internal/run.json").read_text())["stages"]["anonymize"]["method"]
+    record = json.loads((tmp_path / "out/internal/run.json").read_text())["stages"]["anonymize"][
+        "method"
+    ]
     assert record["classes_joined"] > 0

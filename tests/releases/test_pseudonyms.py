@@ -37,7 +37,11 @@ def people(missing: bool = False, rows_each: int = 1) -> pa.Table:
 
 
 def pseudonym(text: str | None, secret: str = OWN, begin: str = "name\0") -> str | None:
-    return None if text is None else hmac.new(secret.encode(), (begin + text).encode(), "sha256").hexdigest()[:32]
+    return (
+        None
+        if text is None
+        else hmac.new(secret.encode(), (begin + text).encode(), "sha256").hexdigest()[:32]
+    )
 
 
 def linked(name: str | None) -> str | None:
@@ -57,7 +61,9 @@ def certificate(output: Path) -> dict[str, Any]:
 def release(
     write_run: Callable[..., Path], open_run: Callable[..., Any], tmp_path: Path
 ) -> Callable[..., tuple[Path, Path]]:
-    """`release("folder", table, pseudonyms=...)`: the run file and the output of a verified release."""
+    """`release("folder", table, pseudonyms=...)`: the run file and the output of a verified
+    release.
+    """
 
     def made(folder: str, table: pa.Table, **settings: Any) -> tuple[Path, Path]:
         path = write_run(tmp_path / folder, table, **{**RUN, **settings})
@@ -72,11 +78,17 @@ def rows(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
     return sorted(table[list(columns)].itertuples(index=False, name=None), key=str)
 
 
-def test_pseudonyms_are_the_hmac_of_the_values_beside_their_own_rows(release: Callable[..., tuple[Path, Path]]) -> None:
+def test_pseudonyms_are_the_hmac_of_the_values_beside_their_own_rows(
+    release: Callable[..., tuple[Path, Path]],
+) -> None:
     table = people(missing=True)
     _, output = release("own", table, pseudonyms=["name"])
-    expected = table.to_pandas().assign(name=[pseudonym(name) for name in table["name"].to_pylist()])
-    assert rows(released(output), "name", "disease", "region") == rows(expected, "name", "disease", "region")
+    expected = table.to_pandas().assign(
+        name=[pseudonym(name) for name in table["name"].to_pylist()]
+    )
+    assert rows(released(output), "name", "disease", "region") == rows(
+        expected, "name", "disease", "region"
+    )
     assert released(output)["name"].isna().sum() == 2
     found = certificate(output)
     assert found["pseudonyms"] == {"name": "own secret"}
@@ -110,7 +122,9 @@ def test_releases_link_by_a_named_secret_and_not_by_their_own(
         found["named"].append({*released(output)["subject"]})
         assert "name" not in released(output)
         assert certificate(output)["pseudonyms"] == {"subject": "named secret"}
-        assert "across releases of any table with the same secret" in " ".join(certificate(output)["warnings"])
+        assert "across releases of any table with the same secret" in " ".join(
+            certificate(output)["warnings"]
+        )
         _, output = release(f"own {own}", people(), pseudonyms=["name"])
         found["own"].append({*released(output)["name"]})
     assert found["named"][0] == found["named"][1]
@@ -119,7 +133,9 @@ def test_releases_link_by_a_named_secret_and_not_by_their_own(
 
 
 def test_a_new_secret_is_a_change(
-    release: Callable[..., tuple[Path, Path]], open_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    release: Callable[..., tuple[Path, Path]],
+    open_run: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path, output = release("changed", people(), pseudonyms={"name": {"secret": VARIABLE}})
     before = {*released(output)["name"]}
@@ -130,7 +146,9 @@ def test_a_new_secret_is_a_change(
     assert not {*released(output)["name"]} & before
 
 
-def test_columns_with_the_runs_secret_do_not_link(release: Callable[..., tuple[Path, Path]]) -> None:
+def test_columns_with_the_runs_secret_do_not_link(
+    release: Callable[..., tuple[Path, Path]],
+) -> None:
     table = people().append_column("guardian", people()["name"])
     _, output = release("two", table, pseudonyms=["name", "guardian"])
     assert not {*released(output)["name"]} & {*released(output)["guardian"]}
@@ -139,7 +157,9 @@ def test_columns_with_the_runs_secret_do_not_link(release: Callable[..., tuple[P
 def test_neither_a_secret_nor_an_identifier_is_in_a_file_or_a_message(
     run_file: Callable[..., Path], tclose: Callable[..., Any]
 ) -> None:
-    path = run_file(people(), **{**RUN, "output": {"keep_linked": True, "export": ["csv"]}}, pseudonyms=["name"])
+    path = run_file(
+        people(), **{**RUN, "output": {"keep_linked": True, "export": ["csv"]}}, pseudonyms=["name"]
+    )
     code, out, errors = tclose("release", path)
     assert code == 0
     assert "note: 'name' is a pseudonym (own secret)" in errors
@@ -154,12 +174,22 @@ def test_neither_a_secret_nor_an_identifier_is_in_a_file_or_a_message(
         assert b"Canary" not in content, name
 
 
-def test_a_person_may_have_several_rows_and_a_pseudonym(release: Callable[..., tuple[Path, Path]]) -> None:
-    for folder, settings, column in (("same", {}, "name"), ("renamed", {"as": "subject"}, "subject")):
+def test_a_person_may_have_several_rows_and_a_pseudonym(
+    release: Callable[..., tuple[Path, Path]],
+) -> None:
+    for folder, settings, column in (
+        ("same", {}, "name"),
+        ("renamed", {"as": "subject"}, "subject"),
+    ):
         _, output = release(
             folder,
             people(rows_each=2),
-            **{**RUN, "sensitive": {"disease": {"t": "0.9"}}, "k": 3, "method": {"name": "closeness_tree"}},
+            **{
+                **RUN,
+                "sensitive": {"disease": {"t": "0.9"}},
+                "k": 3,
+                "method": {"name": "closeness_tree"},
+            },
             person="name",
             pseudonyms={"name": settings},
         )
@@ -168,7 +198,9 @@ def test_a_person_may_have_several_rows_and_a_pseudonym(release: Callable[..., t
         assert certificate(output)["people"]["people"] == len(PEOPLE) // 2
 
 
-def test_repeats_are_warned_of_as_those_of_a_direct_identifier(release: Callable[..., tuple[Path, Path]]) -> None:
+def test_repeats_are_warned_of_as_those_of_a_direct_identifier(
+    release: Callable[..., tuple[Path, Path]],
+) -> None:
     table = people(rows_each=2).rename_columns(["patient_id", *PEOPLE.column_names[1:]])
     _, output = release("repeats", table, pseudonyms=["patient_id"])
     assert [w for w in certificate(output)["warnings"] if "identifier of a person and repeats" in w]
@@ -176,7 +208,9 @@ def test_repeats_are_warned_of_as_those_of_a_direct_identifier(release: Callable
 
 @pytest.mark.on_spark
 def test_both_engines_publish_the_same(
-    release: Callable[..., tuple[Path, Path]], tclose: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    release: Callable[..., tuple[Path, Path]],
+    tclose: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings = {
         "person": "name",
@@ -189,12 +223,16 @@ def test_both_engines_publish_the_same(
     code, _, errors = tclose("release", path, "--engine", "local", "--set", "output.path=local")
     assert code == 0, errors
     locally = path.parent / "local"
-    assert {*released(on_spark)["name"]} == {linked(NAME.format(i)) for i in range(len(PEOPLE) // 2)}
+    assert {*released(on_spark)["name"]} == {
+        linked(NAME.format(i)) for i in range(len(PEOPLE) // 2)
+    }
     one, two = certificate(on_spark), certificate(locally)
     assert {**one, "issued": None} == {**two, "issued": None}
 
 
-@pytest.mark.parametrize("published", [lambda values: values, lambda values: pa.array(["AB" * 16] * len(values))])
+@pytest.mark.parametrize(
+    "published", [lambda values: values, lambda values: pa.array(["AB" * 16] * len(values))]
+)
 def test_the_verifier_rejects_a_value_that_is_no_pseudonym(
     published: Callable[[pa.Array], pa.Array],
     run_file: Callable[..., Path],
@@ -211,11 +249,21 @@ def test_the_verifier_rejects_a_value_that_is_no_pseudonym(
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "two roles": ({"pseudonyms": ["name"], "direct_identifiers": ["name"]}, "expected one role for a column"),
+    "two roles": (
+        {"pseudonyms": ["name"], "direct_identifiers": ["name"]},
+        "expected one role for a column",
+    ),
     "a quasi-identifier": ({"pseudonyms": ["name", "age"]}, "expected one role for a column"),
-    "a taken name": ({"pseudonyms": {"name": {"as": "Region"}}}, "is named 'Region', as another column is"),
+    "a taken name": (
+        {"pseudonyms": {"name": {"as": "Region"}}},
+        "is named 'Region', as another column is",
+    ),
     "another identifier's name": (
-        {"pseudonyms": {"name": {"as": "region"}}, "insensitive_attributes": [], "direct_identifiers": ["region"]},
+        {
+            "pseudonyms": {"name": {"as": "region"}},
+            "insensitive_attributes": [],
+            "direct_identifiers": ["region"],
+        },
         "is named 'region', as another column is",
     ),
     "one name for two": (
@@ -226,21 +274,42 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"pseudonyms": {"name": {"as": "a b"}}},
         "attributes.pseudonyms.name.as: found 'a b'; expected a column name without blanks",
     ),
-    "no name": ({"pseudonyms": {"name": {"as": ""}}}, "attributes.pseudonyms.name.as: found ''; expected a column"),
+    "no name": (
+        {"pseudonyms": {"name": {"as": ""}}},
+        "attributes.pseudonyms.name.as: found ''; expected a column",
+    ),
     "no such column": ({"pseudonyms": ["name", "nobody"]}, "column 'nobody' is not in the input"),
-    "no variable": ({"pseudonyms": {"name": {"secret": "NOT_SET"}}}, "the environment variable NOT_SET is not set"),
-    "a short secret": ({"pseudonyms": {"name": {"secret": "SHORT"}}}, "SHORT has fewer than 16 characters"),
+    "no variable": (
+        {"pseudonyms": {"name": {"secret": "NOT_SET"}}},
+        "the environment variable NOT_SET is not set",
+    ),
+    "a short secret": (
+        {"pseudonyms": {"name": {"secret": "SHORT"}}},
+        "SHORT has fewer than 16 characters",
+    ),
     "blanks": ({"pseudonyms": {"name": {"secret": "BLANK"}}}, "BLANK has fewer than 16 characters"),
-    "a short secret of the run": ({"pseudonyms": ["name"]}, "the run's secret (TCLOSE_SECRET) has fewer than 16"),
-    "the secret itself": ({"pseudonyms": {"name": {"secret": "short-7f3a"}}}, "no name of an environment variable"),
-    "an unknown key": ({"pseudonyms": {"name": {"secrets": "A"}}}, "unknown key; did you mean 'secret'?"),
+    "a short secret of the run": (
+        {"pseudonyms": ["name"]},
+        "the run's secret (TCLOSE_SECRET) has fewer than 16",
+    ),
+    "the secret itself": (
+        {"pseudonyms": {"name": {"secret": "short-7f3a"}}},
+        "no name of an environment variable",
+    ),
+    "an unknown key": (
+        {"pseudonyms": {"name": {"secrets": "A"}}},
+        "unknown key; did you mean 'secret'?",
+    ),
     "no columns": ({"pseudonyms": [["name"]]}, "attributes.pseudonyms"),
 }
 
 
 @pytest.mark.parametrize("what", WRONG)
 def test_wrong_settings_are_refused_before_anything_is_written(
-    what: str, run_file: Callable[..., Path], tclose: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    what: str,
+    run_file: Callable[..., Path],
+    tclose: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings, message = WRONG[what]
     monkeypatch.setenv("SHORT", "short-7f3a")
@@ -256,8 +325,12 @@ def test_wrong_settings_are_refused_before_anything_is_written(
     assert not (path.parent / "out/public").exists()
 
 
-def test_an_empty_key_changes_nothing(run_file: Callable[..., Path], open_run: Callable[..., Any]) -> None:
+def test_an_empty_key_changes_nothing(
+    run_file: Callable[..., Path], open_run: Callable[..., Any]
+) -> None:
     """A release without pseudonyms is still up to date."""
     settings = [{}, {"pseudonyms": None}, {"pseudonyms": ["name"], "direct_identifiers": []}]
-    without, empty, other = (open_run(run_file(people(), **{**ROLES, **more})).fingerprint for more in settings)
+    without, empty, other = (
+        open_run(run_file(people(), **{**ROLES, **more})).fingerprint for more in settings
+    )
     assert without == empty != other

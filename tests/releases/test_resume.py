@@ -1,4 +1,6 @@
-"""`tclose release --resume` continues a run that broke off where it stopped, and only if nothing has changed."""
+"""`tclose release --resume` continues a run that broke off where it stopped, and only if nothing
+has changed.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ WORK = {
     "report": (pipeline, "write_reports"),
     "publish": (publish, "_move"),
 }
-"""What each stage does before it records that it is finished; of a publication, the first of its moves."""
+"""What each stage does before it records that it is finished; of a publication, the first of its
+moves.
+"""
 
 
 class KilledError(BaseException):
@@ -151,16 +155,24 @@ def test_damage_of_the_staged_rows_is_found(fresh: Path, open_run: OpenRun) -> N
     half = pa.BufferOutputStream()
     with pa.ipc.new_stream(half, rows.schema) as stream:
         stream.write_table(rows.slice(0, rows.num_rows // 2))
-    batches = [None if batch is None else half.getvalue().to_pybytes() for batch in table["batch"].to_pylist()]
+    batches = [
+        None if batch is None else half.getvalue().to_pybytes()
+        for batch in table["batch"].to_pylist()
+    ]
     place = table.schema.get_field_index("batch")
     pq.write_table(
-        table.set_column(place, table.schema.field(place), [pa.array(batches, table.schema.types[place])]), file
+        table.set_column(
+            place, table.schema.field(place), [pa.array(batches, table.schema.types[place])]
+        ),
+        file,
     )
     stages, line = resumed(open_run(fresh))
     assert (stages, line.partition(": ")[0]) == ([*ORDER], "resume     begins again with profile")
 
 
-def test_a_finished_release_is_not_replaced_without_overwrite(output: Path, conf: Path, open_run: OpenRun) -> None:
+def test_a_finished_release_is_not_replaced_without_overwrite(
+    output: Path, conf: Path, open_run: OpenRun
+) -> None:
     before = (output / "public/certificate.json").read_bytes()
     with pytest.raises(ConfigurationError, match="holds a finished release"):
         pipeline.release(open_run(conf, f"output.path={output}"), resume=True)
@@ -168,7 +180,9 @@ def test_a_finished_release_is_not_replaced_without_overwrite(output: Path, conf
 
 
 def test_a_publication_that_broke_off_is_completed_once(fresh: Path, open_run: OpenRun) -> None:
-    """With `--overwrite` too: the release that it completes is the one that the command was to make."""
+    """With `--overwrite` too: the release that it completes is the one that the command was to
+    make.
+    """
     pipeline.release(open_run(fresh))
     run = open_run(fresh, overwrite=True)
     with pytest.MonkeyPatch.context() as patch:
@@ -231,5 +245,6 @@ def test_a_table_in_memory_is_read_again(fresh: Path, tmp_path: Path) -> None:
             tclose_spark.release(table, fresh, where, log=None)
     tclose_spark.release(table, fresh, where, resume=True, log=lines.append)
     assert [line for line in lines if line.startswith("resume")] == [
-        "resume     begins with profile: this input has no files or versions that show whether it changed"
+        "resume     begins with profile: this input has no files or versions that show whether it "
+        "changed"
     ]

@@ -1,4 +1,6 @@
-"""Whom rows are about is found in the data, whatever columns are called, and written above the verdict."""
+"""Whom rows are about is found in the data, whatever columns are called, and written above the
+verdict.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,18 @@ from tclose_spark.stages.verify_finished import verify_finished
 
 MakeConf = Callable[..., Path]
 NAMES = [
-    *("msisdn", "USUBJID", "subject", "member", "participant", "customer", "caseid", "vehicle", "Kundennummer", "ref"),
+    *(
+        "msisdn",
+        "USUBJID",
+        "subject",
+        "member",
+        "participant",
+        "customer",
+        "caseid",
+        "vehicle",
+        "Kundennummer",
+        "ref",
+    ),
     *("x1", "key", "NIR", "respondent", "line", "account", "Fallnummer", "code", "zzz", "dossier"),
 ]
 QUASI: dict[str, Any] = {"age": {"type": "numeric"}, "gender": {}, "district": {}}
@@ -68,13 +81,25 @@ def waves(people: int = 200, times: int = 5) -> pa.Table:
     }
     table = {name: np.tile(values, times) for name, values in of_people.items()}
     rows = people * times
-    return pa.table({**table, "visit": np.repeat(np.arange(times), people), "reason": rng.choice(["a", "b"], rows)})
+    return pa.table(
+        {
+            **table,
+            "visit": np.repeat(np.arange(times), people),
+            "reason": rng.choice(["a", "b"], rows),
+        }
+    )
 
 
 @pytest.fixture
 def make(write_run: MakeConf, tmp_path: Path) -> MakeConf:
     def made(table: Any, **settings: Any) -> Path:
-        asked = {"quasi": QUASI, "sensitive": {"reason": {"t": "0.5"}}, "k": 5, **LEFT_OUT, **settings}
+        asked = {
+            "quasi": QUASI,
+            "sensitive": {"reason": {"t": "0.5"}},
+            "k": 5,
+            **LEFT_OUT,
+            **settings,
+        }
         return write_run(tmp_path / "run", table, **asked)
 
     return made
@@ -93,8 +118,10 @@ def test_a_column_that_groups_rows_is_found_whatever_its_name(make: MakeConf, na
     found = profiled(make(calls(name)), LocalSession())
     (note,) = found["subjects"]["internal"]
     assert note == (
-        f"rows are counted, and {name!r} groups them: about 200 values with 6 rows each, within which age, gender, "
-        "district are constant; so k counts rows, not people; if these are persons, use attributes.person; if each "
+        f"rows are counted, and {name!r} groups them: about 200 values with 6 rows each, within "
+        "which age, gender, "
+        "district are constant; so k counts rows, not people; if these are persons, use "
+        "attributes.person; if each "
         "row is a person, attributes.rows_are_persons: true"
     )
     assert found["repeated"] == [], "one note on a column"
@@ -110,7 +137,8 @@ def test_the_note_stands_above_the_verdict_and_public_files_do_not_name_the_colu
     run = Run(load_spec(conf), LocalSession(), lines.append)
     certificate = pipeline.release(run)
     public = (
-        "rows are counted, and a column that is not published groups them: about 200 values with 6 rows each, within "
+        "rows are counted, and a column that is not published groups them: about 200 values with 6 "
+        "rows each, within "
         "which age, gender, district are constant; so k counts rows, not people"
     )
     assert certificate["subjects"] == {"rows_are_persons": False, "notes": [public]}
@@ -139,7 +167,12 @@ def test_households_and_persons_without_an_identifier_have_notes(make: MakeConf)
     (note,) = profiled(make(members(), quasi=quasi), LocalSession())["subjects"]["internal"]
     assert note.startswith("'hh' groups rows like the members of households: about 200 values with")
     assert note.endswith("if they are households, attributes.household measures their risk")
-    assert profiled(make(members(), quasi=quasi, household="hh"), LocalSession())["subjects"]["internal"] == []
+    assert (
+        profiled(make(members(), quasi=quasi, household="hh"), LocalSession())["subjects"][
+            "internal"
+        ]
+        == []
+    )
     quasi = {"birth_date": {"type": "date"}, "gender": {}, "district": {}}
     found = profiled(make(waves(), quasi=quasi), LocalSession())["subjects"]
     assert {*found} == {"internal", "public"}
@@ -153,8 +186,14 @@ def test_a_table_of_persons_has_no_note(make: MakeConf) -> None:
 
 
 REFUSED = [
-    ({"insensitive_attributes": ["msisdn"]}, "insensitive attribute 'msisdn' groups rows like persons"),
-    ({"sensitive": {"reason": {"t": "0.5"}, "msisdn": {}}}, "sensitive attribute 'msisdn' groups rows like persons"),
+    (
+        {"insensitive_attributes": ["msisdn"]},
+        "insensitive attribute 'msisdn' groups rows like persons",
+    ),
+    (
+        {"sensitive": {"reason": {"t": "0.5"}, "msisdn": {}}},
+        "sensitive attribute 'msisdn' groups rows like persons",
+    ),
 ]
 
 
@@ -180,12 +219,19 @@ def test_a_persons_number_as_quasi_identifier_has_a_note(make: MakeConf) -> None
     rows = calls()
     rows["ref"] = [f"r{number}" for number in rows["msisdn"]]
     found = profiled(make(rows, **BY_PERSON, quasi={**QUASI, "ref": {}}), LocalSession())
-    assert any(note.startswith("quasi-identifier 'ref' groups rows like persons") for note in found["warnings"])
+    assert any(
+        note.startswith("quasi-identifier 'ref' groups rows like persons")
+        for note in found["warnings"]
+    )
 
 
 @pytest.mark.on_spark
-@pytest.mark.parametrize("table", [calls(), members(), waves()], ids=["persons", "households", "panel"])
-def test_both_engines_find_the_same(write_run: MakeConf, tmp_path: Path, session: Any, table: Any) -> None:
+@pytest.mark.parametrize(
+    "table", [calls(), members(), waves()], ids=["persons", "households", "panel"]
+)
+def test_both_engines_find_the_same(
+    write_run: MakeConf, tmp_path: Path, session: Any, table: Any
+) -> None:
     names = table.column_names if isinstance(table, pa.Table) else [*table]
     quasi = {name: {} for name in names if name in ("gender", "district", "region")}
     conf = write_run(tmp_path, table, quasi=quasi, sensitive={"reason": {}}, **LEFT_OUT)
@@ -198,10 +244,15 @@ AUDITED = {"quasi_identifiers": ["age", "gender", "district"], "sensitive": {"re
 def test_an_audit_has_the_note_unless_people_are_counted() -> None:
     table = pa.table(calls())
     found = tclose_spark.audit(table, **AUDITED)
-    assert found.notes[0].startswith("rows are counted, and 'msisdn' groups them: about 200 values with 6 rows each")
+    assert found.notes[0].startswith(
+        "rows are counted, and 'msisdn' groups them: about 200 values with 6 rows each"
+    )
     assert "--person" in found.notes[0]
     assert "msisdn" in json.dumps(found.to_json()["notes"])
-    assert not any("rows are counted" in note for note in tclose_spark.audit(table, **AUDITED, person="msisdn").notes)
+    assert not any(
+        "rows are counted" in note
+        for note in tclose_spark.audit(table, **AUDITED, person="msisdn").notes
+    )
 
 
 def test_an_audit_of_a_release_takes_no_class_for_a_person(make: MakeConf) -> None:

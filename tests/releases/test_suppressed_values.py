@@ -1,5 +1,5 @@
-"""Nothing public names a value that only suppressed rows have: no label, no end of one, no node and no leaf of a
-hierarchy that was built, no size.
+"""Nothing public names a value that only suppressed rows have: no label, no end of one, no node and
+no leaf of a hierarchy that was built, no size.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ from tclose_spark.table.labels import NumericLabels
 
 MakeRun = Callable[..., Run]
 SUPPRESSED = {"age": 7079, "code": "Z99.87", "band": 7092, "sex": "zzx", "icd": "QQ0"}
-"""Of the one person who is left out. A code of these six letters is the longest, the band the last one in order."""
+"""Of the one person who is left out. A code of these six letters is the longest, the band the last
+one in order.
+"""
 
 
 def people(rows: int = 240) -> pa.Table:
@@ -50,10 +52,15 @@ def people(rows: int = 240) -> pa.Table:
 
 
 def public_text(run: Run) -> str:
-    """All that is public, as text: what is in the table, its log without its times, the certificate and the report."""
+    """All that is public, as text: what is in the table, its log without its times, the certificate
+    and the report.
+    """
     folder = Path(run.public.path())
     files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".parquet"]
-    texts = [re.sub(r'"(modificationTime|timestamp|createdTime)":[0-9]+', "", path.read_text()) for path in files]
+    texts = [
+        re.sub(r'"(modificationTime|timestamp|createdTime)":[0-9]+', "", path.read_text())
+        for path in files
+    ]
     return "\n".join([*texts, read(folder / "release").to_csv()])
 
 
@@ -62,12 +69,20 @@ def certificate_of(run: Run) -> dict[str, Any]:
     return found
 
 
-def release(make_run: MakeRun, quasi: dict[str, Any], sensitive: dict[str, Any], of: str, **more: Any) -> Run:
+def release(
+    make_run: MakeRun, quasi: dict[str, Any], sensitive: dict[str, Any], of: str, **more: Any
+) -> Run:
     """A release by t-Incognito from which few rows are missing."""
     table = people().select([*quasi, *sensitive])
     privacy = {"suppression_limit": "0.05", "of": of}
     run = make_run(
-        table, quasi=quasi, sensitive=sensitive, k=5, privacy=privacy, method={"name": "t_incognito"}, **more
+        table,
+        quasi=quasi,
+        sensitive=sensitive,
+        k=5,
+        privacy=privacy,
+        method={"name": "t_incognito"},
+        **more,
     )
     pipeline.release(run)
     suppressed = certificate_of(run)["suppressed"]["rows"]
@@ -113,10 +128,17 @@ LABELLED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("of", [pytest.param("input", marks=pytest.mark.more), "released"])
 @pytest.mark.parametrize("name", LABELLED)
-def test_no_label_is_named_by_a_value_of_suppressed_rows(make_run: MakeRun, name: str, of: str) -> None:
+def test_no_label_is_named_by_a_value_of_suppressed_rows(
+    make_run: MakeRun, name: str, of: str
+) -> None:
     quasi = LABELLED[name]
     ((column, settings_of),) = quasi.items()
-    run = release(make_run, {**quasi, **({} if column == "sex" else {"sex": {}})}, {"icd": {"t": "measure"}}, of)
+    run = release(
+        make_run,
+        {**quasi, **({} if column == "sex" else {"sex": {}})},
+        {"icd": {"t": "measure"}},
+        of,
+    )
     gone = str(SUPPRESSED[column])
     text = public_text(run)
     if certificate_of(run)["suppressed"]["rows"]:
@@ -152,23 +174,31 @@ def test_sets_of_all_released_values_are_everything(make_run: MakeRun) -> None:
     assert not {"d", "{a, b, c}"} & set(read(Path(run.public.path()) / "release")["city"])
 
 
-def test_the_coverage_of_new_labels_is_checked(make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_coverage_of_new_labels_is_checked(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
     honest = PublicNames.of
 
     def misread(*given: Any) -> PublicNames:
         names = honest(*given)
         age, *others = names.quasi
-        wrong = replace(age, labeller=NumericLabels(integral=False))  # reads whole numbers as the bits of doubles
+        wrong = replace(
+            age, labeller=NumericLabels(integral=False)
+        )  # reads whole numbers as the bits of doubles
         return replace(names, quasi=(wrong, *others), differs=True)
 
     monkeypatch.setattr(PublicNames, "of", misread)
     with pytest.raises(GuaranteeError, match="rows have a label that does not cover their value"):
-        release(make_run, {"age": {"type": "numeric"}, "sex": {}}, {"icd": {"t": "measure"}}, "released")
+        release(
+            make_run, {"age": {"type": "numeric"}, "sex": {}}, {"icd": {"t": "measure"}}, "released"
+        )
 
 
 def test_both_runs_through_the_rows_make_the_same_classes(make_run: MakeRun) -> None:
     quasi = {"age": {"type": "numeric"}, "code": {"hierarchy": {"prefix": 1}}}
-    run = release(make_run, quasi, {"icd": {"t": "measure"}}, "released", output={"keep_linked": True})
+    run = release(
+        make_run, quasi, {"icd": {"t": "measure"}}, "released", output={"keep_linked": True}
+    )
     linked = read(Path(run.internal.path()) / "linked")
     assert len(linked) == 240
     for _, rows in linked[~linked["suppressed"]].groupby(["age", "code"], dropna=False):
@@ -181,7 +211,9 @@ def test_both_runs_through_the_rows_make_the_same_classes(make_run: MakeRun) -> 
 
 # --- the pure function
 
-VALUES = st.lists(st.from_regex(r"[A-C][0-9]{0,3}", fullmatch=True), min_size=2, max_size=12, unique=True)
+VALUES = st.lists(
+    st.from_regex(r"[A-C][0-9]{0,3}", fullmatch=True), min_size=2, max_size=12, unique=True
+)
 BUILDERS = st.sampled_from(
     [
         HierarchyBuilder(prefix=1),
@@ -200,7 +232,9 @@ def pair_heights(tree: Hierarchy, values: list[str]) -> dict[tuple[str, str], Fr
     """How far each two values are from each other."""
     path = {p[0]: p for p in tree.paths}
     return {
-        (a, b): Fraction(next(h for h in range(tree.height + 1) if path[a][h:] == path[b][h:]), tree.height)
+        (a, b): Fraction(
+            next(h for h in range(tree.height + 1) if path[a][h:] == path[b][h:]), tree.height
+        )
         for a in values
         for b in values
     }
@@ -208,7 +242,9 @@ def pair_heights(tree: Hierarchy, values: list[str]) -> dict[tuple[str, str], Fr
 
 @settings(max_examples=200, deadline=None)
 @given(VALUES, BUILDERS, st.data())
-def test_a_released_hierarchy(values: list[str], builder: HierarchyBuilder, data: st.DataObject) -> None:
+def test_a_released_hierarchy(
+    values: list[str], builder: HierarchyBuilder, data: st.DataObject
+) -> None:
     tree = build_hierarchy(builder, dict.fromkeys(values, 1), "code", "hierarchy")
     released = data.draw(st.lists(st.sampled_from(values), min_size=1, unique=True))
     found = ReleasedHierarchy.of(builder, tree, released, "code")
@@ -224,7 +260,9 @@ def test_a_released_hierarchy(values: list[str], builder: HierarchyBuilder, data
     shorter = max(map(len, values)) - max(map(len, released))
     same_levels = not isinstance(builder.prefix, int) or shorter % builder.prefix == 0
     if builder.form != "order" and same_levels:  # as if the suppressed values had never been there
-        assert found.public == build_hierarchy(builder, dict.fromkeys(released, 1), "code", "hierarchy")
+        assert found.public == build_hierarchy(
+            builder, dict.fromkeys(released, 1), "code", "hierarchy"
+        )
     if builder.prefix is not None:  # each label covers its values
         for leaf, *above, _ in found.public.paths:
             assert all(label == leaf or leaf.startswith(label.rstrip("*")) for label in above)
@@ -236,7 +274,11 @@ def test_a_released_hierarchy(values: list[str], builder: HierarchyBuilder, data
 @pytest.mark.parametrize(
     ("values", "released", "paths"),
     [
-        (["A111", "A222", "A1111"], ["A111", "A222"], (("A111", "A11*", "A***", "*"), ("A222", "A22*", "A***", "*"))),
+        (
+            ["A111", "A222", "A1111"],
+            ["A111", "A222"],
+            (("A111", "A11*", "A***", "*"), ("A222", "A22*", "A***", "*")),
+        ),
         (["A", "A0", "A00"], ["A", "A0"], (("A", "A*", "*"), ("A0", "A*", "*"))),
     ],
 )
@@ -249,7 +291,9 @@ def test_labels_cover_released_values_if_the_longest_is_suppressed(
 
 
 def test_distances_of_released_classes_are_no_larger() -> None:
-    tree = build_hierarchy(HierarchyBuilder(prefix=1), dict.fromkeys(["A0", "A1", "B0", "B0000"], 1), "c", "c")
+    tree = build_hierarchy(
+        HierarchyBuilder(prefix=1), dict.fromkeys(["A0", "A1", "B0", "B0000"], 1), "c", "c"
+    )
     found = ReleasedHierarchy.of(HierarchyBuilder(prefix=1), tree, {"A0", "A1", "B0"}, "c").public
     assert (tree.height, found.height) == (5, 2)
     for of in (tree, found):

@@ -1,4 +1,6 @@
-"""Rows that a method leaves out: counted and named, published nowhere, and lost or doubled by nobody unnoticed."""
+"""Rows that a method leaves out: counted and named, published nowhere, and lost or doubled by
+nobody unnoticed.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,8 @@ def finished(
 ) -> Run:
     """A finished release that lacks a row in eight."""
     run = open_run(
-        write_run(tmp_path_factory.mktemp("left"), PEOPLE, method=toy(), **ROLES), f"privacy.of={request.param}"
+        write_run(tmp_path_factory.mktemp("left"), PEOPLE, method=toy(), **ROLES),
+        f"privacy.of={request.param}",
     )
     pipeline.release(run)
     return run
@@ -73,7 +76,9 @@ def finished(
 
 def rows_of(run: Run, *place: str) -> list[dict[str, Any]]:
     folder = run.public.path().rsplit("/", 1)[0]
-    rows: list[dict[str, Any]] = collect(read_delta(run.session, f"{folder}/{'/'.join(place)}")).to_pylist()
+    rows: list[dict[str, Any]] = collect(
+        read_delta(run.session, f"{folder}/{'/'.join(place)}")
+    ).to_pylist()
     return rows
 
 
@@ -96,7 +101,13 @@ def test_what_stays_is_released_and_nothing_else(finished: Run) -> None:
 
 def test_what_is_left_out_is_counted_and_named(finished: Run) -> None:
     told, page = certificate_of(finished)["suppressed"], finished.public.read("report.html")
-    counted = {"rows": 12, "share": 0.125, "limit": 0.125, "limit_exact": "1/8", "of": finished.spec.privacy.of}
+    counted = {
+        "rows": 12,
+        "share": 0.125,
+        "limit": 0.125,
+        "limit_exact": "1/8",
+        "of": finished.spec.privacy.of,
+    }
     if finished.spec.privacy.of == "input":
         assert told["guarantees"]["k"] == {"required": 6, "achieved": 12}
         assert told["guarantees"]["t"]["pay"]["achieved_exact"] == "0"
@@ -110,12 +121,18 @@ def test_what_is_left_out_is_counted_and_named(finished: Run) -> None:
     assert "12, 0.125 of the input" in page.replace("&#39;", "'")
 
 
-def test_the_input_s_distribution_is_public_only_where_classes_are_compared_with_it(finished: Run) -> None:
+def test_the_input_s_distribution_is_public_only_where_classes_are_compared_with_it(
+    finished: Run,
+) -> None:
     disease = certificate_of(finished)["attributes"]["sensitive"]["disease"]
     of_input = finished.spec.privacy.of == "input"
-    public = b"".join(path.read_bytes() for path in Path(finished.public.path()).rglob("*") if path.is_file())
+    public = b"".join(
+        path.read_bytes() for path in Path(finished.public.path()).rglob("*") if path.is_file()
+    )
     assert (b"anthrax" in public) == of_input
-    assert disease["domain"]["values"] == (["anthrax", "flu", "gout", None] if of_input else ["flu", "gout", None])
+    assert disease["domain"]["values"] == (
+        ["anthrax", "flu", "gout", None] if of_input else ["flu", "gout", None]
+    )
     assert disease["unused"]["values"] == (["anthrax"] if of_input else [])
     assert disease.get("input") == ({"size": 4, "counts": [1, 32, 32, 31]} if of_input else None)
 
@@ -128,9 +145,12 @@ def test_the_linked_table_has_every_input_row(finished: Run) -> None:
     )
     left = [row for row in linked if row["suppressed"]]
     assert sorted(row["age_raw"] for row in left) == PEOPLE["age"].to_pylist()[-LEFT:]
-    assert {row[name] for row in left for name in ("age_min", "age_max", "weight", "sex", "city")} == {None}
+    assert {
+        row[name] for row in left for name in ("age_min", "age_max", "weight", "sex", "city")
+    } == {None}
     assert Counter((row["disease"], row["pay"], row["region"]) for row in left) == Counter(
-        tuple(row.values()) for row in PEOPLE.slice(ROWS - LEFT).select(["disease", "pay", "region"]).to_pylist()
+        tuple(row.values())
+        for row in PEOPLE.slice(ROWS - LEFT).select(["disease", "pay", "region"]).to_pylist()
     )
 
 
@@ -151,7 +171,9 @@ def run_of(run_file: Callable[..., Path]) -> Callable[..., Path]:
 
     def write(limit: str = "0.125", of: str = "input", **settings: Any) -> Path:
         privacy = {"suppression_limit": limit, "of": of}
-        return run_file(PEOPLE, **{**ROLES, "privacy": privacy, "output": {}}, method=toy(**settings))
+        return run_file(
+            PEOPLE, **{**ROLES, "privacy": privacy, "output": {}}, method=toy(**settings)
+        )
 
     return write
 
@@ -164,13 +186,22 @@ def nothing_public(folder: Path) -> bool:
     ("settings", "message"),
     [
         ({"suppress": LEFT + 1}, "13 are suppressed, and privacy.suppression_limit allows 12"),
-        ({"limit": "0", "of": "released"}, "12 are suppressed, and privacy.suppression_limit allows 0"),
-        ({"suppress": 5}, "the suppressed rows, a class .* are smaller than k = 6; the smallest has 5"),
+        (
+            {"limit": "0", "of": "released"},
+            "12 are suppressed, and privacy.suppression_limit allows 0",
+        ),
+        (
+            {"suppress": 5},
+            "the suppressed rows, a class .* are smaller than k = 6; the smallest has 5",
+        ),
         ({"suppress": ROWS, "limit": "0.99"}, "the release has no rows; nothing is published"),
     ],
 )
 def test_what_breaks_a_guarantee_is_not_published(
-    run_of: Callable[..., Path], tclose: Callable[..., tuple[int, str, str]], settings: Any, message: str
+    run_of: Callable[..., Path],
+    tclose: Callable[..., tuple[int, str, str]],
+    settings: Any,
+    message: str,
 ) -> None:
     path = run_of(**settings)
     code, _, err = tclose("release", path)
@@ -187,21 +218,31 @@ def test_every_row_stays_once_or_is_suppressed_once(
     run = open_run(path)
     pipeline.profile(run)
     pipeline.plan(run)
-    with pytest.raises(DamagedStagingError, match=r"written \(9[57]\) are not those that were profiled \(96\)"):
+    with pytest.raises(
+        DamagedStagingError, match=r"written \(9[57]\) are not those that were profiled \(96\)"
+    ):
         pipeline.anonymize(run)
     with pytest.raises(ConfigurationError, match="the stage before it is not done"):
         pipeline.verify(run)
     assert nothing_public(path.parent)
 
 
-def test_no_column_has_the_name_of_the_flag(run_file: Callable[..., Path], open_run: Callable[..., Run]) -> None:
-    table = PEOPLE.rename_columns(["Suppressed" if name == "region" else name for name in PEOPLE.column_names])
+def test_no_column_has_the_name_of_the_flag(
+    run_file: Callable[..., Path], open_run: Callable[..., Run]
+) -> None:
+    table = PEOPLE.rename_columns(
+        ["Suppressed" if name == "region" else name for name in PEOPLE.column_names]
+    )
     roles = {**ROLES, "insensitive_attributes": ["Suppressed"]}
-    with pytest.raises(InputError, match="column 'Suppressed': the release makes a column of this name"):
+    with pytest.raises(
+        InputError, match="column 'Suppressed': the release makes a column of this name"
+    ):
         pipeline.profile(open_run(run_file(table, method=toy(), **roles)))
 
 
-def test_a_release_of_nobody_is_refused(run_of: Callable[..., Path], open_run: Callable[..., Run]) -> None:
+def test_a_release_of_nobody_is_refused(
+    run_of: Callable[..., Path], open_run: Callable[..., Run]
+) -> None:
     run = open_run(run_of(suppress=ROWS, limit="0.99", of="released"))
     with pytest.raises(GuaranteeError, match="no rows"):
         pipeline.release(run)

@@ -1,5 +1,5 @@
-"""Missing sensitive values that are uninformative: they count for k and t, and for no l, no homogeneity and no attack.
-Counted anew from the released rows.
+"""Missing sensitive values that are uninformative: they count for k and t, and for no l, no
+homogeneity and no attack. Counted anew from the released rows.
 """
 
 from __future__ import annotations
@@ -44,16 +44,26 @@ def test_the_three_readings_of_one_table() -> None:
     assert (plain["frequency l-diversity"], ours["frequency l-diversity"]) == (1.0, 0.0)
     for unchanged in ("k-anonymity", "t-closeness", "beta-likeness"):
         assert plain[unchanged] == ours[unchanged]
-    assert (plain["homogeneity"], ours["homogeneity"]) == (1, 1)  # of class c, and of class a: who has a value has flu
-    assert (plain["background knowledge"], ours["background knowledge"]) == (3, 2)  # all but class c
+    assert (plain["homogeneity"], ours["homogeneity"]) == (
+        1,
+        1,
+    )  # of class c, and of class a: who has a value has flu
+    assert (plain["background knowledge"], ours["background knowledge"]) == (
+        3,
+        2,
+    )  # all but class c
     assert (plain["skewness"], ours["skewness"]) == (2, 1)  # a: flu from 2/3 to 1 of known values
 
 
 def test_another_attribute_tells_of_no_missing_value() -> None:
-    table = pa.table({"q": [*"aaaa"], "job": ["x", "x", "y", "z"], "s": [None, None, "flu", "gout"]})
+    table = pa.table(
+        {"q": [*"aaaa"], "job": ["x", "x", "y", "z"], "s": [None, None, "flu", "gout"]}
+    )
     attributes = {"job": "equal", "s": {"distance": "equal", "missing": "uninformative"}}
     found = audit(table, {"q": {}}, attributes)
-    (target,) = [one for one in found.attacks if one.attack == "knowing another" and one.attribute == "s"]
+    (target,) = [
+        one for one in found.attacks if one.attack == "knowing another" and one.attribute == "s"
+    ]
     assert (target.people, target.after) == (
         2,
         1.0,
@@ -61,9 +71,15 @@ def test_another_attribute_tells_of_no_missing_value() -> None:
 
 
 @drawn(40, quick=8)
-@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["flu", "gout", "cold", None])), min_size=1))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.sampled_from(["flu", "gout", "cold", None])), min_size=1
+    )
+)
 def test_missing_values_dilute_no_attack(rows: list[tuple[str, str | None]]) -> None:
-    """Attacks on one attribute are those on the rows with a value, whatever rows without one are beside."""
+    """Attacks on one attribute are those on the rows with a value, whatever rows without one are
+    beside.
+    """
     known = [row for row in rows if row[1] is not None]
     if not known:
         return
@@ -72,7 +88,10 @@ def test_missing_values_dilute_no_attack(rows: list[tuple[str, str | None]]) -> 
         table = pa.table({"q": [q for q, _ in of], "s": pa.array([s for _, s in of], pa.string())})
         settings = {"s": {"distance": "equal", "missing": "uninformative"}}
         found = audit(table, {"q": {}}, settings, engine="local").attacks
-        return {one.attack: (one.classes, one.people, pytest.approx(one.after - one.before)) for one in found}
+        return {
+            one.attack: (one.classes, one.people, pytest.approx(one.after - one.before))
+            for one in found
+        }
 
     assert attacks(rows) == attacks(known)
 
@@ -81,7 +100,12 @@ def drawn_table(seed: int, n: int = 160) -> pa.Table:
     draw = np.random.default_rng(seed)
     age = draw.integers(20, 60, n)
     value = [["flu", "gout", "cold", "ulcer", None, None][i] for i in draw.integers(0, 6, n)]
-    return pa.table({"age": age, "s": [None if 30 < a < 36 else v for a, v in zip(age.tolist(), value, strict=True)]})
+    return pa.table(
+        {
+            "age": age,
+            "s": [None if 30 < a < 36 else v for a, v in zip(age.tolist(), value, strict=True)],
+        }
+    )
 
 
 def known_values(out: Path) -> list[Counter[str]]:
@@ -102,9 +126,18 @@ def diversity(kind: str, known: Counter[str]) -> float:
 
 
 CASES = [
-    *(("distinct", 2, method) for method in ("closeness_tree", "t_mondrian", "microaggregation", "sabre", "exact")),
-    *((kind, want, "t_incognito") for kind, want in (("distinct", 3), ("entropy", "2.2"), ("frequency", 2))),
-    *((kind, want, "stack_and_deal") for kind, want in (("distinct", 3), ("entropy", "2.2"), ("frequency", 2))),
+    *(
+        ("distinct", 2, method)
+        for method in ("closeness_tree", "t_mondrian", "microaggregation", "sabre", "exact")
+    ),
+    *(
+        (kind, want, "t_incognito")
+        for kind, want in (("distinct", 3), ("entropy", "2.2"), ("frequency", 2))
+    ),
+    *(
+        (kind, want, "stack_and_deal")
+        for kind, want in (("distinct", 3), ("entropy", "2.2"), ("frequency", 2))
+    ),
     ("recursive", {"c": 2, "l": 2}, "t_incognito"),
 ]
 
@@ -115,7 +148,12 @@ def test_every_class_is_diverse_in_known_values(
 ) -> None:
     settings = {"t": "0.6", "missing": "uninformative", "l": {kind: want}}
     table = drawn_table(1, 14 if method == "exact" else 160)
-    run = make_run(table, quasi={"age": {"type": "numeric"}}, sensitive={"s": settings}, method={"name": method})
+    run = make_run(
+        table,
+        quasi={"age": {"type": "numeric"}},
+        sensitive={"s": settings},
+        method={"name": method},
+    )
     certificate = pipeline.release(run)
     figures = [diversity(kind, known) for known in known_values(tmp_path / "out")]
     assert min(figures) > 0 if kind == "recursive" else min(figures) >= float(want) - 1e-12
@@ -134,7 +172,8 @@ def farthest(out: Path, table: pa.Table) -> Fraction:
         classes[row["age"]][row["s"] if isinstance(row["s"], str) else None] += 1
     n = len(table)
     return max(
-        sum(abs(Fraction(c[v], sum(c.values())) - Fraction(whole[v], n)) for v in whole) / 2 for c in classes.values()
+        sum(abs(Fraction(c[v], sum(c.values())) - Fraction(whole[v], n)) for v in whole) / 2
+        for c in classes.values()
     )
 
 
@@ -146,7 +185,9 @@ def test_a_table_with_too_few_known_values_is_refused_by_their_number(
     settings = {"t": "0.5", "missing": "uninformative", "l": {"distinct": 3}}
     asked: dict[str, Any] = {"method": {"name": "closeness_tree"}, "drop_others": True, "k": 2}
     asked |= {} if household is None else {"household": household}
-    with pytest.raises(UnreachableError, match=r"l\.distinct is 3, but the whole table has 2 values"):
+    with pytest.raises(
+        UnreachableError, match=r"l\.distinct is 3, but the whole table has 2 values"
+    ):
         pipeline.release(make_run(table, quasi={"q": {}}, sensitive={"s": settings}, **asked))
 
 
@@ -155,7 +196,9 @@ def test_the_verifier_counts_known_values_itself(
 ) -> None:
     settings = {"t": "0.9", "missing": "uninformative", "l": {"distinct": 2}}
     quasi = {"age": {"type": "numeric"}}
-    run = make_run(drawn_table(2), quasi=quasi, sensitive={"s": settings}, method={"name": "t_mondrian"}, k=2)
+    run = make_run(
+        drawn_table(2), quasi=quasi, sensitive={"s": settings}, method={"name": "t_mondrian"}, k=2
+    )
     with monkeypatch.context() as patch:  # a plan for which missing is a value like others
         patch.setattr(planning, "_of_known", lambda *own: planning.Needs())
         run_stages(run, "profile", "plan", "anonymize")
@@ -167,11 +210,23 @@ def test_the_verifier_counts_known_values_itself(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"distance": "ordered", "t": "0.2"}, "missing is uninformative; expected error or uninformative for distance"),
+        (
+            {"distance": "ordered", "t": "0.2"},
+            "missing is uninformative; expected error or uninformative for distance",
+        ),
         ({"l": {"frequency": 2}}, "method t_mondrian makes no frequency l of known values"),
     ],
 )
-def test_what_has_no_place_is_refused(settings: Any, message: str, run_file: Callable[..., Path]) -> None:
+def test_what_has_no_place_is_refused(
+    settings: Any, message: str, run_file: Callable[..., Path]
+) -> None:
     sensitive = {"s": {"missing": "uninformative", **settings}}
     with pytest.raises(ConfigurationError, match=message):
-        load_spec(run_file(drawn_table(3), sensitive=sensitive, quasi={"age": {}}, method={"name": "t_mondrian"}))
+        load_spec(
+            run_file(
+                drawn_table(3),
+                sensitive=sensitive,
+                quasi={"age": {}},
+                method={"name": "t_mondrian"},
+            )
+        )

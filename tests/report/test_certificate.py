@@ -1,5 +1,5 @@
-"""The certificate and the report follow from the release and the run file alone: both are computed again here, by code
-of its own.
+"""The certificate and the report follow from the release and the run file alone: both are computed
+again here, by code of its own.
 """
 
 from __future__ import annotations
@@ -71,7 +71,13 @@ SENSITIVE: dict[str, dict[str, Any]] = {
         "t": "measure",
     },
     "pay": {"distance": "ordered", "t": "0.7"},
-    "ward": {"distance": "ordered", "order": "frequency", "missing": "highest", "t": "0.7", "text": {"strip": True}},
+    "ward": {
+        "distance": "ordered",
+        "order": "frequency",
+        "missing": "highest",
+        "t": "0.7",
+        "text": {"strip": True},
+    },
     "home": {"distance": "hierarchical", "hierarchy": "cities.csv", "missing": "leaf", "t": "0.7"},
 }
 
@@ -121,13 +127,19 @@ def ends(label: str) -> list[Fraction]:
 
 
 def members(label: str) -> list[str]:
-    return next(csv.reader([label[1:-1]], skipinitialspace=True)) if label.startswith("{") else [label]
+    return (
+        next(csv.reader([label[1:-1]], skipinitialspace=True)) if label.startswith("{") else [label]
+    )
 
 
-def losses(labels: list[tuple[str | None, ...]], asked: dict[str, Any], paths: list[list[str]]) -> list[Fraction]:
+def losses(
+    labels: list[tuple[str | None, ...]], asked: dict[str, Any], paths: list[list[str]]
+) -> list[Fraction]:
     """Of each row, from the labels of one quasi-identifier: one text, or two bounds."""
     said = [label for row in labels for label in row if label not in (None, "*")]
-    numbers = [end for label in said for end in ends(label)] if asked.get("type") == "numeric" else []
+    numbers = (
+        [end for label in said for end in ends(label)] if asked.get("type") == "numeric" else []
+    )
     named = {member for label in said for member in members(label)}
 
     def of(row: tuple[str | None, ...]) -> Fraction:
@@ -148,23 +160,37 @@ def losses(labels: list[tuple[str | None, ...]], asked: dict[str, Any], paths: l
     return [of(row) for row in labels]
 
 
-def domain_of(asked: dict[str, Any], whole: Counter[str | None], paths: list[list[str]]) -> list[str | None]:
+def domain_of(
+    asked: dict[str, Any], whole: Counter[str | None], paths: list[list[str]]
+) -> list[str | None]:
     """The domain in order, from the run file and the released values."""
     order, known = (
         asked.get("order", "value"),
-        sorted((v for v in whole if v is not None), key=lambda v: (v if not v.isdigit() else "", len(v), v)),
+        sorted(
+            (v for v in whole if v is not None),
+            key=lambda v: (v if not v.isdigit() else "", len(v), v),
+        ),
     )
     if asked.get("distance") == "hierarchical":
-        return [*[path[0] for path in CITIES.paths], *([None] if asked["missing"] == "leaf" else [])]
+        return [
+            *[path[0] for path in CITIES.paths],
+            *([None] if asked["missing"] == "leaf" else []),
+        ]
     values: list[str | None] = (
-        order if isinstance(order, list) else sorted(known, key=lambda v: -whole[v]) if order == "frequency" else known
+        order
+        if isinstance(order, list)
+        else sorted(known, key=lambda v: -whole[v])
+        if order == "frequency"
+        else known
     )
     if None in whole:
         values = [None, *values] if asked.get("missing") == "lowest" else [*values, None]
     return list(values)
 
 
-def distance(entry: dict[str, Any], part: Counter[str | None], whole: Counter[str | None]) -> Fraction:
+def distance(
+    entry: dict[str, Any], part: Counter[str | None], whole: Counter[str | None]
+) -> Fraction:
     """Of a class from the table, by what a certificate says of the attribute."""
     n, s = whole.total(), part.total()
     excess = {v: Fraction(part[v], s) - Fraction(whole[v], n) for v in entry["domain"]["values"]}
@@ -181,9 +207,14 @@ def distance(entry: dict[str, Any], part: Counter[str | None], whole: Counter[st
         children: dict[tuple[str, ...], dict[tuple[str, ...], Fraction]] = {}
         for path in paths:
             below = children.setdefault(tuple(path[level:]), {})
-            below[tuple(path[level - 1 :])] = below.get(tuple(path[level - 1 :]), Fraction(0)) + excess[path[0]]
+            below[tuple(path[level - 1 :])] = (
+                below.get(tuple(path[level - 1 :]), Fraction(0)) + excess[path[0]]
+            )
         for below in children.values():
-            gives, takes = sum(max(x, 0) for x in below.values()), sum(max(-x, 0) for x in below.values())
+            gives, takes = (
+                sum(max(x, 0) for x in below.values()),
+                sum(max(-x, 0) for x in below.values()),
+            )
             cost += Fraction(level, height) * min(gives, takes)
     return cost
 
@@ -194,8 +225,9 @@ def counted(parts: Sequence[Counter[str | None]]) -> dict[str, int]:
 
 
 class Found:
-    """All that is computed again, from the release and a run file with its hierarchies; and, where rows are suppressed,
-    from what the certificate has beside them: how many, and the input's distribution if classes are compared with it.
+    """All that is computed again, from the release and a run file with its hierarchies; and, where
+    rows are suppressed, from what the certificate has beside them: how many, and the input's
+    distribution if classes are compared with it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -205,11 +237,13 @@ class Found:
         spark = {"integer": "int", "long": "bigint"}
         self.types = {field.name: spark.get(field.type.type, field.type.type) for field in fields}
         self.quasi, self.sensitive = (
-            self.run["attributes"][f"{role}"] for role in ("quasi_identifiers", "sensitive_attributes")
+            self.run["attributes"][f"{role}"]
+            for role in ("quasi_identifiers", "sensitive_attributes")
         )
         self.paths = read_paths(folder / "cities.csv")
         self.columns = {
-            q: [f"{q}_min", f"{q}_max"] if a.get("numeric_output") == "bounds" else [q] for q, a in self.quasi.items()
+            q: [f"{q}_min", f"{q}_max"] if a.get("numeric_output") == "bounds" else [q]
+            for q, a in self.quasi.items()
         }
         self.labels = [column for pair in self.columns.values() for column in pair]
         self.rows = len(self.release["sex"])
@@ -238,7 +272,8 @@ class Found:
         self.table = {s: +Counter(self.inputs.get(s, self.whole[s])) for s in self.sensitive}
         self.left = {s: self.table[s] - self.whole[s] for s in self.inputs}
         self.parts = {
-            s: [Counter(self.release[s][row] for row in rows) for rows in places.values()] for s in self.sensitive
+            s: [Counter(self.release[s][row] for row in rows) for rows in places.values()]
+            for s in self.sensitive
         }
 
     def attribute(self, name: str) -> dict[str, Any]:
@@ -256,7 +291,10 @@ class Found:
             "homogeneous": counted(single),
         }
         if name in self.inputs:
-            entry["input"] = {"size": len(domain), "counts": [self.table[name][value] for value in domain]}
+            entry["input"] = {
+                "size": len(domain),
+                "counts": [self.table[name][value] for value in domain],
+            }
         if entry["distance"] == "ordered":
             order = asked.get("order", "value")
             entry["order"] = "list" if isinstance(order, list) else order
@@ -270,23 +308,42 @@ class Found:
         """What a certificate has to say of a quasi-identifier."""
         asked = {key: value for key, value in self.quasi[name].items() if key != "hierarchy"}
         entry = {"type": "categorical", **asked}
-        said = [label for column in self.columns[name] for label in self.release[column] if label not in (None, "*")]
+        said = [
+            label
+            for column in self.columns[name]
+            for label in self.release[column]
+            if label not in (None, "*")
+        ]
         if entry["type"] == "numeric":
             numbers = [end for label in said for end in ends(label)]
-            rounded = {"round_to": str(Fraction(str(asked["round_to"])))} if "round_to" in asked else {}
-            return {"numeric_output": "interval", **entry, **rounded, "span": str(max(numbers) - min(numbers))}
+            rounded = (
+                {"round_to": str(Fraction(str(asked["round_to"])))} if "round_to" in asked else {}
+            )
+            return {
+                "numeric_output": "interval",
+                **entry,
+                **rounded,
+                "span": str(max(numbers) - min(numbers)),
+            }
         if "hierarchy" in self.quasi[name]:
             return {**entry, "hierarchy": {"size": len(self.paths), "paths": self.paths}}
         named = (
-            {"named": len({member for label in said for member in members(label)})} if "generalization" in asked else {}
+            {"named": len({member for label in said for member in members(label)})}
+            if "generalization" in asked
+            else {}
         )
         return {"generalization": "suppress", **entry, **named}
 
     def regions_lie_apart(self) -> bool:
         """Whether no two classes cover a person in common, pair by pair."""
         named = [dict(zip(self.labels, key, strict=True)) for key in self.classes]
-        split = [{q: [labels[c] for c in columns] for q, columns in self.columns.items()} for labels in named]
-        return not any(all(self.meet(q, a[q], b[q]) for q in self.quasi) for a, b in combinations(split, 2))
+        split = [
+            {q: [labels[c] for c in columns] for q, columns in self.columns.items()}
+            for labels in named
+        ]
+        return not any(
+            all(self.meet(q, a[q], b[q]) for q in self.quasi) for a, b in combinations(split, 2)
+        )
 
     def meet(self, name: str, one: Sequence[str | None], other: Sequence[str | None]) -> bool:
         """Whether labels of a quasi-identifier, or two bounds each, have a value in common."""
@@ -300,14 +357,17 @@ class Found:
             )
             return a <= d and c <= b
         if "hierarchy" in self.quasi[name]:
-            first, second = ({path[0] for path in self.paths if label in path} for label in (one[0], other[0]))
+            first, second = (
+                {path[0] for path in self.paths if label in path} for label in (one[0], other[0])
+            )
         else:
             first, second = set(members(str(one[0]))), set(members(str(other[0])))
         return bool(first & second)
 
     def warnings(self) -> list[str]:
         alike = (
-            "differ from another by case, blanks, width or Unicode normal form only, and count as values of their own"
+            "differ from another by case, blanks, width or Unicode normal form only, and count "
+            "as values of their own"
         )
         starred = {q: self.release[self.columns[q][0]].count("*") for q in self.quasi}
         most = {q: n for q, n in starred.items() if 2 * n > self.rows}
@@ -315,7 +375,11 @@ class Found:
         for bare in dict.fromkeys(q == "sex" for q in most):
             names = [q for q in most if (q == "sex") is bare]
             least = min(most[q] for q in names)
-            share = "all" if least == self.rows else f"{'at least ' * (len(names) > 1)}{least} of {self.rows}"
+            share = (
+                "all"
+                if least == self.rows
+                else f"{'at least ' * (len(names) > 1)}{least} of {self.rows}"
+            )
             remedy = (
                 "give it a hierarchy or generalization: set, or leave it out"
                 if bare
@@ -323,13 +387,22 @@ class Found:
             )
             found.append(f"{', '.join(names)}: the published value is * in {share} rows; {remedy}")
         others = {
-            "disease": [f"disease: 1 of {len(self.whole['disease'])} values {alike}, for t and for l"],
-            "mood": ["mood: 2 of the 6 values of its order are in no row; they can make distances smaller"],
+            "disease": [
+                f"disease: 1 of {len(self.whole['disease'])} values {alike}, for t and for l"
+            ],
+            "mood": [
+                "mood: 2 of the 6 values of its order are in no row; they can make distances "
+                "smaller"
+            ],
         }
         for name, counts in self.whole.items():
             if len(counts) / self.rows > 1 / 2:
-                finds = "an adversary who knows a person's value finds the record and its other columns"
-                found.append(f"{name}: nearly unique, {len(counts)} values in {self.rows} rows; {finds}")
+                finds = (
+                    "an adversary who knows a person's value finds the record and its other columns"
+                )
+                found.append(
+                    f"{name}: nearly unique, {len(counts)} values in {self.rows} rows; {finds}"
+                )
             found += others.get(name, [])
         if self.ncp > 0.5:
             found.append(f"the table is nearly useless: NCP is {self.ncp:.4f}; {self.remedy()}")
@@ -339,7 +412,8 @@ class Found:
             # a mean of floats may be above .245 where the fraction is not
             closer = sum(min(Fraction(1), times * one) for one in lost) / len(lost)
             found.append(
-                f"income: fewer than 4 rows have numbers far from all others, without which its range is at least "
+                "income: fewer than 4 rows have numbers far from all others, without which its "
+                "range is at least "
                 f"{times} times smaller; on that range, its loss is {float(closer):.2g} instead of "
                 f"{float(sum(lost) / len(lost)) + 1e-9:.2g}; if they are codes for missing values, "
                 "name them in missing_values"
@@ -356,14 +430,20 @@ class Found:
         name = max(limited, key=lambda name: limited[name][0] / limited[name][1])
         achieved, t = limited[name]
         if achieved < Fraction(9, 10) * t:
-            return "no t is near its limit; fewer quasi-identifiers or a smaller k may preserve more"
+            return (
+                "no t is near its limit; fewer quasi-identifiers or a smaller k may preserve more"
+            )
         figures = f"{float(achieved):.4f} of {float(t):g}"
-        return f"t of {name} is binding ({figures}); a larger t or fewer quasi-identifiers may preserve more"
+        return (
+            f"t of {name} is binding ({figures}); a larger t or fewer quasi-identifiers may "
+            "preserve more"
+        )
 
     @property
     def ncp(self) -> float:
         return float(
-            sum(sum(loss) + self.suppressed for loss in self.loss.values()) / (len(self.loss) * self.input_rows)
+            sum(sum(loss) + self.suppressed for loss in self.loss.values())
+            / (len(self.loss) * self.input_rows)
         )
 
     @property
@@ -376,16 +456,28 @@ class Found:
         asked, entry = self.sensitive[name], self.attribute(name)
         t = None if asked["t"] == "measure" else Fraction(asked["t"])
         worst = max(distance(entry, part, self.table[name]) for part in parts)
-        required = {"required": t if t is None else float(t), "required_exact": t if t is None else str(t)}
-        return {"distance": entry["distance"], **required, "achieved": float(worst), "achieved_exact": str(worst)}
+        required = {
+            "required": t if t is None else float(t),
+            "required_exact": t if t is None else str(t),
+        }
+        return {
+            "distance": entry["distance"],
+            **required,
+            "achieved": float(worst),
+            "achieved_exact": str(worst),
+        }
 
     def diversity(self, name: str, parts: Sequence[Counter[str | None]]) -> dict[str, Any]:
         asked, found = self.sensitive[name].get("l", {}), {}
         if "distinct" in asked:
-            found["distinct"] = {"required": asked["distinct"], "achieved": min(len(part) for part in parts)}
+            found["distinct"] = {
+                "required": asked["distinct"],
+                "achieved": min(len(part) for part in parts),
+            }
         if "entropy" in asked:
             least = min(
-                math.exp(-sum(n / part.total() * math.log(n / part.total()) for n in part.values())) for part in parts
+                math.exp(-sum(n / part.total() * math.log(n / part.total()) for n in part.values()))
+                for part in parts
             )
             found["entropy"] = {"required": float(asked["entropy"]), "achieved": least}
         return found
@@ -393,18 +485,31 @@ class Found:
     def tuples(self, names: Sequence[str]) -> tuple[Counter[Any], list[Counter[Any]]]:
         """The rows of each combination of values, in the release and in each class."""
         rows = list(zip(*(self.release[name] for name in names), strict=True))
-        return Counter(rows), [Counter(rows[row] for row in places) for places in self.classes.values()]
+        return Counter(rows), [
+            Counter(rows[row] for row in places) for places in self.classes.values()
+        ]
 
     def together(self, names: Sequence[str]) -> dict[str, Any]:
-        """How far the combinations of the farthest class are, and how near a class of its size can be."""
+        """How far the combinations of the farthest class are, and how near a class of its size can
+        be.
+        """
         whole, classes = self.tuples(names)
         far = [
-            (sum(abs(Fraction(c[v], c.total()) - Fraction(n, self.rows)) for v, n in whole.items()) / 2, -c.total())
+            (
+                sum(
+                    abs(Fraction(c[v], c.total()) - Fraction(n, self.rows))
+                    for v, n in whole.items()
+                )
+                / 2,
+                -c.total(),
+            )
             for c in classes
         ]
         reached, size = max(far)[0], -max(far)[1]
         full = {v: n * size // self.rows for v, n in whole.items()}
-        parts = sorted((Fraction(n * size, self.rows) - full[v] for v, n in whole.items()), reverse=True)
+        parts = sorted(
+            (Fraction(n * size, self.rows) - full[v] for v, n in whole.items()), reverse=True
+        )
         near = 1 - (sum(full.values()) + sum(parts[: size - sum(full.values())])) / Fraction(size)
         distance = {"achieved": float(reached), "achieved_exact": str(reached)}
         return {"attributes": [*names], **distance, "size": size, "least": str(near)}
@@ -418,9 +523,15 @@ class Found:
     def differences(self, name: str) -> dict[str, Any]:
         """How much more and how much less frequent values are in classes."""
         entry, whole, parts = self.attribute(name), self.table[name], self.parts[name]
-        logs = [{v: math.log(n / part.total() / (whole[v] / whole.total())) for v, n in part.items()} for part in parts]
+        logs = [
+            {v: math.log(n / part.total() / (whole[v] / whole.total())) for v, n in part.items()}
+            for part in parts
+        ]
         lacking = [part for part in parts if len(part) < len(whole)]
-        far = [sum(part[v] / part.total() * x for v, x in of.items()) for part, of in zip(parts, logs, strict=True)]
+        far = [
+            sum(part[v] / part.total() * x for v, x in of.items())
+            for part, of in zip(parts, logs, strict=True)
+        ]
         delta = None if lacking else max(abs(x) for of in logs for x in of.values())
         found: dict[str, Any] = {
             "kl_divergence": max(far),
@@ -429,20 +540,32 @@ class Found:
         if entry["distance"] == "equal":
             return found
         present = [value for value in entry["domain"]["values"] if whole[value]]
-        group: dict[str | None, Any] = {value: 3 * i // len(present) for i, value in enumerate(present)}
+        group: dict[str | None, Any] = {
+            value: 3 * i // len(present) for i, value in enumerate(present)
+        }
         if entry["distance"] == "hierarchical":
-            level = max(i for i in range(len(self.paths[0])) if len({*(path[i] for path in self.paths)}) > 1)
+            level = max(
+                i for i in range(len(self.paths[0])) if len({*(path[i] for path in self.paths)}) > 1
+            )
             group = {path[0]: path[level] for path in self.paths}
         several = len({group.get(value) for value in present}) > 1
-        alike = [part for part in parts if several and len({group.get(value) for value in part}) == 1]
+        alike = [
+            part for part in parts if several and len({group.get(value) for value in part}) == 1
+        ]
         return {**found, "similar": counted(alike)}
 
-    def guarantees(self, smallest: int, parts: dict[str, Sequence[Counter[str | None]]]) -> dict[str, Any]:
+    def guarantees(
+        self, smallest: int, parts: dict[str, Sequence[Counter[str | None]]]
+    ) -> dict[str, Any]:
         """What is required of classes, or of the suppressed rows as one, and what they reach."""
         return {
             "k": {"required": self.run["privacy"]["k"], "achieved": smallest},
             "t": {name: self.closeness(name, parts[name]) for name in self.sensitive},
-            "l": {name: found for name in self.sensitive if (found := self.diversity(name, parts[name]))},
+            "l": {
+                name: found
+                for name in self.sensitive
+                if (found := self.diversity(name, parts[name]))
+            },
         }
 
     def left_out(self) -> dict[str, Any]:
@@ -454,7 +577,9 @@ class Found:
         counted = {"rows": self.suppressed, "share": self.suppressed / self.input_rows}
         entry = {**counted, "limit": float(limit), "limit_exact": str(limit), "of": of}
         if of == "input":
-            entry["guarantees"] = self.guarantees(self.suppressed, {name: [part] for name, part in self.left.items()})
+            entry["guarantees"] = self.guarantees(
+                self.suppressed, {name: [part] for name, part in self.left.items()}
+            )
             entry["certain"] = [name for name, part in self.left.items() if len(part) == 1]
         return {"suppressed": entry}
 
@@ -466,7 +591,12 @@ class Found:
         return {
             "verdict": "holds",
             "unprotected": {"mood": self.attribute("mood")["homogeneous"]},
-            "release": {"name": "small", "rows": self.rows, "classes": len(sizes), "columns": list(self.release)},
+            "release": {
+                "name": "small",
+                "rows": self.rows,
+                "classes": len(sizes),
+                "columns": list(self.release),
+            },
             "counts": "Counts are rows. A person with several rows counts several times.",
             "input": {"rows": self.input_rows, "version": None},
             "regions": "disjoint" if self.regions_lie_apart() else "overlapping",
@@ -484,13 +614,15 @@ class Found:
             "utility": {
                 "ncp": self.ncp,
                 "ncp_by_quasi_identifier": {
-                    q: float((sum(loss) + self.suppressed) / self.input_rows) for q, loss in self.loss.items()
+                    q: float((sum(loss) + self.suppressed) / self.input_rows)
+                    for q, loss in self.loss.items()
                 },
                 "ncp_weighted": self.weighted_ncp,
                 "average_class_size": self.rows / len(sizes),
                 "smallest_class": min(sizes),
                 "largest_class": max(sizes),
-                "discernibility": sum(size**2 for size in sizes) + self.suppressed * self.input_rows,
+                "discernibility": sum(size**2 for size in sizes)
+                + self.suppressed * self.input_rows,
             },
             "evidence": {"labels_checked": self.rows},
             "allow_unique": [],
@@ -504,13 +636,17 @@ class Found:
                 "size": len(rows),
                 "labels": dict(zip(self.labels, key, strict=True)),
                 "emd": {
-                    name: float(distance(self.attribute(name), self.parts[name][place], self.table[name]))
+                    name: float(
+                        distance(self.attribute(name), self.parts[name][place], self.table[name])
+                    )
                     for name in self.sensitive
                 },
             }
             for place, (key, rows) in enumerate(self.classes.items())
         ]
-        shown.sort(key=lambda entry: [(label is not None, label) for label in entry["labels"].values()])
+        shown.sort(
+            key=lambda entry: [(label is not None, label) for label in entry["labels"].values()]
+        )
         return {
             "largest": sorted(shown, key=lambda entry: -entry["size"])[:10],
             "smallest": sorted(shown, key=lambda entry: entry["size"])[:10],
@@ -528,7 +664,9 @@ class Found:
                 "sizes": self.sizes(),
                 "emd": {s: self.distances(s) for s in self.sensitive},
                 "guess": {s: in_twentieths(self.parts[s], likeliest) for s in self.sensitive},
-                "gain": {s: in_twentieths(self.parts[s], partial(self.gain, s)) for s in self.sensitive},
+                "gain": {
+                    s: in_twentieths(self.parts[s], partial(self.gain, s)) for s in self.sensitive
+                },
                 "precision": {q: self.precision(q) for q in self.quasi},
             },
             "worst": {s: self.worst(s) for s in self.sensitive},
@@ -549,7 +687,9 @@ class Found:
 
     def gain(self, name: str, part: Counter[str | None]) -> Fraction:
         table = self.table[name]
-        return max(Fraction(n, part.total()) - Fraction(table[v], table.total()) for v, n in part.items())
+        return max(
+            Fraction(n, part.total()) - Fraction(table[v], table.total()) for v, n in part.items()
+        )
 
     def distances(self, name: str) -> list[dict[str, Any]]:
         t = self.sensitive[name]["t"]
@@ -574,19 +714,31 @@ class Found:
             else:
                 numbers = asked.get("type") == "numeric"
                 numeric = [end for label in said for end in ends(str(label))] if numbers else []
-                wide = max(numeric) - min(numeric) if numbers else Fraction(len(members(str(said[0]))))
+                wide = (
+                    max(numeric) - min(numeric) if numbers else Fraction(len(members(str(said[0]))))
+                )
                 place = next(i for i, edge in enumerate(edges) if wide <= edge)
                 most = f"{float(edges[place]):,.6f}".rstrip("0").rstrip(".")
                 name_of = f"up to {most} wide" if numbers else f"a set of up to {most}"
-                key = (0, "the value") if wide == 0 or (not numbers and wide == 1) else (place + 1, name_of)
+                key = (
+                    (0, "the value")
+                    if wide == 0 or (not numbers and wide == 1)
+                    else (place + 1, name_of)
+                )
             sums = found.setdefault(key, [0, 0])
             sums[0] += 1
             sums[1] += len(rows)
-        return [{"precision": key[1], "classes": n, "rows": rows} for key, (n, rows) in sorted(found.items())]
+        return [
+            {"precision": key[1], "classes": n, "rows": rows}
+            for key, (n, rows) in sorted(found.items())
+        ]
 
     def worst(self, name: str) -> dict[str, Any]:
         """The farthest class; of equally far ones the smallest, then the first by labels."""
-        entry, settings = self.attribute(name), SensitiveAttribute.model_validate(self.sensitive[name])
+        entry, settings = (
+            self.attribute(name),
+            SensitiveAttribute.model_validate(self.sensitive[name]),
+        )
         by_rank = {
             (
                 -distance(entry, part, self.table[name]),
@@ -601,7 +753,8 @@ class Found:
         counts = np.array([part[value] for value in entry["domain"]["values"]])
         moves = transport_plan(judged.distance, counts).moves
         excess = [
-            Fraction(part[v], part.total()) - Fraction(self.table[name][v], self.table[name].total())
+            Fraction(part[v], part.total())
+            - Fraction(self.table[name][v], self.table[name].total())
             for v in entry["domain"]["values"]
         ]
         ordered = entry["distance"] == "ordered"
@@ -610,7 +763,10 @@ class Found:
             "size": part.total(),
             "emd": float(distance(entry, part, self.table[name])),
             "values": entry["m"],
-            "groups": [vars(g) for g in group_values(judged.values, counts, judged.distance.table, ordered, tree)],
+            "groups": [
+                vars(g)
+                for g in group_values(judged.values, counts, judged.distance.table, ordered, tree)
+            ],
             "moved": float(sum(max(x, Fraction(0)) for x in excess)),
             "moves": [
                 {
@@ -624,13 +780,17 @@ class Found:
         }
 
 
-def in_bins(places: Sequence[int], parts: Sequence[Counter[str | None]], width: float) -> list[dict[str, Any]]:
+def in_bins(
+    places: Sequence[int], parts: Sequence[Counter[str | None]], width: float
+) -> list[dict[str, Any]]:
     return [
         {
             "bin": i,
             "to": round(i * width, 12),
             "classes": places.count(i),
-            "rows": sum(part.total() for part, place in zip(parts, places, strict=True) if place == i),
+            "rows": sum(
+                part.total() for part, place in zip(parts, places, strict=True) if place == i
+            ),
         }
         for i in sorted(set(places))
     ]
@@ -650,7 +810,9 @@ def flat(tree: Any, path: tuple[Any, ...] = ()) -> dict[tuple[Any, ...], Any]:
     """The leaves of a document, by path."""
     if isinstance(tree, dict | list) and tree:
         parts = tree.items() if isinstance(tree, dict) else enumerate(tree)
-        return {key: leaf for step, part in parts for key, leaf in flat(part, (*path, step)).items()}
+        return {
+            key: leaf for step, part in parts for key, leaf in flat(part, (*path, step)).items()
+        }
     return {path: tree}
 
 
@@ -669,18 +831,29 @@ def folder(
         sensitive["disease"] = {**sensitive["disease"], "l": {"distinct": 2}}
     privacy = LIMITS.get(request.param)
     run = write_run(
-        place, people(), quasi=QUASI, sensitive=sensitive, k=4, privacy=privacy, method=METHODS[request.param]
+        place,
+        people(),
+        quasi=QUASI,
+        sensitive=sensitive,
+        k=4,
+        privacy=privacy,
+        method=METHODS[request.param],
     )
     pipeline.release(open_run(run))
     return place
 
 
-def test_everything_public_is_computed_again_from_the_release_and_the_run_file(folder: Path) -> None:
-    found, certificate = Found(folder), json.loads((folder / "out/public/certificate.json").read_text())
+def test_everything_public_is_computed_again_from_the_release_and_the_run_file(
+    folder: Path,
+) -> None:
+    found, certificate = (
+        Found(folder),
+        json.loads((folder / "out/public/certificate.json").read_text()),
+    )
     page = (folder / "out/public/report.html").read_text()
     expected = found.certificate()
-    # no figures of the data: the tool, the moment, the method's settings and its package; and a hash of the rows, and
-    # how many expectations there are
+    # no figures of the data: the tool, the moment, the method's settings and its package; and a
+    # hash of the rows, and how many expectations there are
     for path in (
         ("tool",),
         *([("brought",)] if "brought" in certificate else []),
@@ -696,26 +869,43 @@ def test_everything_public_is_computed_again_from_the_release_and_the_run_file(f
     told, again = flat(certificate), flat(expected)
     assert set(told) == set(again)
     for path, value in told.items():
-        assert value == pytest.approx(again[path], abs=1e-7) if isinstance(value, float) else value == again[path], path
-    assert render_report(certificate, found.figures()) == page  # of which all figures are computed again now
+        assert (
+            value == pytest.approx(again[path], abs=1e-7)
+            if isinstance(value, float)
+            else value == again[path]
+        ), path
+    assert (
+        render_report(certificate, found.figures()) == page
+    )  # of which all figures are computed again now
     assert len(found.classes) > 1
 
 
 def test_the_certificate_is_as_its_schema_says(folder: Path) -> None:
-    schema = json.loads(resources.files("tclose_spark").joinpath("report/certificate.schema.json").read_text())
+    schema = json.loads(
+        resources.files("tclose_spark").joinpath("report/certificate.schema.json").read_text()
+    )
     certificate = json.loads((folder / "out/public/certificate.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(certificate, schema)
     for section in ("release", "guarantees", "utility", "evidence"):
         brought = section == "guarantees"  # has sections of requirements of other packages
-        with pytest.raises(jsonschema.ValidationError, match="not of type 'object'" if brought else "unexpected"):
-            jsonschema.validate({**certificate, section: {**certificate[section], "more": 1}}, schema)
+        with pytest.raises(
+            jsonschema.ValidationError, match="not of type 'object'" if brought else "unexpected"
+        ):
+            jsonschema.validate(
+                {**certificate, section: {**certificate[section], "more": 1}}, schema
+            )
         with pytest.raises(jsonschema.ValidationError, match="required property"):
-            jsonschema.validate({key: part for key, part in certificate.items() if key != section}, schema)
+            jsonschema.validate(
+                {key: part for key, part in certificate.items() if key != section}, schema
+            )
 
 
 def test_a_third_party_computes_the_distances_from_certificate_and_release(folder: Path) -> None:
-    certificate, found = json.loads((folder / "out/public/certificate.json").read_text()), Found(folder)
+    certificate, found = (
+        json.loads((folder / "out/public/certificate.json").read_text()),
+        Found(folder),
+    )
     for name, entry in certificate["attributes"]["sensitive"].items():
         worst = max(distance(entry, part, found.table[name]) for part in found.parts[name])
         assert str(worst) == certificate["guarantees"]["t"][name]["achieved_exact"], name
@@ -725,30 +915,56 @@ def test_the_distribution_that_classes_are_compared_with(folder: Path) -> None:
     """Where that is the input's, and not all of it released, the certificate tells it."""
     found, raw = Found(folder), people()
     whole = {
-        s: Counter(None if v is None else str(v).strip() if s == "ward" else str(v) for v in raw[s].to_pylist())
+        s: Counter(
+            None if v is None else str(v).strip() if s == "ward" else str(v)
+            for v in raw[s].to_pylist()
+        )
         for s in found.sensitive
     }
     of_input = found.suppressed > 0 and found.run["privacy"].get("of", "input") == "input"
-    assert {s: found.table[s] == whole[s] for s in whole} == dict.fromkeys(whole, of_input or not found.suppressed)
+    assert {s: found.table[s] == whole[s] for s in whole} == dict.fromkeys(
+        whole, of_input or not found.suppressed
+    )
     assert set(found.inputs) == (set(whole) if of_input else set())
     left = 11 if found.run["method"]["name"] == "t_incognito" else 15
     assert found.suppressed == (left if "suppression_limit" in found.run["privacy"] else 0)
 
 
 def test_the_range_of_a_rounded_column_cannot_be_solved_from_what_is_public(folder: Path) -> None:
-    certificate, found = json.loads((folder / "out/public/certificate.json").read_text()), Found(folder)
-    lengths = [ends(label)[-1] - ends(label)[0] for label in found.release["income"] if label not in (None, "*")]
+    certificate, found = (
+        json.loads((folder / "out/public/certificate.json").read_text()),
+        Found(folder),
+    )
+    lengths = [
+        ends(label)[-1] - ends(label)[0]
+        for label in found.release["income"]
+        if label not in (None, "*")
+    ]
     suppressed = found.release["income"].count("*")
     loss = certificate["utility"]["ncp_by_quasi_identifier"]["income"]
     solved = float(sum(lengths)) / (found.input_rows * loss - suppressed - found.suppressed)
-    span = 400_000 if found.run["method"]["name"] == "t_incognito" else 1_250_000  # it suppresses both extremes
+    span = (
+        400_000 if found.run["method"]["name"] == "t_incognito" else 1_250_000
+    )  # it suppresses both extremes
     assert solved == pytest.approx(span, rel=1e-6)
-    inside = json.loads((folder / "out/internal/run.json").read_text())["stages"]["verify"]["figures"]["by_input"]
-    by_input = sum(min(Fraction(1), length / (HIGHEST - LOWEST)) for length in lengths) + suppressed + found.suppressed
-    assert inside["ncp_by_quasi_identifier"]["income"] == pytest.approx(float(by_input / found.input_rows), abs=1e-8)
-    public = "".join((folder / "out/public" / name).read_text() for name in ("certificate.json", "report.html"))
+    inside = json.loads((folder / "out/internal/run.json").read_text())["stages"]["verify"][
+        "figures"
+    ]["by_input"]
+    by_input = (
+        sum(min(Fraction(1), length / (HIGHEST - LOWEST)) for length in lengths)
+        + suppressed
+        + found.suppressed
+    )
+    assert inside["ncp_by_quasi_identifier"]["income"] == pytest.approx(
+        float(by_input / found.input_rows), abs=1e-8
+    )
+    public = "".join(
+        (folder / "out/public" / name).read_text() for name in ("certificate.json", "report.html")
+    )
     assert not [
-        number for number in (LOWEST, HIGHEST, HIGHEST - LOWEST) if str(number) in public or f"{number:,}" in public
+        number
+        for number in (LOWEST, HIGHEST, HIGHEST - LOWEST)
+        if str(number) in public or f"{number:,}" in public
     ]
 
 
@@ -781,7 +997,9 @@ def shown(capsys: pytest.CaptureFixture[str], certificate: dict[str, Any]) -> tu
     return [" ".join(line.split()) for line in out.splitlines()], err
 
 
-def test_the_console_is_amber_where_an_attribute_is_unprotected(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_console_is_amber_where_an_attribute_is_unprotected(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     t = {"distance": "equal", "required": None, "achieved": 0.587}
     income = {"classes": 579, "rows": 8404}
     certificate: dict[str, Any] = {
@@ -797,7 +1015,8 @@ def test_the_console_is_amber_where_an_attribute_is_unprotected(capsys: pytest.C
     people = "for 8,404 rows, in 579 classes of one value"
     assert lines[:2] == [
         "survey: the release holds",
-        f"but income is unprotected: nothing limits what a class reveals about it; certain {people}",
+        "but income is unprotected: nothing limits what a class reveals about it; certain "
+        f"{people}",
     ]
     assert f"income is certain {people}" in lines
     assert err.strip() == "note: sex: the published value is * in all rows"
@@ -823,7 +1042,9 @@ def test_the_console_counts_what_is_left_out(capsys: pytest.CaptureFixture[str])
         "warnings": [],
     }
     lines, _ = shown(capsys, certificate)
-    assert [line for line in lines if "suppressed" in line] == ["suppressed rows 1,000 of 10,000, limit 0.125"]
+    assert [line for line in lines if "suppressed" in line] == [
+        "suppressed rows 1,000 of 10,000, limit 0.125"
+    ]
     suppressed["guarantees"] = {"t": {"income": {**t, "achieved": 0.15}}}
     lines, _ = shown(capsys, certificate)
     assert "t of income, suppressed requested 0.2, achieved 0.150000" in lines

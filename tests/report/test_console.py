@@ -39,7 +39,9 @@ def lines_of_t(**t: Any) -> set[str]:
         (None, 0.2, "not requested, achieved 0.200000"),
     ],
 )
-def test_an_achieved_t_that_differs_from_its_limit_is_never_printed_as_the_limit(required, achieved, text):
+def test_an_achieved_t_that_differs_from_its_limit_is_never_printed_as_the_limit(
+    required, achieved, text
+):
     assert lines_of_t(required=required, achieved=achieved) == {text}
 
 
@@ -51,7 +53,9 @@ def test_over_people_too():
 def test_the_same_for_supersets():
     made = certificate(required=None, achieved=0.3)
     by = {"whole_table": 8, "itself": 1, "superset": 0}
-    made["guarantees"]["nt"] = {"disease": {"n": 50, "required": 0.1, "achieved": 0.09999999, "classes": by}}
+    made["guarantees"]["nt"] = {
+        "disease": {"n": 50, "required": 0.1, "achieved": 0.09999999, "classes": by}
+    }
     text = "\n".join(certificate_lines(made, "public", "internal"))
     assert "n 50, requested 0.1, achieved 0.09999999" in text
 
@@ -70,7 +74,9 @@ def test_the_precision_of_each_quasi_identifier_once():
             ("disease", ""),
         )
     ]
-    lines = [" ".join(line.split()) for line in certificate_lines(made, "public", "internal", codebook)]
+    lines = [
+        " ".join(line.split()) for line in certificate_lines(made, "public", "internal", codebook)
+    ]
     assert [line for line in lines if line.startswith("precision")] == [
         "precision of born up to 5 wide: 40%; up to 10 wide: 60%",
         "precision of sex the value: 100%",

@@ -1,5 +1,5 @@
-"""The contract of a release: valid by the standard, with the columns of the release and what the certificate
-guarantees.
+"""The contract of a release: valid by the standard, with the columns of the release and what the
+certificate guarantees.
 """
 
 import json
@@ -39,7 +39,9 @@ SPEC: dict[str, Any] = {
 def made(tmp_path_factory: pytest.TempPathFactory) -> tc.Release:
     import pyarrow as pa
 
-    return tc.release(pa.table(TABLE), SPEC, output=tmp_path_factory.mktemp("contract"), engine="local", log=None)
+    return tc.release(
+        pa.table(TABLE), SPEC, output=tmp_path_factory.mktemp("contract"), engine="local", log=None
+    )
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +70,14 @@ def test_it_is_valid_by_the_standard(text: str, contract: dict[str, Any]) -> Non
     contract["schema"][0]["properties"][0]["name"] = "age_min"
 
 
-def test_its_columns_are_those_of_the_written_release(made: tc.Release, contract: dict[str, Any]) -> None:
+def test_its_columns_are_those_of_the_written_release(
+    made: tc.Release, contract: dict[str, Any]
+) -> None:
     (schema,) = contract["schema"]
-    found = {one["name"]: (one["logicalType"], one["physicalType"], one["required"]) for one in schema["properties"]}
+    found = {
+        one["name"]: (one["logicalType"], one["physicalType"], one["required"])
+        for one in schema["properties"]
+    }
     assert found == {
         "age_min": ("integer", "bigint", True),
         "age_max": ("integer", "bigint", True),
@@ -87,14 +94,19 @@ def test_its_columns_are_those_of_the_written_release(made: tc.Release, contract
         assert {"property": "role", "value": entry["role"]} in one["customProperties"]
 
 
-def test_its_rules_are_what_the_certificate_requires(made: tc.Release, contract: dict[str, Any]) -> None:
+def test_its_rules_are_what_the_certificate_requires(
+    made: tc.Release, contract: dict[str, Any]
+) -> None:
     guarantees = made.certificate["guarantees"]
     (schema,) = contract["schema"]
     (k,) = schema["quality"]
     assert (k["name"], k["type"], k["engine"]) == ("k-anonymity", "custom", "tclose")
     assert k["description"] == "rows in the smallest class: at least 5"
     assert k["implementation"]["achieved"] == str(guarantees["k"]["achieved"])
-    rules = {one["name"]: [rule["name"] for rule in one.get("quality", [])] for one in schema["properties"]}
+    rules = {
+        one["name"]: [rule["name"] for rule in one.get("quality", [])]
+        for one in schema["properties"]
+    }
     assert {name: found for name, found in rules.items() if found} == {
         "illness": ["t-closeness of illness", "Distinct l-diversity of illness"],
         "pay": ["Distinct l-diversity of pay"],
@@ -109,7 +121,11 @@ def test_its_rules_are_what_the_certificate_requires(made: tc.Release, contract:
 
 def test_its_version_is_the_fingerprint(made: tc.Release, contract: dict[str, Any]) -> None:
     release = made.certificate["release"]
-    assert (contract["kind"], contract["apiVersion"], contract["status"]) == ("DataContract", "v3.1.0", "active")
+    assert (contract["kind"], contract["apiVersion"], contract["status"]) == (
+        "DataContract",
+        "v3.1.0",
+        "active",
+    )
     assert contract["id"] == contract["name"] == "people: a test"
     assert contract["version"] == release["fingerprint"]
     assert contract["contractCreatedTs"] == made.certificate["issued"]
@@ -120,9 +136,18 @@ def test_its_version_is_the_fingerprint(made: tc.Release, contract: dict[str, An
 
 @pytest.mark.parametrize(
     ("physical", "logical"),
-    [("decimal(10,2)", "number"), ("timestamp_ntz", "timestamp"), ("double", "number"), ("binary", None)],
+    [
+        ("decimal(10,2)", "number"),
+        ("timestamp_ntz", "timestamp"),
+        ("double", "number"),
+        ("binary", None),
+    ],
 )
 def test_types(made: tc.Release, physical: str, logical: str | None) -> None:
     figures = {"columns": {"wave:_first?": {"type": physical, "missing": 1}}}
     (column,) = yaml.safe_load(contract_yaml(made.certificate, figures))["schema"][0]["properties"]
-    assert (column["physicalType"], column.get("logicalType"), column["required"]) == (physical, logical, False)
+    assert (column["physicalType"], column.get("logicalType"), column["required"]) == (
+        physical,
+        logical,
+        False,
+    )

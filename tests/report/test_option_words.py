@@ -1,4 +1,6 @@
-"""Certificate, page and console know no option by name, and have the words of options of other packages."""
+"""Certificate, page and console know no option by name, and have the words of options of other
+packages.
+"""
 
 import ast
 from pathlib import Path
@@ -12,8 +14,29 @@ from tclose_spark.report.console import certificate_lines
 from tclose_spark.report.option_words import Certificate, OptionWords
 
 OF_OPTIONS = {
-    *("people", "households", "over_people", "over_households", "earlier", "suppressed", "joint", "nt", "near"),
-    *("risks", "weights", "pseudonyms", "profile", "group", "form", "together", "aggregate", "exact", "ncp_unknown"),
+    *(
+        "people",
+        "households",
+        "over_people",
+        "over_households",
+        "earlier",
+        "suppressed",
+        "joint",
+        "nt",
+        "near",
+    ),
+    *(
+        "risks",
+        "weights",
+        "pseudonyms",
+        "profile",
+        "group",
+        "form",
+        "together",
+        "aggregate",
+        "exact",
+        "ncp_unknown",
+    ),
 }
 """The keys that options give to the certificate and to the verifier's figures."""
 
@@ -21,7 +44,11 @@ OF_OPTIONS = {
 @pytest.mark.parametrize("module", [certificate, html, console])
 def test_it_names_no_key_of_an_option(module: Any) -> None:
     tree = ast.parse(Path(module.__file__).read_text())
-    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    texts = {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
     assert "guarantees" in texts
     assert texts & OF_OPTIONS == set()
 
@@ -34,7 +61,9 @@ class StampWords(OptionWords):
 
 
 @pytest.mark.parametrize("stamped", [True, False])
-def test_the_words_of_another_package_speak_of_its_own_key_alone(stamped: bool, monkeypatch: Any) -> None:
+def test_the_words_of_another_package_speak_of_its_own_key_alone(
+    stamped: bool, monkeypatch: Any
+) -> None:
     monkeypatch.setattr("tclose_spark.runfile.options.modules", lambda what: {"stamp": "stamp"})
     found = SimpleNamespace(parts={"words": f"{__name__}:StampWords"})
     monkeypatch.setattr("tclose_spark.runfile.options.find_option", lambda key: found)

@@ -12,7 +12,9 @@ import tclose_spark as tc
 from tclose_spark import cli
 from tclose_spark.report import pdf
 
-CSV = "age,sex,disease\n" + "".join(f"{20 + i % 9},{'fm'[i % 2]},{('flu', 'gout')[i % 3 == 0]}\n" for i in range(24))
+CSV = "age,sex,disease\n" + "".join(
+    f"{20 + i % 9},{'fm'[i % 2]},{('flu', 'gout')[i % 3 == 0]}\n" for i in range(24)
+)
 RUN = """name: people
 input: {path: people.csv, format: csv, options: {header: true}}
 output: {path: out}
@@ -49,7 +51,9 @@ def test_every_colour_of_a_drawing_is_that_of_the_light_page(conf: Path):
     coloured = re.findall(r"<svg.*?</svg>", pdf._with_own_colours(page), re.DOTALL)
     assert len(coloured) == len(drawings)
     assert not any("var(" in svg for svg in coloured)
-    (track,) = {m for svg in coloured for m in re.findall(r'class="track" style="fill: (\S+)"', svg)}
+    (track,) = {
+        m for svg in coloured for m in re.findall(r'class="track" style="fill: (\S+)"', svg)
+    }
     assert f"--track: {track};" in page.partition("}")[0]
 
 
@@ -74,7 +78,9 @@ def test_a_report_becomes_pages(conf: Path):
         made.report.to_pdf(conf.parent / "nowhere/report.pdf")
 
 
-def test_a_command_writes_the_pdf_beside_the_release(conf: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_command_writes_the_pdf_beside_the_release(
+    conf: Path, capsys: pytest.CaptureFixture[str]
+):
     needs_weasyprint()
     target = conf.parent / "report.pdf"
     assert cli.run_command(["release", str(conf), "--pdf", str(target)], last=False) == 0
@@ -83,7 +89,10 @@ def test_a_command_writes_the_pdf_beside_the_release(conf: Path, capsys: pytest.
     assert cli.run_command(["release", str(conf), "--pdf", str(target)], last=False) == 2
     assert "--pdf" in capsys.readouterr().err
     assert target.read_text() == "old"
-    assert cli.run_command(["release", str(conf), "--if-changed", "--pdf", str(target)], last=False) == 0
+    assert (
+        cli.run_command(["release", str(conf), "--if-changed", "--pdf", str(target)], last=False)
+        == 0
+    )
     assert len(target.read_bytes()) > 0.9 * len(first)
 
 

@@ -1,4 +1,6 @@
-"""Reports in a browser: figures are drawn, the console is silent, paper takes them. Skipped without Chromium."""
+"""Reports in a browser: figures are drawn, the console is silent, paper takes them. Skipped without
+Chromium.
+"""
 
 import re
 import shutil
@@ -12,19 +14,29 @@ from test_report_html import EXTREMES, certificate  # noqa: F401 - a fixture
 
 from tclose_spark.report.html import render_report
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
 
 
 def chromium(page: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={page.parent / 'profile'}"]
+    flags = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={page.parent / 'profile'}",
+    ]
     command = [str(BROWSER), *flags, "--enable-logging=stderr", "--v=0", *more, page.as_uri()]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
 
 
 def figures(*attributes: str) -> dict[str, Any]:
     """Made-up figures of all classes."""
-    shares = [{"bin": 4, "to": 0.2, "classes": 10, "rows": 200}, {"bin": 8, "to": 0.4, "classes": 2, "rows": 44}]
+    shares = [
+        {"bin": 4, "to": 0.2, "classes": 10, "rows": 200},
+        {"bin": 8, "to": 0.4, "classes": 2, "rows": 44},
+    ]
     emd = [{"bin": 30, "to": 0.15, "classes": 12, "rows": 244}]
     worst = {
         "labels": {"age": "[17, 42]", "sex": None},
@@ -59,7 +71,9 @@ def page(certificate: dict[str, Any], tmp_path: Path) -> Path:  # noqa: F811
 def test_figures_are_drawn_and_the_console_is_silent(page: Path):
     shown = chromium(page, "--dump-dom")
     assert "CONSOLE" not in shown.stderr
-    plots = re.findall(r'<svg viewBox="[^"]+" role="img" aria-label="[^"]+">(.*?)</svg>', shown.stdout, re.DOTALL)
+    plots = re.findall(
+        r'<svg viewBox="[^"]+" role="img" aria-label="[^"]+">(.*?)</svg>', shown.stdout, re.DOTALL
+    )
     assert len(plots) == 5  # sizes; distances and the farthest class of two attributes
     assert all("<path" in plot and "<text" in plot for plot in plots)
     headings = [int(level) for level in re.findall(r"<h([1-6])", shown.stdout)]

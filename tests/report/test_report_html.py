@@ -1,5 +1,5 @@
-"""The report page: every figure is there, labels are data, nothing is promised that does not hold, nothing is
-fetched.
+"""The report page: every figure is there, labels are data, nothing is promised that does not hold,
+nothing is fetched.
 """
 
 import copy
@@ -16,7 +16,13 @@ from tclose_spark.report.html import number, render_report
 LABELS = {"age": "[17, 42]", "sex": "*"}
 EXTREMES: dict[str, list[dict[str, Any]]] = {
     "largest": [{"size": 1044, "labels": LABELS, "emd": {"occupation": 0.0912345}}],
-    "smallest": [{"size": 20, "labels": {"age": "[28, 31]", "sex": "Female"}, "emd": {"occupation": 0.143607}}],
+    "smallest": [
+        {
+            "size": 20,
+            "labels": {"age": "[28, 31]", "sex": "Female"},
+            "emd": {"occupation": 0.143607},
+        }
+    ],
 }
 
 
@@ -36,8 +42,15 @@ def certificate() -> dict[str, Any]:
         },
         "input": {"rows": 30170, "version": 7},
         "regions": "overlapping",
-        "information": {"tuples": {"distance": "equal", "achieved": 0.412345, "achieved_exact": "1/2"}},
-        "method": {"name": "stack_and_deal", "stack_order": "value", "deal": "local", "class_size": "auto"},
+        "information": {
+            "tuples": {"distance": "equal", "achieved": 0.412345, "achieved_exact": "1/2"}
+        },
+        "method": {
+            "name": "stack_and_deal",
+            "stack_order": "value",
+            "deal": "local",
+            "class_size": "auto",
+        },
         "guarantees": {
             "k": {"required": 20, "achieved": 24},
             "t": {
@@ -86,7 +99,9 @@ def certificate() -> dict[str, Any]:
     }
 
 
-def page_of(certificate: dict[str, Any], extremes: dict[str, list[dict[str, Any]]] = EXTREMES) -> Page:
+def page_of(
+    certificate: dict[str, Any], extremes: dict[str, list[dict[str, Any]]] = EXTREMES
+) -> Page:
     return Page(render_report(certificate, {"extremes": extremes}))
 
 
@@ -99,7 +114,14 @@ def near(certificate: dict[str, Any], **changed: Any) -> None:
     for attribute in ("occupation", "income"):
         without_limit(certificate, attribute)
     by = {"whole_table": 8, "itself": 500, "superset": 1000}
-    entry = {"n": 1000, "distance": "equal", "required": 0.1, "required_exact": "1/10", "achieved": 0.09, "classes": by}
+    entry = {
+        "n": 1000,
+        "distance": "equal",
+        "required": 0.1,
+        "required_exact": "1/10",
+        "achieved": 0.09,
+        "classes": by,
+    }
     certificate["guarantees"]["nt"] = {"occupation": {**entry, **changed}}
 
 
@@ -107,17 +129,27 @@ def test_near_to_supersets_is_reported_as_what_is_promised(certificate):
     near(certificate)
     page = page_of(certificate)
     line = page.only("tr", "(n, t)-closeness of occupation", "at most 0.1", "0.09", "met")
-    assert "natural superset of 1,000 rows or more: 8 classes are near to the whole table, 500 have as many" in line
+    assert (
+        "natural superset of 1,000 rows or more: 8 classes are near to the whole table, 500 have "
+        "as many" in line
+    )
     assert "1,000 are near to another" in line
     page.only("tr", "t-closeness of occupation", "nothing", "only measured")
-    page.only("li", "(n, t)-closeness.", "within 0.09 (required: 0.1; n = 1,000)", "a group of at least n rows")
+    page.only(
+        "li",
+        "(n, t)-closeness.",
+        "within 0.09 (required: 0.1; n = 1,000)",
+        "a group of at least n rows",
+    )
     assert "Verdict: holds" in page.text
 
 
 @pytest.mark.parametrize(
     "changed", [{"achieved": 0.11}, {"classes": {"whole_table": 8, "itself": 500, "superset": 999}}]
 )
-def test_near_to_supersets_that_its_own_figures_speak_against_is_not_shown_as_met(certificate, changed):
+def test_near_to_supersets_that_its_own_figures_speak_against_is_not_shown_as_met(
+    certificate, changed
+):
     near(certificate, **changed)
     assert "Verdict: holds" not in page_of(certificate).text
 
@@ -132,11 +164,15 @@ def test_the_title_and_a_clear_verdict(certificate):
 def test_what_was_asked_and_what_is_reached(certificate):
     page = page_of(certificate)
     assert page.only("tr", "k-anonymity").endswith("at least 20 24 met")
-    assert page.only("tr", "t-closeness of occupation").endswith("at most 0.2 1/5 0.1436 123/856 met")
+    assert page.only("tr", "t-closeness of occupation").endswith(
+        "at most 0.2 1/5 0.1436 123/856 met"
+    )
     assert page.only("tr", "t-closeness of income").endswith("at most 0.25 1/4 0.05 1/20 met")
     assert page.only("tr", "Distinct l-diversity of occupation").endswith("at least 3 9 met")
     assert page.only("tr", "Entropy l-diversity of occupation").endswith("at least 2.5 7.1235 met")
-    assert page.only("tr", "Recursive l-diversity of occupation").endswith("c = 3, l = 2 in every class met")
+    assert page.only("tr", "Recursive l-diversity of occupation").endswith(
+        "c = 3, l = 2 in every class met"
+    )
 
 
 def test_combinations_of_several_attributes_are_reported(certificate):
@@ -154,14 +190,21 @@ def test_each_distance_is_explained(certificate):
 def test_what_was_released(certificate):
     page = page_of(certificate)
     tiles = [text for tag, text in page.blocks if tag == "li" and re.match(r"[0-9]", text)]
-    assert [re.split(r" (?=rows|classes)", text)[0] for text in tiles] == ["30,162", "1,508", "20.0013", "24 to 1,044"]
+    assert [re.split(r" (?=rows|classes)", text)[0] for text in tiles] == [
+        "30,162",
+        "1,508",
+        "20.0013",
+        "24 to 1,044",
+    ]
     assert page.after("Rows of the input") == "30,170, version 7 of the table"
     assert page.after("Generalized columns") == "age and sex"
     assert page.after("Sensitive columns").startswith("occupation and income")
     assert page.after("Insensitive columns").startswith("wave")
     assert page.after("Method") == "stack_and_deal stack_order: value deal: local class_size: auto"
     assert page.after("Fingerprint").startswith("75d2-9a1f-04be")
-    assert page.after("Checked").startswith("12 expectations on the 1,508 classes; the labels of 30,162 rows")
+    assert page.after("Checked").startswith(
+        "12 expectations on the 1,508 classes; the labels of 30,162 rows"
+    )
     assert "Issued 2026-11-21, 01:02 UTC by tclose_spark 0.1.0" in page.text
 
 
@@ -188,7 +231,9 @@ def test_information_loss_by_column_and_on_average(certificate):
     assert page.only("tr", "sex", "0.4")
     assert page.only("tr", "Mean") == "Mean 0.3551"
     assert page.bars("fill")[-3:] == ["31.01", "40.0", "35.51"]
-    assert "is 603,360." in page.only("p", "How to read it: 0 means", "1 that all were replaced by *")
+    assert "is 603,360." in page.only(
+        "p", "How to read it: 0 means", "1 that all were replaced by *"
+    )
 
 
 def test_guarantee_bars_show_reached_against_asked(certificate):
@@ -200,24 +245,37 @@ def test_guarantee_bars_show_reached_against_asked(certificate):
 
 @pytest.mark.parametrize(
     ("achieved", "text"),
-    [("590239/2951214", "0.199999"), ("1/5", "0.2"), ("2000001/10000000", "0.2000001"), ("13/100", "0.13")],
+    [
+        ("590239/2951214", "0.199999"),
+        ("1/5", "0.2"),
+        ("2000001/10000000", "0.2000001"),
+        ("13/100", "0.13"),
+    ],
 )
-def test_a_figure_that_differs_from_its_limit_is_never_shown_as_the_limit(certificate, achieved, text):
+def test_a_figure_that_differs_from_its_limit_is_never_shown_as_the_limit(
+    certificate, achieved, text
+):
     figure = float(Fraction(achieved))
     certificate["guarantees"]["t"]["occupation"].update(achieved=figure, achieved_exact=achieved)
-    extremes = {key: [{**one, "emd": {"occupation": figure}} for one in EXTREMES[key]] for key in EXTREMES}
+    extremes = {
+        key: [{**one, "emd": {"occupation": figure}} for one in EXTREMES[key]] for key in EXTREMES
+    }
     page = page_of(certificate, extremes)
     page.only("tr", "t-closeness of occupation", f"at most 0.2 1/5 {text} {achieved}")
     assert [row for tag, row in page.blocks if tag == "tr"][-1] == f"20 [28, 31] Female {text}"
     if page.only("strong") == "Verdict: holds":
-        page.only("li", "t-closeness. In every class", f"occupation is within {text} (required: 0.2)")
+        page.only(
+            "li", "t-closeness. In every class", f"occupation is within {text} (required: 0.2)"
+        )
 
 
 def test_a_limit_without_an_end_has_the_digits_that_show_on_which_side_a_figure_is(certificate):
     certificate["guarantees"]["t"]["occupation"].update(
         required=1 / 3, required_exact="1/3", achieved=0.333333, achieved_exact="333333/1000000"
     )
-    page_of(certificate).only("tr", "t-closeness of occupation", "at most 0.3333333 1/3 0.333333 333333/1000000 met")
+    page_of(certificate).only(
+        "tr", "t-closeness of occupation", "at most 0.3333333 1/3 0.333333 333333/1000000 met"
+    )
 
 
 def test_other_figures_beside_their_limits_differ_from_them_too(certificate):
@@ -285,22 +343,31 @@ def test_no_t_at_all_is_no_promise(certificate):
 
 
 def test_an_attribute_that_nothing_limits_makes_the_verdict_amber(certificate):
-    assert [attributes for _, attributes in page_of(certificate).tags if attributes.get("class") == "verdict holds"]
+    assert [
+        attributes
+        for _, attributes in page_of(certificate).tags
+        if attributes.get("class") == "verdict holds"
+    ]
     without_limit(certificate, "income")
     certificate["unprotected"] = {"income": {"classes": 579, "rows": 8404}}
     page = page_of(certificate)
     assert page.only("strong") == "Verdict: holds, with an attribute unprotected"
     assert "no requirement limits what a class reveals about income" in page.only("p", "But")
-    assert [attributes["class"] for tag, attributes in page.tags if "verdict" in (attributes.get("class") or "")] == [
-        "verdict qualified"
-    ]
+    assert [
+        attributes["class"]
+        for tag, attributes in page.tags
+        if "verdict" in (attributes.get("class") or "")
+    ] == ["verdict qualified"]
     assert page.only("li", "Nothing is promised about income")
     first = next(text for tag, text in page.blocks if tag == "li")
     assert first == "income is certain for 8,404 rows, in 579 classes with only one value."
 
 
 def test_several_unprotected_attributes_are_all_named(certificate):
-    certificate["unprotected"] = {"income": {"classes": 1, "rows": 9}, "occupation": {"classes": 0, "rows": 0}}
+    certificate["unprotected"] = {
+        "income": {"classes": 1, "rows": 9},
+        "occupation": {"classes": 0, "rows": 0},
+    }
     page = page_of(certificate)
     assert page.only("strong") == "Verdict: holds, with 2 attributes unprotected"
     assert [text for tag, text in page.blocks if tag == "li"][:2] == [
@@ -331,14 +398,19 @@ def test_promises_are_in_numbers_of_the_release(certificate):
     assert "at least 23 other rows" in promise
     assert "fewer than 24 rows (20 were required)" in promise
     promise = page.only("li", "t-closeness.")
-    assert "occupation is within 0.1436 (required: 0.2) and that of income is within 0.05 (required: 0.25)" in promise
+    assert (
+        "occupation is within 0.1436 (required: 0.2) and that of income is within 0.05 (required: "
+        "0.25)" in promise
+    )
 
 
 def test_what_is_not_promised(certificate):
     page = page_of(certificate)
     assert page.only("li", "do not hide that a person is in the table")
     assert page.only("li", COUNTS)
-    assert page.only("li", "do not protect against an adversary who knows the whole table but one record")
+    assert page.only(
+        "li", "do not protect against an adversary who knows the whole table but one record"
+    )
     assert page.only("li", "insensitive columns, which are published unchanged", "wave")
 
 
@@ -384,9 +456,15 @@ def test_a_figure_that_falls_short_is_not_met_whatever_the_verdict(certificate, 
         section = section[step]
     section.update(found)
     page = page_of(certificate)
-    assert [text.endswith("not met") for tag, text in page.blocks if tag == "tr" and line in text] == [True]
+    assert [
+        text.endswith("not met") for tag, text in page.blocks if tag == "tr" and line in text
+    ] == [True]
     assert sum(text.endswith("not met") for _, text in page.blocks) == 1
-    red = [attributes for tag, attributes in page.tags if tag == "svg" and attributes["class"] == "bar unmet"]
+    red = [
+        attributes
+        for tag, attributes in page.tags
+        if tag == "svg" and attributes["class"] == "bar unmet"
+    ]
     assert len(red) == (line != "Recursive"), "which has no bar"
     assert_promises_nothing(page)
 
@@ -412,10 +490,30 @@ def test_a_figure_that_is_just_reached_is_met(certificate, path, found):
 def test_the_page_needs_nothing_from_anywhere(certificate):
     page = page_of(certificate)
     names = {name for _, attributes in page.tags for name in attributes}
-    assert not names & {"src", "href", "srcset", "data", "action", "poster", "background", "xlink:href"}
-    assert not {tag for tag, _ in page.tags} & {"script", "link", "iframe", "object", "embed", "img", "base", "form"}
+    assert not names & {
+        "src",
+        "href",
+        "srcset",
+        "data",
+        "action",
+        "poster",
+        "background",
+        "xlink:href",
+    }
+    assert not {tag for tag, _ in page.tags} & {
+        "script",
+        "link",
+        "iframe",
+        "object",
+        "embed",
+        "img",
+        "base",
+        "form",
+    }
     assert not [name for name in names if name.startswith("on")]
-    css = page.only("style") + " ".join(attributes.get("style") or "" for _, attributes in page.tags)
+    css = page.only("style") + " ".join(
+        attributes.get("style") or "" for _, attributes in page.tags
+    )
     assert "url(" not in css
     assert "@import" not in css
     assert "@font-face" not in css
@@ -427,7 +525,10 @@ def test_the_page_is_a_document_in_utf8_for_any_screen_and_for_paper(certificate
     page = page_of(certificate)
     assert page.source.startswith("<!DOCTYPE html>")
     assert ("meta", {"charset": "utf-8"}) in page.tags
-    assert ("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}) in page.tags
+    assert (
+        "meta",
+        {"name": "viewport", "content": "width=device-width, initial-scale=1"},
+    ) in page.tags
     assert "@media print" in page.only("style")
 
 
@@ -452,7 +553,13 @@ def test_numbers_are_rounded_but_never_to_nothing(value, text):
 # --- rows that are left out
 
 
-SUPPRESSED = {"rows": 8, "share": 8 / 30170, "limit": 0.01, "limit_exact": "1/100", "of": "released"}
+SUPPRESSED = {
+    "rows": 8,
+    "share": 8 / 30170,
+    "limit": 0.01,
+    "limit_exact": "1/100",
+    "of": "released",
+}
 
 
 def test_a_release_that_may_leave_out_nobody_does_not_speak_of_it(certificate):
@@ -464,10 +571,18 @@ def test_a_release_that_may_leave_out_nobody_does_not_speak_of_it(certificate):
 
 def test_of_the_released_rows_nothing_is_reported_of_those_left_out(certificate):
     page = page_of({**certificate, "suppressed": SUPPRESSED})
-    assert page.after("Suppressed rows").startswith("8, 0.0003 of the input; at most 0.01 is allowed")
+    assert page.after("Suppressed rows").startswith(
+        "8, 0.0003 of the input; at most 0.01 is allowed"
+    )
     page.only("p", "8 rows of the input are suppressed", "is not published")
-    page.only("tr", "t-closeness of occupation", "distance of a class from the whole released table")
-    page.only("p", "A suppressed row counts as 1 in every column", "plus the rows of the input for each suppressed row")
+    page.only(
+        "tr", "t-closeness of occupation", "distance of a class from the whole released table"
+    )
+    page.only(
+        "p",
+        "A suppressed row counts as 1 in every column",
+        "plus the rows of the input for each suppressed row",
+    )
     page.only("li", "They do not hide who was suppressed")
 
 
@@ -480,7 +595,9 @@ def test_suppressed_rows_that_are_a_class_are_shown_as_one(certificate):
     page.only("p", "31 rows of the input are suppressed", "They are therefore treated as a class")
     page.only("tr", "k-anonymity", "at least 20", "31")
     page.only("p", "All suppressed rows have one value of income")
-    page.only("tr", "t-closeness of occupation", "from the whole input table, suppressed rows included")
+    page.only(
+        "tr", "t-closeness of occupation", "from the whole input table, suppressed rows included"
+    )
     reached["k"]["achieved"] = 19
     page = page_of({**certificate, "suppressed": apart})
     assert "Verdict: does not hold" in page.text
@@ -494,7 +611,10 @@ def test_the_three_questions_have_the_figures_of_the_certificate(certificate):
     assert "0.0417 at most, 0.05 on average" in linked
     assert "the population (privacy.population)" in linked
     inferred = page_of(certificate).only("dd", "certain for")
-    assert "income: classes are at most 0.05 from the table (t: 0.25); certain for 8,404 rows" in inferred
+    assert (
+        "income: classes are at most 0.05 from the table (t: 0.25); certain for 8,404 rows"
+        in inferred
+    )
 
 
 def test_what_singles_out_and_links_is_named_in_the_three_questions(certificate):

@@ -1,4 +1,6 @@
-"""The internal report: the raw side is there, each figure beside that of the release, and what is missing is said."""
+"""The internal report: the raw side is there, each figure beside that of the release, and what is
+missing is said.
+"""
 
 import copy
 from typing import Any
@@ -40,7 +42,10 @@ RAW: dict[str, Any] = {
         "combinations": 820,
         "unique": 17,
         "by_size": (3, 15),
-        "columns": ({"name": "age", "uniques": 21, "share": 0.75}, {"name": "<i>sex", "uniques": 15, "share": 0.5}),
+        "columns": (
+            {"name": "age", "uniques": 21, "share": 0.75},
+            {"name": "<i>sex", "uniques": 15, "share": 0.5},
+        ),
         "frequent": ({"columns": ("age", "<i>sex"), "rows": 12},),
         "highest": 39,
         "mean": 4.5,
@@ -50,15 +55,30 @@ RAW: dict[str, Any] = {
         "below": (3, 3),
         "rare_rows": 41,
         "combinations": (
-            {"columns": ("age", "<i>sex"), "cells": 57, "smallest": 1, "rare_cells": 29, "rare_rows": 40},
+            {
+                "columns": ("age", "<i>sex"),
+                "cells": 57,
+                "smallest": 1,
+                "rare_cells": 29,
+                "rare_rows": 40,
+            },
             {"columns": ("age",), "cells": 31, "smallest": 2, "rare_cells": 7, "rare_rows": 14},
         ),
         "columns": ({"name": "age", "rare_cells": 36}, {"name": "<i>sex", "rare_cells": 29}),
         "left": ({"size": 3, "among": ("age", "<i>sex", "job"), "combinations": 1},),
     },
-    "linkage": {"rows": 90, "classes": 30, "nearest": 0.875, "one_to_one": None, "blind": 0.0625, "without": 0},
+    "linkage": {
+        "rows": 90,
+        "classes": 30,
+        "nearest": 0.875,
+        "one_to_one": None,
+        "blind": 0.0625,
+        "without": 0,
+    },
     "means": [{"name": "age", "raw": (38.5, 13.25), "released": (38.75, 12.5)}],
-    "associations": [{"quasi": "age", "sensitive": "occupation", "raw": 0.35, "released": 0.15, "moved": 0.08}],
+    "associations": [
+        {"quasi": "age", "sensitive": "occupation", "raw": 0.35, "released": 0.15, "moved": 0.08}
+    ],
     "tables": [
         {
             "quasi": "age",
@@ -149,7 +169,10 @@ def test_counts_that_are_mostly_wrong_are_warned_of(certificate, made):  # noqa:
     assert dated == [f"{useless}; age loses most (NCP 0.9000), so {cure}"]
     fine = query_error_notes({**RAW, "worth": {"query_error": 0.51}}, {"age": 0.1, "city": 0.01})
     assert fine == [f"{useless}; no quasi-identifier loses much (NCP at most 0.1000)"]
-    assert "age loses most" in query_error_notes({**RAW, "worth": {"query_error": 0.51}}, {"age": 0.11})[0]
+    assert (
+        "age loses most"
+        in query_error_notes({**RAW, "worth": {"query_error": 0.51}}, {"age": 0.11})[0]
+    )
     assert page_of(certificate, {**made, "notes": notes}).only("p", notes[0])
     assert "nearly useless" not in page_of(certificate, made).source
 
@@ -169,7 +192,9 @@ def test_raw_and_released_side_by_side(certificate, made):  # noqa: F811
     assert page.only("tr", "<b>40") == "17 to <b>40 60% 50% 40% 50%"
     assert "<b>40" not in page.source
     assert page.only("p", "Half of the answers are within 12.3%")
-    assert [page.only("tr", who)[-3:] for who in ("raw rows", "released rows", "nothing (always")] == [
+    assert [
+        page.only("tr", who)[-3:] for who in ("raw rows", "released rows", "nothing (always")
+    ] == [
         "42%",
         "31%",
         "20%",
@@ -182,7 +207,10 @@ def test_special_uniques_of_the_sample(certificate, made):  # noqa: F811
     page = page_of(certificate, made)
     assert page.only("p", "In a sample of 100 rows: rows that are unique")
     assert page.only(
-        "p", "17 of 100 rows are unique by at most 2", "820 combinations", "those of 3 quasi-identifiers are"
+        "p",
+        "17 of 100 rows are unique by at most 2",
+        "820 combinations",
+        "those of 3 quasi-identifiers are",
     )
     assert page.only("tr", "2 of 2 quasi-identifiers").endswith(" 15")
     assert page.only("tr", "age, <i>sex 12").endswith(" 12")
@@ -193,7 +221,11 @@ def test_special_uniques_of_the_sample(certificate, made):  # noqa: F811
 
 def test_rare_cells_of_the_sample(certificate, made):  # noqa: F811
     page = page_of(certificate, made)
-    assert page.only("p", "41 of 100 rows are in a cell of fewer rows than 3", "1 combinations of 3 were left out")
+    assert page.only(
+        "p",
+        "41 of 100 rows are in a cell of fewer rows than 3",
+        "1 combinations of 3 were left out",
+    )
     assert page.only("tr", "age, <i>sex 57").endswith("57 1 29 40")
     assert page.only("tr", "<i>sex 29")
     assert page.only("p", "is in one of the sample, too; the reverse need not hold")
@@ -209,7 +241,10 @@ def test_linkage_of_the_sample_is_beside_a_blind_guess(certificate, made):  # no
 
 def test_what_could_not_be_measured_is_said(certificate, made):  # noqa: F811
     raw = copy.deepcopy(RAW)
-    raw |= {"why_no_classifier": "scikit-learn is not installed (the extra `analysis`)", "groups": None}
+    raw |= {
+        "why_no_classifier": "scikit-learn is not installed (the extra `analysis`)",
+        "groups": None,
+    }
     page = page_of(certificate, made, raw)
     assert page.only("p", "Not trained: scikit-learn is not installed")
     assert page.only("tr", "alone with their").endswith("not counted 0%")
@@ -229,6 +264,12 @@ def test_how_it_was_made(certificate, made):  # noqa: F811
 
 @pytest.mark.parametrize("kind", ["timestamp", "date"])
 def test_dates_with_a_hierarchy_could_be_intervals(kind: str) -> None:
-    quasi = {"time": {"type": kind, "hierarchy": {"dates": ["month", "year"]}}, "day": {"type": kind}, "sex": {}}
-    attributes = Attributes.model_validate({"quasi_identifiers": quasi, "sensitive_attributes": {"x": {"t": 0.2}}})
+    quasi = {
+        "time": {"type": kind, "hierarchy": {"dates": ["month", "year"]}},
+        "day": {"type": kind},
+        "sex": {},
+    }
+    attributes = Attributes.model_validate(
+        {"quasi_identifiers": quasi, "sensitive_attributes": {"x": {"t": 0.2}}}
+    )
     assert could_be_intervals(attributes) == {"time"}

@@ -1,4 +1,6 @@
-"""A requirement of another package works from the run file to the audit without a change to this one."""
+"""A requirement of another package works from the run file to the audit without a change to this
+one.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ PEOPLE = pa.table(
     {
         "age": [20 + 7 * i % 61 for i in range(ROWS)],
         "zip": [100 + 13 * i % 29 for i in range(ROWS)],
-        "disease": ["rare" if i % (ROWS // ILL) == 0 else ["flu", "gout", "mumps"][i % 3] for i in range(ROWS)],
+        "disease": [
+            "rare" if i % (ROWS // ILL) == 0 else ["flu", "gout", "mumps"][i % 3]
+            for i in range(ROWS)
+        ],
     }
 )
 AT_MOST = {"value": "rare", "rows": 3}
@@ -136,7 +141,9 @@ def test_its_settings_decide_the_release(conf: Callable[..., Path]) -> None:
         load_spec(conf(at_most={"value": "rare", "rows": 0}))
 
 
-def test_without_the_package_the_key_is_unknown(conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_key_is_unknown(
+    conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = conf()
     monkeypatch.setattr("tclose_spark.runfile.attributes.modules", dict)
     with pytest.raises(ConfigurationError, match="at_most"):
@@ -152,13 +159,19 @@ def test_without_the_package_the_key_is_unknown(conf: Callable[..., Path], monke
     ],
 )
 def test_a_broken_package_is_named_and_harms_no_other_run(
-    source: str | None, message: str, conf: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: str | None,
+    message: str,
+    conf: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if source is not None:
         (tmp_path / "broken.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "broken", raising=False)
-    monkeypatch.setattr("tclose_spark.runfile.attributes.modules", lambda: {"at_most": "at_most", "odd": "broken"})
+    monkeypatch.setattr(
+        "tclose_spark.runfile.attributes.modules", lambda: {"at_most": "at_most", "odd": "broken"}
+    )
     monkeypatch.setattr(brought, "modules", lambda: {"at_most": "at_most", "odd": "broken"})
     path = conf()
     load_spec(path)

@@ -26,13 +26,17 @@ RUN: dict[str, Any] = {
     "output": {"path": "out"},
     "attributes": {
         "quasi_identifiers": {"age": {"type": "numeric"}, "city": {}},
-        "sensitive_attributes": {"disease": {"t": "0.2"}, "pay": {"t": "0.2", "distance": "ordered"}},
+        "sensitive_attributes": {
+            "disease": {"t": "0.2"},
+            "pay": {"t": "0.2", "distance": "ordered"},
+        },
         "insensitive_attributes": ["share"],
     },
     "privacy": {"k": 20},
 }
 AGE, CITY, PAY = (
-    f"attributes.{key}" for key in ("quasi_identifiers.age", "quasi_identifiers.city", "sensitive_attributes.pay")
+    f"attributes.{key}"
+    for key in ("quasi_identifiers.age", "quasi_identifiers.city", "sensitive_attributes.pay")
 )
 PERSON = {"attributes.person": {"column": "who"}}
 LINE = {"output.after": "out", "privacy.of": "released", **PERSON}
@@ -60,7 +64,9 @@ GIVEN: dict[str, dict[str, Any]] = {
         "method": {"name": "t_mondrian"},
     },
     "attributes.person": PERSON,
-    "attributes.person.unknown: alone": {"attributes.person": {"column": "who", "unknown": "alone"}},
+    "attributes.person.unknown: alone": {
+        "attributes.person": {"column": "who", "unknown": "alone"}
+    },
     "attributes.household": {"attributes.household": "home"},
     "attributes.household.k": {"attributes.household": {"column": "home", "k": 3}},
     "attributes.weight": {"attributes.weight": "weight"},
@@ -102,7 +108,12 @@ def run_with(changes: dict[str, Any]) -> dict[str, Any]:
 def pairs() -> Iterator[tuple[str, str]]:
     for rule in OF_RUN:
         if isinstance(rule, Exclusion):
-            yield from ((key, other) for key in rule.keys for other in rule.others if key != OF_OTHER_PACKAGES)
+            yield from (
+                (key, other)
+                for key in rule.keys
+                for other in rule.others
+                if key != OF_OTHER_PACKAGES
+            )
 
 
 @pytest.mark.parametrize(("key", "other"), pairs())
@@ -118,7 +129,12 @@ def test_every_pair_of_the_table_is_refused_with_both_names(key: str, other: str
 
 @pytest.mark.parametrize("key", GIVEN)
 def test_each_key_goes_with_what_is_not_in_the_table(key: str) -> None:
-    spec_of(run_with(GIVEN[key] | ({"attributes.household": "home"} if key == "privacy.risk.household" else {})))
+    spec_of(
+        run_with(
+            GIVEN[key]
+            | ({"attributes.household": "home"} if key == "privacy.risk.household" else {})
+        )
+    )
 
 
 @settings(max_examples=100, deadline=None)
@@ -136,7 +152,9 @@ def test_what_is_accepted_has_no_pair_of_the_table(keys: set[str]) -> None:
     assert not excluded
 
 
-@pytest.mark.parametrize("rule", [rule for rule in OF_RUN if isinstance(rule, Exclusion | Need)], ids=str)
+@pytest.mark.parametrize(
+    "rule", [rule for rule in OF_RUN if isinstance(rule, Exclusion | Need)], ids=str
+)
 def test_a_reason_and_its_remedy_are_short(rule: Exclusion | Need) -> None:
     text = rule.text(rule.others[0]) if isinstance(rule, Exclusion) else rule.text()
     assert len(text.split()) <= 29, text  # and a key
@@ -149,7 +167,9 @@ def test_methods_that_count_people_are_those_of_the_table() -> None:
 
 def test_a_person_of_a_row_alone_is_in_no_line() -> None:
     alone = {"attributes.person": {"column": "who", "unknown": "alone"}}
-    with pytest.raises(ConfigurationError, match=r"person\.unknown: alone: not with output\.after.*; expected drop"):
+    with pytest.raises(
+        ConfigurationError, match=r"person\.unknown: alone: not with output\.after.*; expected drop"
+    ):
         spec_of(run_with(LINE | alone))
     spec_of(run_with(LINE | {"attributes.person": {"column": "who", "unknown": "drop"}}))
 

@@ -19,7 +19,10 @@ VALIDATOR = jsonschema.Draft202012Validator(json.loads(FILE.read_text(encoding="
 AGGREGATED = {"name": "microaggregation", "algorithm": 1}
 WORDS: dict[tuple[str, str], tuple[dict[str, Any], Any]] = {
     ("of", "reference"): ({"privacy": {"k": 5}}, "released"),
-    ("coarsest", "maximum_generalization"): ({"attributes": {"quasi_identifiers": {"age": {"type": "numeric"}}}}, 20),
+    ("coarsest", "maximum_generalization"): (
+        {"attributes": {"quasi_identifiers": {"age": {"type": "numeric"}}}},
+        20,
+    ),
     ("together", "blocks"): ({"release": {}}, [["disease"], ["income"]]),
     ("after", "previous_release"): ({"output": {"path": "out"}}, "earlier"),
     ("representative", "aggregate"): ({"method": AGGREGATED}, "mean"),
@@ -32,7 +35,10 @@ def run(section: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
     attributes = {
         "person": "id" if key in {"after", "previous_release"} else None,
         "quasi_identifiers": {"age": {"type": "numeric"}},
-        "sensitive_attributes": {"disease": {"t": "0.2"}, "income": {"distance": "ordered", "t": "0.2"}},
+        "sensitive_attributes": {
+            "disease": {"t": "0.2"},
+            "income": {"distance": "ordered", "t": "0.2"},
+        },
     }
     privacy = {"k": 5, "of": "released"} if attributes["person"] else {"k": 5}
     tree: dict[str, Any] = {
@@ -60,7 +66,9 @@ def test_every_common_word_is_tried() -> None:
     assert found == WORDS.keys()
 
 
-@pytest.mark.parametrize(("names", "where"), WORDS.items(), ids=lambda part: part[1] if len(part) == 2 else "")
+@pytest.mark.parametrize(
+    ("names", "where"), WORDS.items(), ids=lambda part: part[1] if len(part) == 2 else ""
+)
 def test_a_common_word_is_read_as_its_key(
     names: tuple[str, str], where: tuple[dict[str, Any], Any], tmp_path: Path
 ) -> None:
@@ -70,7 +78,9 @@ def test_a_common_word_is_read_as_its_key(
     assert not [*VALIDATOR.iter_errors(by_word)]
 
 
-@pytest.mark.parametrize(("names", "where"), WORDS.items(), ids=lambda part: part[1] if len(part) == 2 else "")
+@pytest.mark.parametrize(
+    ("names", "where"), WORDS.items(), ids=lambda part: part[1] if len(part) == 2 else ""
+)
 def test_a_key_and_its_common_word_together_are_refused(
     names: tuple[str, str], where: tuple[dict[str, Any], Any], tmp_path: Path
 ) -> None:

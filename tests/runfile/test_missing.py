@@ -1,4 +1,6 @@
-"""Codes for missing values: those of a column, and those under `input` for every column with a role."""
+"""Codes for missing values: those of a column, and those under `input` for every column with a
+role.
+"""
 
 from decimal import Decimal
 from typing import Any
@@ -55,7 +57,10 @@ def test_a_number_in_quotes_is_another_run() -> None:
 
 
 def test_codes_beside_the_roles_are_of_insensitive_attributes() -> None:
-    with pytest.raises(ConfigurationError, match="missing_values: names 'age', which is not in insensitive_attributes"):
+    with pytest.raises(
+        ConfigurationError,
+        match="missing_values: names 'age', which is not in insensitive_attributes",
+    ):
         spec_of(parse_yaml(RUN_FILE.replace("{wave: [9]}", "{age: [9]}"), "run"))
 
 

@@ -37,11 +37,14 @@ def wrong(path: Path, text: str, *overrides: str) -> list[str]:
 def test_all_that_is_wrong_is_reported_at_once_in_the_order_of_the_file(tmp_path):
     assert wrong(tmp_path / "my.yaml", RUN) == [
         "my.yaml, line 7: attributes.quasi_identifiers.age.typ: unknown key; did you mean 'type'?",
-        "my.yaml, line 8: attributes.quasi_identifiers.job.title.generalisation: unknown key; did you mean "
+        "my.yaml, line 8: attributes.quasi_identifiers.job.title.generalisation: unknown key; did "
+        "you mean "
         "'generalization'?",
-        "my.yaml, line 10: attributes.sensitive_attributes.disease.t: found 2; expected a number from 0 to 1, or "
+        "my.yaml, line 10: attributes.sensitive_attributes.disease.t: found 2; expected a number "
+        "from 0 to 1, or "
         "measure",
-        "my.yaml, line 11: attributes.insensitive_attributes.0: found 7; expected a text (numbers, dates, true and "
+        "my.yaml, line 11: attributes.insensitive_attributes.0: found 7; expected a text (numbers, "
+        "dates, true and "
         "false are texts in quotes only)",
         "my.yaml, line 12: privacy.k: missing; this key is required",
         "my.yaml, line 13: privacy.kk: unknown key; did you mean 'k'?",
@@ -49,20 +52,32 @@ def test_all_that_is_wrong_is_reported_at_once_in_the_order_of_the_file(tmp_path
 
 
 def test_what_is_set_on_the_command_line_stands_in_no_line(tmp_path):
-    told = wrong(tmp_path / "my.yaml", RUN, "privacy={kk: 5}", "attributes.sensitive_attributes.disease.t=3")
+    told = wrong(
+        tmp_path / "my.yaml", RUN, "privacy={kk: 5}", "attributes.sensitive_attributes.disease.t=3"
+    )
     assert "privacy.kk: unknown key; did you mean 'k'?" in told
-    assert any(line.startswith("attributes.sensitive_attributes.disease.t: found 3") for line in told)
+    assert any(
+        line.startswith("attributes.sensitive_attributes.disease.t: found 3") for line in told
+    )
     assert any(line.startswith("my.yaml, line 7: ") for line in told)
 
 
 def test_all_variables_that_are_not_set_are_reported(tmp_path, monkeypatch):
     monkeypatch.delenv("NOWHERE", raising=False)
-    told = wrong(tmp_path / "my.yaml", RUN.replace("people.csv", "'${NOWHERE}/a'").replace("build", "'${NOWHERE}'"))
-    assert [line.split(": the")[0] for line in told] == ["my.yaml, line 2: input.path", "my.yaml, line 3: output.path"]
+    told = wrong(
+        tmp_path / "my.yaml",
+        RUN.replace("people.csv", "'${NOWHERE}/a'").replace("build", "'${NOWHERE}'"),
+    )
+    assert [line.split(": the")[0] for line in told] == [
+        "my.yaml, line 2: input.path",
+        "my.yaml, line 3: output.path",
+    ]
 
 
 def test_settings_of_a_method_have_their_line(tmp_path):
-    text = RUN.replace("typ:", "type:").replace("{generalisation: set}", "").replace("t: 2", "t: 0.2")
+    text = (
+        RUN.replace("typ:", "type:").replace("{generalisation: set}", "").replace("t: 2", "t: 0.2")
+    )
     text = (
         text.replace("[7]", "[]").replace("kk", "k")
         + "method:\n  name: stack_and_deal\n  dela: local\n  class_size: 7\n"
@@ -99,7 +114,10 @@ def test_the_longest_key_wins_wherever_it_stands():
 def test_errors_of_later_stages_have_lines_too(tmp_path):
     (tmp_path / "my.yaml").write_text(RUN)
     tree = read_tree(tmp_path / "my.yaml")
-    with pytest.raises(UnreachableError, match=r"my\.yaml, line 13: privacy\.kk is 25"), lines_in_errors(tree):
+    with (
+        pytest.raises(UnreachableError, match=r"my\.yaml, line 13: privacy\.kk is 25"),
+        lines_in_errors(tree),
+    ):
         raise UnreachableError("privacy.kk is 25, but the table has 24 rows")
 
 
@@ -111,7 +129,8 @@ def test_all_files_that_are_not_there_or_no_hierarchies_are_reported_before_spar
         "  quasi_identifiers:\n    a: {hierarchy: none.csv}\n    b: {hierarchy: ragged.csv}\n"
         "    c: {hierarchy: good.csv}\n"
         "    d: {hierarchy: 's3://somewhere/d.csv'}\n"
-        "  sensitive_attributes:\n    e: {distance: hierarchical, hierarchy: lost.csv, t: 0.2}\nprivacy: {k: 2}\n"
+        "  sensitive_attributes:\n    e: {distance: hierarchical, hierarchy: lost.csv, t: "
+        "0.2}\nprivacy: {k: 2}\n"
     )
     tree = load_spec(tmp_path / "my.yaml")
     with pytest.raises(ConfigurationError) as error:
@@ -147,12 +166,15 @@ def test_all_that_is_wrong_with_the_columns_is_reported_at_once(tclose, run_file
     told = [line.partition("run.yaml, line ")[2] for line in err.splitlines()]
     assert code == 2
     assert [line.partition(": ")[2] for line in told] == [
-        "attributes: columns 'Age', 'sex', 'n' of the input are in no list of attributes; give each a role, or "
+        "attributes: columns 'Age', 'sex', 'n' of the input are in no list of attributes; give "
+        "each a role, or "
         "set attributes.drop_others: true to leave such columns out",
         "attributes.quasi_identifiers.age: column 'age' is not in the input; did you mean 'Age'?",
         "attributes.quasi_identifiers.sx: column 'sx' is not in the input; did you mean 'sex'?",
-        "attributes.quasi_identifiers.tags: column 'tags' is of type array<string>, which cannot be released; flatten "
+        "attributes.quasi_identifiers.tags: column 'tags' is of type array<string>, which cannot "
+        "be released; flatten "
         "it to a row or column for each element (pandas, Spark: explode), or leave it out",
-        "attributes.direct_identifiers: column 'nobody' is not in the input; it has Age, sex, disease, tags, n",
+        "attributes.direct_identifiers: column 'nobody' is not in the input; it has Age, sex, "
+        "disease, tags, n",
     ]
     assert all(line[:2].strip(":").isdigit() for line in told)

@@ -26,7 +26,10 @@ TREE: dict[str, Any] = {
     "name": "x",
     "input": {"path": "people.parquet"},
     "output": {"path": "out"},
-    "attributes": {"quasi_identifiers": {"age": {"type": "numeric"}}, "sensitive_attributes": {"disease": {"t": 0.2}}},
+    "attributes": {
+        "quasi_identifiers": {"age": {"type": "numeric"}},
+        "sensitive_attributes": {"disease": {"t": 0.2}},
+    },
 }
 ONTARIO = {"name": "ipc_ontario"}
 
@@ -36,7 +39,9 @@ def load(tmp_path: Path) -> Callable[..., ReleaseSpec]:
     """`load(k=.., profile=..)`: the spec of a run file with this privacy section."""
 
     def loaded(**privacy: Any) -> ReleaseSpec:
-        (tmp_path / "run.yaml").write_text(yaml.safe_dump({**copy.deepcopy(TREE), "privacy": privacy}))
+        (tmp_path / "run.yaml").write_text(
+            yaml.safe_dump({**copy.deepcopy(TREE), "privacy": privacy})
+        )
         return load_spec(tmp_path / "run.yaml")
 
     return loaded
@@ -84,7 +89,9 @@ def test_the_k_of_the_run_file_stays_unless_it_is_too_small(load, profile, least
         assert privacy.k == k
         assert not privacy.k_of_profile
     if least > 2:
-        with pytest.raises(ConfigurationError, match=rf"k is {least - 1}, and profile .* at least {least}$"):
+        with pytest.raises(
+            ConfigurationError, match=rf"k is {least - 1}, and profile .* at least {least}$"
+        ):
             load(k=least - 1, profile=profile)
 
 
@@ -92,7 +99,9 @@ def test_the_message_about_a_small_k_names_the_line_the_profile_and_the_risk(loa
     with pytest.raises(ConfigurationError) as error:
         load(k=10, profile="ema_0070")
     assert "line" in str(error.value)
-    assert "privacy: k is 10, and profile ema_0070 accepts a risk of at most 0.09" in str(error.value)
+    assert "privacy: k is 10, and profile ema_0070 accepts a risk of at most 0.09" in str(
+        error.value
+    )
 
 
 def test_a_profile_changes_nothing_else_that_the_run_file_requires(load):
@@ -100,7 +109,9 @@ def test_a_profile_changes_nothing_else_that_the_run_file_requires(load):
     plain, profiled = load(**said), load(**said, profile="ema_0070")
     assert profiled.attributes == plain.attributes
     assert profiled.method == plain.method
-    assert profiled.privacy.model_dump(exclude={"profile"}) == plain.privacy.model_dump(exclude={"profile"})
+    assert profiled.privacy.model_dump(exclude={"profile"}) == plain.privacy.model_dump(
+        exclude={"profile"}
+    )
 
 
 def test_k_is_still_required_without_a_profile(load):
@@ -116,8 +127,14 @@ def test_k_is_still_required_without_a_profile(load):
         ({"profile": "gdpr"}, "privacy.profile.name: found 'gdpr'"),
         ({"k": "auto", "profile": "ema_0070"}, "k is auto, and profile ema_0070"),
         ({"profile": {"name": "ema_0070", "populations": {"age": "a.csv"}}}, "no rule on areas"),
-        ({"profile": {"name": "public_use", "invasion_of_privacy": "low"}}, "it is for name: ipc_ontario"),
-        ({"profile": {"name": "public_use", "ages": ["agee"]}}, "privacy.profile.ages: names 'agee'"),
+        (
+            {"profile": {"name": "public_use", "invasion_of_privacy": "low"}},
+            "it is for name: ipc_ontario",
+        ),
+        (
+            {"profile": {"name": "public_use", "ages": ["agee"]}},
+            "privacy.profile.ages: names 'agee'",
+        ),
     ],
     ids=str,
 )
@@ -133,7 +150,9 @@ def test_paths_of_populations_are_relative_to_the_run_file(load, tmp_path):
     assert profile.populations == {"age": str(tmp_path / "a.csv")}
 
 
-@pytest.mark.parametrize("text", ["", "area,people\n941,5", "941;5\n941;6", "94107,5", "941", "941,5.5", "941,-5"])
+@pytest.mark.parametrize(
+    "text", ["", "area,people\n941,5", "941;5\n941;6", "94107,5", "941", "941,5.5", "941,-5"]
+)
 def test_a_wrong_table_of_populations_is_refused(text):
     with pytest.raises(ConfigurationError, match=r"^zip: "):
         parse_populations(text, "zip", "hipaa_safe_harbor")
@@ -143,8 +162,12 @@ def test_every_rule_is_checked_or_states_a_fact_or_says_why_not():
     for name, profile in PROFILES.items():
         for rule in profile["rules"]:
             (how,) = rule.keys() - {"section", "rule"}
-            assert {"check": CHECKS, "states": FACTS, "why": {rule.get("why"): 0}}[how][rule[how]] is not None, name
-        assert {r["section"] for r in PrivacyProfile(name=name).rules} == {r["section"] for r in profile["rules"]}
+            assert {"check": CHECKS, "states": FACTS, "why": {rule.get("why"): 0}}[how][
+                rule[how]
+            ] is not None, name
+        assert {r["section"] for r in PrivacyProfile(name=name).rules} == {
+            r["section"] for r in profile["rules"]
+        }
 
 
 def test_the_18_identifiers_are_looked_for():

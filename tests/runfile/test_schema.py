@@ -1,4 +1,6 @@
-"""The JSON Schema of run files: what is kept is what is made, and it takes what the loader takes."""
+"""The JSON Schema of run files: what is kept is what is made, and it takes what the loader
+takes.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ RUN = {
     "name": "x",
     "input": {"path": "people.parquet"},
     "output": {"path": "out"},
-    "attributes": {"quasi_identifiers": {"age": {"type": "numeric"}}, "sensitive_attributes": {"disease": {"t": 0.2}}},
+    "attributes": {
+        "quasi_identifiers": {"age": {"type": "numeric"}},
+        "sensitive_attributes": {"disease": {"t": 0.2}},
+    },
     "privacy": {"k": 5},
 }
 
@@ -56,7 +61,9 @@ def loads(tree: dict[str, Any], folder: Path) -> bool:
 
 
 def test_the_kept_schema_is_the_one_that_is_made():
-    assert FILE.read_text(encoding="utf-8") == schema_text(), "make it anew: tclose schema --output " + str(FILE)
+    assert FILE.read_text(encoding="utf-8") == schema_text(), (
+        "make it anew: tclose schema --output " + str(FILE)
+    )
 
 
 def test_it_is_a_schema():
@@ -81,9 +88,19 @@ GOOD = [
     ("attributes.quasi_identifiers.age", {"type": "numeric", "round_to": 0.5, "coarsest": "10"}),
     ("attributes.direct_identifiers", None),
     ("attributes.sensitive_attributes.disease", {"t": "measure"}),
-    ("attributes.sensitive_attributes.disease", {"t": "0.15", "distance": "ordered", "order": ["low", "high"]}),
+    (
+        "attributes.sensitive_attributes.disease",
+        {"t": "0.15", "distance": "ordered", "order": ["low", "high"]},
+    ),
     ("attributes.sensitive_attributes.disease", {"l": {"distinct": 2}}),
-    ("input", {"path": "a.csv", "format": "csv", "options": {"header": True, "sep": ";", "maxColumns": 3}}),
+    (
+        "input",
+        {
+            "path": "a.csv",
+            "format": "csv",
+            "options": {"header": True, "sep": ";", "maxColumns": 3},
+        },
+    ),
     ("output", {"public": "a", "internal": "b", "keep_linked": True}),
     ("method", {"effort": "fast"}),
     ("method", {"name": "closeness_tree", "effort": 12, "overlap": "none"}),
@@ -147,7 +164,9 @@ def test_what_does_not_load_is_not_valid(path: str, value: Any, tmp_path: Path):
 
 
 def test_settings_of_one_method_are_valid_with_it(tmp_path: Path):
-    of_diversity = changed("attributes.sensitive_attributes.disease", {"l": {"recursive": {"c": 3, "l": 2}}})
+    of_diversity = changed(
+        "attributes.sensitive_attributes.disease", {"l": {"recursive": {"c": 3, "l": 2}}}
+    )
     binned = {"t": 1, "distance": "ordered", "bins": {"edges": [1, 2.5]}}
     of_bins = changed("attributes.sensitive_attributes.disease", binned)
     for tree, method in ((of_diversity, "stack_and_deal"), (of_bins, "fragmentation")):
@@ -163,14 +182,18 @@ def sections(section: type[Section]) -> Iterator[type[Section]]:
 
 def test_every_field_of_a_run_file_is_described():
     known_methods()
-    described = [section for section in sections(Section) if section.__module__.startswith("tclose")]
+    described = [
+        section for section in sections(Section) if section.__module__.startswith("tclose")
+    ]
     assert ReleaseSpec in described
     assert len(described) > 15
     silent = [
         f"{section.__name__}.{name}"
         for section in described
         for name in section.model_fields
-        if not docstrings_of(section).get(name) and section is not MethodSettings and "audit" not in section.__module__
+        if not docstrings_of(section).get(name)
+        and section is not MethodSettings
+        and "audit" not in section.__module__
     ]
     assert silent == []
 

@@ -1,4 +1,6 @@
-"""What was changed after `tclose suggest`: every key with both values, and nothing that only looks different."""
+"""What was changed after `tclose suggest`: every key with both values, and nothing that only looks
+different.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def conf(tmp_path: Path) -> Path:
     """A suggested run file."""
     pyarrow.csv.write_csv(PEOPLE, tmp_path / "people.csv")
     file = tmp_path / "people.yaml"
-    return tc.suggest(str(tmp_path / "people.csv"), file=file, trial=False, engine="local").write(file)
+    return tc.suggest(str(tmp_path / "people.csv"), file=file, trial=False, engine="local").write(
+        file
+    )
 
 
 def changed(conf: Path, *overrides: str) -> Any:
@@ -39,8 +43,12 @@ def changed(conf: Path, *overrides: str) -> Any:
 def test_a_suggestion_is_unchanged_until_someone_changes_it(conf: Path):
     assert changed(conf) == []
     assert changed(conf, "privacy.k=5") == [("privacy.k", "10", "5")]
-    assert changed(conf, "privacy.suppression_limit=0", "method.effort=balanced") == [], "defaults, written out"
-    assert changed(conf, "name=other", "output.path=there", "engine=local") == [], "which decide nothing"
+    assert changed(conf, "privacy.suppression_limit=0", "method.effort=balanced") == [], (
+        "defaults, written out"
+    )
+    assert changed(conf, "name=other", "output.path=there", "engine=local") == [], (
+        "which decide nothing"
+    )
 
 
 def test_each_key_has_both_values(conf: Path):
@@ -77,7 +85,8 @@ def test_the_console_and_the_internal_report_list_the_changes(conf: Path):
     said: list[str] = []
     made = tc.release(None, conf, overrides=["privacy.k=7", "engine=local"], log=said.append)
     assert [line for line in said if "suggest" in line] == [
-        "note: changed after tclose suggest wrote the run file: privacy.k; both values are in the internal report"
+        "note: changed after tclose suggest wrote the run file: privacy.k; both values are in the "
+        "internal report"
     ]
     page = (Path(made.internal_path) / "report.html").read_text()
     assert "<code>privacy.k</code></th><td>10</td><td>7</td>" in page
@@ -85,7 +94,10 @@ def test_the_console_and_the_internal_report_list_the_changes(conf: Path):
 
     tc.release(None, conf, overrides=["engine=local"], log=said.append, overwrite=True)
     assert "note: the run file is as tclose suggest wrote it" in said
-    assert "are as <code>tclose suggest</code> wrote them" in (Path(made.internal_path) / "report.html").read_text()
+    assert (
+        "are as <code>tclose suggest</code> wrote them"
+        in (Path(made.internal_path) / "report.html").read_text()
+    )
 
     tc.release(None, conf, overrides=["engine=local", "suggested=null"], log=None, overwrite=True)
     assert "suggest" not in (Path(made.internal_path) / "report.html").read_text()

@@ -29,4 +29,6 @@ def test_values_that_a_reader_tells_apart_are_not() -> None:
     ],
 )
 def test_options_make_spellings_one_value(options, made):
-    assert [normal(value, **options) for value in ("Flü ", "FLU\u0308", " flü", "Straße", "  ")] == made
+    assert [
+        normal(value, **options) for value in ("Flü ", "FLU\u0308", " flü", "Straße", "  ")
+    ] == made

@@ -1,4 +1,6 @@
-"""The released rows are those that the pure functions make in memory, whatever the partitions, batches and tasks."""
+"""The released rows are those that the pure functions make in memory, whatever the partitions,
+batches and tasks.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -66,7 +68,13 @@ RUNS: dict[str, dict[str, Any]] = {
     },
     "missing values of an ordered attribute": {
         "quasi": {"sex": {}, "age": {"type": "numeric", "round_to": "0.5"}},
-        "sensitive": {"disease": {"distance": "ordered", "order": ["flu", "ulcer", "gout"], "missing": "lowest"}},
+        "sensitive": {
+            "disease": {
+                "distance": "ordered",
+                "order": ["flu", "ulcer", "gout"],
+                "missing": "lowest",
+            }
+        },
         "insensitive_attributes": ["id"],
         "allow_unique": ["id"],
     },
@@ -120,7 +128,9 @@ def in_memory(run: Run, table: DataFrame) -> Counter[tuple[str, ...]]:
     return comparable(
         [
             (*label, *values)
-            for label, values in zip(zip(*[c.to_pylist() for c in labels], strict=True), kept, strict=True)
+            for label, values in zip(
+                zip(*[c.to_pylist() for c in labels], strict=True), kept, strict=True
+            )
         ]
     )
 
@@ -140,7 +150,13 @@ def prepare_run(run: Run, table: DataFrame, rows_per_task: int = 1000) -> tuple[
 def anonymizer_of(run: Run, staged: Staged, plan: Plan) -> Anonymizer:
     attributes = attributes_of(run, staged.profile)
     return Anonymizer(
-        Making(spec=run.spec, profile=staged.profile, attributes=attributes, plan=plan, columns=staged.columns)
+        Making(
+            spec=run.spec,
+            profile=staged.profile,
+            attributes=attributes,
+            plan=plan,
+            columns=staged.columns,
+        )
     )
 
 
@@ -208,7 +224,9 @@ def test_the_release_does_not_depend_on_how_the_input_lies(
         "no adaptive execution": table.orderBy(F.desc("id")),
     }[name]
     with settings(values):
-        assert distributed(run, changed, rows_per_task=1000 if name.startswith("one") else 25) == in_memory(run, table)
+        assert distributed(
+            run, changed, rows_per_task=1000 if name.startswith("one") else 25
+        ) == in_memory(run, table)
 
 
 def test_another_secret_gives_another_release(
@@ -244,7 +262,9 @@ def test_labels_of_six_people(make_run: MakeRun) -> None:
         "sex": ["f", "f", "f", "m", None, "m"],
         "disease": ["flu"] * 6,
     }
-    run = make_run(people, quasi={"age": {"type": "numeric"}, "city": {"hierarchy": "cities.csv"}, "sex": {}})
+    run = make_run(
+        people, quasi={"age": {"type": "numeric"}, "city": {"hierarchy": "cities.csv"}, "sex": {}}
+    )
     assert distributed(run, input_of(run), 1000) == comparable(
         3 * [("[20, 22]", "Tuscany", "f", "flu")] + 3 * [("[40, 42]", "France", "*", "flu")]
     )
@@ -267,7 +287,9 @@ def test_linked_rows_show_what_was_published_for_what(make_run: MakeRun) -> None
 
 
 def women_only() -> Plan:
-    """A plan of two tasks, one for each sex: the women are one class, the men are suppressed. Workers get it whole."""
+    """A plan of two tasks, one for each sex: the women are one class, the men are suppressed.
+    Workers get it whole.
+    """
 
     @dataclass(frozen=True)
     class WomenOnly:
@@ -281,7 +303,9 @@ def women_only() -> Plan:
             everyone, nobody = np.arange(len(rows)), np.zeros(0, dtype=np.int64)
             figures = {"rows": float(len(rows))}
             if task:
-                return ClassAssignment(here=nobody, classes=nobody, figures=figures, suppressed=everyone)
+                return ClassAssignment(
+                    here=nobody, classes=nobody, figures=figures, suppressed=everyone
+                )
             return ClassAssignment(here=everyone, classes=0 * everyone, figures=figures)
 
         def describe(self, figures: dict[str, float]) -> dict[str, Any]:
@@ -298,7 +322,10 @@ def test_a_task_may_suppress_all_of_its_rows(make_run: MakeRun) -> None:
         "note": list("abcabcabc"),
     }
     run = make_run(
-        people, insensitive_attributes=["note"], output={"keep_linked": True}, privacy={"suppression_limit": 0.9}
+        people,
+        insensitive_attributes=["note"],
+        output={"keep_linked": True},
+        privacy={"suppression_limit": 0.9},
     )
     table = input_of(run)
     staged = stage(run, table)
@@ -325,7 +352,10 @@ def test_a_task_may_suppress_all_of_its_rows(make_run: MakeRun) -> None:
     written = anonymizer.written()
     assert (written.raw.rows, written.published.rows, written.method) == (9, 4, {"rows": 9.0})
     assert str(written.raw) == staged.profile.fingerprint
-    assert Fingerprint.of([column.combine_chunks() for column in released.toArrow().columns]) == written.published
+    assert (
+        Fingerprint.of([column.combine_chunks() for column in released.toArrow().columns])
+        == written.published
+    )
 
 
 def test_rows_lie_in_the_order_of_what_is_released(make_run: MakeRun, drawn_people: Draw) -> None:
@@ -334,7 +364,10 @@ def test_rows_lie_in_the_order_of_what_is_released(make_run: MakeRun, drawn_peop
     staged, plan = prepare_run(run, table)
     anonymizer = anonymizer_of(run, staged, plan)
     released = table_of(anonymizer, anonymizer.files(staged.batches))
-    rows = [tuple((value is not None, value) for value in row) for row in released.select("age", "sex").collect()]
+    rows = [
+        tuple((value is not None, value) for value in row)
+        for row in released.select("age", "sex").collect()
+    ]
     assert rows == sorted(rows)
 
 
@@ -362,23 +395,36 @@ CHANGED: dict[str, Callable[[DataFrame], DataFrame]] = {
 def test_staged_rows_that_are_not_those_that_were_profiled_are_not_released(
     make_run: MakeRun, drawn_people: Draw, name: str
 ) -> None:
-    run = make_run(drawn_people(13), drop_others=True, insensitive_attributes=["note", "id"], allow_unique=["id"])
+    run = make_run(
+        drawn_people(13),
+        drop_others=True,
+        insensitive_attributes=["note", "id"],
+        allow_unique=["id"],
+    )
     table = input_of(run)
     staged, plan = prepare_run(run, table)
     other = stage(run, CHANGED[name](table))
-    found = "UnknownValueError" if name == "a new value" else r"not those that were profiled|the input changed since"
+    found = (
+        "UnknownValueError"
+        if name == "a new value"
+        else r"not those that were profiled|the input changed since"
+    )
     with pytest.raises(Exception, match=found):
         written(run, replace(staged, batches=other.batches), plan)
 
 
-def test_rows_that_are_not_those_of_the_profile_are_damaged(make_run: MakeRun, drawn_people: Draw) -> None:
+def test_rows_that_are_not_those_of_the_profile_are_damaged(
+    make_run: MakeRun, drawn_people: Draw
+) -> None:
     run = make_run(drawn_people(14), drop_others=True)
     staged, plan = prepare_run(run, input_of(run))
     with pytest.raises(DamagedStagingError, match="are not those that were profiled"):
         written(run, replace(staged, profile=replace(staged.profile, fingerprint="5a-0")), plan)
 
 
-def test_a_label_that_does_not_cover_its_value_is_not_released(make_run: MakeRun, drawn_people: Draw) -> None:
+def test_a_label_that_does_not_cover_its_value_is_not_released(
+    make_run: MakeRun, drawn_people: Draw
+) -> None:
     run = make_run(drawn_people(15), drop_others=True)
     table = input_of(run)
     staged, plan = prepare_run(run, table)
@@ -404,6 +450,8 @@ def test_rows_are_in_no_order_of_the_input_s_frequencies() -> None:
     cells = np.array([[0, 1], [1, 0], [1, 1], [2, 0], [3, 0]])
     listed = SimpleNamespace(column=1, domain=SimpleNamespace(values=("b", "a")), order=None)
     of = [SimpleNamespace(column=0, domain=domain, order=order) for order in ("frequency", "value")]
-    by_text, by_code = (cell_places(SimpleNamespace(sensitive=(one, listed), cells=cells)) for one in of)  # type: ignore[arg-type]
+    by_text, by_code = (
+        cell_places(SimpleNamespace(sensitive=(one, listed), cells=cells)) for one in of
+    )  # type: ignore[arg-type]
     assert by_text.tolist() == [4, 0, 1, 3, 2]  # missing, 1000, 300, 400
     assert by_code.tolist() == [0, 1, 2, 3, 4]

@@ -11,9 +11,15 @@ from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.options.suppression.limits import LabelLimits
 
 PLACE = np.array([4, 2, 0, 7, 6])
-LABELS = [pa.array([20, 20, 40, 40, 50]), pa.array([30, 30, 44, 44, 90]), pa.array(["f", "f", "*", "*", "m"])]
+LABELS = [
+    pa.array([20, 20, 40, 40, 50]),
+    pa.array([30, 30, 44, 44, 90]),
+    pa.array(["f", "f", "*", "*", "m"]),
+]
 LIMITS = LabelLimits(
-    ((Coarsest(limit=Fraction(10), numeric=True), True), (Coarsest(limit=Fraction(0)), False)), most=30, rows=50
+    ((Coarsest(limit=Fraction(10), numeric=True), True), (Coarsest(limit=Fraction(0)), False)),
+    most=30,
+    rows=50,
 )
 
 

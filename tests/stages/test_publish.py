@@ -1,5 +1,5 @@
-"""Publication: readers see the old release or the new one, and one that broke off at any moment is finished by the next
-command.
+"""Publication: readers see the old release or the new one, and one that broke off at any moment is
+finished by the next command.
 """
 
 from __future__ import annotations
@@ -26,8 +26,18 @@ from tclose_spark.io.storage.folders import LocalFolder
 from tclose_spark.stages import publish
 
 OpenRun = Callable[..., Run]
-CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "shutil.rmtree", "shutil.copytree"}
-"""Audit events of Python before the file system is changed; writing is `open` with a mode for it."""
+CHANGES = {
+    "os.rename",
+    "os.remove",
+    "os.mkdir",
+    "os.rmdir",
+    "os.chmod",
+    "shutil.rmtree",
+    "shutil.copytree",
+}
+"""Audit events of Python before the file system is changed; writing is `open` with a mode for
+it.
+"""
 
 
 class Killed(BaseException):
@@ -43,7 +53,9 @@ class FileSystem:
         sys.addaudithook(self._hook)
 
     def _hook(self, event: str, args: tuple[Any, ...]) -> None:
-        writes = event == "open" and isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR)
+        writes = (
+            event == "open" and isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR)
+        )
         if not self.watched or not (event in CHANGES or writes):
             return
         self.watched = False
@@ -94,7 +106,11 @@ def ready(reported: Path, finished: Path, tmp_path: Path) -> Path:
 def staged(output: Path) -> dict[str, bytes]:
     """What is ready to be public."""
     names = ("release", "codebook.csv", "contract.yaml", "report.html", "certificate.json")
-    return {name: it for name, it in tree(output / "internal/staging").items() if name.split("/")[0] in names}
+    return {
+        name: it
+        for name, it in tree(output / "internal/staging").items()
+        if name.split("/")[0] in names
+    }
 
 
 def shown(output: Path) -> dict[str, bytes]:
@@ -134,7 +150,9 @@ def test_readers_see_the_old_release_or_the_new_one(
 
 
 @pytest.mark.parametrize("over_an_older_one", [False, True])
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.more) for part in range(1, 8))])
+@pytest.mark.parametrize(
+    "part", [0, *(pytest.param(part, marks=pytest.mark.more) for part in range(1, 8))]
+)
 def test_a_publish_that_was_killed_is_finished_by_another(
     reported: Path,
     ready: Path,
@@ -150,7 +168,9 @@ def test_a_publish_that_was_killed_is_finished_by_another(
     begun = ready if over_an_older_one else reported
     settings, whole = [f"output.path={tmp_path / 'killed'}"], staged(begun)
     shutil.copytree(begun, tmp_path / "whole")
-    changes = changes_of(file_system, open_run(conf, f"output.path={tmp_path / 'whole'}", overwrite=True))
+    changes = changes_of(
+        file_system, open_run(conf, f"output.path={tmp_path / 'whole'}", overwrite=True)
+    )
     assert changes > 30
     for last in range(part, changes, 8):
         shutil.rmtree(tmp_path / "killed", ignore_errors=True)
@@ -168,11 +188,14 @@ def test_a_publish_that_was_killed_is_finished_by_another(
             pipeline.publish(open_run(conf, *settings, overwrite=True))
         assert shown(tmp_path / "killed") == whole, last
         internal, expected = (
-            {path.name for path in (folder / "internal").iterdir()} for folder in (tmp_path / "killed", finished)
+            {path.name for path in (folder / "internal").iterdir()}
+            for folder in (tmp_path / "killed", finished)
         )
         assert internal == expected, last
         assert {path.name for path in (tmp_path / "killed").iterdir()} == {"public", "internal"}
-        assert pipeline.publish(open_run(conf, *settings))["verdict"] == "holds"  # once more: nothing is left to do
+        assert (
+            pipeline.publish(open_run(conf, *settings))["verdict"] == "holds"
+        )  # once more: nothing is left to do
 
 
 @pytest.mark.parametrize("last", range(0, 200, 23))
@@ -207,7 +230,9 @@ def test_what_was_killed_after_the_certificate_is_finished_before_another_releas
             pipeline.publish(open_run(conf, f"output.path={ready}", overwrite=True))
     with pytest.raises(ConfigurationError, match=r"broke off; run `tclose publish`"):
         pipeline.verify(open_run(conf, f"output.path={ready}"))
-    with pytest.raises(ConfigurationError, match="holds a finished release"):  # another run file does it, too
+    with pytest.raises(
+        ConfigurationError, match="holds a finished release"
+    ):  # another run file does it, too
         pipeline.profile(open_run(conf, f"output.path={ready}", "privacy.k=6"))
     assert shown(ready) == new
     assert pipeline.verify(open_run(conf, f"output.path={ready}")).holds
@@ -254,7 +279,10 @@ def test_a_release_that_does_not_arrive_as_it_was_verified_is_not_public(
     with pytest.raises(GuaranteeError, match=r"did not arrive in .*part-.* was changed"):
         pipeline.publish(open_run(conf, f"output.path={copy}", overwrite=True))
     assert shown(copy) == ({} if way == "part by part" else old)
-    with pytest.raises(ConfigurationError, match=r"publish: .* run `tclose anonymize` and the stages after it first"):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"publish: .* run `tclose anonymize` and the stages after it first",
+    ):
         pipeline.publish(open_run(conf, f"output.path={copy}", overwrite=True))
 
 
@@ -266,7 +294,9 @@ def test_what_changed_after_it_was_verified_is_not_published(
     pipeline.verify(run)
     (part,) = (copy / "internal/staging/release").glob("part-*.parquet")
     part.write_bytes(part.read_bytes() + b"1")
-    with pytest.raises(GuaranteeError, match=r"was changed after it was verified: release/part-.* was changed"):
+    with pytest.raises(
+        GuaranteeError, match=r"was changed after it was verified: release/part-.* was changed"
+    ):
         pipeline.report(run)
     assert not (copy / "public").exists()
 
@@ -291,20 +321,29 @@ def test_what_somebody_else_adds_meanwhile_is_noticed(
     assert "raw.csv" not in shown(ready)
 
 
-@pytest.mark.parametrize(("stage", "key"), [(stage, key) for stage, keys in NEEDED.items() for key in sorted(keys)])
+@pytest.mark.parametrize(
+    ("stage", "key"), [(stage, key) for stage, keys in NEEDED.items() for key in sorted(keys)]
+)
 def test_what_an_older_version_staged_is_not_published(
     reported: Path, conf: Path, open_run: OpenRun, tmp_path: Path, stage: str, key: str
 ) -> None:
     copy = Path(shutil.copytree(reported, tmp_path / "copy"))
     forget_key(copy, stage, key)
     for command in (pipeline.publish, pipeline.verify, pipeline.plan):
-        with pytest.raises(ConfigurationError, match=r"another version .*; begin again with `tclose profile`"):
+        with pytest.raises(
+            ConfigurationError, match=r"another version .*; begin again with `tclose profile`"
+        ):
             command(open_run(conf, f"output.path={copy}"))
 
 
-def test_a_release_over_what_an_older_version_staged_begins_anew(ready: Path, conf: Path, open_run: OpenRun) -> None:
+def test_a_release_over_what_an_older_version_staged_begins_anew(
+    ready: Path, conf: Path, open_run: OpenRun
+) -> None:
     forget_key(ready, "report", "files")
-    assert pipeline.release(open_run(conf, f"output.path={ready}", overwrite=True))["verdict"] == "holds"
+    assert (
+        pipeline.release(open_run(conf, f"output.path={ready}", overwrite=True))["verdict"]
+        == "holds"
+    )
 
 
 def test_a_profile_that_an_older_version_staged_is_not_read(
@@ -312,7 +351,9 @@ def test_a_profile_that_an_older_version_staged_is_not_read(
 ) -> None:
     path = Path(shutil.copytree(reported, tmp_path / "copy")) / "internal/staging/profile.json"
     path.write_text(path.read_text().replace('"repeated"', '"other"'))
-    with pytest.raises(ConfigurationError, match=r"another version .*; begin again with `tclose profile`"):
+    with pytest.raises(
+        ConfigurationError, match=r"another version .*; begin again with `tclose profile`"
+    ):
         pipeline.plan(open_run(conf, f"output.path={tmp_path / 'copy'}"))
 
 
@@ -323,7 +364,9 @@ def test_two_run_files_with_one_public_folder_do_not_write_at_once(
     one, other = (open_run(conf, public % name) for name in ("one", "other"))
     with one.locked():
         with (
-            pytest.raises(ConfigurationError, match=r"shared is being written by another run: process \d+"),
+            pytest.raises(
+                ConfigurationError, match=r"shared is being written by another run: process \d+"
+            ),
             other.locked(),
         ):
             pass

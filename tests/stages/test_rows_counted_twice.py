@@ -1,4 +1,6 @@
-"""Rows that Spark counts twice because an executor was lost break no release, and no count of a certificate."""
+"""Rows that Spark counts twice because an executor was lost break no release, and no count of a
+certificate.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,19 @@ Conf = Callable[..., Path]
 def lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between any two looks an executor is lost."""
     seen = count()
-    monkeypatch.setattr(LocalEngine, "lost_executors", lambda engine, session: frozenset(map(str, range(next(seen)))))
+    monkeypatch.setattr(
+        LocalEngine,
+        "lost_executors",
+        lambda engine, session: frozenset(map(str, range(next(seen)))),
+    )
 
 
-def first_times(times: int, work: Callable[..., Any], spoil: Callable[[Any, int], Any]) -> Callable[..., Any]:
-    """The work, whose first results are spoilt. spoil: of a result, and of how often the work was done before."""
+def first_times(
+    times: int, work: Callable[..., Any], spoil: Callable[[Any, int], Any]
+) -> Callable[..., Any]:
+    """The work, whose first results are spoilt. spoil: of a result, and of how often the work was
+    done before.
+    """
     calls = count()
 
     def done(*given: Any) -> Any:
@@ -58,7 +68,9 @@ def broken_alike(verdict: Verdict, before: int) -> Verdict:
 def release(
     tmp_path: Path, write_run: Conf, open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Any]:
-    """`release(times, spoil)`: the certificate of a town whose release is judged wrongly the first times."""
+    """`release(times, spoil)`: the certificate of a town whose release is judged wrongly the first
+    times.
+    """
 
     def released(times: int, spoil: Any) -> Any:
         monkeypatch.setattr(verify, "_judge", first_times(times, verify._judge, spoil))
@@ -81,13 +93,17 @@ def test_two_verdicts_that_agree_are_final(release: Callable[..., Any]) -> None:
 
 @pytest.mark.usefixtures("lost")
 @pytest.mark.parametrize("spoil", [broken, refused])
-def test_nothing_is_decided_if_executors_are_lost_each_time(spoil: Any, release: Callable[..., Any]) -> None:
+def test_nothing_is_decided_if_executors_are_lost_each_time(
+    spoil: Any, release: Callable[..., Any]
+) -> None:
     with pytest.raises(TcloseError, match="executors were lost 3 times"):
         release(TRIES, spoil)
 
 
 @pytest.mark.parametrize("spoil", [broken, refused])
-def test_without_a_lost_executor_the_verdict_is_final(spoil: Any, release: Callable[..., Any]) -> None:
+def test_without_a_lost_executor_the_verdict_is_final(
+    spoil: Any, release: Callable[..., Any]
+) -> None:
     with pytest.raises(GuaranteeError):
         release(1, spoil)
 
@@ -98,12 +114,18 @@ def test_people_of_a_line_are_counted_again(
 ) -> None:
     def twice(found: Any, before: int) -> Any:
         people = found[0].people
-        return replace(found[0], people=replace(people, members=replace(people.members, kept=99))), found[1]
+        return replace(
+            found[0], people=replace(people, members=replace(people.members, kept=99))
+        ), found[1]
 
     first, second = islice(months(0, 60, leave=0.1), 2)
-    pipeline.release(open_run(write_run(tmp_path / "0", rows(first), output={"leavers": "keep"}, **ROLES)))
+    pipeline.release(
+        open_run(write_run(tmp_path / "0", rows(first), output={"leavers": "keep"}, **ROLES))
+    )
     monkeypatch.setattr(profile, "profile_table", first_times(1, profile.profile_table, twice))
-    conf = write_run(tmp_path / "1", rows(second), output={"leavers": "keep", "after": "../0/out"}, **ROLES)
+    conf = write_run(
+        tmp_path / "1", rows(second), output={"leavers": "keep", "after": "../0/out"}, **ROLES
+    )
     assert 0 < pipeline.release(open_run(conf))["earlier"]["kept"] < 99
 
 
@@ -116,7 +138,11 @@ def test_Spark_names_the_executors_that_are_gone(spark: Any) -> None:
     known = [executor("driver", True), executor("1", False), executor("2", True)]
     held = SimpleNamespace(size=lambda: len(known), apply=known.__getitem__)
     store = SimpleNamespace(executorList=lambda active_only: [] if active_only else held)
-    context = SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: store)))
+    context = SimpleNamespace(
+        _jsc=SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: store))
+    )
     assert SPARK.lost_executors(SimpleNamespace(sparkContext=context)) == {"1"}
     assert SPARK.lost_executors(spark) == SPARK.lost_executors(None) == set()
-    assert spark.sparkContext._jsc.sc().statusStore().executorList(False).apply(0).isActive(), "as above"
+    assert spark.sparkContext._jsc.sc().statusStore().executorList(False).apply(0).isActive(), (
+        "as above"
+    )

@@ -1,4 +1,6 @@
-"""`tclose verify --finished` of an output that is read-only: a snapshot, an archive, the folder of somebody else."""
+"""`tclose verify --finished` of an output that is read-only: a snapshot, an archive, the folder of
+somebody else.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,13 @@ from tclose_spark.runfile.loading import load_spec
 
 pytestmark = pytest.mark.more
 
-PEOPLE = pa.table({"age": [20 + i % 9 for i in range(24)], "sex": ["f", "m"] * 12, "disease": ["flu", "gout"] * 12})
+PEOPLE = pa.table(
+    {
+        "age": [20 + i % 9 for i in range(24)],
+        "sex": ["f", "m"] * 12,
+        "disease": ["flu", "gout"] * 12,
+    }
+)
 DROP_FROM_BOUNDING_SET, DAC_OVERRIDE = 24, 1
 
 
@@ -57,7 +65,11 @@ def respect_modes() -> None:
 
 def run_as_reader(*command: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *command], preexec_fn=respect_modes, capture_output=True, text=True, check=False
+        [sys.executable, *command],
+        preexec_fn=respect_modes,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -70,9 +82,21 @@ def test_it_is_judged_where_nothing_can_be_written(conf: Path, output: Path) -> 
     if not run_as_reader("-c", f"open({str(output / 'x')!r}, 'w')").returncode:
         pytest.skip("this user writes to read-only folders")
     before = times(output)
-    verify = ("-m", "tclose_spark", "verify", conf, "--set", f"output.path={output}", "--engine", "local")
+    verify = (
+        "-m",
+        "tclose_spark",
+        "verify",
+        conf,
+        "--set",
+        f"output.path={output}",
+        "--engine",
+        "local",
+    )
     done = run_as_reader(*verify, "--finished")
-    assert (done.returncode, done.stderr.splitlines()[-1][-26:]) == (0, "the finished release holds")
+    assert (done.returncode, done.stderr.splitlines()[-1][-26:]) == (
+        0,
+        "the finished release holds",
+    )
     assert times(output) == before
     (part,) = (output / "public/release").glob("part-*.parquet")
     part.chmod(0o644)
@@ -107,9 +131,14 @@ def test_nothing_is_written_on_either_engine(conf: Path, output: Path, session: 
 
 @pytest.mark.usefixtures("closed")
 @pytest.mark.parametrize("what", ["is replaced", "is locked"])
-def test_a_release_that_is_replaced_meanwhile_is_not_called_broken(conf: Path, output: Path, what: str) -> None:
+def test_a_release_that_is_replaced_meanwhile_is_not_called_broken(
+    conf: Path, output: Path, what: str
+) -> None:
     run, internal = opened(conf, output, LocalSession()), output / "internal"
-    with pytest.raises(ConfigurationError, match="is being written by another run"), run.locked(to_read=True):  # noqa: PT012
+    with (  # noqa: PT012
+        pytest.raises(ConfigurationError, match="is being written by another run"),
+        run.locked(to_read=True),
+    ):
         internal.chmod(0o700)
         if what == "is replaced":
             (internal / "run.json").chmod(0o600)
@@ -121,5 +150,8 @@ def test_a_release_that_is_replaced_meanwhile_is_not_called_broken(conf: Path, o
 
 @pytest.mark.usefixtures("closed")
 def test_a_release_that_does_not_hold_is_called_so(conf: Path, output: Path) -> None:
-    with pytest.raises(GuaranteeError, match="not hold"), opened(conf, output, LocalSession()).locked(to_read=True):
+    with (
+        pytest.raises(GuaranteeError, match="not hold"),
+        opened(conf, output, LocalSession()).locked(to_read=True),
+    ):
         raise GuaranteeError("it does not hold")

@@ -53,18 +53,24 @@ def words() -> Texts:
     return lambda column: column.filter(pc.starts_with(column, "x").fill_null(False))
 
 
-def test_all_are_counted_and_the_most_frequent_are_listed(session: Session, brought: list[int], words: Texts) -> None:
+def test_all_are_counted_and_the_most_frequent_are_listed(
+    session: Session, brought: list[int], words: Texts
+) -> None:
     table = of_arrow(session, pa.table({"age": TEXTS}))
     found = wrong_values.wrong_values(table, "age", "no number", words)
     assert (found.values, found.rows) == (MANY, MANY + 10)
     assert sum(brought) <= PARTITIONS * (MOST_LISTED + 1) < MANY
     listed: list[dict[str, Any]] = found.listed.as_json()["values"]
     assert len(listed) == MOST_LISTED
-    assert [each for each in listed if each["rows"] > 1] == [{"value": f"x{i}", "rows": 2} for i in range(10)]
+    assert [each for each in listed if each["rows"] > 1] == [
+        {"value": f"x{i}", "rows": 2} for i in range(10)
+    ]
 
 
 def test_a_column_without_any(session: Session, words: Texts) -> None:
-    found = wrong_values.wrong_values(of_arrow(session, pa.table({"age": ["1", "2"]})), "age", "no number", words)
+    found = wrong_values.wrong_values(
+        of_arrow(session, pa.table({"age": ["1", "2"]})), "age", "no number", words
+    )
     assert (found.values, found.rows, found.listed.as_json()["values"]) == (0, 0, [])
 
 

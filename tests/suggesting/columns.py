@@ -20,14 +20,20 @@ TYPES = {"text": pa.string(), "decimal": pa.float64(), "integer": pa.int64()}
 
 def is_number(value: Any) -> bool:
     if isinstance(value, str):
-        return bool(NUMBER.fullmatch(value)) and len(re.sub("[^0-9]|^0+", "", re.sub("[eE].*", "", value))) <= 15
+        return (
+            bool(NUMBER.fullmatch(value))
+            and len(re.sub("[^0-9]|^0+", "", re.sub("[eE].*", "", value))) <= 15
+        )
     return math.isfinite(value)
 
 
 def facts(name: str, values: Sequence[Any], unusable: str = "") -> ColumnFacts:
     """The facts of a table's column of which the sample is all rows."""
     present = [value for value in values if value is not None]
-    kind = next((kind for of, kind in KINDS.items() if any(isinstance(value, of) for value in present)), "integer")
+    kind = next(
+        (kind for of, kind in KINDS.items() if any(isinstance(value, of) for value in present)),
+        "integer",
+    )
     whole = WholeCounts(
         rows=len(values),
         missing=len(values) - len(present),
@@ -36,14 +42,18 @@ def facts(name: str, values: Sequence[Any], unusable: str = "") -> ColumnFacts:
         numerals=sum(is_number(value) for value in present),
         marked=0,
         iso_dates=sum(bool(re.fullmatch(ISO_DATE, str(value))) for value in present),
-        formatted=count_dates(pa.array(map(str, present), pa.string()), pa.array([1] * len(present), pa.int64())),
+        formatted=count_dates(
+            pa.array(map(str, present), pa.string()), pa.array([1] * len(present), pa.int64())
+        ),
         iso_times=sum(bool(re.fullmatch(ISO_TIME, str(value))) for value in present),
     )
     return facts_of(name, kind, pa.array(values, TYPES[kind]), whole, unusable)
 
 
 def gathered(table: pa.Table) -> TableFacts:
-    """What `gather` finds of a table whose every row is looked at; its columns are numbers or texts."""
+    """What `gather` finds of a table whose every row is looked at; its columns are numbers or
+    texts.
+    """
     found = [facts(name, table[name].to_pylist()) for name in table.column_names]
     codes = {name: codes_of(table[name]) for name in table.column_names}
     return TableFacts(table.num_rows, tuple(found), codes, table)

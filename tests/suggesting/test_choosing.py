@@ -1,4 +1,6 @@
-"""Which columns a first run file takes: copies, unknown columns among known ones, guesses, and keys."""
+"""Which columns a first run file takes: copies, unknown columns among known ones, guesses, and
+keys.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ ROWS = 400
 
 
 def judged(**columns: Any) -> dict[str, str]:
-    """The role of each column, with copies left out, and unknown columns judged by those next to them."""
+    """The role of each column, with copies left out, and unknown columns judged by those next to
+    them.
+    """
     found = gathered(pa.table(columns))
     known = judge_unknown([suggest_role(facts) for facts in found.facts])
     return {one.name: one.role for one in without_copies(known, found.codes)}
@@ -36,11 +40,17 @@ def test_a_rescaled_column_is_a_copy(draw: np.random.Generator) -> None:
 
 def test_columns_of_different_values_are_no_copies(draw: np.random.Generator) -> None:
     """Each of two columns without a value that recurs follows from the other."""
-    roles = judged(salary=draw.permutation(ROWS), revenue=draw.permutation(ROWS), sex=draw.choice(["f", "m"], ROWS))
+    roles = judged(
+        salary=draw.permutation(ROWS),
+        revenue=draw.permutation(ROWS),
+        sex=draw.choice(["f", "m"], ROWS),
+    )
     assert roles == {"salary": "sensitive", "revenue": "sensitive", "sex": "quasi"}
 
 
-@pytest.mark.parametrize(("beside", "role"), [(("sex", "race", "married"), "quasi"), (("income", "disease"), "open")])
+@pytest.mark.parametrize(
+    ("beside", "role"), [(("sex", "race", "married"), "quasi"), (("income", "disease"), "open")]
+)
 def test_an_unknown_column_of_few_values_is_what_the_columns_next_to_it_are(
     draw: np.random.Generator, beside: tuple[str, ...], role: str
 ) -> None:
@@ -49,9 +59,17 @@ def test_an_unknown_column_of_few_values_is_what_the_columns_next_to_it_are(
 
 
 @pytest.mark.parametrize("name", ["CD20NR", "score_no", "number"])
-def test_a_number_with_fractions_is_no_person_by_its_name(draw: np.random.Generator, name: str) -> None:
+def test_a_number_with_fractions_is_no_person_by_its_name(
+    draw: np.random.Generator, name: str
+) -> None:
     values = [*draw.random(ROWS - 30), *[0.0] * 30]
-    table = pa.table({name: values, "age": draw.integers(18, 90, ROWS), "diagnosis": draw.choice(["a", "b"], ROWS)})
+    table = pa.table(
+        {
+            name: values,
+            "age": draw.integers(18, 90, ROWS),
+            "diagnosis": draw.choice(["a", "b"], ROWS),
+        }
+    )
     choice = choose_roles([suggest_role(facts) for facts in gathered(table).facts])
     assert repeated(choice, exact=True) == ()
 
@@ -60,7 +78,11 @@ def test_an_age_is_no_guess(draw: np.random.Generator) -> None:
     """Where no column is sensitive, a column with a known kind is not taken for a measurement."""
     found = gathered(
         pa.table(
-            {"Age65Plus": draw.integers(5, 30, ROWS), "sex": draw.choice(["f", "m"], ROWS), "zzq": draw.random(ROWS)}
+            {
+                "Age65Plus": draw.integers(5, 30, ROWS),
+                "sex": draw.choice(["f", "m"], ROWS),
+                "zzq": draw.random(ROWS),
+            }
         )
     )
     choice = choose_roles([suggest_role(facts) for facts in found.facts])

@@ -10,7 +10,9 @@ from tclose_spark.suggesting.codes import codes_of_column
 
 def codes(*values: Any, rows: int = 20, least: int = 10, **more: Any) -> list[str]:
     """The codes of a column with so many rows of each value."""
-    return list(codes_of_column(pa.array(values), pa.array([rows] * len(values)), least, **more).rows)
+    return list(
+        codes_of_column(pa.array(values), pa.array([rows] * len(values)), least, **more).rows
+    )
 
 
 @pytest.mark.parametrize(
@@ -30,7 +32,10 @@ def codes(*values: Any, rows: int = 20, least: int = 10, **more: Any) -> list[st
         ([20.5, 21.5, 22.5, 99.9], ["99.9"]),
         ([*map(str, range(20, 60)), "Unknown", "65+", "10-17"], ["Unknown"]),
         (["20", "31", "45", "none"], ["none"]),
-        (["White", "Black", "unbekannt", "Missing", "NA", "."], [".", "Missing", "NA", "unbekannt"]),
+        (
+            ["White", "Black", "unbekannt", "Missing", "NA", "."],
+            [".", "Missing", "NA", "unbekannt"],
+        ),
         (["2020-01-31", "2020-02-01", "9999-12-31"], ["9999-12-31"]),
         (["31.01.2020", "01.01.1900"], ["01.01.1900"]),
     ],

@@ -1,4 +1,6 @@
-"""Descriptions of columns: of a dictionary in each format, and the labels of files; their words count like names."""
+"""Descriptions of columns: of a dictionary in each format, and the labels of files; their words
+count like names.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -52,7 +54,9 @@ def people(seed: int = 1) -> pd.DataFrame:
 
 
 def suggest(table: Any, dictionary: Any = None, **more: Any) -> tc.Suggestion:
-    return tc.suggest(table, dictionary=dictionary, engine="local", trial=False, log=lambda line: None, **more)
+    return tc.suggest(
+        table, dictionary=dictionary, engine="local", trial=False, log=lambda line: None, **more
+    )
 
 
 def entries_of(path: Path, table: str = "people.csv") -> Mapping[str, Description]:
@@ -61,9 +65,15 @@ def entries_of(path: Path, table: str = "people.csv") -> Mapping[str, Descriptio
 
 # --- formats
 
-SCHEMA = {"fields": [{"name": name, "type": "string", "description": text} for name, text in DESCRIBED.items()]}
+SCHEMA = {
+    "fields": [
+        {"name": name, "type": "string", "description": text} for name, text in DESCRIBED.items()
+    ]
+}
 OTHER = {"fields": [{"name": name, "description": "Salary"} for name in DESCRIBED]}
-PROPERTIES = [{"name": name, "logicalType": "string", "description": text} for name, text in DESCRIBED.items()]
+PROPERTIES = [
+    {"name": name, "logicalType": "string", "description": text} for name, text in DESCRIBED.items()
+]
 OTHERS = [{"name": name, "description": "Salary"} for name in DESCRIBED]
 
 
@@ -72,7 +82,10 @@ def package(*resources: Mapping[str, Any]) -> str:
 
 
 def contract(**tables: Any) -> str:
-    schema = [{"name": name, "logicalType": "object", "properties": columns} for name, columns in tables.items()]
+    schema = [
+        {"name": name, "logicalType": "object", "properties": columns}
+        for name, columns in tables.items()
+    ]
     return yaml.safe_dump({"apiVersion": "v3.1.0", "kind": "DataContract", "schema": schema})
 
 
@@ -89,9 +102,15 @@ FILES = {
     "tabs.tsv": table("column\tmeaning", "\t"),
     "upper case.csv": table("NAME,LABEL").replace("v", "V"),
     "the only resource.json": package({"name": "x", "path": "x.csv", "schema": SCHEMA}),
-    "by its path.json": package({"path": "a.csv", "schema": OTHER}, {"path": "data/People.csv", "schema": SCHEMA}),
-    "by its name.json": package({"name": "a", "schema": OTHER}, {"name": "people", "schema": SCHEMA}),
-    "by its parts.json": package({"path": "a.csv", "schema": OTHER}, {"path": ["b", "people.gz"], "schema": SCHEMA}),
+    "by its path.json": package(
+        {"path": "a.csv", "schema": OTHER}, {"path": "data/People.csv", "schema": SCHEMA}
+    ),
+    "by its name.json": package(
+        {"name": "a", "schema": OTHER}, {"name": "people", "schema": SCHEMA}
+    ),
+    "by its parts.json": package(
+        {"path": "a.csv", "schema": OTHER}, {"path": ["b", "people.gz"], "schema": SCHEMA}
+    ),
     "table schema.json": json.dumps(SCHEMA),
     "resource.json": json.dumps({"path": "x.csv", "schema": SCHEMA}),
     "the only table.yaml": contract(x=PROPERTIES),
@@ -105,14 +124,21 @@ def test_a_dictionary_of_each_form_is_read(tmp_path: Path, name: str) -> None:
     file.write_text(FILES[name])
     read = entries_of(file)
     assert {column: read[column].text for column in DESCRIBED} == {
-        column: text.replace("v", "V") if name.startswith("upper") else text for column, text in DESCRIBED.items()
+        column: text.replace("v", "V") if name.startswith("upper") else text
+        for column, text in DESCRIBED.items()
     }
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
-def test_a_dictionary_is_read_in_the_encodings_of_office_programs(tmp_path: Path, encoding: str) -> None:
-    (tmp_path / "d.csv").write_bytes('name,label\nv2,"Lebensalter\nin vollen Jahren, über 18"\n'.encode(encoding))
-    assert entries_of(tmp_path / "d.csv") == {"v2": Description("Lebensalter\nin vollen Jahren, über 18")}
+def test_a_dictionary_is_read_in_the_encodings_of_office_programs(
+    tmp_path: Path, encoding: str
+) -> None:
+    (tmp_path / "d.csv").write_bytes(
+        'name,label\nv2,"Lebensalter\nin vollen Jahren, über 18"\n'.encode(encoding)
+    )
+    assert entries_of(tmp_path / "d.csv") == {
+        "v2": Description("Lebensalter\nin vollen Jahren, über 18")
+    }
 
 
 def test_a_label_is_before_a_longer_text(tmp_path: Path) -> None:
@@ -121,13 +147,16 @@ def test_a_label_is_before_a_longer_text(tmp_path: Path) -> None:
     field = {"name": "v2", "description": "as written", "title": "Age"}
     (tmp_path / "d.json").write_text(json.dumps({"fields": [field]}))
     assert entries_of(tmp_path / "d.json")["v2"].text == "Age. as written"
-    (tmp_path / "d.yaml").write_text(contract(x=[{"name": "v2", "description": "as written", "businessName": "Age"}]))
+    (tmp_path / "d.yaml").write_text(
+        contract(x=[{"name": "v2", "description": "as written", "businessName": "Age"}])
+    )
     assert entries_of(tmp_path / "d.yaml")["v2"].text == "Age. as written"
 
 
 REDCAP = (
     '"Variable / Field Name","Form Name","Section Header","Field Type","Field Label",'
-    '"Choices, Calculations, OR Slider Labels","Field Note","Text Validation Type OR Show Slider Number",Identifier?'
+    '"Choices, Calculations, OR Slider Labels","Field Note","Text Validation Type OR Show Slider '
+    'Number",Identifier?'
 )
 REDCAP_API = (
     "field_name,form_name,section_header,field_type,field_label,select_choices_or_calculations,field_note,"
@@ -158,7 +187,9 @@ def test_a_column_that_is_marked_as_an_identifier_is_never_published(tmp_path: P
     made = suggest(people(), tmp_path / "d.csv")
     assert made.roles["v4"] == "direct identifier"
     assert "# its description: marked as an identifier; 5 values" in made.yaml
-    (tmp_path / "d.yaml").write_text(contract(x=[{"name": "V4", "classification": "Direct identifier"}]))
+    (tmp_path / "d.yaml").write_text(
+        contract(x=[{"name": "V4", "classification": "Direct identifier"}])
+    )
     assert suggest(people(), tmp_path / "d.yaml", k=5).roles["v4"] == "direct identifier"
 
 
@@ -174,13 +205,37 @@ def test_a_column_that_is_marked_as_an_identifier_is_never_published(tmp_path: P
         ("d.csv", "", "its first line has no header of names"),
         ("d.csv", "name,salary\nJones,5000\n", "its first line has no header of names"),
         ("d.csv", "name,label\n", "it describes no column"),
-        ("d.csv", "name,label\nv1,a\nV1 ,b\nv2,c\nv2,d\nv3,e\n", "2 of its 5 names are there before"),
-        ("d.csv", "name,label\na,Age\nb,Sex\n", "none of its 2 names is one of the table's 5 columns"),
+        (
+            "d.csv",
+            "name,label\nv1,a\nV1 ,b\nv2,c\nv2,d\nv3,e\n",
+            "2 of its 5 names are there before",
+        ),
+        (
+            "d.csv",
+            "name,label\na,Age\nb,Sex\n",
+            "none of its 2 names is one of the table's 5 columns",
+        ),
         ("d.json", "{\n,", "line 2 is not valid JSON"),
-        ("d.json", "[1]", "expected a data package (resources), a table schema (fields) or a data contract"),
-        ("d.json", package({"path": "a.csv", "schema": "a.json"}), "the schema is in another file, a.json"),
-        ("d.json", package({"name": "a"}, {"name": "b"}), "none of its 2 tables (a, b) is called people"),
-        ("d.json", package({"name": "people"}, {"name": "People"}), "2 of its 2 tables (people, People) is called"),
+        (
+            "d.json",
+            "[1]",
+            "expected a data package (resources), a table schema (fields) or a data contract",
+        ),
+        (
+            "d.json",
+            package({"path": "a.csv", "schema": "a.json"}),
+            "the schema is in another file, a.json",
+        ),
+        (
+            "d.json",
+            package({"name": "a"}, {"name": "b"}),
+            "none of its 2 tables (a, b) is called people",
+        ),
+        (
+            "d.json",
+            package({"name": "people"}, {"name": "People"}),
+            "2 of its 2 tables (people, People) is called",
+        ),
         ("d.json", package({"name": "a"}), "it describes no column"),
         ("d.yaml", "a: [\n", "is not valid YAML"),
         ("d.yaml", "name: my run\n", "expected a data package (resources)"),
@@ -196,7 +251,11 @@ def test_a_dictionary_that_is_wrong_is_refused(
     given = ["--dictionary", tmp_path / name, "--output", tmp_path / "my.yaml"]
     code, _, err = tclose("suggest", tmp_path / "people.csv", *given)
     message = err.replace("\n", " ")
-    assert (code, f"--dictionary {tmp_path / name}: " in message, says in message) == (2, True, True), err
+    assert (code, f"--dictionary {tmp_path / name}: " in message, says in message) == (
+        2,
+        True,
+        True,
+    ), err
     assert "Jones" not in err
     assert not (tmp_path / "my.yaml").exists()
 
@@ -222,7 +281,11 @@ def test_names_that_are_no_columns_are_counted_in_a_note(tclose: Command, tmp_pa
 
 @pytest.mark.parametrize("ending", ["dta", "sav", "xpt"])
 def test_the_labels_of_a_file_count(tmp_path: Path, ending: str) -> None:
-    write = {"dta": pyreadstat.write_dta, "sav": pyreadstat.write_sav, "xpt": pyreadstat.write_xport}[ending]
+    write = {
+        "dta": pyreadstat.write_dta,
+        "sav": pyreadstat.write_sav,
+        "xpt": pyreadstat.write_xport,
+    }[ending]
     file = tmp_path / f"people.{ending}"
     write(people(), str(file), column_labels=[*DESCRIBED.values()])
     assert suggest(str(file)).roles == ROLES
@@ -266,7 +329,11 @@ def test_a_file_without_labels_is_judged_by_names(tmp_path: Path) -> None:
         ("v1", "Name of the hospital", None),
         ("v1", "Name of the patient", "person's name"),
         ("v1", "Sampling weight", "survey weight"),
-        ("v1", "Unique identifier for the patient", None),  # a number, of which the patient is another phrase
+        (
+            "v1",
+            "Unique identifier for the patient",
+            None,
+        ),  # a number, of which the patient is another phrase
         ("v1", "Patient identification number", "person number"),
         ("v1", "", None),
         ("age", "Income of the respondent", "age"),  # the name counts where it has a sense
@@ -276,7 +343,9 @@ def test_a_file_without_labels_is_judged_by_names(tmp_path: Path) -> None:
         ("id", "Respondent ID", "person number"),
     ],
 )
-def test_the_first_phrase_with_a_sense_counts(name: str, description: str, about: str | None) -> None:
+def test_the_first_phrase_with_a_sense_counts(
+    name: str, description: str, about: str | None
+) -> None:
     concept = hint_of(telling_phrase(name, description) or name).concept
     assert (concept and concept.name) == about
 
@@ -295,21 +364,31 @@ def test_a_description_calls_a_column_a_number(text: str) -> None:
     assert hint_of(telling_phrase("v1", text)).numbers
 
 
-@pytest.mark.parametrize("text", ["Number of rooms", "Lifetime number of visits", "Total number of items", "Income"])
+@pytest.mark.parametrize(
+    "text", ["Number of rooms", "Lifetime number of visits", "Total number of items", "Income"]
+)
 def test_a_description_of_a_count_calls_it_no_number(text: str) -> None:
     assert not hint_of(telling_phrase("v1", text) or "v1").numbers
 
 
 @pytest.mark.parametrize(
-    ("text", "role"), [("Survey wave", "insensitive attribute"), ("Survey: what is hidden", "left out")]
+    ("text", "role"),
+    [("Survey wave", "insensitive attribute"), ("Survey: what is hidden", "left out")],
 )
-def test_only_a_description_of_the_table_alone_makes_a_column_insensitive(text: str, role: str) -> None:
+def test_only_a_description_of_the_table_alone_makes_a_column_insensitive(
+    text: str, role: str
+) -> None:
     table = people().assign(v6=["a", "b"] * (ROWS // 2))
     assert suggest(table, {**DESCRIBED, "v6": text}).roles["v6"] == role
 
 
 def test_descriptions_show_code_systems() -> None:
-    codes = [f"{letter}{number:02d}.{digit}" for letter in "IJK" for number in range(10, 40) for digit in range(5)]
+    codes = [
+        f"{letter}{number:02d}.{digit}"
+        for letter in "IJK"
+        for number in range(10, 40)
+        for digit in range(5)
+    ]
     table = people().assign(v5=[codes[place % len(codes)] for place in range(ROWS)])
     made = suggest(table, {**DESCRIBED, "v5": "ICD code of the main diagnosis"})
     assert "ICD-10, by its description and the form of its values" in made.yaml
@@ -322,17 +401,27 @@ def test_a_repeating_identifier_of_persons_by_its_description_counts_people() ->
 
 
 def test_a_number_of_a_thing_is_no_person() -> None:
-    """Without columns about people, an identifier of persons is called a number, and not that of a thing."""
+    """Without columns about people, an identifier of persons is called a number, and not that of a
+    thing.
+    """
     draw = np.random.default_rng(1)
     groups = np.repeat(np.arange(80), 5)
-    constant = {"v1": groups, "v2": draw.integers(0, 9, 80)[groups], "v3": draw.integers(0, 5, 80)[groups]}
-    table = pd.DataFrame({**constant, "v4": draw.choice([5, 6, 7], 400), "v5": draw.choice(["a", "b", "c"], 400)})
+    constant = {
+        "v1": groups,
+        "v2": draw.integers(0, 9, 80)[groups],
+        "v3": draw.integers(0, 5, 80)[groups],
+    }
+    table = pd.DataFrame(
+        {**constant, "v4": draw.choice([5, 6, 7], 400), "v5": draw.choice(["a", "b", "c"], 400)}
+    )
     made = {text: suggest(table, {"v1": text, "v5": "Region"}) for text in ("Number", "Class ID")}
     assert {text: one.roles["v1"] for text, one in made.items()} == {
         "Number": "person",
         "Class ID": "direct identifier",
     }
-    found = {text: [entity.columns for entity in one.subjects.entities] for text, one in made.items()}
+    found = {
+        text: [entity.columns for entity in one.subjects.entities] for text, one in made.items()
+    }
     assert found == {"Number": [("v1",)], "Class ID": []}
 
 
@@ -361,7 +450,9 @@ def test_a_table_of_counts_is_refused_by_its_descriptions() -> None:
     described = {"v1": "Region", "v2": "Age group", "v3": "Sex", "v4": "Occupation"}
     with pytest.raises(InputError, match="a table of counts"):
         suggest(table, {**described, "v5": "Number of deaths"})
-    assert suggest(table, {**described, "v5": "Blood pressure"}).roles["v5"] == "sensitive attribute"
+    assert (
+        suggest(table, {**described, "v5": "Blood pressure"}).roles["v5"] == "sensitive attribute"
+    )
 
 
 def test_no_part_of_a_description_is_in_the_run_file(tmp_path: Path) -> None:
@@ -370,20 +461,38 @@ def test_no_part_of_a_description_is_in_the_run_file(tmp_path: Path) -> None:
     assert made.roles == ROLES
     assert "CANARY" not in made.yaml + repr(made)
     assert "from the names and descriptions of its columns" in made.yaml
-    assert "from the names of its columns" in suggest(people().rename(columns={"v2": "age", "v5": "disease"})).yaml
+    assert (
+        "from the names of its columns"
+        in suggest(people().rename(columns={"v2": "age", "v5": "disease"})).yaml
+    )
 
 
 SENSES = {
     "patient_id": ("Patient identifier", lambda draw: draw.permutation(ROWS)),
     "age": ("Age in years", lambda draw: draw.integers(18, 90, ROWS)),
     "sex": ("Sex of the respondent", lambda draw: draw.choice(["f", "m"], ROWS)),
-    "marital_status": ("Marital status", lambda draw: draw.choice(["single", "married", "widowed"], ROWS)),
-    "occupation": ("Occupation of the person", lambda draw: draw.choice(["cook", "clerk", "baker", "smith"], ROWS)),
+    "marital_status": (
+        "Marital status",
+        lambda draw: draw.choice(["single", "married", "widowed"], ROWS),
+    ),
+    "occupation": (
+        "Occupation of the person",
+        lambda draw: draw.choice(["cook", "clerk", "baker", "smith"], ROWS),
+    ),
     "region": ("Region of residence", lambda draw: draw.choice(list("ABCDEF"), ROWS)),
-    "hospital_visits": ("Hospital visits in the last year", lambda draw: draw.integers(0, 15, ROWS)),
+    "hospital_visits": (
+        "Hospital visits in the last year",
+        lambda draw: draw.integers(0, 15, ROWS),
+    ),
     "income": ("Monthly income, in EUR", lambda draw: draw.integers(1000, 9000, ROWS)),
-    "diagnosis": ("Diagnosis at admission", lambda draw: draw.choice(["flu", "gout", "ulcer"], ROWS)),
-    "sampling_weight": ("Sampling weight (of persons)", lambda draw: draw.uniform(0.2, 9, ROWS).round(3)),
+    "diagnosis": (
+        "Diagnosis at admission",
+        lambda draw: draw.choice(["flu", "gout", "ulcer"], ROWS),
+    ),
+    "sampling_weight": (
+        "Sampling weight (of persons)",
+        lambda draw: draw.uniform(0.2, 9, ROWS).round(3),
+    ),
     "survey_wave": ("Survey wave", lambda draw: draw.choice([1, 2], ROWS)),
     "record_number": ("Record number", lambda draw: draw.integers(0, ROWS, ROWS)),
     "colour": ("Colour", lambda draw: draw.choice(["red", "blue"], ROWS)),
@@ -393,18 +502,26 @@ SENSES = {
 @given(names=st.permutations([*SENSES]).map(lambda names: names[:8]), seed=st.integers(0, 2**31))
 @settings(max_examples=8, deadline=None)
 def test_descriptions_give_the_roles_that_names_would(names: list[str], seed: int) -> None:
-    """A table of v1, v2.. with a dictionary has the roles of the same table with names that say as much."""
+    """A table of v1, v2.. with a dictionary has the roles of the same table with names that say as
+    much.
+    """
     kept = [*dict.fromkeys(["age", "diagnosis", *names])]
     draw = np.random.default_rng(seed)
     named = pd.DataFrame({name: SENSES[name][1](draw) for name in kept})
     numbered = named.set_axis([f"v{place}" for place in range(len(kept))], axis=1)
     by_names = suggest(named).roles
-    by_descriptions = suggest(numbered, {f"v{place}": SENSES[name][0] for place, name in enumerate(kept)}).roles
-    assert [*by_descriptions.values()] == [*by_names.values()], dict(zip(kept, by_descriptions.values(), strict=True))
+    by_descriptions = suggest(
+        numbered, {f"v{place}": SENSES[name][0] for place, name in enumerate(kept)}
+    ).roles
+    assert [*by_descriptions.values()] == [*by_names.values()], dict(
+        zip(kept, by_descriptions.values(), strict=True)
+    )
 
 
 def test_a_dictionary_is_for_the_columns_of_any_case() -> None:
-    told = Dictionary("d", {"age": Description("Age")}).of_table(["AGE ", "x"], {"X": "Sex", "age": "Salary"})
+    told = Dictionary("d", {"age": Description("Age")}).of_table(
+        ["AGE ", "x"], {"X": "Sex", "age": "Salary"}
+    )
     assert (told.of("Age").text, told.of("x").text, told.of("y").text) == ("Age", "Sex", "")
     other = Dictionary("d", {"age": Description("Age")})
     with pytest.raises(InputError, match="none of its 1 names"):

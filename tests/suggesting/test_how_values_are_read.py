@@ -1,4 +1,6 @@
-"""How values and names of columns are recognized: top codes, refusals, percentages, months, nested columns, counts."""
+"""How values and names of columns are recognized: top codes, refusals, percentages, months, nested
+columns, counts.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ def drawn(*values: Any, rows: int = ROWS) -> list[Any]:
 def ages(*labels: str, rows: int = ROWS) -> list[str]:
     """Ages as text, a tenth of which are labels."""
     numbers = DRAW.integers(18, 90, rows).astype(str).tolist()
-    return [labels[i // 10 % len(labels)] if labels and i % 10 == 0 else number for i, number in enumerate(numbers)]
+    return [
+        labels[i // 10 % len(labels)] if labels and i % 10 == 0 else number
+        for i, number in enumerate(numbers)
+    ]
 
 
 def people(**columns: list[Any]) -> pa.Table:
@@ -48,9 +53,38 @@ def suggested(table: pa.Table) -> Suggestion:
 
 # --- top and bottom codes
 
-TOP = ["90+", "> 89", "≥90", "over 89", "90 and over", "90 or older", "90 years and over", "ab 90", "über 89"]
-TOP += ["90 und älter", "plus de 89", "90 ans et plus", "más de 89", "90 y más", "oltre 89", "90 e più", "at least 90"]
-BOTTOM = ["<18", "under 5", "≤17", "below 18", "unter 18", "moins de 18", "menos de 18", "meno di 18", "up to 17"]
+TOP = [
+    "90+",
+    "> 89",
+    "≥90",
+    "over 89",
+    "90 and over",
+    "90 or older",
+    "90 years and over",
+    "ab 90",
+    "über 89",
+]
+TOP += [
+    "90 und älter",
+    "plus de 89",
+    "90 ans et plus",
+    "más de 89",
+    "90 y más",
+    "oltre 89",
+    "90 e più",
+    "at least 90",
+]
+BOTTOM = [
+    "<18",
+    "under 5",
+    "≤17",
+    "below 18",
+    "unter 18",
+    "moins de 18",
+    "menos de 18",
+    "meno di 18",
+    "up to 17",
+]
 
 
 @pytest.mark.parametrize("label", [*TOP, *BOTTOM])
@@ -59,7 +93,10 @@ def test_an_open_range_among_numbers_is_a_value(label: str) -> None:
     found = codes_of_column(values.field(0), values.field(1), 10)
     assert (found.rows, list(found.labels)) == ({}, [label])
     one = suggest_role(facts("Age", ages(label)))
-    assert quasi_identifier_settings(one).settings == {"type": "categorical", "hierarchy": {"order": 2}}
+    assert quasi_identifier_settings(one).settings == {
+        "type": "categorical",
+        "hierarchy": {"order": 2},
+    }
 
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
@@ -89,10 +126,34 @@ def test_income_with_a_top_code_is_hierarchical() -> None:
 
 # --- refusals
 
-REFUSALS = ["Prefer not to say", "refused", "Declined to answer", "Prefers not to answer", "REFUSED", "Refusal"]
-REFUSALS += ["I prefer not to say", "Rather not say", "verweigert", "Antwort verweigert", "möchte nicht antworten"]
-REFUSALS += ["refus de répondre", "ne souhaite pas répondre", "préfère ne pas dire", "preferisco non rispondere"]
-REFUSALS += ["prefiero no decirlo", "prefiere no contestar", "no desea responder", "wil niet zeggen", "geweigerd"]
+REFUSALS = [
+    "Prefer not to say",
+    "refused",
+    "Declined to answer",
+    "Prefers not to answer",
+    "REFUSED",
+    "Refusal",
+]
+REFUSALS += [
+    "I prefer not to say",
+    "Rather not say",
+    "verweigert",
+    "Antwort verweigert",
+    "möchte nicht antworten",
+]
+REFUSALS += [
+    "refus de répondre",
+    "ne souhaite pas répondre",
+    "préfère ne pas dire",
+    "preferisco non rispondere",
+]
+REFUSALS += [
+    "prefiero no decirlo",
+    "prefiere no contestar",
+    "no desea responder",
+    "wil niet zeggen",
+    "geweigerd",
+]
 
 
 @pytest.mark.parametrize("word", REFUSALS)
@@ -110,7 +171,9 @@ def test_words_that_are_no_refusals_are_missing(word: str) -> None:
     assert list(facts("gender", drawn("Female", "Male", word)).codes.rows) == [word]
 
 
-@pytest.mark.parametrize("text", ["declined the aspirin of Dr Miller", "refused by Anna", "preferred not to meet Bob"])
+@pytest.mark.parametrize(
+    "text", ["declined the aspirin of Dr Miller", "refused by Anna", "preferred not to meet Bob"]
+)
 def test_a_text_with_other_words_is_not_shown(text: str) -> None:
     one = suggest_role(facts("note", drawn("a", "b", text)))
     assert text.lower() not in str(one.facts.placeholders)
@@ -145,7 +208,9 @@ def test_numbers_that_are_padded_are_numbers_and_codes_stay_codes() -> None:
 
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
-def test_percentages_of_a_file_are_numbers(spark: SparkSession, tmp_path: Path, engine: str) -> None:
+def test_percentages_of_a_file_are_numbers(
+    spark: SparkSession, tmp_path: Path, engine: str
+) -> None:
     lines = [f"{i % 70 + 18},{'mf'[i % 2]},{i % 97 / 4:.2f}%,{'abc'[i % 3]}" for i in range(ROWS)]
     (tmp_path / "loans.csv").write_text("\n".join(["age,sex,int_rate,diagnosis", *lines, ""]))
     suggestion = tc.suggest(str(tmp_path / "loans.csv"), engine=engine, log=None, trial=False)
@@ -160,12 +225,30 @@ def test_percentages_of_a_file_are_numbers(spark: SparkSession, tmp_path: Path, 
 @pytest.mark.parametrize(
     ("concept", "names"),
     [
-        ("place", "addr_state address_city home_address_country ip_country mail_zip addr_region adresse_ville"),
-        ("contact", "address addr_street street_address city_address state_address house_number email"),
+        (
+            "place",
+            "addr_state address_city home_address_country ip_country mail_zip addr_region "
+            "adresse_ville",
+        ),
+        (
+            "contact",
+            "address addr_street street_address city_address state_address house_number email",
+        ),
         ("health", "drug_name drugName disease_name treatment_name"),
-        (None, "course_name project_name item_name class_name hospital_name product_name event_names name_of_course"),
-        ("person's name", "customerName first_name name school_teacher_name company_contact_name project_manager_name"),
-        ("person's name", "family_name child_name product_user_name job_applicant_name test_taker_name"),
+        (
+            None,
+            "course_name project_name item_name class_name hospital_name product_name event_names "
+            "name_of_course",
+        ),
+        (
+            "person's name",
+            "customerName first_name name school_teacher_name company_contact_name "
+            "project_manager_name",
+        ),
+        (
+            "person's name",
+            "family_name child_name product_user_name job_applicant_name test_taker_name",
+        ),
     ],
 )
 def test_names_of_things_and_parts_of_addresses(concept: str | None, names: str) -> None:
@@ -209,14 +292,20 @@ def test_forms_of_dates_are_found_and_read(form: str) -> None:
     assert not not_of_type(values, QuasiIdentifier.model_validate(settings)).any()
 
 
-@pytest.mark.parametrize("texts", [["2009/10", "2010/11"], ["Jan-2012", "01.01.2012"], ["1.2.2024", "1.2.2024 9:05"]])
+@pytest.mark.parametrize(
+    "texts", [["2009/10", "2010/11"], ["Jan-2012", "01.01.2012"], ["1.2.2024", "1.2.2024 9:05"]]
+)
 def test_texts_of_several_forms_have_none(texts: list[str]) -> None:
     assert forms_of(count_dates(pa.array(texts), pa.array([1] * len(texts))), len(texts)) == ()
 
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
-def test_months_and_times_of_logs_are_released(spark: SparkSession, tmp_path: Path, engine: str) -> None:
-    months = [f"{month}-{year}" for month, year in product(["Jan", "May", "Dec"], range(2010, 2016))]
+def test_months_and_times_of_logs_are_released(
+    spark: SparkSession, tmp_path: Path, engine: str
+) -> None:
+    months = [
+        f"{month}-{year}" for month, year in product(["Jan", "May", "Dec"], range(2010, 2016))
+    ]
     times = [f"{day:02d}/Mar/2024:13:49:22 +0000" for day in range(1, 29)]
     table = people(issued=drawn(*months), time=drawn(*times))
     made = tc.release(table, suggested(table).spec, tmp_path / "out", engine=engine, log=None)
@@ -228,9 +317,13 @@ def test_months_and_times_of_logs_are_released(spark: SparkSession, tmp_path: Pa
 # --- nested columns
 
 
-@pytest.mark.parametrize(("value", "word"), [({"city": "Rome"}, "json_normalize"), ([1, 2], "explode")])
+@pytest.mark.parametrize(
+    ("value", "word"), [({"city": "Rome"}, "json_normalize"), ([1, 2], "explode")]
+)
 @pytest.mark.parametrize("name", ["details", "address", "tags"])
-def test_a_nested_column_is_named_with_the_way_to_flatten_it(name: str, value: Any, word: str) -> None:
+def test_a_nested_column_is_named_with_the_way_to_flatten_it(
+    name: str, value: Any, word: str
+) -> None:
     suggestion = suggested(people(**{name: [value] * ROWS}))
     text = " ".join(suggestion.yaml.replace("#", "").split())
     assert word in text
@@ -242,8 +335,15 @@ def test_a_release_names_a_nested_column(spark: SparkSession, tmp_path: Path, en
     rows = people(age=DRAW.integers(20, 60, ROWS).tolist()).to_pylist()
     path = tmp_path / "people.jsonl"
     path.write_text("".join(json.dumps({**row, "home": {"city": "Rome"}}) + "\n" for row in rows))
-    attributes = {"quasi_identifiers": {"home": {}}, "sensitive_attributes": {"diagnosis": {"t": 0.2}}}
-    spec = {"name": "people", "attributes": {**attributes, "drop_others": True}, "privacy": {"k": 5}}
+    attributes = {
+        "quasi_identifiers": {"home": {}},
+        "sensitive_attributes": {"diagnosis": {"t": 0.2}},
+    }
+    spec = {
+        "name": "people",
+        "attributes": {**attributes, "drop_others": True},
+        "privacy": {"k": 5},
+    }
     with pytest.raises(InputError, match=r"'home' is of type struct<city:string>.*json_normalize"):
         tc.release(str(path), spec, tmp_path / "out", engine=engine, log=None)
 
@@ -254,15 +354,23 @@ def test_a_release_names_a_nested_column(spark: SparkSession, tmp_path: Path, en
 def cells(count: str, **dimensions: list[Any]) -> pa.Table:
     rows = [*product(*dimensions.values())]
     columns = dict(zip(dimensions, map(list, zip(*rows, strict=True)), strict=True))
-    return pa.table({**columns, count: DRAW.integers(0, 90, len(rows)), "rate": DRAW.random(len(rows))})
+    return pa.table(
+        {**columns, count: DRAW.integers(0, 90, len(rows)), "rate": DRAW.random(len(rows))}
+    )
 
 
 REGIONS, BANDS, YEARS = ["N", "S", "E", "W"], ["0-19", "20-64", "65+"], [2018, 2019, 2020, 2021]
 COUNTS = {
-    "deaths": cells("deaths", region=REGIONS, age_group=BANDS, sex=["m", "f"], year=YEARS, cause=["a", "b", "c"]),
-    "admissions": cells("n", ward=[*"abcdef"], month=[*range(1, 13)], sex=["m", "f"], urgent=["y", "n"]),
+    "deaths": cells(
+        "deaths", region=REGIONS, age_group=BANDS, sex=["m", "f"], year=YEARS, cause=["a", "b", "c"]
+    ),
+    "admissions": cells(
+        "n", ward=[*"abcdef"], month=[*range(1, 13)], sex=["m", "f"], urgent=["y", "n"]
+    ),
     "census": cells("population", state=[*"abcdefgh"], race=[*"rstu"], sex=["m", "f"], age=BANDS),
-    "faelle": cells("Anzahl", Kreis=[*"abcdefghij"], Jahr=YEARS, Geschlecht=["m", "w"], Delikt=[*"xyz"]),
+    "faelle": cells(
+        "Anzahl", Kreis=[*"abcdefghij"], Jahr=YEARS, Geschlecht=["m", "w"], Delikt=[*"xyz"]
+    ),
 }
 
 
@@ -281,15 +389,29 @@ def test_some_empty_cells_and_nested_dimensions_change_nothing() -> None:
 
 PEOPLE = {
     "visits": people(age=drawn(*range(18, 90)), visits=drawn(*range(9))),
-    "children": people(age=drawn(*range(18, 90)), region=drawn(*"abcdef"), children=drawn(*range(5))),
-    "all unique": people(age=[*range(ROWS)], zip=[f"{i:05d}" for i in range(ROWS)], visits=drawn(*range(9))),
-    "claims": people(year=drawn(*YEARS), region=drawn(*REGIONS), claims=drawn(*range(9)), age=drawn(*BANDS)),
+    "children": people(
+        age=drawn(*range(18, 90)), region=drawn(*"abcdef"), children=drawn(*range(5))
+    ),
+    "all unique": people(
+        age=[*range(ROWS)], zip=[f"{i:05d}" for i in range(ROWS)], visits=drawn(*range(9))
+    ),
+    "claims": people(
+        year=drawn(*YEARS), region=drawn(*REGIONS), claims=drawn(*range(9)), age=drawn(*BANDS)
+    ),
     "number": people(number=drawn(*range(1, 7)), group=drawn(*"ab"), school=drawn(*"abcdefgh")),
     "few": people(n=drawn(*range(9))),
-    "panel": people(year=[2000 + i % 6 for i in range(ROWS)], worker=[i // 6 for i in range(ROWS)], n=drawn(*range(5))),
+    "panel": people(
+        year=[2000 + i % 6 for i in range(ROWS)],
+        worker=[i // 6 for i in range(ROWS)],
+        n=drawn(*range(5)),
+    ),
     "wide": people(**{f"q{i}": drawn(*range(5)) for i in range(14)}, cases=drawn(*range(30))),
-    "population": people(city=drawn(*"abcdefgh"), population=drawn(*range(1000, 1008)), age=drawn(*range(18, 90))),
-    "total": people(total=DRAW.integers(0, 40, ROWS).tolist(), wave=drawn(1, 2, 3), region=drawn(*REGIONS)),
+    "population": people(
+        city=drawn(*"abcdefgh"), population=drawn(*range(1000, 1008)), age=drawn(*range(18, 90))
+    ),
+    "total": people(
+        total=DRAW.integers(0, 40, ROWS).tolist(), wave=drawn(1, 2, 3), region=drawn(*REGIONS)
+    ),
 }
 
 

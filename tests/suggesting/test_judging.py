@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 
 from tclose_spark.suggesting.judging import FEWEST, suggest_role
 
-NEUTRAL = ("col7", "x", "v_12", "field", "year", "source", "batch", "survey wave", "unit")  # the last say: of the table
+NEUTRAL = (
+    "col7",
+    "x",
+    "v_12",
+    "field",
+    "year",
+    "source",
+    "batch",
+    "survey wave",
+    "unit",
+)  # the last say: of the table
 
 
 def _numbers(draw, n):
@@ -28,19 +38,39 @@ GUISES = {
     ],
     "e-mail addresses": lambda draw, n: [f"p{value}@example.org" for value in _numbers(draw, n)],
     "phone numbers": lambda draw, n: [f"+49 30 {value:07d}" for value in _numbers(draw, n)],
-    "local phone numbers": lambda draw, n: [f"555-{v % 1000:03d}-{v // 1000:04d}" for v in _numbers(draw, n)],
+    "local phone numbers": lambda draw, n: [
+        f"555-{v % 1000:03d}-{v // 1000:04d}" for v in _numbers(draw, n)
+    ],
     "social security numbers": lambda draw, n: [
         f"{v % 900 + 1:03d}-{v % 89 + 10}-{v % 10000:04d}" for v in _numbers(draw, n)
     ],
     "IBANs": lambda draw, n: [f"DE89 3704 0044 {value:010d}" for value in _numbers(draw, n)],
     "UUIDs": lambda draw, n: [str(uuid.UUID(int=value)) for value in _numbers(draw, n)],
-    "hashes": lambda draw, n: [hashlib.sha256(str(value).encode()).hexdigest() for value in _numbers(draw, n)],
-    "card numbers": lambda draw, n: [f"4111 1111 1111 {value % 10000:04d}" for value in _numbers(draw, n)],
+    "hashes": lambda draw, n: [
+        hashlib.sha256(str(value).encode()).hexdigest() for value in _numbers(draw, n)
+    ],
+    "card numbers": lambda draw, n: [
+        f"4111 1111 1111 {value % 10000:04d}" for value in _numbers(draw, n)
+    ],
     "IP addresses": lambda draw, n: [f"10.{v % 256}.{v // 256 % 256}.7" for v in _numbers(draw, n)],
-    "web addresses": lambda draw, n: [f"https://example.org/u/{value}" for value in _numbers(draw, n)],
+    "web addresses": lambda draw, n: [
+        f"https://example.org/u/{value}" for value in _numbers(draw, n)
+    ],
     "postal addresses": lambda draw, n: [f"{value} Oak Street" for value in _numbers(draw, n)],
 }
-PATTERNED = ("e-mail", "phone", "local", "social", "IBAN", "UUID", "hash", "card", "IP ", "web", "postal")
+PATTERNED = (
+    "e-mail",
+    "phone",
+    "local",
+    "social",
+    "IBAN",
+    "UUID",
+    "hash",
+    "card",
+    "IP ",
+    "web",
+    "postal",
+)
 
 
 @given(
@@ -53,10 +83,14 @@ PATTERNED = ("e-mail", "phone", "local", "social", "IBAN", "UUID", "hash", "card
 )
 @settings(max_examples=150, deadline=None)
 def test_an_identifier_is_never_insensitive(guise, name, people, rows_each, missing, seed):
-    """With duplicates (visits of a person), with missing values, and under a name that says it is harmless."""
+    """With duplicates (visits of a person), with missing values, and under a name that says it is
+    harmless.
+    """
     draw = np.random.default_rng(seed)
     own = GUISES[guise](draw, people)
-    values = [value if draw.random() >= missing else None for value in own for _ in range(rows_each)]
+    values = [
+        value if draw.random() >= missing else None for value in own for _ in range(rows_each)
+    ]
     judged = suggest_role(facts(name, values))
     patterned = guise.startswith(PATTERNED)
     if patterned or people > 10:
@@ -70,7 +104,18 @@ def test_an_identifier_is_never_insensitive(guise, name, people, rows_each, miss
 @pytest.mark.parametrize(
     "name",
     [
-        *("name", "Name", "last_name", "firstName", "SURNAME", "patient-name", "Prénom", "apellido", "SSN", "ssn_hash"),
+        *(
+            "name",
+            "Name",
+            "last_name",
+            "firstName",
+            "SURNAME",
+            "patient-name",
+            "Prénom",
+            "apellido",
+            "SSN",
+            "ssn_hash",
+        ),
         *(
             "social security no",
             "eMail",
@@ -81,11 +126,22 @@ def test_an_identifier_is_never_insensitive(guise, name, people, rows_each, miss
             "street",
             "home address",
         ),
-        *("IBAN", "accountNumber", "card_number", "passport_no", "patientId", "person_id", "customer.id", "user id"),
+        *(
+            "IBAN",
+            "accountNumber",
+            "card_number",
+            "passport_no",
+            "patientId",
+            "person_id",
+            "customer.id",
+            "user id",
+        ),
         *("MRN", "licence plate", "ip_address", "uuid", "pseudonym", "username", "respondent_id"),
     ],
 )
-@pytest.mark.parametrize("values", [["a", "b"] * 500, list(range(1000)), ["a"] * 1000, [None] * 1000])
+@pytest.mark.parametrize(
+    "values", [["a", "b"] * 500, list(range(1000)), ["a"] * 1000, [None] * 1000]
+)
 def test_a_column_named_as_an_identifier_is_one_whatever_it_holds(name, values):
     assert suggest_role(facts(name, values)).role == "direct"
 
@@ -140,8 +196,16 @@ def test_names_say_what_columns_are(name, role, about):
         ("fnlwgt", list(range(1000)), "weight"),
         ("sampling_weight", [None, *range(999)], "open"),  # a release requires all
         ("weight", [i % 90 for i in range(1000)], "open"),  # of the body, perhaps
-        ("birth_date", [f"19{i % 90 + 10}-{i % 12 + 1:02d}-{i % 27 + 1:02d}" for i in range(900)], "quasi"),
-        ("remark", [f"the patient said {i} times that the treatment did not help" for i in range(1000)], "direct"),
+        (
+            "birth_date",
+            [f"19{i % 90 + 10}-{i % 12 + 1:02d}-{i % 27 + 1:02d}" for i in range(900)],
+            "quasi",
+        ),
+        (
+            "remark",
+            [f"the patient said {i} times that the treatment did not help" for i in range(1000)],
+            "direct",
+        ),
         ("note", ["a"] * 990 + ["me@example.org"] * 10, "open"),  # traces of people
         ("disease", ["flu"] * 990 + ["me@example.org"] * 10, "open"),
     ],
@@ -158,5 +222,7 @@ def test_why_holds_no_value():
 
 
 def test_a_column_that_cannot_be_released_is_left_open():
-    judged = suggest_role(facts("age", ["a", "b"] * 50, unusable="its type, array, cannot be released"))
+    judged = suggest_role(
+        facts("age", ["a", "b"] * 50, unusable="its type, array, cannot be released")
+    )
     assert (judged.role, judged.why) == ("open", "its type, array, cannot be released")

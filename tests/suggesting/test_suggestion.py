@@ -1,4 +1,6 @@
-"""The run file that is suggested: it loads as it is, says what is asked, and holds no value of a person."""
+"""The run file that is suggested: it loads as it is, says what is asked, and holds no value of a
+person.
+"""
 
 from pathlib import Path
 
@@ -50,7 +52,9 @@ def uncommented(text: str) -> str:
     return " ".join(word for word in text.split() if word != "#")
 
 
-def suggest_for(table: pa.Table, folder: Path, file: str = "my.yaml", form: str = "parquet") -> Suggestion:
+def suggest_for(
+    table: pa.Table, folder: Path, file: str = "my.yaml", form: str = "parquet"
+) -> Suggestion:
     source = Input(path=str(folder / f"people.{form}"), format=form)
     return suggestion_from_facts(gathered(table), source, folder / file)
 
@@ -71,7 +75,10 @@ def test_the_run_file_loads_as_it_is_and_says_what_each_column_is(tmp_path):
     spec = load_spec(suggestion.write(tmp_path / "my.yaml"))
     assert spec.input.path == str(tmp_path / "people.parquet")
     attributes = spec.attributes
-    assert (attributes.direct_identifiers, attributes.insensitive_attributes) == (("patient no", "e_mail"), ("year",))
+    assert (attributes.direct_identifiers, attributes.insensitive_attributes) == (
+        ("patient no", "e_mail"),
+        ("year",),
+    )
     assert attributes.quasi_identifiers["age"].is_numeric
     assert attributes.quasi_identifiers["city"].text.of(" PISA") == "pisa"
     assert attributes.sensitive_attributes["diagnosis"].distance == "equal"
@@ -123,13 +130,21 @@ def test_whatever_columns_are_called_the_run_file_is_yaml_and_names_them(names, 
     ("name", "values", "wanted"),
     [
         ("age", list(range(20, 60)) * 5, {"type": "numeric"}),
-        ("zip", [f"{i % 90:05d}" for i in range(200)], {"type": "categorical", "hierarchy": {"prefix": 1}}),
+        (
+            "zip",
+            [f"{i % 90:05d}" for i in range(200)],
+            {"type": "categorical", "hierarchy": {"prefix": 1}},
+        ),
         (
             "birth date",
             [f"19{i % 90 + 10}-{i % 12 + 1:02d}-{i % 27 + 1:02d}" for i in range(200)],
             {"type": "date"},
         ),
-        ("admitted at", [f"2020-01-{i % 28 + 1:02d} 10:{i % 60:02d}:00" for i in range(200)], {"type": "timestamp"}),
+        (
+            "admitted at",
+            [f"2020-01-{i % 28 + 1:02d} 10:{i % 60:02d}:00" for i in range(200)],
+            {"type": "timestamp"},
+        ),
         (
             "diag_2",
             [*map(str, range(140, 330)), *["V57"] * 5, *["?"] * 5],
@@ -139,16 +154,40 @@ def test_whatever_columns_are_called_the_run_file_is_yaml_and_names_them(names, 
                 "missing_values": ["?"],
             },
         ),
-        ("nuts3", [f"DE{i % 90}" for i in range(10, 210)], {"type": "categorical", "hierarchy": {"prefix": 1}}),
-        ("nace", [f"{i % 90:02d}.1" for i in range(200)], {"type": "categorical", "hierarchy": {"prefix": [4, 2, 1]}}),
-        ("city", [f"c{i % 101}" for i in range(300)], {"type": "categorical", "hierarchy": {"order": 4}}),
+        (
+            "nuts3",
+            [f"DE{i % 90}" for i in range(10, 210)],
+            {"type": "categorical", "hierarchy": {"prefix": 1}},
+        ),
+        (
+            "nace",
+            [f"{i % 90:02d}.1" for i in range(200)],
+            {"type": "categorical", "hierarchy": {"prefix": [4, 2, 1]}},
+        ),
+        (
+            "city",
+            [f"c{i % 101}" for i in range(300)],
+            {"type": "categorical", "hierarchy": {"order": 4}},
+        ),
         ("sex", ["f", "m"] * 100, {"type": "categorical", "generalization": "set"}),
         ("sex", [1, 2] * 100, {"type": "categorical", "generalization": "set"}),
-        ("region", [f"r{i % 40}" for i in range(200)], {"type": "categorical", "generalization": "set"}),
+        (
+            "region",
+            [f"r{i % 40}" for i in range(200)],
+            {"type": "categorical", "generalization": "set"},
+        ),
         ("region", [i % 16 for i in range(200)], {"type": "categorical", "generalization": "set"}),
         ("hours of work", [i % 40 for i in range(200)], {"type": "numeric"}),
-        ("region code", [i % 40 for i in range(200)], {"type": "categorical", "generalization": "set"}),
-        ("city", ["Pisa", "pisa"] * 100, {"type": "categorical", "generalization": "set", "text": {"case": "fold"}}),
+        (
+            "region code",
+            [i % 40 for i in range(200)],
+            {"type": "categorical", "generalization": "set"},
+        ),
+        (
+            "city",
+            ["Pisa", "pisa"] * 100,
+            {"type": "categorical", "generalization": "set", "text": {"case": "fold"}},
+        ),
     ],
 )
 def test_a_quasi_identifier_has_settings_that_fit_its_values(name, values, wanted):
@@ -162,29 +201,56 @@ def test_a_quasi_identifier_has_settings_that_fit_its_values(name, values, wante
     [
         ("disease", ["flu", "gout"] * 100, {"distance": "equal", "t": 0.2}),
         ("income", list(range(100)) * 2, {"distance": "ordered", "t": 0.2}),
-        ("income", [*list(range(100)) * 2, None], {"distance": "ordered", "t": 0.2, "missing": "lowest"}),
-        ("income", [*map(str, range(100)), "none"], {"distance": "equal", "t": 0.2, "missing_values": ["none"]}),
-        ("income", [f"{i % 90:05d}" for i in range(200)], {"distance": "ordered", "t": 0.2}),  # zeros in front
+        (
+            "income",
+            [*list(range(100)) * 2, None],
+            {"distance": "ordered", "t": 0.2, "missing": "lowest"},
+        ),
+        (
+            "income",
+            [*map(str, range(100)), "none"],
+            {"distance": "equal", "t": 0.2, "missing_values": ["none"]},
+        ),
+        (
+            "income",
+            [f"{i % 90:05d}" for i in range(200)],
+            {"distance": "ordered", "t": 0.2},
+        ),  # zeros in front
         ("income", [1, 2, 3, 4, 5] * 50, {"distance": "ordered", "t": 0.2}),
         (
             "icd10",
             [f"C{i % 90 + 10}.1" for i in range(200)] + [None],
-            {"distance": "hierarchical", "t": 0.2, "hierarchy": {"prefix": [3, 1]}, "missing": "leaf"},
+            {
+                "distance": "hierarchical",
+                "t": 0.2,
+                "hierarchy": {"prefix": [3, 1]},
+                "missing": "leaf",
+            },
         ),
         ("income class", [1, 2, 3] * 50, {"distance": "equal", "t": 0.2}),
         ("disease code", list(range(50)) * 4, {"distance": "equal", "t": 0.2}),
-        ("income", ["1", "1.0", *map(str, range(2, 50))], {"distance": "equal", "t": 0.2}),  # one number, two texts
+        (
+            "income",
+            ["1", "1.0", *map(str, range(2, 50))],
+            {"distance": "equal", "t": 0.2},
+        ),  # one number, two texts
     ],
 )
 def test_a_sensitive_attribute_is_ordered_where_its_values_measure(name, values, wanted):
-    assert yaml.safe_load(flow(sensitive_settings(suggest_role(facts(name, values)), "0.2").settings)) == wanted
+    assert (
+        yaml.safe_load(flow(sensitive_settings(suggest_role(facts(name, values)), "0.2").settings))
+        == wanted
+    )
 
 
 @pytest.mark.parametrize(
-    ("rare", "t", "warned"), [(10, "0.2", True), (21, "0.2", False), (10, "0.05", False), (1, "measure", False)]
+    ("rare", "t", "warned"),
+    [(10, "0.2", True), (21, "0.2", False), (10, "0.05", False), (1, "measure", False)],
 )
 def test_a_value_that_a_class_may_hold_alone_is_warned_of(rare, t, warned):
-    line = sensitive_settings(suggest_role(facts("disease", ["flu"] * (100 - rare) + ["gout"] * rare)), t)
+    line = sensitive_settings(
+        suggest_role(facts("disease", ["flu"] * (100 - rare) + ["gout"] * rare)), t
+    )
     assert any("this t allows a class with this value only" in said for said in line.said) is warned
 
 
@@ -202,17 +268,28 @@ def test_an_existing_file_is_kept(tmp_path):
         ({"age": 30, "sex": 2, "disease": 3}, ["age", "sex"], ["disease"]),
         ({"age": 30, "income": 90, "religion": 5}, ["age"], ["income", "religion"]),
         ({"age": 30, "glucose": 80, "income": 90}, ["age"], ["income", "glucose"]),
-        ({"age": 30, "sex": 2, "occupation": 9}, ["age", "sex"], ["occupation"]),  # either; nothing else is sensitive
+        (
+            {"age": 30, "sex": 2, "occupation": 9},
+            ["age", "sex"],
+            ["occupation"],
+        ),  # either; nothing else is sensitive
         ({"age": 30, "a": 3, "b": 9}, ["age"], []),  # nothing unknown is published unchanged
         ({"age": 30, "sex": 2}, ["age", "sex"], []),
         ({"disease": 3, "a": 3, "b": 9, "c": 2}, ["a", "b", "c"], ["disease"]),
         ({"a": 3, "b": 9}, ["a", "b"], []),
     ],
 )
-def test_known_columns_are_chosen_and_of_unknown_ones_only_quasi_identifiers(columns, quasi, sensitive):
-    table = {name: [f"v{i * 7919 % values}" for i in range(1000)] for name, values in columns.items()}
+def test_known_columns_are_chosen_and_of_unknown_ones_only_quasi_identifiers(
+    columns, quasi, sensitive
+):
+    table = {
+        name: [f"v{i * 7919 % values}" for i in range(1000)] for name, values in columns.items()
+    }
     choice = choose_roles([suggest_role(facts(name, values)) for name, values in table.items()])
-    assert ([one.name for one in choice.quasi], [one.name for one in choice.sensitive]) == (quasi, sensitive)
+    assert ([one.name for one in choice.quasi], [one.name for one in choice.sensitive]) == (
+        quasi,
+        sensitive,
+    )
 
 
 @pytest.mark.parametrize("names", [["name"], ["name", "ssn"], ["disease"], ["disease", "income"]])
@@ -236,7 +313,9 @@ def test_of_many_quasi_identifiers_one_of_each_kind_comes_first_and_the_rest_is_
         "date",
     ]
     size = Size(quasi=8, sensitive=2)
-    choice = choose_roles([suggest_role(facts(name, ["a", "b"] * 50)) for name in [*names, "disease"]], size)
+    choice = choose_roles(
+        [suggest_role(facts(name, ["a", "b"] * 50)) for name in [*names, "disease"]], size
+    )
     first = {one.name for one in choice.quasi}
     assert len(first) == size.quasi
     assert {"zip", "age", "sex", "race", "job"} <= first
@@ -254,7 +333,10 @@ def test_an_insensitive_column_that_tells_a_quasi_identifier_is_left_out(tmp_pat
         "disease": [f"d{i % 3}" for i in range(rows)],
     }
     suggestion = suggest_for(pa.table(table), tmp_path)
-    assert (suggestion.roles["wave"], suggestion.roles["year"]) == ("left out", "insensitive attribute")
+    assert (suggestion.roles["wave"], suggestion.roles["year"]) == (
+        "left out",
+        "insensitive attribute",
+    )
     assert "it reveals" in suggestion.yaml
 
 
@@ -271,8 +353,12 @@ FOUND = {
     "heart": (3, {}, {"cp", "thalach"}),
 }
 TABLES = {
-    "adult": lambda data: pv.read_csv(data / "adult/adult.csv", parse_options=pv.ParseOptions(delimiter=";")),
-    "census_income": lambda data: pq.read_table(data / "kdd_census_income/census_income.parquet").slice(0, 20_000),
+    "adult": lambda data: pv.read_csv(
+        data / "adult/adult.csv", parse_options=pv.ParseOptions(delimiter=";")
+    ),
+    "census_income": lambda data: pq.read_table(
+        data / "kdd_census_income/census_income.parquet"
+    ).slice(0, 20_000),
     "heart": lambda data: pv.read_csv(data / "heart/heart_1025.csv"),
 }
 
@@ -286,14 +372,18 @@ def test_how_many_roles_of_the_example_runs_are_found(name, data, tmp_path):
     wanted |= dict.fromkeys(attributes["sensitive_attributes"], "sensitive attribute")
     found, other, lost = FOUND[name]
     assert sum(roles[column] == role for column, role in wanted.items()) == found
-    assert {c: roles[c] for c, role in wanted.items() if roles[c] not in (role, "left out")} == other
+    assert {
+        c: roles[c] for c, role in wanted.items() if roles[c] not in (role, "left out")
+    } == other
     assert {column for column in wanted if roles[column] == "left out"} == lost
     assert not any(roles[column] == "direct identifier" for column in wanted)
 
 
 def of_people_with_rows(column, rows):
     """The table with a column in which each value has so many rows."""
-    table = people().append_column("who", pa.array([f"P{i // rows:04d}@example.org" for i in range(600)]))
+    table = people().append_column(
+        "who", pa.array([f"P{i // rows:04d}@example.org" for i in range(600)])
+    )
     return table.drop_columns(["patient no", "e_mail"]).rename_columns({"who": column})
 
 
@@ -302,14 +392,23 @@ def test_people_with_several_rows_are_counted(tmp_path, column, person):
     """By a number of people with fewer values than rows; not by a household's mail."""
     suggestion = suggest_for(of_people_with_rows(column, 3), tmp_path)
     shown = " ".join(" ".join(summary_lines(suggestion)).split())
-    assert ("1 person: patient id" in shown, "200 values in 600 rows" in uncommented(suggestion.yaml)) == (
+    assert (
+        "1 person: patient id" in shown,
+        "200 values in 600 rows" in uncommented(suggestion.yaml),
+    ) == (
         person,
         person,
     )
     attributes = suggestion.spec["attributes"]
-    assert (attributes.get("person") == {"column": column, "rows": "apart"}) == person  # their ages change
+    assert (
+        attributes.get("person") == {"column": column, "rows": "apart"}
+    ) == person  # their ages change
     assert attributes.get("person") not in attributes["direct_identifiers"]
-    assert "at least this many people" in suggestion.yaml if person else "at least this many rows" in suggestion.yaml
+    assert (
+        "at least this many people" in suggestion.yaml
+        if person
+        else "at least this many rows" in suggestion.yaml
+    )
     assert "counts are rows" not in shown
     once = suggest_for(people(), tmp_path)
     assert (once.repeated, once.person, "counts are rows" in once.yaml) == ((), None, False)
@@ -320,9 +419,14 @@ def test_an_identifier_with_many_rows_each_is_reported_and_does_not_stand_for_pe
     suggestion = suggest_for(of_people_with_rows("patient id", 30), tmp_path)
     shown = " ".join(" ".join(summary_lines(suggestion)).split())
     warning = (
-        "'patient id' looks like an identifier of a person and repeats: 600 rows, about 20 values; counts are rows"
+        "'patient id' looks like an identifier of a person and repeats: 600 rows, about 20 "
+        "values; counts are rows"
     )
-    assert (warning in shown, warning in uncommented(suggestion.yaml), suggestion.person) == (True, True, None)
+    assert (warning in shown, warning in uncommented(suggestion.yaml), suggestion.person) == (
+        True,
+        True,
+        None,
+    )
 
 
 def test_rows_of_a_person_stay_together_if_quasi_identifiers_do_not_change(tmp_path):
@@ -339,7 +443,11 @@ def test_rows_of_a_person_stay_together_if_quasi_identifiers_do_not_change(tmp_p
 
 def test_survey_weights_are_a_role_of_their_own(tmp_path):
     """Of several, that of the person; not beside people who are counted."""
-    weighted = people().append_column("hhwt", pa.array(range(600))).append_column("pwgtp", pa.array(range(600)))
+    weighted = (
+        people()
+        .append_column("hhwt", pa.array(range(600)))
+        .append_column("pwgtp", pa.array(range(600)))
+    )
     suggestion = suggest_for(weighted, tmp_path)
     assert suggestion.spec["attributes"]["weight"] == "pwgtp"
     assert (suggestion.roles["pwgtp"], suggestion.roles["hhwt"]) == ("survey weight", "left out")

@@ -1,4 +1,6 @@
-"""A suggestion that is tried: the expected figures, the changes that help, and no value of a person."""
+"""A suggestion that is tried: the expected figures, the changes that help, and no value of a
+person.
+"""
 
 import re
 from collections.abc import Callable
@@ -25,7 +27,8 @@ from tclose_spark.suggesting.views import summary_lines
 
 Command = Callable[..., tuple[int, str, str]]
 HEAD = re.compile(
-    r"Expected, from a trial on (.+): NCP ([01]\.\d\d), median query error (\d+\.\d\d), ([\d,]+) class(?:es)?"
+    r"Expected, from a trial on (.+): NCP ([01]\.\d\d), median query error (\d+\.\d\d), ([\d,]+) "
+    r"class(?:es)?"
 )
 
 
@@ -62,7 +65,9 @@ def test_a_table_on_which_nothing_is_bad_has_figures_and_no_changes() -> None:
     assert 0 < float(loss) < 0.5
     assert float(error) < 0.5
     assert 10 < int(classes) <= 100
-    assert " ".join("".join(f"{part} " for part in summary_lines(suggestion)).split()).count(line) == 1
+    assert (
+        " ".join("".join(f"{part} " for part in summary_lines(suggestion)).split()).count(line) == 1
+    )
     comments = " ".join(re.findall(r"^# *(.*)$", suggestion.yaml, re.MULTILINE))
     assert line in comments
     assert yaml.safe_load(suggestion.yaml) == suggested(people(), trial=False).spec
@@ -71,7 +76,9 @@ def test_a_table_on_which_nothing_is_bad_has_figures_and_no_changes() -> None:
 def test_an_income_as_equal_would_be_better_ordered(tmp_path: Path) -> None:
     suggestion = suggested(people(), trial=False)
     assert suggestion.tried == ()
-    head, *helpful, last = try_suggestion(suggestion, as_equal(suggestion), gathered(people()), str(tmp_path / "work"))
+    head, *helpful, last = try_suggestion(
+        suggestion, as_equal(suggestion), gathered(people()), str(tmp_path / "work")
+    )
     loss = HEAD.fullmatch(head)[2]
     assert float(loss) > 0.5
     assert re.fullmatch(rf"income as ordered: NCP 0\.[0-4]\d instead of {loss}", helpful[0])
@@ -84,7 +91,10 @@ def test_an_income_as_equal_would_be_better_ordered(tmp_path: Path) -> None:
 def test_the_changes_that_are_tried() -> None:
     suggestion = suggested(people(), trial=False)
     tree = as_equal(suggestion)
-    tree["attributes"]["quasi_identifiers"]["sex"] = {"type": "categorical", "hierarchy": {"order": 4}}
+    tree["attributes"]["quasi_identifiers"]["sex"] = {
+        "type": "categorical",
+        "hierarchy": {"order": 4},
+    }
     tree["attributes"]["sensitive_attributes"]["disease"]["t"] = "measure"
     found = dict(changes(suggestion, tree, {}))
     assert list(found) == ["income as ordered", "sex as sets", "t = 0.4, which protects less"]
@@ -105,7 +115,9 @@ def many_quasi() -> Suggestion:
     table = people()
     draw = np.random.default_rng(4)
     for i, name in enumerate(("race", "education", "marital_status")):
-        table = table.append_column(name, pa.array(draw.choice([f"{name}{j}" for j in range(4 + i)], table.num_rows)))
+        table = table.append_column(
+            name, pa.array(draw.choice([f"{name}{j}" for j in range(4 + i)], table.num_rows))
+        )
     return suggested(table, trial=False)
 
 
@@ -121,22 +133,34 @@ def test_fewer_quasi_identifiers_are_tried_if_there_are_more_than_two() -> None:
 
 
 @drawn(20)
-@given(st.dictionaries(st.sampled_from(["age", "race", "education", "sex"]), st.floats(0, 1), min_size=1))
-def test_a_release_and_a_suggestion_advise_to_leave_out_the_same_column(losses: dict[str, float]) -> None:
+@given(
+    st.dictionaries(
+        st.sampled_from(["age", "race", "education", "sex"]), st.floats(0, 1), min_size=1
+    )
+)
+def test_a_release_and_a_suggestion_advise_to_leave_out_the_same_column(
+    losses: dict[str, float],
+) -> None:
     raw = {"worth": {"query_error": 0.9}}
     (note,) = query_error_notes(raw, losses)
     worst = loses_most(losses)
     assert f"; {worst} loses most" in note or max(losses.values()) <= 0.1
     suggestion = many_quasi()
     quasi = suggestion.spec["attributes"]["quasi_identifiers"]
-    (without,) = [change for change, _ in changes(suggestion, suggestion.spec, losses) if change.startswith("Without")]
+    (without,) = [
+        change
+        for change, _ in changes(suggestion, suggestion.spec, losses)
+        if change.startswith("Without")
+    ]
     assert without == f"Without {worst} as quasi-identifier"
     assert worst in quasi
 
 
 def test_a_sample_is_named_and_has_whole_people(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trying, "TRIAL_ROWS", 400)
-    assert "on a sample of 400 rows (a small sample overstates loss)" in suggested(people()).tried[0]
+    assert (
+        "on a sample of 400 rows (a small sample overstates loss)" in suggested(people()).tried[0]
+    )
     table = people(900).append_column("patient_id", pa.array([i // 3 for i in range(900)]))
     suggestion = suggested(table, trial=False)
     assert suggestion.person is not None
@@ -150,18 +174,34 @@ def test_a_trial_that_fails_is_reported_and_the_suggestion_stands(tmp_path: Path
     tree = suggestion.spec
     tree["privacy"]["k"] = 5_000
     (line, *_) = try_suggestion(suggestion, tree, gathered(people()), str(tmp_path / "work"))
-    assert line.startswith("Expected, from a trial on all 1,000 rows: no release; privacy.k is 5000")
+    assert line.startswith(
+        "Expected, from a trial on all 1,000 rows: no release; privacy.k is 5000"
+    )
     tree["attributes"]["quasi_identifiers"]["age"] = {"type": "date"}
     (line,) = try_suggestion(suggestion, tree, gathered(people()), str(tmp_path / "work"))
     assert line.startswith("The trial on 1,000 rows failed: ")
     assert "age" in line
 
 
-def test_neither_file_nor_terminal_shows_a_value_and_no_trial_skips_it(tclose: Command, tmp_path: Path) -> None:
+def test_neither_file_nor_terminal_shows_a_value_and_no_trial_skips_it(
+    tclose: Command, tmp_path: Path
+) -> None:
     lines = ["name;age;zip;income_code;disease"]
-    lines += [f"CANARY{i};{20 + i % 61};9{i % 23:02d}7;40{i * 7 % 397}3;SECRET{i % 5}" for i in range(1_200)]
+    lines += [
+        f"CANARY{i};{20 + i % 61};9{i % 23:02d}7;40{i * 7 % 397}3;SECRET{i % 5}"
+        for i in range(1_200)
+    ]
     (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
-    asked = ["suggest", tmp_path / "people.csv", "--output", tmp_path / "my.yaml", "--engine", "local", "--t", 0.1]
+    asked = [
+        "suggest",
+        tmp_path / "people.csv",
+        "--output",
+        tmp_path / "my.yaml",
+        "--engine",
+        "local",
+        "--t",
+        0.1,
+    ]
     code, out, err = tclose(*asked)
     assert code == 0, err
     file = (tmp_path / "my.yaml").read_text()

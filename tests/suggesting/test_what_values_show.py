@@ -1,4 +1,6 @@
-"""Values decide where names do not: dates in other forms, weights, keys of people, words for missing numbers."""
+"""Values decide where names do not: dates in other forms, weights, keys of people, words for
+missing numbers.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,17 @@ DRAW = np.random.default_rng(11)
 
 
 def shop(rows: int = 600) -> dict[str, Any]:
-    """Orders of customers, who have three each. Nearly every order comes from an address of its own."""
+    """Orders of customers, who have three each. Nearly every order comes from an address of its
+    own.
+    """
     address = [f"10.{i // 250}.{i % 250}.7" for i in range(rows)]
     return {
         "Kunden-ID": [f"K{i // 3:05d}" for i in range(rows)],
         "client": [address[max(i, rows // 50)] for i in range(rows)],
-        "last_login": [f"2024-01-{i % 28 + 1:02d} {i % 24:02d}:{i * 7 % 60:02d}:{i % 60:02d}" for i in range(rows)],
+        "last_login": [
+            f"2024-01-{i % 28 + 1:02d} {i % 24:02d}:{i * 7 % 60:02d}:{i % 60:02d}"
+            for i in range(rows)
+        ],
         "age": (20 + DRAW.integers(0, 60, rows)).tolist(),
         "disease": DRAW.choice(["flu", "gout", "cold"], rows).tolist(),
     }
@@ -86,14 +93,19 @@ def test_dates_are_never_names_or_contacts(name: str) -> None:
     ],
 )
 def test_dates_in_another_form_have_that_form(written: str, form: str) -> None:
-    line = quasi_identifier_settings(suggest_role(facts("birth_date", [written.format(day) for day in DAYS])))
+    line = quasi_identifier_settings(
+        suggest_role(facts("birth_date", [written.format(day) for day in DAYS]))
+    )
     assert line.settings == {"type": "date", "date_format": form}
     assert not any("dates as text" in said for said in line.said)
 
 
 def test_whole_numbers_that_are_all_dates_are_dates() -> None:
     days = [int(f"{day:%Y%m%d}") for day in DAYS]
-    assert quasi_identifier_settings(suggest_role(facts("admitted", days))).settings["date_format"] == "%Y%m%d"
+    assert (
+        quasi_identifier_settings(suggest_role(facts("admitted", days))).settings["date_format"]
+        == "%Y%m%d"
+    )
     assert facts("admitted", [*days, 20240230]).date_formats == ()
 
 
@@ -122,7 +134,9 @@ def test_one_text_that_is_no_such_date_decides_for_all(wrong: str) -> None:
     assert facts("birth_date", [*dates, wrong]).date_formats == ()
 
 
-def test_a_file_with_german_dates_is_released_as_suggested(tclose: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_file_with_german_dates_is_released_as_suggested(
+    tclose: Callable[..., Any], tmp_path: Path
+) -> None:
     table = {
         "Straße": [f"Gasse {i}" for i in range(600)],
         "Größe": [150 + i % 50 for i in range(600)],
@@ -131,7 +145,12 @@ def test_a_file_with_german_dates_is_released_as_suggested(tclose: Callable[...,
         "disease": DRAW.choice(["flu", "gout", "cold"], 600).tolist(),
     }
     csv.write_csv(pa.table(table), tmp_path / "people.csv")
-    assert tclose("suggest", tmp_path / "people.csv", "--output", tmp_path / "run.yaml", "--t", "0.5")[0] == 0
+    assert (
+        tclose("suggest", tmp_path / "people.csv", "--output", tmp_path / "run.yaml", "--t", "0.5")[
+            0
+        ]
+        == 0
+    )
     text = (tmp_path / "run.yaml").read_text(encoding="utf-8")
     assert 'birth_date: {type: date, date_format: "%d.%m.%Y"}' in text
     assert "Straße" in text
@@ -156,7 +175,9 @@ def test_a_file_with_german_dates_is_released_as_suggested(tclose: Callable[...,
     ],
 )
 @pytest.mark.parametrize("name", ["weight", "Gewicht"])
-def test_a_weight_is_that_of_a_body_or_of_a_row(name: str, values: Any, role: str, about: str | None) -> None:
+def test_a_weight_is_that_of_a_body_or_of_a_row(
+    name: str, values: Any, role: str, about: str | None
+) -> None:
     judged = suggest_role(facts(name, [str(value) for value in values.tolist()]))
     assert (judged.role, judged.concept and judged.concept.name) == (role, about)
     assert ("weight of a body" in judged.why) == (role == "open")
@@ -175,9 +196,13 @@ def with_word(word: str, other: str = "b") -> pa.Table:
 
 
 @pytest.mark.parametrize("word", ["NA", "n/a", "unknown"])
-def test_a_word_for_missing_numbers_is_read_as_missing(tclose: Callable[..., Any], tmp_path: Path, word: str) -> None:
+def test_a_word_for_missing_numbers_is_read_as_missing(
+    tclose: Callable[..., Any], tmp_path: Path, word: str
+) -> None:
     csv.write_csv(with_word(word), tmp_path / "people.csv")
-    suggestion = tc.suggest(tmp_path / "people.csv", file=tmp_path / "run.yaml", t="0.5", log=None, engine="local")
+    suggestion = tc.suggest(
+        tmp_path / "people.csv", file=tmp_path / "run.yaml", t="0.5", log=None, engine="local"
+    )
     attributes = suggestion.spec["attributes"]
     assert attributes["quasi_identifiers"]["age"] == {"type": "numeric", "missing_values": [word]}
     ordered = {"distance": "ordered", "t": 0.5, "missing": "lowest", "missing_values": [word]}
@@ -188,11 +213,15 @@ def test_a_word_for_missing_numbers_is_read_as_missing(tclose: Callable[..., Any
 
 
 def test_codes_of_an_insensitive_column_are_read_as_missing(tmp_path: Path) -> None:
-    table = with_word("65").append_column("wave", pa.array(DRAW.permutation([1, 2, 3, 1, 2, 9] * 100)))
+    table = with_word("65").append_column(
+        "wave", pa.array(DRAW.permutation([1, 2, 3, 1, 2, 9] * 100))
+    )
     suggestion = tc.suggest(table, log=None, engine="local")
     assert suggestion.spec["attributes"]["missing_values"] == {"wave": [9]}
     assert (
-        tc.release(table, suggestion.spec, engine="local", log=None, output=tmp_path).to_arrow()["wave"].null_count
+        tc.release(table, suggestion.spec, engine="local", log=None, output=tmp_path)
+        .to_arrow()["wave"]
+        .null_count
         == 100
     )
 
@@ -203,26 +232,40 @@ def test_a_text_among_numbers_is_no_word_for_missing() -> None:
 
 
 def mostly_missing(rows: int = 1000) -> pa.Table:
-    """Dates of death that one in three has, most of them of cancer: closeness mixes them with those who live."""
+    """Dates of death that one in three has, most of them of cancer: closeness mixes them with those
+    who live.
+    """
     draw = np.random.default_rng(5)
     died = [str(DAYS[i % 600]) if draw.random() < 0.33 else None for i in range(rows)]
-    table = {"age": draw.integers(20, 80, rows), "date_of_death": pa.array(died), "sex": draw.choice(["f", "m"], rows)}
+    table = {
+        "age": draw.integers(20, 80, rows),
+        "date_of_death": pa.array(died),
+        "sex": draw.choice(["f", "m"], rows),
+    }
     of_life = draw.choice(["flu", "gout", "cold"], rows)
-    disease = [of_life[i] if day is None or draw.random() < 0.2 else "cancer" for i, day in enumerate(died)]
+    disease = [
+        of_life[i] if day is None or draw.random() < 0.2 else "cancer" for i, day in enumerate(died)
+    ]
     return pa.table({**table, "disease": disease})
 
 
-def test_missing_values_that_may_be_any_are_tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_values_that_may_be_any_are_tried(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     table = mostly_missing()
     suggestion = suggested(table, trial=False)
     change, tree = next(iter(changes(suggestion, suggestion.spec, {})))
     assert change == "date_of_death with missing: any"
     quasi = tree["attributes"]["quasi_identifiers"]
-    assert [name for name, settings in quasi.items() if settings.get("missing") == "any"] == ["date_of_death"]
+    assert [name for name, settings in quasi.items() if settings.get("missing") == "any"] == [
+        "date_of_death"
+    ]
     monkeypatch.setattr(trying, "BAD", 0.0)
     monkeypatch.setattr(trying, "HELPS", 0.0)
     lines = try_suggestion(suggestion, suggestion.spec, gathered(table), str(tmp_path / "work"))
-    figures = re.search(r"date_of_death with missing: any: NCP (0\.\d+) instead of (0\.\d+)", " ".join(lines))
+    figures = re.search(
+        r"date_of_death with missing: any: NCP (0\.\d+) instead of (0\.\d+)", " ".join(lines)
+    )
     assert figures is not None, lines
     assert float(figures[1]) < float(figures[2])
 
@@ -231,17 +274,23 @@ def test_few_missing_values_are_not(tmp_path: Path) -> None:
     table = mostly_missing()
     few = [None if i % 10 == 0 else str(DAYS[i % 600]) for i in range(table.num_rows)]
     suggestion = suggested(table.set_column(1, "date_of_death", pa.array(few)), trial=False)
-    assert not any("missing: any" in change for change, _ in changes(suggestion, suggestion.spec, {}))
+    assert not any(
+        "missing: any" in change for change, _ in changes(suggestion, suggestion.spec, {})
+    )
 
 
 def test_changes_that_do_not_help_are_counted() -> None:
     def outcome(loss: float) -> Outcome:
-        return Outcome(method="closeness_tree", k=2, t="0.2", state="released", figures={"ncp": loss})
+        return Outcome(
+            method="closeness_tree", k=2, t="0.2", state="released", figures={"ncp": loss}
+        )
 
     first, same = outcome(0.9), ("sex as sets", outcome(0.9))
     assert [*_helpful(first, [same])] == ["Changes that were tried, and do not help much: 1"]
     assert [*_helpful(first, [same, same])] == ["Changes that were tried, and do not help much: 2"]
-    assert [*_helpful(first, [("sex as sets", outcome(0.4))])] == ["sex as sets: NCP 0.40 instead of 0.90"]
+    assert [*_helpful(first, [("sex as sets", outcome(0.4))])] == [
+        "sex as sets: NCP 0.40 instead of 0.90"
+    ]
 
 
 def test_changes_are_tried_with_little_effort_and_the_run_file_as_it_is(
@@ -257,23 +306,31 @@ def test_changes_are_tried_with_little_effort_and_the_run_file_as_it_is(
     monkeypatch.setattr(trying, "_carried_out", carried_out)
     monkeypatch.setattr(trying, "BAD", 0.0)
     suggestion = suggested(mostly_missing(300), trial=False)
-    try_suggestion(suggestion, suggestion.spec, gathered(mostly_missing(300)), str(tmp_path / "work"))
+    try_suggestion(
+        suggestion, suggestion.spec, gathered(mostly_missing(300)), str(tmp_path / "work")
+    )
     assert efforts == [None, "fast", "fast", "fast"]
 
 
 def test_columns_that_make_people_rare_are_named() -> None:
     age = [*range(20, 60)] * 2
-    people = pa.table({"age": age, "sex": ["f", "m"] * 40, "disease": ["flu", "gout", "flu", "cold"] * 20})
+    people = pa.table(
+        {"age": age, "sex": ["f", "m"] * 40, "disease": ["flu", "gout", "flu", "cold"] * 20}
+    )
     found = suggested(people, trial=False)
     ages, pairs, sexes = 40, 40, 0  # each age is in two rows, of one sex
     named = f"age {(ages + pairs) / (ages + pairs):.0%}, sex {(sexes + pairs) / (ages + pairs):.0%}"
     assert f"with {named}" in found.rare
     assert found.rare.split(":")[0] in found.yaml
-    assert any("Rare cells (below 3 rows, by up to 2 columns)" in line for line in summary_lines(found))
+    assert any(
+        "Rare cells (below 3 rows, by up to 2 columns)" in line for line in summary_lines(found)
+    )
 
 
 def test_far_numbers_that_few_people_share_are_counted_and_not_named() -> None:
-    people = pa.table({"age": [*range(20, 60)] * 10 + [999] * 4, "disease": ["flu", "gout", "flu", "cold"] * 101})
+    people = pa.table(
+        {"age": [*range(20, 60)] * 10 + [999] * 4, "disease": ["flu", "gout", "flu", "cold"] * 101}
+    )
     found = suggested(people, trial=False)
     shown = [line.strip() for line in summary_lines(found)]
     assert "age: 4 rows have numbers far from all others" in shown

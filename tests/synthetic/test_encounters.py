@@ -34,7 +34,9 @@ def test_the_rows_of_a_patient_fit_together(table: pd.DataFrame) -> None:
     assert (patients.age.nunique() > 1).mean() > 0.1  # which is the point of `rows: apart`
     assert not table.isna().any(axis=None)
     gaps = patients.admitted.diff(-1).dt.days.mul(-1)
-    expected = gaps.map(lambda days: "no" if pd.isna(days) else "after 30 days" if days > 30 else "within 30 days")
+    expected = gaps.map(
+        lambda days: "no" if pd.isna(days) else "after 30 days" if days > 30 else "within 30 days"
+    )
     assert (expected[:-1] == table.readmitted[:-1]).all()
     assert not ((table.ward == "obstetrics") & (table.sex == "Male")).any()
     again = table.diagnosis == patients.diagnosis.transform("first")
@@ -50,7 +52,9 @@ def test_patients_are_the_people_of_the_census(table: pd.DataFrame) -> None:
     assert (joined.age == joined.age_of_person).all()
 
 
-def test_a_larger_table_begins_with_a_smaller_one_and_a_seed_makes_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_larger_table_begins_with_a_smaller_one_and_a_seed_makes_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     large = generate(5_000, encounters=True)
     monkeypatch.setattr(stays, "AT_ONCE", 64)
     assert generate(3_000, encounters=True).equals(large.slice(0, 3_000).combine_chunks())

@@ -1,4 +1,6 @@
-"""The synthetic census: the same rows anywhere, the dependences of a census, hierarchies that are trees."""
+"""The synthetic census: the same rows anywhere, the dependences of a census, hierarchies that are
+trees.
+"""
 
 import csv
 import hashlib
@@ -81,7 +83,10 @@ def test_rows_are_the_same_however_many_are_made_at_once(monkeypatch: pytest.Mon
 def test_another_seed_gives_other_people() -> None:
     first, second = (made(1_000, seed).to_pylist() for seed in (1, 2))
     assert not {row["person_id"] for row in first} & {row["person_id"] for row in second}
-    same = sum([*one.values()][1:] == [*other.values()][1:] for one, other in zip(first, second, strict=True))
+    same = sum(
+        [*one.values()][1:] == [*other.values()][1:]
+        for one, other in zip(first, second, strict=True)
+    )
     assert same < 20  # small children differ in little but age, region and disease
 
 
@@ -96,7 +101,10 @@ def test_a_smaller_census_is_the_start_of_a_larger_one() -> None:
 
 def test_the_people_stay_the_same_in_every_version() -> None:
     people = made(10_000).to_pandas()
-    first = "5039182813088611096 10 Male No schooling Never married Oldcastle Not working 0 0 No disease"
+    first = (
+        "5039182813088611096 10 Male No schooling Never married Oldcastle Not working 0 0 No "
+        "disease"
+    )
     assert " ".join(map(str, people.iloc[0])) == first
     recorded = "2c418e9248164f39cb10c854a79b42666bc3779424b157f98c240321ec6ea35c"
     assert hashlib.sha256(people.to_csv(index=False).encode()).hexdigest() == recorded
@@ -104,14 +112,28 @@ def test_the_people_stay_the_same_in_every_version() -> None:
 
 @pytest.mark.parametrize("seed", [2026, -1, 2**63 - 1])
 def test_hashes_are_those_of_spark(spark: SparkSession, seed: int) -> None:
-    names = [text.ljust(length, "é")[:length] for length in range(16) for text in ("", "age", "marital_status")]
+    names = [
+        text.ljust(length, "é")[:length]
+        for length in range(16)
+        for text in ("", "age", "marital_status")
+    ]
     of_seed = hash_numbers(np.array([seed], np.int64).view(np.uint64), SPARK_SEED)
-    expected = spark.range(1).select(*(F.xxhash64(F.lit(seed).cast("bigint"), F.lit(name)) for name in names)).first()
+    expected = (
+        spark.range(1)
+        .select(*(F.xxhash64(F.lit(seed).cast("bigint"), F.lit(name)) for name in names))
+        .first()
+    )
     assert expected is not None
     assert [int(hash_text(name, of_seed).view(np.int64)[0]) for name in names] == list(expected)
     numbers = [0, 1, 41, 2**33, 2**63 - 1]
-    rows = spark.createDataFrame([(number,) for number in numbers], "n long").select(F.xxhash64("n")).collect()
-    assert hash_numbers(np.array(numbers, np.uint64), SPARK_SEED).view(np.int64).tolist() == [row[0] for row in rows]
+    rows = (
+        spark.createDataFrame([(number,) for number in numbers], "n long")
+        .select(F.xxhash64("n"))
+        .collect()
+    )
+    assert hash_numbers(np.array(numbers, np.uint64), SPARK_SEED).view(np.int64).tolist() == [
+        row[0] for row in rows
+    ]
 
 
 def test_no_rows() -> None:
@@ -124,7 +146,9 @@ def test_refuses_senseless_arguments(rows: int, seed: int) -> None:
         generate_people(rows, seed)
 
 
-def test_a_file_has_the_people_in_place_of_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_has_the_people_in_place_of_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(census, "AT_ONCE", 100)
     file = tmp_path / "people.parquet"
     file.mkdir()  # as Spark writes it
@@ -154,11 +178,15 @@ def test_a_large_file_needs_no_more_memory_than_a_small_one(tmp_path: Path) -> N
     assert large - small < as_table / 3
 
 
-def test_a_file_that_cannot_be_written_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_written_leaves_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "people.parquet"
     write_people(file, 10)
     monkeypatch.setattr(
-        census, "people_between", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+        census,
+        "people_between",
+        lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")),
     )
     with pytest.raises(OSError, match="No space left"):
         write_people(file, 20)
@@ -199,9 +227,12 @@ def test_income_has_a_long_tail(people: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize(
-    ("of", "more", "less"), [("hours", "Male", "Female"), ("income", "Male", "Female"), ("age", "Female", "Male")]
+    ("of", "more", "less"),
+    [("hours", "Male", "Female"), ("income", "Male", "Female"), ("age", "Female", "Male")],
 )
-def test_the_sexes_differ_in_hours_income_and_lifetime(people: pd.DataFrame, of: str, more: str, less: str) -> None:
+def test_the_sexes_differ_in_hours_income_and_lifetime(
+    people: pd.DataFrame, of: str, more: str, less: str
+) -> None:
     mean = people.groupby("sex")[of].mean()
     assert mean[more] > mean[less]
 
@@ -233,7 +264,9 @@ def test_tables_are_complete() -> None:
     check_by_age(t.EDUCATION_BY_AGE, len(t.leaves(t.EDUCATION_TREE)), 100)
     check_by_age(t.DISEASE_BY_AGE, len(t.leaves(t.DISEASE_TREE)) - 1, 200)
     for sex in t.SEXES:
-        check_by_age(t.MARITAL_STATUS_BY_SEX_AND_AGE[sex], len(t.leaves(t.MARITAL_STATUS_TREE)), 100)
+        check_by_age(
+            t.MARITAL_STATUS_BY_SEX_AND_AGE[sex], len(t.leaves(t.MARITAL_STATUS_TREE)), 100
+        )
         check_by_age(t.ACTIVITY_BY_SEX_AND_AGE[sex], len(t.NOT_EMPLOYED) + 1, 100)
         check_by_age(t.SHARE_OF_HOURS_BY_SEX_AND_AGE[sex], len(t.SHARE_OF_HOURS), 100)
     jobs_by_group_and_sex = list(zip(*(weights for _, _, weights in t.JOBS.values()), strict=True))
@@ -243,7 +276,9 @@ def test_tables_are_complete() -> None:
     assert t.leaves(t.DISEASE_TREE)[-1] == t.RARE_DISEASE
 
 
-def test_there_is_a_hierarchy_for_each_column_that_has_one(hierarchies: dict[str, list[list[str]]]) -> None:
+def test_there_is_a_hierarchy_for_each_column_that_has_one(
+    hierarchies: dict[str, list[list[str]]],
+) -> None:
     assert set(hierarchies) == {"region", "education", "marital_status", "occupation", "disease"}
 
 
@@ -255,7 +290,9 @@ def test_hierarchies_cover_what_occurs(
 
 
 @pytest.mark.parametrize("column", sorted(t.HIERARCHIES))
-def test_hierarchies_are_trees_by_label(hierarchies: dict[str, list[list[str]]], column: str) -> None:
+def test_hierarchies_are_trees_by_label(
+    hierarchies: dict[str, list[list[str]]], column: str
+) -> None:
     lines = hierarchies[column]
     assert len({len(line) for line in lines}) == 1
     assert len({line[0] for line in lines}) == len(lines)
@@ -280,12 +317,18 @@ def test_writing_hierarchies_again_gives_the_same_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encounters", [False, True])
-def test_absurd_numbers_of_rows_are_refused_before_any_work(encounters: bool, tmp_path: Path) -> None:
-    with pytest.raises(tc.ConfigurationError, match="rows must be at most 10,000,000,000") as raised:
+def test_absurd_numbers_of_rows_are_refused_before_any_work(
+    encounters: bool, tmp_path: Path
+) -> None:
+    with pytest.raises(
+        tc.ConfigurationError, match="rows must be at most 10,000,000,000"
+    ) as raised:
         tc.generate(10**30, tmp_path / "hierarchies", encounters=encounters)
     assert raised.value.exit_code == 2
     assert not [*tmp_path.iterdir()]
     more = ["--encounters"] if encounters else []
-    result = CliRunner().invoke(app, ["generate", "--rows", str(10**30), "--output", str(tmp_path / "out"), *more])
+    result = CliRunner().invoke(
+        app, ["generate", "--rows", str(10**30), "--output", str(tmp_path / "out"), *more]
+    )
     assert isinstance(result.exception, tc.ConfigurationError)
     assert not [*tmp_path.iterdir()]

@@ -1,4 +1,6 @@
-"""What the profile knows of the columns: domains, their order, and messages that name what has no place in them."""
+"""What the profile knows of the columns: domains, their order, and messages that name what has no
+place in them.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -18,18 +20,33 @@ from tclose_spark.measures.distances.ground_distances import (
 )
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.runfile.attributes import SensitiveAttribute
-from tclose_spark.table.domains import Profile, by_value, categorical_domain, remaining_values, sensitive_domain
+from tclose_spark.table.domains import (
+    Profile,
+    by_value,
+    categorical_domain,
+    remaining_values,
+    sensitive_domain,
+)
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
-DISEASES = Hierarchy.build([("flu", "lung", "*"), ("asthma", "lung", "*"), ("ulcer", "stomach", "*")], "diseases")
+DISEASES = Hierarchy.build(
+    [("flu", "lung", "*"), ("asthma", "lung", "*"), ("ulcer", "stomach", "*")], "diseases"
+)
 
 
-def domain_of(counts: dict[str | None, int], tree: Hierarchy | None = None, is_text: bool = True, **asked: object):
+def domain_of(
+    counts: dict[str | None, int],
+    tree: Hierarchy | None = None,
+    is_text: bool = True,
+    **asked: object,
+):
     """The domain of a sensitive attribute called salary."""
     return sensitive_domain("salary", counts, SensitiveAttribute(**asked), tree, is_text)
 
 
-def ordered(counts: dict[str | None, int], is_text: bool = True, **asked: object) -> tuple[str | None, ...]:
+def ordered(
+    counts: dict[str | None, int], is_text: bool = True, **asked: object
+) -> tuple[str | None, ...]:
     """The values in order."""
     return domain_of(counts, None, is_text, distance="ordered", **asked).values
 
@@ -42,12 +59,38 @@ def ordered(counts: dict[str | None, int], is_text: bool = True, **asked: object
         (["b", "a", "10", "9"], ["9", "10", "a", "b"]),
         (["007", "7", "08"], ["007", "7", "08"]),
         (
-            ["2024-02-29", "+10000-01-01", "-0001-12-31", "9999-12-31", "-0044-03-15", "0000-05-01", "+123456-01-01"],
-            ["-0044-03-15", "-0001-12-31", "0000-05-01", "2024-02-29", "9999-12-31", "+10000-01-01", "+123456-01-01"],
+            [
+                "2024-02-29",
+                "+10000-01-01",
+                "-0001-12-31",
+                "9999-12-31",
+                "-0044-03-15",
+                "0000-05-01",
+                "+123456-01-01",
+            ],
+            [
+                "-0044-03-15",
+                "-0001-12-31",
+                "0000-05-01",
+                "2024-02-29",
+                "9999-12-31",
+                "+10000-01-01",
+                "+123456-01-01",
+            ],
         ),
         (
-            ["+10000-01-01 00:00:00", "2024-01-01 00:00:00.5", "2024-01-01 00:00:00", "-0044-03-15 12:00:00"],
-            ["-0044-03-15 12:00:00", "2024-01-01 00:00:00", "2024-01-01 00:00:00.5", "+10000-01-01 00:00:00"],
+            [
+                "+10000-01-01 00:00:00",
+                "2024-01-01 00:00:00.5",
+                "2024-01-01 00:00:00",
+                "-0044-03-15 12:00:00",
+            ],
+            [
+                "-0044-03-15 12:00:00",
+                "2024-01-01 00:00:00",
+                "2024-01-01 00:00:00.5",
+                "+10000-01-01 00:00:00",
+            ],
         ),
         (["2024-02-29", "-0044-03-15", "soon"], ["-0044-03-15", "2024-02-29", "soon"]),
         ([], []),
@@ -95,7 +138,9 @@ def test_a_list_of_a_text_column_is_taken_letter_by_letter():
 
 
 def test_a_list_must_name_every_value_once():
-    with pytest.raises(InputError, match=r"salary.order lacks 1 values of the table \(2 rows\)") as found:
+    with pytest.raises(
+        InputError, match=r"salary.order lacks 1 values of the table \(2 rows\)"
+    ) as found:
         ordered({"9": 2, "10": 7}, order=["10"])
     assert found.value.values == Offending("salary", "missing from its order", {"9": 2})
     with pytest.raises(ConfigurationError, match=r"order holds '9' 2 times"):
@@ -111,13 +156,17 @@ def test_a_list_may_not_name_a_number_twice_that_no_row_has():
 
 def test_text_has_no_order_of_its_own():
     with pytest.raises(
-        InputError, match="'salary' is text, which has no order of its own; give order: frequency or a list"
+        InputError,
+        match="'salary' is text, which has no order of its own; give order: frequency or a list",
     ):
         ordered({"low": 2, "10": 7})
 
 
 def test_dates_go_by_their_text():
-    assert ordered({"2020-10-01": 1, "2020-09-30": 1}, is_text=False) == ("2020-09-30", "2020-10-01")
+    assert ordered({"2020-10-01": 1, "2020-09-30": 1}, is_text=False) == (
+        "2020-09-30",
+        "2020-10-01",
+    )
 
 
 def test_infinity_has_no_place_in_an_order():
@@ -131,7 +180,9 @@ def test_texts_that_are_the_same_number_are_refused():
     assert ordered({"30": 2, "30.0": 1}, order="frequency") == ("30", "30.0")
 
 
-@pytest.mark.parametrize(("missing", "order"), [("lowest", (None, "9", "10")), ("highest", ("9", "10", None))])
+@pytest.mark.parametrize(
+    ("missing", "order"), [("lowest", (None, "9", "10")), ("highest", ("9", "10", None))]
+)
 @pytest.mark.parametrize("by", ["value", "frequency", ["9", "10"]])
 def test_missing_values_have_the_place_that_is_asked(missing, order, by):
     domain = domain_of({"10": 1, None: 4, "9": 1}, distance="ordered", missing=missing, order=by)
@@ -140,7 +191,9 @@ def test_missing_values_have_the_place_that_is_asked(missing, order, by):
 
 
 def test_missing_values_of_an_ordered_attribute_are_an_error_that_names_the_option():
-    with pytest.raises(InputError, match=r"'salary' is missing in 4 rows .*\.salary\.missing: lowest or highest"):
+    with pytest.raises(
+        InputError, match=r"'salary' is missing in 4 rows .*\.salary\.missing: lowest or highest"
+    ):
         ordered({"10": 1, None: 4})
     assert ordered({"10": 1}, missing="lowest") == ("10",)
 
@@ -152,7 +205,9 @@ def test_a_hierarchical_attribute_has_the_leaves_of_its_hierarchy():
 
 def test_missing_values_of_a_hierarchical_attribute_are_an_error_that_names_the_option():
     with pytest.raises(
-        InputError, match=r"'salary' is missing in 2 rows .*salary.missing: leaf \(a leaf of its own under the root\)"
+        InputError,
+        match=r"'salary' is missing in 2 rows .*salary.missing: leaf \(a leaf of its own under the "
+        r"root\)",
     ):
         domain_of({"flu": 3, None: 2}, DISEASES, distance="hierarchical", hierarchy="d.csv")
 
@@ -171,10 +226,12 @@ def test_missing_values_may_be_a_leaf_of_their_own():
 @drawn(100)
 @given(trees(), st.data())
 def test_distances_to_the_leaf_of_missing_values_are_those_of_the_definition(tree, data):
-    """Li et al. 2007, 5.2: at each node, what its children give away stays below it at the cost of its height."""
-    counts = st.fixed_dictionaries({value: st.integers(0, 4) for value in (*tree.leaves, None)}).filter(
-        lambda found: any(found.values())
-    )
+    """Li et al. 2007, 5.2: at each node, what its children give away stays below it at the cost of
+    its height.
+    """
+    counts = st.fixed_dictionaries(
+        {value: st.integers(0, 4) for value in (*tree.leaves, None)}
+    ).filter(lambda found: any(found.values()))
     whole, part = data.draw(counts), data.draw(counts)
     asked = SensitiveAttribute.model_validate(LEAF)
     extended = tree.with_missing("d.csv")
@@ -185,7 +242,9 @@ def test_distances_to_the_leaf_of_missing_values_are_those_of_the_definition(tre
         histogram[0, places[value]] = count
     distance = ground_distance("hierarchical", domain.table, domain.values, extended)
     n, s = sum(whole.values()), sum(part.values())
-    found = Fraction(int(distance.numerators(Histograms.dense(histogram))[0]), distance.scale * n * s)
+    found = Fraction(
+        int(distance.numerators(Histograms.dense(histogram))[0]), distance.scale * n * s
+    )
     paths = {path[0]: path for path in tree.paths} | {
         None: (None, *[("missing", level) for level in range(1, tree.height)], "*")
     }
@@ -193,10 +252,14 @@ def test_distances_to_the_leaf_of_missing_values_are_those_of_the_definition(tre
     for level in range(1, tree.height + 1):
         extra = {(path[level:], path[level - 1 :]): Fraction(0) for path in paths.values()}
         for value, path in paths.items():
-            extra[path[level:], path[level - 1 :]] += Fraction(part[value], s) - Fraction(whole[value], n)
+            extra[path[level:], path[level - 1 :]] += Fraction(part[value], s) - Fraction(
+                whole[value], n
+            )
         for node in {above for above, _ in extra}:
             gains = [x for (above, _), x in extra.items() if above == node]
-            cost += Fraction(level, tree.height) * min(sum(x for x in gains if x > 0), sum(-x for x in gains if x < 0))
+            cost += Fraction(level, tree.height) * min(
+                sum(x for x in gains if x > 0), sum(-x for x in gains if x < 0)
+            )
     assert found == cost
 
 
@@ -238,7 +301,9 @@ def test_a_category_with_a_hierarchy_has_its_leaves():
 
 def test_a_value_that_the_hierarchy_lacks_travels_beside_the_message():
     with pytest.raises(
-        InputError, match=r"quasi-identifier 'city': its hierarchy lacks 1 value in 4 rows; add a row for each$"
+        InputError,
+        match=r"quasi-identifier 'city': its hierarchy lacks 1 value in 4 rows; add a row for "
+        r"each$",
     ) as found:
         categorical_domain("city", {"Pisa": 3, "Oslo": 4}, CITIES)
     assert found.value.values == Offending("city", "missing from its hierarchy", {"Oslo": 4})
@@ -253,7 +318,9 @@ def test_a_star_is_no_value(hierarchy):
 
 @pytest.mark.parametrize("value", ["{a, b}", "{}", "{a\nb}"])
 def test_a_value_that_reads_like_a_set_is_refused_where_sets_are_published(value):
-    with pytest.raises(InputError, match="quasi-identifier 'colour': a value in braces reads like a set"):
+    with pytest.raises(
+        InputError, match="quasi-identifier 'colour': a value in braces reads like a set"
+    ):
         categorical_domain("colour", {"a": 1, value: 2}, None, sets=True)
     assert categorical_domain("colour", {"a": 1, "{a": 2, "a}": 1}, None, sets=True).present == 3
     assert categorical_domain("colour", {"a": 1, value: 2}, None).present == 2
@@ -284,7 +351,9 @@ def test_a_profile_survives_json(records):
 )
 def test_the_domain_of_what_is_left_is_that_of_a_table_of_it(rows, order, missing):
     if order == "value":
-        rows = {value: n for value, n in rows.items() if value not in ("x", "2024-02-29", "0999-01-01")}
+        rows = {
+            value: n for value, n in rows.items() if value not in ("x", "2024-02-29", "0999-01-01")
+        }
     left = {value: stay for value, (stay, _) in rows.items() if stay}
     if not left:
         return

@@ -1,5 +1,5 @@
-"""A fingerprint is that of a multiset of rows: it does not depend on their order, and tells what is lost, doubled or
-altered.
+"""A fingerprint is that of a multiset of rows: it does not depend on their order, and tells what is
+lost, doubled or altered.
 """
 
 from __future__ import annotations
@@ -17,15 +17,21 @@ from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 
 Rows = list[tuple[str | None, str | None]]
-ROWS = st.lists(st.tuples(*[st.one_of(st.none(), st.sampled_from("abc"))] * 2), min_size=1, max_size=8)
+ROWS = st.lists(
+    st.tuples(*[st.one_of(st.none(), st.sampled_from("abc"))] * 2), min_size=1, max_size=8
+)
 
 
 def of(rows: Rows) -> Fingerprint:
-    return Fingerprint.of([pa.array(list(column), pa.string()) for column in zip(*rows, strict=True)])
+    return Fingerprint.of(
+        [pa.array(list(column), pa.string()) for column in zip(*rows, strict=True)]
+    )
 
 
 @given(ROWS, st.randoms(), st.integers(0, 8))
-def test_a_fingerprint_is_that_of_a_multiset_and_its_parts_add_up(rows: Rows, random: object, cut: int) -> None:
+def test_a_fingerprint_is_that_of_a_multiset_and_its_parts_add_up(
+    rows: Rows, random: object, cut: int
+) -> None:
     mixed = list(rows)
     random.shuffle(mixed)  # type: ignore[attr-defined]
     parts = [part for part in (mixed[:cut], mixed[cut:]) if part]
@@ -48,7 +54,10 @@ DIFFERENT: dict[str, tuple[Rows, Rows]] = {
     "NULL and empty text exchanged": ([("", None)], [(None, "")]),
     "NULL for empty text": ([("a", None)], [("a", "")]),
     "a row doubled": ([("x", "y")], [("x", "y"), ("x", "y")]),
-    "one doubled, another lost": ([("x", "y"), ("x", "y"), ("u", "v")], [("x", "y"), ("u", "v"), ("u", "v")]),
+    "one doubled, another lost": (
+        [("x", "y"), ("x", "y"), ("u", "v")],
+        [("x", "y"), ("u", "v"), ("u", "v")],
+    ),
 }
 
 
@@ -68,7 +77,9 @@ COLUMNS = {
     "truth": pa.array([True, None, False]),
     "decimals": pa.array([Decimal("1.50"), None, Decimal("2.00")]),
     "days": pa.array([date(1, 1, 1), None, date(2024, 2, 29)]),
-    "instants": pa.array([datetime(2024, 2, 29, tzinfo=UTC), None, datetime(1700, 1, 1, tzinfo=UTC)]),
+    "instants": pa.array(
+        [datetime(2024, 2, 29, tzinfo=UTC), None, datetime(1700, 1, 1, tzinfo=UTC)]
+    ),
 }
 
 
@@ -85,7 +96,9 @@ def test_columns_of_all_types_are_hashed_by_value_coded_or_not(name: str) -> Non
 def test_a_time_is_the_same_in_microseconds_and_in_nanoseconds() -> None:
     """As Parquet's INT96 is read."""
     at = COLUMNS["instants"].slice(0, 2)
-    assert content_hash([at]).tolist() == content_hash([at.cast(pa.timestamp("ns", "UTC"))]).tolist()
+    assert (
+        content_hash([at]).tolist() == content_hash([at.cast(pa.timestamp("ns", "UTC"))]).tolist()
+    )
 
 
 def test_a_time_of_day_is_the_same_in_microseconds_and_in_nanoseconds() -> None:
@@ -95,7 +108,10 @@ def test_a_time_of_day_is_the_same_in_microseconds_and_in_nanoseconds() -> None:
 
 
 def test_zero_has_no_sign_and_nan_no_bits() -> None:
-    assert content_hash([pa.array([-0.0, 0.0])]).tolist() == content_hash([pa.array([0.0, 0.0])]).tolist()
+    assert (
+        content_hash([pa.array([-0.0, 0.0])]).tolist()
+        == content_hash([pa.array([0.0, 0.0])]).tolist()
+    )
     bits = np.array([0x7FF8 << 48, 0xFFF8 << 48, 0x7FF8 << 48 | 1], dtype=np.uint64)
     assert len(set(content_hash([pa.array(bits.view(np.float64))]).tolist())) == 1
 

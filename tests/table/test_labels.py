@@ -1,4 +1,6 @@
-"""What a class publishes for a quasi-identifier: the value, or a label that covers all its values."""
+"""What a class publishes for a quasi-identifier: the value, or a label that covers all its
+values.
+"""
 
 import math
 from fractions import Fraction
@@ -35,7 +37,9 @@ NASTY = st.text(alphabet="ab,{}\"' \n\r\t;*[]\\é", max_size=5)
 def labels_of(labeller, classes: list[list[int]]) -> list[str | None]:
     """The label of each class of codes."""
     starts = np.cumsum([0] + [len(codes) for codes in classes[:-1]])
-    index, texts = labeller.label(np.array([code for codes in classes for code in codes], dtype=np.int64), starts)
+    index, texts = labeller.label(
+        np.array([code for codes in classes for code in codes], dtype=np.int64), starts
+    )
     return [texts[i] for i in index]
 
 
@@ -116,7 +120,13 @@ def test_labels_single_mixed_and_missing_values(labeller, labels):
 
 
 def test_labels_doubles():
-    classes = [codes_of(39, 39), codes_of(1.5, -2, 0.25), codes_of(-0.0, 0), codes_of(math.nan, 1), codes_of(math.nan)]
+    classes = [
+        codes_of(39, 39),
+        codes_of(1.5, -2, 0.25),
+        codes_of(-0.0, 0),
+        codes_of(math.nan, 1),
+        codes_of(math.nan),
+    ]
     assert labels_of(NumericLabels(integral=False), classes) == ["39", "[-2, 1.5]", "0", "*", None]
 
 
@@ -138,7 +148,9 @@ def test_labels_doubles():
     ],
 )
 def test_rounds_the_ends_of_integers_outward(low, high, step, label):
-    assert labels_of(NumericLabels(integral=True, round_to=Fraction(step)), [[low, high]]) == [label]
+    assert labels_of(NumericLabels(integral=True, round_to=Fraction(step)), [[low, high]]) == [
+        label
+    ]
 
 
 @pytest.mark.parametrize(
@@ -153,25 +165,47 @@ def test_rounds_the_ends_of_integers_outward(low, high, step, label):
     ],
 )
 def test_rounds_the_ends_of_doubles_outward(low, high, step, label):
-    assert labels_of(NumericLabels(integral=False, round_to=Fraction(step)), [codes_of(low, high)]) == [label]
+    assert labels_of(
+        NumericLabels(integral=False, round_to=Fraction(step)), [codes_of(low, high)]
+    ) == [label]
 
 
 def test_ends_are_what_bounds_publish():
-    assert NumericLabels(integral=True, round_to=Fraction(5)).ends(np.array([41]), np.array([44])) == ([40], [45])
-    assert NumericLabels(integral=False).ends(np.array(codes_of(1.5)), np.array(codes_of(2))) == ([1.5], [2.0])
+    assert NumericLabels(integral=True, round_to=Fraction(5)).ends(
+        np.array([41]), np.array([44])
+    ) == ([40], [45])
+    assert NumericLabels(integral=False).ends(np.array(codes_of(1.5)), np.array(codes_of(2))) == (
+        [1.5],
+        [2.0],
+    )
 
 
 @pytest.mark.parametrize("step", [None, "1", "5", "1/2", "0.1", "5/2", "0.3", "2/3"])
 def test_bounds_cover_integers_of_any_size(step):
-    edges = [-(2**63) + 1, -(2**53) - 1, -7, 0, 3, 2**53 - 1, 2**53 + 1, 2**60 + 1, 2**63 - 513, 2**63 - 1]
+    edges = [
+        -(2**63) + 1,
+        -(2**53) - 1,
+        -7,
+        0,
+        3,
+        2**53 - 1,
+        2**53 + 1,
+        2**60 + 1,
+        2**63 - 513,
+        2**63 - 1,
+    ]
     low, high = (
-        np.array(codes, dtype=np.int64) for codes in zip(*[(x, y) for x in edges for y in edges if x <= y], strict=True)
+        np.array(codes, dtype=np.int64)
+        for codes in zip(*[(x, y) for x in edges for y in edges if x <= y], strict=True)
     )
     labels = NumericLabels(integral=True, round_to=None if step is None else Fraction(step))
     least, most = labels.bounds(low, high)
     assert least.dtype == most.dtype == (np.int64 if labels.whole else np.float64)
     assert all(
-        a <= x and y <= b for a, x, y, b in zip(least.tolist(), low.tolist(), high.tolist(), most.tolist(), strict=True)
+        a <= x and y <= b
+        for a, x, y, b in zip(
+            least.tolist(), low.tolist(), high.tolist(), most.tolist(), strict=True
+        )
     )
     for codes in (low, high):
         assert Coverage.between(pa.array(codes), pa.array(least), pa.array(most)).all()
@@ -185,14 +219,20 @@ def test_every_integer_is_a_multiple_of_one_half():
 def test_range_shares_of_the_widest_ranges_there_are():
     codes = np.array([-(2**63) + 1, -1, 0, 2**63 - 1])
     whole = QuasiDomain(name="x", kind="integer", missing=0, low=-(2**63) + 1, high=2**63 - 1)
-    assert range_shares(np.full(4, codes[0]), codes, whole).tolist() == pytest.approx([0, 0.5, 0.5, 1])
+    assert range_shares(np.full(4, codes[0]), codes, whole).tolist() == pytest.approx(
+        [0, 0.5, 0.5, 1]
+    )
     largest = 1.7e308
     doubles = QuasiDomain(name="x", kind="double", missing=0, low=-largest, high=largest)
-    assert range_shares(np.array(codes_of(*[-largest] * 2)), np.array(codes_of(0, largest)), doubles).tolist() == [
+    assert range_shares(
+        np.array(codes_of(*[-largest] * 2)), np.array(codes_of(0, largest)), doubles
+    ).tolist() == [
         0.5,
         1,
     ]
-    losses = range_losses(np.array([MISSING, codes[0]]), np.array([5, codes[3]]), whole, False, None)
+    losses = range_losses(
+        np.array([MISSING, codes[0]]), np.array([5, codes[3]]), whole, False, None
+    )
     assert losses.tolist() == [1, 1]
 
 
@@ -235,7 +275,9 @@ def test_a_value_that_looks_like_a_label_differs_from_it(value):
     assert len(set(labels_of(labeller, [[3], [0, 1], [0, 2]]))) == 3
 
 
-def assert_covered(coverage: Coverage, labeller, classes: list[list[int]], values, kind: pa.DataType) -> None:
+def assert_covered(
+    coverage: Coverage, labeller, classes: list[list[int]], values, kind: pa.DataType
+) -> None:
     """Every class's label covers every value of the class, as judged from the texts alone."""
     labels = labels_of(labeller, classes)
     raw = [None if code == M else values(code) for codes in classes for code in codes]
@@ -247,7 +289,9 @@ def drawn_classes(codes: st.SearchStrategy[int]) -> st.SearchStrategy[list[list[
     return st.lists(st.lists(st.just(M) | codes, min_size=1, max_size=4), min_size=1, max_size=4)
 
 
-STEPS = st.none() | st.sampled_from(["1", "5", "10", "0.5", "0.1", "0.01", "2.5", "1/3", "7"]).map(Fraction)
+STEPS = st.none() | st.sampled_from(["1", "5", "10", "0.5", "0.1", "0.01", "2.5", "1/3", "7"]).map(
+    Fraction
+)
 
 
 @drawn(150)
@@ -257,7 +301,9 @@ def test_labels_cover_the_integers_of_a_class(classes, step):
 
 
 @drawn(150)
-@given(st.lists(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=4), min_size=1, max_size=4), STEPS)
+@given(
+    st.lists(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=4), min_size=1, max_size=4), STEPS
+)
 def test_labels_cover_the_doubles_of_a_class(classes, step):
     codes = [codes_of(*numbers) for numbers in classes]
     assert_covered(
@@ -286,7 +332,13 @@ def test_labels_cover_any_finite_double(classes):
 def test_labels_of_a_hierarchy_cover_the_values_of_a_class(tree, data):
     classes = data.draw(drawn_classes(st.integers(0, len(tree.leaves) - 1)))
     paths = {path[0]: path for path in tree.paths}
-    assert_covered(Coverage(False, paths), HierarchyLabels(tree), classes, lambda code: tree.leaves[code], pa.string())
+    assert_covered(
+        Coverage(False, paths),
+        HierarchyLabels(tree),
+        classes,
+        lambda code: tree.leaves[code],
+        pa.string(),
+    )
 
 
 @drawn(100)
@@ -296,5 +348,9 @@ def test_labels_without_hierarchy_cover_the_values_of_a_class(kind, values, data
     assume("*" not in values)
     classes = data.draw(drawn_classes(st.integers(0, len(values) - 1)))
     assert_covered(
-        Coverage(False, sets=kind is SetLabels), kind(tuple(values)), classes, lambda code: values[code], pa.string()
+        Coverage(False, sets=kind is SetLabels),
+        kind(tuple(values)),
+        classes,
+        lambda code: values[code],
+        pa.string(),
     )

@@ -21,42 +21,53 @@ from tclose_spark.table.ranges import (
 
 FORMS: dict[str, str] = {
     "[]": (
-        "{a}-{b}|{a} \u2013 {b}|{a}..{b}|{a} to {b}|{a} through {b}|from {a} to {b}|between {a} and {b}|"
+        "{a}-{b}|{a} \u2013 {b}|{a}..{b}|{a} to {b}|{a} through {b}|from {a} to {b}|between {a} "
+        "and {b}|"
         "{a} to {b} years|aged {a} to {b}|Age: {a}-{b}|{a} bis {b} Jahre|zwischen {a} und {b}|"
         "{a}- bis {b}-Jährige|{a} à {b} ans|entre {a} et {b} ans|{a} a {b} años|de {a} a {b}|"
         "entre {a} y {b} años|da {a} a {b} anni|"
-        "tra {a} e {b}|[{a},{b}]|[{a};{b}]|[{a}-{b}]|{a} ≤ Age ≤ {b}|{a}<=x<={b}|{b} ≥ age ≥ {a}|>={a} and <={b}|"
+        "tra {a} e {b}|[{a},{b}]|[{a};{b}]|[{a}-{b}]|{a} ≤ Age ≤ {b}|{a}<=x<={b}|{b} ≥ age ≥ "
+        "{a}|>={a} and <={b}|"
         "≥ {a} \u2013 ≤ {b}|${a} - ${b}|&ge;{a} &amp; &le;{b}|age >= {a} and age <= {b}|"
         "{a} € \u2013 {b} €|{a}% to {b}%|"
         "at least {a} but not more than {b}"
     ),
     "[[": (
-        "{a} to under {b}|{a} bis unter {b} Jahre|{a}-<{b}|{a} to less than {b}|[{a},{b})|[{a};{b}[|{a} ≤ Age < {b}|"
-        ">={a} and <{b}|{a} and under {b}|{a} à moins de {b} ans|{a} a menos de {b} años|{b} > age >= {a}|"
+        "{a} to under {b}|{a} bis unter {b} Jahre|{a}-<{b}|{a} to less than "
+        "{b}|[{a},{b})|[{a};{b}[|{a} ≤ Age < {b}|"
+        ">={a} and <{b}|{a} and under {b}|{a} à moins de {b} ans|{a} a menos de {b} años|{b} > age "
+        ">= {a}|"
         "at least {a} and under {b}"
     ),
     "]]": (
-        "{a} < Age ≤ {b}|({a},{b}]|]{a}, {b}]|>{a} and <={b}|over {a} to {b}|über {a} bis {b}|plus de {a} à {b}|"
+        "{a} < Age ≤ {b}|({a},{b}]|]{a}, {b}]|>{a} and <={b}|over {a} to {b}|über {a} bis {b}|plus "
+        "de {a} à {b}|"
         "más de {a} a {b}|{b} >= x > {a}|({a}.0, {b}.0]|more than {a} up to {b}"
     ),
     "][": "({a},{b})|]{a}; {b}[|{a} < age < {b}|over {a} and under {b}|>{a} & <{b}",
     "<": (
-        "<{b}|under {b}|Under {b} years|less than {b}|younger than {b}|unter {b} Jahren|moins de {b} ans|before {b}|"
-        "menores de {b} años|meno di {b} anni|sotto i {b} anni|Age < {b}|(,{b})|(-inf, {b})|]-∞, {b}[|"
+        "<{b}|under {b}|Under {b} years|less than {b}|younger than {b}|unter {b} Jahren|moins de "
+        "{b} ans|before {b}|"
+        "menores de {b} años|meno di {b} anni|sotto i {b} anni|Age < {b}|(,{b})|(-inf, {b})|]-∞, "
+        "{b}[|"
         "{b} > age|&lt;{b}"
     ),
     "≤": (
-        "≤{b}|<={b}|Age ≤ {b}|{b} or less|{b} years and under|{b} or younger|up to {b}|at most {b}|bis {b}|"
+        "≤{b}|<={b}|Age ≤ {b}|{b} or less|{b} years and under|{b} or younger|up to {b}|at most "
+        "{b}|bis {b}|"
         "höchstens {b}|{b} ans et moins|jusqu'à {b} ans|hasta {b} años|{b} o menos|fino a {b} anni|"
         "(,{b}]|(-Inf,{b}]|{b} ≥ age"
     ),
     ">": (
-        ">{a}|over {a}|more than {a}|older than {a}|über {a}|älter als {a}|plus de {a} ans|más de {a} años|oltre {a}|"
+        ">{a}|over {a}|more than {a}|older than {a}|über {a}|älter als {a}|plus de {a} ans|más de "
+        "{a} años|oltre {a}|"
         "più di {a} anni|Age > {a}|({a},)|({a}, inf)|]{a}, +∞[|{a} < age|after {a}"
     ),
     "≥": (
-        "≥{a}|>={a}|{a}+|{a} years and over|{a} or more|{a} or older|{a} plus|at least {a}|from {a}|{a} und mehr|"
-        "{a} Jahre und älter|ab {a} Jahren|{a} ans et plus|à partir de {a} ans|{a} años y más|{a} o más|desde {a}|"
+        "≥{a}|>={a}|{a}+|{a} years and over|{a} or more|{a} or older|{a} plus|at least {a}|from "
+        "{a}|{a} und mehr|"
+        "{a} Jahre und älter|ab {a} Jahren|{a} ans et plus|à partir de {a} ans|{a} años y más|{a} "
+        "o más|desde {a}|"
         "{a} anni e oltre|almeno {a}|[{a},)|[{a}, ∞[|{a} ≤ age|Age ≥ {a}"
     ),
 }
@@ -80,7 +91,9 @@ def test_every_form_of_a_range_has_the_same_ends(kind: str, ends: tuple[int, int
             found = read_interval(label)
             assert (found.low, found.high) == (wanted.low, wanted.high), label
             open_ends = [is_open or abs(end) == INFINITY for is_open, end in _ends(found)]
-            assert open_ends == [is_open or abs(end) == INFINITY for is_open, end in _ends(wanted)], label
+            assert open_ends == [
+                is_open or abs(end) == INFINITY for is_open, end in _ends(wanted)
+            ], label
 
 
 def _ends(one: Interval):
@@ -109,7 +122,9 @@ def test_marks_of_thousands_are_no_decimals(low: int, wider: int, draw: random.R
     assert {(one.low, one.high) for one in map(read_interval, labels)} == {(a, b)}
 
 
-@pytest.mark.parametrize("label", ["20.5-30.5", "20,5 bis 30,5", "20,5 - 30,5 €", "[20,5; 30,5]", "20,5 à 30,5"])
+@pytest.mark.parametrize(
+    "label", ["20.5-30.5", "20,5 bis 30,5", "20,5 - 30,5 €", "[20,5; 30,5]", "20,5 à 30,5"]
+)
 def test_decimals_have_a_point_or_a_comma(label: str) -> None:
     assert (read_interval(label).low * 2, read_interval(label).high * 2) == (41, 61)
 
@@ -156,7 +171,20 @@ def test_years_and_what_is_no_range(label: str, ends: tuple[int, int] | None) ->
 
 @given(
     parts=st.lists(
-        st.sampled_from([*"0123456789.,-<≥+()[];/ ", "k", "million", "inf", "∞", "to", "a", "90er", "2020-01-01", "x"])
+        st.sampled_from(
+            [
+                *"0123456789.,-<≥+()[];/ ",
+                "k",
+                "million",
+                "inf",
+                "∞",
+                "to",
+                "a",
+                "90er",
+                "2020-01-01",
+                "x",
+            ]
+        )
     )
 )
 @drawn(200)
@@ -168,12 +196,19 @@ def test_no_text_is_an_error(parts: list[str]) -> None:
 
 
 def test_dates_are_ends_as_numbers_are() -> None:
-    forms = ['["2020-01-01","2020-02-01")', "[2020-01-01, 2020-02-01[", "2020-01-01 to under 2020-02-01"]
+    forms = [
+        '["2020-01-01","2020-02-01")',
+        "[2020-01-01, 2020-02-01[",
+        "2020-01-01 to under 2020-02-01",
+    ]
     assert len({*map(read_interval, forms)}) == 1
 
 
 def test_units_of_time_are_kept() -> None:
-    assert [read_interval(one).unit for one in ("5 to 9 years", "0-11 Monate", "2 semaines ou plus", "[0, 4]")] == [
+    assert [
+        read_interval(one).unit
+        for one in ("5 to 9 years", "0-11 Monate", "2 semaines ou plus", "[0, 4]")
+    ] == [
         "year",
         "month",
         "week",
@@ -182,7 +217,20 @@ def test_units_of_time_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "label", ["REDACTED", "[redacted]", "<masked>", "***", "**", "XXX", "xxxx", "###", "---", "geschwärzt", "Masqué"]
+    "label",
+    [
+        "REDACTED",
+        "[redacted]",
+        "<masked>",
+        "***",
+        "**",
+        "XXX",
+        "xxxx",
+        "###",
+        "---",
+        "geschwärzt",
+        "Masqué",
+    ],
 )
 def test_texts_in_place_of_a_value(label: str) -> None:
     assert shows_nothing(label)
@@ -193,12 +241,16 @@ def test_texts_that_show_nothing_only_alone(label: str) -> None:
     assert (shows_nothing(label), shows_nothing(label, alone=True)) == (False, True)
 
 
-@pytest.mark.parametrize("label", ["Rome", "A+", "+", "f", "X-ray", "C++", "0", "{a, b}", "+++", "$$$", "★★★", "XX"])
+@pytest.mark.parametrize(
+    "label", ["Rome", "A+", "+", "f", "X-ray", "C++", "0", "{a, b}", "+++", "$$$", "★★★", "XX"]
+)
 def test_values_show_something(label: str) -> None:
     assert not shows_nothing(label, alone=True)
 
 
-@pytest.mark.parametrize("label", ["9-May", "Oct-14", "14. Okt", "5-Févr", "2024-05-09", "5/9/2024"])
+@pytest.mark.parametrize(
+    "label", ["9-May", "Oct-14", "14. Okt", "5-Févr", "2024-05-09", "5/9/2024"]
+)
 def test_dates_of_a_spreadsheet(label: str) -> None:
     assert is_date(label)
     assert not is_date("5-9")
@@ -228,6 +280,8 @@ def test_what_looks_like_a_range_without_being_read(label: str) -> None:
     assert (interval_or_none(label), looks_generalized(label)) == (None, True)
 
 
-@pytest.mark.parametrize("label", ["02138-1001", "02138-9999", "Two Rivers", "five", "E10.4", "A10", "M54", "QX1-QY2"])
+@pytest.mark.parametrize(
+    "label", ["02138-1001", "02138-9999", "Two Rivers", "five", "E10.4", "A10", "M54", "QX1-QY2"]
+)
 def test_codes_are_values(label: str) -> None:
     assert (interval_or_none(label), looks_generalized(label)) == (None, False)

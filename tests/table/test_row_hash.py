@@ -24,23 +24,31 @@ TYPES = (pa.string(), pa.int64(), pa.float64())
 
 
 def columns_of(records: list[tuple[object, ...]]) -> list[pa.Array]:
-    return [pa.array(list(values), kind) for values, kind in zip(zip(*records, strict=True), TYPES, strict=True)]
+    return [
+        pa.array(list(values), kind)
+        for values, kind in zip(zip(*records, strict=True), TYPES, strict=True)
+    ]
 
 
 @given(RECORDS)
-def test_rows_have_equal_hashes_where_and_only_where_they_are_alike(records: list[tuple[object, ...]]) -> None:
+def test_rows_have_equal_hashes_where_and_only_where_they_are_alike(
+    records: list[tuple[object, ...]],
+) -> None:
     hashes = RowHash.of("secret", 3).of_rows(columns_of(records)).tolist()
     assert len(set(hashes)) == len(set(records))
     assert len(set(zip(records, hashes, strict=True))) == len(set(records))
 
 
 @given(RECORDS, st.randoms())
-def test_neither_order_nor_batches_matter(records: list[tuple[object, ...]], random: object) -> None:
+def test_neither_order_nor_batches_matter(
+    records: list[tuple[object, ...]], random: object
+) -> None:
     hash_of, order = RowHash.of("secret", 3), list(range(len(records)))
     random.shuffle(order)  # type: ignore[attr-defined]
     whole = hash_of.of_rows(columns_of(records))
     parts = [
-        hash_of.of_rows(columns_of([records[i] for i in order[first : first + 2]])) for first in range(0, len(order), 2)
+        hash_of.of_rows(columns_of([records[i] for i in order[first : first + 2]]))
+        for first in range(0, len(order), 2)
     ]
     assert np.array_equal(np.concatenate(parts), whole[order])
 
@@ -57,7 +65,9 @@ def test_a_single_column_is_blake2b_under_a_key_of_the_secret_and_the_column() -
     (key,) = RowHash.of("secret", 1).keys
     assert key == blake2b(b"column 0", key=master).digest()
     found = RowHash.of("secret", 1).of_rows([pa.array(["flu"])])
-    assert found.tolist() == [int.from_bytes(blake2b(b"flu", key=key, digest_size=8).digest(), "little")]
+    assert found.tolist() == [
+        int.from_bytes(blake2b(b"flu", key=key, digest_size=8).digest(), "little")
+    ]
 
 
 @pytest.mark.parametrize("value", ["flu", None, ""])
@@ -79,7 +89,9 @@ def test_values_do_not_cancel_out_across_columns() -> None:
 
 def test_bits_of_many_hashes_are_even() -> None:
     """Rows are drawn by the low bits and ordered by the high ones."""
-    hashes = RowHash.of("secret", 2).of_rows([pa.array(np.arange(20_000)), pa.array(np.arange(20_000) % 7)])
+    hashes = RowHash.of("secret", 2).of_rows(
+        [pa.array(np.arange(20_000)), pa.array(np.arange(20_000) % 7)]
+    )
     shares = [float(np.mean((hashes >> np.uint64(bit)) & np.uint64(1))) for bit in range(64)]
     assert max(abs(share - 0.5) for share in shares) < 0.02
     assert abs(float(np.mean((hashes & np.uint64(2**31 - 1)) < 2**28)) - 1 / 8) < 0.02

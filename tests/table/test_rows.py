@@ -20,11 +20,17 @@ M = int(MISSING)
 
 
 def codec_of(
-    quasi: list[QuasiDomain], *sensitive: tuple[str | None, ...], cells: list[tuple[int, ...]] | None = None
+    quasi: list[QuasiDomain],
+    *sensitive: tuple[str | None, ...],
+    cells: list[tuple[int, ...]] | None = None,
 ) -> Codec:
-    """The codec of these domains; without cells, one for each value of the only sensitive attribute."""
+    """The codec of these domains; without cells, one for each value of the only sensitive
+    attribute.
+    """
     cells = [(code,) for code in range(len(sensitive[0]))] if cells is None else cells
-    attributes = tuple(SensitiveDomain(f"s{i}", values, (1,) * len(values)) for i, values in enumerate(sensitive))
+    attributes = tuple(
+        SensitiveDomain(f"s{i}", values, (1,) * len(values)) for i, values in enumerate(sensitive)
+    )
     return Codec.of(
         Profile(
             rows=len(cells),
@@ -46,7 +52,11 @@ def hashes(n: int) -> HashArray:
 
 def test_encodes_values_as_places_and_numbers():
     codec = codec_of([SEX, AGE, WEIGHT], ("flu", "gout", None))
-    quasi = [pa.array(["male", None, "female"]), pa.array([30, None, -2]), pa.array([1.0, None, -0.0])]
+    quasi = [
+        pa.array(["male", None, "female"]),
+        pa.array([30, None, -2]),
+        pa.array([1.0, None, -0.0]),
+    ]
     rows = codec.encode(quasi, [pa.array([None, "gout", "flu"])], hashes(3))
     assert rows.quasi[0].tolist() == [1, M, 0]
     assert rows.quasi[1].tolist() == [30, M, -2]
@@ -56,11 +66,23 @@ def test_encodes_values_as_places_and_numbers():
 
 def test_decodes_to_the_prepared_columns():
     codec = codec_of([SEX, AGE, WEIGHT], ("flu", "gout"))
-    quasi = [pa.array(["male", None, "female"]), pa.array([30, None, -2]), pa.array([1.5, None, 0.0])]
+    quasi = [
+        pa.array(["male", None, "female"]),
+        pa.array([30, None, -2]),
+        pa.array([1.5, None, 0.0]),
+    ]
     rows = codec.encode(quasi, [pa.array(["gout", "gout", "flu"])], hashes(3))
-    assert [column.to_pylist() for column in codec.decode(rows)] == [column.to_pylist() for column in quasi]
-    assert [decoded(column).type for column in codec.decode(rows)] == [pa.string(), pa.int64(), pa.float64()]
-    assert [column.to_pylist() for column in codec.sensitive_texts(rows)] == [["gout", "gout", "flu"]]
+    assert [column.to_pylist() for column in codec.decode(rows)] == [
+        column.to_pylist() for column in quasi
+    ]
+    assert [decoded(column).type for column in codec.decode(rows)] == [
+        pa.string(),
+        pa.int64(),
+        pa.float64(),
+    ]
+    assert [column.to_pylist() for column in codec.sensitive_texts(rows)] == [
+        ["gout", "gout", "flu"]
+    ]
 
 
 def test_several_sensitive_attributes_share_a_cell():
@@ -76,23 +98,35 @@ def test_several_sensitive_attributes_share_a_cell():
 @pytest.mark.parametrize("attributes", [22, 70])
 def test_many_sensitive_attributes_share_a_cell(attributes):
     values = tuple(str(i) for i in range(8))
-    cells = sorted({tuple(row) for row in np.random.default_rng(attributes).integers(0, 8, (50, attributes)).tolist()})
+    cells = sorted(
+        {
+            tuple(row)
+            for row in np.random.default_rng(attributes).integers(0, 8, (50, attributes)).tolist()
+        }
+    )
     codec = codec_of([AGE], *[values] * attributes, cells=cells)
     sensitive = [pa.array([values[cell[i]] for cell in cells]) for i in range(attributes)]
-    assert codec.encode([pa.array([1] * len(cells))], sensitive, hashes(len(cells))).cell.tolist() == list(
-        range(len(cells))
-    )
+    assert codec.encode(
+        [pa.array([1] * len(cells))], sensitive, hashes(len(cells))
+    ).cell.tolist() == list(range(len(cells)))
 
 
 @pytest.mark.parametrize(
     ("sex", "sensitive"),
-    [("diverse", ("flu", "low")), ("male", ("mumps", "low")), ("male", (None, "low")), ("male", ("gout", "mid"))],
+    [
+        ("diverse", ("flu", "low")),
+        ("male", ("mumps", "low")),
+        ("male", (None, "low")),
+        ("male", ("gout", "mid")),
+    ],
     ids=["category", "sensitive value", "missing sensitive value", "tuple of known values"],
 )
 def test_a_value_that_the_profile_does_not_have_is_refused(sex, sensitive):
     codec = codec_of([SEX], ("flu", "gout"), ("low", "mid"), cells=[(0, 0), (0, 1), (1, 0)])
     with pytest.raises(UnknownValueError):
-        codec.encode([pa.array([sex])], [pa.array([value], pa.string()) for value in sensitive], hashes(1))
+        codec.encode(
+            [pa.array([sex])], [pa.array([value], pa.string()) for value in sensitive], hashes(1)
+        )
 
 
 def test_a_value_of_the_only_attribute_that_the_profile_does_not_have_is_refused():
@@ -102,22 +136,32 @@ def test_a_value_of_the_only_attribute_that_the_profile_does_not_have_is_refused
 
 def test_a_value_of_the_domain_that_no_row_has_is_refused():
     codec = codec_of([AGE], ("flu", "gout", "mumps"), cells=[(0,), (2,)])
-    assert codec.encode([pa.array([1, 2])], [pa.array(["mumps", "flu"])], hashes(2)).cell.tolist() == [1, 0]
+    assert codec.encode(
+        [pa.array([1, 2])], [pa.array(["mumps", "flu"])], hashes(2)
+    ).cell.tolist() == [1, 0]
     with pytest.raises(UnknownValueError):
         codec.encode([pa.array([1])], [pa.array(["gout"])], hashes(1))
 
 
 def test_a_part_of_an_array_is_encoded_as_itself():
     codec = codec_of([SEX, AGE, WEIGHT], ("flu", "gout"))
-    columns = [pa.array(["male", None, "female", "male"]), pa.array([30, None, 1, 2]), pa.array([1.5, None, 0.0, 2.0])]
+    columns = [
+        pa.array(["male", None, "female", "male"]),
+        pa.array([30, None, 1, 2]),
+        pa.array([1.5, None, 0.0, 2.0]),
+    ]
     sensitive, hashed = pa.array(["gout", "flu", "gout", "flu"]), hashes(4)
     whole = codec.encode(columns, [sensitive], hashed)
-    part = codec.encode([column.slice(1, 2) for column in columns], [sensitive.slice(1, 2)], hashed[1:3])
+    part = codec.encode(
+        [column.slice(1, 2) for column in columns], [sensitive.slice(1, 2)], hashed[1:3]
+    )
     assert_same(part, whole.take(np.array([1, 2])))
 
 
 def assert_same(rows: Rows, others: Rows) -> None:
-    for one, other in zip((*rows.quasi, rows.cell, rows.hash), (*others.quasi, others.cell, others.hash), strict=True):
+    for one, other in zip(
+        (*rows.quasi, rows.cell, rows.hash), (*others.quasi, others.cell, others.hash), strict=True
+    ):
         assert one.dtype == other.dtype
         assert one.tolist() == other.tolist()
 
@@ -128,7 +172,13 @@ def coded_rows(draw: st.DrawFn) -> tuple[Codec, Rows]:
     large = draw(st.sampled_from([1, 2, 2**15 - 1, 2**15, 40_000]))
     codec = codec_of(
         [
-            QuasiDomain(name="zip", kind="category", missing=0, values=tuple(map(str, range(large))), present=large),
+            QuasiDomain(
+                name="zip",
+                kind="category",
+                missing=0,
+                values=tuple(map(str, range(large))),
+                present=large,
+            ),
             AGE,
             WEIGHT,
         ],
@@ -137,10 +187,13 @@ def coded_rows(draw: st.DrawFn) -> tuple[Codec, Rows]:
     n = draw(st.integers(0, 8))
     places, numbers = st.just(M) | st.integers(0, large - 1), st.integers(M, 2**63 - 1)
     quasi = [
-        np.array(draw(st.lists(codes, min_size=n, max_size=n)), dtype=np.int64) for codes in (places, numbers, numbers)
+        np.array(draw(st.lists(codes, min_size=n, max_size=n)), dtype=np.int64)
+        for codes in (places, numbers, numbers)
     ]
     cell = np.array(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), dtype=np.int64)
-    hashed = np.array(draw(st.lists(st.integers(0, 2**64 - 1), min_size=n, max_size=n)), dtype=np.uint64)
+    hashed = np.array(
+        draw(st.lists(st.integers(0, 2**64 - 1), min_size=n, max_size=n)), dtype=np.uint64
+    )
     return codec, Rows(tuple(quasi), cell, hashed)
 
 
@@ -162,7 +215,11 @@ def test_a_category_takes_two_bytes_where_it_fits(categories, bytes_a_row):
     codec = codec_of(
         [
             QuasiDomain(
-                name="zip", kind="category", missing=0, values=tuple(map(str, range(categories))), present=categories
+                name="zip",
+                kind="category",
+                missing=0,
+                values=tuple(map(str, range(categories))),
+                present=categories,
             )
         ],
         ("a",),
@@ -181,10 +238,14 @@ def test_records_come_back_from_their_codes(records):
     decoded = [column.to_pylist() for column in codec.decode(codec.unpack(codec.pack(rows)))]
     assert decoded == [[record[name] for record in records] for name in ("age", "sex", "city")]
     assert all(
-        code == M or CITIES.leaves[code] == record["city"] for code, record in zip(rows.quasi[2], records, strict=True)
+        code == M or CITIES.leaves[code] == record["city"]
+        for code, record in zip(rows.quasi[2], records, strict=True)
     )
     texts = [column.to_pylist() for column in codec.sensitive_texts(rows)]
-    assert texts == [[record["disease"] for record in records], [str(record["grade"]) for record in records]]
+    assert texts == [
+        [record["disease"] for record in records],
+        [str(record["grade"]) for record in records],
+    ]
 
 
 @drawn(30)

@@ -13,7 +13,9 @@ rows = st.integers(1, 4).flatmap(
 
 
 @given(rows, st.randoms())
-def test_numbers_follow_the_order_of_the_tuples(tuples: list[tuple[int, ...]], random: object) -> None:
+def test_numbers_follow_the_order_of_the_tuples(
+    tuples: list[tuple[int, ...]], random: object
+) -> None:
     columns = list(range(len(tuples[0])))
     random.shuffle(columns)  # type: ignore[attr-defined]
     codes = np.array(tuples)

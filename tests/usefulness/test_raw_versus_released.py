@@ -1,4 +1,6 @@
-"""The raw side: who is like whom in the whole table, and tables that people make of raw rows and of a release."""
+"""The raw side: who is like whom in the whole table, and tables that people make of raw rows and of
+a release.
+"""
 
 import numpy as np
 import pytest
@@ -32,7 +34,9 @@ def groups_of(sample: Rows, k: int = 3):
 
 
 def test_people_are_counted_among_all_rows_of_the_table():
-    """The first has two like it, one of another disease; the fourth is alone; of the last two it is certain."""
+    """The first has two like it, one of another disease; the fourth is alone; of the last two it is
+    certain.
+    """
     found = groups_of(TABLE)
     assert found is not None
     assert found.alone == pytest.approx(1 / 6)
@@ -63,7 +67,13 @@ def test_too_many_values_are_not_counted():
 
 @pytest.mark.parametrize(
     ("table", "v"),
-    [([[4, 0], [0, 4]], 1), ([[1, 2], [2, 4]], 0), ([[3, 3]], 0), ([[0, 0], [1, 3]], 0), ([[2, 1], [1, 2]], 1 / 3)],
+    [
+        ([[4, 0], [0, 4]], 1),
+        ([[1, 2], [2, 4]], 0),
+        ([[3, 3]], 0),
+        ([[0, 0], [1, 3]], 0),
+        ([[2, 1], [1, 2]], 1 / 3),
+    ],
 )
 def test_cramers_v(table, v):
     assert cramers_v(np.array(table, dtype=float)) == pytest.approx(v)

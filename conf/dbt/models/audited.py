@@ -1,5 +1,5 @@
-"""The figures of an audit of `generalized`. If a requirement does not hold, the build fails, and no model that depends
-on this one is built.
+"""The figures of an audit of `generalized`. If a requirement does not hold, the build fails, and no
+model that depends on this one is built.
 """
 
 from typing import Any
@@ -12,7 +12,9 @@ def model(dbt: Any, session: Any) -> Any:
     import tclose_spark as tc
 
     table = dbt.ref("generalized").df()
-    audit = tc.audit(table, ["age", "sex"], {"disease": "equal"}, k=10, t="0.4", attacks=False).without_labels()
+    audit = tc.audit(
+        table, ["age", "sex"], {"disease": "equal"}, k=10, t="0.4", attacks=False
+    ).without_labels()
     if not audit.holds:
         raise ValueError(f"generalized may not be published: {audit}")
     measures = pd.DataFrame(audit.to_json()["guarantees"])

@@ -1,1 +1,3 @@
-"""What an adversary can learn from a published table: beliefs, joins with a background table, the minimality attack."""
+"""What an adversary can learn from a published table: beliefs, joins with a background table, the
+minimality attack.
+"""

@@ -1,4 +1,6 @@
-"""The join with a background table: what an adversary with a list of people learns about the published table."""
+"""The join with a background table: what an adversary with a list of people learns about the
+published table.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,11 @@ class MinimalityGuesses:
 class BackgroundJoin:
     """The result of joining the published table with a background table.
 
-    joined: the quasi-identifiers of the join.
-    people: those of the background table; each row is one, unless it says whose it is.
-    candidates: those that fit some class; the others are recognizably not in the published table.
-    members: the minimum number recognizably in it, if the background table contains everyone who is.
-    risks: of re-identification; only the prosecutor's if nobody fits a class.
-    guesses: of the minimality attack, per sensitive attribute.
+    joined: the quasi-identifiers of the join. people: those of the background table; each row is
+    one, unless it says whose it is. candidates: those that fit some class; the others are
+    recognizably not in the published table. members: the minimum number recognizably in it, if the
+    background table contains everyone who is. risks: of re-identification; only the prosecutor's if
+    nobody fits a class. guesses: of the minimality attack, per sensitive attribute.
     """
 
     joined: tuple[str, ...]
@@ -58,19 +59,22 @@ def join_background(
     hierarchies: Mapping[str, Hierarchy],
     whose: Table | None = None,
 ) -> BackgroundJoin:
-    """The join of the classes with a table of people, by the raw quasi-identifiers that it has under the same names.
+    """The join of the classes with a table of people, by the raw quasi-identifiers that it has
+    under the same names.
 
-    A person of a background table with PERSON fits a class if one of the person's rows does.
-    whose: the published table with PERSON, if people are counted; the figures are then of people, not of records.
+    A person of a background table with PERSON fits a class if one of the person's rows does. whose:
+    the published table with PERSON, if people are counted; the figures are then of people, not of
+    records.
 
     Raises:
-        InputError: if it has none of them, or no rows; if a label does not show which values it covers; or if there
-        are more than MOST_JOINED distinct classes.
+        InputError: if it has none of them, or no rows; if a label does not show which values it
+        covers; or if there are more than MOST_JOINED distinct classes.
     """
     joined = joined_quasi(quasi, background)
     if not joined:
         raise InputError(
-            f"--background: the table has none of the quasi-identifiers; expected columns such as {quasi[0].name!r}"
+            "--background: the table has none of the quasi-identifiers; expected columns such as "
+            f"{quasi[0].name!r}"
         )
     fits = fitting_people(classes, background, joined, hierarchies, whose)
     found = risks(fits.sizes, fits.population)

@@ -1,8 +1,9 @@
 """Differences of releases, from their labels alone: who came or left where few did.
 
-Classes of different releases overlap if a person could be in both. Groups of overlapping classes have the same people
-in every release, but for those who came or left. If a group has a few rows more in one release, and all values that it
-has in the other, then the values that are left over are those of the few.
+Classes of different releases overlap if a person could be in both. Groups of overlapping classes
+have the same people in every release, but for those who came or left. If a group has a few rows
+more in one release, and all values that it has in the other, then the values that are left over are
+those of the few.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class Difference:
 class Differences:
     """Groups of overlapping classes, and what their differences reveal.
 
-    joined: the quasi-identifiers that all releases have.
-    groups: how many there are. k: that those who came to a group or left it should be. found: where they are fewer,
+    joined: the quasi-identifiers that all releases have. groups: how many there are. k: that those
+    who came to a group or left it should be. found: where they are fewer,
         and their values are exposed.
     """
 
@@ -79,7 +80,12 @@ class Differences:
     def counts(self) -> dict[str, Any]:
         """The figures as plain values."""
         found = [asdict(one) for one in self.found]
-        return {"known_by": "labels", "joined": list(self.joined), "groups": self.groups, "differences": found}
+        return {
+            "known_by": "labels",
+            "joined": list(self.joined),
+            "groups": self.groups,
+            "differences": found,
+        }
 
     def without_labels(self) -> Differences:
         """Itself: it has none."""
@@ -87,19 +93,33 @@ class Differences:
 
 
 def find_differences(
-    releases: Sequence[LabelledRelease], hierarchies: Mapping[str, Hierarchy], attributes: Sequence[str], k: int | None
+    releases: Sequence[LabelledRelease],
+    hierarchies: Mapping[str, Hierarchy],
+    attributes: Sequence[str],
+    k: int | None,
 ) -> Differences:
-    """The differences of every two releases. attributes: the names of the sensitive ones, in the tallies' order.
+    """The differences of every two releases. attributes: the names of the sensitive ones, in the
+    tallies' order.
 
     Raises:
-        InputError: if no quasi-identifier is in all releases, or one has numbers in some and texts in others; if a
-        label does not show which values it covers; or if there are too many classes to compare.
+        InputError: if no quasi-identifier is in all releases, or one has numbers in some and texts
+        in others; if a label does not show which values it covers; or if there are too many classes
+        to compare.
     """
-    names = [q.name for q in releases[0].quasi if all(q.name in [p.name for p in one.quasi] for one in releases)]
+    names = [
+        q.name
+        for q in releases[0].quasi
+        if all(q.name in [p.name for p in one.quasi] for one in releases)
+    ]
     if not names:
-        raise InputError(f"{WHAT}: no quasi-identifier is in all tables; expected tables with the same columns")
+        raise InputError(
+            f"{WHAT}: no quasi-identifier is in all tables; expected tables with the same columns"
+        )
     quasi = [[next(q for q in one.quasi if q.name == name) for name in names] for one in releases]
-    tallies = [classes_in_memory(one, own, len(attributes)) for one, own in zip(releases, quasi, strict=True)]
+    tallies = [
+        classes_in_memory(one, own, len(attributes))
+        for one, own in zip(releases, quasi, strict=True)
+    ]
     group, release = _groups(quasi, tallies, hierarchies)
     groups = int(group.max()) + 1
     grouped = [
@@ -146,21 +166,34 @@ class _Grouped:
         entries = np.flatnonzero(few[of])
         texts = self.tally.values[place].take(tuples.values[entries]).to_pylist()
         counted: dict[int, Counter[str | None]] = {}
-        for number, text, n in zip(of[entries].tolist(), texts, tuples.counts[entries].tolist(), strict=True):
+        for number, text, n in zip(
+            of[entries].tolist(), texts, tuples.counts[entries].tolist(), strict=True
+        ):
             counted.setdefault(number, Counter())[text] += n
         return counted
 
 
 def _groups(
-    quasi: Sequence[Sequence[JudgedQuasi]], tallies: Sequence[ClassTally], hierarchies: Mapping[str, Hierarchy]
+    quasi: Sequence[Sequence[JudgedQuasi]],
+    tallies: Sequence[ClassTally],
+    hierarchies: Mapping[str, Hierarchy],
 ) -> tuple[IntArray, IntArray]:
-    """(the group of each class, its release), over the classes of all releases. quasi: of each release."""
+    """(the group of each class, its release), over the classes of all releases. quasi: of each
+    release.
+    """
     labels = [[tally.labels[i].to_pylist() for tally in tallies] for i in range(len(quasi[0]))]
-    shared = [_shared(of_quasi, columns) for of_quasi, columns in zip(zip(*quasi, strict=True), labels, strict=True)]
+    shared = [
+        _shared(of_quasi, columns)
+        for of_quasi, columns in zip(zip(*quasi, strict=True), labels, strict=True)
+    ]
     everywhere = [list(chain(*of_quasi)) for of_quasi in labels]
     require_covering(shared, everywhere, hierarchies, WHAT)
     axes = [
-        replace(Axis.of(q, set(column), hierarchies.get(q.name)), missing_any=q.missing_any, lacking=q.missing_any)
+        replace(
+            Axis.of(q, set(column), hierarchies.get(q.name)),
+            missing_any=q.missing_any,
+            lacking=q.missing_any,
+        )
         for q, column in zip(shared, everywhere, strict=True)
     ]
     low, high, owner = class_boxes(everywhere, axes, WHAT)
@@ -168,14 +201,17 @@ def _groups(
     pairs = sum(int(a) * int(b) for a, b in combinations(np.bincount(release[owner]), 2))
     if pairs > MOST_PAIRS:
         raise InputError(
-            f"{WHAT}: {pairs:,} pairs of classes are more than {MOST_PAIRS:,}; give --background TABLE, --person "
+            f"{WHAT}: {pairs:,} pairs of classes are more than {MOST_PAIRS:,}; give --background "
+            "TABLE, --person "
             "COLUMN or fewer quasi-identifiers"
         )
     return overlapping_groups(low, high, owner, release), release
 
 
 def _exposed(one: _Grouped, other: _Grouped, few: BoolArray, place: int) -> Iterator[int]:
-    """Those of a few groups where one release has all values that the other has. few: shape (groups,)."""
+    """Those of a few groups where one release has all values that the other has. few: shape
+    (groups,).
+    """
     first, second = (release.values(few, place) for release in (one, other))
     for number in np.flatnonzero(few).tolist():
         here, there = first.get(number, Counter()), second.get(number, Counter())
@@ -185,11 +221,18 @@ def _exposed(one: _Grouped, other: _Grouped, few: BoolArray, place: int) -> Iter
 
 def _shared(quasi: Sequence[JudgedQuasi], labels: Sequence[Sequence[str | None]]) -> JudgedQuasi:
     """A quasi-identifier as all releases have it. labels: of each release."""
-    telling = [q for q, column in zip(quasi, labels, strict=True) if set(column) - {None, ROOT}] or list(quasi[:1])
+    telling = [
+        q for q, column in zip(quasi, labels, strict=True) if set(column) - {None, ROOT}
+    ] or list(quasi[:1])
     if len({q.loss.numeric for q in telling}) > 1:
         raise InputError(
-            f"{WHAT}: {quasi[0].name}: its labels are numbers in some tables and texts in others; expected labels of "
+            f"{WHAT}: {quasi[0].name}: its labels are numbers in some tables and texts in others; "
+            "expected labels of "
             "one kind"
         )
     sets = any(q.loss.sets for q in telling)
-    return replace(telling[0], loss=replace(telling[0].loss, sets=sets), missing_any=any(q.missing_any for q in quasi))
+    return replace(
+        telling[0],
+        loss=replace(telling[0].loss, sets=sets),
+        missing_any=any(q.missing_any for q in quasi),
+    )

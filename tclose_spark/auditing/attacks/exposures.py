@@ -1,4 +1,5 @@
-"""Attacks on the classes: homogeneity, background knowledge, skewness, similarity, and a known sensitive attribute.
+"""Attacks on the classes: homogeneity, background knowledge, skewness, similarity, and a known
+sensitive attribute.
 
 Each is measured by how many classes and rows are exposed, and by the worst rise in belief.
 """
@@ -40,7 +41,8 @@ MEASURES = ("told", "certain", "alone")
 class Exposure:
     """What one attack exposes.
 
-    attack: "homogeneity", "background knowledge", "skewness", "similarity by belief", "similarity by group", "knowing
+    attack: "homogeneity", "background knowledge", "skewness", "similarity by belief", "similarity
+    by group", "knowing
         another" or "re-identification".
     attribute: the attribute that an adversary learns.
     criterion: when a class is exposed.
@@ -50,8 +52,9 @@ class Exposure:
     before, after: the belief in it without and with the attack.
     size: the records of that class.
 
-    Two attacks have no worst class. Of "knowing another", before and after are mean beliefs over rows with a value; of
-    "re-identification", mean chances to pick the record. There, about is the attribute that the adversary knows.
+    Two attacks have no worst class. Of "knowing another", before and after are mean beliefs over
+    rows with a value; of "re-identification", mean chances to pick the record. There, about is the
+    attribute that the adversary knows.
     """
 
     attack: str
@@ -75,13 +78,18 @@ class AttackColumns:
     """The attacks on one attribute as columns of the class table (a `ClassMeasure`).
 
     `known_rows_`: records whose value is not uninformative; all figures of values are over these.
-    `likeliest_name_`, `likeliest_rows_`, `likeliest_before_`: the most frequent value, its records in the class, its
+    `likeliest_name_`, `likeliest_rows_`, `likeliest_before_`: the most frequent value, its records
+    in the class, its
         share of the table; `second_rows_`: records of the second most frequent.
-    `value_gain_`, `value_before_`, `value_name_`, `value_over_`: the largest rise in belief in a value, the belief
+    `value_gain_`, `value_before_`, `value_name_`, `value_over_`: the largest rise in belief in a
+    value, the belief
         before, the value, whether the rise is above `threshold`.
-    `group_gain_`, ..: the same for a range or node, if values can be similar. Here `group_over_` is also above what
-        chance gives a class of the size, because a class of five always has some range that rises much.
-    `alike_rows_`, `alike_before_`, `alike_name_`: as for the most frequent value, for the most frequent group of
+    `group_gain_`, ..: the same for a range or node, if values can be similar. Here `group_over_` is
+    also above what
+        chance gives a class of the size, because a class of five always has some range that rises
+        much.
+    `alike_rows_`, `alike_before_`, `alike_name_`: as for the most frequent value, for the most
+    frequent group of
         `attacks.value_groups`.
     """
 
@@ -91,7 +99,9 @@ class AttackColumns:
     by_chance: FloatArray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        by_chance = attacks.chance_gains(self.attribute.distance) if self.has_groups else np.zeros(1)
+        by_chance = (
+            attacks.chance_gains(self.attribute.distance) if self.has_groups else np.zeros(1)
+        )
         object.__setattr__(self, "by_chance", by_chance)  # drawn here once, not in every task
 
     @property
@@ -102,7 +112,12 @@ class AttackColumns:
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
         text, count, share = pa.string(), pa.int64(), pa.float64()
-        names = {"known_rows": count, "likeliest_name": text, "likeliest_rows": count, "likeliest_before": share}
+        names = {
+            "known_rows": count,
+            "likeliest_name": text,
+            "likeliest_rows": count,
+            "likeliest_before": share,
+        }
         names |= {"second_rows": count}
         for part in ("value", "group") if self.has_groups else ("value",):
             gain = {"gain": share, "before": share, "name": text, "over": pa.bool_()}
@@ -121,7 +136,13 @@ class AttackColumns:
         ranked = attacks.most_frequent(histograms, unknown)
         share = table[ranked.value] / max(table.sum(), 1)
         likeliest = texts.take(pa.array(ranked.value))
-        arrays = [pa.array(known), likeliest, pa.array(ranked.first), pa.array(share), pa.array(ranked.second)]
+        arrays = [
+            pa.array(known),
+            likeliest,
+            pa.array(ranked.first),
+            pa.array(share),
+            pa.array(ranked.second),
+        ]
         single = attacks.skewness(distance.table, histograms, unknown)
         arrays += self._gains(single, texts.take(pa.array(single.first)), table, known, none)
         if self.has_groups:
@@ -141,23 +162,34 @@ class AttackColumns:
         return [pa.array(most.first), pa.array(before), self._names(first, last - 1)]
 
     def _names(self, first: IntArray, last: IntArray, height: IntArray | None = None) -> pa.Array:
-        """Names of groups of consecutive values: nodes of the hierarchy, otherwise ranges. height: of the nodes; by
-        default the lowest common ancestors.
+        """Names of groups of consecutive values: nodes of the hierarchy, otherwise ranges. height:
+        of the nodes; by default the lowest common ancestors.
         """
         if self.hierarchy is not None:
             leaf = first
             if height is None:
                 height, leaf = self.hierarchy.common_ancestors(first, last)
             nodes = zip(leaf.tolist(), height.tolist(), strict=True)
-            return pa.array([self.hierarchy.paths[leaf][height] for leaf, height in nodes], pa.string())
+            return pa.array(
+                [self.hierarchy.paths[leaf][height] for leaf, height in nodes], pa.string()
+            )
         values = ["missing" if value is None else value for value in self.attribute.values]
         ends = zip(first.tolist(), last.tolist(), strict=True)
         return pa.array(
-            [values[low] if low == high else f"{values[low]} .. {values[high]}" for low, high in ends], pa.string()
+            [
+                values[low] if low == high else f"{values[low]} .. {values[high]}"
+                for low, high in ends
+            ],
+            pa.string(),
         )
 
     def _gains(
-        self, gain: BeliefGain, about: pa.Array, table: IntArray, sizes: IntArray, by_chance: FloatArray
+        self,
+        gain: BeliefGain,
+        about: pa.Array,
+        table: IntArray,
+        sizes: IntArray,
+        by_chance: FloatArray,
     ) -> list[pa.Array]:
         """Columns of gains over these records of the table and of the classes."""
         unit = np.maximum(sizes.astype(object) * int(table.sum()), 1)
@@ -173,11 +205,13 @@ class AttackColumns:
 
 @dataclass(frozen=True)
 class KnownAttributeColumns:
-    """What an adversary who knows one sensitive attribute learns of another in a class (a `ClassMeasure`).
+    """What an adversary who knows one sensitive attribute learns of another in a class (a
+    `ClassMeasure`).
 
-    `told_<known>/<target>`: records whose target the best guess gets right. `certain_<known>/<target>`: records for
-    which the guess cannot be wrong. `alone_<known>/<target>`: records whose known value is unique in the class.
-    unknown: of each attribute, the code of the value that is no target.
+    `told_<known>/<target>`: records whose target the best guess gets right.
+    `certain_<known>/<target>`: records for which the guess cannot be wrong.
+    `alone_<known>/<target>`: records whose known value is unique in the class. unknown: of each
+    attribute, the code of the value that is no target.
     """
 
     names: tuple[str, ...]
@@ -212,24 +246,38 @@ def known_attribute_column(measure: str, known: str, target: str) -> str:
 
 
 def measure_attacks(
-    classes: Table, columns: Sequence[AttackColumns], knowing: KnownAttributeColumns | None, rows: int
+    classes: Table,
+    columns: Sequence[AttackColumns],
+    knowing: KnownAttributeColumns | None,
+    rows: int,
 ) -> list[Exposure]:
     """All attacks on a class table with these columns, in one pass."""
     if not columns:
         return []
     names = [part.attribute.name for part in columns]
     pairs = list(permutations(range(len(names)), 2)) if knowing is not None else []
-    known = {pair: {m: known_attribute_column(m, *(names[i] for i in pair)) for m in MEASURES} for pair in pairs}
-    needed = [name for part in columns for name, _ in (*part.fields(), (part.attribute.column("distinct"), None))]
+    known = {
+        pair: {m: known_attribute_column(m, *(names[i] for i in pair)) for m in MEASURES}
+        for pair in pairs
+    }
+    needed = [
+        name
+        for part in columns
+        for name, _ in (*part.fields(), (part.attribute.column("distinct"), None))
+    ]
     needed += [name for of_pair in known.values() for name in of_pair.values()]
 
     def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             if batch.num_rows:
-                yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(_found(batch, columns, known))]}, PARTS)
+                yield pa.RecordBatch.from_pydict(
+                    {"part": [pickle.dumps(_found(batch, columns, known))]}, PARTS
+                )
 
     picked = select(classes, ["quasi_identifiers", "size", *needed])
-    found: _Found = reduce(or_, map(pickle.loads, collect(map_batches(picked, find, PARTS))["part"].to_pylist()))
+    found: _Found = reduce(
+        or_, map(pickle.loads, collect(map_batches(picked, find, PARTS))["part"].to_pylist())
+    )
     result = [exposure for i, part in enumerate(columns) for exposure in _by_class(i, part, found)]
     if pairs:
         result += [_knowing_another(pair, names, found) for pair in pairs]
@@ -277,7 +325,8 @@ def _reidentification(i: int, names: Sequence[str], found: _Found, rows: int) ->
     return Exposure(
         attack="re-identification",
         attribute=names[i],
-        criterion=f"a join with a list of people that has {names[i]} leaves one record of the class",
+        criterion=f"a join with a list of people that has {names[i]} leaves one record of the "
+        "class",
         classes=found.sums["classes", "alone", i, other],
         people=found.sums["people", "alone", i, other],
         before=found.sums["all",] / rows,
@@ -290,9 +339,8 @@ def _reidentification(i: int, names: Sequence[str], found: _Found, rows: int) ->
 class _Found:
     """What the attacks find in some classes.
 
-    labels: the names of the published columns.
-    sums: of classes and rows.
-    worst: by attack and attribute, the class with the largest gain, of the exposed ones if there are any: (exposed,
+    labels: the names of the published columns. sums: of classes and rows. worst: by attack and
+    attribute, the class with the largest gain, of the exposed ones if there are any: (exposed,
         gain, labels, about, before, after, size).
     """
 
@@ -307,9 +355,13 @@ class _Found:
 
 
 def _found(
-    classes: pa.RecordBatch, columns: Sequence[AttackColumns], known: Mapping[tuple[int, int], Mapping[str, str]]
+    classes: pa.RecordBatch,
+    columns: Sequence[AttackColumns],
+    known: Mapping[tuple[int, int], Mapping[str, str]],
 ) -> _Found:
-    """What the attacks find in these classes. known: the columns of each pair of attributes, by measure."""
+    """What the attacks find in these classes. known: the columns of each pair of attributes, by
+    measure.
+    """
     sizes, published = classes["size"].to_numpy(), classes["quasi_identifiers"]
     sums: Counter[tuple[Any, ...]] = Counter({("all",): len(sizes)})
     worst = {}
@@ -337,7 +389,9 @@ def _sum(classes: pa.RecordBatch, column: str) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class _Attack:
-    """An attack on some classes: whether each is exposed, what is learned there, and the beliefs."""
+    """An attack on some classes: whether each is exposed, what is learned there, and the
+    beliefs.
+    """
 
     exposed: BoolArray
     about: pa.Array
@@ -346,7 +400,9 @@ class _Attack:
 
 
 def _criteria(part: AttackColumns) -> dict[str, str]:
-    """When a class is exposed, by attack on one attribute (Li et al. 2007, sections 2 and 3; Weber 2.2)."""
+    """When a class is exposed, by attack on one attribute (Li et al. 2007, sections 2 and 3; Weber
+    2.2).
+    """
     name, threshold = part.attribute.name, f"{float(part.threshold):g}"
     found = {
         "homogeneity": f"all records of the class have one {name}",
@@ -354,9 +410,14 @@ def _criteria(part: AttackColumns) -> dict[str, str]:
         "skewness": f"belief in some {name} rises by more than {threshold}",
     }
     if part.has_groups:
-        groups = "group below the root" if part.attribute.distance.features.parents else "third of the values in order"
+        groups = (
+            "group below the root"
+            if part.attribute.distance.features.parents
+            else "third of the values in order"
+        )
         found["similarity by belief"] = (
-            f"belief in similar values of {name} rises by more than {threshold}, and than in any of "
+            f"belief in similar values of {name} rises by more than {threshold}, and than in any "
+            "of "
             f"{attacks.RANDOM_CLASSES:,} random classes of about the size"
         )
         found["similarity by group"] = f"all {name} of the class are in one {groups}"

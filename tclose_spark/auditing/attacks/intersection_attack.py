@@ -1,9 +1,11 @@
-"""The intersection attack: what several releases reveal together of people whose quasi-identifiers are known.
+"""The intersection attack: what several releases reveal together of people whose quasi-identifiers
+are known.
 
-An adversary knows that everyone on a list is in all releases, with the same sensitive value. In each release, a person
-is in one of the classes that the person fits. People who fit the same classes in every release cannot be told apart,
-and have one of the values that these classes have in every release (Ganta, Kasiviswanathan and Smith 2008, "Composition
-attacks and auxiliary information in data privacy").
+An adversary knows that everyone on a list is in all releases, with the same sensitive value. In
+each release, a person is in one of the classes that the person fits. People who fit the same
+classes in every release cannot be told apart, and have one of the values that these classes have in
+every release (Ganta, Kasiviswanathan and Smith 2008, "Composition attacks and auxiliary information
+in data privacy").
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ MOST_FIGURES = 1 << 23  # of people times sensitive values that a task holds at 
 class LabelledRelease:
     """A release by its labels.
 
-    tallies: of its classes (see `tallies.tally_classes`). labels: the published columns, in the tallies' order.
+    tallies: of its classes (see `tallies.tally_classes`). labels: the published columns, in the
+    tallies' order.
     """
 
     name: str
@@ -60,8 +63,9 @@ class LabelledRelease:
 class ValuesLeft:
     """What is left of a sensitive attribute for the listed people.
 
-    certain: people whose classes have one value in common. contradicted: those whose classes have none.
-    belief: the largest belief in a value, with the distribution of the latest release as prior; None if no value is
+    certain: people whose classes have one value in common. contradicted: those whose classes have
+    none. belief: the largest belief in a value, with the distribution of the latest release as
+    prior; None if no value is
         left for anybody.
     """
 
@@ -75,11 +79,11 @@ class ValuesLeft:
 class Intersection:
     """The result of the attack.
 
-    joined: the quasi-identifiers that the list and some release have.
-    people: those of the list. outside: those who fit no class of some release.
-    combinations: of classes that others fit. alone: people who are the only one of the list in theirs.
-    guarantee: k of the combinations, in listed people; its `classes` are combinations, and its `rows` people.
-    values: by sensitive attribute; empty if there are too many classes and values.
+    joined: the quasi-identifiers that the list and some release have. people: those of the list.
+    outside: those who fit no class of some release. combinations: of classes that others fit.
+    alone: people who are the only one of the list in theirs. guarantee: k of the combinations, in
+    listed people; its `classes` are combinations, and its `rows` people. values: by sensitive
+    attribute; empty if there are too many classes and values.
     """
 
     joined: tuple[str, ...]
@@ -115,8 +119,8 @@ class Intersection:
 class _Boxes:
     """The classes of a release as boxes.
 
-    columns: the places of the quasi-identifiers among those of the list.
-    figures: of each box: a random number of its class, its records, and those with each value of each attribute.
+    columns: the places of the quasi-identifiers among those of the list. figures: of each box: a
+    random number of its class, its records, and those with each value of each attribute.
     """
 
     axes: Sequence[Axis]
@@ -136,16 +140,22 @@ def intersect_releases(
     """The attack with a list of people. releases: the latest last; `attributes` are of its table.
 
     Raises:
-        InputError: if the list has no quasi-identifier of a release, or no rows; if nobody fits a class in every
-        release; if a label does not show which values it covers; or if a release has more than MOST_JOINED classes.
+        InputError: if the list has no quasi-identifier of a release, or no rows; if nobody fits a
+        class in every release; if a label does not show which values it covers; or if a release has
+        more than MOST_JOINED classes.
     """
     joined = [joined_quasi(one.quasi, background) for one in releases]
     for one, quasi in zip(releases, joined, strict=True):
         if not quasi:
-            raise InputError(f"--background: the table has none of the quasi-identifiers of {one.name}")
+            raise InputError(
+                f"--background: the table has none of the quasi-identifiers of {one.name}"
+            )
     names = list(dict.fromkeys(q.name for quasi in joined for q in quasi))
     with keep(distinct_people(background, names)) as people:
-        tallies = [classes_in_memory(one, quasi, len(attributes)) for one, quasi in zip(releases, joined, strict=True)]
+        tallies = [
+            classes_in_memory(one, quasi, len(attributes))
+            for one, quasi in zip(releases, joined, strict=True)
+        ]
         values = sum(len(a.values) for a in attributes)
         judged = attributes if sum(t.tuples.groups for t in tallies) * values <= MOST_CELLS else []
         boxes = [
@@ -156,7 +166,10 @@ def intersect_releases(
     if not sums["people"] and not sums["outside"]:
         raise InputError("--background: the table has no rows")
     if not sums["people"]:
-        raise InputError("--background: nobody fits a class of every release; check that it writes values as they do")
+        raise InputError(
+            "--background: nobody fits a class of every release; check that it writes values as "
+            "they do"
+        )
     return Intersection(
         joined=tuple(names),
         people=sums["people"] + sums["outside"],
@@ -185,9 +198,12 @@ def intersect_releases(
     )
 
 
-def _combinations(people: Table, boxes: Sequence[_Boxes], attributes: Sequence[JudgedAttribute]) -> Table:
-    """The combinations of classes that people fit, by a number of the class in each release: the people in it and
-    outside of a release, and of each attribute the fewest values left and the largest belief.
+def _combinations(
+    people: Table, boxes: Sequence[_Boxes], attributes: Sequence[JudgedAttribute]
+) -> Table:
+    """The combinations of classes that people fit, by a number of the class in each release: the
+    people in it and outside of a release, and of each attribute the fewest values left and the
+    largest belief.
     """
     keys = [f"k{i}" for i in range(len(boxes))]
     left, beliefs = ([f"{name}{i}" for i in range(len(attributes))] for name in ("left", "belief"))
@@ -197,12 +213,16 @@ def _combinations(people: Table, boxes: Sequence[_Boxes], attributes: Sequence[J
         **dict.fromkeys(left, "min"),
         **dict.fromkeys(beliefs, "max"),
     }
-    schema = pa.schema([(name, pa.float64() if name in beliefs else pa.int64()) for name in (*keys, *how)])
+    schema = pa.schema(
+        [(name, pa.float64() if name in beliefs else pa.int64()) for name in (*keys, *how)]
+    )
     located = map_batches(people, _locate(boxes, [_prior(a) for a in attributes], schema), schema)
     return combine(located, keys, how)
 
 
-def classes_in_memory(release: LabelledRelease, quasi: Sequence[JudgedQuasi], attributes: int) -> ClassTally:
+def classes_in_memory(
+    release: LabelledRelease, quasi: Sequence[JudgedQuasi], attributes: int
+) -> ClassTally:
     """The classes of a release by these quasi-identifiers, in memory."""
     columns = [[release.labels.index(column) for column in q.columns] for q in quasi]
     read = list(dict.fromkeys(f"l{i}" for of_quasi in columns for i in of_quasi))
@@ -217,7 +237,10 @@ def classes_in_memory(release: LabelledRelease, quasi: Sequence[JudgedQuasi], at
     labelled = map_batches(select(release.tallies, [*read, *values, "n"]), label, schema)
     found = collect(labelled, MOST_JOINED + 1)
     if found.num_rows > MOST_JOINED:
-        raise InputError(f"{WHAT}: {release.name} has more than {MOST_JOINED:,} classes; give fewer quasi-identifiers")
+        raise InputError(
+            f"{WHAT}: {release.name} has more than {MOST_JOINED:,} classes; give fewer "
+            "quasi-identifiers"
+        )
     return ClassTally.read(found, len(quasi))
 
 
@@ -237,11 +260,20 @@ def _boxes(
     axes = label_axes(quasi, labels, hierarchies, own)
     low, high, owner = class_boxes(labels, axes, what)
     tuples = tally.tuples
-    draw = np.random.default_rng(0)  # classes get numbers whose sums tell sets of classes apart, but for one in 2^64
-    figures = [draw.integers(-(1 << 63), (1 << 63) - 1, tuples.groups)[:, None], tuples.sizes[:, None]]
+    draw = np.random.default_rng(
+        0
+    )  # classes get numbers whose sums tell sets of classes apart, but for one in 2^64
+    figures = [
+        draw.integers(-(1 << 63), (1 << 63) - 1, tuples.groups)[:, None],
+        tuples.sizes[:, None],
+    ]
     for a, texts in zip(attributes, tally.values, strict=False):
-        code = pc.fill_null(pc.index_in(texts, value_set=pa.array(a.values, pa.string())), len(a.values)).to_numpy()
-        counts = np.zeros((tuples.groups, len(a.values) + 1), dtype=np.int64)  # the last: values that only others have
+        code = pc.fill_null(
+            pc.index_in(texts, value_set=pa.array(a.values, pa.string())), len(a.values)
+        ).to_numpy()
+        counts = np.zeros(
+            (tuples.groups, len(a.values) + 1), dtype=np.int64
+        )  # the last: values that only others have
         np.add.at(counts, (tuples.owner, code[tuples.values]), tuples.counts)
         figures.append(counts[:, :-1])
     return _Boxes(axes, places, low, high, np.concatenate(figures, axis=1)[owner])
@@ -268,9 +300,12 @@ def _locate(boxes: Sequence[_Boxes], priors: Sequence[FloatArray], schema: pa.Sc
         found = []
         for one in boxes:
             points = np.stack(
-                [codes_of(axis, columns[i]) for axis, i in zip(one.axes, one.columns, strict=True)], axis=1
+                [codes_of(axis, columns[i]) for axis, i in zip(one.axes, one.columns, strict=True)],
+                axis=1,
             )
-            found.append(count_inside(points, people.to_numpy(), one.low, one.high, one.figures).records)
+            found.append(
+                count_inside(points, people.to_numpy(), one.low, one.high, one.figures).records
+            )
         inside = np.all([each[:, 1] > 0 for each in found], axis=0)
         keys = [np.where(inside, each[:, 0], 0) for each in found]
         left, beliefs, place = [], [], 2
@@ -280,7 +315,13 @@ def _locate(boxes: Sequence[_Boxes], priors: Sequence[FloatArray], schema: pa.Sc
             left.append(np.all([each > 0 for each in counts], axis=0).sum(axis=1))
             beliefs.append(largest_belief(counts, prior))
         weights = people.to_numpy()
-        arrays = [*keys, np.where(inside, weights, 0), np.where(inside, 0, weights), *left, *beliefs]
+        arrays = [
+            *keys,
+            np.where(inside, weights, 0),
+            np.where(inside, 0, weights),
+            *left,
+            *beliefs,
+        ]
         return pa.RecordBatch.from_arrays([pa.array(each) for each in arrays], schema=schema)
 
     return locate
@@ -289,10 +330,11 @@ def _locate(boxes: Sequence[_Boxes], priors: Sequence[FloatArray], schema: pa.Sc
 def largest_belief(counts: Sequence[IntArray], prior: FloatArray) -> FloatArray:
     """The largest posterior of a value for each person, shape (people,); 0 if no value is left.
 
-    The releases are taken as independent given the value, so the belief in v is proportional to the product of its
-    shares over the releases, divided by prior(v) for every release beyond the first.
+    The releases are taken as independent given the value, so the belief in v is proportional to the
+    product of its shares over the releases, divided by prior(v) for every release beyond the first.
 
-    counts: by release, the records with each value in the classes that the person fits, shape (people, values).
+    counts: by release, the records with each value in the classes that the person fits, shape
+    (people, values).
 
     >>> largest_belief([np.array([[1, 1]]), np.array([[3, 1]])], np.array([0.5, 0.5])).tolist()
     [0.75]
@@ -312,7 +354,10 @@ def _sums(combinations: Table, k: int | None, attributes: int) -> dict[str, int]
     names = ["people", "outside", "combinations", "alone", "few", "below", *of_attributes]
     beliefs = [f"belief{i}" for i in range(attributes)]
     schema = pa.schema(
-        [*((name, pa.int64()) for name in (*names, "smallest")), *((name, pa.float64()) for name in beliefs)]
+        [
+            *((name, pa.int64()) for name in (*names, "smallest")),
+            *((name, pa.float64()) for name in beliefs),
+        ]
     )
 
     def add_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -320,13 +365,23 @@ def _sums(combinations: Table, k: int | None, attributes: int) -> dict[str, int]
             people, outside = batch["people"].to_numpy(), int(batch["outside"].to_numpy().sum())
             here = people > 0
             few = here & (people < (k or 0))
-            figures = [people.sum(), outside, here.sum(), (people == 1).sum(), few.sum(), people[few].sum()]
+            figures = [
+                people.sum(),
+                outside,
+                here.sum(),
+                (people == 1).sum(),
+                few.sum(),
+                people[few].sum(),
+            ]
             for i in range(attributes):
                 left = batch[f"left{i}"].to_numpy()
                 figures += [people[left == 1].sum(), people[left == 0].sum()]
             figures.append(people[here].min() if here.any() else None)
             most = [batch[name].to_numpy()[here].max(initial=0) for name in beliefs]
-            arrays = [pa.array([x], field.type) for x, field in zip([*figures, *most], schema, strict=True)]
+            arrays = [
+                pa.array([x], field.type)
+                for x, field in zip([*figures, *most], schema, strict=True)
+            ]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     found = collect(map_batches(combinations, add_up, schema))

@@ -1,10 +1,12 @@
-"""The minimality attack (Wong, Fu, Wang, Pei 2007) with a release and a list of people, without the secret.
+"""The minimality attack (Wong, Fu, Wang, Pei 2007) with a release and a list of people, without the
+secret.
 
-If the narrow classes of a quasi-identifier's value are at the cap, the largest share of a sensitive value in any class,
-then the method kept as many of its records there as t allows. People of that value who fit none of these classes are in
-a wide class, and the adversary guesses that they have the sensitive value. Small classes reach the cap by rounding
-alone (one record of a rare value in a class of five). A guess therefore counts only if it expects the sensitive value
-much more often than the wide classes indicate.
+If the narrow classes of a quasi-identifier's value are at the cap, the largest share of a sensitive
+value in any class, then the method kept as many of its records there as t allows. People of that
+value who fit none of these classes are in a wide class, and the adversary guesses that they have
+the sensitive value. Small classes reach the cap by rounding alone (one record of a rare value in a
+class of five). A guess therefore counts only if it expects the sensitive value much more often than
+the wide classes indicate.
 """
 
 from __future__ import annotations
@@ -25,7 +27,14 @@ from tclose_spark.auditing.attacks.background import MinimalityGuesses
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.figures import PARTS
 from tclose_spark.checks.classes.tallies import ClassTally, tally_schema
-from tclose_spark.checks.labels.boxes import EVERYTHING, Axis, class_boxes, codes_of, label_axes, published_label
+from tclose_spark.checks.labels.boxes import (
+    EVERYTHING,
+    Axis,
+    class_boxes,
+    codes_of,
+    label_axes,
+    published_label,
+)
 from tclose_spark.checks.labels.known_people import distinct_people, joined_quasi
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, keep, map_batches, schema_of, select
@@ -39,14 +48,20 @@ MOST_CELLS = 20_000_000  # of classes times sensitive values
 MOST_VALUES = 2_000  # the most frequent labels of a quasi-identifier, which are examined
 MOST_TARGETS = 50
 FEW_CLASSES = 3
-CHANCE = 1 / 20  # the largest probability that chance alone explains some guess of a sensitive attribute
-FILLED = 1 / 4  # the least part of what the cap allows beyond the table's share, for all narrow classes together
+CHANCE = (
+    1 / 20
+)  # the largest probability that chance alone explains some guess of a sensitive attribute
+FILLED = (
+    1 / 4
+)  # the least part of what the cap allows beyond the table's share, for all narrow classes together
 UNIT = 1 << 60  # shares are summed as multiples of 1 / UNIT: a sum of doubles depends on its order
 
 
 @dataclass(frozen=True)
 class Target:
-    """People whose code on one axis is in low..high, and the code of the sensitive value that they may have."""
+    """People whose code on one axis is in low..high, and the code of the sensitive value that they
+    may have.
+    """
 
     axis: int
     low: int
@@ -57,9 +72,9 @@ class Target:
 def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target]:
     """The people to guess, by descending number of standard deviations.
 
-    Of their narrow classes, far more are at the cap of a sensitive value than of all classes: one more record of the
-    value would give them a larger share than any class has. Together, these classes hold at least FILLED of what the
-    cap allows.
+    Of their narrow classes, far more are at the cap of a sensitive value than of all classes: one
+    more record of the value would give them a larger share than any class has. Together, these
+    classes hold at least FILLED of what the cap allows.
 
     low, high: corners of the classes, shape (classes, axes).
     counts: their records by sensitive value, shape (classes, m).
@@ -72,8 +87,12 @@ def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target
     candidates: list[tuple[float, Target]] = []
     looked = 1
     for axis in range(low.shape[1]):
-        spans, place = np.unique(np.stack([low[:, axis], high[:, axis]], axis=1), axis=0, return_inverse=True)
-        frequent = np.argsort(-np.bincount(place.reshape(-1), weights=sizes), kind="stable")[:MOST_VALUES]
+        spans, place = np.unique(
+            np.stack([low[:, axis], high[:, axis]], axis=1), axis=0, return_inverse=True
+        )
+        frequent = np.argsort(-np.bincount(place.reshape(-1), weights=sizes), kind="stable")[
+            :MOST_VALUES
+        ]
         for first, last in spans[frequent].tolist():
             narrow = (low[:, axis] >= first) & (high[:, axis] <= last)
             if (first, last) == EVERYTHING or narrow.sum() < FEW_CLASSES:
@@ -82,7 +101,10 @@ def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target
             share = counts[narrow].sum(axis=0) / sizes[narrow].sum()
             more = (capped[narrow].mean(axis=0) - usual) * np.sqrt(narrow.sum())
             beyond = np.divide(
-                more, deviation, out=np.zeros(len(more)), where=(share - table > FILLED * cap) & (deviation > 0)
+                more,
+                deviation,
+                out=np.zeros(len(more)),
+                where=(share - table > FILLED * cap) & (deviation > 0),
             )
             s = int(np.argmax(beyond))
             candidates.append((float(beyond[s]), Target(axis, first, last, s)))
@@ -100,20 +122,33 @@ def guess_values(
     counts: IntArray,
     targets: Sequence[Target],
 ) -> tuple[IntArray, np.ndarray]:
-    """(the target that guesses each point, or -1; the share of the guessed value in the classes that the point fits).
+    """(the target that guesses each point, or -1; the share of the guessed value in the classes
+    that the point fits).
 
-    sizes: records of the classes. counts: those with each guessed sensitive value, shape (classes, values).
+    sizes: records of the classes. counts: those with each guessed sensitive value, shape (classes,
+    values).
     """
     by, said = np.full(len(points), -1), np.zeros(len(points))
     for number, target in enumerate(targets):
         here = np.flatnonzero(
-            (by < 0) & (points[:, target.axis] >= target.low) & (points[:, target.axis] <= target.high)
+            (by < 0)
+            & (points[:, target.axis] >= target.low)
+            & (points[:, target.axis] <= target.high)
         )
         narrow = (low[:, target.axis] >= target.low) & (high[:, target.axis] <= target.high)
-        here = here[count_inside(points[here], weights[here], low[narrow], high[narrow], sizes[narrow]).records == 0]
+        here = here[
+            count_inside(
+                points[here], weights[here], low[narrow], high[narrow], sizes[narrow]
+            ).records
+            == 0
+        ]
         records = count_inside(points[here], weights[here], low, high, sizes).records
         having = count_inside(
-            points[here], weights[here], low, high, np.ascontiguousarray(counts[:, target.sensitive])
+            points[here],
+            weights[here],
+            low,
+            high,
+            np.ascontiguousarray(counts[:, target.sensitive]),
         ).records
         here, records, having = here[records > 0], records[records > 0], having[records > 0]
         by[here], said[here] = number, having / records
@@ -130,12 +165,14 @@ def expected(
     sizes: IntArray,
     counts: IntArray,
 ) -> tuple[float, float]:
-    """(the expected share of correct guesses; an upper bound on the probability that chance explains them).
+    """(the expected share of correct guesses; an upper bound on the probability that chance
+    explains them).
 
-    The expectation starts from the records of the value in the classes that the guessed people fit. It subtracts those
-    that other people explain, at the rate of the classes that do not cover the target, and attributes the rest to the
-    target's people in these classes: the guessed ones, and a proportional part of the people on the list beyond the
-    narrow classes' records. The probability is Chernoff's bound at that rate.
+    The expectation starts from the records of the value in the classes that the guessed people fit.
+    It subtracts those that other people explain, at the rate of the classes that do not cover the
+    target, and attributes the rest to the target's people in these classes: the guessed ones, and a
+    proportional part of the people on the list beyond the narrow classes' records. The probability
+    is Chernoff's bound at that rate.
 
     guessed: the number of guessed people. covered: people of the list whose value is the target's.
     boxes: the classes that the guessed people fit. sizes, counts: as for `guess_values`.
@@ -147,7 +184,9 @@ def expected(
     rate = float(having[apart].sum() / sizes[apart].sum())
     records, holders = int(sizes[boxes].sum()), int(having[boxes].sum())
     narrow = (low[:, target.axis] >= target.low) & (high[:, target.axis] <= target.high)
-    left = (covered - int(sizes[narrow].sum())) / int(sizes[~narrow & ~apart].sum())  # of the wide classes' records
+    left = (covered - int(sizes[narrow].sum())) / int(
+        sizes[~narrow & ~apart].sum()
+    )  # of the wide classes' records
     theirs = min(max(guessed, left * records), records)
     expects = min(max((holders - (records - theirs) * rate) / theirs, 0.0), 1.0)
     share = holders / records
@@ -168,7 +207,8 @@ def guess_people(
     attributes: Sequence[JudgedAttribute],
     gain: Fraction,
 ) -> tuple[MinimalityGuesses, ...]:
-    """The attack on each sensitive attribute, with the quasi-identifiers that the list of people has.
+    """The attack on each sensitive attribute, with the quasi-identifiers that the list of people
+    has.
 
     An attribute is left out if the table has too many classes, or labels that are sets.
 
@@ -179,9 +219,13 @@ def guess_people(
     columns = schema_of(background).names
     guesses = []
     for place, judged in enumerate(attributes):
-        counted = _labelled(tallies, [[labels.index(column) for column in q.columns] for q in joined], place)
+        counted = _labelled(
+            tallies, [[labels.index(column) for column in q.columns] for q in joined], place
+        )
         known = judged.name in columns
-        people = distinct_people(background, [q.name for q in joined] + ([judged.name] if known else []))
+        people = distinct_people(
+            background, [q.name for q in joined] + ([judged.name] if known else [])
+        )
         guessed = _guesses(counted, joined, trees, people, judged, gain)
         if guessed is not None:
             guesses.append(guessed if known else replace(guessed, right=None))
@@ -189,8 +233,8 @@ def guess_people(
 
 
 def _labelled(tallies: Table, columns: Sequence[Sequence[int]], place: int) -> pa.Table:
-    """At most MOST_CLASSES + 1 rows of tallies, with the labels of these quasi-identifiers and the counts of the
-    attribute at this place. columns: the places of each quasi-identifier's columns.
+    """At most MOST_CLASSES + 1 rows of tallies, with the labels of these quasi-identifiers and the
+    counts of the attribute at this place. columns: the places of each quasi-identifier's columns.
     """
     schema = tally_schema(len(columns), 1)
     read = list(dict.fromkeys(f"l{i}" for of_quasi in columns for i in of_quasi))
@@ -200,7 +244,9 @@ def _labelled(tallies: Table, columns: Sequence[Sequence[int]], place: int) -> p
             labels = [published_label([batch[f"l{i}"] for i in of_quasi]) for of_quasi in columns]
             yield pa.RecordBatch.from_arrays([*labels, *batch.columns[-2:]], schema=schema)
 
-    return collect(map_batches(select(tallies, [*read, f"v{place}", "n"]), label, schema), MOST_CLASSES + 1)
+    return collect(
+        map_batches(select(tallies, [*read, f"v{place}", "n"]), label, schema), MOST_CLASSES + 1
+    )
 
 
 def _guesses(
@@ -233,7 +279,9 @@ def _guesses(
         counts[:, guessed_values],
     )
     names = [judged.values[i] for i in guessed_values.tolist()]
-    sizes = np.bincount(tally.tuples.owner, weights=tally.tuples.counts, minlength=tally.tuples.groups).astype(np.int64)
+    sizes = np.bincount(
+        tally.tuples.owner, weights=tally.tuples.counts, minlength=tally.tuples.groups
+    ).astype(np.int64)
     with keep(people) as listed:
         worth = _significant(
             targets,
@@ -261,10 +309,11 @@ def _significant(
     expectation: Callable[[Target, _Sum], tuple[float, float]],
     gain: Fraction,
 ) -> list[tuple[_Sum, float]]:
-    """(sums, expected share) of the guesses that count: the expected share exceeds that in the classes by at least
-    `gain`, and chance does not explain it.
+    """(sums, expected share) of the guesses that count: the expected share exceeds that in the
+    classes by at least `gain`, and chance does not explain it.
 
-    Other targets are dropped, and the remaining ones guess again, because a dropped target's people may be theirs.
+    Other targets are dropped, and the remaining ones guess again, because a dropped target's people
+    may be theirs.
     """
     looked = len(targets)
     while targets:
@@ -273,7 +322,9 @@ def _significant(
             if one.people:
                 guessed.add(target)
                 expects, chance = expectation(target, one)
-                if chance * looked <= CHANCE and expects - one.said / UNIT / one.people >= float(gain):
+                if chance * looked <= CHANCE and expects - one.said / UNIT / one.people >= float(
+                    gain
+                ):
                     worth[target] = (one, expects)
         if len(worth) == len(guessed):
             return list(worth.values())
@@ -319,8 +370,8 @@ def _sums(
     targets: Sequence[Target],
     names: Sequence[str | None],
 ) -> list[_Sum]:
-    """The sums of each target. people: distinct quasi-identifiers and true values, if they are known, with their
-    number.
+    """The sums of each target. people: distinct quasi-identifiers and true values, if they are
+    known, with their number.
     """
 
     def sum_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -330,7 +381,9 @@ def _sums(
 
     def sums(batch: pa.RecordBatch) -> list[_Sum]:
         *labels, weights = batch.columns
-        points = np.stack([codes_of(axis, column) for axis, column in zip(axes, labels, strict=False)], axis=1)
+        points = np.stack(
+            [codes_of(axis, column) for axis, column in zip(axes, labels, strict=False)], axis=1
+        )
         weight, known = weights.to_numpy(), np.array(labels[-1].to_pylist(), dtype=object)
         by, said = guess_values(points, weight, low, high, sizes, counts, targets)
         result = []
@@ -349,7 +402,12 @@ def _sums(
             )
         return result
 
-    return _added([pickle.loads(part) for part in collect(map_batches(people, sum_up, PARTS))["part"].to_pylist()])  # noqa: S301 - of our own tasks
+    return _added(
+        [
+            pickle.loads(part)  # noqa: S301 - of our own tasks
+            for part in collect(map_batches(people, sum_up, PARTS))["part"].to_pylist()
+        ]
+    )
 
 
 def _added(parts: Sequence[Sequence[_Sum]]) -> list[_Sum]:

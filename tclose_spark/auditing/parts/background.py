@@ -13,13 +13,16 @@ from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.errors import ConfigurationError
 
 SKIPPED = (
-    "the minimality attack is not measured: too many classes, labels that are sets of values, or missing values "
+    "the minimality attack is not measured: too many classes, labels that are sets of values, or "
+    "missing values "
     "that could be any"
 )
 
 
 class Background(AuditPart):
-    """The join with the background table, if there is one, and guesses of its people if attacks are measured."""
+    """The join with the background table, if there is one, and guesses of its people if attacks are
+    measured.
+    """
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
         if tables.background is not None:
@@ -35,28 +38,43 @@ class Background(AuditPart):
         if not question.attacks or not table.attributes:
             return replace(result, background=joined)
         guesses = guess_people(
-            table.tallies, question.labels, background, table.quasi, table.trees, table.attributes, question.gain
+            table.tallies,
+            question.labels,
+            background,
+            table.quasi,
+            table.trees,
+            table.attributes,
+            question.gain,
         )
         notes = [SKIPPED] if len(guesses) < len(table.attributes) else []
-        return replace(result, background=replace(joined, guesses=guesses), notes=(*result.notes, *notes))
+        return replace(
+            result, background=replace(joined, guesses=guesses), notes=(*result.notes, *notes)
+        )
 
 
 def _notes(joined: BackgroundJoin) -> list[str]:
     """What a list of people that does not fit the table means for the figures."""
     if not joined.candidates:
-        return ["no row of the background table fits any class; check that it writes values as the table does"]
+        return [
+            "no row of the background table fits any class; check that it writes values as the "
+            "table does"
+        ]
     if joined.risks.unmatched:
         return [
-            f"{joined.risks.unmatched:,} classes have more records than rows of the background table that fit them, so "
+            f"{joined.risks.unmatched:,} classes have more records than rows of the background "
+            "table that fit them, so "
             "it does not list everyone"
         ]
     return []
 
 
 def require_labels(question: AuditQuestion, option: str) -> None:
-    """Raises ConfigurationError if the table has aggregates in place of labels, which this option needs."""
+    """Raises ConfigurationError if the table has aggregates in place of labels, which this option
+    needs.
+    """
     if question.aggregates:
         raise ConfigurationError(
-            f"{option}: people are joined by labels that cover their values, but with method.representative the "
+            f"{option}: people are joined by labels that cover their values, but with "
+            "method.representative the "
             "table has aggregates, which cover nobody; leave it out"
         )

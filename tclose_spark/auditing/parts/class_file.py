@@ -15,10 +15,15 @@ class ClassFile(AuditPart):
     """Writes the class table as Delta, if the question names a path."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        for column in (*question.labels, *question.sensitive_attributes) if question.classes_output is not None else ():
+        for column in (
+            (*question.labels, *question.sensitive_attributes)
+            if question.classes_output is not None
+            else ()
+        ):
             if set(column) & set(" ,;{}()\n\t="):
                 raise InputError(
-                    f"--classes-output: a Delta table cannot hold the column name {column!r}; rename it (no blanks or "
+                    f"--classes-output: a Delta table cannot hold the column name {column!r}; "
+                    "rename it (no blanks or "
                     ", ; { } ( ) =)"
                 )
 

@@ -22,7 +22,9 @@ class HouseholdCounts(AuditPart):
         rows, asked = households_of(table), table.question.household
         if rows is None or asked is None:
             return result
-        found = households_of_classes(tally_owners(rows, table.question.labels, [], HOUSEHOLD), asked.k)
+        found = households_of_classes(
+            tally_owners(rows, table.question.labels, [], HOUSEHOLD), asked.k
+        )
         guarantee = Guarantee(
             measure="households of a class",
             attribute=None,

@@ -29,14 +29,12 @@ from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 class TalliedTable:
     """An audited table by its classes.
 
-    inputs: the tables and the question. trees: hierarchies by column.
-    tallies: the rows of each class by sensitive values.
-    quasi, attributes: the columns, with information loss and distances.
-    judged: the attributes, and the tuples of them that must be close.
-    counts, tuples: the rows with each value of each attribute; with each tuple, None if there are too many.
-    units: what is required over others than rows: of people, if they are counted.
-    sizes: how many people have each number of rows.
-    label_notes: on labels that affect how to read the figures.
+    inputs: the tables and the question. trees: hierarchies by column. tallies: the rows of each
+    class by sensitive values. quasi, attributes: the columns, with information loss and distances.
+    judged: the attributes, and the tuples of them that must be close. counts, tuples: the rows with
+    each value of each attribute; with each tuple, None if there are too many. units: what is
+    required over others than rows: of people, if they are counted. sizes: how many people have each
+    number of rows. label_notes: on labels that affect how to read the figures.
     """
 
     inputs: AuditInputs
@@ -71,10 +69,14 @@ class AuditedTable(TalliedTable):
 
 
 class AuditPart:
-    """A part of an audit. It is made for one audit, and has the methods that it needs; these here do nothing."""
+    """A part of an audit. It is made for one audit, and has the methods that it needs; these here
+    do nothing.
+    """
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        """Raises ConfigurationError or InputError if options contradict one another, or the columns' names."""
+        """Raises ConfigurationError or InputError if options contradict one another, or the
+        columns' names.
+        """
 
     def columns(self, table: TalliedTable) -> Sequence[ClassMeasure]:
         """The measures that the class table has for this part, beside k, l and t."""
@@ -94,7 +96,9 @@ class AuditPart:
 
 
 @contextmanager
-def tallied(inputs: AuditInputs, hierarchies: Mapping[str, Hierarchy] | None) -> Iterator[TalliedTable]:
+def tallied(
+    inputs: AuditInputs, hierarchies: Mapping[str, Hierarchy] | None
+) -> Iterator[TalliedTable]:
     """The table by its classes. hierarchies: by column; by default read from the question's files.
 
     Raises:
@@ -105,7 +109,11 @@ def tallied(inputs: AuditInputs, hierarchies: Mapping[str, Hierarchy] | None) ->
     with ExitStack() as stack:
         of_people = inputs.table if question.persons else None
         whose = stack.enter_context(released_people(of_people, question.labels, names))
-        by_class = tally_classes(inputs.table, question.labels, names) if whose is None else whose.tallied.classes
+        by_class = (
+            tally_classes(inputs.table, question.labels, names)
+            if whose is None
+            else whose.tallied.classes
+        )
         tallies = stack.enter_context(keep(by_class))
         quasi, notes = judge_labels(tallies, question, trees, inputs.reference)
         counts, tuples = count_values(tallies, names)

@@ -19,16 +19,23 @@ class PopulationRisk(AuditPart):
     """The risks, if the question is about them."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        if question.reidentified is not None and (question.population is None or not question.population.is_estimated):
+        if question.reidentified is not None and (
+            question.population is None or not question.population.is_estimated
+        ):
             raise ConfigurationError(
-                "--reidentified: the individual risk is of a sample; expected --population, a fraction or weight:COLUMN"
+                "--reidentified: the individual risk is of a sample; expected --population, a "
+                "fraction or weight:COLUMN"
             )
         if question.population is not None and not question.population.is_estimated:
             require_labels(question, "--population")
 
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
         question = table.question
-        if question.population is None and question.threshold is None and question.household is None:
+        if (
+            question.population is None
+            and question.threshold is None
+            and question.household is None
+        ):
             return result
         found = measure_risks(
             table.classes,
@@ -58,6 +65,7 @@ def _presence_notes(risks: PopulationRisks) -> list[str]:
     if risks.population is None or risks.population.is_estimated or risks.presence is not None:
         return []
     return [
-        "delta-presence is not measured: a person may fit several classes, because their regions overlap, a missing "
+        "delta-presence is not measured: a person may fit several classes, because their regions "
+        "overlap, a missing "
         f"value could be any, or there are more than {MOST_COMPARED:,} classes"
     ]

@@ -1,4 +1,6 @@
-"""Cells below a threshold, found in the caller's process from the different rows and their counts."""
+"""Cells below a threshold, found in the caller's process from the different rows and their
+counts.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +21,36 @@ class RareCellsSearch(AuditPart):
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
         if question.cells is None:
-            if question.levels is not None or ",".join(map(str, question.below)) != DEFAULTS["below"]:
-                raise ConfigurationError("--below and --levels are of cells; give --cells, too, such as --cells 3")
+            if (
+                question.levels is not None
+                or ",".join(map(str, question.below)) != DEFAULTS["below"]
+            ):
+                raise ConfigurationError(
+                    "--below and --levels are of cells; give --cells, too, such as --cells 3"
+                )
             return
         if len(question.below) not in (1, question.cells):
             raise ConfigurationError(
-                f"--below: found {len(question.below)} thresholds; expected one, or one for each of the "
+                f"--below: found {len(question.below)} thresholds; expected one, or one for each "
+                "of the "
                 f"{question.cells} sizes of --cells"
             )
         if question.persons:
             raise ConfigurationError(
-                "--cells and --person: cells are of rows, and a person may have several; leave out one of the two"
+                "--cells and --person: cells are of rows, and a person may have several; leave out "
+                "one of the two"
             )
         if question.levels and not any(question.levels.values()):
             raise ConfigurationError(
                 "--levels: all are 0, which leaves out every quasi-identifier; expected one above 0"
             )
-        wrong = sorted(set(question.levels or question.quasi_identifiers) ^ set(question.quasi_identifiers))
+        wrong = sorted(
+            set(question.levels or question.quasi_identifiers) ^ set(question.quasi_identifiers)
+        )
         if wrong:
             raise ConfigurationError(
-                f"--levels: found {'a' if wrong[0] in (question.levels or {}) else 'no'} level of {wrong[0]!r}; "
+                f"--levels: found {'a' if wrong[0] in (question.levels or {}) else 'no'} level of "
+                f"{wrong[0]!r}; "
                 "expected one for each quasi-identifier, and 0 for those to leave out"
             )
 
@@ -53,13 +65,17 @@ class RareCellsSearch(AuditPart):
         size = min(question.cells, len(question.quasi_identifiers))
         below = (question.below * size)[:size]
         found = rare_cells(*counted, below, question.levels, question.combinations)
-        return replace(result, cells=found, notes=(*result.notes, *_left_notes(found, question.combinations)))
+        return replace(
+            result, cells=found, notes=(*result.notes, *_left_notes(found, question.combinations))
+        )
 
 
 def _left_notes(found: RareCells, most: int) -> list[str]:
     """A note for each size of which combinations were left out."""
     return [
-        f"cells of {one.combinations:,} combinations of {one.size} quasi-identifiers are not counted, all those among "
-        f"{', '.join(one.among)}: there are more than {most:,} combinations; --combinations examines more"
+        f"cells of {one.combinations:,} combinations of {one.size} quasi-identifiers are not "
+        "counted, all those among "
+        f"{', '.join(one.among)}: there are more than {most:,} combinations; --combinations "
+        "examines more"
         for one in found.left
     ]

@@ -1,4 +1,6 @@
-"""k, l and t of the classes, over rows and over people: the figures, and what a suite of expectations states."""
+"""k, l and t of the classes, over rows and over people: the figures, and what a suite of
+expectations states.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,13 @@ class Requirements(AuditPart):
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
         if question.joint and tables.reference is not None:
             raise ConfigurationError(
-                "--joint and --reference: tuples are compared with those of the table itself; leave out one"
+                "--joint and --reference: tuples are compared with those of the table itself; "
+                "leave out one"
             )
         if question.persons and tables.reference is not None:
             raise ConfigurationError(
-                "--person and --reference: people are compared with the people of the table itself; give one of the two"
+                "--person and --reference: people are compared with the people of the table "
+                "itself; give one of the two"
             )
 
     def columns(self, table: TalliedTable) -> Sequence[ClassMeasure]:
@@ -59,7 +63,9 @@ def judge(table: TalliedTable, classes: Table, criteria: Sequence[Criterion]) ->
         alike = alike_guarantee(classes, table.quasi, question.k)
     of_whole = table.judged if question.n is None else without_t(table.judged)
     strict = question.k if alike is None else None
-    figures = class_figures(classes, strict, table.quasi, of_whole, more=criteria, units=table.units)
+    figures = class_figures(
+        classes, strict, table.quasi, of_whole, more=criteria, units=table.units
+    )
     return AuditedTable(**vars(table), classes=classes, figures=figures, alike=alike)
 
 
@@ -69,8 +75,12 @@ def guarantees_of(table: AuditedTable) -> tuple[Guarantee, ...]:
     return found if table.alike is None else (found[0], table.alike, *found[1:])
 
 
-def suite_of(question: AuditQuestion, k: int | None, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
-    """The expectations over the class table that state the requirements. k: that classes of equal labels must have."""
+def suite_of(
+    question: AuditQuestion, k: int | None, attributes: Sequence[JudgedAttribute]
+) -> list[Expectation]:
+    """The expectations over the class table that state the requirements. k: that classes of equal
+    labels must have.
+    """
     if question.n is None:
         of_people = expect_people(k, attributes) if question.persons else []
         return [expect_some_rows(), *expectations_of(k, attributes), *of_people]
@@ -102,6 +112,7 @@ def _unjudged_notes(question: AuditQuestion) -> list[str]:
     if question.unjudged_person is None:
         return []
     return [
-        "k, l and t are judged over rows only, although the run file counts people: a release has no column of "
+        "k, l and t are judged over rows only, although the run file counts people: a release has "
+        "no column of "
         "them, and (n, t)-closeness and weights of a population are about rows"
     ]

@@ -1,4 +1,6 @@
-"""What a table reveals together with earlier releases of the same people, who are known in each of them."""
+"""What a table reveals together with earlier releases of the same people, who are known in each of
+them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from tclose_spark.auditing.attacks.differences import Differences, find_differences
-from tclose_spark.auditing.attacks.intersection_attack import Intersection, LabelledRelease, intersect_releases
+from tclose_spark.auditing.attacks.intersection_attack import (
+    Intersection,
+    LabelledRelease,
+    intersect_releases,
+)
 from tclose_spark.auditing.inputs import LATEST, EarlierTable, judged_attributes
 from tclose_spark.auditing.labels import judge_labels
 from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
@@ -28,32 +34,48 @@ class SeveralReleases(AuditPart):
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
         if tables.earlier and not question.persons and question.aggregates:
             raise ConfigurationError(
-                "--earlier: with method.representative, labels do not show whom they cover; give --person COLUMN, "
+                "--earlier: with method.representative, labels do not show whom they cover; give "
+                "--person COLUMN, "
                 "which all tables have"
             )
         if tables.earlier and question.joint:
-            raise ConfigurationError("--joint and --earlier: several releases are not judged by tuples; leave out one")
+            raise ConfigurationError(
+                "--joint and --earlier: several releases are not judged by tuples; leave out one"
+            )
 
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
         if not table.inputs.earlier:
             return result
         found = _together(table)
         notes = [note for one in table.inputs.earlier for note in one.notes]
-        return replace(result, together=found, notes=(*result.notes, *notes, *_notes(found, table.question)))
+        return replace(
+            result, together=found, notes=(*result.notes, *notes, *_notes(found, table.question))
+        )
 
 
 def _together(table: AuditedTable) -> Together:
-    """Exactly if people are counted, otherwise by their labels, with the people of the background table if there is
-    one.
+    """Exactly if people are counted, otherwise by their labels, with the people of the background
+    table if there is one.
     """
-    question, inputs, trees, attributes = table.question, table.inputs, table.trees, table.attributes
+    question, inputs, trees, attributes = (
+        table.question,
+        table.inputs,
+        table.trees,
+        table.attributes,
+    )
     if table.units:
         (people,) = table.units
         latest = PeopleOfRelease(
-            name=LATEST, rows=inputs.table, labels=question.labels, attributes=attributes, people=people
+            name=LATEST,
+            rows=inputs.table,
+            labels=question.labels,
+            attributes=attributes,
+            people=people,
         )
         return judge_together(latest, inputs.earlier, trees, question.k)
-    by_labels = LabelledRelease(name=LATEST, quasi=table.quasi, labels=question.labels, tallies=table.tallies)
+    by_labels = LabelledRelease(
+        name=LATEST, quasi=table.quasi, labels=question.labels, tallies=table.tallies
+    )
     with labelled_releases(by_labels, inputs.earlier, trees) as releases:
         if inputs.background is not None:
             return intersect_releases(releases, inputs.background, trees, attributes, question.k)
@@ -63,29 +85,38 @@ def _together(table: AuditedTable) -> Together:
 def _notes(found: Together, question: AuditQuestion) -> list[str]:
     """What is not measured of several releases."""
     if isinstance(found, Intersection) and question.sensitive_attributes and not found.values:
-        return ["the values left for listed people are not measured: there are too many classes and values"]
+        return [
+            "the values left for listed people are not measured: there are too many classes and "
+            "values"
+        ]
     if isinstance(found, Differences):
         return [
-            "several releases are judged by their differences only: --person COLUMN, or --background TABLE with people "
+            "several releases are judged by their differences only: --person COLUMN, or "
+            "--background TABLE with people "
             "who are in all of them, measures what they reveal of people"
         ]
     return []
 
 
 def judge_together(
-    latest: PeopleOfRelease, earlier: Sequence[EarlierTable], trees: Mapping[str, Hierarchy], k: int | None
+    latest: PeopleOfRelease,
+    earlier: Sequence[EarlierTable],
+    trees: Mapping[str, Hierarchy],
+    k: int | None,
 ) -> CellFigures:
     """The cells of the latest table and earlier ones.
 
     Raises:
-        InputError: if a table has nobody in common with the others; or if sensitive values have no place in a domain.
+        InputError: if a table has nobody in common with the others; or if sensitive values have no
+        place in a domain.
     """
     releases = [*(_people_of(one, trees) for one in earlier), latest]
     figures = judge_cells(releases, k)
     for place, one in enumerate(releases):
         if not any(present[place] and sum(present) > 1 for present in figures.present):
             raise InputError(
-                f"--earlier: nobody of {one.name} is in another table; expected tables of the same people, who are "
+                f"--earlier: nobody of {one.name} is in another table; expected tables of the same "
+                "people, who are "
                 "written alike (internal/people: releases with the same secret)"
             )
     return figures
@@ -103,7 +134,11 @@ def _people_of(earlier: EarlierTable, trees: Mapping[str, Hierarchy]) -> PeopleO
             raise InputError(f"{earlier.name}: {error}") from None
         people = whose.judged(attributes, with_suppressed=False)
     return PeopleOfRelease(
-        name=earlier.name, rows=earlier.table, labels=question.labels, attributes=attributes, people=people
+        name=earlier.name,
+        rows=earlier.table,
+        labels=question.labels,
+        attributes=attributes,
+        people=people,
     )
 
 
@@ -121,5 +156,7 @@ def labelled_releases(
                 quasi, _ = judge_labels(tallies, question, trees)
             except InputError as error:
                 raise InputError(f"{one.name}: {error}") from None
-            releases.append(LabelledRelease(name=one.name, quasi=quasi, labels=question.labels, tallies=tallies))
+            releases.append(
+                LabelledRelease(name=one.name, quasi=quasi, labels=question.labels, tallies=tallies)
+            )
         yield [*releases, latest]

@@ -1,4 +1,6 @@
-"""Special uniques of an audited table, found in the caller's process from the different rows and their counts."""
+"""Special uniques of an audited table, found in the caller's process from the different rows and
+their counts.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, select
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.measures.disclosure.special_uniques import Integers, SpecialUniques, special_uniques
+from tclose_spark.measures.disclosure.special_uniques import (
+    Integers,
+    SpecialUniques,
+    special_uniques,
+)
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import group_equal
 
@@ -29,10 +35,13 @@ class UniquesSearch(AuditPart):
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
         size = question.special_uniques
         if size is not None and size < 1:
-            raise ConfigurationError(f"--special-uniques: found {size}; expected at least 1 quasi-identifier")
+            raise ConfigurationError(
+                f"--special-uniques: found {size}; expected at least 1 quasi-identifier"
+            )
         if size is not None and question.persons:
             raise ConfigurationError(
-                "--special-uniques and --person: special uniques are rows, and a person with several rows may be "
+                "--special-uniques and --person: special uniques are rows, and a person with "
+                "several rows may be "
                 "unique by values that no row has alone; leave out one of the two"
             )
 
@@ -51,37 +60,48 @@ def _notes(found: SpecialUniques | None, combinations: int) -> list[str]:
     if found.complete:
         return []
     return [
-        f"special uniques of more than {found.searched} quasi-identifiers are not measured: there are more than "
+        f"special uniques of more than {found.searched} quasi-identifiers are not measured: there "
+        "are more than "
         f"{combinations:,} combinations; --combinations examines more"
     ]
 
 
-def find_special_uniques(tallies: Table, question: AuditQuestion, size: int, most: int) -> SpecialUniques | None:
-    """The special uniques of a table by its tallies, as `special_uniques` has them; None if there are more than
-    MOST_CLASSES classes.
+def find_special_uniques(
+    tallies: Table, question: AuditQuestion, size: int, most: int
+) -> SpecialUniques | None:
+    """The special uniques of a table by its tallies, as `special_uniques` has them; None if there
+    are more than MOST_CLASSES classes.
     """
     found = class_codes(tallies, question)
     return None if found is None else special_uniques(*found, size, most)
 
 
-def class_codes(tallies: Table, question: AuditQuestion) -> tuple[dict[str, Integers], IntArray] | None:
-    """(codes of the labels of each class by quasi-identifier, its rows), both of shape (classes,); None if there are
-    more than MOST_CLASSES classes. Two bounds are one quasi-identifier.
+def class_codes(
+    tallies: Table, question: AuditQuestion
+) -> tuple[dict[str, Integers], IntArray] | None:
+    """(codes of the labels of each class by quasi-identifier, its rows), both of shape (classes,);
+    None if there are more than MOST_CLASSES classes. Two bounds are one quasi-identifier.
     """
     columns = {name: f"l{i}" for i, name in enumerate(question.labels)}
-    schema = pa.schema([*[(column, pa.string()) for column in columns.values()], ("size", pa.int64())])
+    schema = pa.schema(
+        [*[(column, pa.string()) for column in columns.values()], ("size", pa.int64())]
+    )
 
     def with_sizes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             classes = ClassTally.whole(batch, len(columns))
-            yield pa.RecordBatch.from_arrays([*classes.labels, pa.array(classes.tuples.sizes)], schema=schema)
+            yield pa.RecordBatch.from_arrays(
+                [*classes.labels, pa.array(classes.tuples.sizes)], schema=schema
+            )
 
     counted = map_batches(select(tallies, [*columns.values(), "n"]), with_sizes, schema)
     found = collect(counted, MOST_CLASSES + 1)
     if found.num_rows > MOST_CLASSES:
         return None
     codes: dict[str, Integers] = {
-        name: group_equal([found[columns[column]].combine_chunks() for column in of_quasi])[0].astype(np.int32)
+        name: group_equal([found[columns[column]].combine_chunks() for column in of_quasi])[
+            0
+        ].astype(np.int32)
         for name, of_quasi in question.columns.items()
     }
     return codes, found["size"].to_numpy()

@@ -1,4 +1,6 @@
-"""Whom the rows of the audited table are about: columns that group them like persons or households, in notes."""
+"""Whom the rows of the audited table are about: columns that group them like persons or households,
+in notes.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class SubjectsNotes(AuditPart):
 
 
 def _beside(labels: set[str], found: Subjects) -> Subjects:
-    """Those that other columns than these show: labels of a class determine one another, and recur."""
+    """Those that other columns than these show: labels of a class determine one another, and
+    recur.
+    """
     entities = tuple(one for one in found.entities if not labels & {*one.columns})
     unnamed = found.unnamed
     if unnamed is not None and labels & {*unnamed.columns}:

@@ -22,7 +22,8 @@ class SupersetSearch(AuditPart):
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
         if question.n is not None and tables.reference is not None:
             raise ConfigurationError(
-                "--n and --reference: natural supersets are parts of the table, and the reference is another table; "
+                "--n and --reference: natural supersets are parts of the table, and the reference "
+                "is another table; "
                 "give one of the two"
             )
 
@@ -39,5 +40,10 @@ class SupersetSearch(AuditPart):
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
         if table.question.n is None:
             return result
-        near = [each.guarantee for each in near_supersets(table.classes, table.attributes, table.question.n)]
-        return replace(result, guarantees=(*result.guarantees, *near), notes=(*result.notes, *self.notes))
+        near = [
+            each.guarantee
+            for each in near_supersets(table.classes, table.attributes, table.question.n)
+        ]
+        return replace(
+            result, guarantees=(*result.guarantees, *near), notes=(*result.notes, *self.notes)
+        )

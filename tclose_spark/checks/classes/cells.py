@@ -1,9 +1,10 @@
 """Cells: the people whose classes are equal in each of several releases.
 
-An adversary with several releases intersects the classes of one with those of another, and knows who arrived later or
-left. Cells are the smallest groups of people that can result. They are judged like classes: k people, and each t and l
-of the sensitive values that the first release with these people has of them, against the distribution of that release.
-So a line of releases (see `options.lines.atoms`) holds: its cells are unions of atoms that one release published first.
+An adversary with several releases intersects the classes of one with those of another, and knows
+who arrived later or left. Cells are the smallest groups of people that can result. They are judged
+like classes: k people, and each t and l of the sensitive values that the first release with these
+people has of them, against the distribution of that release. So a line of releases (see
+`options.lines.atoms`) holds: its cells are unions of atoms that one release published first.
 """
 
 from __future__ import annotations
@@ -43,10 +44,9 @@ Presence = tuple[bool, ...]
 class PeopleOfRelease:
     """A release, with whose each row is.
 
-    name: how figures name it.
-    rows: the published columns, the sensitive ones, and PERSON.
-    labels: the published columns of the quasi-identifiers.
-    attributes: the sensitive attributes, in the same order in each release. people: what is required over people.
+    name: how figures name it. rows: the published columns, the sensitive ones, and PERSON. labels:
+    the published columns of the quasi-identifiers. attributes: the sensitive attributes, in the
+    same order in each release. people: what is required over people.
     """
 
     name: str
@@ -60,10 +60,9 @@ class PeopleOfRelease:
 class CellFigures:
     """Figures of all cells.
 
-    releases: their names, oldest first.
-    cells, people: how many there are. alone: people who are the only one of their cell.
-    present: people, by the releases that hold them.
-    guarantees: those of classes, with cells in place of classes, and people in place of rows. The worst cell has the
+    releases: their names, oldest first. cells, people: how many there are. alone: people who are
+    the only one of their cell. present: people, by the releases that hold them. guarantees: those
+    of classes, with cells in place of classes, and people in place of rows. The worst cell has the
         labels of its class by release, None for a release without its people.
     """
 
@@ -77,7 +76,10 @@ class CellFigures:
     @property
     def by_release(self) -> dict[str, int]:
         """The people of each release."""
-        held = [sum(n for present, n in self.present.items() if present[i]) for i in range(len(self.releases))]
+        held = [
+            sum(n for present, n in self.present.items() if present[i])
+            for i in range(len(self.releases))
+        ]
         return dict(zip(self.releases, held, strict=True))
 
     @property
@@ -99,7 +101,11 @@ class CellFigures:
     def counts(self) -> dict[str, Any]:
         """All figures but the guarantees, as plain values."""
         counted = ("people", "stayed", "arrived", "left", "cells", "alone")
-        return {"known_by": "person", "tables": self.by_release, **{name: getattr(self, name) for name in counted}}
+        return {
+            "known_by": "person",
+            "tables": self.by_release,
+            **{name: getattr(self, name) for name in counted},
+        }
 
     def without_labels(self) -> Self:
         """The same figures without the labels of the worst cells."""
@@ -111,7 +117,9 @@ class CellFigures:
 
 @dataclass(frozen=True)
 class _Part:
-    """Figures of some cells. present, cells, alone: see CellFigures. broken: (cells, people), by criterion."""
+    """Figures of some cells. present, cells, alone: see CellFigures. broken: (cells, people), by
+    criterion.
+    """
 
     cells: int
     alone: int
@@ -125,7 +133,10 @@ class _Part:
             self.cells + other.cells,
             self.alone + other.alone,
             self.present + other.present,
-            tuple(min(pair, key=lambda each: each.place) for pair in zip(self.worst, other.worst, strict=True)),
+            tuple(
+                min(pair, key=lambda each: each.place)
+                for pair in zip(self.worst, other.worst, strict=True)
+            ),
             tuple((a + c, b + d) for (a, b), (c, d) in zip(self.broken, other.broken, strict=True)),
         )
 
@@ -133,29 +144,43 @@ class _Part:
 def judge_cells(releases: Sequence[PeopleOfRelease], k: int | None) -> CellFigures:
     """The figures of the cells of some releases, oldest first, that have people in common.
 
-    A person with rows in several classes of a release is in the cell of those who are in the same ones. Distances and
-    l are over people, and over rows too if a person has several.
+    A person with rows in several classes of a release is in the cell of those who are in the same
+    ones. Distances and l are over people, and over rows too if a person has several.
     """
-    columns = [(place, column) for place, one in enumerate(releases) for column in ("", *one.labels)]
+    columns = [
+        (place, column) for place, one in enumerate(releases) for column in ("", *one.labels)
+    ]
     labels = [f"l{i}" for i in range(len(columns))]
     starts = [i for i, (_, column) in enumerate(columns) if not column]
-    quasi = [JudgedQuasi(label, (label,), LabelLoss(numeric=False), covers=False) for label in labels]
+    quasi = [
+        JudgedQuasi(label, (label,), LabelLoss(numeric=False), covers=False) for label in labels
+    ]
     parts: list[_Part] = []
-    with keep(join_people([(one.rows, one.labels) for one in releases], _sensitive(releases[0]))) as joined:
+    with keep(
+        join_people([(one.rows, one.labels) for one in releases], _sensitive(releases[0]))
+    ) as joined:
         for place, one in enumerate(releases):
             values = [f"v{i}" for i in range(len(one.attributes))]
-            here = map_batches(joined, _shown_first(place), _joined_schema(len(labels), len(values)))
-            classes = class_table(tally_owners(here, labels, values).classes, quasi, one.attributes, [one.people])
+            here = map_batches(
+                joined, _shown_first(place), _joined_schema(len(labels), len(values))
+            )
+            classes = class_table(
+                tally_owners(here, labels, values).classes, quasi, one.attributes, [one.people]
+            )
             criteria = _criteria(one, k)
             needed = dict.fromkeys(column for criterion in criteria for column in criterion.columns)
             cells = select(classes, list({"quasi_identifiers": None, "people": None, **needed}))
-            found = collect(map_batches(cells, _sum_up(criteria, starts), PARTS))["part"].to_pylist()
+            found = collect(map_batches(cells, _sum_up(criteria, starts), PARTS))[
+                "part"
+            ].to_pylist()
             parts += map(pickle.loads, found)
     total = reduce(add, parts)
     several = any(one.people.several for one in releases)
     guarantees = [
         criterion.guarantee(worst, broken, _class_of_each(releases, worst.labels), IN_CELLS)
-        for criterion, worst, broken in zip(_criteria(releases[-1], k), total.worst, total.broken, strict=True)
+        for criterion, worst, broken in zip(
+            _criteria(releases[-1], k), total.worst, total.broken, strict=True
+        )
         if several or criterion.measure.endswith(OVER_PEOPLE)
     ]
     return CellFigures(
@@ -179,16 +204,22 @@ def _criteria(release: PeopleOfRelease, k: int | None) -> list[Criterion]:
 
 
 def _sum_up(criteria: Sequence[Criterion], starts: Sequence[int]) -> Mapper:
-    """The figures of the cells of each task. starts: the labels that count the classes of a person."""
+    """The figures of the cells of each task. starts: the labels that count the classes of a
+    person.
+    """
 
     def sum_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         parts = [part(batch) for batch in batches if batch.num_rows]
         if parts:
-            yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(reduce(add, parts))]}, schema=PARTS)
+            yield pa.RecordBatch.from_pydict(
+                {"part": [pickle.dumps(reduce(add, parts))]}, schema=PARTS
+            )
 
     def part(cells: pa.RecordBatch) -> _Part:
         people, labels = cells["people"].to_numpy(), cells["quasi_identifiers"].flatten()
-        here = np.stack([pc.not_equal(labels[i], "0").to_numpy(zero_copy_only=False) for i in starts], axis=1)
+        here = np.stack(
+            [pc.not_equal(labels[i], "0").to_numpy(zero_copy_only=False) for i in starts], axis=1
+        )
         patterns, group = np.unique(here, axis=0, return_inverse=True)
         held = np.zeros(len(patterns), dtype=np.int64)
         np.add.at(held, group.reshape(-1), people)
@@ -196,7 +227,12 @@ def _sum_up(criteria: Sequence[Criterion], starts: Sequence[int]) -> Mapper:
         return _Part(
             len(people),
             int((people == 1).sum()),
-            Counter({tuple(map(bool, pattern)): int(n) for pattern, n in zip(patterns, held, strict=True)}),
+            Counter(
+                {
+                    tuple(map(bool, pattern)): int(n)
+                    for pattern, n in zip(patterns, held, strict=True)
+                }
+            ),
             tuple(criterion.worst_class(cells, people, labels) for criterion in criteria),
             tuple((int(each.sum()), int(people[each].sum())) for each in broken),
         )
@@ -204,7 +240,9 @@ def _sum_up(criteria: Sequence[Criterion], starts: Sequence[int]) -> Mapper:
     return sum_up
 
 
-def _class_of_each(releases: Sequence[PeopleOfRelease], labels: Sequence[str | None]) -> dict[str, Any]:
+def _class_of_each(
+    releases: Sequence[PeopleOfRelease], labels: Sequence[str | None]
+) -> dict[str, Any]:
     """The labels of a cell, by release and column: lists if its people are in several classes."""
     found: dict[str, Any] = {}
     rest = iter(labels)

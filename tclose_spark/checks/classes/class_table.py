@@ -1,4 +1,6 @@
-"""The class table: one row for each equivalence class, with all that is required of it in exact figures."""
+"""The class table: one row for each equivalence class, with all that is required of it in exact
+figures.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,10 @@ from tclose_spark.table.dictionaries import group_equal
 class Classes:
     """Some classes, with sensitive values as codes.
 
-    sizes: records of each class.
-    tuples: histograms over the rows of `codes`.
-    codes: shape (tuples, attributes), in the attributes' domains; tuples of attributes come last.
-    marginals: by attribute, the histograms of its values.
-    numbers: of each tuple, integers of whose its rows are, if they are counted: see `people.OwnerTallies`.
+    sizes: records of each class. tuples: histograms over the rows of `codes`. codes: shape (tuples,
+    attributes), in the attributes' domains; tuples of attributes come last. marginals: by
+    attribute, the histograms of its values. numbers: of each tuple, integers of whose its rows are,
+    if they are counted: see `people.OwnerTallies`.
     """
 
     sizes: IntArray
@@ -43,17 +44,23 @@ class Classes:
 
     @staticmethod
     def of(tally: ClassTally, attributes: Sequence[JudgedAttribute]) -> Classes:
-        """The classes of a tally, its text coded by the domains of the attributes. Tuples of attributes come last."""
+        """The classes of a tally, its text coded by the domains of the attributes. Tuples of
+        attributes come last.
+        """
         columns = [a for a in attributes if a.tuples is None]
         coded = [
-            pc.index_in(text, value_set=pa.array(a.values, pa.string())).to_numpy(zero_copy_only=False).astype(np.int64)
+            pc.index_in(text, value_set=pa.array(a.values, pa.string()))
+            .to_numpy(zero_copy_only=False)
+            .astype(np.int64)
             for text, a in zip(tally.values, columns, strict=False)
         ]
         of_columns = np.stack(coded, axis=1) if coded else np.zeros((1, 0), dtype=np.int64)
         coded += [a.tuples.encode(of_columns) for a in attributes if a.tuples is not None]
         tuples, groups = tally.tuples, tally.tuples.groups
         marginals = {
-            a.name: Histograms.tally(tuples.owner, code[tuples.values], tuples.counts, groups, len(a.values))
+            a.name: Histograms.tally(
+                tuples.owner, code[tuples.values], tuples.counts, groups, len(a.values)
+            )
             for a, code in zip(attributes, coded, strict=True)
         }
         codes = np.stack(coded, axis=1) if coded else np.zeros((1, 0), dtype=np.int64)
@@ -83,10 +90,12 @@ class RequiredMeasure(ClassMeasure, Protocol):
 
 @dataclass(frozen=True)
 class JudgedQuasi:
-    """A quasi-identifier to verify: its published columns (two for bounds), the loss and the limit of its labels.
+    """A quasi-identifier to verify: its published columns (two for bounds), the loss and the limit
+    of its labels.
 
-    covers: whether labels cover the values of their rows. An aggregate does not, and its loss is unknown.
-    missing_any: whether a missing value could be any value: a missing label fits every person, and a person whose value
+    covers: whether labels cover the values of their rows. An aggregate does not, and its loss is
+    unknown. missing_any: whether a missing value could be any value: a missing label fits every
+    person, and a person whose value
         is missing fits every label.
     builder: of its hierarchy, if that was built from the values of the table.
     """
@@ -105,11 +114,15 @@ class JudgedQuasi:
         return self.covers and not self.loss.unknown
 
     def losses(self, labels: Sequence[pa.Array]) -> Any:
-        """The information loss of each class, shape (classes,), from its published columns; NaN if unknown."""
+        """The information loss of each class, shape (classes,), from its published columns; NaN if
+        unknown.
+        """
         if not self.measured:
             return np.full(len(labels[0]), np.nan)
         group, first = group_equal(labels)
-        distinct = zip(*(column.take(pa.array(first)).to_pylist() for column in labels), strict=True)
+        distinct = zip(
+            *(column.take(pa.array(first)).to_pylist() for column in labels), strict=True
+        )
         of = self.loss.of_bounds if len(self.columns) == 2 else self.loss.of
         return np.array([float(of(*label)) for label in distinct])[group]
 
@@ -117,7 +130,10 @@ class JudgedQuasi:
 def class_fields(quasi: Sequence[JudgedQuasi]) -> list[pa.Field]:
     """The columns of a class table that come before those of its measures."""
     return [
-        pa.field("quasi_identifiers", pa.struct([(name, pa.string()) for q in quasi for name in q.columns])),
+        pa.field(
+            "quasi_identifiers",
+            pa.struct([(name, pa.string()) for q in quasi for name in q.columns]),
+        ),
         pa.field("size", pa.int64()),
         pa.field("loss", pa.float64()),
         pa.field("losses", pa.struct([(q.name, pa.float64()) for q in quasi])),
@@ -130,12 +146,15 @@ def class_table(
     attributes: Sequence[JudgedAttribute],
     more: Sequence[ClassMeasure] = (),
 ) -> Table:
-    """One row for each equivalence class: the records that share the published quasi-identifiers (NULL equals NULL).
+    """One row for each equivalence class: the records that share the published quasi-identifiers
+    (NULL equals NULL).
 
     tallies: of the published columns of `quasi` and of `attributes` (see `tallies.tally_classes`).
 
-    Columns: `quasi_identifiers` (a struct of the labels, as text), `size`, `loss` (the mean information loss), `losses`
-        (a struct by quasi-identifier; NULL if unknown), those of each attribute (see `fields_of`), and of `more`.
+    Columns: `quasi_identifiers` (a struct of the labels, as text), `size`, `loss` (the mean
+    information loss), `losses`
+        (a struct by quasi-identifier; NULL if unknown), those of each attribute (see `fields_of`),
+        and of `more`.
     """
     measures = [field for one in more for field in one.fields()]
     schema = pa.schema([*class_fields(quasi), *fields_of(attributes), *measures])
@@ -157,9 +176,14 @@ def _measure(
                 classes = Classes.of(tally, attributes)
                 published = iter(tally.labels)
                 losses = [q.losses([next(published) for _ in q.columns]) for q in quasi]
-                mean, *each = (pa.array(loss, from_pandas=True) for loss in (sum(losses) / len(losses), *losses))
+                mean, *each = (
+                    pa.array(loss, from_pandas=True)
+                    for loss in (sum(losses) / len(losses), *losses)
+                )
                 arrays = [
-                    pa.StructArray.from_arrays(tally.labels, fields=list(schema.field("quasi_identifiers").type)),
+                    pa.StructArray.from_arrays(
+                        tally.labels, fields=list(schema.field("quasi_identifiers").type)
+                    ),
                     pa.array(classes.sizes),
                     mean,
                     pa.StructArray.from_arrays(each, fields=list(schema.field("losses").type)),

@@ -1,5 +1,5 @@
-"""Histograms of class figures, over bins fixed in advance: tasks count them, and their size does not grow with the
-number of classes.
+"""Histograms of class figures, over bins fixed in advance: tasks count them, and their size does
+not grow with the number of classes.
 """
 
 from __future__ import annotations
@@ -53,14 +53,19 @@ class SizeHistogram:
 
     def bins(self, classes: pa.RecordBatch) -> IntArray:
         """See FigureHistogram."""
-        bins: IntArray = np.searchsorted(np.array(SIZES), classes["size"].to_numpy(), side="right") - 1
+        bins: IntArray = (
+            np.searchsorted(np.array(SIZES), classes["size"].to_numpy(), side="right") - 1
+        )
         return bins
 
     def to_json(self, bins: BinCounts) -> list[dict[str, int]]:
         """Bins by least and largest size, without gaps."""
         ends = [*(least - 1 for least in SIZES[1:]), 2**63 - 1]
         filled = {i: bins.get(i, (0, 0)) for i in range(min(bins), max(bins) + 1)}
-        return [{"from": SIZES[i], "to": ends[i], "classes": n, "rows": rows} for i, (n, rows) in filled.items()]
+        return [
+            {"from": SIZES[i], "to": ends[i], "classes": n, "rows": rows}
+            for i, (n, rows) in filled.items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -72,8 +77,12 @@ class ShareHistogram:
 
     def bins(self, classes: pa.RecordBatch) -> IntArray:
         """See FigureHistogram."""
-        share = classes[self.column].to_numpy() / (1.0 if self.over is None else classes[self.over].to_numpy())
-        bins: IntArray = np.clip(np.ceil(share * SHARES - 1e-9), np.where(share > 0, 1, 0), SHARES).astype(np.int64)
+        share = classes[self.column].to_numpy() / (
+            1.0 if self.over is None else classes[self.over].to_numpy()
+        )
+        bins: IntArray = np.clip(
+            np.ceil(share * SHARES - 1e-9), np.where(share > 0, 1, 0), SHARES
+        ).astype(np.int64)
         return bins
 
     def to_json(self, bins: BinCounts) -> list[dict[str, Any]]:
@@ -83,7 +92,9 @@ class ShareHistogram:
 
 @dataclass(frozen=True)
 class DistanceHistogram:
-    """The distance of each class, in bins up to t, or up to 1 if t is None or 0. Exactly t is not beyond t."""
+    """The distance of each class, in bins up to t, or up to 1 if t is None or 0. Exactly t is not
+    beyond t.
+    """
 
     column: str
     t: Fraction | None
@@ -96,7 +107,9 @@ class DistanceHistogram:
     def bins(self, classes: pa.RecordBatch) -> IntArray:
         """See FigureHistogram."""
         distance = classes[self.column].to_numpy()
-        bins: IntArray = np.minimum(np.ceil(distance / self.width - 1e-9), FARTHEST).astype(np.int64)
+        bins: IntArray = np.minimum(np.ceil(distance / self.width - 1e-9), FARTHEST).astype(
+            np.int64
+        )
         if not self.t:
             return bins
         within = distance <= float(self.t)
@@ -114,8 +127,9 @@ class DistanceHistogram:
 class PrecisionHistogram:
     """How coarse the label of a quasi-identifier is.
 
-    label: its published column, or the first of two. Numbers are binned by interval width, sets by size (both follow
-    from the loss), nodes by height above the value. levels: the hierarchy's in words, the values first; may be empty.
+    label: its published column, or the first of two. Numbers are binned by interval width, sets by
+    size (both follow from the loss), nodes by height above the value. levels: the hierarchy's in
+    words, the values first; may be empty.
     """
 
     name: str
@@ -135,9 +149,17 @@ class PrecisionHistogram:
         """See FigureHistogram."""
         label = coded(classes["quasi_identifiers"].field(self.label))
         texts = label.dictionary.to_pylist()
-        heights = np.array([NO_LABEL if text is None else self.heights.get(text, EXACT) for text in texts])
+        heights = np.array(
+            [NO_LABEL if text is None else self.heights.get(text, EXACT) for text in texts]
+        )
         height = heights[codes_of(label)].astype(np.int64)
-        unit = float(self.loss.span) if self.loss.numeric else float(self.loss.distinct) if self.loss.sets else 0.0
+        unit = (
+            float(self.loss.span)
+            if self.loss.numeric
+            else float(self.loss.distinct)
+            if self.loss.sets
+            else 0.0
+        )
         if not unit:
             return height
         width = classes["losses"].field(self.name).to_numpy() * unit

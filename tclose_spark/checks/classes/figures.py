@@ -1,4 +1,6 @@
-"""The figures of a class table: each guarantee with the class that comes closest to breaking it, and utility."""
+"""The figures of a class table: each guarantee with the class that comes closest to breaking it,
+and utility.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ from tclose_spark.checks.classes.figure_histograms import (
     ShareHistogram,
     SizeHistogram,
 )
-from tclose_spark.checks.classes.partial_figures import BILLIONTHS, FigureRequest, Key, Loss, PartialFigures
+from tclose_spark.checks.classes.partial_figures import (
+    BILLIONTHS,
+    FigureRequest,
+    Key,
+    Loss,
+    PartialFigures,
+)
 from tclose_spark.checks.classes.people import MOST_ROWS
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
@@ -48,7 +56,8 @@ class ClassesAndRows:
 class PeopleFigures:
     """Figures of the people of classes.
 
-    share: the largest share that one of them has of the rows of a class. in_classes: people, once in each class.
+    share: the largest share that one of them has of the rows of a class. in_classes: people, once
+    in each class.
     """
 
     share: Fraction
@@ -59,16 +68,17 @@ class PeopleFigures:
 class ClassFigures:
     """Figures of all classes together.
 
-    rows: of the classes; suppressed rows count in discernibility and losses only.
-    losses: mean information loss over rows, by quasi-identifier; without those that are unknown.
-    released_losses: the same over the rows of the classes only.
-    homogeneous, similar, unlike: by sensitive attribute; see `PartialFigures.counts`.
-    more_losses: means like `losses`, of the additional losses that were requested.
-    more: guarantees for the additional criteria that were requested.
-    coarse: (classes, their rows, the coarsest label) with labels coarser than allowed, by quasi-identifier; only where
+    rows: of the classes; suppressed rows count in discernibility and losses only. losses: mean
+    information loss over rows, by quasi-identifier; without those that are unknown.
+    released_losses: the same over the rows of the classes only. homogeneous, similar, unlike: by
+    sensitive attribute; see `PartialFigures.counts`. more_losses: means like `losses`, of the
+    additional losses that were requested. more: guarantees for the additional criteria that were
+    requested. coarse: (classes, their rows, the coarsest label) with labels coarser than allowed,
+    by quasi-identifier; only where
         there are any.
-    extremes: the largest and the smallest classes, for the report: `size`, `labels`, and `emd` by sensitive attribute.
-    histograms: of class figures, as plain values: `sizes`, and by attribute or quasi-identifier `emd`, `guess`, `gain`
+    extremes: the largest and the smallest classes, for the report: `size`, `labels`, and `emd` by
+    sensitive attribute. histograms: of class figures, as plain values: `sizes`, and by attribute or
+    quasi-identifier `emd`, `guess`, `gain`
         and `precision`.
     guessed: by sensitive attribute, the share of rows with the most frequent value of their class.
     people: if they are counted.
@@ -95,8 +105,8 @@ class ClassFigures:
 
     @property
     def chance(self) -> tuple[float, float]:
-        """The chance to pick a row of a person among the rows of a class: the largest, and the mean over the rows, or
-        the people if they are counted, of each class.
+        """The chance to pick a row of a person among the rows of a class: the largest, and the mean
+        over the rows, or the people if they are counted, of each class.
         """
         if self.people is not None:
             return float(self.people.share), self.classes / self.people.in_classes
@@ -125,7 +135,9 @@ class ClassFigures:
 
 @dataclass(frozen=True)
 class PublishedLoss:
-    """The loss of a class in a quasi-identifier as the class table has it: by published labels (a `Loss`)."""
+    """The loss of a class in a quasi-identifier as the class table has it: by published labels (a
+    `Loss`).
+    """
 
     name: str
 
@@ -145,15 +157,19 @@ def class_figures(
     more: Sequence[Criterion] = (),
     units: Sequence[RequiredMeasure] = (),
 ) -> ClassFigures:
-    """The figures of a class table. Tasks compute those of the classes that they read; the driver adds them up.
+    """The figures of a class table. Tasks compute those of the classes that they read; the driver
+    adds them up.
 
-    suppressed: rows in no class. Each loses 1 of every quasi-identifier, and counts n in the discernibility.
-    more_losses: additional measures of loss; a suppressed row loses 1.
-    more: additional criteria.
-    units: what is required over others than rows; k is then of them, too.
+    suppressed: rows in no class. Each loses 1 of every quasi-identifier, and counts n in the
+    discernibility. more_losses: additional measures of loss; a suppressed row loses 1. more:
+    additional criteria. units: what is required over others than rows; k is then of them, too.
     """
-    request = _request(k, quasi, attributes, more_losses, more, units, MOST_ROWS in schema_of(classes).names)
-    parts = collect(map_batches(select(classes, request.columns), _partial(request), PARTS))["part"].to_pylist()
+    request = _request(
+        k, quasi, attributes, more_losses, more, units, MOST_ROWS in schema_of(classes).names
+    )
+    parts = collect(map_batches(select(classes, request.columns), _partial(request), PARTS))[
+        "part"
+    ].to_pylist()
     return _assemble(request, reduce(add, map(pickle.loads, parts)), suppressed, len(more))
 
 
@@ -165,13 +181,21 @@ def figures_of_suppressed(
     units: Sequence[RequiredMeasure] = (),
     of_units: Sequence[pa.Array] = (),
 ) -> ClassFigures:
-    """The figures of the suppressed rows as one class, with the guarantees of every class and without losses.
+    """The figures of the suppressed rows as one class, with the guarantees of every class and
+    without losses.
 
-    marginals: see `Classes`. units, of_units: what is required over others than rows, and its columns.
+    marginals: see `Classes`. units, of_units: what is required over others than rows, and its
+    columns.
     """
     fields = [*fields_of(attributes), *chain.from_iterable(unit.fields() for unit in units)]
-    measured = zip((name for name, _ in fields), (*columns_of(attributes, marginals), *of_units), strict=True)
-    columns: dict[str, Any] = {"quasi_identifiers": [{"are": "suppressed"}], "size": [rows], **dict(measured)}
+    measured = zip(
+        (name for name, _ in fields), (*columns_of(attributes, marginals), *of_units), strict=True
+    )
+    columns: dict[str, Any] = {
+        "quasi_identifiers": [{"are": "suppressed"}],
+        "size": [rows],
+        **dict(measured),
+    }
     request = _request(k, [], attributes, [], [], units)
     return _assemble(request, request.partial(pa.RecordBatch.from_pydict(columns)), 0, 0)
 
@@ -182,7 +206,9 @@ def _partial(request: FigureRequest) -> Mapper:
     def partial(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         parts = [request.partial(batch) for batch in batches if batch.num_rows]
         if parts:
-            yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(reduce(add, parts))]}, schema=PARTS)
+            yield pa.RecordBatch.from_pydict(
+                {"part": [pickle.dumps(reduce(add, parts))]}, schema=PARTS
+            )
 
     return partial
 
@@ -196,7 +222,8 @@ def _request(
     units: Sequence[RequiredMeasure],
     counted: bool = False,
 ) -> FigureRequest:
-    """All that is required, and all that is reported without a requirement. `more` is at the end of the criteria.
+    """All that is required, and all that is reported without a requirement. `more` is at the end of
+    the criteria.
 
     counted: whether the class table counts people.
     """
@@ -229,14 +256,20 @@ def _histograms(
         yield ("precision", q.name), PrecisionHistogram(q.name, q.columns[0], q.loss, levels)
 
 
-def _assemble(request: FigureRequest, total: PartialFigures, suppressed: int, more: int) -> ClassFigures:
-    """The figures of all classes. more: how many criteria at the end were requested additionally."""
+def _assemble(
+    request: FigureRequest, total: PartialFigures, suppressed: int, more: int
+) -> ClassFigures:
+    """The figures of all classes. more: how many criteria at the end were requested
+    additionally.
+    """
     classes, rows = total.counts["all",][0]
     covering = [loss.name for loss in request.losses if isinstance(loss, PublishedLoss)]
     lost = [total.sums["lost", i] / BILLIONTHS for i in range(len(request.losses))]
     means = [(loss + suppressed) / (rows + suppressed) for loss in lost]
     guarantees = [
-        criterion.guarantee(worst, total.counts["broken",][i], dict(zip(request.labels, worst.labels, strict=False)))
+        criterion.guarantee(
+            worst, total.counts["broken",][i], dict(zip(request.labels, worst.labels, strict=False))
+        )
         for i, (criterion, worst) in enumerate(zip(request.criteria, total.worst, strict=True))
     ]
     histograms: dict[str, Any] = {}
@@ -260,7 +293,11 @@ def _assemble(request: FigureRequest, total: PartialFigures, suppressed: int, mo
         },
         guarantees=tuple(guarantees[: len(guarantees) - more]),
         more=tuple(guarantees[len(guarantees) - more :]),
-        coarse={name: (*count, total.reached[name]) for name, count in total.counts["coarse",].items() if count[0]},
+        coarse={
+            name: (*count, total.reached[name])
+            for name, count in total.counts["coarse",].items()
+            if count[0]
+        },
         more_losses=tuple(means[len(covering) :]),
         extremes={
             "largest": [_extreme(request, each) for each in total.largest],
@@ -268,10 +305,16 @@ def _assemble(request: FigureRequest, total: PartialFigures, suppressed: int, mo
         },
         histograms=histograms,
         guessed={name: total.sums["guessed", name] / rows for name in request.attributes},
-        people=PeopleFigures(share=total.share, in_classes=total.sums["people",]) if request.people else None,
+        people=PeopleFigures(share=total.share, in_classes=total.sums["people",])
+        if request.people
+        else None,
     )
 
 
 def _extreme(request: FigureRequest, shown: WorstClass) -> dict[str, Any]:
     emd = dict(zip(request.attributes, shown.emd, strict=True))
-    return {"size": shown.size, "labels": dict(zip(request.labels, shown.labels, strict=False)), "emd": emd}
+    return {
+        "size": shown.size,
+        "labels": dict(zip(request.labels, shown.labels, strict=False)),
+        "emd": emd,
+    }

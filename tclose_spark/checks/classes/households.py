@@ -31,8 +31,15 @@ class HouseholdsOfClasses(NamedTuple):
 
     def problems(self, k: int) -> list[str]:
         """A line if classes have fewer than k."""
-        found = f"{self.classes:,} classes ({self.rows:,} rows) have members of fewer than {k} households"
-        return [f"{found}; the fewest are {self.fewest} (attributes.household.k)"] if self.classes else []
+        found = (
+            f"{self.classes:,} classes ({self.rows:,} rows) have members of fewer than {k} "
+            "households"
+        )
+        return (
+            [f"{found}; the fewest are {self.fewest} (attributes.household.k)"]
+            if self.classes
+            else []
+        )
 
 
 def households_of_classes(tallied: OwnerTallies, k: int) -> HouseholdsOfClasses:
@@ -50,7 +57,9 @@ def households_of_classes(tallied: OwnerTallies, k: int) -> HouseholdsOfClasses:
     )
 
 
-def _count(batches: Iterable[pa.RecordBatch], k: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _count(
+    batches: Iterable[pa.RecordBatch], k: int, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
     """The worst class of each batch, with how many classes and rows break k."""
     for batch in batches:
         if batch.num_rows:
@@ -65,7 +74,9 @@ def _count(batches: Iterable[pa.RecordBatch], k: int, schema: pa.Schema) -> Iter
 
 
 def _worst(classes: pa.Table) -> pa.Table:
-    """The class with the fewest households; of several the smallest, then the first by its labels."""
+    """The class with the fewest households; of several the smallest, then the first by its
+    labels.
+    """
     for name in ("households", "size"):
         classes = classes.filter(pc.equal(classes[name], pc.min(classes[name])))
     labels = [column.combine_chunks() for column in classes.columns[: -len(COUNTED)]]

@@ -21,18 +21,23 @@ PLACE = "place"  # of a release among the others
 
 
 def join_people(releases: Sequence[tuple[Table, Sequence[str]]], sensitive: Sequence[str]) -> Table:
-    """The rows of each person in the first release that has the person, with the person's class in every release.
+    """The rows of each person in the first release that has the person, with the person's class in
+    every release.
 
     releases: rows with PERSON, and their published columns.
 
-    Columns: PLACE, of that release; `l0`.. by release, in how many classes the person is ("0" if it has no row), and
-        the labels of the class; `v0`.. the sensitive values as text; PERSON; SUPPRESSED, which no row is. If a person
-        is in several classes of a release, a label is the list of theirs, as JSON.
+    Columns: PLACE, of that release; `l0`.. by release, in how many classes the person is ("0" if it
+    has no row), and
+        the labels of the class; `v0`.. the sensitive values as text; PERSON; SUPPRESSED, which no
+        row is. If a person is in several classes of a release, a label is the list of theirs, as
+        JSON.
     """
     most = max(len(labels) for _, labels in releases)
     sizes = [len(labels) for _, labels in releases]
     columns = [*(f"l{i}" for i in range(most)), *(f"v{i}" for i in range(len(sensitive)))]
-    tagged = pa.schema([(PLACE, pa.int32()), *((name, pa.string()) for name in columns), (PERSON, pa.int64())])
+    tagged = pa.schema(
+        [(PLACE, pa.int32()), *((name, pa.string()) for name in columns), (PERSON, pa.int64())]
+    )
 
     def tag(place: int) -> Mapper:
         def tag(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -77,8 +82,8 @@ def _join(sizes: Sequence[int], most: int, schema: pa.Schema) -> Mapper:
 
 
 def _classes(labels: Sequence[pa.Array], person: IntArray, people: int) -> list[pa.Array]:
-    """The number of classes of each person, and their labels, shape (people,) each. labels: of some rows. person: whose
-    each row is, a number below `people`.
+    """The number of classes of each person, and their labels, shape (people,) each. labels: of some
+    rows. person: whose each row is, a number below `people`.
     """
     group, first = group_equal(labels)
     owner, of = np.unique(np.stack([person, group]), axis=1)
@@ -87,8 +92,13 @@ def _classes(labels: Sequence[pa.Array], person: IntArray, people: int) -> list[
     row[several > 0] = first[of[start[several > 0]]]
     found = [column.take(pa.array(row, mask=row < 0)) for column in labels]
     listed = {
-        who: sorted(([column[int(i)].as_py() for column in labels] for i in first[of[at : at + n]]), key=repr)
-        for who, at, n in zip(*(x[several > 1].tolist() for x in (np.arange(people), start, several)), strict=True)
+        who: sorted(
+            ([column[int(i)].as_py() for column in labels] for i in first[of[at : at + n]]),
+            key=repr,
+        )
+        for who, at, n in zip(
+            *(x[several > 1].tolist() for x in (np.arange(people), start, several)), strict=True
+        )
     }
     if listed:
         for i, column in enumerate(found):

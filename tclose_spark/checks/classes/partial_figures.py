@@ -13,7 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.checks.classes.figure_histograms import BinCounts, FigureHistogram, add_bins, count_by_bin
+from tclose_spark.checks.classes.figure_histograms import (
+    BinCounts,
+    FigureHistogram,
+    add_bins,
+    count_by_bin,
+)
 from tclose_spark.checks.classes.people import MOST_ROWS
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.requirements.criterion import Criterion, WorstClass, labels_at
@@ -38,11 +43,13 @@ class Loss(Protocol):
 class PartialFigures:
     """Figures of some classes.
 
-    sums: ("squares",) of the class sizes; ("lost", i), the i-th loss in billionths over rows; ("guessed", attribute),
+    sums: ("squares",) of the class sizes; ("lost", i), the i-th loss in billionths over rows;
+    ("guessed", attribute),
         rows with the most frequent value of their class; ("people",), people of all classes.
-    counts: (classes, their rows): ("all",); by attribute, ("homogeneous",) with one value only, ("similar",) with
-        similar values only, and ("unlike",) with an infinite delta; ("coarse",) by quasi-identifier with labels coarser
-        than its limit; ("broken",) by criterion; and each histogram by bin.
+    counts: (classes, their rows): ("all",); by attribute, ("homogeneous",) with one value only,
+    ("similar",) with
+        similar values only, and ("unlike",) with an infinite delta; ("coarse",) by quasi-identifier
+        with labels coarser than its limit; ("broken",) by criterion; and each histogram by bin.
     reached: by quasi-identifier with a limit, the coarsest label (see `Coarsest.reached`).
     worst: of each criterion.
     largest, smallest: at most EXTREMES each, in this order.
@@ -63,7 +70,10 @@ class PartialFigures:
             sums=self.sums + other.sums,
             counts={key: add_bins(bins, other.counts[key]) for key, bins in self.counts.items()},
             reached={name: max(one, other.reached[name]) for name, one in self.reached.items()},
-            worst=tuple(min(pair, key=lambda each: each.place) for pair in zip(self.worst, other.worst, strict=True)),
+            worst=tuple(
+                min(pair, key=lambda each: each.place)
+                for pair in zip(self.worst, other.worst, strict=True)
+            ),
             largest=_first([*self.largest, *other.largest]),
             smallest=_first([*self.smallest, *other.smallest]),
             share=max(self.share, other.share),
@@ -74,12 +84,9 @@ class PartialFigures:
 class FigureRequest:
     """What to compute of a class table.
 
-    labels: the published columns.
-    losses: to sum.
-    limits: on the labels of quasi-identifiers, by name, with the published columns that each applies to.
-    attributes: the names of the sensitive attributes.
-    criteria: whose worst class is wanted.
-    people: whether people are counted.
+    labels: the published columns. losses: to sum. limits: on the labels of quasi-identifiers, by
+    name, with the published columns that each applies to. attributes: the names of the sensitive
+    attributes. criteria: whose worst class is wanted. people: whether people are counted.
     histograms: by measure, and by the attribute or quasi-identifier if it has one.
     """
 
@@ -101,16 +108,24 @@ class FigureRequest:
         ]
         of_criteria = [column for criterion in self.criteria for column in criterion.columns]
         of_people = ["people", MOST_ROWS] if self.people else []
-        return list(dict.fromkeys(["quasi_identifiers", "size", "losses", *of_attributes, *of_criteria, *of_people]))
+        return list(
+            dict.fromkeys(
+                ["quasi_identifiers", "size", "losses", *of_attributes, *of_criteria, *of_people]
+            )
+        )
 
     def partial(self, classes: pa.RecordBatch) -> PartialFigures:
         """The figures of some rows of the class table."""
         sizes = classes["size"].to_numpy()
         published = classes["quasi_identifiers"]
         labels = published.flatten()
-        sums: Counter[tuple[Any, ...]] = Counter({("squares",): sum(size * size for size in sizes.tolist())})
+        sums: Counter[tuple[Any, ...]] = Counter(
+            {("squares",): sum(size * size for size in sizes.tolist())}
+        )
         for i, loss in enumerate(self.losses):
-            sums["lost", i] = int(np.rint(loss.of(classes) * sizes * BILLIONTHS).astype(np.int64).sum())
+            sums["lost", i] = int(
+                np.rint(loss.of(classes) * sizes * BILLIONTHS).astype(np.int64).sum()
+            )
         for name in self.attributes:
             sums["guessed", name] = int(classes[measure_column("mode", name)].to_numpy().sum())
         share = Fraction(0)
@@ -119,7 +134,11 @@ class FigureRequest:
             most = classes[MOST_ROWS].to_numpy()
             place = int(np.argmax(most / sizes))
             share = Fraction(int(most[place]), int(sizes[place]))
-        counted: dict[Key, dict[Any, tuple[int, int]]] = {("homogeneous",): {}, ("similar",): {}, ("unlike",): {}}
+        counted: dict[Key, dict[Any, tuple[int, int]]] = {
+            ("homogeneous",): {},
+            ("similar",): {},
+            ("unlike",): {},
+        }
         for name in self.attributes:
             distinct, similar, delta = (
                 classes[measure_column(m, name)].to_numpy(zero_copy_only=False)
@@ -137,28 +156,55 @@ class FigureRequest:
             counts={
                 ("all",): {0: (len(sizes), int(sizes.sum()))},
                 **counted,
-                ("coarse",): {name: _count(limit.broken(own), sizes) for name, (limit, own) in limited.items()},
-                ("broken",): {i: _count(each.breaks(classes), sizes) for i, each in enumerate(self.criteria)},
-                **{key: count_by_bin(each.bins(classes), sizes) for key, each in self.histograms.items()},
+                ("coarse",): {
+                    name: _count(limit.broken(own), sizes) for name, (limit, own) in limited.items()
+                },
+                ("broken",): {
+                    i: _count(each.breaks(classes), sizes) for i, each in enumerate(self.criteria)
+                },
+                **{
+                    key: count_by_bin(each.bins(classes), sizes)
+                    for key, each in self.histograms.items()
+                },
             },
             reached={name: limit.reached(own) for name, (limit, own) in limited.items()},
-            worst=tuple(criterion.worst_class(classes, sizes, labels) for criterion in self.criteria),
+            worst=tuple(
+                criterion.worst_class(classes, sizes, labels) for criterion in self.criteria
+            ),
             largest=self._extreme(classes, labels, -sizes),
             smallest=self._extreme(classes, labels, sizes),
             share=share,
         )
 
-    def _extreme(self, classes: pa.RecordBatch, labels: Sequence[pa.Array], rank: IntArray) -> tuple[WorstClass, ...]:
+    def _extreme(
+        self, classes: pa.RecordBatch, labels: Sequence[pa.Array], rank: IntArray
+    ) -> tuple[WorstClass, ...]:
         """The EXTREMES classes of lowest rank; the rank is the size or its negative."""
-        last = np.partition(rank, EXTREMES - 1)[EXTREMES - 1] if len(rank) > EXTREMES else rank.max()
+        last = (
+            np.partition(rank, EXTREMES - 1)[EXTREMES - 1] if len(rank) > EXTREMES else rank.max()
+        )
         rows = np.flatnonzero(rank <= last)
-        columns = [column for label in labels for column in (pc.is_valid(label), label)]  # missing labels come first
+        columns = [
+            column for label in labels for column in (pc.is_valid(label), label)
+        ]  # missing labels come first
         names = ["rank", *(f"l{i}" for i in range(len(columns)))]
         table = pa.table([pa.array(rank), *columns], names=names).take(pa.array(rows))
-        rows = rows[pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names]).to_numpy()[:EXTREMES]]
-        emd = [classes[measure_column("emd", name)].take(pa.array(rows)).to_pylist() for name in self.attributes]
+        rows = rows[
+            pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names]).to_numpy()[
+                :EXTREMES
+            ]
+        ]
+        emd = [
+            classes[measure_column("emd", name)].take(pa.array(rows)).to_pylist()
+            for name in self.attributes
+        ]
         return tuple(
-            WorstClass(int(rank[row]), abs(int(rank[row])), labels_at(labels, int(row)), tuple(each[i] for each in emd))
+            WorstClass(
+                int(rank[row]),
+                abs(int(rank[row])),
+                labels_at(labels, int(row)),
+                tuple(each[i] for each in emd),
+            )
             for i, row in enumerate(rows)
         )
 

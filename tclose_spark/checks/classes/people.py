@@ -1,8 +1,9 @@
 """People in classes: k, l, t and beta counted over people, from rows that say whose they are.
 
-A person counts once in each class. For l a person has the values of one row, the first in the order of their texts.
-For t, beta and the frequency l, a row weighs one over the number of its person's rows. One shuffle brings the rows of a
-person together; then people add up by class like rows (see `tallies`).
+A person counts once in each class. For l a person has the values of one row, the first in the order
+of their texts. For t, beta and the frequency l, a row weighs one over the number of its person's
+rows. One shuffle brings the rows of a person together; then people add up by class like rows (see
+`tallies`).
 """
 
 from __future__ import annotations
@@ -45,9 +46,10 @@ FIGURES = ("several", "all_rows", "all_digest", "rows", "digest")
 class OwnerTallies:
     """The rows of a table by class, with whose they are.
 
-    whole: see `tallies.tally_classes`. The last label is whether rows are suppressed. Two more values follow the
-        sensitive ones: the number of rows of the row's person; and of the first row of a person in the class, how many
-        the person has there, otherwise 0.
+    whole: see `tallies.tally_classes`. The last label is whether rows are suppressed. Two more
+    values follow the
+        sensitive ones: the number of rows of the row's person; and of the first row of a person in
+        the class, how many the person has there, otherwise 0.
     labels, sensitive: how many columns there are of each, without these.
     """
 
@@ -80,7 +82,9 @@ class OwnerTallies:
 
     @property
     def in_several_classes(self) -> int:
-        """How many people have rows in several classes; available after the tallies were computed, like the others."""
+        """How many people have rows in several classes; available after the tallies were computed,
+        like the others.
+        """
         return int(self._observed()[FIGURES[0]] or 0)
 
     @property
@@ -98,9 +102,11 @@ class OwnerTallies:
         return Fingerprint(int(figures[rows] or 0), int(figures[digest] or 0))
 
 
-def tally_owners(table: Table, labels: Sequence[str], sensitive: Sequence[str], owner: str = PERSON) -> OwnerTallies:
-    """The tallies of a table whose last two columns are PERSON (or another `owner` of rows, such as HOUSEHOLD), an
-    int64, and whether rows are suppressed.
+def tally_owners(
+    table: Table, labels: Sequence[str], sensitive: Sequence[str], owner: str = PERSON
+) -> OwnerTallies:
+    """The tallies of a table whose last two columns are PERSON (or another `owner` of rows, such as
+    HOUSEHOLD), an int64, and whether rows are suppressed.
 
     One shuffle by person, one by class.
     """
@@ -115,7 +121,9 @@ def tally_owners(table: Table, labels: Sequence[str], sensitive: Sequence[str], 
     return OwnerTallies(whole, len(labels), len(sensitive), observed)
 
 
-def _tally(labels: Sequence[int], sensitive: Sequence[int], schema: pa.Schema, owner: str) -> Mapper:
+def _tally(
+    labels: Sequence[int], sensitive: Sequence[int], schema: pa.Schema, owner: str
+) -> Mapper:
     """Tallies rows that are sorted by person. labels, sensitive: the places of these columns."""
 
     def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -123,19 +131,30 @@ def _tally(labels: Sequence[int], sensitive: Sequence[int], schema: pa.Schema, o
             if batch.num_rows:
                 held = [coded(column) for column in batch.columns]
                 *released, person, suppressed = batch.columns
-                person, suppressed = person.fill_null(0), suppressed.fill_null(False)  # the fingerprint shows them
+                person, suppressed = (
+                    person.fill_null(0),
+                    suppressed.fill_null(False),
+                )  # the fingerprint shows them
                 label, value = [texts(held[i]) for i in labels], [texts(held[i]) for i in sensitive]
                 class_ = group_equal(label)[0]
-                whose, in_class = PersonRows.of(person.to_numpy(), value), group_equal([held[-2], pa.array(class_)])[0]
+                whose, in_class = (
+                    PersonRows.of(person.to_numpy(), value),
+                    group_equal([held[-2], pa.array(class_)])[0],
+                )
                 here = PersonRows.of(in_class, value)
                 in_one = np.where(here.first, here.size, 0)
                 counted = [pa.array(column) for column in (whose.size, in_one)]
                 classes = np.bincount(whose.lead[here.first], minlength=len(class_))
                 kept = [column.filter(pc.invert(suppressed)) for column in held[: len(released)]]
                 sides = Fingerprint.of(held), Fingerprint.of(kept)
-                figures = [int((classes > 1).sum()), *(x for side in sides for x in (side.rows, side.digest))]
+                figures = [
+                    int((classes > 1).sum()),
+                    *(x for side in sides for x in (side.rows, side.digest)),
+                ]
                 yield _with_figures(
-                    ClassTally.of(label, None, [*value, *counted], np.ones_like(class_)), figures, schema
+                    ClassTally.of(label, None, [*value, *counted], np.ones_like(class_)),
+                    figures,
+                    schema,
                 )
 
     return tally
@@ -154,14 +173,13 @@ def _with_figures(tally: ClassTally, figures: Sequence[int], schema: pa.Schema) 
 class JudgedPeople:
     """What is required of the people of classes: a `ClassMeasure`.
 
-    `people`: how many there are. `people_units`: what they weigh. `people_most`: the most rows of one of them.
-    Of each attribute, the columns of `JudgedAttribute` with `people_` before their names: those of distances and shares
-    over people, the others over one row of each person.
+    `people`: how many there are. `people_units`: what they weigh. `people_most`: the most rows of
+    one of them. Of each attribute, the columns of `JudgedAttribute` with `people_` before their
+    names: those of distances and shares over people, the others over one row of each person.
 
-    attributes: over rows.
-    weighed: their distances over people, and what rounded weights leave of t, beta and the frequency l.
-    units: what a person weighs.
-    several: whether some people have several rows.
+    attributes: over rows. weighed: their distances over people, and what rounded weights leave of
+    t, beta and the frequency l. units: what a person weighs. several: whether some people have
+    several rows.
     """
 
     attributes: tuple[JudgedAttribute, ...]
@@ -179,7 +197,9 @@ class JudgedPeople:
 
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
-        own = [(over_people(name), kind) for _, judge, _ in self._judges for name, kind in judge.fields]
+        own = [
+            (over_people(name), kind) for _, judge, _ in self._judges for name, kind in judge.fields
+        ]
         return [(name, pa.int64()) for name in ("people", "people_units", MOST_ROWS)] + own
 
     def of(self, classes: Classes) -> list[pa.Array]:
@@ -193,7 +213,9 @@ class JudgedPeople:
         for i, a in enumerate(self.attributes):
             values, m = classes.codes[entry, i], len(a.values)
             shares = Histograms.tally(tuples.owner, values, weights, groups, m)
-            one_each = Histograms.tally(tuples.owner[firsts], values[firsts], tuples.counts[firsts], groups, m)
+            one_each = Histograms.tally(
+                tuples.owner[firsts], values[firsts], tuples.counts[firsts], groups, m
+            )
             counted.append({"weights": shares, "rows": one_each})
         of_firsts = tuples.counts * (first[entry] > 0)
         people = np.bincount(tuples.owner, weights=of_firsts, minlength=groups).astype(np.int64)
@@ -201,21 +223,27 @@ class JudgedPeople:
             pa.array(people),
             pa.array(np.add.reduceat(weights, tuples.starts)),
             pa.array(np.maximum.reduceat(first[entry], tuples.starts)),
-            *(column for i, one, judge in self._judges for column in judge.arrays(counted[i][str(one.people)])),
+            *(
+                column
+                for i, one, judge in self._judges
+                for column in judge.arrays(counted[i][str(one.people)])
+            ),
         ]
 
     def criteria(self, k: int | None) -> list[Criterion]:
         """k people, and the criteria of the attributes over people."""
         found = ((judge.criterion, weighed.criterion) for _, judge, weighed in self._judges)
-        of_attributes = [_over_people(weighed, one.required) for one, weighed in found if one and weighed]
+        of_attributes = [
+            _over_people(weighed, one.required) for one, weighed in found if one and weighed
+        ]
         return [SizeJudge(k, "people").criterion(OVER_PEOPLE), *of_attributes]
 
 
 def judged_people(
     attributes: Sequence[JudgedAttribute], by_size: Mapping[int, int], counts: Sequence[TupleCounts]
 ) -> JudgedPeople:
-    """by_size: the rows that classes are compared with, by the number of rows of their person. counts: of each
-    attribute, by (value, that number).
+    """by_size: the rows that classes are compared with, by the number of rows of their person.
+    counts: of each attribute, by (value, that number).
     """
     people = sum(Fraction(n, size) for size, n in by_size.items())
     most, exact = MOST_UNITS // math.ceil(people), math.lcm(*by_size)
@@ -223,11 +251,19 @@ def judged_people(
     rounding = Fraction(0) if units == exact else Fraction(2 * max(by_size), units)
     weighed = []
     for a, by_value in zip(attributes, counts, strict=True):
-        place, table = {value: code for code, value in enumerate(a.values)}, np.zeros(len(a.values), dtype=np.int64)
+        place, table = (
+            {value: code for code, value in enumerate(a.values)},
+            np.zeros(len(a.values), dtype=np.int64),
+        )
         sizes = np.array([size for _, size in by_value])
-        codes, rows = np.array([place[value] for value, _ in by_value]), np.array([*by_value.values()])
+        codes, rows = (
+            np.array([place[value] for value, _ in by_value]),
+            np.array([*by_value.values()]),
+        )
         np.add.at(table, codes, rows * _weights(units, sizes))
-        changes = {key: value for judge in judges_of(a) for key, value in judge.rounded(rounding).items()}
+        changes = {
+            key: value for judge in judges_of(a) for key, value in judge.rounded(rounding).items()
+        }
         settings = a.settings.model_copy(update=changes)
         weighed.append(replace(a, distance=replace(a.distance, table=table), settings=settings))
     return JudgedPeople(tuple(attributes), tuple(weighed), units, max(by_size) > 1)
@@ -244,9 +280,14 @@ def _weights(units: int, sizes: IntArray) -> IntArray:
 
 
 def _over_people(criterion: Criterion, required: Any) -> Criterion:
-    """A criterion of an attribute over people. required: what is reported, without what rounding leaves of it."""
+    """A criterion of an attribute over people. required: what is reported, without what rounding
+    leaves of it.
+    """
     broken = criterion.broken and (over_people(criterion.broken[0]), criterion.broken[1])
-    changed: dict[str, Any] = {"measure": criterion.measure + OVER_PEOPLE, "figure": over_people(criterion.figure)}
+    changed: dict[str, Any] = {
+        "measure": criterion.measure + OVER_PEOPLE,
+        "figure": over_people(criterion.figure),
+    }
     if isinstance(criterion, ExactCriterion):
         size = "people_units" if criterion.size == "size" else over_people(criterion.size)
         changed |= {"numerator": over_people(criterion.numerator), "size": size}
@@ -255,11 +296,19 @@ def _over_people(criterion: Criterion, required: Any) -> Criterion:
 
 def expect_people(k: int | None, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
     """The suite over the people of classes, beside that over rows."""
-    of_rows = [one for a in attributes for judge in judges_of(a) if judge.people for one in judge.expectations]
+    of_rows = [
+        one
+        for a in attributes
+        for judge in judges_of(a)
+        if judge.people
+        for one in judge.expectations
+    ]
     return [*SizeJudge(k, "people").expectations(), *map(_expect_over_people, of_rows)]
 
 
 def _expect_over_people(expectation: Expectation) -> Expectation:
     """An expectation on a column of an attribute, over people."""
-    arguments = tuple((name, over_people(x) if name == "column" else x) for name, x in expectation.arguments)
+    arguments = tuple(
+        (name, over_people(x) if name == "column" else x) for name, x in expectation.arguments
+    )
     return Expectation(expectation.type, arguments, expectation.meaning + OVER_PEOPLE)

@@ -1,4 +1,6 @@
-"""The risk of re-identification of classes whose table is a sample of a population, from the class table."""
+"""The risk of re-identification of classes whose table is a sample of a population, from the class
+table.
+"""
 
 from __future__ import annotations
 
@@ -44,14 +46,13 @@ INVALID = pa.schema([("invalid", pa.int64())])
 class PopulationRisks:
     """Risks of re-identification of a table.
 
-    population: None if it is not known; then the prosecutor's risk only.
-    threshold: of the shares in `risks`, which are by kind (see RISKS).
-    people: of the population.
-    unmatched: classes with more records than people of the population who fit them.
-    alone: people alone in their class, whatever the population.
-    uniques: estimates, if the population is one and some are alone.
-    unique: those alone in their class whom alone the class fits in the population, if that is counted.
-    presence: delta-presence, if the population is listed and regions are known to be disjoint.
+    population: None if it is not known; then the prosecutor's risk only. threshold: of the shares
+    in `risks`, which are by kind (see RISKS). people: of the population. unmatched: classes with
+    more records than people of the population who fit them. alone: people alone in their class,
+    whatever the population. uniques: estimates, if the population is one and some are alone.
+    unique: those alone in their class whom alone the class fits in the population, if that is
+    counted. presence: delta-presence, if the population is listed and regions are known to be
+    disjoint.
     """
 
     population: Population | None
@@ -74,7 +75,8 @@ class PopulationRisks:
                 over = f" of records above {float(self.threshold):.6g}" if figure == "share" else ""
                 lines.append(
                     f"{RISKS[adversary]} is too large: its {figure}{over} is {float(reached):.6g}"
-                    f"{' (an estimate)' if risk.estimate else ''}, and privacy.risk.{adversary}.{figure} allows "
+                    f"{' (an estimate)' if risk.estimate else ''}, and "
+                    f"privacy.risk.{adversary}.{figure} allows "
                     f"{float(limit):.6g}; raise k"
                 )
         return lines
@@ -84,7 +86,9 @@ class PopulationRisks:
         entry: dict[str, Any] = {"threshold": float(self.threshold)}
         if self.population is not None:
             entry["population"] = {
-                **self.population.model_dump(mode="json", exclude_none=True, exclude={"table", "format"}),
+                **self.population.model_dump(
+                    mode="json", exclude_none=True, exclude={"table", "format"}
+                ),
                 **({} if self.population.is_estimated else {"table": True}),
                 "people": None if self.people is None else float(self.people),
                 "people_estimated": self.population.is_estimated,
@@ -129,22 +133,32 @@ def measure_risks(
     """The risks of the classes of a class table: of people, if it counts them.
 
     table: the published table, if the population is a weight. listed: the people, if it is a table.
-    what: what an error names the population.
-    disjoint: whether regions of classes are known not to overlap.
-    households: the rows with labels, HOUSEHOLD, SUPPRESSED and the weight, if the risk of households is measured.
-    stated: the share of expected re-identifications for which the individual risk has a threshold.
+    what: what an error names the population. disjoint: whether regions of classes are known not to
+    overlap. households: the rows with labels, HOUSEHOLD, SUPPRESSED and the weight, if the risk of
+    households is measured. stated: the share of expected re-identifications for which the
+    individual risk has a threshold.
 
     Raises:
-        InputError: if a weight is no number of people; if the population's table lacks a quasi-identifier, or has no
-        rows, or a label does not show which values it covers; or if there are more than MOST_JOINED distinct classes.
+        InputError: if a weight is no number of people; if the population's table lacks a
+        quasi-identifier, or has no rows, or a label does not show which values it covers; or if
+        there are more than MOST_JOINED distinct classes.
     """
     counted = "people" if "people" in schema_of(classes).names else "size"
     sizes, number = _sizes(classes, counted)
-    risks, alone = {"prosecutor": prosecutor_risk(sizes, number, threshold)}, int(number[sizes == 1].sum())
+    risks, alone = (
+        {"prosecutor": prosecutor_risk(sizes, number, threshold)},
+        int(number[sizes == 1].sum()),
+    )
     labels = [column for q in quasi for column in q.columns]
-    beside = {} if households is None else {"household": household_risk(households, labels, population, threshold)}
+    beside = (
+        {}
+        if households is None
+        else {"household": household_risk(households, labels, population, threshold)}
+    )
     if population is None:
-        return PopulationRisks(population=None, threshold=threshold, risks=risks | beside, alone=alone)
+        return PopulationRisks(
+            population=None, threshold=threshold, risks=risks | beside, alone=alone
+        )
     people, unique, presence = Fraction(int(sizes @ number)), None, None
     if population.fraction is not None:
         of = PopulationSizes.of_fraction(sizes, number, population.fraction)
@@ -182,17 +196,24 @@ def _sizes(classes: Table, counted: str) -> tuple[IntArray, IntArray]:
             sizes, number = np.unique(batch[counted].to_numpy(), return_counts=True)
             yield pa.RecordBatch.from_arrays([pa.array(sizes), pa.array(number)], schema=COUNTED)
 
-    found = combine(map_batches(select(classes, [counted]), count, COUNTED), ["size"], {"classes": "sum"})
+    found = combine(
+        map_batches(select(classes, [counted]), count, COUNTED), ["size"], {"classes": "sum"}
+    )
     held = collect(found).sort_by("size")
     return held["size"].to_numpy(), held["classes"].to_numpy()
 
 
-def _weighed(table: Table, labels: Sequence[str], weight: str, what: str) -> tuple[PopulationSizes, Fraction]:
+def _weighed(
+    table: Table, labels: Sequence[str], weight: str, what: str
+) -> tuple[PopulationSizes, Fraction]:
     """(the classes of a table, the sum of its weights)."""
-    invalid = pc.sum(collect(map_batches(select(table, [weight]), _invalid, INVALID))["invalid"]).as_py()
+    invalid = pc.sum(
+        collect(map_batches(select(table, [weight]), _invalid, INVALID))["invalid"]
+    ).as_py()
     if invalid:
         raise InputError(
-            f"{what}: {invalid:,} rows have no number of people in {weight!r}; expected numbers from 0 to "
+            f"{what}: {invalid:,} rows have no number of people in {weight!r}; expected numbers "
+            "from 0 to "
             f"{MOST_WEIGHT:,}"
         )
 
@@ -205,15 +226,19 @@ def _weighed(table: Table, labels: Sequence[str], weight: str, what: str) -> tup
     groups = combine(map_batches(classes, alike, WEIGHED), ["size", "weight"], {"classes": "sum"})
     held = collect(groups, MOST_JOINED + 1)
     if held.num_rows > MOST_JOINED:
-        raise InputError(f"{what}: classes have more than {MOST_JOINED:,} sizes and weights; round the weights")
+        raise InputError(
+            f"{what}: classes have more than {MOST_JOINED:,} sizes and weights; round the weights"
+        )
     sizes, weights, number = (column.to_numpy() for column in held.columns)
     of = PopulationSizes(sizes=sizes, population=weights, unit=MILLIONTHS, classes=number)
-    return of, Fraction(sum(int(w) * int(n) for w, n in zip(weights, number, strict=True)), MILLIONTHS)
+    return of, Fraction(
+        sum(int(w) * int(n) for w, n in zip(weights, number, strict=True)), MILLIONTHS
+    )
 
 
 def weights_by(table: Table, columns: Sequence[str], weight: str) -> Table:
-    """For each tuple of values of some columns, as texts `l0`...: its rows `size`, and the sum of their weights
-    `weight` in MILLIONTHS.
+    """For each tuple of values of some columns, as texts `l0`...: its rows `size`, and the sum of
+    their weights `weight` in MILLIONTHS.
     """
     keys = [f"l{i}" for i in range(len(columns))]
     schema = pa.schema([*[(key, pa.string()) for key in keys], *list(WEIGHED)[:2]])
@@ -254,7 +279,8 @@ def _listed(
     absent = [q.name for q in quasi if q.name not in joined]
     if absent:
         raise InputError(
-            f"{what}: the table of the population lacks {len(absent)} of {len(quasi)} quasi-identifiers, the "
+            f"{what}: the table of the population lacks {len(absent)} of {len(quasi)} "
+            "quasi-identifiers, the "
             f"first is {absent[0]!r}; expected all under their names"
         )
     fits = fitting_people(classes, listed, quasi, hierarchies, what=what, counted=counted)

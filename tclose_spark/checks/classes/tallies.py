@@ -1,9 +1,10 @@
-"""The single aggregation of a table's rows: for each equivalence class, how many records have each tuple of sensitive
-values.
+"""The single aggregation of a table's rows: for each equivalence class, how many records have each
+tuple of sensitive values.
 
-Tasks tally their rows, a million at a time, and one shuffle adds the tallies up. So a class of any size is never in one
-task as rows, only as its distinct tuples, which should fit into a task's memory. A table whose files hold whole classes
-shuffles little more than a row for each class. All other figures are computed from the tallies.
+Tasks tally their rows, a million at a time, and one shuffle adds the tallies up. So a class of any
+size is never in one task as rows, only as its distinct tuples, which should fit into a task's
+memory. A table whose files hold whole classes shuffles little more than a row for each class. All
+other figures are computed from the tallies.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ TUPLES = pa.schema([("key", pa.string()), ("n", pa.int64())])
 class ClassTally:
     """Some classes.
 
-    labels: one array for each published column, a row for each class.
-    tuples: the histogram of each class over the rows of `values`.
-    values: one array of text for each sensitive attribute, and of integers for each number of whose rows are, a row for
+    labels: one array for each published column, a row for each class. tuples: the histogram of each
+    class over the rows of `values`. values: one array of text for each sensitive attribute, and of
+    integers for each number of whose rows are, a row for
         each tuple.
     """
 
@@ -49,17 +50,24 @@ class ClassTally:
 
     @staticmethod
     def of(
-        labels: Sequence[pa.Array], owner: IntArray | None, values: Sequence[pa.Array], counts: IntArray
+        labels: Sequence[pa.Array],
+        owner: IntArray | None,
+        values: Sequence[pa.Array],
+        counts: IntArray,
     ) -> ClassTally:
-        """The tally of observations. Observation i is `counts[i]` records with the i-th row of `values`, in the
-        class with row `owner[i]` of `labels` (row i if owner is None). Rows with equal labels are one class. Every
-        row of `labels` must own an observation.
+        """The tally of observations. Observation i is `counts[i]` records with the i-th row of
+        `values`, in the class with row `owner[i]` of `labels` (row i if owner is None). Rows with
+        equal labels are one class. Every row of `labels` must own an observation.
         """
         group, first = group_equal(labels)
         code, place = (
-            group_equal(values) if values else (np.zeros(len(counts), dtype=np.int64), np.zeros(1, dtype=np.int64))
+            group_equal(values)
+            if values
+            else (np.zeros(len(counts), dtype=np.int64), np.zeros(1, dtype=np.int64))
         )
-        tuples = Histograms.tally(group if owner is None else group[owner], code, counts, len(first), len(place))
+        tuples = Histograms.tally(
+            group if owner is None else group[owner], code, counts, len(first), len(place)
+        )
         return ClassTally(
             [decoded(column.take(pa.array(first))) for column in labels],
             tuples,
@@ -68,22 +76,35 @@ class ClassTally:
 
     @staticmethod
     def whole(batch: pa.RecordBatch, labels: int) -> ClassTally:
-        """The tally in rows of `tally_classes` that are whole classes. Each entry is a tuple of its own."""
+        """The tally in rows of `tally_classes` that are whole classes. Each entry is a tuple of its
+        own.
+        """
         *values, counts = batch.columns[labels:]
         entries = counts.flatten().to_numpy()
-        offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(counts).to_numpy())]).astype(np.int64)
+        offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(counts).to_numpy())]).astype(
+            np.int64
+        )
         return ClassTally(
-            batch.columns[:labels], Histograms(offsets, np.arange(len(entries)), entries), [c.flatten() for c in values]
+            batch.columns[:labels],
+            Histograms(offsets, np.arange(len(entries)), entries),
+            [c.flatten() for c in values],
         )
 
     @staticmethod
     def read(batch: pa.RecordBatch | pa.Table, labels: int) -> ClassTally:
-        """The tally in rows of `tally_classes`, whole classes or parts, with equal labels added up."""
-        columns = [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in batch.columns]
+        """The tally in rows of `tally_classes`, whole classes or parts, with equal labels added
+        up.
+        """
+        columns = [
+            c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in batch.columns
+        ]
         counts = columns[-1]
         owner = np.repeat(np.arange(batch.num_rows), pc.list_value_length(counts).to_numpy())
         return ClassTally.of(
-            columns[:labels], owner, [c.flatten() for c in columns[labels:-1]], counts.flatten().to_numpy()
+            columns[:labels],
+            owner,
+            [c.flatten() for c in columns[labels:-1]],
+            counts.flatten().to_numpy(),
         )
 
     def write(self, schema: pa.Schema) -> pa.RecordBatch:
@@ -94,15 +115,20 @@ class ClassTally:
         return pa.RecordBatch.from_arrays([*self.labels, *lists, counts], schema=schema)
 
 
-def tally_classes(table: Table, labels: Sequence[str], sensitive: Sequence[str], at_once: int = ROWS_AT_ONCE) -> Table:
+def tally_classes(
+    table: Table, labels: Sequence[str], sensitive: Sequence[str], at_once: int = ROWS_AT_ONCE
+) -> Table:
     """One row for each class: the records that share all labels (NULL equals NULL).
 
-    Columns: `l0`.. the labels, as text; `v0`.. for each sensitive attribute a list of values as text, one for each
+    Columns: `l0`.. the labels, as text; `v0`.. for each sensitive attribute a list of values as
+    text, one for each
         distinct tuple of the class; `n`, a list of the records of each tuple.
     """
     schema = tally_schema(len(labels), len(sensitive))
     rows = select(table, [*labels, *sensitive])
-    return add_up(map_batches(rows, _tally_rows(len(labels), at_once, schema), schema), len(labels), schema)
+    return add_up(
+        map_batches(rows, _tally_rows(len(labels), at_once, schema), schema), len(labels), schema
+    )
 
 
 def texts(column: pa.Array) -> pa.DictionaryArray:
@@ -120,8 +146,8 @@ def texts(column: pa.Array) -> pa.DictionaryArray:
 
 
 def tally_schema(labels: int, sensitive: int, numbers: int = 0) -> pa.Schema:
-    """The columns of tallies, for this many published columns and sensitive attributes. numbers: how many integers of
-    whose rows are follow the sensitive values.
+    """The columns of tallies, for this many published columns and sensitive attributes. numbers:
+    how many integers of whose rows are follow the sensitive values.
     """
     kinds = [*[pa.string()] * sensitive, *[pa.int64()] * numbers]
     return pa.schema(
@@ -182,15 +208,19 @@ def start_of_last_class(table: pa.Table, labels: int) -> int:
     different = np.zeros(table.num_rows, dtype=np.bool_)
     for column in table.columns[:labels]:
         last = column[-1]
-        same = pc.is_null(column) if last.as_py() is None else pc.fill_null(pc.equal(column, last), False)
+        same = (
+            pc.is_null(column)
+            if last.as_py() is None
+            else pc.fill_null(pc.equal(column, last), False)
+        )
         different |= ~same.to_numpy()
     places = np.flatnonzero(different)
     return int(places[-1]) + 1 if len(places) else 0
 
 
 def count_values(tallies: Table, names: Sequence[str]) -> tuple[list[Counts], TupleCounts | None]:
-    """(the records with each value, by sensitive attribute in the order of `names`; the records with each tuple, None
-    if there are more tuples than MOST_VALUES).
+    """(the records with each value, by sensitive attribute in the order of `names`; the records
+    with each tuple, None if there are more tuples than MOST_VALUES).
 
     Raises:
         InputError: if an attribute has more values than that.
@@ -204,7 +234,8 @@ def count_values(tallies: Table, names: Sequence[str]) -> tuple[list[Counts], Tu
         counts = count_tuples(tallies, [attribute])
         if counts is None:
             raise InputError(
-                f"sensitive attribute {names[i]!r} has more than {MOST_VALUES:,} distinct values; use coarser ones"
+                f"sensitive attribute {names[i]!r} has more than {MOST_VALUES:,} distinct values; "
+                "use coarser ones"
             )
         marginals.append({value: n for (value,), n in counts.items()})
     return marginals, None
@@ -219,7 +250,10 @@ def count_columns(table: Table, names: Sequence[str]) -> list[dict[str | None, i
     each = map_batches(select(table, names), _count_each, VALUES)
     counted = collect(combine(each, ["place", "value"], {"n": "sum"}), MOST_VALUES + 1)
     if counted.num_rows > MOST_VALUES:
-        raise InputError(f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values in all; use coarser ones")
+        raise InputError(
+            f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values in all; use coarser "
+            "ones"
+        )
     counts: list[dict[str | None, int]] = [{} for _ in names]
     for place, value, n in zip(*(column.to_pylist() for column in counted.columns), strict=True):
         counts[place][value] = n
@@ -232,17 +266,22 @@ def _count_each(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             text = texts(column)
             counts = np.bincount(codes_of(text), minlength=len(text.dictionary))
             places = pa.array([place] * len(counts), pa.int32())
-            yield pa.RecordBatch.from_arrays([places, text.dictionary, pa.array(counts)], schema=VALUES)
+            yield pa.RecordBatch.from_arrays(
+                [places, text.dictionary, pa.array(counts)], schema=VALUES
+            )
 
 
 def count_tuples(tallies: Table, attributes: Sequence[str]) -> TupleCounts | None:
-    """The records with each tuple of some columns `v0`.. of tallies; None if there are more than MOST_VALUES."""
+    """The records with each tuple of some columns `v0`.. of tallies; None if there are more than
+    MOST_VALUES.
+    """
     tuples = map_batches(select(tallies, [*attributes, "n"]), _count_tuples, TUPLES)
     counted = collect(combine(tuples, ["key"], {"n": "sum"}), MOST_VALUES + 1)
     if counted.num_rows > MOST_VALUES:
         return None
     return {
-        tuple(json.loads(key)): n for key, n in zip(*(column.to_pylist() for column in counted.columns), strict=True)
+        tuple(json.loads(key)): n
+        for key, n in zip(*(column.to_pylist() for column in counted.columns), strict=True)
     }
 
 
@@ -253,5 +292,9 @@ def _count_tuples(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
             code, place = group_equal(columns)
             sums = np.zeros(len(place), dtype=np.int64)
             np.add.at(sums, code, counts.to_numpy())
-            keys = zip(*(column.take(pa.array(place)).to_pylist() for column in columns), strict=True)
-            yield pa.RecordBatch.from_arrays([pa.array(map(json.dumps, keys)), pa.array(sums)], schema=TUPLES)
+            keys = zip(
+                *(column.take(pa.array(place)).to_pylist() for column in columns), strict=True
+            )
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(map(json.dumps, keys)), pa.array(sums)], schema=TUPLES
+            )

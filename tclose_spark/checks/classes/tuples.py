@@ -1,5 +1,5 @@
-"""Sensitive attributes together: the tuples of all of them, which are measured, and of some, which may have to be close
-(`privacy.joint`).
+"""Sensitive attributes together: the tuples of all of them, which are measured, and of some, which
+may have to be close (`privacy.joint`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from tclose_spark.table.tuple_codes import TupleCodes
 
 @dataclass(frozen=True)
 class TupleCloseness:
-    """Equal distance over the tuples of the first sensitive attributes (a `ClassMeasure`): `tuples_emd`,
-    `tuples_numerator`, with the number of attributes before the underscore unless they are all.
+    """Equal distance over the tuples of the first sensitive attributes (a `ClassMeasure`):
+    `tuples_emd`, `tuples_numerator`, with the number of attributes before the underscore unless
+    they are all.
 
     codes: the tuples of the whole table.
     counts: their rows, by number.
@@ -52,8 +53,8 @@ class TupleCloseness:
 
     @property
     def criterion(self) -> ExactCriterion:
-        """The distance of the tuples of these attributes from the table's, in the worst class. t-closeness of each
-        attribute alone promises less for several together.
+        """The distance of the tuples of these attributes from the table's, in the worst class.
+        t-closeness of each attribute alone promises less for several together.
         """
         return ExactCriterion(
             measure="t-closeness of tuples",
@@ -70,26 +71,40 @@ class TupleCloseness:
 
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
-        return [(f"tuples{self.several}_emd", pa.float64()), (f"tuples{self.several}_numerator", EXACT)]
+        return [
+            (f"tuples{self.several}_emd", pa.float64()),
+            (f"tuples{self.several}_numerator", EXACT),
+        ]
 
     def of(self, classes: Classes) -> list[pa.Array]:
         """See ClassMeasure."""
         code, tuples = self.codes.encode(classes.codes), classes.tuples
-        histograms = Histograms.tally(tuples.owner, code[tuples.values], tuples.counts, tuples.groups, len(self.counts))
+        histograms = Histograms.tally(
+            tuples.owner, code[tuples.values], tuples.counts, tuples.groups, len(self.counts)
+        )
         numerators = self.distance.numerators(histograms).astype(object)
         unit = classes.sizes.astype(object) * (2 * int(self.counts.sum()))
-        return [pa.array((numerators / unit).astype(np.float64)), pa.array(numerators.tolist(), EXACT)]
+        return [
+            pa.array((numerators / unit).astype(np.float64)),
+            pa.array(numerators.tolist(), EXACT),
+        ]
 
 
-def prefix_tuples(histogram: TupleCounts | None, attributes: Sequence[JudgedAttribute]) -> list[TupleCloseness]:
-    """The tuples of the first sensitive attribute, of the first two, and so on, to those of all. Empty if there is one
-    attribute, or if there are too many tuples.
+def prefix_tuples(
+    histogram: TupleCounts | None, attributes: Sequence[JudgedAttribute]
+) -> list[TupleCloseness]:
+    """The tuples of the first sensitive attribute, of the first two, and so on, to those of all.
+    Empty if there is one attribute, or if there are too many tuples.
     """
     return _of_first(range(1, len(attributes) + 1), histogram, attributes)
 
 
-def all_together(histogram: TupleCounts | None, attributes: Sequence[JudgedAttribute]) -> TupleCloseness | None:
-    """The tuples of all sensitive attributes; None if there is one attribute, or if there are too many tuples."""
+def all_together(
+    histogram: TupleCounts | None, attributes: Sequence[JudgedAttribute]
+) -> TupleCloseness | None:
+    """The tuples of all sensitive attributes; None if there is one attribute, or if there are too
+    many tuples.
+    """
     found = _of_first([len(attributes)], histogram, attributes)
     return found[0] if found else None
 
@@ -109,7 +124,9 @@ def _of_first(
 
 
 def joint_attributes(
-    histogram: TupleCounts | None, attributes: Sequence[JudgedAttribute], joint: Sequence[JointCloseness]
+    histogram: TupleCounts | None,
+    attributes: Sequence[JudgedAttribute],
+    joint: Sequence[JointCloseness],
 ) -> list[JudgedAttribute]:
     """The tuples that are required to be close, each as one more attribute.
 
@@ -120,7 +137,8 @@ def joint_attributes(
         return []
     if histogram is None:
         raise InputError(
-            f"the sensitive attributes have more than {MOST_VALUES:,} different tuples, too many to judge joint "
+            f"the sensitive attributes have more than {MOST_VALUES:,} different tuples, too many "
+            "to judge joint "
             "closeness; use coarser values"
         )
     codes, rows = _codes(histogram, attributes)
@@ -129,12 +147,21 @@ def joint_attributes(
         columns = [place[name] for name in one.attributes]
         tuples, counts = _counted(codes, rows, columns, attributes)
         values = dict(zip(tuples.encode(codes).tolist(), histogram, strict=True))
-        texts = (json.dumps([values[number][column] for column in columns]) for number in range(tuples.size))
-        found.append(JudgedAttribute(one.name, tuple(texts), EqualDistance(counts), one.as_attribute, tuples=tuples))
+        texts = (
+            json.dumps([values[number][column] for column in columns])
+            for number in range(tuples.size)
+        )
+        found.append(
+            JudgedAttribute(
+                one.name, tuple(texts), EqualDistance(counts), one.as_attribute, tuples=tuples
+            )
+        )
     return found
 
 
-def _codes(histogram: TupleCounts, attributes: Sequence[JudgedAttribute]) -> tuple[IntArray, IntArray]:
+def _codes(
+    histogram: TupleCounts, attributes: Sequence[JudgedAttribute]
+) -> tuple[IntArray, IntArray]:
     """(the codes of each tuple, shape (tuples, attributes), its rows)."""
     places = [{value: code for code, value in enumerate(a.values)} for a in attributes]
     codes = [[place[value] for place, value in zip(places, key, strict=True)] for key in histogram]
@@ -152,10 +179,12 @@ def _counted(
 def count_alone(
     tallies: Table, labels: int, names: Sequence[str], histogram: TupleCounts | None
 ) -> list[dict[str, object]]:
-    """By pair of sensitive attributes, the rows whose pair of values no other row has: of their `class`, and of the
-    `table` (None if there are too many tuples). They follow from the release alone.
+    """By pair of sensitive attributes, the rows whose pair of values no other row has: of their
+    `class`, and of the `table` (None if there are too many tuples). They follow from the release
+    alone.
 
-    tallies: of the release's rows; labels: how many columns there are. histogram: the rows of each tuple.
+    tallies: of the release's rows; labels: how many columns there are. histogram: the rows of each
+    tuple.
     """
     pairs = [*combinations(range(len(names)), 2)]
     if not pairs:
@@ -174,14 +203,19 @@ def count_alone(
 
 
 def _alone(pairs: Sequence[tuple[int, int]], labels: int, schema: pa.Schema) -> Mapper:
-    """By pair of columns, the rows of some classes whose pair of values no other row of the class has."""
+    """By pair of columns, the rows of some classes whose pair of values no other row of the class
+    has.
+    """
 
     def alone(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             if batch.num_rows:
                 tally = ClassTally.whole(batch, labels)
                 owner, rows = pa.array(tally.tuples.owner), tally.tuples.counts
-                groups = [group_equal([owner, tally.values[one], tally.values[other]])[0] for one, other in pairs]
+                groups = [
+                    group_equal([owner, tally.values[one], tally.values[other]])[0]
+                    for one, other in pairs
+                ]
                 counts = [int((np.bincount(group, weights=rows) == 1).sum()) for group in groups]
                 yield pa.RecordBatch.from_arrays([pa.array([n]) for n in counts], schema=schema)
 

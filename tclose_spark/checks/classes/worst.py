@@ -1,5 +1,5 @@
-"""The class farthest from the table, by sensitive attribute: both distributions and a cheapest transport plan, in
-bounded size.
+"""The class farthest from the table, by sensitive attribute: both distributions and a cheapest
+transport plan, in bounded size.
 """
 
 from __future__ import annotations
@@ -26,32 +26,45 @@ MOVES = 8  # of a plan that are reported, the most expensive
 
 
 def worst_classes(
-    tallies: Table, labels: Sequence[str], figures: ClassFigures, attributes: Sequence[JudgedAttribute]
+    tallies: Table,
+    labels: Sequence[str],
+    figures: ClassFigures,
+    attributes: Sequence[JudgedAttribute],
 ) -> dict[str, dict[str, Any]]:
-    """By attribute, its farthest class as plain values: `labels`, `size`, `emd`, `values` (their number), `groups` of
-    values with the records of class and table, `moved` (the mass to move), and the most expensive `moves`.
+    """By attribute, its farthest class as plain values: `labels`, `size`, `emd`, `values` (their
+    number), `groups` of values with the records of class and table, `moved` (the mass to move), and
+    the most expensive `moves`.
 
     tallies: of the release's rows (see `tallies.tally_classes`); labels: its published columns.
     """
-    worst = {a.name: found.worst for a in attributes if (found := figures.of("t-closeness", a.name)) is not None}
+    worst = {
+        a.name: found.worst
+        for a in attributes
+        if (found := figures.of("t-closeness", a.name)) is not None
+    }
     if not worst:
         return {}
     wanted = [tuple(each[name] for name in labels) for each in worst.values()]
     schema = tally_schema(len(labels), len(attributes))
-    found_rows = map_batches(tallies, lambda batches: (_of(wanted, batch) for batch in batches), schema)
+    found_rows = map_batches(
+        tallies, lambda batches: (_of(wanted, batch) for batch in batches), schema
+    )
     tally = ClassTally.read(collect(found_rows), len(labels))
     classes = Classes.of(tally, attributes)
     rows = list(zip(*(column.to_pylist() for column in tally.labels), strict=True))
     place = {row: i for i, row in enumerate(rows)}
     return {
-        a.name: {"labels": dict(worst[a.name]), **_shown(a, classes, place[tuple(worst[a.name].values())])}
+        a.name: {
+            "labels": dict(worst[a.name]),
+            **_shown(a, classes, place[tuple(worst[a.name].values())]),
+        }
         for a in attributes
     }
 
 
 def _of(wanted: Sequence[tuple[str | None, ...]], batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows of these classes. Filtered here, because a condition in Spark would put labels into its plans and
-    logs.
+    """The rows of these classes. Filtered here, because a condition in Spark would put labels into
+    its plans and logs.
     """
 
     def held(column: pa.Array, label: str | None) -> pa.Array:
@@ -60,7 +73,10 @@ def _of(wanted: Sequence[tuple[str | None, ...]], batch: pa.RecordBatch) -> pa.R
     return batch.filter(
         reduce(
             pc.or_,
-            (reduce(pc.and_, (held(*each) for each in zip(batch.columns, labels, strict=False))) for labels in wanted),
+            (
+                reduce(pc.and_, (held(*each) for each in zip(batch.columns, labels, strict=False)))
+                for labels in wanted
+            ),
         )
     )
 

@@ -1,5 +1,5 @@
-"""Whether a published label covers the raw value of its row, decided from the texts alone, with no code of what
-wrote them.
+"""Whether a published label covers the raw value of its row, decided from the texts alone, with no
+code of what wrote them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ NOTHING = (Fraction(0), Fraction(-1))
 
 
 def _ends(text: str | None) -> tuple[Fraction, Fraction]:
-    """The ends of a numeric label; for `*`, NULL and invalid text an interval that covers nothing."""
+    """The ends of a numeric label; for `*`, NULL and invalid text an interval that covers
+    nothing.
+    """
     try:
         return NOTHING if text is None or text == "*" else interval_ends(text)
     except ValueError:
@@ -52,12 +54,14 @@ def _double(number: Fraction) -> float:
 
 
 def _differences(integers: pa.Array, bounds: pa.Array) -> NDArray[np.float64]:
-    """Integers less double bounds, with the sign of the exact difference also beyond 2^53, shape (n,). NaN without a
-    bound.
+    """Integers less double bounds, with the sign of the exact difference also beyond 2^53, shape
+    (n,). NaN without a bound.
     """
     numbers = integers.fill_null(0).to_numpy()
     doubles = numbers.astype(np.float64)
-    rest = np.where(doubles < 2.0**63, numbers - np.where(doubles < 2.0**63, doubles, 0.0).astype(np.int64), -1)
+    rest = np.where(
+        doubles < 2.0**63, numbers - np.where(doubles < 2.0**63, doubles, 0.0).astype(np.int64), -1
+    )
     ends = bounds.to_numpy(zero_copy_only=False)
     result: NDArray[np.float64] = np.where(doubles == ends, rest, doubles - ends)
     return result
@@ -74,10 +78,9 @@ def _whole(bounds: pa.Array) -> pa.Array:
 class Coverage:
     """The labels that may cover a raw value of one quasi-identifier.
 
-    paths: by leaf, if there is a hierarchy.
-    sets: whether labels may be sets.
-    scale: how many units of the integer raw values are one unit of labels; a day for dates and times.
-    missing_any: whether a missing raw value may be any value, so that every label covers it.
+    paths: by leaf, if there is a hierarchy. sets: whether labels may be sets. scale: how many units
+    of the integer raw values are one unit of labels; a day for dates and times. missing_any:
+    whether a missing raw value may be any value, so that every label covers it.
     """
 
     numeric: bool
@@ -92,14 +95,17 @@ class Coverage:
         >>> Coverage(numeric=True, missing_any=True).holds(pa.array([35, None]), [pa.array(["[30, 40]"] * 2)]).tolist()
         [True, True]
         """
-        covered = self.covered(raw, *published) if len(published) == 1 else self.between(raw, *published)
+        covered = (
+            self.covered(raw, *published) if len(published) == 1 else self.between(raw, *published)
+        )
         if not self.missing_any:
             return covered
         result: BoolArray = covered | decoded(raw).is_null().to_numpy(zero_copy_only=False)
         return result
 
     def covered(self, raw: pa.Array, labels: pa.Array) -> BoolArray:
-        """For each row, whether its label covers its raw value (a missing value: NULL or `*`), shape (n,).
+        """For each row, whether its label covers its raw value (a missing value: NULL or `*`),
+        shape (n,).
 
         >>> Coverage(numeric=True).covered(pa.array([35, 41, None]), pa.array(["[30, 40]", "[30, 40]", "*"])).tolist()
         [True, False, True]
@@ -112,13 +118,17 @@ class Coverage:
         values = value.dictionary.to_pylist()
         pairs = codes_of(value) * len(texts) + which
         distinct, place = ranked(pairs)
-        verdicts = [self._covers(texts[pair % len(texts)], values[pair // len(texts)]) for pair in distinct.tolist()]
+        verdicts = [
+            self._covers(texts[pair % len(texts)], values[pair // len(texts)])
+            for pair in distinct.tolist()
+        ]
         result: BoolArray = np.array(verdicts, dtype=bool)[place]
         return result
 
     @staticmethod
     def between(raw: pa.Array, low: pa.Array, high: pa.Array) -> BoolArray:
-        """For each row, whether its number lies between two published bounds (a missing one: both NULL), shape (n,).
+        """For each row, whether its number lies between two published bounds (a missing one: both
+        NULL), shape (n,).
 
         >>> Coverage.between(pa.array([35, 41]), pa.array([30, 30]), pa.array([40, 40])).tolist()
         [True, False]
@@ -129,7 +139,9 @@ class Coverage:
             within = (_differences(raw, low) >= 0) & (_differences(raw, high) <= 0)
             inside = pc.and_(pa.array(within), pc.is_valid(raw))
         else:
-            inside = pc.and_kleene(pc.less_equal(low, raw), pc.less_equal(raw, high)).fill_null(False)
+            inside = pc.and_kleene(pc.less_equal(low, raw), pc.less_equal(raw, high)).fill_null(
+                False
+            )
         result: BoolArray = pc.or_(absent, inside).to_numpy(zero_copy_only=False)
         return result
 
@@ -142,11 +154,18 @@ class Coverage:
             return label in self.paths.get(value, ())
         return self.sets and value in set_members(label)
 
-    def _covered_numbers(self, raw: pa.Array, texts: list[str | None], which: NDArray[np.int64]) -> BoolArray:
+    def _covered_numbers(
+        self, raw: pa.Array, texts: list[str | None], which: NDArray[np.int64]
+    ) -> BoolArray:
         integral = pa.types.is_integer(raw.type)
-        low, high = np.empty(len(texts), raw.type.to_pandas_dtype()), np.empty(len(texts), raw.type.to_pandas_dtype())
+        low, high = (
+            np.empty(len(texts), raw.type.to_pandas_dtype()),
+            np.empty(len(texts), raw.type.to_pandas_dtype()),
+        )
         for i, text in enumerate(texts):
-            low[i], high[i] = _integers_between(text, self.scale) if integral else _doubles_between(text)
+            low[i], high[i] = (
+                _integers_between(text, self.scale) if integral else _doubles_between(text)
+            )
         whole = np.array([text == "*" for text in texts], dtype=bool)[which]
         missing = np.array([text is None for text in texts], dtype=bool)[which]
         absent = raw.is_null().to_numpy(zero_copy_only=False).astype(bool)
@@ -157,9 +176,14 @@ class Coverage:
 
 
 def uncovered(
-    coverages: Sequence[Coverage], bounds: Sequence[bool], raw: Sequence[pa.Array], published: Sequence[pa.Array]
+    coverages: Sequence[Coverage],
+    bounds: Sequence[bool],
+    raw: Sequence[pa.Array],
+    published: Sequence[pa.Array],
 ) -> int:
-    """The number of rows with a label that does not cover its raw value. bounds: whether a label is two columns."""
+    """The number of rows with a label that does not cover its raw value. bounds: whether a label is
+    two columns.
+    """
     result = np.ones(len(raw[0]), dtype=bool)
     columns = iter(published)
     for coverage, two, values in zip(coverages, bounds, raw, strict=True):

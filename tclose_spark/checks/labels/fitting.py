@@ -1,8 +1,9 @@
-"""The people of a list who fit each published class: those whose raw quasi-identifiers its labels cover.
+"""The people of a list who fit each published class: those whose raw quasi-identifiers its labels
+cover.
 
-A class is a box, with a range of codes for each quasi-identifier, namely those that its label covers. A person of the
-background table is a point. The points inside each box give the people who fit each class and the records that each
-person fits.
+A class is a box, with a range of codes for each quasi-identifier, namely those that its label
+covers. A person of the background table is a point. The points inside each box give the people who
+fit each class and the records that each person fits.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ CANDIDATES, PEOPLE = -2, -1  # in place of a class: those who fit some class, an
 class FittingPeople:
     """The people of a list who fit each class.
 
-    sizes: of the classes, in records or people, shape (classes,). population: who fits each, shape (classes,).
-    people: those of the list; each row is one, unless it says whose it is.
-    candidates: those that fit some class.
-    members: those that fit a class with as many records as people who fit it.
+    sizes: of the classes, in records or people, shape (classes,). population: who fits each, shape
+    (classes,). people: those of the list; each row is one, unless it says whose it is. candidates:
+    those that fit some class. members: those that fit a class with as many records as people who
+    fit it.
     """
 
     sizes: IntArray
@@ -65,20 +66,22 @@ def fitting_people(
     what: str = "--background",
     counted: str = "size",
 ) -> FittingPeople:
-    """The people of a list who fit each class, by these of its raw quasi-identifiers, which it has under their names.
+    """The people of a list who fit each class, by these of its raw quasi-identifiers, which it has
+    under their names.
 
-    A person of a list with PERSON fits a class if one of the person's rows does.
-    whose: the published table with PERSON, if people are counted; sizes are then of people, not of records.
-    what: what an error names the list.
-    counted: the column of the class table with the size of a class.
+    A person of a list with PERSON fits a class if one of the person's rows does. whose: the
+    published table with PERSON, if people are counted; sizes are then of people, not of records.
+    what: what an error names the list. counted: the column of the class table with the size of a
+    class.
 
     Raises:
-        InputError: if it has no rows; if a label does not show which values it covers; or if there are more than
-        MOST_JOINED distinct classes.
+        InputError: if it has no rows; if a label does not show which values it covers; or if there
+        are more than MOST_JOINED distinct classes.
     """
     names = [q.name for q in joined]
     labels, sizes = _boxes(
-        _class_sizes(classes, joined, counted) if whose is None else _class_people(whose, joined), what
+        _class_sizes(classes, joined, counted) if whose is None else _class_people(whose, joined),
+        what,
     )
     require_covering(joined, labels, hierarchies, what)
     with keep(known_people(listed, names)) as people:
@@ -102,15 +105,23 @@ def fitting_people(
 
 
 def _boxes(classes: Table, what: str) -> tuple[list[list[str | None]], IntArray]:
-    """(the labels of each distinct class, one list per quasi-identifier; its size). classes: its labels, and size."""
+    """(the labels of each distinct class, one list per quasi-identifier; its size). classes: its
+    labels, and size.
+    """
     listed = collect(classes, MOST_JOINED + 1)
     if listed.num_rows > MOST_JOINED:
-        raise InputError(f"{what}: more than {MOST_JOINED:,} distinct classes; join by fewer quasi-identifiers")
-    return [column.to_pylist() for column in listed.columns[:-1]], listed["size"].to_numpy().astype(np.int64)
+        raise InputError(
+            f"{what}: more than {MOST_JOINED:,} distinct classes; join by fewer quasi-identifiers"
+        )
+    return [column.to_pylist() for column in listed.columns[:-1]], listed["size"].to_numpy().astype(
+        np.int64
+    )
 
 
 def _class_sizes(classes: Table, quasi: Sequence[JudgedQuasi], counted: str) -> Table:
-    """The records of each class by these quasi-identifiers, from the class table. counted: its column of sizes."""
+    """The records of each class by these quasi-identifiers, from the class table. counted: its
+    column of sizes.
+    """
     schema = _sized(quasi)
 
     def label(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -147,17 +158,24 @@ def _sized(quasi: Sequence[JudgedQuasi]) -> pa.Schema:
 
 
 def _fits(
-    people: Table, axes: Sequence[Axis], low: IntArray, high: IntArray, owner: IntArray, sizes: IntArray
+    people: Table,
+    axes: Sequence[Axis],
+    low: IntArray,
+    high: IntArray,
+    owner: IntArray,
+    sizes: IntArray,
 ) -> dict[int, int]:
-    """How many people fit each class, by its number; and how many PEOPLE there are, and CANDIDATES. owner: the class of
-    each box, ascending. sizes: of the classes.
+    """How many people fit each class, by its number; and how many PEOPLE there are, and CANDIDATES.
+    owner: the class of each box, ascending. sizes: of the classes.
     """
     whose = PERSON in schema_of(people).names
 
     def locate(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in whole_people(batches) if whose else batches:
             *columns, last = batch.columns
-            points = np.stack([codes_of(axis, column) for axis, column in zip(axes, columns, strict=True)], axis=1)
+            points = np.stack(
+                [codes_of(axis, column) for axis, column in zip(axes, columns, strict=True)], axis=1
+            )
             if whose:
                 fits = count_people_inside(points, last.to_numpy(), low, high, owner, sizes)
                 counts, of_class = np.ones(len(fits.records), dtype=np.int64), fits.people

@@ -1,4 +1,6 @@
-"""What a list says of people: their raw quasi-identifiers, in the form in which a release has them."""
+"""What a list says of people: their raw quasi-identifiers, in the form in which a release has
+them.
+"""
 
 from __future__ import annotations
 
@@ -24,23 +26,31 @@ def joined_quasi(quasi: Sequence[JudgedQuasi], background: Table) -> list[Judged
 
 
 def normal_texts(
-    table: Table, columns: Sequence[str], settings: Mapping[str, QuasiIdentifier | SensitiveAttribute]
+    table: Table,
+    columns: Sequence[str],
+    settings: Mapping[str, QuasiIdentifier | SensitiveAttribute],
 ) -> Table:
-    """Those of these columns that a table has, with their options applied to texts, and dates of their form as ISO;
-    its first column if it has none.
+    """Those of these columns that a table has, with their options applied to texts, and dates of
+    their form as ISO; its first column if it has none.
     """
     schema = schema_of(table)
     names = [name for name in dict.fromkeys(columns) if name in schema.names] or schema.names[:1]
     schema = pa.schema([schema.field(name) for name in names])
     options: dict[str, Callable[[str], str]] = {
-        name: one.text.of for name, one in settings.items() if one.text is not None and one.text != Text()
+        name: one.text.of
+        for name, one in settings.items()
+        if one.text is not None and one.text != Text()
     }
     options |= {
         name: partial(iso_text, settings=one)
         for name, one in settings.items()
         if isinstance(one, QuasiIdentifier) and one.date_format is not None
     }
-    asked = {name: options[name] for name in names if name in options and pa.types.is_string(schema.field(name).type)}
+    asked = {
+        name: options[name]
+        for name in names
+        if name in options and pa.types.is_string(schema.field(name).type)
+    }
     table = select(table, names)
     if not asked:
         return table
@@ -50,7 +60,10 @@ def normal_texts(
             columns = dict(zip(names, batch.columns, strict=True))
             for name, written in asked.items():
                 column = coded(columns[name])
-                made = [None if value is None else written(value) for value in column.dictionary.to_pylist()]
+                made = [
+                    None if value is None else written(value)
+                    for value in column.dictionary.to_pylist()
+                ]
                 columns[name] = pa.array(made, pa.string()).take(column.indices)
             yield pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
 
@@ -58,7 +71,9 @@ def normal_texts(
 
 
 def distinct_people(background: Table, names: Sequence[str]) -> Table:
-    """The distinct tuples of these columns as texts `q0`.., and how many people have each: `people`."""
+    """The distinct tuples of these columns as texts `q0`.., and how many people have each:
+    `people`.
+    """
     keys = [f"q{i}" for i in range(len(names))]
     schema = pa.schema([*[(key, pa.string()) for key in keys], ("people", pa.int64())])
 
@@ -68,14 +83,16 @@ def distinct_people(background: Table, names: Sequence[str]) -> Table:
                 columns = [texts(column) for column in batch.columns]
                 group, first = group_equal(columns)
                 distinct = [decoded(column).take(pa.array(first)) for column in columns]
-                yield pa.RecordBatch.from_arrays([*distinct, pa.array(np.bincount(group))], schema=schema)
+                yield pa.RecordBatch.from_arrays(
+                    [*distinct, pa.array(np.bincount(group))], schema=schema
+                )
 
     return combine(map_batches(select(background, names), count, schema), keys, {"people": "sum"})
 
 
 def known_people(background: Table, names: Sequence[str]) -> Table:
-    """What an adversary knows of people: see `distinct_people`. With PERSON, the rows of each person one after another,
-    in columns `q0`.. and PERSON.
+    """What an adversary knows of people: see `distinct_people`. With PERSON, the rows of each
+    person one after another, in columns `q0`.. and PERSON.
     """
     if PERSON not in schema_of(background).names:
         return distinct_people(background, names)
@@ -85,6 +102,8 @@ def known_people(background: Table, names: Sequence[str]) -> Table:
     def text(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             *columns, person = batch.columns
-            yield pa.RecordBatch.from_arrays([*(decoded(texts(column)) for column in columns), person], schema=schema)
+            yield pa.RecordBatch.from_arrays(
+                [*(decoded(texts(column)) for column in columns), person], schema=schema
+            )
 
     return gather(map_batches(select(background, [*names, PERSON]), text, schema), [PERSON])

@@ -1,5 +1,5 @@
-"""The information loss of the labels of a release: over what they name, which is public, and over the input, which
-is not.
+"""The information loss of the labels of a release: over what they name, which is public, and over
+the input, which is not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.labels.vocabulary import LabelVocabulary, members, numbers, themselves, vocabulary_of
+from tclose_spark.checks.labels.vocabulary import (
+    LabelVocabulary,
+    members,
+    numbers,
+    themselves,
+    vocabulary_of,
+)
 from tclose_spark.engine.protocol import Table
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.measures.loss.information_loss import LabelLoss
@@ -39,7 +45,12 @@ def names_of_release(tallies: Table, spec: ReleaseSpec) -> dict[str, LabelVocabu
     quasi = spec.attributes.quasi_identifiers
     columns = [name for name, columns in published_columns(spec).items() for _ in columns]
     readers = [
-        numbers if quasi[n].is_numeric else members if quasi[n].generalization == "set" else themselves for n in columns
+        numbers
+        if quasi[n].is_numeric
+        else members
+        if quasi[n].generalization == "set"
+        else themselves
+        for n in columns
     ]
     by_column = vocabulary_of(tallies, dict(enumerate(readers)))
     together: dict[str, LabelVocabulary] = {}
@@ -54,8 +65,8 @@ def judged_quasi(
     hierarchies: Mapping[str, Hierarchy],
     aggregates: Collection[str] = (),
 ) -> list[JudgedQuasi]:
-    """The quasi-identifiers with the loss of their labels, over what all labels name or over a range in the run
-    file. aggregates: those published as aggregates.
+    """The quasi-identifiers with the loss of their labels, over what all labels name or over a
+    range in the run file. aggregates: those published as aggregates.
     """
     columns = published_columns(spec)
     judged = []
@@ -69,12 +80,16 @@ def judged_quasi(
         )
         limit, covers = Coarsest.of(settings, hierarchies.get(name)), name not in aggregates
         any_value = settings.missing == "any"
-        judged.append(JudgedQuasi(name, columns[name], loss, limit, covers, any_value, settings.builder))
+        judged.append(
+            JudgedQuasi(name, columns[name], loss, limit, covers, any_value, settings.builder)
+        )
     return judged
 
 
 def _span(settings: QuasiIdentifier, named: LabelVocabulary) -> Fraction:
-    """The range that interval lengths are divided by: that of the run file, else that of all labels."""
+    """The range that interval lengths are divided by: that of the run file, else that of all
+    labels.
+    """
     limits = settings.limits
     return named.span if limits is None else limits[1] - limits[0]
 
@@ -85,10 +100,10 @@ def measured_on(
     hierarchies: Mapping[str, Hierarchy],
     domains: Sequence[QuasiDomain],
 ) -> dict[str, dict[str, Any]]:
-    """For the certificate, what each quasi-identifier's loss is divided by; nothing if it is not measured or follows
-    from a given hierarchy. The leaves of a built hierarchy are the table's own values, so only the number of leaves
-    below published labels is reported. If missing values may be any value, also how many rows of the input have none.
-    domains: the input's.
+    """For the certificate, what each quasi-identifier's loss is divided by; nothing if it is not
+    measured or follows from a given hierarchy. The leaves of a built hierarchy are the table's own
+    values, so only the number of leaves below published labels is reported. If missing values may
+    be any value, also how many rows of the input have none. domains: the input's.
     """
     quasi_identifiers = spec.attributes.quasi_identifiers
     missing = {q.name: q.missing for q in domains if quasi_identifiers[q.name].missing == "any"}
@@ -125,7 +140,9 @@ class LossByInput:
     def of(self, classes: pa.RecordBatch) -> FloatArray:
         """See Loss."""
         losses = classes["losses"].field(self.name).to_numpy()
-        everything = pc.fill_null(pc.equal(classes["quasi_identifiers"].field(self.label), ROOT), False)
+        everything = pc.fill_null(
+            pc.equal(classes["quasi_identifiers"].field(self.label), ROOT), False
+        )
         widened: FloatArray = np.where(
             everything.to_numpy(zero_copy_only=False), 1.0, np.minimum(1.0, losses * self.wider)
         )
@@ -139,8 +156,8 @@ def losses_without_far(quasi: Sequence[JudgedQuasi], profile: Profile) -> list[L
 
 
 def losses_by_input(quasi: Sequence[JudgedQuasi], profile: Profile) -> list[LossByInput]:
-    """The loss by quasi-identifier over the input's range and values. Internal: with the labels it would reveal the
-    range.
+    """The loss by quasi-identifier over the input's range and values. Internal: with the labels it
+    would reveal the range.
     """
     losses = []
     for q, domain in zip(quasi, profile.quasi, strict=True):
@@ -148,7 +165,10 @@ def losses_by_input(quasi: Sequence[JudgedQuasi], profile: Profile) -> list[Loss
             continue
         ours, its = Fraction(1), Fraction(1)
         if q.loss.numeric:
-            ours, its = q.loss.span, (Fraction(str(domain.high)) - Fraction(str(domain.low))) / domain.scale
+            ours, its = (
+                q.loss.span,
+                (Fraction(str(domain.high)) - Fraction(str(domain.low))) / domain.scale,
+            )
         elif q.loss.sets:
             ours, its = Fraction(q.loss.distinct), Fraction(domain.present)
         losses.append(LossByInput(q.name, q.columns[0], float(ours / its) if its else 0.0))

@@ -1,9 +1,10 @@
-"""The regions of classes, read from the published labels alone: whether they are disjoint, and the natural supersets
-that prove classes.
+"""The regions of classes, read from the published labels alone: whether they are disjoint, and the
+natural supersets that prove classes.
 
-The region of a class is everything that its labels cover: a number, an interval with its ends, the leaves under a node,
-the members of a set; NULL is the missing value; `*` is everything, the missing value included. Regions are disjoint if
-any two classes have a quasi-identifier without a common value. Both tests are exact.
+The region of a class is everything that its labels cover: a number, an interval with its ends, the
+leaves under a node, the members of a set; NULL is the missing value; `*` is everything, the missing
+value included. Regions are disjoint if any two classes have a quasi-identifier without a common
+value. Both tests are exact.
 """
 
 from __future__ import annotations
@@ -37,27 +38,44 @@ BEST = pa.struct([("proven", pa.bool_()), ("emd", pa.float64()), ("superset", pa
 def are_disjoint(classes: Table, quasi: Sequence[JudgedQuasi]) -> bool:
     """Whether no two classes of a class table (see `checks.classes`) have overlapping regions.
 
-    The driver holds the labels as codes: 20 bytes for each quasi-identifier of a class, and a bit for each member of
-    sets.
+    The driver holds the labels as codes: 20 bytes for each quasi-identifier of a class, and a bit
+    for each member of sets.
     """
     columns = iter(collect(select(classes, ["quasi_identifiers"]))["quasi_identifiers"].flatten())
     return labels_disjoint([[next(columns) for _ in q.columns] for q in quasi], quasi)
 
 
-def labels_disjoint(columns: Sequence[Sequence[pa.ChunkedArray]], quasi: Sequence[JudgedQuasi]) -> bool:
-    """Whether labels cover disjoint regions. columns: of each quasi-identifier one or two, a row a class."""
+def labels_disjoint(
+    columns: Sequence[Sequence[pa.ChunkedArray]], quasi: Sequence[JudgedQuasi]
+) -> bool:
+    """Whether labels cover disjoint regions. columns: of each quasi-identifier one or two, a row a
+    class.
+    """
     axes = [LabelAxis.of(labels, q.loss) for q, labels in zip(quasi, columns, strict=True)]
     sets = {j: _member_bits(columns[j]) for j, q in enumerate(quasi) if q.loss.sets}
     return (
-        find_overlap(Boxes(np.stack([axis.low for axis in axes]), np.stack([axis.high for axis in axes]), sets)) is None
+        find_overlap(
+            Boxes(
+                np.stack([axis.low for axis in axes]), np.stack([axis.high for axis in axes]), sets
+            )
+        )
+        is None
     )
 
 
 def _member_bits(columns: Sequence[pa.ChunkedArray]) -> IntArray:
-    """The members of each class's set as bits, 63 in a word, shape (classes, words); the missing value is a member."""
+    """The members of each class's set as bits, 63 in a word, shape (classes, words); the missing
+    value is a member.
+    """
     place, labels = distinct_labels(columns)
-    members = [None if label[0] == ROOT else [None] if label[0] is None else set_members(label[0]) for label in labels]
-    code_of = {value: i for i, value in enumerate(dict.fromkeys([None, *(v for m in members if m for v in m)]))}
+    members = [
+        None if label[0] == ROOT else [None] if label[0] is None else set_members(label[0])
+        for label in labels
+    ]
+    code_of = {
+        value: i
+        for i, value in enumerate(dict.fromkeys([None, *(v for m in members if m for v in m)]))
+    }
     bits = np.zeros((len(labels), len(code_of) // 63 + 1), dtype=np.int64)
     for i, held in enumerate(members):
         for code in code_of.values() if held is None else [code_of[value] for value in held]:
@@ -82,8 +100,8 @@ class BoxProofs:
         n: int,
         most: int = MOST_BOXES,
     ) -> BoxProofs:
-        """The proofs for the open classes of a table. columns: the published columns of each quasi-identifier, a row a
-        class; targets: all classes, by sensitive attribute.
+        """The proofs for the open classes of a table. columns: the published columns of each
+        quasi-identifier, a row a class; targets: all classes, by sensitive attribute.
         """
         axes = [LabelAxis.of(labels, q.loss) for q, labels in zip(quasi, columns, strict=True)]
         search = BoxSearch(axes, sizes, targets, n)
@@ -95,14 +113,18 @@ class BoxProofs:
         return not self.search.unproven.any()
 
     def best(self, attribute: int, classes: IntArray) -> pa.Array:
-        """The best box of each of these classes for an attribute, as BEST; null if there is none."""
+        """The best box of each of these classes for an attribute, as BEST; null if there is
+        none.
+        """
         found = self.search.found[attribute]
         arrays = [
             pa.array(found.proven[classes]),
             pa.array(found.emd[classes]),
             self._names(found.low[:, classes], found.high[:, classes]),
         ]
-        return pa.StructArray.from_arrays(arrays, fields=list(BEST), mask=pa.array(found.records[classes] == 0))
+        return pa.StructArray.from_arrays(
+            arrays, fields=list(BEST), mask=pa.array(found.records[classes] == 0)
+        )
 
     def _names(self, low: IntArray, high: IntArray) -> pa.Array:
         """The names of boxes with these ends, shape (axes, boxes)."""
@@ -114,8 +136,12 @@ class BoxProofs:
         return pc.binary_join_element_wise(*parts, ", ")
 
 
-def open_classes(distance: GroundDistance, t: Fraction, classes: Histograms, n: int) -> NDArray[np.bool_]:
-    """The classes with fewer than n records that are not near the whole table of at least n records, (classes,)."""
+def open_classes(
+    distance: GroundDistance, t: Fraction, classes: Histograms, n: int
+) -> NDArray[np.bool_]:
+    """The classes with fewer than n records that are not near the whole table of at least n
+    records, (classes,).
+    """
     small: NDArray[np.bool_] = classes.sizes < n
     if int(distance.table.sum()) < n:
         return small

@@ -1,5 +1,5 @@
-"""The numbers, values and nodes that all published labels name. Public figures are measured on these, never on the
-raw table.
+"""The numbers, values and nodes that all published labels name. Public figures are measured on
+these, never on the raw table.
 """
 
 from __future__ import annotations
@@ -64,15 +64,20 @@ class LabelVocabulary:
 
 
 def vocabulary_of(tallies: Table, readers: Mapping[int, Reader]) -> dict[int, LabelVocabulary]:
-    """What the labels `l<i>` of tallies name, for each i of `readers`. One job; tasks send distinct names only.
+    """What the labels `l<i>` of tallies name, for each i of `readers`. One job; tasks send distinct
+    names only.
 
     Raises:
         InputError: if they name more than a driver holds.
     """
-    read = map_batches(select(tallies, [f"l{i}" for i in readers]), _read(list(readers.values())), VALUES)
+    read = map_batches(
+        select(tallies, [f"l{i}" for i in readers]), _read(list(readers.values())), VALUES
+    )
     counted = collect(combine(read, ["place", "value"], {"n": "sum"}), MOST_VALUES + 1)
     if counted.num_rows > MOST_VALUES:
-        raise InputError(f"the labels name more than {MOST_VALUES:,} values in all; use coarser ones")
+        raise InputError(
+            f"the labels name more than {MOST_VALUES:,} values in all; use coarser ones"
+        )
     names: dict[int, set[str | None]] = {i: set() for i in readers}
     order = list(readers)
     for place, name in zip(counted["place"].to_pylist(), counted["value"].to_pylist(), strict=True):

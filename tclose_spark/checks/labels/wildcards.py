@@ -1,13 +1,15 @@
-"""k-anonymity with missing labels that could be any value: the records that each class cannot be told from.
+"""k-anonymity with missing labels that could be any value: the records that each class cannot be
+told from.
 
-Two classes are alike if their labels are equal in every column in which neither is missing. The frequency of a class is
-the number of records in all classes like it, itself included: the f_k of sdcMicro's `freqCalc` with alpha = 1 (Templ
-2008, "Statistical Disclosure Control for Microdata Using the R-Package sdcMicro", Transactions on Data Privacy 1).
-Likeness is not transitive, so each class has a frequency of its own.
+Two classes are alike if their labels are equal in every column in which neither is missing. The
+frequency of a class is the number of records in all classes like it, itself included: the f_k of
+sdcMicro's `freqCalc` with alpha = 1 (Templ 2008, "Statistical Disclosure Control for Microdata
+Using the R-Package sdcMicro", Transactions on Data Privacy 1). Likeness is not transitive, so each
+class has a frequency of its own.
 
-Classes are grouped by their pattern, the columns in which their labels are missing. The classes of one pattern that are
-like a class of another have the same labels in the columns that both have: one sum by these labels for each two
-patterns.
+Classes are grouped by their pattern, the columns in which their labels are missing. The classes of
+one pattern that are like a class of another have the same labels in the columns that both have: one
+sum by these labels for each two patterns.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ def alike_guarantee(classes: Table, quasi: Sequence[JudgedQuasi], k: int | None)
     names = [column for q in quasi for column in q.columns]
     labels = [f"l{i}" for i in range(len(names))]
     counts = ("size", "alike", "classes", "rows")
-    schema = pa.schema([*((label, pa.string()) for label in labels), *((name, pa.int64()) for name in counts)])
+    schema = pa.schema(
+        [*((label, pa.string()) for label in labels), *((name, pa.int64()) for name in counts)]
+    )
 
     def worst(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -49,9 +53,13 @@ def alike_guarantee(classes: Table, quasi: Sequence[JudgedQuasi], k: int | None)
                 broken = pc.less(batch["alike"], k or 0)
                 found = _smallest(pa.Table.from_batches([batch]))
                 below = [pc.sum(broken.cast(pa.int64())), pc.sum(batch.filter(broken)["size"])]
-                values = [*(found[name] for name in [*labels, "size", "alike"]), *(x.as_py() or 0 for x in below)]
+                values = [
+                    *(found[name] for name in [*labels, "size", "alike"]),
+                    *(x.as_py() or 0 for x in below),
+                ]
                 yield pa.RecordBatch.from_arrays(
-                    [pa.array([x], f.type) for x, f in zip(values, schema, strict=True)], schema=schema
+                    [pa.array([x], f.type) for x, f in zip(values, schema, strict=True)],
+                    schema=schema,
                 )
 
     parts = collect(map_batches(alike_classes(classes, quasi), worst, schema))
@@ -74,7 +82,9 @@ def _smallest(classes: pa.Table) -> dict[str, Any]:
     lowest = lowest.filter(pc.equal(lowest["size"], pc.min(lowest["size"])))
     labels = [name for name in classes.column_names if name[0] == "l"]
     rows: list[dict[str, Any]] = lowest.to_pylist()
-    return min(rows, key=lambda row: [(row[label] is not None, row[label] or "") for label in labels])
+    return min(
+        rows, key=lambda row: [(row[label] is not None, row[label] or "") for label in labels]
+    )
 
 
 def alike_classes(classes: Table, quasi: Sequence[JudgedQuasi]) -> Table:
@@ -95,7 +105,9 @@ def alike_classes(classes: Table, quasi: Sequence[JudgedQuasi]) -> Table:
     listed = map_batches(select(classes, ["quasi_identifiers", "size"]), labelled, own)
     patterns = _patterns(listed, may)
     keys = [f"m{i}" for i in range(len(may))]
-    pairs = pa.schema([("pair", pa.int32()), *((key, pa.string()) for key in keys), ("later", pa.bool_()), *own])
+    pairs = pa.schema(
+        [("pair", pa.int32()), *((key, pa.string()) for key in keys), ("later", pa.bool_()), *own]
+    )
     summed = pa.schema([*own, ("alike", pa.int64())])
 
     def paired(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -109,9 +121,14 @@ def alike_classes(classes: Table, quasi: Sequence[JudgedQuasi]) -> Table:
                         pa.nulls(len(here), pa.string()) if gone else column
                         for column, gone in zip(here.columns[:-1], hidden, strict=True)
                     ]
-                    pair = pa.repeat(pa.scalar(min(of, other) * len(patterns) + max(of, other), pa.int32()), len(here))
+                    pair = pa.repeat(
+                        pa.scalar(min(of, other) * len(patterns) + max(of, other), pa.int32()),
+                        len(here),
+                    )
                     later = pa.repeat(pa.scalar(of > other), len(here))
-                    yield pa.RecordBatch.from_arrays([pair, *shared, later, *here.columns], schema=pairs)
+                    yield pa.RecordBatch.from_arrays(
+                        [pair, *shared, later, *here.columns], schema=pairs
+                    )
 
     def added(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         parts = [batch for batch in batches if batch.num_rows]
@@ -119,41 +136,59 @@ def alike_classes(classes: Table, quasi: Sequence[JudgedQuasi]) -> Table:
             return
         (sent,) = pa.Table.from_batches(parts).combine_chunks().to_batches()
         group, first = group_equal([sent[name] for name in ("pair", *keys)])
-        later, size = sent["later"].to_numpy(zero_copy_only=False).astype(np.int64), sent["size"].to_numpy()
+        later, size = (
+            sent["later"].to_numpy(zero_copy_only=False).astype(np.int64),
+            sent["size"].to_numpy(),
+        )
         sums = np.zeros((2, len(first)), dtype=np.int64)
         np.add.at(sums, (later, group), size)
         pair = sent["pair"].to_numpy()
         itself = pair // len(patterns) == pair % len(patterns)
         alike = np.where(itself, size, sums[1 - later, group])
-        yield pa.RecordBatch.from_arrays([*(sent[label] for label in labels), sent["size"], alike], schema=summed)
+        yield pa.RecordBatch.from_arrays(
+            [*(sent[label] for label in labels), sent["size"], alike], schema=summed
+        )
 
-    together = map_batches(gather(map_batches(listed, paired, pairs), ["pair", *keys]), added, summed)
+    together = map_batches(
+        gather(map_batches(listed, paired, pairs), ["pair", *keys]), added, summed
+    )
     return combine(together, [*labels, "size"], {"alike": "sum"})
 
 
 def _patterns(classes: Table, may: BoolArray) -> BoolArray:
-    """The distinct patterns, shape (patterns, columns). may: which columns may be missing, shape (columns,)."""
+    """The distinct patterns, shape (patterns, columns). may: which columns may be missing, shape
+    (columns,).
+    """
     schema = pa.schema([("pattern", pa.string()), ("n", pa.int64())])
 
     def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             if batch.num_rows:
-                distinct, n = np.unique(_missing(batch.columns[:-1], may), axis=0, return_counts=True)
+                distinct, n = np.unique(
+                    _missing(batch.columns[:-1], may), axis=0, return_counts=True
+                )
                 texts = ["".join("01"[x] for x in row) for row in distinct.astype(int).tolist()]
                 yield pa.RecordBatch.from_arrays([pa.array(texts), pa.array(n)], schema=schema)
 
-    found = collect(combine(map_batches(classes, find, schema), ["pattern"], {"n": "sum"}), MOST_PATTERNS + 1)
+    found = collect(
+        combine(map_batches(classes, find, schema), ["pattern"], {"n": "sum"}), MOST_PATTERNS + 1
+    )
     if found.num_rows > MOST_PATTERNS:
         raise InputError(
-            f"missing: any: labels are missing in more than {MOST_PATTERNS} combinations of columns, each of which is "
+            f"missing: any: labels are missing in more than {MOST_PATTERNS} combinations of "
+            "columns, each of which is "
             "compared with every other; leave out quasi-identifiers, or audit without it"
         )
-    return np.array([[x == "1" for x in text] for text in sorted(found["pattern"].to_pylist())], dtype=bool)
+    return np.array(
+        [[x == "1" for x in text] for text in sorted(found["pattern"].to_pylist())], dtype=bool
+    )
 
 
 def _missing(labels: Sequence[pa.Array], may: BoolArray) -> BoolArray:
     """Which labels are missing and may be any value, shape (classes, columns)."""
-    gone = np.stack([pc.is_null(column).to_numpy(zero_copy_only=False) for column in labels], axis=1)
+    gone = np.stack(
+        [pc.is_null(column).to_numpy(zero_copy_only=False) for column in labels], axis=1
+    )
     return gone.astype(bool) & may
 
 

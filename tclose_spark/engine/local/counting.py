@@ -19,8 +19,9 @@ from tclose_spark.runfile.spec import Input
 
 
 def count_rows(source: Input, most: int) -> int:
-    """The rows of files, before they are read: by the footers of Parquet, or the lines of CSV. Counts no file more once
-    there are more than `most`. Files that cannot be read count for nothing; reading them reports why.
+    """The rows of files, before they are read: by the footers of Parquet, or the lines of CSV.
+    Counts no file more once there are more than `most`. Files that cannot be read count for
+    nothing; reading them reports why.
     """
     rows = 0
     for file in in_order(file for file, _ in walk(place_of(source.path))):

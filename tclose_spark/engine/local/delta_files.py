@@ -48,20 +48,26 @@ def read_delta(
         raise NeedsSparkError(f"input.path: {source.path} has no plain column")
     keys = table.metadata().partition_columns
     if any(test(schema.field(key).type) for key in keys for test in NO_CONSTANTS):
-        raise NeedsSparkError(f"input.path: {source.path} has a partition column of times, fractions or bytes")
+        raise NeedsSparkError(
+            f"input.path: {source.path} has a partition column of times, fractions or bytes"
+        )
     files: list[ParquetFile] = []
     added = pa.table(table.get_add_actions(flatten=True))
     require_few(added.num_rows, most, source)
     for action in added.to_pylist():
-        values = {key: _partition_value(action, key, schema.field(key).type, source) for key in keys}
-        constants = {key: pa.scalar(value).cast(schema.field(key).type) for key, value in values.items()}
+        values = {
+            key: _partition_value(action, key, schema.field(key).type, source) for key in keys
+        }
+        constants = {
+            key: pa.scalar(value).cast(schema.field(key).type) for key, value in values.items()
+        }
         files.append(_opened_file(_file(folder, action["path"]), constants, schema, source))
     return schema, files
 
 
 def _partition_value(action: Mapping[str, Any], key: str, kind: pa.DataType, source: Input) -> Any:
-    """The value of a partition column in a file. Spark reads an empty text as it is, deltalake as missing; only the
-    folder of the file shows which it is.
+    """The value of a partition column in a file. Spark reads an empty text as it is, deltalake as
+    missing; only the folder of the file shows which it is.
     """
     value = action[f"partition.{key}"]
     if value is not None or not pa.types.is_string(kind):
@@ -71,10 +77,14 @@ def _partition_value(action: Mapping[str, Any], key: str, kind: pa.DataType, sou
         return None
     if f"{key}=" in folders:
         return ""
-    raise NeedsSparkError(f"input.path: {source.path} has a partition that is missing or an empty text")
+    raise NeedsSparkError(
+        f"input.path: {source.path} has a partition that is missing or an empty text"
+    )
 
 
-def _opened_file(file: Place, constants: Mapping[str, pa.Scalar], schema: pa.Schema, source: Input) -> ParquetFile:
+def _opened_file(
+    file: Place, constants: Mapping[str, pa.Scalar], schema: pa.Schema, source: Input
+) -> ParquetFile:
     opened = open_parquet(file, constants)
     held = [one for one in schema if one.name not in constants and not is_unsupported(one.type)]
     names = opened.schema.names
@@ -103,21 +113,31 @@ def _opened(folder: Place, source: Input, version: int | None) -> Any:
 
     wanted = str(source.options.get(AS_OF, "")) if version is None else str(version)
     if set(source.options) - {AS_OF} or not (wanted or "0").isdecimal():
-        raise NeedsSparkError(f"input.options: {source.path} is read with options of Spark's reader")
+        raise NeedsSparkError(
+            f"input.options: {source.path} is read with options of Spark's reader"
+        )
     if not (folder / LOGS).is_dir():
         if is_in_delta(folder):
             raise NeedsSparkError(f"input.path: {source.path} is a part of a Delta table")
         raise problems.missing(source)
     on_store = isinstance(folder, StorePath)
     if on_store and {"%", "#"} & set(source.path):  # deltalake would read the log of another folder
-        raise NeedsSparkError(f"input.path: {source.path} has % or # in it, and is a Delta table on an object store")
+        raise NeedsSparkError(
+            f"input.path: {source.path} has % or # in it, and is a Delta table on an object store"
+        )
     try:
         with named(source.path) if on_store else nullcontext():
-            options = delta_options(source.path, folder.files) if isinstance(folder, StorePath) else None
-            table = DeltaTable(str(folder), int(wanted) if wanted else None, storage_options=options)
+            options = (
+                delta_options(source.path, folder.files) if isinstance(folder, StorePath) else None
+            )
+            table = DeltaTable(
+                str(folder), int(wanted) if wanted else None, storage_options=options
+            )
         protocol, settings = table.protocol(), table.metadata().configuration
     except DeltaError as error:
-        raise NeedsSparkError(f"input.path: {source.path} is a Delta table with an unknown log") from error
+        raise NeedsSparkError(
+            f"input.path: {source.path} is a Delta table with an unknown log"
+        ) from error
     extra = set(protocol.reader_features or ()) - FEATURES
     mapped = settings.get("delta.columnMapping.mode", "none") != "none"
     if extra or mapped or settings.get("delta.enableInCommitTimestamps") == "true":

@@ -39,7 +39,8 @@ Partition = Callable[[], Iterable[pa.RecordBatch]]
 def write_rows(
     partitions: Sequence[Partition], schema: pa.Schema, folder: Place, dictionaries: bool = True
 ) -> list[Place]:
-    """Writes each partition that has rows into a Parquet file of a folder, without statistics; returns the files.
+    """Writes each partition that has rows into a Parquet file of a folder, without statistics;
+    returns the files.
 
     dictionaries: whether values are coded; not if each is a batch of rows.
 
@@ -107,7 +108,9 @@ def write_delta(partitions: Sequence[Partition], schema: pa.Schema, path: str) -
 def write_log(path: str, schema: pa.Schema, files: Sequence[Place]) -> None:
     """Writes the log of a table at a path, with these columns and files."""
     now = int(time.time() * 1000)
-    without_zone = any(pa.types.is_timestamp(field.type) and field.type.tz is None for field in schema)
+    without_zone = any(
+        pa.types.is_timestamp(field.type) and field.type.tz is None for field in schema
+    )
     actions: list[dict[str, Any]] = [
         {
             "metaData": {
@@ -133,12 +136,20 @@ def write_log(path: str, schema: pa.Schema, files: Sequence[Place]) -> None:
             for file in files
         ),
     ]
-    open_folder(path, LocalSession()).write(LOG, "".join(json.dumps(action) + "\n" for action in actions))
+    open_folder(path, LocalSession()).write(
+        LOG, "".join(json.dumps(action) + "\n" for action in actions)
+    )
 
 
 def read_log(folder: Place, version: int | None = None) -> tuple[pa.Schema, list[Place]]:
-    """(the columns, the files) of a version (None: the last) of a table that a run wrote (see `delta_log`)."""
-    log = in_order((folder / LOGS).glob("*.json"))[-1] if version is None else folder / log_of(version)
+    """(the columns, the files) of a version (None: the last) of a table that a run wrote (see
+    `delta_log`).
+    """
+    log = (
+        in_order((folder / LOGS).glob("*.json"))[-1]
+        if version is None
+        else folder / log_of(version)
+    )
     actions = [json.loads(line) for line in log.read_text(encoding="utf-8").split("\n") if line]
     (text,) = (action["metaData"]["schemaString"] for action in actions if "metaData" in action)
     files = [folder / unquote(action["add"]["path"]) for action in actions if "add" in action]

@@ -10,7 +10,13 @@ from tclose_spark.engine.local.needs_spark import NeedsSparkError as NeedsSparkE
 from tclose_spark.engine.local.table import LocalTable
 from tclose_spark.io.input.arrow_frames import as_arrow, is_spark, readable
 from tclose_spark.io.local_session import LocalSession
-from tclose_spark.table.columns.spark_types import NAMES, UNREADABLE, is_unsupported, type_name, unsupported_field
+from tclose_spark.table.columns.spark_types import (
+    NAMES,
+    UNREADABLE,
+    is_unsupported,
+    type_name,
+    unsupported_field,
+)
 
 BATCH = 1 << 16  # rows
 
@@ -28,7 +34,9 @@ def frame_table(session: LocalSession, table: Any) -> LocalTable:
     arrow, lost = readable(given)
     fields, arrays = [], []
     for field, column in zip(arrow.schema, arrow.columns, strict=True):
-        why = lost.get(field.name, "").encode() or (given.schema.field(field.name).metadata or {}).get(UNREADABLE)
+        why = lost.get(field.name, "").encode() or (
+            given.schema.field(field.name).metadata or {}
+        ).get(UNREADABLE)
         made = _frame_field(field)
         if made.type != column.type:
             column = pa.nulls(len(column)) if is_unsupported(made.type) else column.cast(made.type)

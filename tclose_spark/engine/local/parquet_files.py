@@ -32,14 +32,23 @@ from tclose_spark.table.dictionaries import has_others, shortened
 
 BATCH = 1 << 16  # rows
 BATCH_BYTES = 1 << 25  # of a batch, if its rows are long
-COLUMN_BYTES = 1 << 20  # of a column of a row group that are read at once from a disk; from a store, all of them
+COLUMN_BYTES = (
+    1 << 20
+)  # of a column of a row group that are read at once from a disk; from a store, all of them
 PART_ROWS = 1 << 18  # that a partition has at least, if its file has them
-FEW_ROWS = 1 << 14  # that a partition or a batch of several small files has at least, if they have them together
+FEW_ROWS = (
+    1 << 14
+)  # that a partition or a batch of several small files has at least, if they have them together
 ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
 VERSION = b"org.apache.spark.version"
 LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 SUMMARIES = ("_metadata", "_common_metadata")
-INTEGERS = {(8, True): pa.int8(), (16, True): pa.int16(), (32, True): pa.int32(), (64, True): pa.int64()} | {
+INTEGERS = {
+    (8, True): pa.int8(),
+    (16, True): pa.int16(),
+    (32, True): pa.int32(),
+    (64, True): pa.int64(),
+} | {
     (8, False): pa.int16(),
     (16, False): pa.int32(),
     (32, False): pa.int64(),
@@ -60,8 +69,8 @@ WRITERS = ("parquet-cpp-arrow ", "parquet-mr ")
 CODED, OF_PAGES = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}, {"PLAIN", "RLE", "BIT_PACKED"}
 """Encodings of a dictionary's places, and those of the dictionary and of what else a page has."""
 DICTIONARY_BYTES, ROW_BYTES = 4096, 3
-"""A column of text has few values if it takes at most so many bytes: in any case, and for each row. A text of its own
-for each row takes five or more.
+"""A column of text has few values if it takes at most so many bytes: in any case, and for each row.
+A text of its own for each row takes five or more.
 """
 MOST_DIGITS = 38  # of a decimal
 OF_NO_ENGINE = ("Time", "UUID", "Float16")
@@ -71,8 +80,8 @@ BYTES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 @dataclass(frozen=True)
 class ParquetFile:
-    """A file with its columns as Spark reads them. rows: of each row group. size: in bytes. constants: columns of one
-    value.
+    """A file with its columns as Spark reads them. rows: of each row group. size: in bytes.
+    constants: columns of one value.
     """
 
     path: Place
@@ -84,26 +93,41 @@ class ParquetFile:
     def batches(
         self, groups: Sequence[int], schema: pa.Schema, counts: Counts, may_be_coded: bool = False
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of some row groups, with the columns of a schema; those that the file lacks are empty. may_be_coded:
-        whether columns of text may be dictionaries of their own values.
+        """The rows of some row groups, with the columns of a schema; those that the file lacks are
+        empty. may_be_coded: whether columns of text may be dictionaries of their own values.
 
         Raises:
             InputError: if the file has changed since it was opened first, or is damaged.
         """
-        plain = {one.name: one for one in schema if one.name in self.schema.names and not is_unsupported(one.type)}
+        plain = {
+            one.name: one
+            for one in schema
+            if one.name in self.schema.names and not is_unsupported(one.type)
+        }
         where = f"input.path: {self.path.name}"
         try:
             with _opened(self.path) as opened:
                 if _described(opened, self) != self:
                     raise problems.changed(where)
-                names = [name for name, one in plain.items() if may_be_coded and one.type == pa.string()]
+                names = [
+                    name for name, one in plain.items() if may_be_coded and one.type == pa.string()
+                ]
                 coded = _dictionaries(opened.metadata, groups, names)
-                with _opened(self.path, opened.metadata, coded) if coded else nullcontext(opened) as held:
+                with (
+                    _opened(self.path, opened.metadata, coded)
+                    if coded
+                    else nullcontext(opened) as held
+                ):
                     rows = _rows_of_batch(opened.metadata, groups, plain.keys())
                     for batch in held.iter_batches(rows, row_groups=groups, columns=list(plain)):
                         counts[ROWS] += batch.num_rows
-                        columns = [self._column(batch, one, counts, one.name in coded) for one in schema]
-                        fields = [one.with_type(column.type) for one, column in zip(schema, columns, strict=True)]
+                        columns = [
+                            self._column(batch, one, counts, one.name in coded) for one in schema
+                        ]
+                        fields = [
+                            one.with_type(column.type)
+                            for one, column in zip(schema, columns, strict=True)
+                        ]
                         yield pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
         except FileNotFoundError:
             raise problems.gone(where) from None
@@ -113,7 +137,9 @@ class ParquetFile:
             require_answer(error, self.path)
             raise problems.damaged(where) from None
 
-    def _column(self, batch: pa.RecordBatch, one: pa.Field, counts: Counts, is_coded: bool) -> pa.Array:
+    def _column(
+        self, batch: pa.RecordBatch, one: pa.Field, counts: Counts, is_coded: bool
+    ) -> pa.Array:
         if one.name in self.constants:
             return pa.repeat(self.constants[one.name], batch.num_rows)
         if one.name not in batch.schema.names:
@@ -136,9 +162,11 @@ Piece = Sequence[tuple[ParquetFile, Sequence[int]]]
 """Files and their row groups, which one partition or task reads."""
 
 
-def partitions_of(files: Sequence[ParquetFile], schema: pa.Schema, may_be_coded: bool = False) -> list[Counting]:
-    """The partitions of files, with the columns of a schema. Large files have several, and small ones share one.
-    may_be_coded: see `ParquetFile.batches`.
+def partitions_of(
+    files: Sequence[ParquetFile], schema: pa.Schema, may_be_coded: bool = False
+) -> list[Counting]:
+    """The partitions of files, with the columns of a schema. Large files have several, and small
+    ones share one. may_be_coded: see `ParquetFile.batches`.
     """
     parts = [(file, groups) for file in files for groups in _grouped(file.rows, PART_ROWS)]
     rows = [sum(file.rows[group] for group in groups) for file, groups in parts]
@@ -149,12 +177,18 @@ def partitions_of(files: Sequence[ParquetFile], schema: pa.Schema, may_be_coded:
 def rows_of_piece(
     piece: Piece, schema: pa.Schema, counts: Counts, may_be_coded: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a piece (see `ParquetFile.batches`). Small batches are joined, because each costs milliseconds."""
+    """The rows of a piece (see `ParquetFile.batches`). Small batches are joined, because each costs
+    milliseconds.
+    """
     held: list[pa.RecordBatch] = []
     rows = size = 0
     for file, groups in piece:
         for batch in file.batches(groups, schema, counts, may_be_coded):
-            if held and (rows >= FEW_ROWS or size + batch.nbytes > BATCH_BYTES or batch.schema != held[0].schema):
+            if held and (
+                rows >= FEW_ROWS
+                or size + batch.nbytes > BATCH_BYTES
+                or batch.schema != held[0].schema
+            ):
                 yield from _joined(held)
                 held, rows, size = [], 0, 0
             held.append(batch)
@@ -163,7 +197,11 @@ def rows_of_piece(
 
 
 def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    return pa.Table.from_batches(batches).combine_chunks().to_batches() if len(batches) > 1 else batches
+    return (
+        pa.Table.from_batches(batches).combine_chunks().to_batches()
+        if len(batches) > 1
+        else batches
+    )
 
 
 def require_few(files: int, most: int | None, source: Input) -> None:
@@ -172,16 +210,21 @@ def require_few(files: int, most: int | None, source: Input) -> None:
         raise NeedsSparkError(f"input.path: {source.path} has more than {most} files")
 
 
-def read_parquet(files: Sequence[Place], source: Input, most: int | None = None) -> tuple[pa.Schema, list[ParquetFile]]:
+def read_parquet(
+    files: Sequence[Place], source: Input, most: int | None = None
+) -> tuple[pa.Schema, list[ParquetFile]]:
     """(columns, files) of files of one schema.
 
     Raises:
-        InputError: if a file is empty or not Parquet, or lacks a column of another, or a name stands twice.
-        NeedsSparkError: if a type or the files' schemas need Spark, or there are more than `most` files.
+        InputError: if a file is empty or not Parquet, or lacks a column of another, or a name
+        stands twice. NeedsSparkError: if a type or the files' schemas need Spark, or there are more
+        than `most` files.
     """
     require_few(len(files), most, source)
     if source.options:
-        raise NeedsSparkError(f"input.options.{min(source.options)}: it is an option of Spark's reader")
+        raise NeedsSparkError(
+            f"input.options.{min(source.options)}: it is an option of Spark's reader"
+        )
     if any((file.parent / name).exists() for file in files[:1] for name in SUMMARIES):
         raise NeedsSparkError(f"input.path: {source.path} has a file of metadata beside its files")
     for file in files:
@@ -191,7 +234,9 @@ def read_parquet(files: Sequence[Place], source: Input, most: int | None = None)
     problems.require_columns_alike({str(one.path): one.schema.names for one in opened})
     schema = opened[0].schema
     if not all(one.schema.equals(schema, check_metadata=True) for one in opened):
-        raise NeedsSparkError(f"input.path: {source.path} has files whose columns differ in type, order or case")
+        raise NeedsSparkError(
+            f"input.path: {source.path} has files whose columns differ in type, order or case"
+        )
     if len({name.lower() for name in schema.names}) < len(schema):
         raise problems.duplicate_names(f"input.path: {source.path}")
     if all(is_unsupported(one.type) for one in schema):
@@ -223,18 +268,27 @@ def _described(opened: pq.ParquetFile, file: ParquetFile) -> ParquetFile:
     return replace(file, schema=_schema(opened, file.path.name), rows=rows)
 
 
-def _dictionaries(metadata: pq.FileMetaData, groups: Sequence[int], names: Sequence[str]) -> set[str]:
-    """Those of these columns that are dictionaries in the file, with few values for their rows. Arrow would code other
-    columns anew, which is slow. It requires that no dictionary has a value twice, as is so with these writers.
+def _dictionaries(
+    metadata: pq.FileMetaData, groups: Sequence[int], names: Sequence[str]
+) -> set[str]:
+    """Those of these columns that are dictionaries in the file, with few values for their rows.
+    Arrow would code other columns anew, which is slow. It requires that no dictionary has a value
+    twice, as is so with these writers.
     """
     if not (metadata.created_by or "").startswith(WRITERS):
         return set()
-    found = set(names) & {metadata.schema.column(place).path for place in range(metadata.num_columns)}
+    found = set(names) & {
+        metadata.schema.column(place).path for place in range(metadata.num_columns)
+    }
     for group in map(metadata.row_group, groups):
         for place in range(group.num_columns):
             chunk = group.column(place)
             few = chunk.total_uncompressed_size <= DICTIONARY_BYTES + ROW_BYTES * group.num_rows
-            if not (few and CODED.intersection(chunk.encodings) and CODED.union(OF_PAGES).issuperset(chunk.encodings)):
+            if not (
+                few
+                and CODED.intersection(chunk.encodings)
+                and CODED.union(OF_PAGES).issuperset(chunk.encodings)
+            ):
                 found.discard(chunk.path_in_schema)
     return found
 
@@ -244,13 +298,19 @@ def _rows_of_batch(metadata: pq.FileMetaData, groups: Sequence[int], names: Coll
     rows = size = 0
     for group in map(metadata.row_group, groups):
         chunks = map(group.column, range(group.num_columns))
-        size += sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in names)
+        size += sum(
+            chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in names
+        )
         rows += group.num_rows
     return max(1, min(BATCH, BATCH_BYTES * rows // max(1, size)))
 
 
-def _opened(path: Place, metadata: pq.FileMetaData | None = None, coded: Iterable[str] = ()) -> pq.ParquetFile:
-    """A file, its pages checked where they have checksums. metadata: of the file, if it was read before."""
+def _opened(
+    path: Place, metadata: pq.FileMetaData | None = None, coded: Iterable[str] = ()
+) -> pq.ParquetFile:
+    """A file, its pages checked where they have checksums. metadata: of the file, if it was read
+    before.
+    """
     return pq.ParquetFile(
         opened(path),
         metadata=metadata,
@@ -277,13 +337,19 @@ def _grouped(sizes: Sequence[int], least: int) -> list[list[int]]:
 def _schema(opened: pq.ParquetFile, file: str) -> pa.Schema:
     """The columns as Spark reads them."""
     metadata, fields, leaf = opened.metadata.metadata or {}, [], 0
-    if any(key in metadata for key in LEGACY) or int(metadata.get(VERSION, b"9").partition(b".")[0]) < 3:
+    if (
+        any(key in metadata for key in LEGACY)
+        or int(metadata.get(VERSION, b"9").partition(b".")[0]) < 3
+    ):
         raise NeedsSparkError(f"input.path: {file} has dates of the Julian calendar")
     for one in opened.schema_arrow:
         fields.append(_field(one, opened.schema.column(leaf), file))
         leaf += _leaves(one.type)
     if ROW_METADATA in metadata:
-        fields = [_as_told(*pair, file) for pair in _pairs(fields, json.loads(metadata[ROW_METADATA]), file)]
+        fields = [
+            _as_told(*pair, file)
+            for pair in _pairs(fields, json.loads(metadata[ROW_METADATA]), file)
+        ]
     return pa.schema(fields)
 
 
@@ -309,28 +375,40 @@ def _field(one: pa.Field, column: Any, file: str) -> pa.Field:
         _require_names(one, one.type, file)
         return unsupported_field(one.name, type_name(one))
     if pa.types.is_duration(one.type):  # to Spark alone, a number without its unit
-        return pa.field(one.name, pa.int64(), metadata={UNREADABLE: problems.not_of_spark(one.type).encode()})
+        return pa.field(
+            one.name, pa.int64(), metadata={UNREADABLE: problems.not_of_spark(one.type).encode()}
+        )
     kind, logical = _kind(column), json.loads(column.logical_type.to_json())
     if kind is not None:
         try:
             _plain(pa.array([], one.type), kind)
         except pa.ArrowException:
             kind = None
-    if kind is None and (logical["Type"] in OF_NO_ENGINE or logical.get("precision", 0) > MOST_DIGITS):
+    if kind is None and (
+        logical["Type"] in OF_NO_ENGINE or logical.get("precision", 0) > MOST_DIGITS
+    ):
         raise problems.type_of_no_engine(f"input.path: {file}", one.name, one.type)
     if kind is None:
         raise NeedsSparkError(f"input.path: {file} has column {one.name!r} of type {one.type}")
-    why = problems.NANOSECONDS if logical.get("timeUnit") == "nanoseconds" else problems.of_zone(one.type)
+    why = (
+        problems.NANOSECONDS
+        if logical.get("timeUnit") == "nanoseconds"
+        else problems.of_zone(one.type)
+    )
     return pa.field(one.name, kind, metadata={UNREADABLE: why.encode()} if why else None)
 
 
 def _require_names(column: pa.Field, kind: pa.DataType, file: str) -> None:
-    """Raises NeedsSparkError if a nested column holds a type that Spark may have under another name."""
+    """Raises NeedsSparkError if a nested column holds a type that Spark may have under another
+    name.
+    """
     if pa.types.is_nested(kind):
         for place in range(kind.num_fields):
             _require_names(column, kind.field(place).type, file)
     elif kind not in NAMES or pa.types.is_null(kind):
-        raise NeedsSparkError(f"input.path: {file} has column {column.name!r} of type {column.type}")
+        raise NeedsSparkError(
+            f"input.path: {file} has column {column.name!r} of type {column.type}"
+        )
 
 
 def _kind(column: Any) -> pa.DataType | None:
@@ -355,7 +433,11 @@ def _kind(column: Any) -> pa.DataType | None:
 def _leaves(kind: pa.DataType) -> int:
     if isinstance(kind, pa.BaseExtensionType):
         return _leaves(kind.storage_type)
-    return sum(_leaves(kind.field(i).type) for i in range(kind.num_fields)) if pa.types.is_nested(kind) else 1
+    return (
+        sum(_leaves(kind.field(i).type) for i in range(kind.num_fields))
+        if pa.types.is_nested(kind)
+        else 1
+    )
 
 
 def _plain(column: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -32,24 +32,31 @@ HIDDEN = ("_", ".")  # first characters of names that Spark passes over
 
 
 def read_table(
-    session: LocalSession, source: Input, version: int | None = None, columns: Sequence[str] | None = None
+    session: LocalSession,
+    source: Input,
+    version: int | None = None,
+    columns: Sequence[str] | None = None,
 ) -> LocalTable:
-    """The raw table with its columns under their new names. A CSV file is read as text unless `inferSchema` is set.
+    """The raw table with its columns under their new names. A CSV file is read as text unless
+    `inferSchema` is set.
 
-    The partition that ends last raises InputError if rows are malformed, or if text of a column in use is not UTF-8 or
-    holds NUL. A partition raises NeedsSparkError if only Spark can read its rows.
+    The partition that ends last raises InputError if rows are malformed, or if text of a column in
+    use is not UTF-8 or holds NUL. A partition raises NeedsSparkError if only Spark can read its
+    rows.
 
     version: of a Delta table (see `commit_of`), to read that state.
     columns: those in use, under their new names; None for all.
 
     Raises:
-        InputError: if it is missing or cannot be read as its format, or lacks a column that has a new name.
-        NeedsSparkError: if only Spark can read it.
+        InputError: if it is missing or cannot be read as its format, or lacks a column that has a
+        new name. NeedsSparkError: if only Spark can read it.
     """
     schema, parts, parts_of = _read(session, source, version)
     names = renamed(schema.names, source.columns)
     by_name = dict(zip(names, schema.names, strict=True))
-    texts = {by_name[name]: name for name in (names if columns is None else columns) if name in by_name}
+    texts = {
+        by_name[name]: name for name in (names if columns is None else columns) if name in by_name
+    }
 
     def table_of(held: pa.Schema, parts: Sequence[Counting], names: Sequence[str]) -> LocalTable:
         kept = {name: new for name, new in texts.items() if new in names}
@@ -105,8 +112,8 @@ def check_rows(opened: OpenedTable, malformed: int, rows: int) -> None:
 def _read(
     session: LocalSession, source: Input, version: int | None
 ) -> tuple[pa.Schema, Sequence[Counting], Callable[[pa.Schema, bool], Sequence[Counting]] | None]:
-    """(columns, partitions, what makes the partitions of some columns: see `partitions_of`) of the input. The last is
-    None where all columns are read together.
+    """(columns, partitions, what makes the partitions of some columns: see `partitions_of`) of the
+    input. The last is None where all columns are read together.
     """
     if source.format == "table":
         if source.path not in session.views:
@@ -148,7 +155,9 @@ def _frame_rows(part: Any, counts: Counts) -> Iterator[pa.RecordBatch]:
     """The batches of a table in memory."""
     for batch in part():
         columns = [
-            text_of(column.cast(pa.binary()), field.name, counts) if field.type == pa.string() else column
+            text_of(column.cast(pa.binary()), field.name, counts)
+            if field.type == pa.string()
+            else column
             for field, column in zip(batch.schema, batch.columns, strict=True)
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
@@ -161,7 +170,11 @@ def place_of_input(source: Input) -> Place:
         NeedsSparkError: if only Spark reaches it.
     """
     reached = is_on_store(source.path) or local_path(source.path) is not None
-    if not reached or PATTERN & set(source.path) or (source.path.startswith("file:") and "%" in source.path):
+    if (
+        not reached
+        or PATTERN & set(source.path)
+        or (source.path.startswith("file:") and "%" in source.path)
+    ):
         raise NeedsSparkError(f"input.path: {source.path} is behind a URI, or a pattern of names")
     return place_of(source.path)
 
@@ -177,7 +190,11 @@ def _files(path: Place, source: Input) -> list[Place]:
         raise problems.is_delta(source)
     if delta_files.is_in_delta(path):
         raise NeedsSparkError(f"input.path: {source.path} is a part of a Delta table")
-    found = [file for file in (in_order(path.iterdir()) if path.is_dir() else [path]) if not _is_hidden(file.name)]
+    found = [
+        file
+        for file in (in_order(path.iterdir()) if path.is_dir() else [path])
+        if not _is_hidden(file.name)
+    ]
     if any(file.is_dir() for file in found):
         raise NeedsSparkError(f"input.path: {source.path} has folders in it")
     if not found:
@@ -186,16 +203,24 @@ def _files(path: Place, source: Input) -> list[Place]:
 
 
 def _is_hidden(name: str) -> bool:
-    return (name.startswith(HIDDEN) and "=" not in name) or name.startswith(".") or name.endswith("._COPYING_")
+    return (
+        (name.startswith(HIDDEN) and "=" not in name)
+        or name.startswith(".")
+        or name.endswith("._COPYING_")
+    )
 
 
 def commit_of(session: LocalSession, source: Input) -> Commit | None:
     """The commit of a Delta input that is read; None for other inputs."""
-    return delta_files.commit_of(place_of_input(source), source) if source.format == "delta" else None
+    return (
+        delta_files.commit_of(place_of_input(source), source) if source.format == "delta" else None
+    )
 
 
 def input_state(session: LocalSession, source: Input, commit: Commit | None) -> str | None:
-    """A value that changes whenever the input does; None for inputs without one, such as a table in memory."""
+    """A value that changes whenever the input does; None for inputs without one, such as a table in
+    memory.
+    """
     if commit is not None:
         return commit.state
     if source.format in ("delta", "table"):

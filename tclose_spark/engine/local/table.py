@@ -17,8 +17,9 @@ from tclose_spark.io.local_session import LocalSession
 class LocalTable:
     """A lazy table of this process.
 
-    reopened: `reopened(names, may_be_coded)` is the table with these columns alone; the others are not read from its
-    files. may_be_coded: see `ParquetFile.batches`. None where all columns are read together.
+    reopened: `reopened(names, may_be_coded)` is the table with these columns alone; the others are
+    not read from its files. may_be_coded: see `ParquetFile.batches`. None where all columns are
+    read together.
     """
 
     session: LocalSession
@@ -44,8 +45,12 @@ class LocalTable:
         def rename(part: Partition) -> Iterator[pa.RecordBatch]:
             return (batch.rename_columns(names) for batch in part())
 
-        schema = pa.schema([field.with_name(name) for field, name in zip(self.schema, names, strict=True)])
-        return LocalTable(self.session, schema, tuple(partial(rename, part) for part in self.partitions))
+        schema = pa.schema(
+            [field.with_name(name) for field, name in zip(self.schema, names, strict=True)]
+        )
+        return LocalTable(
+            self.session, schema, tuple(partial(rename, part) for part in self.partitions)
+        )
 
     def compute(self) -> list[list[pa.RecordBatch]]:
         """The batches of each partition."""

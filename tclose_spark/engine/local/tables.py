@@ -53,24 +53,36 @@ class LocalEngine:
 
         def picked(part: Partition) -> Iterator[pa.RecordBatch]:
             for batch in part():
-                yield pa.RecordBatch.from_arrays([batch.column(i) for i in places], names=list(names))
+                yield pa.RecordBatch.from_arrays(
+                    [batch.column(i) for i in places], names=list(names)
+                )
 
         schema = pa.schema([table.schema.field(i) for i in places])
-        return LocalTable(table.session, schema, tuple(partial(picked, part) for part in table.partitions))
+        return LocalTable(
+            table.session, schema, tuple(partial(picked, part) for part in table.partitions)
+        )
 
     def rename(self, table: LocalTable, names: Sequence[str]) -> LocalTable:
         return table.renamed(names)
 
     def read_as_missing(self, table: LocalTable, codes: ByColumn) -> LocalTable:
-        fields = [field for field in table.schema if codes.get(field.name) and not is_unsupported(field.type)]
-        patterns = {one.name: pattern_of(codes[one.name], pa.types.is_string(one.type)) for one in fields}
+        fields = [
+            field
+            for field in table.schema
+            if codes.get(field.name) and not is_unsupported(field.type)
+        ]
+        patterns = {
+            one.name: pattern_of(codes[one.name], pa.types.is_string(one.type)) for one in fields
+        }
 
         def read(part: Partition) -> Iterator[pa.RecordBatch]:
             for batch in part():
                 for name in patterns.keys() & {*batch.schema.names}:
                     place = batch.schema.get_field_index(name)
                     column = of_values(batch[name], partial(without_codes, pattern=patterns[name]))
-                    batch = batch.set_column(place, batch.schema.field(place).with_type(column.type), column)
+                    batch = batch.set_column(
+                        place, batch.schema.field(place).with_type(column.type), column
+                    )
                 yield batch
 
         parts, again = tuple(partial(read, part) for part in table.partitions), table.reopened
@@ -89,7 +101,9 @@ class LocalEngine:
         parts = tuple(partial(lambda part: mapper(part()), part) for part in table.partitions)
         return LocalTable(table.session, schema, parts)
 
-    def send_to_tasks(self, table: LocalTable, mapper: Mapper, schema: pa.Schema, tasks: int) -> LocalTable:
+    def send_to_tasks(
+        self, table: LocalTable, mapper: Mapper, schema: pa.Schema, tasks: int
+    ) -> LocalTable:
         sent = self.map_batches(table, mapper, schema)
 
         def by_task() -> dict[int, list[pa.RecordBatch]]:
@@ -98,22 +112,36 @@ class LocalEngine:
                 for batch in part:
                     numbers = pc.fill_null(batch.column(0), 0).to_numpy() % tasks
                     for number in sorted({*numbers.tolist()}):
-                        found.setdefault(number, []).append(batch.filter(pa.array(numbers == number)))
+                        found.setdefault(number, []).append(
+                            batch.filter(pa.array(numbers == number))
+                        )
             return found
 
         once = _Once(by_task)
-        return LocalTable(table.session, schema, tuple(partial(once.part, number) for number in range(tasks)))
+        return LocalTable(
+            table.session, schema, tuple(partial(once.part, number) for number in range(tasks))
+        )
 
     def gather(self, table: LocalTable, keys: Sequence[str]) -> LocalTable:
         def sorted_rows() -> dict[int, list[pa.RecordBatch]]:
             order = [(name, "ascending") for name in keys]
-            return {0: table.collect().sort_by(order).to_batches() if keys else table.collect().to_batches()}
+            return {
+                0: table.collect().sort_by(order).to_batches()
+                if keys
+                else table.collect().to_batches()
+            }
 
         return LocalTable(table.session, table.schema, (partial(_Once(sorted_rows).part, 0),))
 
-    def combine(self, table: LocalTable, keys: Sequence[str], values: Mapping[str, How]) -> LocalTable:
+    def combine(
+        self, table: LocalTable, keys: Sequence[str], values: Mapping[str, How]
+    ) -> LocalTable:
         def combined() -> dict[int, list[pa.RecordBatch]]:
-            grouped = table.collect().group_by(list(keys), use_threads=False).aggregate(list(values.items()))
+            grouped = (
+                table.collect()
+                .group_by(list(keys), use_threads=False)
+                .aggregate(list(values.items()))
+            )
             made = grouped.select([*keys, *(f"{name}_{how}" for name, how in values.items())])
             return {0: made.rename_columns([*keys, *values]).to_batches()}
 
@@ -123,17 +151,25 @@ class LocalEngine:
     def observe(
         self, table: LocalTable, values: Mapping[str, How]
     ) -> tuple[LocalTable, Callable[[], Mapping[str, Any]]]:
-        seen: list[list[pa.RecordBatch]] = [[] for _ in table.partitions]  # of a partition's last computation
+        seen: list[list[pa.RecordBatch]] = [
+            [] for _ in table.partitions
+        ]  # of a partition's last computation
 
         def watched(place: int, part: Partition) -> Iterator[pa.RecordBatch]:
             seen[place] = []
             for batch in part():
-                seen[place].append(pa.RecordBatch.from_arrays([batch[name] for name in values], names=list(values)))
+                seen[place].append(
+                    pa.RecordBatch.from_arrays([batch[name] for name in values], names=list(values))
+                )
                 yield batch
 
         def read() -> Mapping[str, Any]:
             batches = [batch for part in seen for batch in part]
-            found = pa.Table.from_batches(batches) if batches else pa.table({name: [None] for name in values})
+            found = (
+                pa.Table.from_batches(batches)
+                if batches
+                else pa.table({name: [None] for name in values})
+            )
             return {name: FUNCTIONS[how](found[name]).as_py() for name, how in values.items()}
 
         parts = tuple(partial(watched, i, part) for i, part in enumerate(table.partitions))
@@ -154,7 +190,10 @@ class LocalEngine:
         return nullcontext()
 
     def task_sum(
-        self, session: LocalSession, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]
+        self,
+        session: LocalSession,
+        empty: Callable[[], Value],
+        merge: Callable[[Value, Value], Value],
     ) -> LocalTaskSum[Value]:
         return LocalTaskSum(empty, merge)
 
@@ -162,9 +201,15 @@ class LocalEngine:
         local_files.write_rows(table.partitions, table.schema, place_of(path), dictionaries=False)
 
     def read_rows(self, session: LocalSession, path: str, schema: pa.Schema) -> LocalTable:
-        return LocalTable(session, schema, local_files.read_parts(in_order(place_of(path).glob("*.parquet")), schema))
+        return LocalTable(
+            session,
+            schema,
+            local_files.read_parts(in_order(place_of(path).glob("*.parquet")), schema),
+        )
 
-    def read_delta(self, session: LocalSession, path: str, version: int | None = None) -> LocalTable:
+    def read_delta(
+        self, session: LocalSession, path: str, version: int | None = None
+    ) -> LocalTable:
         schema, listed = local_files.read_log(place_of(path), version)
         return LocalTable(session, schema, local_files.read_parts(listed, schema))
 
@@ -175,17 +220,25 @@ class LocalEngine:
         self.write_delta(table, path)
         return self.read_delta(table.session, path)
 
-    def read_files(self, session: LocalSession, folder: str, kinds: Iterable[pa.DataType]) -> LocalTable:
+    def read_files(
+        self, session: LocalSession, folder: str, kinds: Iterable[pa.DataType]
+    ) -> LocalTable:
         schema = pa.schema([("path", pa.string()), ("content", pa.binary())])
 
         def content(file: Place) -> Iterator[pa.RecordBatch]:
-            yield pa.RecordBatch.from_arrays([pa.array([str(file)]), pa.array([file.read_bytes()])], schema=schema)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array([str(file)]), pa.array([file.read_bytes()])], schema=schema
+            )
 
         found = in_order(place_of(folder).glob("*.parquet"))
         return LocalTable(session, schema, tuple(partial(content, file) for file in found))
 
     def write_tables(
-        self, files: LocalTable, schemas: Mapping[str, pa.Schema], folder: Folder, trusts_text_writer: bool
+        self,
+        files: LocalTable,
+        schemas: Mapping[str, pa.Schema],
+        folder: Folder,
+        trusts_text_writer: bool,
     ) -> None:
         written: dict[str, list[Place]] = {name: [] for name in schemas}
         places = {name: place_of(folder.path(name)) for name in schemas}
@@ -216,7 +269,9 @@ class _Once:
         self._error: BaseException | None = None
 
     def part(self, number: int) -> list[pa.RecordBatch]:
-        """The batches of a part. An error is raised for all parts, and nothing is computed again."""
+        """The batches of a part. An error is raised for all parts, and nothing is computed
+        again.
+        """
         with self._lock:
             if self._error is not None:
                 raise self._error

@@ -1,4 +1,6 @@
-"""Partitions of an input whose rows are counted as they are read: the last of them to end raises the error of all."""
+"""Partitions of an input whose rows are counted as they are read: the last of them to end raises
+the error of all.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,8 @@ Counting = Callable[[Counts], Iterable[pa.RecordBatch]]
 def watched(
     parts: Sequence[Counting], source: Input, names: Mapping[str, str]
 ) -> tuple[Callable[[], Iterator[pa.RecordBatch]], ...]:
-    """The partitions. A partition that ends when all others have ended before raises InputError if a row of any is
-    malformed or damaged.
+    """The partitions. A partition that ends when all others have ended before raises InputError if
+    a row of any is malformed or damaged.
 
     names: of the columns whose text must be sound, by their names in the counts.
     """
@@ -54,12 +56,16 @@ def _require_sound(counts: Counts, source: Input, names: Mapping[str, str]) -> N
 
 
 def text_of(column: pa.Array, name: str, counts: Counts, may_hold_nul: bool = True) -> pa.Array:
-    """A column of bytes as text, with U+FFFD for what is not UTF-8. Rows are added to the counts."""
+    """A column of bytes as text, with U+FFFD for what is not UTF-8. Rows are added to the
+    counts.
+    """
     try:
         text = column.cast(pa.string())
     except pa.ArrowInvalid:
         values = column.to_pylist()
-        text = pa.array([None if v is None else v.decode(errors="replace") for v in values], pa.string())
+        text = pa.array(
+            [None if v is None else v.decode(errors="replace") for v in values], pa.string()
+        )
         counts[LOST, name] += sum(v is not None and not is_utf8(v) for v in values)
     if may_hold_nul:
         counts[NUL, name] += pc.sum(pc.match_substring(text, "\0")).as_py() or 0

@@ -26,10 +26,16 @@ from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.spec import Input
 
 
-def read_table(session: SparkSession, source: Input, version: int | None, columns: Sequence[str] | None) -> Any:
-    """See `engine.sources`. Tasks open its files if they may. This process reads what Spark does not."""
+def read_table(
+    session: SparkSession, source: Input, version: int | None, columns: Sequence[str] | None
+) -> Any:
+    """See `engine.sources`. Tasks open its files if they may. This process reads what Spark does
+    not.
+    """
     if is_read_here(source):
-        return as_dataframe(session, local_reading.read_table(LocalSession(), source, columns=columns).collect())
+        return as_dataframe(
+            session, local_reading.read_table(LocalSession(), source, columns=columns).collect()
+        )
     frame = reading.read_table(session, source, version)
     return opened_by_tasks(frame, arrow_schema(frame), source, version, columns)
 
@@ -56,7 +62,10 @@ def require_paths(places: Mapping[str, Any]) -> None:
 @contextmanager
 def errors_translated(*tables: OpenedTable) -> Iterator[None]:
     """See `engine.sources`."""
-    with errors_of_tasks(InputError), damaged_text.translate_read_errors(*map(_source_table, tables)):
+    with (
+        errors_of_tasks(InputError),
+        damaged_text.translate_read_errors(*map(_source_table, tables)),
+    ):
         yield
 
 

@@ -34,7 +34,9 @@ FUNCTIONS = {"sum": F.sum, "min": F.min, "max": F.max}
 SparkTable = DataFrame | TaskFiles
 
 
-def _opened(table: SparkTable, mapper: Mapper, may_be_coded: bool = False) -> tuple[DataFrame, Mapper]:
+def _opened(
+    table: SparkTable, mapper: Mapper, may_be_coded: bool = False
+) -> tuple[DataFrame, Mapper]:
     """(table of Spark, mapper), by which Spark or the tasks open the files of a table."""
     return table.opening(mapper, may_be_coded) if isinstance(table, TaskFiles) else (table, mapper)
 
@@ -61,7 +63,9 @@ def arrow_schema(table: DataFrame) -> pa.Schema:
 
 
 def _arrow_type(kind: T.DataType) -> pa.DataType:
-    """The Arrow type of values that a release can have; null for others, such as times without a day."""
+    """The Arrow type of values that a release can have; null for others, such as times without a
+    day.
+    """
     try:
         found = to_arrow_type(kind)
     except PySparkTypeError:
@@ -84,7 +88,11 @@ class SparkEngine:
         return session.createDataFrame(table, spark_schema(table.schema))
 
     def select(self, table: SparkTable, names: Sequence[str]) -> Any:
-        return table.select(names) if isinstance(table, TaskFiles) else table.select(*map(quoted, names))
+        return (
+            table.select(names)
+            if isinstance(table, TaskFiles)
+            else table.select(*map(quoted, names))
+        )
 
     def rename(self, table: SparkTable, names: Sequence[str]) -> Any:
         return table.rename(names) if isinstance(table, TaskFiles) else table.toDF(*names)
@@ -109,7 +117,9 @@ class SparkEngine:
         frame, mapper = _opened(table, mapper, may_be_coded)
         return workers.map_batches(frame, mapper, spark_schema(schema))
 
-    def send_to_tasks(self, table: SparkTable, mapper: Mapper, schema: pa.Schema, tasks: int) -> DataFrame:
+    def send_to_tasks(
+        self, table: SparkTable, mapper: Mapper, schema: pa.Schema, tasks: int
+    ) -> DataFrame:
         frame, mapper = _opened(table, mapper)
         return shuffles.sent_to_tasks(frame, mapper, spark_schema(schema), tasks)
 
@@ -117,7 +127,9 @@ class SparkEngine:
         names = list(map(quoted, keys))
         return frame_of(table).repartition(*names).sortWithinPartitions(*names)
 
-    def combine(self, table: SparkTable, keys: Sequence[str], values: Mapping[str, How]) -> DataFrame:
+    def combine(
+        self, table: SparkTable, keys: Sequence[str], values: Mapping[str, How]
+    ) -> DataFrame:
         combined = [FUNCTIONS[how](quoted(name)).alias(name) for name, how in values.items()]
         return frame_of(table).groupBy(*map(quoted, keys)).agg(*combined)
 
@@ -129,7 +141,9 @@ class SparkEngine:
         return frame_of(table).observe(observation, *combined), lambda: observation.get
 
     def lost_executors(self, session: SparkSession) -> frozenset[str]:
-        """The names of executors that are gone, as far as Spark remembers them; none if the session does not say."""
+        """The names of executors that are gone, as far as Spark remembers them; none if the session
+        does not say.
+        """
         try:
             known = session.sparkContext._jsc.sc().statusStore().executorList(False)
             executors = [known.apply(place) for place in range(known.size())]
@@ -143,8 +157,9 @@ class SparkEngine:
 
     @contextmanager
     def keep(self, table: SparkTable) -> Iterator[DataFrame]:
-        """Cached by the executors in memory or on disk. Use it only for tables that are functions of the rows' content:
-        a part lost with an executor is computed again, equally. A platform without a cache computes it each time.
+        """Cached by the executors in memory or on disk. Use it only for tables that are functions
+        of the rows' content: a part lost with an executor is computed again, equally. A platform
+        without a cache computes it each time.
         """
         frame = frame_of(table)
         try:
@@ -161,7 +176,10 @@ class SparkEngine:
         return shuffles.sized_shuffles(session, rows)
 
     def task_sum(
-        self, session: SparkSession, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]
+        self,
+        session: SparkSession,
+        empty: Callable[[], Value],
+        merge: Callable[[Value, Value], Value],
     ) -> SparkTaskSum[Value]:
         return SparkTaskSum(session, empty, merge)
 
@@ -169,7 +187,9 @@ class SparkEngine:
         frame_of(table).write.options(**delta.LARGE_VALUES).parquet(for_spark(path))
 
     def read_rows(self, session: SparkSession, path: str, schema: pa.Schema) -> Any:
-        frame = session.read.options(**NO_PATTERN).schema(spark_schema(schema)).parquet(for_spark(path))
+        frame = (
+            session.read.options(**NO_PATTERN).schema(spark_schema(schema)).parquet(for_spark(path))
+        )
         return opened_by_tasks(frame, schema, Input(path=path, format="parquet"))
 
     def read_delta(self, session: SparkSession, path: str, version: int | None) -> DataFrame:
@@ -181,23 +201,36 @@ class SparkEngine:
     def write_and_read(self, table: SparkTable, path: str) -> DataFrame:
         return delta.write_and_read(frame_of(table), path)
 
-    def read_files(self, session: SparkSession, folder: str, kinds: Iterable[pa.DataType]) -> DataFrame | None:
+    def read_files(
+        self, session: SparkSession, folder: str, kinds: Iterable[pa.DataType]
+    ) -> DataFrame | None:
         if java_of(session) is None or not SAME_TEXT.issuperset(kinds):
             return None
         reader = session.read.format("binaryFile").options(pathGlobFilter="*.parquet", **NO_PATTERN)
         return reader.load(for_spark(folder)).select("path", "content")
 
     def write_tables(
-        self, files: DataFrame, schemas: Mapping[str, pa.Schema], folder: Folder, trusts_text_writer: bool
+        self,
+        files: DataFrame,
+        schemas: Mapping[str, pa.Schema],
+        folder: Folder,
+        trusts_text_writer: bool,
     ) -> None:
         of_spark = {name: spark_schema(schema) for name, schema in schemas.items()}
         made_files.write_tables(files, of_spark, folder, trusts_text_writer)
 
 
 class SparkTaskSum(Generic[Value]):
-    """See `TaskSum`: an accumulator. Spark adds the part of a result task once, however often the task was tried."""
+    """See `TaskSum`: an accumulator. Spark adds the part of a result task once, however often the
+    task was tried.
+    """
 
-    def __init__(self, spark: SparkSession, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        empty: Callable[[], Value],
+        merge: Callable[[Value, Value], Value],
+    ) -> None:
         self._sum: Accumulator[Value] | None = None
         with suppress(PySparkException, AttributeError):
             self._sum = spark.sparkContext.accumulator(empty(), _Merging(empty, merge))

@@ -1,4 +1,6 @@
-"""Tables whose files tasks open themselves. Spark takes several times as long to read rows and hand them to Python."""
+"""Tables whose files tasks open themselves. Spark takes several times as long to read rows and hand
+them to Python.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,8 @@ AS_WRITTEN = {
 
 @dataclass(frozen=True)
 class TaskFiles:
-    """A table whose files tasks open themselves in `map_batches` and `send_to_tasks`. For other operations Spark reads
-    it.
+    """A table whose files tasks open themselves in `map_batches` and `send_to_tasks`. For other
+    operations Spark reads it.
 
     frame: the table, as Spark reads it. fields: its columns, as they are in the files.
     texts: the names of those that must be sound text.
@@ -56,23 +58,36 @@ class TaskFiles:
     def select(self, names: Sequence[str]) -> TaskFiles:
         """The columns of these names."""
         held = dict(zip(self.frame.columns, self.fields, strict=True))
-        return replace(self, frame=self.frame.select(*map(quoted, names)), fields=[held[name] for name in names])
+        return replace(
+            self,
+            frame=self.frame.select(*map(quoted, names)),
+            fields=[held[name] for name in names],
+        )
 
     def rename(self, names: Sequence[str]) -> TaskFiles:
         """The same columns under these names."""
         return replace(self, frame=self.frame.toDF(*names))
 
     def opening(self, mapper: Mapper, may_be_coded: bool = False) -> tuple[DataFrame, Mapper]:
-        """(table, mapper): this mapper on that table does what the given one does on this table. may_be_coded: see
-        `engine.tables.map_batches`.
+        """(table, mapper): this mapper on that table does what the given one does on this table.
+        may_be_coded: see `engine.tables.map_batches`.
         """
         if any(is_unsupported(one.type) or why_unreadable(one) for one in self.fields):
             return self.frame, mapper
-        names, pieces, fields, texts = self.frame.columns, self.pieces, pa.schema(self.fields), self.texts
+        names, pieces, fields, texts = (
+            self.frame.columns,
+            self.pieces,
+            pa.schema(self.fields),
+            self.texts,
+        )
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             places = (place for batch in batches for place in batch.column(0).to_pylist())
-            rows = (batch for place in places for batch in _rows(pieces[place], fields, texts, may_be_coded))
+            rows = (
+                batch
+                for place in places
+                for batch in _rows(pieces[place], fields, texts, may_be_coded)
+            )
             return mapper(batch.rename_columns(names) for batch in rows)
 
         return self.frame.sparkSession.range(0, len(pieces), 1, len(pieces)), run
@@ -90,25 +105,36 @@ def opened_by_tasks(
     version: int | None = None,
     columns: Sequence[str] | None = None,
 ) -> DataFrame | TaskFiles:
-    """A table that Spark reads from a source, in the form whose files tasks open, if they find the same rows in them.
+    """A table that Spark reads from a source, in the form whose files tasks open, if they find the
+    same rows in them.
 
     schema: of the frame. version: of a Delta table. columns: see `engine.sources.read_table`.
     """
     spark = frame.sparkSession
     try:
-        fields, files = _plan(frame, source, version) if _may_open(spark, source, version) else ([], [])
+        fields, files = (
+            _plan(frame, source, version) if _may_open(spark, source, version) else ([], [])
+        )
         names = renamed([one.name for one in fields], source.columns)
     except (NeedsSparkError, InputError, OSError):  # Spark reports what is wrong with an input
         return frame
     held = pa.schema([one.with_name(name) for one, name in zip(fields, names, strict=True)])
-    pieces = _pieces(files, spark.sparkContext.defaultParallelism) if held.equals(schema, check_metadata=True) else []
-    used = [one.name for one, name in zip(fields, names, strict=True) if columns is None or name in columns]
+    pieces = (
+        _pieces(files, spark.sparkContext.defaultParallelism)
+        if held.equals(schema, check_metadata=True)
+        else []
+    )
+    used = [
+        one.name
+        for one, name in zip(fields, names, strict=True)
+        if columns is None or name in columns
+    ]
     return TaskFiles(frame, pieces, fields, frozenset(used)) if pieces else frame
 
 
 def _may_open(spark: SparkSession, source: Input, version: int | None) -> bool:
-    """Whether tasks may open the files of a source, and would read what Spark reads. Tasks reach the files of local
-    paths, because Spark's own tasks open them under the same paths.
+    """Whether tasks may open the files of a source, and would read what Spark reads. Tasks reach
+    the files of local paths, because Spark's own tasks open them under the same paths.
     """
     known = source.format == "parquet" or (source.format == "delta" and version is not None)
     if not known or is_brought() or java_of(spark) is None:
@@ -121,10 +147,14 @@ def _may_open(spark: SparkSession, source: Input, version: int | None) -> bool:
         return False
 
 
-def _plan(frame: DataFrame, source: Input, version: int | None) -> tuple[list[pa.Field], list[ParquetFile]]:
+def _plan(
+    frame: DataFrame, source: Input, version: int | None
+) -> tuple[list[pa.Field], list[ParquetFile]]:
     """(columns, files) of a source; none if these are not the files that Spark reads."""
     schema, files = open_files(place_of_input(source), source, version, MOST_FILES)
-    same = source.format == "delta" or {file.path for file in files} == {*map(local_path, frame.inputFiles())}
+    same = source.format == "delta" or {file.path for file in files} == {
+        *map(local_path, frame.inputFiles())
+    }
     return (list(schema), files) if same else ([], [])
 
 
@@ -146,7 +176,9 @@ def _pieces(files: Sequence[ParquetFile], cores: int) -> list[list[tuple[Parquet
     return pieces
 
 
-def _rows(piece: Piece, fields: pa.Schema, texts: frozenset[str], may_be_coded: bool) -> Iterator[pa.RecordBatch]:
+def _rows(
+    piece: Piece, fields: pa.Schema, texts: frozenset[str], may_be_coded: bool
+) -> Iterator[pa.RecordBatch]:
     counts: Counts = Counter()
     for batch in rows_of_piece(piece, fields, counts, may_be_coded):
         if any(counts[what, name] for what in (LOST, NUL) for name in texts):

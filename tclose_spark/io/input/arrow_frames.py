@@ -1,5 +1,5 @@
-"""Tables in memory (pandas, polars, pyarrow and others with Arrow export) as the Arrow table that Spark would read
-from their Parquet file. Imports no Spark.
+"""Tables in memory (pandas, polars, pyarrow and others with Arrow export) as the Arrow table that
+Spark would read from their Parquet file. Imports no Spark.
 """
 
 from __future__ import annotations
@@ -55,11 +55,12 @@ def read_once(table: Any) -> Any:
 
 
 def as_arrow(table: Any) -> pa.Table:
-    """The columns of a table in memory. A pandas index is not a column. NaN and None of pandas are missing values.
+    """The columns of a table in memory. A pandas index is not a column. NaN and None of pandas are
+    missing values.
 
     Raises:
-        ConfigurationError: if there is no table.
-        InputError: naming a column that occurs twice, or whose values fit no column type: mixed types, or integers
+        ConfigurationError: if there is no table. InputError: naming a column that occurs twice, or
+        whose values fit no column type: mixed types, or integers
             beyond 64 bits.
     """
     if table is None:
@@ -71,7 +72,8 @@ def as_arrow(table: Any) -> pa.Table:
         arrow = table.collect().to_arrow() if _is_lazy(table) else pa.table(table)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputError(
-            f"a column of the table is of a type that Arrow does not have ({error}); convert it, or leave it out"
+            f"a column of the table is of a type that Arrow does not have ({error}); convert it, "
+            "or leave it out"
         ) from None
     for name in arrow.column_names:
         _check_once(name, arrow.column_names)
@@ -79,9 +81,11 @@ def as_arrow(table: Any) -> pa.Table:
 
 
 def readable(table: pa.Table) -> tuple[pa.Table, dict[str, str]]:
-    """(the table with the types that Spark reads, why the values of a column could not be had): such a column is empty.
+    """(the table with the types that Spark reads, why the values of a column could not be had):
+    such a column is empty.
 
-    Categories become their values, intervals texts, times in nanoseconds those in microseconds where nothing is lost.
+    Categories become their values, intervals texts, times in nanoseconds those in microseconds
+    where nothing is lost.
 
     >>> made, lost = readable(pa.table({"sex": pa.array(["f", "m"]).dictionary_encode()}))
     >>> str(made.schema.field("sex").type), lost
@@ -104,8 +108,13 @@ def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
         kind = column.type.value_type
         brackets = brackets_of(pa.field("", kind))
-        values = [interval_texts(c.dictionary, brackets) if brackets else _plain(c.dictionary) for c in column.chunks]
-        chunks = [each.take(chunk.indices) for each, chunk in zip(values, column.chunks, strict=True)]
+        values = [
+            interval_texts(c.dictionary, brackets) if brackets else _plain(c.dictionary)
+            for c in column.chunks
+        ]
+        chunks = [
+            each.take(chunk.indices) for each, chunk in zip(values, column.chunks, strict=True)
+        ]
         column = pa.chunked_array(chunks, pa.string() if brackets else WIDER.get(kind, kind))
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.cast(column.type.storage_type)
@@ -132,7 +141,8 @@ def _why(kind: pa.DataType) -> str:
         return of_zone(kind)
     if pa.types.is_timestamp(kind):
         return (
-            "a timestamp in nanoseconds, which Spark does not have; round it to microseconds (pandas: "
+            "a timestamp in nanoseconds, which Spark does not have; round it to microseconds "
+            "(pandas: "
             ".dt.floor('us')), or leave the column out"
         )
     return not_of_spark(kind)
@@ -155,15 +165,24 @@ def _pandas_columns(table: Any) -> Iterator[tuple[str, pa.Array]]:
         _check_once(name, names)
         try:
             yield name, pa.array(table.iloc[:, place], from_pandas=True)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, UnicodeError) as error:
+        except (
+            pa.ArrowInvalid,
+            pa.ArrowTypeError,
+            pa.ArrowNotImplementedError,
+            OverflowError,
+            UnicodeError,
+        ) as error:
             raise InputError(
-                f"column {name!r} of the table holds {_unheld(error)}, such as by table[{name!r}].astype('string'), "
+                f"column {name!r} of the table holds {_unheld(error)}, such as by "
+                f"table[{name!r}].astype('string'), "
                 "or leave the column out"
             ) from None
 
 
 def _unheld(error: Exception) -> str:
-    """Why no column type fits such values, and what helps, without the values that the error names."""
+    """Why no column type fits such values, and what helps, without the values that the error
+    names.
+    """
     if isinstance(error, OverflowError):
         return "integers beyond 64 bits; make them text"
     if isinstance(error, UnicodeError):
@@ -174,9 +193,12 @@ def _unheld(error: Exception) -> str:
 
 
 def _check_once(name: str, names: list[str]) -> None:
-    """Raises InputError if several columns have this name in any case, which Spark does not distinguish."""
+    """Raises InputError if several columns have this name in any case, which Spark does not
+    distinguish.
+    """
     times = [other.lower() for other in names].count(name.lower())
     if times > 1:
         raise InputError(
-            f"column {name!r} of the table has a duplicate: {times} columns of this name but for case; rename them"
+            f"column {name!r} of the table has a duplicate: {times} columns of this name but for "
+            "case; rename them"
         )

@@ -1,4 +1,6 @@
-"""Values of Python, as files of spreadsheets and statistics programs have them, as columns of Arrow."""
+"""Values of Python, as files of spreadsheets and statistics programs have them, as columns of
+Arrow.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +33,16 @@ def column_of(values: Sequence[Any]) -> pa.Array:
         return _moments(values)
     if kinds in ({bool}, {str}):
         return pa.array(values)
-    return pa.array([None if value is None else text_of_cell(value) for value in values], pa.string())
+    return pa.array(
+        [None if value is None else text_of_cell(value) for value in values], pa.string()
+    )
 
 
 def _numbers(values: Sequence[Any]) -> pa.Array:
     present = [value for value in values if value is not None]
-    whole = all(math.isfinite(value) and value == int(value) and abs(value) < LARGEST for value in present)
+    whole = all(
+        math.isfinite(value) and value == int(value) and abs(value) < LARGEST for value in present
+    )
     kind = int if whole else float
     return pa.array([None if value is None else kind(value) for value in values])
 
@@ -44,7 +50,9 @@ def _numbers(values: Sequence[Any]) -> pa.Array:
 def _moments(values: Sequence[Any]) -> pa.Array:
     midnights = [_midnight(value) for value in values]
     if all(value is None or value.time() == dt.time() for value in midnights):
-        return pa.array([None if value is None else value.date() for value in midnights], pa.date32())
+        return pa.array(
+            [None if value is None else value.date() for value in midnights], pa.date32()
+        )
     return pa.array(midnights, pa.timestamp("us"))
 
 

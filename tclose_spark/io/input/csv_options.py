@@ -22,7 +22,8 @@ BLANKS = " \u00a0"
 
 @dataclass(frozen=True)
 class Numerals:
-    """How numbers are written: the decimal mark, and the mark of thousands and the currency if there are any.
+    """How numbers are written: the decimal mark, and the mark of thousands and the currency if
+    there are any.
 
     >>> german = Numerals(",", ".")
     >>> [bool(re.search(german.pattern, text)) for text in ("1.234,50", "12", "-0,5", "1.23", "01.234")]
@@ -75,9 +76,13 @@ def numerals_of(source: Input) -> Numerals | None:
         ("currency", currency, ("", *CURRENCIES)),
     ):
         if mark not in marks:
-            raise ConfigurationError(f"input.options.{key}: {mark!r}; expected one of {' '.join(map(repr, marks))}")
+            raise ConfigurationError(
+                f"input.options.{key}: {mark!r}; expected one of {' '.join(map(repr, marks))}"
+            )
     if decimal == thousands:
-        raise ConfigurationError(f"input.options.thousands: {thousands!r} is the decimal mark; expected another")
+        raise ConfigurationError(
+            f"input.options.thousands: {thousands!r} is the decimal mark; expected another"
+        )
     made = Numerals(decimal, thousands, currency)
     return None if made == Numerals() else made
 
@@ -103,7 +108,9 @@ def lines_left_out(source: Input, key: str) -> int:
 
 
 def is_read_here(source: Input) -> bool:
-    """Whether this process reads the input, also for Spark, whose reader does not have its format or options."""
+    """Whether this process reads the input, also for Spark, whose reader does not have its format
+    or options.
+    """
     if source.format != "csv":
         return source.format not in ("parquet", "delta", "table")
     left_out = any(lines_left_out(source, key) for key in ("skip_rows", "skip_footer"))
@@ -112,12 +119,14 @@ def is_read_here(source: Input) -> bool:
 
 
 def csv_options(source: Input) -> dict[str, str]:
-    """The options, with those that the encoding needs. Lines end at a byte 10, which UTF-16 also has inside
-    characters.
+    """The options, with those that the encoding needs. Lines end at a byte 10, which UTF-16 also
+    has inside characters.
     """
     options = {"escape": option_of(source, "quote") or '"', **source.options}
     wide = is_wide(encoding_of(source))
-    return {"multiLine": "true", **options} if wide and not option_of(source, "lineSep") else options
+    return (
+        {"multiLine": "true", **options} if wide and not option_of(source, "lineSep") else options
+    )
 
 
 def option_of(source: Input, *names: str) -> str:
@@ -134,9 +143,15 @@ def encoding_of(source: Input) -> str:
     """
     given = option_of(source, "encoding", "charset") or "UTF-8"
     if not re.fullmatch("[A-Za-z0-9][A-Za-z0-9 ._:+()-]*", given):
-        raise ConfigurationError("input.options.encoding: no name of an encoding; expected one such as windows-1252")
+        raise ConfigurationError(
+            "input.options.encoding: no name of an encoding; expected one such as windows-1252"
+        )
     return (
-        re.sub(r"^UTF[-_]?(8|16|32)[-_]?(LE|BE)?$", lambda match: f"UTF-{match[1]}{match[2] or ''}", given.upper())
+        re.sub(
+            r"^UTF[-_]?(8|16|32)[-_]?(LE|BE)?$",
+            lambda match: f"UTF-{match[1]}{match[2] or ''}",
+            given.upper(),
+        )
         if given[:3].upper() == "UTF"
         else given
     )
@@ -158,8 +173,12 @@ def as_bytes(source: Input) -> dict[str, str]:
 
 
 def is_utf8(source: Input) -> bool:
-    """Whether reading as ISO-8859-1 distinguishes all bytes: UTF-8, with options that are the same in both."""
-    return encoding_of(source) == "UTF-8" and all(value.isascii() for value in source.options.values())
+    """Whether reading as ISO-8859-1 distinguishes all bytes: UTF-8, with options that are the same
+    in both.
+    """
+    return encoding_of(source) == "UTF-8" and all(
+        value.isascii() for value in source.options.values()
+    )
 
 
 def how_to_set_encoding(source: Input) -> str:

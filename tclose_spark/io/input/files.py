@@ -1,5 +1,5 @@
-"""The files that a run file names: checks them before Spark starts, and reads hierarchies and tables of populations.
-Imports no Spark.
+"""The files that a run file names: checks them before Spark starts, and reads hierarchies and
+tables of populations. Imports no Spark.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ LARGEST = 4 << 20  # bytes of a hierarchy that is read twice
 
 
 def check_files(spec: ReleaseSpec, reads_input: bool) -> None:
-    """Raises ConfigurationError with every hierarchy file that is unreadable or not a tree, every table of populations
-    that is wrong, a missing table of the population, and with the input if it is to be read and missing. Spark checks
-    URIs and catalog tables.
+    """Raises ConfigurationError with every hierarchy file that is unreadable or not a tree, every
+    table of populations that is wrong, a missing table of the population, and with the input if it
+    is to be read and missing. Spark checks URIs and catalog tables.
     """
     problems = [*_hierarchy_problems(spec), *_population_problems(spec)]
     if reads_input and is_missing(spec.input):
-        problems.insert(0, f"input.path: {spec.input.path} does not exist{meant_file(spec.input.path)}")
+        problems.insert(
+            0, f"input.path: {spec.input.path} does not exist{meant_file(spec.input.path)}"
+        )
     population = spec.privacy.population
     place = None if population is None or population.format == "table" else population.table
     if place is not None and is_missing(Input(path=place)):
@@ -44,7 +46,9 @@ def check_files(spec: ReleaseSpec, reads_input: bool) -> None:
 
 def is_missing(source: Input) -> bool:
     """Whether a local table is missing."""
-    local = source.format != "table" and not URI.match(source.path) and not PATTERN & set(source.path)
+    local = (
+        source.format != "table" and not URI.match(source.path) and not PATTERN & set(source.path)
+    )
     return local and not Path(source.path).exists()
 
 
@@ -66,8 +70,8 @@ def _population_problems(spec: ReleaseSpec) -> Iterator[str]:
 def read_populations(
     profile: PrivacyProfile | None, session: SparkSession | LocalSession | None
 ) -> dict[str, dict[str, int]]:
-    """The people of each area, by column with a table of populations. Without a session, tables behind URIs are left
-    out.
+    """The people of each area, by column with a table of populations. Without a session, tables
+    behind URIs are left out.
 
     Raises:
         ConfigurationError: if a table cannot be read or is wrong.
@@ -88,7 +92,10 @@ def hierarchy_problem(path: Path, key: str) -> Iterator[str]:
     except ConfigurationError as error:
         yield str(error)
     except (OSError, UnicodeDecodeError) as error:
-        yield f"{key}: {path} cannot be read ({getattr(error, 'strerror', None) or 'missing, or not UTF-8'})"
+        yield (
+            f"{key}: {path} cannot be read "
+            f"({getattr(error, 'strerror', None) or 'missing, or not UTF-8'})"
+        )
 
 
 def read_hierarchies(
@@ -97,7 +104,8 @@ def read_hierarchies(
     session: SparkSession | LocalSession,
     where: str = "",
 ) -> dict[str, Hierarchy]:
-    """The hierarchies of the columns with a hierarchy file, by column. where: the beginning of keys in errors.
+    """The hierarchies of the columns with a hierarchy file, by column. where: the beginning of keys
+    in errors.
 
     The hierarchy of a sensitive attribute with `missing: leaf` has that leaf.
 
@@ -129,5 +137,6 @@ def _read_text(path: str, key: str, session: SparkSession | LocalSession | None)
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(
-            f"{key}: {path} cannot be read ({getattr(error, 'strerror', None) or 'missing, or not UTF-8'})"
+            f"{key}: {path} cannot be read "
+            f"({getattr(error, 'strerror', None) or 'missing, or not UTF-8'})"
         ) from None

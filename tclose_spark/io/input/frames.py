@@ -14,8 +14,8 @@ from tclose_spark.io.tables.columns import TYPE, UNREADABLE, quoted
 
 
 def as_dataframe(spark: SparkSession, table: Any) -> DataFrame:
-    """A table in memory as a DataFrame of the session. Nothing is written where others can read it: Spark takes the
-    rows from a file that only this user can read, and removes it.
+    """A table in memory as a DataFrame of the session. Nothing is written where others can read it:
+    Spark takes the rows from a file that only this user can read, and removes it.
 
     Raises:
         InputError: naming a column that is unreadable.
@@ -24,7 +24,9 @@ def as_dataframe(spark: SparkSession, table: Any) -> DataFrame:
         return table  # type: ignore[no-any-return]
     given = as_arrow(table)
     arrow, lost = readable(given)
-    schema = T.StructType([T.StructField(field.name, _spark_type(field.type)) for field in arrow.schema])
+    schema = T.StructType(
+        [T.StructField(field.name, _spark_type(field.type)) for field in arrow.schema]
+    )
     made = spark.createDataFrame(arrow, schema)
     notes = {name: {UNREADABLE: why} for name, why in lost.items()}
     for field in given.schema:

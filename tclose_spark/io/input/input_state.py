@@ -1,4 +1,6 @@
-"""The state of an input: its commit (the version of a Delta table, the snapshot of an Iceberg table), or its files."""
+"""The state of an input: its commit (the version of a Delta table, the snapshot of an Iceberg
+table), or its files.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def commit_of(spark: SparkSession, source: Input) -> Commit | None:
         return None
     name = source.path if source.format == "table" else f"delta.`{for_spark(source.path)}`"
     try:
-        history = spark.sql(f"DESCRIBE HISTORY {name}").selectExpr("version", "timestamp AS time", "version AS place")
+        history = spark.sql(f"DESCRIBE HISTORY {name}").selectExpr(
+            "version", "timestamp AS time", "version AS place"
+        )
         return _newest(history, source)
     except READ_ERRORS:
         return _snapshot(spark, source) if source.format == "table" else None
@@ -28,13 +32,16 @@ def commit_of(spark: SparkSession, source: Input) -> Commit | None:
 def _snapshot(spark: SparkSession, source: Input) -> Commit | None:
     """The snapshot of an Iceberg table; None for other tables.
 
-    A snapshot is read with the names and types that columns had when it was written. If the table has others by
-    now, the result is None, so that the current table is read.
+    A snapshot is read with the names and types that columns had when it was written. If the table
+    has others by now, the result is None, so that the current table is read.
     """
     try:
         history = spark.table(f"{source.path}.history")
         commit = _newest(
-            history.selectExpr("snapshot_id AS version", "made_current_at AS time", "made_current_at AS place"), source
+            history.selectExpr(
+                "snapshot_id AS version", "made_current_at AS time", "made_current_at AS place"
+            ),
+            source,
         )
         if commit is None or AS_OF in source.options or AT in source.options:
             return commit
@@ -45,7 +52,9 @@ def _snapshot(spark: SparkSession, source: Input) -> Commit | None:
 
 
 def _newest(history: DataFrame, source: Input) -> Commit | None:
-    """The entry of a history (version, time, place in it) that the input's options request, otherwise the newest."""
+    """The entry of a history (version, time, place in it) that the input's options request,
+    otherwise the newest.
+    """
     if AS_OF in source.options:
         history = history.where(F.col("version") == int(source.options[AS_OF]))
     if AT in source.options:
@@ -72,6 +81,8 @@ def input_state(spark: SparkSession, source: Input, commit: Commit | None) -> st
 
 def _listed(spark: SparkSession, path: str) -> Iterable[str]:
     """The same for a path behind a URI. The files are not read."""
-    files = spark.read.format("binaryFile").options(**NO_PATTERN, recursiveFileLookup="true").load(path)
+    files = (
+        spark.read.format("binaryFile").options(**NO_PATTERN, recursiveFileLookup="true").load(path)
+    )
     for row in files.select("path", "length", F.col("modificationTime").cast("double")).collect():
         yield f"{row[0]} {row[1]} {row[2]}"

@@ -30,7 +30,9 @@ def brackets_of(field: pa.Field) -> str | None:
 def interval_texts(values: Any, brackets: str) -> Any:
     """Intervals, in an array or several, as texts. Numbers are written as by `as_text`."""
     if isinstance(values, pa.ChunkedArray):
-        return pa.chunked_array([interval_texts(chunk, brackets) for chunk in values.chunks], pa.string())
+        return pa.chunked_array(
+            [interval_texts(chunk, brackets) for chunk in values.chunks], pa.string()
+        )
     ends = values.storage if isinstance(values, pa.ExtensionArray) else values
     left, right = (as_text(pc.struct_field(ends, place)) for place in (0, 1))
     return pc.binary_join_element_wise(brackets[0], left, ", ", right, brackets[1], "")

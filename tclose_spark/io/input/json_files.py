@@ -18,15 +18,23 @@ from tclose_spark.runfile.spec import Input
 MOST_DIGITS = 10**38
 """No decimal reaches it."""
 BLANKS = re.compile(r"[ \t\n\r]*")
-NAMES = {bool: "true or false", int: "number", float: "number", str: "text", dict: "object", list: "array"}
+NAMES = {
+    bool: "true or false",
+    int: "number",
+    float: "number",
+    str: "text",
+    dict: "object",
+    list: "array",
+}
 
 
 def read_json(file: Place, source: Input) -> pa.Table:
-    """The table in a file: a row for each object, a column for each of their names. A name that an object lacks is
-    missing in its row. Texts stay texts. Whole numbers keep all digits.
+    """The table in a file: a row for each object, a column for each of their names. A name that an
+    object lacks is missing in its row. Texts stay texts. Whole numbers keep all digits.
 
     Raises:
-        InputError: if there are no objects, or an object has a name twice, or a column's values are of several types.
+        InputError: if there are no objects, or an object has a name twice, or a column's values are
+        of several types.
     """
     with file.open("rb") as content:
         text = content.read().decode("utf-8-sig")
@@ -34,7 +42,9 @@ def read_json(file: Place, source: Input) -> pa.Table:
     if not rows:
         raise InputError(f"input.path: {file.name} has no rows")
     names = dict.fromkeys(name for row in rows for name in row)
-    return pa.table({name: _column([row.get(name) for row in rows], name, file.name) for name in names})
+    return pa.table(
+        {name: _column([row.get(name) for row in rows], name, file.name) for name in names}
+    )
 
 
 def _objects(text: str, file: str) -> Iterator[dict[str, Any]]:
@@ -50,7 +60,10 @@ def _objects(text: str, file: str) -> Iterator[dict[str, Any]]:
         found, place = decoder.raw_decode(text, place)
         for one in found if isinstance(found, list) else [found]:
             if not isinstance(one, dict):
-                raise InputError(f"input.path: {file} has values that are no objects; expected an object for each row")
+                raise InputError(
+                    f"input.path: {file} has values that are no objects; expected an object for "
+                    "each row"
+                )
             yield one
         place = _after_blanks(text, place)
 
@@ -65,7 +78,10 @@ def _column(values: Sequence[Any], name: str, file: str) -> pa.Array:
     kinds = {type(value) for value in values if value is not None}
     if len({NAMES[kind] for kind in kinds}) > 1:
         found = " and ".join(sorted({NAMES[kind] for kind in kinds}))
-        raise InputError(f"input.path: column {name!r} of {file} has values of several types, {found}; write one type")
+        raise InputError(
+            f"input.path: column {name!r} of {file} has values of several types, {found}; write "
+            "one type"
+        )
     if kinds == {str}:
         note_zones(file, (value for value in values if value is not None))
     if int in kinds:
@@ -85,7 +101,8 @@ def _numbers(values: Sequence[Any], name: str, file: str) -> pa.Array:
         return pa.array(values, pa.int64() if largest < LARGEST else pa.decimal128(38, 0))
     if any(_loses_digits(value) for value in whole):
         raise InputError(
-            f"input.path: column {name!r} of {file} has whole numbers of more digits than its type holds; write them "
+            f"input.path: column {name!r} of {file} has whole numbers of more digits than its type "
+            "holds; write them "
             "as text"
         )
     return pa.array([None if value is None else float(value) for value in values])

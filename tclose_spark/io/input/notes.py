@@ -1,4 +1,6 @@
-"""Notes about what was found in an input, or is lost in it. They hold names and counts, never a value of a person."""
+"""Notes about what was found in an input, or is lost in it. They hold names and counts, never a
+value of a person.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Files of one table that this process reads as a whole: of spreadsheets, statistics programs, JSON and Arrow."""
+"""Files of one table that this process reads as a whole: of spreadsheets, statistics programs, JSON
+and Arrow.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ NAMES = {"excel": "an Excel", "stata": "a Stata", "spss": "an SPSS", "sas": "a S
 
 
 def read_file(file: Place, source: Input) -> pa.Table:
-    """The table in a file. Columns of whole numbers are integers, whatever type the file gives them.
+    """The table in a file. Columns of whole numbers are integers, whatever type the file gives
+    them.
 
     Raises:
         ConfigurationError: if the package for its format is missing.
@@ -39,17 +42,20 @@ def read_by(reader: Callable[[Place, Input], Any], file: Place, source: Input) -
         raise
     except ImportError:
         raise ConfigurationError(
-            f"input.path: {file.name} is {NAMES[source.format]} file: pip install 'tclose-spark[formats]'"
+            f"input.path: {file.name} is {NAMES[source.format]} file: pip install "
+            "'tclose-spark[formats]'"
         ) from None
     except Exception as error:  # its text may hold values of people
         raise problems.not_of_format(source, type(error).__name__) from None
 
 
 def labels_of(source: Input) -> dict[str, str]:
-    """The labels of variables in a file of Stata, SPSS or SAS, by column; none of other files. See `read_file` for
-    errors.
+    """The labels of variables in a file of Stata, SPSS or SAS, by column; none of other files. See
+    `read_file` for errors.
     """
-    labels: dict[str, str] = read_by(variable_labels, place_of(source.path), source) if source.format in KINDS else {}
+    labels: dict[str, str] = (
+        read_by(variable_labels, place_of(source.path), source) if source.format in KINDS else {}
+    )
     return labels
 
 

@@ -1,4 +1,6 @@
-"""The meaning of errors of Spark's readers. Messages name files and columns, never the content of a file."""
+"""The meaning of errors of Spark's readers. Messages name files and columns, never the content of a
+file.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,19 @@ FAILED_FILE = re.compile(r"Encountered error while reading file (.+?)\.(?=\s|$)"
 
 
 def meaning(error: Exception, source: Input | None = None) -> InputError | None:
-    """The meaning of an error of Spark's readers; None for other errors. A file is named if it belongs to the source
-    (None: always).
+    """The meaning of an error of Spark's readers; None for other errors. A file is named if it
+    belongs to the source (None: always).
     """
     text, condition = text_of(error), condition_of(error)
     where = f"input.path: {source.path}" if source is not None else "a table"
     if "CSV header" in text:
-        return InputError(f"{where} has files with different headers; expected the same columns in one order")
+        return InputError(
+            f"{where} has files with different headers; expected the same columns in one order"
+        )
     if condition.startswith("INVALID_PARAMETER_VALUE.CHARSET") and source is not None:
         return InputError(
-            f"input.options.encoding: {encoding_of(source)} is no encoding that Java knows; expected one such as "
+            f"input.options.encoding: {encoding_of(source)} is no encoding that Java knows; "
+            "expected one such as "
             "windows-1252"
         )
     if condition.startswith("COLUMN_ALREADY_EXISTS"):
@@ -35,7 +40,8 @@ def meaning(error: Exception, source: Input | None = None) -> InputError | None:
     if "PARQUET_TYPE_ILLEGAL" in text:
         kind = re.search(r"Illegal Parquet type: (\w+ \([\w(), ]+?\))\.", text)
         return InputError(
-            f"{where} has a column of a type that Spark cannot read{f', {kind[1]}' if kind else ''}; write it as "
+            f"{where} has a column of a type that Spark cannot "
+            f"read{f', {kind[1]}' if kind else ''}; write it as "
             "another"
         )
     return _failed_file(text, source)
@@ -54,7 +60,10 @@ def _failed_file(text: str, source: Input | None) -> InputError | None:
     if "FILE_NOT_EXIST" in text or "FileNotFoundException" in text:
         return problems.gone(file)
     if mismatch:
-        return InputError(f"{file} has column {mismatch[1]!r} in another type than the other files; write them alike")
+        return InputError(
+            f"{file} has column {mismatch[1]!r} in another type than the other files; write them "
+            "alike"
+        )
     if "EOFException" in text:
         return problems.truncated(file)
     return problems.damaged(file)

@@ -23,13 +23,14 @@ NOT_FOUND = (
 
 
 def read_table(spark: SparkSession, source: Input, version: int | None = None) -> DataFrame:
-    """The raw table with its columns under their new names. A CSV file is read as text unless `inferSchema` is set,
-    with its malformed rows marked in MALFORMED.
+    """The raw table with its columns under their new names. A CSV file is read as text unless
+    `inferSchema` is set, with its malformed rows marked in MALFORMED.
 
     version: of a Delta or Iceberg table (see `commit_of`), to read that state.
 
     Raises:
-        InputError: if it is missing or cannot be read as its format, or lacks a column that has a new name.
+        InputError: if it is missing or cannot be read as its format, or lacks a column that has a
+        new name.
     """
     table = _read(spark, source, version)
     return table.toDF(*renamed(table.columns, source.columns)) if source.columns else table
@@ -46,7 +47,9 @@ def _read(spark: SparkSession, source: Input, version: int | None) -> DataFrame:
         if source.format == "parquet":
             return read_parquet(spark, source)
         if version is not None:
-            options = {key: value for key, value in source.options.items() if key != "timestampAsOf"}
+            options = {
+                key: value for key, value in source.options.items() if key != "timestampAsOf"
+            }
             reader = spark.read.options(**{**options, "versionAsOf": str(version)})
         if source.format == "table":
             return reader.table(source.path)

@@ -11,7 +11,10 @@ from tclose_spark.runfile.spec import Input
 SAMPLE = 512  # bytes that are looked at
 KINDS = (
     (b"PAR1", "is a Parquet file; set input.format: parquet"),
-    (b"PK\x03\x04", "is a zip file, as Excel's workbooks are; set input.format: excel, or name it .zip"),
+    (
+        b"PK\x03\x04",
+        "is a zip file, as Excel's workbooks are; set input.format: excel, or name it .zip",
+    ),
     (b"\xd0\xcf\x11\xe0", "is an Excel workbook; set input.format: excel"),
     (b"$FL2", "is an SPSS file; set input.format: spss"),
     (b"<stata_dta>", "is a Stata file; set input.format: stata"),
@@ -39,13 +42,15 @@ def require_mark(start: bytes, source: Input) -> None:
     mark = byte_order_mark(start) if option_of(source, "encoding", "charset") else None
     if mark is not None and not encoding.startswith(mark):
         raise InputError(
-            f"input.options.encoding: it is {encoding}, but {source.path} begins with the byte order mark of {mark}; "
+            f"input.options.encoding: it is {encoding}, but {source.path} begins with the byte "
+            f"order mark of {mark}; "
             f"set input.options.encoding: {mark}"
         )
 
 
 def recognise(start: bytes, is_packed: bool = False) -> str | None:
-    """The true format of a file that should be CSV, as the end of a sentence; None if it may be CSV.
+    """The true format of a file that should be CSV, as the end of a sentence; None if it may be
+    CSV.
 
     is_packed: whether its name is that of a compressed file.
     """
@@ -57,7 +62,11 @@ def recognise(start: bytes, is_packed: bool = False) -> str | None:
         kind, ending = ("gzip", ".gz") if start.startswith(GZIP) else ("bzip2", ".bz2")
         return f"is compressed by {kind}; give it a name that ends in {ending}"
     encoding = wide_encoding(start)
-    return None if encoding is None else f"looks like {encoding}: set input.options.encoding: {encoding}"
+    return (
+        None
+        if encoding is None
+        else f"looks like {encoding}: set input.options.encoding: {encoding}"
+    )
 
 
 def kind_seen(start: bytes) -> str | None:

@@ -1,5 +1,6 @@
-"""What a run file leaves open about a text file, found by its first bytes: encoding, separator, quotes, marks in
-numbers, and lines at its ends that are no rows. A given option wins. All that is found is printed.
+"""What a run file leaves open about a text file, found by its first bytes: encoding, separator,
+quotes, marks in numbers, and lines at its ends that are no rows. A given option wins. All that is
+found is printed.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ SEPARATORS = (",", ";", "\t", "|")
 BYTES = ("windows-1252", "windows-1250", "windows-1251", "IBM850", "MacRoman")
 """Encodings of a byte a character, the usual ones first, by names that Python and Java know."""
 STEADY, FIRST = 3, 10  # rows of one width with which a table begins, and those that count most
-BELOW_HEADER = 0.05  # of rows: what a separator is worse by if the table does not begin in the first line
+BELOW_HEADER = (
+    0.05  # of rows: what a separator is worse by if the table does not begin in the first line
+)
 MOST_BELOW = 20  # lines below a table
 LEFT_OUT = "these lines are left out"
 """What a note says about lines that are no rows."""
@@ -59,13 +62,15 @@ QUOTED = re.compile(r"(^|[,;\t|])'[^']*'($|[,;\t|\r])")
 ODD = re.compile(
     "[a-zß-öø-ÿ][A-ZÀ-ÖØ-ÞŠŸŽŒ]|[\x80-\u03ff]{4}|[\u0400-\u04ff][^\u0400-\u04ff]|[^\u0400-\u04ff][\u0400-\u04ff]"
 )
-"""What no word has: capitals after small letters, four letters with accents in a row, letters of two scripts."""
+"""What no word has: capitals after small letters, four letters with accents in a row, letters of
+two scripts.
+"""
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """A table in lines. above: lines before it. before: the fields of the last of these that is not blank. rows: from
-    its first line on, those of its width. quality: for comparison.
+    """A table in lines. above: lines before it. before: the fields of the last of these that is not
+    blank. rows: from its first line on, those of its width. quality: for comparison.
     """
 
     separator: str
@@ -77,13 +82,15 @@ class _Layout:
 
 
 def completed(source: Input, names: Collection[str] = (), may_leave_out: bool = False) -> Input:
-    """The input with the options that were left open, as its first local file has them. `told` takes what was found.
+    """The input with the options that were left open, as its first local file has them. `told`
+    takes what was found.
 
     names: columns that must be there. A file whose first line has one of them has a header.
     may_leave_out: whether lines at its ends that seem to be no rows are left out.
 
     Raises:
-        InputError: if there are such lines otherwise, naming the line in which the table seems to begin.
+        InputError: if there are such lines otherwise, naming the line in which the table seems to
+        begin.
     """
     if source.format == "csv":
         require_single_signs(source)
@@ -101,13 +108,22 @@ def completed(source: Input, names: Collection[str] = (), may_leave_out: bool = 
     above, below = (lines_left_out(source, key) for key in ("skip_rows", "skip_footer"))
     lines = _lines(start, encoding)[above:] if is_known(encoding) else []
     held = [place for place, line in enumerate(lines) if line.strip()]
-    end = len(lines) - 1 if len(start) == PREFIX else held[-below] if 0 < below <= len(held) else len(lines)
+    end = (
+        len(lines) - 1
+        if len(start) == PREFIX
+        else held[-below]
+        if 0 < below <= len(held)
+        else len(lines)
+    )
     layout = _layout(lines[: min(end, LINES)], source)
     if layout is not None:
         _require_header(layout, file, source, names)
         found |= dict(_found(layout, file, start, encoding, source, names))
         if "header" in found or option_of(source, "header").lower() == "true":
-            where, cure = f"input.path: the first line of {file.name}", f"if it is one, set {NO_HEADER}"
+            where, cure = (
+                f"input.path: the first line of {file.name}",
+                f"if it is one, set {NO_HEADER}",
+            )
             _require_names(layout, source, where, cure)
     return _told(source, layout, found, file, may_leave_out)
 
@@ -120,7 +136,9 @@ def _require_names(layout: _Layout, source: Input, where: str, cure: str) -> Non
     require_names([names[place] for place in places], held, where, f"{cure}; else {RENAME}")
 
 
-def _told(source: Input, layout: _Layout | None, found: dict[str, str], file: Path, may_leave_out: bool) -> Input:
+def _told(
+    source: Input, layout: _Layout | None, found: dict[str, str], file: Path, may_leave_out: bool
+) -> Input:
     """The input with these options."""
     if not found:
         return source
@@ -131,7 +149,11 @@ def _told(source: Input, layout: _Layout | None, found: dict[str, str], file: Pa
         said.append(f"{found['skip_footer']} lines below it seem to be a total or notes")
     left_out = bool(said)
     if said and not may_leave_out:
-        keys = [f"input.options.{key}: {found[key]}" for key in ("skip_rows", "skip_footer") if key in found]
+        keys = [
+            f"input.options.{key}: {found[key]}"
+            for key in ("skip_rows", "skip_footer")
+            if key in found
+        ]
         what = f"{', and '.join(said)}; set {' and '.join(keys)} (0 if all lines are rows)"
         raise InputError(f"input.path: {file.name}: {what}")
     made = source.model_copy(update={"options": {**source.options, **found}})
@@ -140,7 +162,11 @@ def _told(source: Input, layout: _Layout | None, found: dict[str, str], file: Pa
     said += [LEFT_OUT] if left_out else []
     what = "; ".join([f"found {', '.join(found)}", *said])
     note(f"{file.name}: {what}. In a run file:")
-    told.get()(yaml.safe_dump(section, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)[1:-2])
+    told.get()(
+        yaml.safe_dump(
+            section, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6
+        )[1:-2]
+    )
     return made
 
 
@@ -149,13 +175,17 @@ def _plain(value: str) -> Any:
 
 
 def _first_file(source: Input) -> tuple[Path | None, bytes]:
-    """(the first local file of an input, the first bytes of its content); none if they cannot be read, which reading
-    reports.
+    """(the first local file of an input, the first bytes of its content); none if they cannot be
+    read, which reading reports.
     """
     path = local_path(source.path)
     with suppress(OSError, EOFError, zlib.error, BadZipFile, NotImplementedError):
         files = (
-            [] if path is None or PATTERN & set(source.path) else sorted(path.iterdir()) if path.is_dir() else [path]
+            []
+            if path is None or PATTERN & set(source.path)
+            else sorted(path.iterdir())
+            if path.is_dir()
+            else [path]
         )
         for file in files:
             if file.is_file() and not file.name.startswith(("_", ".")):
@@ -170,7 +200,9 @@ def _lines(content: bytes, encoding: str) -> list[str]:
 
 
 def _encoding(start: bytes) -> str:
-    """The encoding of a text. UTF-8 with a few bytes that it does not have stays UTF-8, whose reader reports them."""
+    """The encoding of a text. UTF-8 with a few bytes that it does not have stays UTF-8, whose
+    reader reports them.
+    """
     wide = wide_encoding(start)
     if wide is not None or start.isascii() or b"\0" in start:
         return wide or UTF_8
@@ -185,7 +217,9 @@ def _encoding(start: bytes) -> str:
 def _odd_words(text: str) -> int:
     """How many words are not ASCII and none of a language. Signs around them are usual."""
     found = set(re.findall(r"[A-Za-z\x80-\uffff]*[\x80-\uffff][A-Za-z\x80-\uffff]*", text))
-    words = {word.strip("\u00a0\u2018\u2019\u201a\u201c\u201d\u201e\u2013\u2026€§°«»") for word in found} - {""}
+    words = {
+        word.strip("\u00a0\u2018\u2019\u201a\u201c\u201d\u201e\u2013\u2026€§°«»") for word in found
+    } - {""}
     return sum(not word.isalpha() or ODD.search(word) is not None for word in words)
 
 
@@ -195,10 +229,17 @@ def _layout(lines: Sequence[str], source: Input) -> _Layout | None:
     if len(given) > 1:
         return None
     quote = option_of(source, "quote") or _quote(lines)
-    header, separators = option_of(source, "header").lower() == "true", [given] if given else SEPARATORS
+    header, separators = (
+        option_of(source, "header").lower() == "true",
+        [given] if given else SEPARATORS,
+    )
     layouts = []
     for separator in separators:
-        reader, rows, above = csv.reader(lines, delimiter=separator, quotechar=quote), list[tuple[int, list[str]]](), 0
+        reader, rows, above = (
+            csv.reader(lines, delimiter=separator, quotechar=quote),
+            list[tuple[int, list[str]]](),
+            0,
+        )
         with suppress(csv.Error):
             for fields in reader:
                 rows.append((above, fields))
@@ -211,15 +252,20 @@ def _layout(lines: Sequence[str], source: Input) -> _Layout | None:
 
 def _quote(lines: Sequence[str]) -> str:
     """The sign around texts: a small stroke if most lines have texts in such, and none has two."""
-    marked = sum(1 if QUOTED.search(line) and line.count("'") % 2 == 0 else -1 for line in lines if line.strip())
+    marked = sum(
+        1 if QUOTED.search(line) and line.count("'") % 2 == 0 else -1
+        for line in lines
+        if line.strip()
+    )
     return "'" if marked > 0 and not any('"' in line for line in lines) else '"'
 
 
 def _layout_of(
     rows: Sequence[tuple[int, Sequence[str]]], separator: str, quote: str, has_header: bool
 ) -> _Layout | None:
-    """The table in rows with the numbers of lines above them. Its header has several names, if it has many columns. It
-    begins in the first row if that has all names, even if some next rows are damaged.
+    """The table in rows with the numbers of lines above them. Its header has several names, if it
+    has many columns. It begins in the first row if that has all names, even if some next rows are
+    damaged.
     """
     rows = [(above, fields) for above, fields in rows if any(map(str.strip, fields))]
     widths = [len(fields) for _, fields in rows]
@@ -227,14 +273,21 @@ def _layout_of(
     least = 2 if has_header and width > 2 else 1
     steady = [set(widths[place : place + STEADY]) == {width} for place in range(len(rows))]
     steady[:1] = [(has_header and widths[0] == width) or steady[0]] if rows else []
-    filled = [len(list(filter(str.strip, fields))) >= least and not _names_separator(fields) for _, fields in rows]
-    begin = next((place for place, both in enumerate(zip(steady, filled, strict=True)) if all(both)), None)
+    filled = [
+        len(list(filter(str.strip, fields))) >= least and not _names_separator(fields)
+        for _, fields in rows
+    ]
+    begin = next(
+        (place for place, both in enumerate(zip(steady, filled, strict=True)) if all(both)), None
+    )
     if begin is None:
         return None
     last = max(place for place, found in enumerate(widths) if found == width) + 1
     held = [fields for _, fields in rows[begin:last] if len(fields) == width]
     first = widths[begin:last][:FIRST]
-    share = min(len(held) / (last - begin), first.count(width) / len(first)) - (BELOW_HEADER if begin else 0)
+    share = min(len(held) / (last - begin), first.count(width) / len(first)) - (
+        BELOW_HEADER if begin else 0
+    )
     are_names = not any(NUMERAL.fullmatch(text.strip()) for text in held[0])
     above, before = (rows[begin][0], rows[begin - 1][1]) if begin else (0, ())
     return _Layout(separator, quote, above, before, held, (share, are_names, width))
@@ -247,24 +300,33 @@ def _names_separator(fields: Sequence[str]) -> bool:
 
 
 def _require_header(layout: _Layout, file: Path, source: Input, names: Collection[str]) -> None:
-    """Raises InputError if the line above the table seems to be its header, with fewer or more names than the rows have
-    fields. The first row would be taken for the header.
+    """Raises InputError if the line above the table seems to be its header, with fewer or more
+    names than the rows have fields. The first row would be taken for the header.
     """
     before, width = layout.before, len(layout.rows[0])
     has_header = option_of(source, "header").lower() == "true" or not {*names}.isdisjoint(before)
-    if not has_header or option_of(source, "skip_rows") or len(before) in (0, width) or _names_separator(before):
+    if (
+        not has_header
+        or option_of(source, "skip_rows")
+        or len(before) in (0, width)
+        or _names_separator(before)
+    ):
         return
     filled = [text for text in before if text.strip()]
     if {*names}.isdisjoint(before) and _is_title(len(filled), layout.rows):
         return
     raise InputError(
-        f"input.path: the header of {file.name} and its rows differ in length: {len(before)} and {width} fields; give "
-        f"each column one name (in R: row.names = FALSE), or set input.options.skip_rows: {layout.above}"
+        f"input.path: the header of {file.name} and its rows differ in length: {len(before)} and "
+        f"{width} fields; give "
+        "each column one name (in R: row.names = FALSE), or set input.options.skip_rows: "
+        f"{layout.above}"
     )
 
 
 def _is_title(texts: int, rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a line with some texts is a title above a table with these rows, and not its header."""
+    """Whether a line with some texts is a title above a table with these rows, and not its
+    header.
+    """
     first = rows[0]
     if texts < 2:
         return _is_header(rows) or not _is_number(first[0])
@@ -272,11 +334,15 @@ def _is_title(texts: int, rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row has the names of the others: it has no numbers, and a column below it mostly has."""
+    """Whether the first row has the names of the others: it has no numbers, and a column below it
+    mostly has.
+    """
     first, *others = rows
     if any(map(_is_number, first)):
         return False
-    return any(2 * sum(map(_is_number, column)) > len(column) for column in zip(*others, strict=True))
+    return any(
+        2 * sum(map(_is_number, column)) > len(column) for column in zip(*others, strict=True)
+    )
 
 
 def _is_number(text: str) -> bool:
@@ -289,10 +355,16 @@ def _sheet(file: Path, source: Input) -> tuple[_Layout | None, dict[str, str]]:
     texts = [[str(cell) for cell in row] for row in rows[lines_left_out(source, "skip_rows") :]]
     layout = _layout_of([*enumerate(texts)], ",", '"', has_names(source))
     if layout is not None and has_names(source):
-        where, cure = f"input.path: the first row of {file.name}", "if it is one, write names above it"
+        where, cure = (
+            f"input.path: the first row of {file.name}",
+            "if it is one, write names above it",
+        )
         _require_names(layout, source, where, cure)
     found = {} if layout is None else dict(_ends(layout, source, texts, lambda: layout.rows[1:]))
-    return layout, found if len(sheets) < 2 or option_of(source, "sheet") else {"sheet": sheets[0], **found}
+    return layout, found if len(sheets) < 2 or option_of(source, "sheet") else {
+        "sheet": sheets[0],
+        **found,
+    }
 
 
 def _found(
@@ -322,7 +394,9 @@ def _found(
 
 
 def _end_of(file: Path, start: bytes) -> bytes:
-    """The last bytes of a file, from the beginning of a line on; nothing of a long one that is packed."""
+    """The last bytes of a file, from the beginning of a line on; nothing of a long one that is
+    packed.
+    """
     if len(start) < PREFIX or is_packed(file):
         return start if len(start) < PREFIX else b""
     with file.open("rb") as opened:
@@ -330,7 +404,9 @@ def _end_of(file: Path, start: bytes) -> bytes:
         return opened.read().partition(b"\n")[2]
 
 
-def _marks(columns: Sequence[Sequence[str]], separator: str, file: Path, source: Input) -> Iterator[tuple[str, str]]:
+def _marks(
+    columns: Sequence[Sequence[str]], separator: str, file: Path, source: Input
+) -> Iterator[tuple[str, str]]:
     """The currency and the marks of the numbers in these columns."""
     given = option_of(source, "currency")
     currency = given or next((one for one in CURRENCIES if _has_amounts(columns, one)), "")
@@ -350,14 +426,16 @@ def _marks(columns: Sequence[Sequence[str]], separator: str, file: Path, source:
             yield "thousands", numerals.thousands
     elif any(map(_are_grouped, columns)):
         note(
-            f"{file.name} has whole numbers and numbers with points before three digits, which are read as "
-            "decimals; if these are thousands, set input.options: {decimal: ',', thousands: .}, else decimal: ."
+            f"{file.name} has whole numbers and numbers with points before three digits, which are "
+            "read as "
+            "decimals; if these are thousands, set input.options: {decimal: ',', thousands: .}, "
+            "else decimal: ."
         )
 
 
 def _are_grouped(column: Sequence[str]) -> bool:
-    """Whether a column of numbers looks as if its points were marks of thousands: three digits follow each, some end
-    in 0, and other numbers are whole.
+    """Whether a column of numbers looks as if its points were marks of thousands: three digits
+    follow each, some end in 0, and other numbers are whole.
     """
     filled = {text.strip() for text in column} - {""}
     texts = {text for text in filled if DIGIT.search(text)}  # the others may be words for missing
@@ -372,20 +450,33 @@ def _are_grouped(column: Sequence[str]) -> bool:
 def _fields(line: str, layout: _Layout) -> list[str]:
     """The fields of one of the last lines; none if a field of it may have begun before."""
     is_whole = line.count(layout.quote) % 2 == 0
-    return next(csv.reader([line], delimiter=layout.separator, quotechar=layout.quote), []) if is_whole else []
+    return (
+        next(csv.reader([line], delimiter=layout.separator, quotechar=layout.quote), [])
+        if is_whole
+        else []
+    )
 
 
-def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]], rows: Rows) -> Iterator[tuple[str, str]]:
-    """The lines above and below a table, if they are not given. last: some of the last lines. rows: of the table."""
+def _ends(
+    layout: _Layout, source: Input, last: Sequence[Sequence[str]], rows: Rows
+) -> Iterator[tuple[str, str]]:
+    """The lines above and below a table, if they are not given. last: some of the last lines. rows:
+    of the table.
+    """
     if layout.above and not option_of(source, "skip_rows"):
         yield "skip_rows", str(layout.above)
-    if not option_of(source, "skip_footer") and (below := lines_below(len(layout.rows[0]), last, rows)):
+    if not option_of(source, "skip_footer") and (
+        below := lines_below(len(layout.rows[0]), last, rows)
+    ):
         yield "skip_footer", str(below)
 
 
 def _all_rows(layout: _Layout, file: Path, encoding: str) -> Iterator[Sequence[str]]:
     """All lines of a file as rows. The file may be longer than what is looked at."""
-    with opened_lines(file) as lines, TextIOWrapper(lines, encoding, "replace", newline="") as texts:
+    with (
+        opened_lines(file) as lines,
+        TextIOWrapper(lines, encoding, "replace", newline="") as texts,
+    ):
         yield from csv.reader(texts, delimiter=layout.separator, quotechar=layout.quote)
 
 
@@ -402,15 +493,22 @@ def _has_amounts(columns: Sequence[Sequence[str]], currency: str) -> bool:
 
 
 def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | None:
-    """The marks with which all columns of numbers are numbers; None if they are ambiguous. Points before three digits
-    are marks of thousands if other numbers have decimal commas.
+    """The marks with which all columns of numbers are numbers; None if they are ambiguous. Points
+    before three digits are marks of thousands if other numbers have decimal commas.
     """
     decimals = ".," if separator == "," else ",."
-    forms = [Numerals(decimal, mark) for decimal in decimals for mark in ("", *THOUSANDS) if decimal != mark]
+    forms = [
+        Numerals(decimal, mark)
+        for decimal in decimals
+        for mark in ("", *THOUSANDS)
+        if decimal != mark
+    ]
     left, with_points = {*forms}, False
     for column in columns:
         filled = {text.strip() for text in column if text.strip()}
-        texts = {text for text in filled if DIGIT.search(text)}  # the others may be words for missing
+        texts = {
+            text for text in filled if DIGIT.search(text)
+        }  # the others may be words for missing
         if 2 * len(texts) > len(filled) and all(map(NUMERAL.fullmatch, texts)):
             left &= _forms_of(texts, forms, separator)
             with_points |= all(map(PLAIN.match, texts)) and any("." in text for text in texts)

@@ -18,14 +18,18 @@ AS_OF, AT = "versionAsOf", "timestampAsOf"
 
 @dataclass(frozen=True)
 class Commit:
-    """One state of a table: its version in Delta or its snapshot's id in Iceberg, and the time of writing."""
+    """One state of a table: its version in Delta or its snapshot's id in Iceberg, and the time of
+    writing.
+    """
 
     version: int
     time: str
 
     @property
     def state(self) -> str:
-        """A value that changes with it. A table that is dropped and created again counts from 0, so the time counts."""
+        """A value that changes with it. A table that is dropped and created again counts from 0, so
+        the time counts.
+        """
         return f"version {self.version} of {self.time}"
 
 
@@ -40,7 +44,11 @@ def walk(place: Place) -> Iterator[tuple[Place, Stat]]:
         yield from place.walk()
         return
     folders = os.walk(place, followlinks=True)
-    for file in [Path(folder) / name for folder, _, names in folders for name in names] if place.is_dir() else [place]:
+    for file in (
+        [Path(folder) / name for folder, _, names in folders for name in names]
+        if place.is_dir()
+        else [place]
+    ):
         found = file.stat()
         yield file, Stat(found.st_size, found.st_mtime_ns)
 

@@ -21,19 +21,26 @@ SECONDS_OF_A_DAY = 86400
 
 
 def read_statistics(file: Place, source: Input) -> pa.Table:
-    """The table in a file. Codes with labels are these labels, if each code of a column has one of its own. Empty text
-    is missing, as these programs have it.
+    """The table in a file. Codes with labels are these labels, if each code of a column has one of
+    its own. Empty text is missing, as these programs have it.
 
-    A time is text by its hours, which may be 24 and more, or negative. A time of Stata beyond a day is a moment.
+    A time is text by its hours, which may be 24 and more, or negative. A time of Stata beyond a day
+    is a moment.
     """
     reader = _reader_of(file, source)
     columns, about = _read(reader, file)
-    times = [name for name, column in columns.items() if any(isinstance(value, dt.time) for value in column)]
+    times = [
+        name
+        for name, column in columns.items()
+        if any(isinstance(value, dt.time) for value in column)
+    ]
     if times:  # pyreadstat leaves whole days out of them
         numbers, _ = _read(reader, file, usecols=times, disable_datetime_conversion=True)
         columns |= {name: _times(numbers[name], source.format == "stata") for name in times}
     labels = about.variable_value_labels
-    arrays = [_labelled(column, labels.get(name, {}), name, file.name) for name, column in columns.items()]
+    arrays = [
+        _labelled(column, labels.get(name, {}), name, file.name) for name, column in columns.items()
+    ]
     return pa.table(arrays, [*columns])
 
 
@@ -60,7 +67,10 @@ def _read(reader: Callable[..., Any], file: Place, **options: Any) -> tuple[dict
 
 def _times(values: Sequence[float | None], of_stata: bool) -> list[Any]:
     """Times in seconds, or in milliseconds of Stata's clock, as texts or moments."""
-    seconds = [None if value is None or value != value else value / (1000 if of_stata else 1) for value in values]
+    seconds = [
+        None if value is None or value != value else value / (1000 if of_stata else 1)
+        for value in values
+    ]
     is_of_days = all(value is None or 0 <= value < SECONDS_OF_A_DAY for value in seconds)
     spans = [None if value is None else dt.timedelta(seconds=value) for value in seconds]
     if of_stata and not is_of_days:
@@ -75,6 +85,9 @@ def _labelled(column: Sequence[Any], labels: Mapping[Any, str], name: str, file:
     if not labels or not present <= labels.keys():
         return column_of(values)
     if len({labels[value] for value in present}) < len(present):
-        note(f"column {name!r} of {file} has codes that share a value label, so it is read as its codes")
+        note(
+            f"column {name!r} of {file} has codes that share a value label, so it is read as its "
+            "codes"
+        )
         return column_of(values)
     return pa.array([labels.get(value) for value in values], pa.string())

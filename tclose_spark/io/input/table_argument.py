@@ -21,8 +21,8 @@ FORMATS = get_args(Format)
 
 
 def source_of(path: str, format: str | None, options: Mapping[str, str]) -> Input:
-    """The table at a path. Its format follows from the path unless it is given. CSV has a header unless an option
-    denies it.
+    """The table at a path. Its format follows from the path unless it is given. CSV has a header
+    unless an option denies it.
 
     Raises:
         ConfigurationError: naming the wrong option, or an option that the format does not have.
@@ -36,7 +36,11 @@ def source_of(path: str, format: str | None, options: Mapping[str, str]) -> Inpu
     except ValueError as error:
         raise ConfigurationError(f"--option {error}") from None
     given = {"header": "true", **known} if kind == "csv" else known
-    source = Input(path=path if kind == "table" else resolve(path, "TABLE", Path.cwd()), format=kind, options=given)
+    source = Input(
+        path=path if kind == "table" else resolve(path, "TABLE", Path.cwd()),
+        format=kind,
+        options=given,
+    )
     if is_missing(source):
         raise unread(InputError(f"{source.path} does not exist{meant_file(source.path)}"), source)
     return source
@@ -54,13 +58,15 @@ def options_of(texts: Sequence[str]) -> dict[str, str]:
 def _option(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals:
-        raise ConfigurationError(f"--option {text}: expected KEY=VALUE for Spark's reader, such as sep=;")
+        raise ConfigurationError(
+            f"--option {text}: expected KEY=VALUE for Spark's reader, such as sep=;"
+        )
     return key, value
 
 
 def guess_format(path: str) -> str:
-    """What a table is by its path: by its ending, delta by its log; else csv if it is a file, parquet if a folder, and
-    else the name of a table in the catalog.
+    """What a table is by its path: by its ending, delta by its log; else csv if it is a file,
+    parquet if a folder, and else the name of a table in the catalog.
 
     >>> guess_format("people.CSV"), guess_format("s3://bucket/people"), guess_format("census.people")
     ('csv', 'delta', 'table')
@@ -89,8 +95,14 @@ def as_typed() -> Iterator[None]:
             .replace("input.format", "--format")
             .replace("input.options (", "--option (")
         )
-        text = re.sub(r"input\.options\.(\w+)(: )?", lambda key: f"--option {key[1]}{'=' if key[2] else ''}", text)
-        error.args = (re.sub(r"\.missing: (lowest|leaf).*", r"\g<0> (with --sensitive: missing=\1)", text),)
+        text = re.sub(
+            r"input\.options\.(\w+)(: )?",
+            lambda key: f"--option {key[1]}{'=' if key[2] else ''}",
+            text,
+        )
+        error.args = (
+            re.sub(r"\.missing: (lowest|leaf).*", r"\g<0> (with --sensitive: missing=\1)", text),
+        )
         raise
 
 

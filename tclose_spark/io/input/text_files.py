@@ -1,4 +1,6 @@
-"""Text files as they lie: plain or compressed, in any encoding. Their content becomes UTF-8 while it is read."""
+"""Text files as they lie: plain or compressed, in any encoding. Their content becomes UTF-8 while
+it is read.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ LINE = "a" * 100 + "\n"
 PACKERS: Mapping[str, Callable[[BinaryIO], Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 LOST = "tclose_spark.lost"
 codecs.register_error(LOST, lambda error: ("\udcff", cast(UnicodeDecodeError, error).end))
-"""How bytes are decoded that an encoding does not have: as a lone surrogate, which no valid UTF-8 holds either."""
+"""How bytes are decoded that an encoding does not have: as a lone surrogate, which no valid UTF-8
+holds either.
+"""
 
 
 def is_packed(file: Place) -> bool:
@@ -34,16 +38,22 @@ def is_zip(name: str) -> bool:
 
 
 def is_known(encoding: str) -> bool:
-    """Whether this process decodes files in an encoding of this name. Some, such as IDNA, are of names alone."""
+    """Whether this process decodes files in an encoding of this name. Some, such as IDNA, are of
+    names alone.
+    """
     try:
-        return codecs.lookup(encoding)._is_text_encoding and LINE.encode(encoding).decode(encoding) == LINE
+        return (
+            codecs.lookup(encoding)._is_text_encoding
+            and LINE.encode(encoding).decode(encoding) == LINE
+        )
     except (LookupError, ValueError):
         return False
 
 
 @contextmanager
 def opened_lines(file: Place, encoding: str = UTF_8) -> Iterator[BinaryIO]:
-    """The content of a file, unpacked and in UTF-8. Bytes that the encoding does not have become invalid UTF-8.
+    """The content of a file, unpacked and in UTF-8. Bytes that the encoding does not have become
+    invalid UTF-8.
 
     Raises:
         InputError: if it is a zip file of several files, or an encrypted one.
@@ -51,15 +61,25 @@ def opened_lines(file: Place, encoding: str = UTF_8) -> Iterator[BinaryIO]:
     with ExitStack() as stack:
         lines: Any = stack.enter_context(file.open("rb"))
         if is_zip(file.name):
-            lines = stack.enter_context(_member(stack.enter_context(zipfile.ZipFile(lines)), file.name))
+            lines = stack.enter_context(
+                _member(stack.enter_context(zipfile.ZipFile(lines)), file.name)
+            )
         elif is_packed(file):
             lines = stack.enter_context(PACKERS[file.name[file.name.rindex(".") :]](lines))
-        yield lines if encoding == UTF_8 else cast(BinaryIO, io.BufferedReader(_Transcoded(lines, encoding), CHUNK))
+        yield (
+            lines
+            if encoding == UTF_8
+            else cast(BinaryIO, io.BufferedReader(_Transcoded(lines, encoding), CHUNK))
+        )
 
 
 def _member(held: zipfile.ZipFile, name: str) -> Any:
     """The one file of a zip file."""
-    files = [one for one in held.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
+    files = [
+        one
+        for one in held.infolist()
+        if not one.is_dir() and not one.filename.startswith("__MACOSX/")
+    ]
     if any(one.filename == "[Content_Types].xml" for one in files):
         raise InputError(f"input.path: {name} is an Excel file; set input.format: excel")
     if len(files) != 1:

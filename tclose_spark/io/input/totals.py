@@ -1,4 +1,6 @@
-"""Lines below a table that are no rows: notes, and totals whose numbers are sums of the table's columns."""
+"""Lines below a table that are no rows: notes, and totals whose numbers are sums of the table's
+columns.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 
 BELOW = re.compile(
-    r"(?i)^\W*((grand |sub)?totals?|sum|summe|gesamt(summe)?|insgesamt|totale|totaal|somme|suma|sources?|quellen?|"
+    r"(?i)^\W*((grand "
+    r"|sub)?totals?|sum|summe|gesamt(summe)?|insgesamt|totale|totaal|somme|suma|sources?|quellen?|"
     r"notes?|anmerkung(en)?|stand)\b"
 )
 """How a total or a note begins."""
@@ -20,11 +23,12 @@ Rows = Callable[[], Iterable[Sequence[str]]]
 def lines_below(width: int, last: Sequence[Sequence[str]], rows: Rows) -> int:
     """How many of the last lines are no rows of a table.
 
-    A line of another width is a note if it has one text, or begins as a total or a note does. A line of the table's
-    width that begins so may be about a person (a note taker). It is a total if its other fields are empty, or each is a
-    sum of the table.
+    A line of another width is a note if it has one text, or begins as a total or a note does. A
+    line of the table's width that begins so may be about a person (a note taker). It is a total if
+    its other fields are empty, or each is a sum of the table.
 
-    width: of the table. last: the fields of its last lines, the first of which is a row. rows: of the table.
+    width: of the table. last: the fields of its last lines, the first of which is a row. rows: of
+    the table.
 
     >>> pay = [["Ann", "10", "x"], ["Bob", "20", "y"]]
     >>> [lines_below(3, [*pay, [*line]], lambda: pay) for line in (("Total", "30", ""), ("Note taker", "c", ""))]
@@ -46,7 +50,9 @@ def lines_below(width: int, last: Sequence[Sequence[str]], rows: Rows) -> int:
 
 
 def _are_sums(line: Sequence[str], texts: Sequence[str], rows: Rows) -> bool:
-    """Whether each of these texts of a line is the sum of a column of the table, or the number of its rows."""
+    """Whether each of these texts of a line is the sum of a column of the table, or the number of
+    its rows.
+    """
     if not texts:
         return True
     number, sums = 0, {mark: [Decimal(0) for _ in line] for mark in ".,"}
@@ -57,7 +63,10 @@ def _are_sums(line: Sequence[str], texts: Sequence[str], rows: Rows) -> bool:
                 for place, text in enumerate(fields):
                     totals[place] += _number(text, mark) or 0
     counts = [Decimal(number), Decimal(number - 1)]  # with and without the header
-    return any(all(_is_one_of(text, mark, [*counts, *totals]) for text in texts) for mark, totals in sums.items())
+    return any(
+        all(_is_one_of(text, mark, [*counts, *totals]) for text in texts)
+        for mark, totals in sums.items()
+    )
 
 
 def _is_one_of(text: str, mark: str, totals: Sequence[Decimal]) -> bool:

@@ -30,10 +30,12 @@ ERROR_OF_OPEN_DOCUMENT = re.compile(rb"calcext:value-type=[\"']error[\"']")
 
 
 def cells(file: Place, source: Input) -> tuple[Rows, Sequence[str]]:
-    """(the cells of a workbook's first sheet, or of the option `sheet`; the names of all). Empty cells are "".
+    """(the cells of a workbook's first sheet, or of the option `sheet`; the names of all). Empty
+    cells are "".
 
     Raises:
-        InputError: if it has no such sheet. Names of sheets may be those of people, so only alike ones are named.
+        InputError: if it has no such sheet. Names of sheets may be those of people, so only alike
+        ones are named.
     """
     from python_calamine import CalamineWorkbook
 
@@ -44,19 +46,23 @@ def cells(file: Place, source: Input) -> tuple[Rows, Sequence[str]]:
             alike = get_close_matches(sheet, names, 1)
             hint = f"; did you mean {alike[0]!r}?" if alike else ""
             raise InputError(
-                f"input.options.sheet: {file.name} has no sheet of this name, but {len(names)} other{hint}"
+                f"input.options.sheet: {file.name} has no sheet of this name, but {len(names)} "
+                f"other{hint}"
             )
         found = book.get_sheet_by_name(sheet) if sheet else book.get_sheet_by_index(0)
         return found.to_python(skip_empty_area=False), names
 
 
 def has_names(source: Input) -> bool:
-    """Whether the first row of a sheet has the names of the columns. Only the option `header` denies it."""
+    """Whether the first row of a sheet has the names of the columns. Only the option `header`
+    denies it.
+    """
     return option_of(source, "header").lower() != "false"
 
 
 def read_workbook(file: Place, source: Input) -> pa.Table:
-    """The table in a sheet. Rows of empty cells are left out, and cells with errors are missing, with a note.
+    """The table in a sheet. Rows of empty cells are left out, and cells with errors are missing,
+    with a note.
 
     Raises:
         InputError: if the sheet has no rows, or there is no such sheet.
@@ -70,7 +76,9 @@ def read_workbook(file: Place, source: Input) -> pa.Table:
     _note_empty_rows(below, file.name)
     _note_lost_cells(file, option_of(source, "sheet") or names[0])
     header, rows = (held[0], held[1:]) if has_names(source) else (None, held)
-    columns = [[None if cell == "" else cell for cell in column] for column in zip(*rows, strict=True)]
+    columns = [
+        [None if cell == "" else cell for cell in column] for column in zip(*rows, strict=True)
+    ]
     width = len(below[0])
     found = {}
     for place in range(width):
@@ -100,11 +108,16 @@ def _note_empty_rows(rows: Rows, file: str) -> None:
 def _note_lost_cells(file: Place, sheet: str) -> None:
     lost = _lost_cells(file, sheet)
     if lost:
-        note(f"{file.name} has {lost} cells with errors, or with formulas without a stored value, read as missing")
+        note(
+            f"{file.name} has {lost} cells with errors, or with formulas without a stored value, "
+            "read as missing"
+        )
 
 
 def _lost_cells(file: Place, sheet: str) -> int:
-    """How many cells of a sheet hold an error, or a formula without a value; 0 in a format that is not known XML."""
+    """How many cells of a sheet hold an error, or a formula without a value; 0 in a format that is
+    not known XML.
+    """
     ending = file.name.lower().rpartition(".")[2]
     with suppress(BadZipFile, KeyError), file.open("rb") as content:
         if ending in ("xlsx", "xlsm"):

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REFUSALS = (PySparkException, Py4JError, AttributeError)
-"""What is raised for what a session does not have: by Spark Connect, by a cluster's allow list, by Python."""
+"""What is raised for what a session does not have: by Spark Connect, by a cluster's allow list, by
+Python.
+"""
 
 SENDS_TO_TASKS = hasattr(DataFrame, "repartitionById")
 """Whether rows can be sent to a partition by its number (Spark 4.1); else see `shuffles.by_key`."""
@@ -28,7 +30,9 @@ class Java(NamedTuple):
 
 
 def java_of(spark: SparkSession) -> Java | None:
-    """The JVM behind a session; None without access (Spark Connect, Databricks' shared and serverless compute)."""
+    """The JVM behind a session; None without access (Spark Connect, Databricks' shared and
+    serverless compute).
+    """
     try:
         context = spark.sparkContext
         return Java(context._jvm, context._jsc.hadoopConfiguration())
@@ -54,7 +58,9 @@ def settings_below(spark: SparkSession, prefix: str) -> dict[str, str]:
 
 
 def set_if_allowed(spark: SparkSession, key: str, value: str | None) -> bool:
-    """Sets a session's setting (None: unsets it); False, without a change, if the platform does not allow it."""
+    """Sets a session's setting (None: unsets it); False, without a change, if the platform does not
+    allow it.
+    """
     try:
         if value is None:
             spark.conf.unset(key)

@@ -1,8 +1,9 @@
-"""`python -m tclose_spark.io.spark.defaults`: settings for the Spark that pip installed in this environment.
+"""`python -m tclose_spark.io.spark.defaults`: settings for the Spark that pip installed in this
+environment.
 
-With them, a bare `spark-submit jobs/release.py --config CONF` uses Delta and this environment's Python, on a local
-master and on a cluster that shares the file system. Its driver has the memory that `tclose` gives it. Other
-installations of Spark are left alone.
+With them, a bare `spark-submit jobs/release.py --config CONF` uses Delta and this environment's
+Python, on a local master and on a cluster that shares the file system. Its driver has the memory
+that `tclose` gives it. Other installations of Spark are left alone.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ def defaults() -> dict[str, str]:
 
 
 def find_jars() -> None:
-    """Lets Ivy download Delta's jars once. Without a network, the first run that has one does so."""
+    """Lets Ivy download Delta's jars once. Without a network, the first run that has one does
+    so.
+    """
     try:
         get_session("tclose: finding the jars of Delta")
     except ConfigurationError as error:

@@ -20,12 +20,16 @@ _jvm: Jvm | None = None  # a process has one driver
 
 
 def is_brought() -> bool:
-    """Whether the platform provides the session: a Spark Connect server (SPARK_REMOTE), or Databricks."""
+    """Whether the platform provides the session: a Spark Connect server (SPARK_REMOTE), or
+    Databricks.
+    """
     return "SPARK_REMOTE" in os.environ or "DATABRICKS_RUNTIME_VERSION" in os.environ
 
 
 def is_submitted() -> bool:
-    """Whether `spark-submit` started this process or the platform provides a session, so no JVM is started."""
+    """Whether `spark-submit` started this process or the platform provides a session, so no JVM is
+    started.
+    """
     return PORT in os.environ or is_brought()
 
 
@@ -38,7 +42,9 @@ def size_on_disk(path: str) -> int:
     """The bytes of a local file, or of all files below a folder; 0 for anything else."""
     local = Path(path.removeprefix("file://"))
     try:
-        files = [local] if local.is_file() else [file for file in local.rglob("*") if file.is_file()]
+        files = (
+            [local] if local.is_file() else [file for file in local.rglob("*") if file.is_file()]
+        )
         return sum(file.stat().st_size for file in files)
     except OSError:
         return 0

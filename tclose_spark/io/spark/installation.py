@@ -9,23 +9,39 @@ import socket
 
 from tclose_spark.errors import ConfigurationError
 
-JAVA_VARIABLE, MASTER_VARIABLE, MEMORY_VARIABLE = "JAVA_HOME", "TCLOSE_MASTER", "TCLOSE_DRIVER_MEMORY"
+JAVA_VARIABLE, MASTER_VARIABLE, MEMORY_VARIABLE = (
+    "JAVA_HOME",
+    "TCLOSE_MASTER",
+    "TCLOSE_DRIVER_MEMORY",
+)
 COMPILER_VARIABLE = "TCLOSE_COMPILER"
 COMPILERS = {"quick": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m", "full": ""}
-DEFAULT_MASTER, DEFAULT_MEMORY = "local[*, 4]", "4g"  # all cores; a task may fail three times: workers get lost
-MASTER = re.compile(r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[.+\]|spark://\S+:\d+(,\S+:\d+)*|yarn|k8s://\S+")
+DEFAULT_MASTER, DEFAULT_MEMORY = (
+    "local[*, 4]",
+    "4g",
+)  # all cores; a task may fail three times: workers get lost
+MASTER = re.compile(
+    r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[.+\]|spark://\S+:\d+(,\S+:\d+)*|yarn|k8s://\S+"
+)
 MEMORY = re.compile(r"(\d+)(b|k|m|g|t|p)b?", re.IGNORECASE)
 PATIENCE = 5.0  # seconds for a master to answer
-ROOMY = 8 << 30  # bytes of a machine on which the driver gets DEFAULT_MEMORY; on a smaller one it gets half
-LARGE = 1 << 25  # bytes of an input on disk, some two million rows, from which on the optimizing compiler pays
-LEAST_MEMORY = 450 << 20  # bytes; Spark requires one and a half times the 300 MiB that it keeps for itself
+ROOMY = (
+    8 << 30
+)  # bytes of a machine on which the driver gets DEFAULT_MEMORY; on a smaller one it gets half
+LARGE = (
+    1 << 25
+)  # bytes of an input on disk, some two million rows, from which on the optimizing compiler pays
+LEAST_MEMORY = (
+    450 << 20
+)  # bytes; Spark requires one and a half times the 300 MiB that it keeps for itself
 
 
 def driver_memory() -> str:
     """The driver's memory.
 
     Raises:
-        ConfigurationError: if it is not a size, below Spark's minimum, or above the machine's memory.
+        ConfigurationError: if it is not a size, below Spark's minimum, or above the machine's
+        memory.
     """
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     memory = os.environ.get(MEMORY_VARIABLE)
@@ -38,7 +54,8 @@ def driver_memory() -> str:
         )
     if _bytes(size) > there:
         raise ConfigurationError(
-            f"{MEMORY_VARIABLE} is {memory!r}, and this machine has {there / (1 << 30):.1f} GiB; expected less, such "
+            f"{MEMORY_VARIABLE} is {memory!r}, and this machine has {there / (1 << 30):.1f} GiB; "
+            "expected less, such "
             "as 2g"
         )
     return memory
@@ -50,7 +67,8 @@ def _bytes(size: re.Match[str]) -> int:
 
 
 def compiler(size: int) -> str:
-    """Java's options for an input of this many bytes: only its quick compiler, unless the input is large.
+    """Java's options for an input of this many bytes: only its quick compiler, unless the input is
+    large.
 
     For few rows, the optimizing compiler would spend much of the time on code that hardly runs.
 
@@ -59,7 +77,9 @@ def compiler(size: int) -> str:
     """
     chosen = os.environ.get(COMPILER_VARIABLE) or ("quick" if size < LARGE else "full")
     if chosen not in COMPILERS:
-        raise ConfigurationError(f"{COMPILER_VARIABLE} is {chosen!r}; expected {' or '.join(COMPILERS)}")
+        raise ConfigurationError(
+            f"{COMPILER_VARIABLE} is {chosen!r}; expected {' or '.join(COMPILERS)}"
+        )
     return COMPILERS[chosen]
 
 
@@ -67,16 +87,21 @@ def master() -> str:
     """Spark's master.
 
     Raises:
-        ConfigurationError: if Spark does not know it, or if it does not answer, because Spark would wait long.
+        ConfigurationError: if Spark does not know it, or if it does not answer, because Spark would
+        wait long.
     """
     url = os.environ.get(MASTER_VARIABLE, DEFAULT_MASTER)
     if not MASTER.fullmatch(url):
         raise ConfigurationError(
-            f"{MASTER_VARIABLE} is {url!r}; expected local[*], local[N], spark://HOST:PORT, yarn or k8s://.."
+            f"{MASTER_VARIABLE} is {url!r}; expected local[*], local[N], spark://HOST:PORT, yarn "
+            "or k8s://.."
         )
-    if url.startswith("spark://") and not any(map(_answers, url.removeprefix("spark://").split(","))):
+    if url.startswith("spark://") and not any(
+        map(_answers, url.removeprefix("spark://").split(","))
+    ):
         raise ConfigurationError(
-            f"{MASTER_VARIABLE} is {url!r}, where nothing answers; start a master there, or name another"
+            f"{MASTER_VARIABLE} is {url!r}, where nothing answers; start a master there, or name "
+            "another"
         )
     return url
 
@@ -95,10 +120,12 @@ def require_java() -> None:
     home = os.environ.get(JAVA_VARIABLE)
     if home and not shutil.which(os.path.join(home, "bin", "java")):
         raise ConfigurationError(
-            f"{JAVA_VARIABLE} is {home!r}, where there is no bin/java; set it to a Java 17, or unset it to use the "
+            f"{JAVA_VARIABLE} is {home!r}, where there is no bin/java; set it to a Java 17, or "
+            "unset it to use the "
             "PATH's"
         )
     if not home and not shutil.which("java"):
         raise ConfigurationError(
-            "Java was not found: install a Java 17 runtime (Debian: openjdk-17-jre-headless), or set JAVA_HOME"
+            "Java was not found: install a Java 17 runtime (Debian: openjdk-17-jre-headless), or "
+            "set JAVA_HOME"
         )

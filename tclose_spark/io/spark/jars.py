@@ -1,4 +1,6 @@
-"""Delta's jars: given, or found by Ivy once and remembered, so later starts need neither Ivy nor a network."""
+"""Delta's jars: given, or found by Ivy once and remembered, so later starts need neither Ivy nor a
+network.
+"""
 
 from __future__ import annotations
 
@@ -44,10 +46,12 @@ ALREADY_IN_SPARK = ",".join(
 def delta_settings() -> dict[str, str]:
     """The settings that give Delta to a new Spark: its jars, or Ivy's coordinates.
 
-    Named jars are not on Python's path. Ivy's jars are, and Python workers read their folders again for each task.
+    Named jars are not on Python's path. Ivy's jars are, and Python workers read their folders again
+    for each task.
 
     Raises:
-        ConfigurationError: if TCLOSE_DELTA_JARS names a missing file, or delta-spark is not installed.
+        ConfigurationError: if TCLOSE_DELTA_JARS names a missing file, or delta-spark is not
+        installed.
     """
     given = os.environ.get(VARIABLE)
     for jar in given.split(",") if given else ():
@@ -82,7 +86,8 @@ def to_be_found() -> dict[str, str]:
 
 
 def package(delta: str, spark: str) -> str:
-    """The Maven coordinates of a version of Delta for a version of Spark. Up to 4.0, the name has no version of Spark.
+    """The Maven coordinates of a version of Delta for a version of Spark. Up to 4.0, the name has
+    no version of Spark.
 
     >>> package("4.4.0", "4.1.4"), package("4.4.0", "4.0.5"), package("4.0.1", "4.0.5")
     ('io.delta:delta-spark_4.1_2.13:4.4.0', 'io.delta:delta-spark_4.0_2.13:4.4.0', 'io.delta:delta-spark_2.13:4.0.1')
@@ -97,8 +102,8 @@ def minor(version: str) -> str:
 
 
 def remember(packages: str, jars: Sequence[str]) -> None:
-    """Records the place of the jars that Ivy found for a session, as paths or file URIs, unless other packages were
-    requested too. If nothing can be written, Ivy runs again next time.
+    """Records the place of the jars that Ivy found for a session, as paths or file URIs, unless
+    other packages were requested too. If nothing can be written, Ivy runs again next time.
     """
     if packages != to_be_found()["spark.jars.packages"]:
         return
@@ -120,13 +125,23 @@ def _remembered() -> list[str]:
         if record.stat().st_uid != os.getuid() or record.stat().st_mode & 0o022:
             return []  # it names code
         sizes = json.loads(record.read_text())
-        return list(sizes) if all(Path(jar).stat().st_size == size for jar, size in sizes.items()) else []
+        return (
+            list(sizes)
+            if all(Path(jar).stat().st_size == size for jar, size in sizes.items())
+            else []
+        )
     except (OSError, ValueError, AttributeError):
         return []
 
 
 def _record() -> Path:
-    """The file of the record: in the user's cache, by the requested packages and this environment."""
+    """The file of the record: in the user's cache, by the requested packages and this
+    environment.
+    """
     asked = json.dumps([to_be_found(), sys.prefix])
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(cache) / "tclose_spark" / f"jars-{hashlib.sha256(asked.encode()).hexdigest()[:16]}.json"
+    return (
+        Path(cache)
+        / "tclose_spark"
+        / f"jars-{hashlib.sha256(asked.encode()).hexdigest()[:16]}.json"
+    )

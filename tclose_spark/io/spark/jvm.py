@@ -19,16 +19,22 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.interrupts import SIGNALS
 
 JAVA_OPTIONS = "JAVA_TOOL_OPTIONS"
-PORT, SECRET, PORT_FILE = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET", "_PYSPARK_DRIVER_CONN_INFO_PATH"
+PORT, SECRET, PORT_FILE = (
+    "PYSPARK_GATEWAY_PORT",
+    "PYSPARK_GATEWAY_SECRET",
+    "_PYSPARK_DRIVER_CONN_INFO_PATH",
+)
 INTERVAL = 0.02  # seconds between two looks for its port
 
 
 class Jvm:
-    """A JVM, and a folder that only this user can read for Spark's temporary files, which have values of people."""
+    """A JVM, and a folder that only this user can read for Spark's temporary files, which have
+    values of people.
+    """
 
     def __init__(self, settings: Mapping[str, str], options: str) -> None:
-        """Starts it with Spark's settings and Java's options, and returns at once. Java's own variables and Spark's
-        driver settings come later and override the options.
+        """Starts it with Spark's settings and Java's options, and returns at once. Java's own
+        variables and Spark's driver settings come later and override the options.
 
         Raises:
             ConfigurationError: if Spark is not installed.
@@ -38,7 +44,11 @@ class Jvm:
         self._port, self._log = self.folder / "port", self.folder / "spark.log"
         if "SPARK_LOCAL_DIRS" not in os.environ:
             settings = {**settings, "spark.local.dir": str(self.folder)}
-        java = (f"-Djava.io.tmpdir={shlex.quote(str(self.folder))}", options, os.environ.get(JAVA_OPTIONS))
+        java = (
+            f"-Djava.io.tmpdir={shlex.quote(str(self.folder))}",
+            options,
+            os.environ.get(JAVA_OPTIONS),
+        )
         environment = {
             **os.environ,
             "SPARK_CONNECT_MODE": "0",
@@ -97,15 +107,16 @@ class Jvm:
 
 
 def _ignore_interrupts() -> None:
-    """Makes the JVM ignore signals. A terminal or a scheduler sends them to the whole process group, and the JVM ends
-    with the command, not before it.
+    """Makes the JVM ignore signals. A terminal or a scheduler sends them to the whole process
+    group, and the JVM ends with the command, not before it.
     """
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
 def _spark_home() -> Path:
-    """The folder of Spark: SPARK_HOME, otherwise that of the package pyspark, which is not imported for this.
+    """The folder of Spark: SPARK_HOME, otherwise that of the package pyspark, which is not imported
+    for this.
 
     Raises:
         ConfigurationError: if there is none.
@@ -113,11 +124,14 @@ def _spark_home() -> Path:
     home = os.environ.get("SPARK_HOME")
     if home and not Path(home, "bin", "spark-submit").is_file():
         raise ConfigurationError(
-            f"SPARK_HOME is {home!r}, where there is no bin/spark-submit; set it to a Spark, or unset it"
+            f"SPARK_HOME is {home!r}, where there is no bin/spark-submit; set it to a Spark, or "
+            "unset it"
         )
     if home:
         return Path(home)
     found = find_spec("pyspark")
     if found is None or found.origin is None:
-        raise ConfigurationError("the package pyspark is not installed: pip install 'tclose-spark[spark]'")
+        raise ConfigurationError(
+            "the package pyspark is not installed: pip install 'tclose-spark[spark]'"
+        )
     return Path(found.origin).parent

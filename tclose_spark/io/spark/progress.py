@@ -20,7 +20,9 @@ def no_progress(_: int) -> AbstractContextManager[Show]:
 
 
 @contextmanager
-def spoken(total: int, announce: Callable[[str], None], what: str, every: float = 10.0) -> Iterator[Show]:
+def spoken(
+    total: int, announce: Callable[[str], None], what: str, every: float = 10.0
+) -> Iterator[Show]:
     """Shows progress and the time that is left as log lines, at most one per interval."""
     begun = last = time.monotonic()
 
@@ -30,7 +32,8 @@ def spoken(total: int, announce: Callable[[str], None], what: str, every: float 
         if done and now - last >= every:
             last, left = now, (now - begun) * (total - done) / done
             announce(
-                f"{what} {done:,} of {total:,}, about {f'{left / 60:.0f} min' if left >= 120 else f'{left:.0f} s'} left"
+                f"{what} {done:,} of {total:,}, about "
+                f"{f'{left / 60:.0f} min' if left >= 120 else f'{left:.0f} s'} left"
             )
 
     yield show
@@ -38,8 +41,8 @@ def spoken(total: int, announce: Callable[[str], None], what: str, every: float 
 
 @contextmanager
 def watched(done: Callable[[], int | None], total: int, progress: Progress) -> Iterator[None]:
-    """Shows a number that tasks increase during the body. done: the number so far, None if nothing counts. It is for
-    display only.
+    """Shows a number that tasks increase during the body. done: the number so far, None if nothing
+    counts. It is for display only.
     """
     ended = threading.Event()
     with progress(total) as show:

@@ -24,33 +24,36 @@ EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 SESSION_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
-    # Files in windows-1252, Shift_JIS and others can be read too (options: encoding), not the seven encodings of the
-    # SQL functions only.
+    # Files in windows-1252, Shift_JIS and others can be read too (options: encoding), not the seven
+    # encodings of the SQL functions only.
     "spark.sql.legacy.javaCharsets": "true",
-    # Fingerprints are sums of hashes modulo 2^64; under ANSI rules a sum that wraps around is an error.
+    # Fingerprints are sums of hashes modulo 2^64; under ANSI rules a sum that wraps around is an
+    # error.
     "spark.sql.ansi.enabled": "false",
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(1 << 28),
-    # What a filter implies of the columns below it is worked out for every way to write them: two dozen columns and
-    # their hashes fill the driver's memory.
+    # What a filter implies of the columns below it is worked out for every way to write them: two
+    # dozen columns and their hashes fill the driver's memory.
     "spark.sql.constraintPropagation.enabled": "false",
-    # What is shuffled is often little beside the rows: tallies of classes, counts. Then few tasks do it, also where the
-    # result is kept; each costs a tenth of a CPU second in Python workers.
+    # What is shuffled is often little beside the rows: tallies of classes, counts. Then few tasks
+    # do it, also where the result is kept; each costs a tenth of a CPU second in Python workers.
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
-    # A lost executor must never lose or double rows: detect an output that differs after a retry, redo it whole. Spark
-    # 4.0 does not know these; there as here such a run fails by the fingerprints of its rows.
+    # A lost executor must never lose or double rows: detect an output that differs after a retry,
+    # redo it whole. Spark 4.0 does not know these; there as here such a run fails by the
+    # fingerprints of its rows.
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
-    # Every table of a run has one commit; Delta's default of 50 tasks to read a log costs seconds at each table.
+    # Every table of a run has one commit; Delta's default of 50 tasks to read a log costs seconds
+    # at each table.
     "spark.databricks.delta.snapshotPartitions": "2",
     # A release must not carry minima and maxima in its log.
     "spark.databricks.delta.stats.collect": "false",
 }
 DECISIVE = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
-"""Settings that change the contents of a release. Without the others a run costs more, or is refused where it
-matters.
+"""Settings that change the contents of a release. Without the others a run costs more, or is
+refused where it matters.
 """
 RETRIES_NOTICED = "spark.sql.shuffle.orderIndependentChecksum.enabled"
 
@@ -58,13 +61,14 @@ _remote: SparkSession | None = None  # the last session without a context of its
 
 
 def get_session(name: str) -> SparkSession:
-    """The active session (a notebook, Databricks), otherwise a new one with Delta, with the settings of a run.
+    """The active session (a notebook, Databricks), otherwise a new one with Delta, with the
+    settings of a run.
 
-    Under `spark-submit`, the submitted master and settings apply; with SPARK_REMOTE, those of the Connect server.
-    In a plain process the session is local, on all cores.
+    Under `spark-submit`, the submitted master and settings apply; with SPARK_REMOTE, those of the
+    Connect server. In a plain process the session is local, on all cores.
 
-    Raises: ConfigurationError: if Java or Delta's jars are missing, the active session has no Delta, or the
-    platform refuses a DECISIVE setting.
+    Raises: ConfigurationError: if Java or Delta's jars are missing, the active session has no
+    Delta, or the platform refuses a DECISIVE setting.
     """
     session = find_session(name)
     _configure(session)
@@ -89,7 +93,9 @@ def find_session(name: str) -> SparkSession:
 
 @contextlib.contextmanager
 def borrowed(session: SparkSession) -> Iterator[SparkSession]:
-    """The session with the settings of a run. A foreign session gets its own settings back afterwards."""
+    """The session with the settings of a run. A foreign session gets its own settings back
+    afterwards.
+    """
     before = {} if driver.is_ours() else {key: setting(session, key) for key in SESSION_SETTINGS}
     try:
         _configure(session)
@@ -100,8 +106,8 @@ def borrowed(session: SparkSession) -> Iterator[SparkSession]:
 
 
 def forget_call() -> None:
-    """Closes this thread's connection to the JVM. An interrupted call left its answer there, which the next call would
-    take for its own.
+    """Closes this thread's connection to the JVM. An interrupted call left its answer there, which
+    the next call would take for its own.
     """
     with contextlib.suppress(Exception):
         client: Any = SparkContext._gateway._gateway_client  # type: ignore[union-attr]
@@ -111,8 +117,8 @@ def forget_call() -> None:
 
 
 def _configure(spark: SparkSession) -> None:
-    """Applies SESSION_SETTINGS. Settings that a platform does not allow are left, unless they are DECISIVE. If retries
-    go unnoticed, a warning is printed.
+    """Applies SESSION_SETTINGS. Settings that a platform does not allow are left, unless they are
+    DECISIVE. If retries go unnoticed, a warning is printed.
     """
     left = [
         key
@@ -122,13 +128,16 @@ def _configure(spark: SparkSession) -> None:
     for key in DECISIVE:
         if key in left:
             raise ConfigurationError(
-                f"this platform does not let a run set {key} to {SESSION_SETTINGS[key]}, which a release depends on; "
+                f"this platform does not let a run set {key} to {SESSION_SETTINGS[key]}, which a "
+                "release depends on; "
                 "set it for the cluster"
             )
     if RETRIES_NOTICED in left:
         sys.stderr.write(
-            f"note: this platform does not let a run set {RETRIES_NOTICED}: an output that a lost executor disturbs is "
-            "not made again, but noticed by the fingerprints of the rows; such a run fails, and is to be repeated\n"
+            f"note: this platform does not let a run set {RETRIES_NOTICED}: an output that a lost "
+            "executor disturbs is "
+            "not made again, but noticed by the fingerprints of the rows; such a run fails, and is "
+            "to be repeated\n"
         )
 
 
@@ -183,8 +192,8 @@ def _on_own_jvm(settings: Mapping[str, str]) -> SparkSession:
 
 
 def _abandon(jvm: Jvm) -> None:
-    """Ends a useless JVM, so that PySpark may have another. py4j's threads, which return its objects, do not log its
-    absence.
+    """Ends a useless JVM, so that PySpark may have another. py4j's threads, which return its
+    objects, do not log its absence.
     """
     gateway: Any = SparkContext._gateway
     if gateway is not None:
@@ -199,8 +208,9 @@ def _abandon(jvm: Jvm) -> None:
 def _started(settings: Mapping[str, str]) -> SparkSession:
     """A new session.
 
-    A thread of its own makes its context. In the main thread, PySpark would install a handler of Ctrl-C that calls
-    the JVM in the middle of another call, and a signal would have to wait for the JVM.
+    A thread of its own makes its context. In the main thread, PySpark would install a handler of
+    Ctrl-C that calls the JVM in the middle of another call, and a signal would have to wait for the
+    JVM.
     """
     failures: list[BaseException] = []
 
@@ -233,26 +243,34 @@ def _require_delta(spark: SparkSession) -> None:
         jars = spark.sparkContext.getConf().get("spark.jars") or "none"
         wanted = package(ADVISED, spark.version)
         raise ConfigurationError(
-            f"Delta is not on Spark's class path, or its jars are damaged (spark.jars: {jars}): spark-submit "
-            f"--packages {wanted} (or --jars with the jars of delta-spark and delta-storage); or {VARIABLE}"
+            f"Delta is not on Spark's class path, or its jars are damaged (spark.jars: {jars}): "
+            "spark-submit "
+            f"--packages {wanted} (or --jars with the jars of delta-spark and delta-storage); or "
+            f"{VARIABLE}"
         ) from None
 
 
 def require_delta_of(session: SparkSession) -> None:
-    """Raises ConfigurationError if a foreign session reports that it has no Delta. Platforms with Delta built in need
-    not report it.
+    """Raises ConfigurationError if a foreign session reports that it has no Delta. Platforms with
+    Delta built in need not report it.
     """
-    said = f"{setting(session, 'spark.sql.extensions')} {setting(session, 'spark.sql.catalog.spark_catalog')}"
+    said = (
+        f"{setting(session, 'spark.sql.extensions')} "
+        f"{setting(session, 'spark.sql.catalog.spark_catalog')}"
+    )
     if "Delta" not in said and not driver.is_brought():
         raise ConfigurationError(
-            "the active Spark session has no Delta Lake; end it (spark.stop()) and a session with Delta is started, or "
+            "the active Spark session has no Delta Lake; end it (spark.stop()) and a session with "
+            "Delta is started, or "
             f"start it with delta-spark's jars, spark.sql.extensions={EXTENSION} and "
             f"spark.sql.catalog.spark_catalog={CATALOG}"
         )
 
 
 def _quiet(spark: SparkSession) -> None:
-    """Silences Spark's logs, because an exception's text may have values of people. TCLOSE_LOG_LEVEL enables them."""
+    """Silences Spark's logs, because an exception's text may have values of people.
+    TCLOSE_LOG_LEVEL enables them.
+    """
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(name).disabled = "TCLOSE_LOG_LEVEL" not in os.environ
     with contextlib.suppress(Exception):  # a shared cluster keeps its logs to itself

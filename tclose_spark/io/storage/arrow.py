@@ -17,7 +17,9 @@ CLAIM_LASTS = 600 * 10**9  # nanoseconds; an older claim is that of a writer tha
 
 
 class ArrowFolder(PlaceFolder):
-    """A folder on an object store; see Folder. A store has no modes: its policies decide who reads."""
+    """A folder on an object store; see Folder. A store has no modes: its policies decide who
+    reads.
+    """
 
     _root: StorePath
     moves_at_once = False
@@ -35,16 +37,21 @@ class ArrowFolder(PlaceFolder):
         (self._root / name).write_bytes(text.encode("utf-8"))
 
     def write_new(self, name: str, text: str) -> bool:
-        """See Folder. pyarrow has no request that a store refuses if the object exists. So each writer writes a claim
-        of its own before it looks for those of others. The writer of the later claim finds the earlier one; or, if
-        that is gone, the file that its writer may have written. Two that find each other both get False.
+        """See Folder. pyarrow has no request that a store refuses if the object exists. So each
+        writer writes a claim of its own before it looks for those of others. The writer of the
+        later claim finds the earlier one; or, if that is gone, the file that its writer may have
+        written. Two that find each other both get False.
         """
         claims = f"{name}~"
         mine = f"{claims}{uuid4()}"
         self.write(mine, "")
         try:
             beside = (self._root / name).parent.walk(recursive=False)
-            at = {file.name: found.st_mtime_ns for file, found in beside if file.name.startswith(claims)}
+            at = {
+                file.name: found.st_mtime_ns
+                for file, found in beside
+                if file.name.startswith(claims)
+            }
             living = [claim for claim in at if at[claim] > at.get(mine, 0) - CLAIM_LASTS]
             if living != [mine] or self.exists(name):
                 return False

@@ -35,15 +35,17 @@ class Folder(Protocol):
         ...
 
     def sizes(self, name: str = "") -> dict[str, int]:
-        """The bytes of a file, or of each file below a folder, by its path in this folder; empty if nothing exists.
+        """The bytes of a file, or of each file below a folder, by its path in this folder; empty if
+        nothing exists.
 
-        On a local disk, a link below this folder counts as a file, and an empty folder as a file whose name ends
-        with `/`.
+        On a local disk, a link below this folder counts as a file, and an empty folder as a file
+        whose name ends with `/`.
         """
         ...
 
     def sha256(self, name: str) -> str:
-        """The SHA-256 of a file, in hexadecimal digits. For a link or an empty folder, a hash of its kind and target.
+        """The SHA-256 of a file, in hexadecimal digits. For a link or an empty folder, a hash of
+        its kind and target.
 
         Raises:
             OSError: if it cannot be read; its `filename` is the file.
@@ -51,11 +53,15 @@ class Folder(Protocol):
         ...
 
     def write(self, name: str, text: str, private: bool = False) -> None:
-        """Writes a file, and creates the folders above it. Only the owner can read a private file."""
+        """Writes a file, and creates the folders above it. Only the owner can read a private
+        file.
+        """
         ...
 
     def write_new(self, name: str, text: str) -> bool:
-        """Writes a new private file; False, without a change, if it exists. One of several writers gets True."""
+        """Writes a new private file; False, without a change, if it exists. One of several writers
+        gets True.
+        """
         ...
 
     def remove(self, name: str = "") -> None:
@@ -80,21 +86,27 @@ class Folder(Protocol):
         ...
 
     def move_in(self, source: Any, name: str) -> None:
-        """Moves `name` of another folder of the same kind to the same name here, and replaces an entry of this name. A
-        move that broke off may be repeated.
+        """Moves `name` of another folder of the same kind to the same name here, and replaces an
+        entry of this name. A move that broke off may be repeated.
         """
         ...
 
     def copy_in(self, source: Any, name: str, other: str) -> None:
-        """Copies the file `name` of another folder of the same kind to `other` here, and creates the folders above."""
+        """Copies the file `name` of another folder of the same kind to `other` here, and creates
+        the folders above.
+        """
         ...
 
     def sibling(self, what: str) -> Any | None:
-        """A folder beside this one (`replacing.sibling_name`); None if this folder cannot be replaced as a whole."""
+        """A folder beside this one (`replacing.sibling_name`); None if this folder cannot be
+        replaced as a whole.
+        """
         ...
 
     def replace(self, new: Any) -> None:
-        """Puts a sibling in the place of this folder, in one step or in two renames, and removes the old content."""
+        """Puts a sibling in the place of this folder, in one step or in two renames, and removes
+        the old content.
+        """
         ...
 
     def restore(self) -> None:

@@ -1,4 +1,6 @@
-"""Folders of a run, on a local disk or behind a URI that Spark or pyarrow opens (hdfs, s3a, abfss, dbfs, file)."""
+"""Folders of a run, on a local disk or behind a URI that Spark or pyarrow opens (hdfs, s3a, abfss,
+dbfs, file).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 VOLUMES = "/Volumes/"
-"""Where Databricks shows its volumes as folders: there grants control who reads, and files have no modes."""
+"""Where Databricks shows its volumes as folders: there grants control who reads, and files have no
+modes.
+"""
 
 
 class LocalFolder(PlaceFolder):
@@ -53,9 +57,13 @@ class LocalFolder(PlaceFolder):
         return super().read(name)
 
     def _require_regular(self, path: Path) -> None:
-        """Raises GuaranteeError at a pipe, a socket or a device, whose content may never end: it is not opened."""
+        """Raises GuaranteeError at a pipe, a socket or a device, whose content may never end: it is
+        not opened.
+        """
         if path.exists() and not path.is_file() and not path.is_dir():
-            raise GuaranteeError(f"{path} is no file of a release: it is a pipe, a socket or a device; remove it")
+            raise GuaranteeError(
+                f"{path} is no file of a release: it is a pipe, a socket or a device; remove it"
+            )
 
     def write(self, name: str, text: str, private: bool = False) -> None:
         """See Folder. The file appears as a whole or not at all."""
@@ -63,7 +71,9 @@ class LocalFolder(PlaceFolder):
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_name(target.name + ".partial")
         with os.fdopen(
-            os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666), "w", encoding="utf-8"
+            os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666),
+            "w",
+            encoding="utf-8",
         ) as file:
             file.write(text)
         partial.replace(target)
@@ -117,7 +127,8 @@ class LocalFolder(PlaceFolder):
             self.remove(partial.name)
             (shutil.copytree if old.is_dir() else shutil.copy2)(old, partial)
             partial.rename(new)
-            # From here on nothing stands under the old name, so a retry cannot take half of it for the whole.
+            # From here on nothing stands under the old name, so a retry cannot take half of it for
+            # the whole.
             old.rename(source._root / f"{name}.moved")
             source.remove(f"{name}.moved")
 
@@ -126,7 +137,9 @@ class LocalFolder(PlaceFolder):
         shutil.copyfile(source._root / name, self._root / other)
 
     def sibling(self, what: str) -> LocalFolder | None:
-        """See Folder. A mount point, a volume, and a folder whose parent is closed to us cannot be replaced."""
+        """See Folder. A mount point, a volume, and a folder whose parent is closed to us cannot be
+        replaced.
+        """
         root = Path(os.path.realpath(self._root))
         above = next(path for path in root.parents if path.exists())
         if not self.moves_at_once or root.is_mount() or not os.access(above, os.W_OK):
@@ -134,7 +147,9 @@ class LocalFolder(PlaceFolder):
         return LocalFolder(str(root.with_name(sibling_name(root.name, what))))
 
     def replace(self, new: LocalFolder) -> None:
-        """See Folder. In one step where the system exchanges folders, as Linux does on its own file systems."""
+        """See Folder. In one step where the system exchanges folders, as Linux does on its own file
+        systems.
+        """
         replace_folder(Path(os.path.realpath(self._root)), new._root)
 
     def restore(self) -> None:
@@ -142,7 +157,9 @@ class LocalFolder(PlaceFolder):
 
 
 def _sizes(path: str, name: str, is_root: bool = False) -> Iterator[tuple[str, int]]:
-    """The bytes of everything at a path, by name; see `Folder.sizes`. No link is followed except at the root."""
+    """The bytes of everything at a path, by name; see `Folder.sizes`. No link is followed except at
+    the root.
+    """
     if os.path.islink(path) and not is_root:
         yield name, os.lstat(path).st_size
     elif os.path.isdir(path):
@@ -156,19 +173,21 @@ def _sizes(path: str, name: str, is_root: bool = False) -> Iterator[tuple[str, i
 
 
 def for_spark(path: str) -> str:
-    """The path in the form that Spark takes for the same file, whatever its default file system. Databricks' volumes
-    are known by path only.
+    """The path in the form that Spark takes for the same file, whatever its default file system.
+    Databricks' volumes are known by path only.
     """
     return path if URI.match(path) or path.startswith(VOLUMES) else f"file://{path}"
 
 
 NO_PATTERN = {"__globPaths__": "false"}
-"""Reads the file or folder of a path that Spark would take for a pattern: [, {, * and ? are letters like others."""
+"""Reads the file or folder of a path that Spark would take for a pattern: [, {, * and ? are letters
+like others.
+"""
 
 
 def local_path(file: str) -> Path | None:
-    """The path of a file named by its path or by a `file:` URI, as Spark names the files that it reads; None for other
-    URIs.
+    """The path of a file named by its path or by a `file:` URI, as Spark names the files that it
+    reads; None for other URIs.
     """
     if URI.match(file) and not file.startswith("file:"):
         return None
@@ -177,8 +196,8 @@ def local_path(file: str) -> Path | None:
 
 @contextmanager
 def private(path: str) -> Iterator[None]:
-    """Closes a new local folder to others, before and after files are written into it: mode 0700, and 0600 for its
-    files.
+    """Closes a new local folder to others, before and after files are written into it: mode 0700,
+    and 0600 for its files.
     """
     folder = None if path.startswith(VOLUMES) else local_path(path)
     if folder is not None:
@@ -222,5 +241,7 @@ def move(name: str, source: Folder, target: Folder) -> None:
         ConfigurationError: if one folder is local and the other a URI.
     """
     if type(source) is not type(target):
-        raise ConfigurationError("output: public and internal must both be local paths or both be URIs")
+        raise ConfigurationError(
+            "output: public and internal must both be local paths or both be URIs"
+        )
     target.move_in(source, name)

@@ -1,5 +1,5 @@
-"""Folders behind a URI, through Hadoop's file systems (hdfs, s3a, abfss, gs, file). Some move a folder in one step;
-object stores do not.
+"""Folders behind a URI, through Hadoop's file systems (hdfs, s3a, abfss, gs, file). Some move a
+folder in one step; object stores do not.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MOVES_WHOLE = frozenset({"file", "hdfs", "viewfs", "ofs"})
-"""Schemes of file systems that move a folder in one step. Others, object stores above all, copy it object by object,
-and one that breaks off leaves a part here and a part there.
+"""Schemes of file systems that move a folder in one step. Others, object stores above all, copy it
+object by object, and one that breaks off leaves a part here and a part there.
 """
 IF_NEW = "fs.option.create.conditional.overwrite"
-"""Hadoop's option of `createFile`: the store itself refuses an object that is there, in the request that makes it."""
+"""Hadoop's option of `createFile`: the store itself refuses an object that is there, in the request
+that makes it.
+"""
 
 
 def _raising_os_errors(folder: type) -> type:
@@ -59,7 +61,8 @@ class HadoopFolder:
         java = java_of(spark)
         if java is None:
             raise ConfigurationError(
-                f"{root}: this session (Spark Connect, or a shared cluster) cannot open Hadoop's file systems; name "
+                f"{root}: this session (Spark Connect, or a shared cluster) cannot open Hadoop's "
+                "file systems; name "
                 "the folder by a path that this process sees, such as /Volumes/... on Databricks"
             )
         self._jvm: Any = java.jvm
@@ -69,7 +72,9 @@ class HadoopFolder:
         return self._jvm.org.apache.hadoop.fs.Path(self.path(name))
 
     def _mode(self, name: str, mode: str) -> None:
-        self._files.setPermission(self._path(name), self._jvm.org.apache.hadoop.fs.permission.FsPermission(mode))
+        self._files.setPermission(
+            self._path(name), self._jvm.org.apache.hadoop.fs.permission.FsPermission(mode)
+        )
 
     def path(self, name: str = "") -> str:
         return f"{self._root}/{name}" if name else self._root
@@ -108,8 +113,8 @@ class HadoopFolder:
             stream.write(bytearray(text.encode("utf-8")))
 
     def write_new(self, name: str, text: str) -> bool:
-        """See Folder. HDFS and S3 (Hadoop 3.4.2 and later) check and write in one step. An object store without
-        conditional requests does not. On a local disk, Java itself creates the file.
+        """See Folder. HDFS and S3 (Hadoop 3.4.2 and later) check and write in one step. An object
+        store without conditional requests does not. On a local disk, Java itself creates the file.
         """
         if self._files.getUri().getScheme() == "file":
             if not self._jvm.java.io.File(self._path(name).toUri().getPath()).createNewFile():
@@ -118,7 +123,12 @@ class HadoopFolder:
             return True
         mode = self._jvm.org.apache.hadoop.fs.permission.FsPermission("600")
         try:
-            made = self._files.createFile(self._path(name)).overwrite(False).permission(mode).opt(IF_NEW, "true")
+            made = (
+                self._files.createFile(self._path(name))
+                .overwrite(False)
+                .permission(mode)
+                .opt(IF_NEW, "true")
+            )
             with _closing(made.build()) as stream:
                 stream.write(bytearray(text.encode("utf-8")))
         except Py4JJavaError:
@@ -161,10 +171,20 @@ class HadoopFolder:
 
     def _copy(self, source: HadoopFolder, name: str, target: Any) -> None:
         copy = self._jvm.org.apache.hadoop.fs.FileUtil.copy
-        copy(source._files, source._path(name), self._files, target, False, True, self._files.getConf())
+        copy(
+            source._files,
+            source._path(name),
+            self._files,
+            target,
+            False,
+            True,
+            self._files.getConf(),
+        )
 
     def sibling(self, what: str) -> HadoopFolder | None:
-        """See Folder. Object stores cannot replace a folder, and the root of a file system has no sibling."""
+        """See Folder. Object stores cannot replace a folder, and the root of a file system has no
+        sibling.
+        """
         if not self.moves_at_once or self._path("").isRoot():
             return None
         return self._beside(what)
@@ -211,19 +231,26 @@ class HadoopFolder:
     def sizes(self, name: str = "") -> dict[str, int]:
         sizes: dict[str, int] = {}
         if self.exists(name):
-            root, files = self._path("").toUri().getPath().rstrip("/"), self._files.listFiles(self._path(name), True)
+            root, files = (
+                self._path("").toUri().getPath().rstrip("/"),
+                self._files.listFiles(self._path(name), True),
+            )
             while files.hasNext():
                 found = files.next()
                 sizes[found.getPath().toUri().getPath()[len(root) + 1 :]] = int(found.getLen())
         return sizes
 
     def names(self, name: str = "") -> list[str]:
-        return sorted(status.getPath().getName() for status in self._files.listStatus(self._path(name)))
+        return sorted(
+            status.getPath().getName() for status in self._files.listStatus(self._path(name))
+        )
 
 
 @contextmanager
 def _closing(stream: Any) -> Iterator[Any]:
-    """A stream of Java that is closed afterwards, when an object store sends or rejects its content."""
+    """A stream of Java that is closed afterwards, when an object store sends or rejects its
+    content.
+    """
     try:
         yield stream
     finally:

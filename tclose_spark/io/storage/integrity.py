@@ -15,7 +15,9 @@ AT_ONCE = 4  # files that are read together
 
 
 def digests(folder: Folder, names: Iterable[str]) -> dict[str, str]:
-    """The SHA-256 of each of these files, and of each file below these folders, as far as they exist."""
+    """The SHA-256 of each of these files, and of each file below these folders, as far as they
+    exist.
+    """
     files = sorted(file for name in names for file in folder.sizes(name))
     with ThreadPoolExecutor(AT_ONCE) as reading:
         return dict(zip(files, reading.map(folder.sha256, files), strict=True))
@@ -25,7 +27,11 @@ def differences(expected: Digests, found: Digests) -> list[str]:
     """The changes of files since they were as expected, one line each."""
     return [
         *(f"{name} is missing" for name in expected if name not in found),
-        *(f"{name} was changed" for name, digest in expected.items() if found.get(name, digest) != digest),
+        *(
+            f"{name} was changed"
+            for name, digest in expected.items()
+            if found.get(name, digest) != digest
+        ),
         *(f"{name} is no file of this release" for name in found if name not in expected),
     ]
 
@@ -37,7 +43,8 @@ def strict_json(text: str) -> Any:
     {'k': 5}
 
     Raises:
-        ValueError: if it is no JSON or nested too deeply, or an object in it has a key twice, which readers take
+        ValueError: if it is no JSON or nested too deeply, or an object in it has a key twice, which
+        readers take
             differently.
     """
 

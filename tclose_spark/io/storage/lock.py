@@ -24,14 +24,16 @@ OF_LOCK = re.compile(rf"{LOCK}({re.escape(TAKEOVER)})?(~[0-9a-f-]{{36}})?")
 
 
 def is_of_lock(name: str) -> bool:
-    """Whether a file is a lock, that of a run that takes it over, or the claim of one that wants it (`ArrowFolder`)."""
+    """Whether a file is a lock, that of a run that takes it over, or the claim of one that wants it
+    (`ArrowFolder`).
+    """
     return OF_LOCK.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Owner:
-    """A process: its host, its user, and the time of its lock. `born` distinguishes it from a later process with the
-    same number, `space` from one of another container with the same host name.
+    """A process: its host, its user, and the time of its lock. `born` distinguishes it from a later
+    process with the same number, `space` from one of another container with the same host name.
     """
 
     host: str
@@ -55,7 +57,9 @@ class Owner:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the process has ended, as far as this host knows; False for other hosts and containers."""
+        """Whether the process has ended, as far as this host knows; False for other hosts and
+        containers.
+        """
         if (self.host, self.space) != (socket.gethostname(), _space()):
             return False
         try:
@@ -68,14 +72,19 @@ class Owner:
 
     def describe(self) -> str:
         """The process, host and time, in words."""
-        hours, minutes = divmod(int((datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds()) // 60, 60)
-        return f"process {self.pid} of {self.user} on {self.host} since {self.since} ({hours} h {minutes} min ago)"
+        hours, minutes = divmod(
+            int((datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds()) // 60, 60
+        )
+        return (
+            f"process {self.pid} of {self.user} on {self.host} since {self.since} ({hours} h "
+            f"{minutes} min ago)"
+        )
 
 
 @contextmanager
 def locked(folder: Folder, name: str = LOCK, what: str | None = None) -> Iterator[None]:
-    """Holds the lock `name` in an existing folder during the body. A run takes over the lock of a process that has
-    ended on this host.
+    """Holds the lock `name` in an existing folder during the body. A run takes over the lock of a
+    process that has ended on this host.
 
     what: the path that the lock protects; by default the folder.
 
@@ -88,7 +97,8 @@ def locked(folder: Folder, name: str = LOCK, what: str | None = None) -> Iterato
         if owner is None or not owner.is_gone:
             who = owner.describe() if owner else "a run that does not say who it is"
             raise ConfigurationError(
-                f"output: {what} is being written by another run: {who}; wait for its end, give another "
+                f"output: {what} is being written by another run: {who}; wait for its end, give "
+                "another "
                 f"output.path, or remove {folder.path(name)} if that run is gone"
             )
         if not _take_over(folder, name, owner, mine):
@@ -109,7 +119,9 @@ def locked(folder: Folder, name: str = LOCK, what: str | None = None) -> Iterato
 
 
 def _take_over(folder: Folder, name: str, gone: Owner, mine: str) -> bool:
-    """Replaces a lock whose process has ended, unless another run does. One run at a time checks and removes."""
+    """Replaces a lock whose process has ended, unless another run does. One run at a time checks
+    and removes.
+    """
     if not folder.write_new(name + TAKEOVER, mine):
         return False
     try:
@@ -134,7 +146,9 @@ def _owner(folder: Folder, name: str) -> Owner | None:
 
 
 def _space() -> str:
-    """The processes among which a process number is unique, as the kernel names them; empty if it does not."""
+    """The processes among which a process number is unique, as the kernel names them; empty if it
+    does not.
+    """
     try:
         return os.readlink("/proc/self/ns/pid")
     except OSError:

@@ -24,10 +24,11 @@ def sibling_name(name: str, what: str) -> str:
 
 
 def replace_folder(place: Path, new: Path) -> None:
-    """Puts `new`, a folder beside `place`, in its place, with its mode and access lists; removes the old content.
+    """Puts `new`, a folder beside `place`, in its place, with its mode and access lists; removes
+    the old content.
 
-    Linux exchanges two folders in one step. Elsewhere, and on file systems that cannot, there are two renames;
-    `restore_folder` undoes the first one if the process ends between them.
+    Linux exchanges two folders in one step. Elsewhere, and on file systems that cannot, there are
+    two renames; `restore_folder` undoes the first one if the process ends between them.
     """
     if not place.exists():
         new.rename(place)
@@ -42,7 +43,9 @@ def replace_folder(place: Path, new: Path) -> None:
 
 
 def restore_folder(place: Path) -> None:
-    """Puts back a folder that `replace_folder` had moved away, if its place is empty; otherwise removes it."""
+    """Puts back a folder that `replace_folder` had moved away, if its place is empty; otherwise
+    removes it.
+    """
     old = place.with_name(sibling_name(place.name, OLD))
     if old.exists() and not place.exists():
         old.rename(place)

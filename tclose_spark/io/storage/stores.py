@@ -1,4 +1,6 @@
-"""Files on object stores, through pyarrow, with those operations of `pathlib.Path` that tables need."""
+"""Files on object stores, through pyarrow, with those operations of `pathlib.Path` that tables
+need.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,14 @@ MARK = "Not a regular file"
 """In pyarrow's error for the object by which Hadoop marks a folder on Azure."""
 BUFFER = 1 << 22  # bytes of a request
 WHY = re.compile(
-    r"AWS Error (\w+)|google::cloud::Status\((\w+)|Azure Error: \[(\w+)\]|Azure\S*(Authentication)Exception"
+    r"AWS Error (\w+)|google::cloud::Status\((\w+)|Azure Error: "
+    r"\[(\w+)\]|Azure\S*(Authentication)Exception"
 )
 
 
 class StoreError(OSError):
-    """An object store refuses a request, or does not answer. Its own text may show what a request was signed with, so
-    that this error has the URI and the name of the problem only.
+    """An object store refuses a request, or does not answer. Its own text may show what a request
+    was signed with, so that this error has the URI and the name of the problem only.
     """
 
 
@@ -43,7 +46,8 @@ class Stat(NamedTuple):
 
 @dataclass(frozen=True)
 class StorePath:
-    """A file or folder on an object store. A store has no folders of its own: there is one where files lie below.
+    """A file or folder on an object store. A store has no folders of its own: there is one where
+    files lie below.
 
     uri: as the user wrote it. files, path: pyarrow's file system, and the path there.
     """
@@ -62,14 +66,17 @@ class StorePath:
         """
         if not is_on_store(uri):
             raise ConfigurationError(
-                f"{uri}: only Spark reaches files behind such a URI; set engine: spark, or give a path"
+                f"{uri}: only Spark reaches files behind such a URI; set engine: spark, or give a "
+                "path"
             )
         found = PARTS.fullmatch(uri)
         scheme = SCHEMES[uri.partition(":")[0].lower()]
         if found is None or ("@" in found[1]) != scheme.startswith("abfs"):
             raise ConfigurationError(
-                f"a URI of {uri.partition(':')[0]} is not as expected: s3://BUCKET/PATH, gs://BUCKET/PATH or "
-                "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, without credentials or options"
+                f"a URI of {uri.partition(':')[0]} is not as expected: s3://BUCKET/PATH, "
+                "gs://BUCKET/PATH or "
+                "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, without credentials or "
+                "options"
             )
         with named(uri):
             files, bucket = _opened(f"{scheme}://{found[1]}")
@@ -112,8 +119,8 @@ class StorePath:
             return self._recognized(self.files.get_file_info(self.path))
 
     def _recognized(self, found: Any) -> Any:
-        """What pyarrow found; a folder, if Hadoop marked it as one: on Azure, by an empty object of its name. pyarrow
-        lists that as a file, which it refuses to open.
+        """What pyarrow found; a folder, if Hadoop marked it as one: on Azure, by an empty object of
+        its name. pyarrow lists that as a file, which it refuses to open.
         """
         from pyarrow.fs import FileInfo, FileType
 
@@ -137,7 +144,9 @@ class StorePath:
         return Stat(found.size, found.mtime_ns)
 
     def walk(self, recursive: bool = True) -> Iterator[tuple[StorePath, Stat]]:
-        """The files below, or the file itself, with their sizes and times. recursive: also those in folders below."""
+        """The files below, or the file itself, with their sizes and times. recursive: also those in
+        folders below.
+        """
         found = self._info()
         for one in [found] if found.is_file else self._listed(recursive):
             if one.is_file:
@@ -149,7 +158,10 @@ class StorePath:
 
     def glob(self, pattern: str) -> Iterator[StorePath]:
         """Those in a folder with a name of this pattern."""
-        begin, all_below = len(self.path) + 1, self.files.type_name == "gcs"  # where pyarrow lists files alone
+        begin, all_below = (
+            len(self.path) + 1,
+            self.files.type_name == "gcs",
+        )  # where pyarrow lists files alone
         names = dict.fromkeys(one.path[begin:].partition("/")[0] for one in self._listed(all_below))
         return (self / name for name in names if fnmatchcase(name, pattern))
 
@@ -157,7 +169,9 @@ class StorePath:
         from pyarrow.fs import FileSelector
 
         with named(self.uri):
-            found = self.files.get_file_info(FileSelector(self.path, allow_not_found=True, recursive=recursive))
+            found = self.files.get_file_info(
+                FileSelector(self.path, allow_not_found=True, recursive=recursive)
+            )
             return [self._recognized(one) for one in found]
 
     def open(self, mode: Literal["rb", "wb"]) -> Any:
@@ -188,14 +202,18 @@ class StorePath:
             with named(self.uri), suppress(NotADirectoryError):  # into a folder that Hadoop marked
                 self.files.copy_file(other.path, self.path)
                 return
-        self.write_bytes(other.read_bytes())  # first all is read: what is written in part would count as a whole
+        self.write_bytes(
+            other.read_bytes()
+        )  # first all is read: what is written in part would count as a whole
 
     def remove(self) -> None:
         """Removes a file or a folder, if it exists."""
         kind = self._kind()
         with named(self.uri):
             if kind == "Directory":
-                with suppress(FileNotFoundError):  # on Google's: its files are gone, and it had no object of its own
+                with suppress(
+                    FileNotFoundError
+                ):  # on Google's: its files are gone, and it had no object of its own
                     self.files.delete_dir(self.path)
                 kind = self.files.get_file_info(self.path).type.name  # the mark of a folder stays
             if kind == "File":
@@ -232,7 +250,9 @@ def opened(place: Place) -> Any:
 
 
 def on_arrow(place: Place) -> tuple[Any, Any]:
-    """(the path, the file system) of a file, for pyarrow. It has no file system if it is on this disk."""
+    """(the path, the file system) of a file, for pyarrow. It has no file system if it is on this
+    disk.
+    """
     return (place, None) if isinstance(place, Path) else (place.path, place.files)
 
 
@@ -269,4 +289,8 @@ def reason_of(error: Exception) -> str:
     'access denied'
     """
     found = WHY.search(str(error))
-    return next(filter(None, found.groups())).replace("_", " ").lower() if found else "its store refuses"
+    return (
+        next(filter(None, found.groups())).replace("_", " ").lower()
+        if found
+        else "its store refuses"
+    )

@@ -1,8 +1,10 @@
-"""A release as a catalog table (`output.table`): replaced in one commit, then compared with the verified release.
+"""A release as a catalog table (`output.table`): replaced in one commit, then compared with the
+verified release.
 
-The rows are copied from the published files, which the verdict covers. Readers see the table before or after. The table
-keeps its history: an older release stays readable in it until the catalog's owner vacuums it, or expires its snapshot.
-It is a Delta table, and an Iceberg table in a catalog of Iceberg's.
+The rows are copied from the published files, which the verdict covers. Readers see the table before
+or after. The table keeps its history: an older release stays readable in it until the catalog's
+owner vacuums it, or expires its snapshot. It is a Delta table, and an Iceberg table in a catalog of
+Iceberg's.
 """
 
 from __future__ import annotations
@@ -22,18 +24,28 @@ from tclose_spark.io.tables.delta import bare, read_delta
 OURS = "tclose.release"
 """The property of tables that releases made: no other table is ever replaced."""
 PROPERTIES: Mapping[str, Mapping[str, str]] = {
-    "delta": {OURS: "true", "delta.dataSkippingNumIndexedCols": "0", "delta.enableChangeDataFeed": "false"},
+    "delta": {
+        OURS: "true",
+        "delta.dataSkippingNumIndexedCols": "0",
+        "delta.enableChangeDataFeed": "false",
+    },
     "iceberg": {OURS: "true", "write.metadata.metrics.default": "none"},
 }
-"""Of a table that a release makes, by its format. Neither its log nor its manifests have statistics of columns."""
+"""Of a table that a release makes, by its format. Neither its log nor its manifests have statistics
+of columns.
+"""
 
 
 def require_replaceable(table: str, spark: SparkSession) -> None:
-    """Raises ConfigurationError if the table was not made by a release, or the catalog does not report on it."""
+    """Raises ConfigurationError if the table was not made by a release, or the catalog does not
+    report on it.
+    """
     try:
         _version(spark, table)
     except PySparkException as error:
-        raise ConfigurationError(f"output.table: {table} cannot be read ({error.getCondition()})") from None
+        raise ConfigurationError(
+            f"output.table: {table} cannot be read ({error.getCondition()})"
+        ) from None
 
 
 def replace_table(release: str, table: str, spark: SparkSession) -> None:
@@ -48,18 +60,28 @@ def replace_table(release: str, table: str, spark: SparkSession) -> None:
         _write(read_delta(spark, release), table)
         try:
             if not is_same(release, table, spark):
-                raise GuaranteeError(f"the rows of the release did not arrive whole in {table}; it is as it was before")
+                raise GuaranteeError(
+                    f"the rows of the release did not arrive whole in {table}; it is as it was "
+                    "before"
+                )
         except TcloseError:
             _take_back(spark, table, before)
             raise
     except PySparkException as error:
-        raise ConfigurationError(f"output.table: {table} cannot be written ({error.getCondition()})") from None
+        raise ConfigurationError(
+            f"output.table: {table} cannot be written ({error.getCondition()})"
+        ) from None
 
 
 def _write(rows: DataFrame, table: str) -> None:
     """Replaces the table by these rows in one commit, or creates it."""
     kind = _format(rows.sparkSession, table)
-    writer = bare(rows).sortWithinPartitions(*map(quoted, rows.columns)).writeTo(_quoted(table)).using(kind)
+    writer = (
+        bare(rows)
+        .sortWithinPartitions(*map(quoted, rows.columns))
+        .writeTo(_quoted(table))
+        .using(kind)
+    )
     for key, value in PROPERTIES[kind].items():
         writer = writer.tableProperty(key, value)
     writer.createOrReplace()
@@ -73,7 +95,12 @@ def _take_back(spark: SparkSession, table: str, before: int | None) -> None:
         spark.sql(f"RESTORE TABLE {_quoted(table)} TO VERSION AS OF {before}")
     else:  # a rollback to a snapshot leaves the columns as they are, and another release may have others
         name = _quoted(table)
-        _write(spark.read.option(AS_OF, str(before)).table(name) if before else spark.table(name).limit(0), table)
+        _write(
+            spark.read.option(AS_OF, str(before)).table(name)
+            if before
+            else spark.table(name).limit(0),
+            table,
+        )
 
 
 def is_same(release: str, table: str, spark: SparkSession) -> bool:
@@ -81,7 +108,9 @@ def is_same(release: str, table: str, spark: SparkSession) -> bool:
     try:
         return _digest(read_delta(spark, release)) == _digest(spark.table(_quoted(table)))
     except PySparkException as error:
-        raise ConfigurationError(f"output.table: {table} cannot be read ({error.getCondition()})") from None
+        raise ConfigurationError(
+            f"output.table: {table} cannot be read ({error.getCondition()})"
+        ) from None
 
 
 def _digest(rows: DataFrame) -> tuple[list[str], tuple[int | None, ...]]:
@@ -93,7 +122,8 @@ def _digest(rows: DataFrame) -> tuple[list[str], tuple[int | None, ...]]:
 
 
 def _version(spark: SparkSession, table: str) -> int | None:
-    """The current version of the table, or its snapshot in Iceberg (0: none yet); None if the table does not exist.
+    """The current version of the table, or its snapshot in Iceberg (0: none yet); None if the table
+    does not exist.
 
     Raises:
         ConfigurationError: if no release made it.
@@ -101,10 +131,13 @@ def _version(spark: SparkSession, table: str) -> int | None:
     name = _quoted(table)
     if not spark.catalog.tableExists(name):
         return None
-    properties = {row["key"]: row["value"] for row in spark.sql(f"SHOW TBLPROPERTIES {name}").collect()}
+    properties = {
+        row["key"]: row["value"] for row in spark.sql(f"SHOW TBLPROPERTIES {name}").collect()
+    }
     if OURS not in properties:
         raise ConfigurationError(
-            f"output.table: {table} is a table that no release made; name another, or, if it may be replaced, "
+            f"output.table: {table} is a table that no release made; name another, or, if it may "
+            "be replaced, "
             f"ALTER TABLE {table} SET TBLPROPERTIES ('{OURS}' = 'true')"
         )
     if _format(spark, table) == "delta":
@@ -116,7 +149,10 @@ def _version(spark: SparkSession, table: str) -> int | None:
 def _format(spark: SparkSession, table: str) -> str:
     """The format of tables in the catalog of this one, by the catalog's class."""
     first = table.partition(".")[0]
-    made = [setting(spark, f"spark.sql.catalog.{name}") for name in (first, spark.catalog.currentCatalog())]
+    made = [
+        setting(spark, f"spark.sql.catalog.{name}")
+        for name in (first, spark.catalog.currentCatalog())
+    ]
     return "iceberg" if (made[0] or made[1] or "").startswith("org.apache.iceberg.") else "delta"
 
 

@@ -12,7 +12,9 @@ from tclose_spark.table.columns.spark_types import MALFORMED as MALFORMED
 UNREADABLE = spark_types.UNREADABLE.decode()
 """The key in a column's metadata of why its values cannot be read, and the remedy."""
 TYPE = spark_types.TYPE.decode()
-"""The key in a column's metadata of the name of its type, if no release can have it and its values were left behind."""
+"""The key in a column's metadata of the name of its type, if no release can have it and its values
+were left behind.
+"""
 UNSUPPORTED = (
     T.ArrayType,
     T.StructType,

@@ -36,19 +36,23 @@ def bare(table: DataFrame) -> DataFrame:
 
     With Spark 4.0, a column that is given no metadata keeps its own; an expression has none.
     """
-    return table.select(*[F.coalesce(quoted(name)).alias(name, metadata={}) for name in table.columns])
+    return table.select(
+        *[F.coalesce(quoted(name)).alias(name, metadata={}) for name in table.columns]
+    )
 
 
 def write_delta(table: DataFrame, path: str) -> None:
-    """Writes a Delta table with its rows and nothing else: no statistics in its log, no change feed, no column
-    comments.
+    """Writes a Delta table with its rows and nothing else: no statistics in its log, no change
+    feed, no column comments.
 
     Raises:
         ConfigurationError: if there is a table at the path already.
     """
     try:
         with _no_defaults(table.sparkSession):
-            bare(table).write.format("delta").mode("error").options(**PROPERTIES).save(for_spark(path))
+            bare(table).write.format("delta").mode("error").options(**PROPERTIES).save(
+                for_spark(path)
+            )
     except PySparkException as error:
         if "EXISTS" in (error.getCondition() or ""):
             raise ConfigurationError(f"{path} holds a table already") from None
@@ -62,19 +66,25 @@ def write_and_read(table: DataFrame, path: str) -> DataFrame:
     parent, _, name = path.rpartition("/")
     folder = open_folder(parent, spark)
     scrub_table(folder, name)
-    if java_of(spark) is None:  # a shared platform, and such may refuse files with a log of Delta beside them
+    if (
+        java_of(spark) is None
+    ):  # a shared platform, and such may refuse files with a log of Delta beside them
         return read_delta(spark, path)
     files = [for_spark(f"{path}/{file}") for file in data_files(folder, name)]
-    # By the names of its files: platforms refuse to read a folder with a log of Delta as anything else.
+    # By the names of its files: platforms refuse to read a folder with a log of Delta as anything
+    # else.
     return spark.read.schema(table.schema).options(**NO_PATTERN).parquet(*files)
 
 
 @contextmanager
 def _no_defaults(spark: SparkSession) -> Iterator[None]:
-    """Cancels a cluster's defaults for new tables, such as column mapping or row tracking, because files of a release
-    are read directly. Neither files nor log have statistics.
+    """Cancels a cluster's defaults for new tables, such as column mapping or row tracking, because
+    files of a release are read directly. Neither files nor log have statistics.
     """
-    held: dict[str, str | None] = {STATISTICS: setting(spark, STATISTICS), **settings_below(spark, DEFAULTS)}
+    held: dict[str, str | None] = {
+        STATISTICS: setting(spark, STATISTICS),
+        **settings_below(spark, DEFAULTS),
+    }
     for key in held:
         set_if_allowed(spark, key, "false" if key == STATISTICS else None)
     try:

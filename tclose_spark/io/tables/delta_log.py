@@ -1,10 +1,12 @@
 """Tables that a run wrote itself, by the text of their log.
 
-A commit lists the files of one version, and removes those of the version before. Most tables have one commit. A release
-with `output.keep_versions` has one for each release of its line: files of earlier ones are in EARLIER.
+A commit lists the files of one version, and removes those of the version before. Most tables have
+one commit. A release with `output.keep_versions` has one for each release of its line: files of
+earlier ones are in EARLIER.
 
-Delta takes half a dozen Spark jobs to read such a log, whose only content is the files of the table. Readers of a table
-follow its whole log, so `require_plain_table` requires that it has no other content.
+Delta takes half a dozen Spark jobs to read such a log, whose only content is the files of the
+table. Readers of a table follow its whole log, so `require_plain_table` requires that it has no
+other content.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ LOG = f"{LOGS}/{0:020}.json"
 IDENTITY = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 LATEST = 1 << 42  # milliseconds, in the year 2109
 EARLIER = "_earlier"
-"""In a table's folder: the files of earlier versions, a folder for each. Readers of files alone skip such a name."""
+"""In a table's folder: the files of earlier versions, a folder for each. Readers of files alone
+skip such a name.
+"""
 ADD = {"path", "partitionValues", "size", "modificationTime", "dataChange"}
 REMOVE = {"path", "deletionTimestamp", "dataChange"}
 META_DATA = {"id", "format", "schemaString", "partitionColumns", "configuration", "createdTime"}
@@ -47,7 +51,9 @@ def log_of(version: int) -> str:
 
 
 def list_files(folder: Folder, table: str) -> None:
-    """Replaces the list in a table's log by the Parquet files in its folder; otherwise as `scrub_table`."""
+    """Replaces the list in a table's log by the Parquet files in its folder; otherwise as
+    `scrub_table`.
+    """
     listed = data_files(folder, table)
     now = int(time.time() * 1000)
     added = [
@@ -66,24 +72,29 @@ def list_files(folder: Folder, table: str) -> None:
 
 
 def scrub_table(folder: Folder, table: str) -> None:
-    """Cleans a new table: no commit information in its log, no data files that the log does not list.
+    """Cleans a new table: no commit information in its log, no data files that the log does not
+    list.
 
-    Platforms put user names, notebooks and clusters into the commit information. Failed attempts of tasks leave
-    files behind, and a reader of the folder without the log would read rows twice.
+    Platforms put user names, notebooks and clusters into the commit information. Failed attempts of
+    tasks leave files behind, and a reader of the folder without the log would read rows twice.
     """
     _write_log(folder, table, _actions(folder, table))
 
 
-def require_plain_table(folder: Folder, table: str, versions: int = 1, readable: Collection[int] = (0,)) -> None:
-    """Raises GuaranteeError, naming the problem, unless readers of a table in a folder read the rows of its Parquet
-    files and nothing else: a commit for each of these versions adds its files, each as a whole, removes those of the
-    version before, and has no other content. Files of readable versions before the last one are in EARLIER, and those
-    of other versions are gone.
+def require_plain_table(
+    folder: Folder, table: str, versions: int = 1, readable: Collection[int] = (0,)
+) -> None:
+    """Raises GuaranteeError, naming the problem, unless readers of a table in a folder read the
+    rows of its Parquet files and nothing else: a commit for each of these versions adds its files,
+    each as a whole, removes those of the version before, and has no other content. Files of
+    readable versions before the last one are in EARLIER, and those of other versions are gone.
     """
     place, commits, there = folder.path(table), [], folder.sizes(table)
     for log in map(log_of, range(versions)):
         try:
-            commits.append(actions_of(folder, f"{table}/{log}") if f"{table}/{log}" in there else None)
+            commits.append(
+                actions_of(folder, f"{table}/{log}") if f"{table}/{log}" in there else None
+            )
         except (ValueError, OSError, RecursionError):
             raise GuaranteeError(f"{folder.path(f'{table}/{log}')} cannot be read") from None
         if commits[-1] is None:
@@ -95,25 +106,32 @@ def require_plain_table(folder: Folder, table: str, versions: int = 1, readable:
 def _version_problems(
     commits: Sequence[Any], readable: Collection[int], there: Mapping[str, int], below: str
 ) -> Iterator[str]:
-    """The problems of a table's commits and files. there: the bytes of its files, whose names begin with `below`."""
+    """The problems of a table's commits and files. there: the bytes of its files, whose names begin
+    with `below`.
+    """
     last, listed, before = len(commits) - 1, dict[str, int](), set[str]()
     for number, actions in enumerate(commits):
         log = log_of(number)
         try:
-            yield from _log_problems(actions, log, before, "" if number == last else f"{EARLIER}/{number}")
+            yield from _log_problems(
+                actions, log, before, "" if number == last else f"{EARLIER}/{number}"
+            )
             files = _listed(actions)
         except (TypeError, KeyError, AttributeError):  # fields of other types than a log has
             yield f"{log} holds a line that is no action"
             return
         listed |= files if number in readable else {}
         before = {*files}
-    yield from _file_problems(listed, there, {below + log_of(number) for number in range(last + 1)}, below)
+    yield from _file_problems(
+        listed, there, {below + log_of(number) for number in range(last + 1)}, below
+    )
 
 
 def _log_problems(actions: Iterable[Any], log: str, before: set[str], inside: str) -> Iterator[str]:
     """The content of a commit beyond the list of its files, which are in a folder of the table.
 
-    before: the files of the version before. inside: the path of the folder; empty for the table's own.
+    before: the files of the version before. inside: the path of the folder; empty for the table's
+    own.
     """
     kinds, added, removed = Counter[str](), set[str](), set[str]()
     for action in actions:
@@ -131,7 +149,10 @@ def _log_problems(actions: Iterable[Any], log: str, before: set[str], inside: st
     expected = Counter(metaData=1, protocol=1, remove=len(before))
     more = Counter({kind: n for kind, n in kinds.items() if kind != "add"})
     if more != expected:
-        found, one = (", ".join(f"{n} {kind}" for kind, n in sorted(what.items()) if n) for what in (more, expected))
+        found, one = (
+            ", ".join(f"{n} {kind}" for kind, n in sorted(what.items()) if n)
+            for what in (more, expected)
+        )
         yield f"{log} holds {found}; expected {one}"
     elif removed != before:
         yield f"{log} removes other files than those of the version before"
@@ -153,11 +174,14 @@ def _is_removal(file: Mapping[str, Any], inside: str) -> bool:
 
 
 def _is_plain(meta: Mapping[str, Any], inside: str) -> bool:
-    """Whether the metadata of a table has its columns, and no partitions, comments or foreign settings."""
+    """Whether the metadata of a table has its columns, and no partitions, comments or foreign
+    settings.
+    """
     try:
         fields = json.loads(meta["schemaString"])["fields"]
         plain = all(
-            set(field) == {"name", "type", "nullable", "metadata"} and not field["metadata"] for field in fields
+            set(field) == {"name", "type", "nullable", "metadata"} and not field["metadata"]
+            for field in fields
         )
     except (ValueError, KeyError, TypeError):
         return False
@@ -189,7 +213,9 @@ def _is_known(protocol: Mapping[str, Any], inside: str) -> bool:
 
 
 class _Usual(NamedTuple):
-    """What an action's fields are in a plain table. holds: of the fields, and the folder of the data files."""
+    """What an action's fields are in a plain table. holds: of the fields, and the folder of the
+    data files.
+    """
 
     holds: Callable[[Mapping[str, Any], str], bool]
     otherwise: str
@@ -203,7 +229,9 @@ USUAL = {
 }
 
 
-def _file_problems(listed: Mapping[str, int], there: Mapping[str, int], logs: set[str], below: str) -> Iterator[str]:
+def _file_problems(
+    listed: Mapping[str, int], there: Mapping[str, int], logs: set[str], below: str
+) -> Iterator[str]:
     """The problems of a table's files, compared with the sizes in its log."""
     for name in sorted(there.keys() - logs):
         if name.removeprefix(below) not in listed:
@@ -214,7 +242,9 @@ def _file_problems(listed: Mapping[str, int], there: Mapping[str, int], logs: se
 
 
 def later_commits(folder: Folder, table: str, versions: int = 1) -> list[str]:
-    """The operations on a table of so many versions after it was written, by its log: `OPTIMIZE (commit 1)`."""
+    """The operations on a table of so many versions after it was written, by its log: `OPTIMIZE
+    (commit 1)`.
+    """
     found = []
     names: list[str] = []
     with suppress(OSError):
@@ -225,7 +255,9 @@ def later_commits(folder: Folder, table: str, versions: int = 1) -> list[str]:
             operation = "an operation without a name"
             with suppress(Exception):  # whatever stands there, it is only named
                 lines = map(json.loads, folder.read(f"{table}/{LOGS}/{name}").splitlines())
-                operation = next(line["commitInfo"]["operation"] for line in lines if "commitInfo" in line)
+                operation = next(
+                    line["commitInfo"]["operation"] for line in lines if "commitInfo" in line
+                )
             found.append(f"{operation} (commit {int(version)})")
     return found
 
@@ -266,8 +298,8 @@ def _actions(folder: Folder, table: str) -> list[dict[str, Any]]:
 
 
 def _write_log(folder: Folder, table: str, actions: Iterable[dict[str, Any]]) -> None:
-    """Writes the log without commit information, without statistics and tags of files, without name and description of
-    the table; removes files that it does not list.
+    """Writes the log without commit information, without statistics and tags of files, without name
+    and description of the table; removes files that it does not list.
     """
     kept = [action for action in actions if "commitInfo" not in action]
     for action in kept:
@@ -276,7 +308,9 @@ def _write_log(folder: Folder, table: str, actions: Iterable[dict[str, Any]]) ->
                 fields.pop(key, None)
     write_actions(folder, f"{table}/{LOG}", kept)
     for name in folder.names(f"{table}/{LOGS}"):
-        if name != LOG.rpartition("/")[2]:  # checksums of the old text: Hadoop's, and Delta's, which has the old files
+        if (
+            name != LOG.rpartition("/")[2]
+        ):  # checksums of the old text: Hadoop's, and Delta's, which has the old files
             folder.remove(f"{table}/{LOGS}/{name}")
     for name in _strays(folder, table):
         folder.remove(f"{table}/{name}")

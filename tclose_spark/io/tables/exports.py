@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FORMAT: dict[str, dict[str, str]] = {
-    "parquet": {"parquet.column.statistics.enabled": "false"},  # the Parquet of Spark 4.0 does not know it
+    "parquet": {
+        "parquet.column.statistics.enabled": "false"
+    },  # the Parquet of Spark 4.0 does not know it
     "csv": {
         "header": "true",
         "escape": '"',
@@ -25,9 +27,13 @@ FORMAT: dict[str, dict[str, str]] = {
         "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
     },
 }
-"""Of what Spark writes and reads back. A missing value is an empty field, an empty text one of two quotes."""
+"""Of what Spark writes and reads back. A missing value is an empty field, an empty text one of two
+quotes.
+"""
 READ = {"csv": {"multiLine": "true", "nullValue": "(missing) 6ff1f4cd", "emptyValue": ""}}
-"""More, to read. What stands for a missing value has to be another text than the empty one, else both were missing."""
+"""More, to read. What stands for a missing value has to be another text than the empty one, else
+both were missing.
+"""
 
 Files = Mapping[str, int]
 """The files of an export, and the bytes of each."""
@@ -47,14 +53,21 @@ EXPORT_NAMES = tuple(export_name(kind) for kind in EXPORTS)
 
 
 def write_by_spark(release: DataFrame, kind: str, folder: Folder, one_file: bool) -> None:
-    """Writes the release to `release_<kind>` in a folder, without Spark's own files. one_file: by one task."""
-    name, options = export_name(kind), {**FORMAT[kind], **({"maxRecordsPerFile": "0"} if one_file else {})}
+    """Writes the release to `release_<kind>` in a folder, without Spark's own files. one_file: by
+    one task.
+    """
+    name, options = (
+        export_name(kind),
+        {**FORMAT[kind], **({"maxRecordsPerFile": "0"} if one_file else {})},
+    )
     release = release.coalesce(1) if one_file else release
     release.write.options(**options).format(kind).save(for_spark(folder.path(name)))
     for file in folder.names(name):
         if not file.startswith("part-"):
             folder.remove(f"{name}/{file}")
-        elif folder.moves_at_once:  # Spark numbers files by task, which follow the files of the table
+        elif (
+            folder.moves_at_once
+        ):  # Spark numbers files by task, which follow the files of the table
             ends = "".join(Path(file).suffixes)
             folder.rename(f"{name}/{file}", f"{name}/part-{uuid4()}{ends}")
 
@@ -67,7 +80,9 @@ def read_by_spark(release: DataFrame, kind: str, folder: Folder) -> DataFrame:
 
 
 def holds_files(folder: Folder, kind: str, files: Files) -> bool:
-    """Whether an export is in a folder as it was written: exactly these files, each with its length."""
+    """Whether an export is in a folder as it was written: exactly these files, each with its
+    length.
+    """
     name = export_name(kind)
     if not folder.exists(name) or set(folder.names(name)) != set(files):
         return False

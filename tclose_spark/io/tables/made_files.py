@@ -1,11 +1,12 @@
 """Tables whose Parquet files tasks make themselves, from columns that are coded by dictionaries.
 
-That takes a task some hundredths of a microsecond a row. To hand the same rows to Spark as text and let it write them
-takes about three, a tenth of a whole release.
+That takes a task some hundredths of a microsecond a row. To hand the same rows to Spark as text and
+let it write them takes about three, a tenth of a whole release.
 
-A file travels as one binary value. On file systems that move files at once Spark's text writer puts its bytes where
-they belong, with the commit protocol that Spark has for tasks that fail or run twice, and the files are listed in a log
-of Delta. Elsewhere (object stores, platforms that share a cluster) rows are unpacked again and Delta writes them.
+A file travels as one binary value. On file systems that move files at once Spark's text writer puts
+its bytes where they belong, with the commit protocol that Spark has for tasks that fail or run
+twice, and the files are listed in a log of Delta. Elsewhere (object stores, platforms that share a
+cluster) rows are unpacked again and Delta writes them.
 """
 
 from __future__ import annotations
@@ -31,17 +32,20 @@ from tclose_spark.table.columns.parquet import FILE, TABLE, ChangedFileError
 MADE = "made"  # the folder where files lie until they are in their tables
 FOOTER_LENGTH = 4  # bytes at the end of a Parquet file that hold the length of its footer
 END = b"1"
-"""The last byte of every Parquet file (`PAR1`). It is the line separator of the text writer, so a file of one line is
-exactly the value.
+"""The last byte of every Parquet file (`PAR1`). It is the line separator of the text writer, so a
+file of one line is exactly the value.
 """
 TEXT_OPTIONS = {"lineSep": END.decode(), "maxRecordsPerFile": "1", "compression": "none"}
 
 
 def write_tables(
-    files: DataFrame, schemas: Mapping[str, T.StructType], folder: Folder, trusts_text_writer: bool = True
+    files: DataFrame,
+    schemas: Mapping[str, T.StructType],
+    folder: Folder,
+    trusts_text_writer: bool = True,
 ) -> None:
-    """Writes the tables that these files form as Delta tables into a folder, replacing tables of the same names. Their
-    logs contain no statistics and no commit information.
+    """Writes the tables that these files form as Delta tables into a folder, replacing tables of
+    the same names. Their logs contain no statistics and no commit information.
 
     files: TABLE and FILE, and columns that are ignored; evaluated once.
     trusts_text_writer: false to let Delta write the rows.
@@ -59,7 +63,9 @@ def write_tables(
             raise ChangedFileError
         for name, schema in schemas.items():
             write_delta(spark.createDataFrame([], schema), folder.path(name))
-            for file in written[name]:  # Spark's names contain the task's number, and tasks follow the plan's blocks
+            for file in written[
+                name
+            ]:  # Spark's names contain the task's number, and tasks follow the plan's blocks
                 folder.rename(file, f"{name}/part-{uuid4()}.parquet")
             list_files(folder, name)
     else:
@@ -77,7 +83,9 @@ def rows_of(files: DataFrame, table: str, schema: T.StructType) -> DataFrame:
                 rows = pq.read_table(pa.BufferReader(content.as_buffer())).cast(kinds)
                 yield from rows.to_batches(max_chunksize=1 << 16)
 
-    return map_batches(files.where((F.col(TABLE) == table) & F.col(FILE).isNotNull()).select(FILE), unpack, schema)
+    return map_batches(
+        files.where((F.col(TABLE) == table) & F.col(FILE).isNotNull()).select(FILE), unpack, schema
+    )
 
 
 def _write_rows(files: DataFrame, schemas: Mapping[str, T.StructType], folder: Folder) -> None:
@@ -92,7 +100,9 @@ def _write_rows(files: DataFrame, schemas: Mapping[str, T.StructType], folder: F
 
 
 def _is_whole(folder: Folder, file: str) -> bool:
-    """Whether a written file is one readable Parquet file: of the length that its footer adds up to, and no more."""
+    """Whether a written file is one readable Parquet file: of the length that its footer adds up
+    to, and no more.
+    """
     size = folder.size(file)
     try:
         content = pa.BufferReader(folder.begin(file, size))
@@ -101,19 +111,27 @@ def _is_whole(folder: Folder, file: str) -> bool:
         return False
     groups = map(footer.row_group, range(footer.num_row_groups))
     chunks = (group.column(i) for group in groups for i in range(footer.num_columns))
-    length = 2 * len(b"PAR1") + sum(c.total_compressed_size for c in chunks) + footer.serialized_size + FOOTER_LENGTH
+    length = (
+        2 * len(b"PAR1")
+        + sum(c.total_compressed_size for c in chunks)
+        + footer.serialized_size
+        + FOOTER_LENGTH
+    )
     return bool(size == length and rows == footer.num_rows > 0)
 
 
 def _write_bytes(files: DataFrame, path: str) -> None:
     """Writes each file into the folder of its table below a path, under a name that Spark chooses.
 
-    Spark's text writer must write the value and one separator, and nothing else. Compressed output, another separator,
-    an encoding, several lines in a file, a text type that refuses bytes, or a commit protocol that leaves the files
-    elsewhere would break this. `write_tables` checks the result.
+    Spark's text writer must write the value and one separator, and nothing else. Compressed output,
+    another separator, an encoding, several lines in a file, a text type that refuses bytes, or a
+    commit protocol that leaves the files elsewhere would break this. `write_tables` checks the
+    result.
     """
     but_the_end = F.col(FILE).substr(F.lit(1), F.length(FILE) - len(END)).cast("string")
-    files.select(TABLE, but_the_end).write.partitionBy(TABLE).options(**TEXT_OPTIONS).text(for_spark(path))
+    files.select(TABLE, but_the_end).write.partitionBy(TABLE).options(**TEXT_OPTIONS).text(
+        for_spark(path)
+    )
 
 
 def _files_of(folder: Folder, table: str) -> list[str]:

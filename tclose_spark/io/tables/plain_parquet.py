@@ -1,7 +1,8 @@
 """Parquet files that hold rows and nothing else, by their footers.
 
-A footer is a structure of Thrift's compact protocol. Readers skip rows by statistics, page indexes and bloom filters,
-and ignore fields and bytes that they do not know. Arrow shows only some of them, so the footer is read here.
+A footer is a structure of Thrift's compact protocol. Readers skip rows by statistics, page indexes
+and bloom filters, and ignore fields and bytes that they do not know. Arrow shows only some of them,
+so the footer is read here.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ CHUNK = {OFFSET, META}
 INDEXES = {INDEX_OFFSET, INDEX_LENGTH, BOUNDS_OFFSET, BOUNDS_LENGTH}
 LENGTH, DATA, DICTIONARY, STATISTICS = 7, 9, 11, 12
 COLUMN = {1, 2, 3, 4, 5, 6, LENGTH, DATA, DICTIONARY, 13, 16}
-"""The fields of each structure that describe rows, by their number in parquet.thrift. The others are sorting columns,
-other files, encryption, statistics, page indexes, bloom filters, and keys with values.
+"""The fields of each structure that describe rows, by their number in parquet.thrift. The others
+are sorting columns, other files, encryption, statistics, page indexes, bloom filters, and keys with
+values.
 """
 SPARK = b"parquet-mr "
 SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
@@ -49,7 +51,9 @@ SPARK_WORDS = {
     b"org.apache.spark.legacyINT96": rb"",
 }
 """What Spark adds to the metadata of a file: its version, and its date rules."""
-WRITERS = r"parquet-(cpp-arrow|mr( compatible Photon)?) version [0-9A-Za-z.-]+( \(build [0-9a-f]+\))?"
+WRITERS = (
+    r"parquet-(cpp-arrow|mr( compatible Photon)?) version [0-9A-Za-z.-]+( \(build [0-9a-f]+\))?"
+)
 """The names of Arrow and Spark in the metadata of a file."""
 TRUE, FALSE, BYTE, INTEGERS, DOUBLE, BINARY, LISTS, STRUCT = 1, 2, 3, (4, 5, 6), 7, 8, (9, 10), 12
 LONG = 15  # a list whose length follows
@@ -61,23 +65,30 @@ Fields = Mapping[int, Any]
 def parts_of(folder: Folder, name: str) -> list[str]:
     """The data files of a table or an export in a folder; of a table's last version."""
     return [
-        file for file in sorted(folder.sizes(name)) if not file.startswith((f"{name}/{LOGS}/", f"{name}/{EARLIER}/"))
+        file
+        for file in sorted(folder.sizes(name))
+        if not file.startswith((f"{name}/{LOGS}/", f"{name}/{EARLIER}/"))
     ]
 
 
 def require_plain_parquet(folder: Folder, names: Iterable[str], columns: pa.Schema) -> None:
-    """Raises GuaranteeError, naming the file, unless these Parquet files hold rows with these columns, and a footer
-    without anything from which readers skip rows.
+    """Raises GuaranteeError, naming the file, unless these Parquet files hold rows with these
+    columns, and a footer without anything from which readers skip rows.
 
-    Spark adds the places of pages and their sizes. Before Spark 4.1, and in sessions that do not let it leave them out,
-    it also adds statistics, which must be those of the rows, and bounds of pages.
+    Spark adds the places of pages and their sizes. Before Spark 4.1, and in sessions that do not
+    let it leave them out, it also adds statistics, which must be those of the rows, and bounds of
+    pages.
     """
     for name in names:
         file = name.rpartition("/")[2]
         size, ends = folder.size(name), partial(folder.end, name)
         end = ends(END_BYTES)
         length = int.from_bytes(end[:4], "little")
-        if end[4:] != MAGIC or folder.begin(name, len(MAGIC)) != MAGIC or length > size - END_BYTES - len(MAGIC):
+        if (
+            end[4:] != MAGIC
+            or folder.begin(name, len(MAGIC)) != MAGIC
+            or length > size - END_BYTES - len(MAGIC)
+        ):
             raise GuaranteeError(f"the release is damaged: {file} cannot be read")
         footer = ends(length + END_BYTES)[:-END_BYTES]
         try:
@@ -85,14 +96,20 @@ def require_plain_parquet(folder: Folder, names: Iterable[str], columns: pa.Sche
         except (IndexError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
             raise GuaranteeError(f"the release is damaged: {file} cannot be read") from None
         if problem == OTHER_COLUMNS:
-            raise GuaranteeError(f"the release is damaged: {file} has other columns than the release")
+            raise GuaranteeError(
+                f"the release is damaged: {file} has other columns than the release"
+            )
         if problem is not None:
-            raise GuaranteeError(f"the release is damaged: {file} has metadata beyond that of the release: {problem}")
+            raise GuaranteeError(
+                f"the release is damaged: {file} has metadata beyond that of the release: {problem}"
+            )
 
 
-def _problems(footer: bytes, end: Callable[[int], bytes], size: int, kinds: pa.Schema) -> Iterator[str]:
-    """What a file of so many bytes with this footer has beside rows with columns of these kinds. end: returns its
-    last bytes.
+def _problems(
+    footer: bytes, end: Callable[[int], bytes], size: int, kinds: pa.Schema
+) -> Iterator[str]:
+    """What a file of so many bytes with this footer has beside rows with columns of these kinds.
+    end: returns its last bytes.
     """
     reader = _Compact(footer)
     whole = reader.structure()
@@ -123,9 +140,13 @@ def _problems(footer: bytes, end: Callable[[int], bytes], size: int, kinds: pa.S
         yield from _false_statistics(pq.ParquetFile(pa.BufferReader(end(size))))
 
 
-def _foreign_bytes(chunks: Sequence[Fields], stop: int, is_padding: Callable[[int, int], bool]) -> Iterator[str]:
+def _foreign_bytes(
+    chunks: Sequence[Fields], stop: int, is_padding: Callable[[int, int], bool]
+) -> Iterator[str]:
     """The bytes up to a place that belong to no column, and are no padding."""
-    spans = [(chunk[META].get(DICTIONARY) or chunk[META][DATA], chunk[META][LENGTH]) for chunk in chunks]
+    spans = [
+        (chunk[META].get(DICTIONARY) or chunk[META][DATA], chunk[META][LENGTH]) for chunk in chunks
+    ]
     for at, length in ((INDEX_OFFSET, INDEX_LENGTH), (BOUNDS_OFFSET, BOUNDS_LENGTH)):
         spans += [(chunk[at], chunk[length]) for chunk in chunks if length in chunk]
     place = len(MAGIC)
@@ -135,8 +156,12 @@ def _foreign_bytes(chunks: Sequence[Fields], stop: int, is_padding: Callable[[in
         place = start + length
 
 
-def _foreign_words(writer: bytes, words: Sequence[tuple[bytes, bytes]], kinds: pa.Schema) -> Iterator[str]:
-    """What a file's writer, keys and values say beside what Arrow and Spark say of themselves and these columns."""
+def _foreign_words(
+    writer: bytes, words: Sequence[tuple[bytes, bytes]], kinds: pa.Schema
+) -> Iterator[str]:
+    """What a file's writer, keys and values say beside what Arrow and Spark say of themselves and
+    these columns.
+    """
     if not re.fullmatch(WRITERS, writer.decode()):
         yield "another writer"
     described = json.loads(delta_schema(kinds))
@@ -227,4 +252,7 @@ class _Compact:
         length = self._unsigned() if head >> 4 == LONG else head >> 4
         if length > len(self.content):
             raise ValueError("too long")
-        return [self._byte() if head & 15 in (TRUE, FALSE) else self._value(head & 15, depth) for _ in range(length)]
+        return [
+            self._byte() if head & 15 in (TRUE, FALSE) else self._value(head & 15, depth)
+            for _ in range(length)
+        ]

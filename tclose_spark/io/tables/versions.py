@@ -13,23 +13,31 @@ from tclose_spark.io.storage.integrity import Digests, differences, digests
 from tclose_spark.io.tables.delta_log import EARLIER, LOG, LOGS, actions_of, log_of, write_actions
 
 
-def prepend_versions(new: Folder, earlier: Folder, table: str, most: int, published: Digests) -> range:
-    """Puts the versions of an earlier table before that of a new one, and returns the versions that are readable: the
-    last `most`. Of others, the log keeps the names of files.
+def prepend_versions(
+    new: Folder, earlier: Folder, table: str, most: int, published: Digests
+) -> range:
+    """Puts the versions of an earlier table before that of a new one, and returns the versions that
+    are readable: the last `most`. Of others, the log keeps the names of files.
 
-    new, earlier: the folders of both tables, which have one name. The new table has one commit. published: the SHA-256
-    of the files of the earlier table, by its name and theirs.
+    new, earlier: the folders of both tables, which have one name. The new table has one commit.
+    published: the SHA-256 of the files of the earlier table, by its name and theirs.
 
     Raises:
         ConfigurationError: if a file or the log of the earlier table was changed, or is gone.
     """
     changed = f"output.after: {earlier.path(table)} was changed after its publication"
-    logs = {name: digest for name, digest in published.items() if name.startswith(f"{table}/{LOGS}/")}
+    logs = {
+        name: digest for name, digest in published.items() if name.startswith(f"{table}/{LOGS}/")
+    }
     for difference in differences(logs, digests(earlier, [f"{table}/{LOGS}"])):
         raise ConfigurationError(f"{changed}: {difference}")
     number = len(logs)
     commits = [actions_of(earlier, f"{table}/{log_of(version)}") for version in range(number)]
-    dropped = [v for v in range(number - 1) if not any(f.startswith(f"{table}/{EARLIER}/{v}/") for f in published)]
+    dropped = [
+        v
+        for v in range(number - 1)
+        if not any(f.startswith(f"{table}/{EARLIER}/{v}/") for f in published)
+    ]
     readable = range(max([0, number + 1 - most, *(version + 1 for version in dropped)]), number + 1)
     for add in _adds(commits[-1]):
         add["path"] = f"{EARLIER}/{number - 1}/{add['path']}"
@@ -47,7 +55,8 @@ def prepend_versions(new: Folder, earlier: Folder, table: str, most: int, publis
         if "metaData" in action:
             action["metaData"]["id"] = identity
     removed = [
-        {"remove": {"path": add["path"], "deletionTimestamp": now, "dataChange": True}} for add in _adds(commits[-1])
+        {"remove": {"path": add["path"], "deletionTimestamp": now, "dataChange": True}}
+        for add in _adds(commits[-1])
     ]
     for version, actions in enumerate([*commits, [*removed, *own]]):
         write_actions(new, f"{table}/{log_of(version)}", actions)

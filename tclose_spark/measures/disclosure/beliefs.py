@@ -1,13 +1,14 @@
 """What an adversary who knows a person's class learns about the sensitive value, in exact integers.
 
-The homogeneity and the background knowledge attack (Li, Li and Venkatasubramanian 2007, section 2; Weber 2.2.2) need
-the class alone. The skewness and the similarity attack (Li et al. 2007, section 3; Weber 2.2.3) compare it with the
-whole table. If c of a class's s records and N of the table's n records are in a group of values, the belief rises from
-N / n to c / s:
+The homogeneity and the background knowledge attack (Li, Li and Venkatasubramanian 2007, section 2;
+Weber 2.2.2) need the class alone. The skewness and the similarity attack (Li et al. 2007, section
+3; Weber 2.2.3) compare it with the whole table. If c of a class's s records and N of the table's n
+records are in a group of values, the belief rises from N / n to c / s:
 
     gain = numerator / (n * s)    numerator = n c - s N
 
-The background join attack (Weber 2.4) infers one sensitive attribute from another one that is known.
+The background join attack (Weber 2.4) infers one sensitive attribute from another one that is
+known.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ DRAWN_SIZES = (*range(1, 17), *(round(16 * 2 ** (i / 4)) for i in range(1, 17)))
 class TopValues:
     """The two most frequent values of each class; arrays of shape (groups,).
 
-    value: code of the most frequent value, the lowest if several are.
-    first: records with it, r1. Homogeneity attack: the belief is r1 / size, certain if r1 == size.
-    second: records with the second most frequent value, r2; 0 without one. Background knowledge attack: an adversary
-        who can rule out one value believes r1 / (size - r2) at most, which is certain for two values or fewer.
+    value: code of the most frequent value, the lowest if several are. first: records with it, r1.
+    Homogeneity attack: the belief is r1 / size, certain if r1 == size. second: records with the
+    second most frequent value, r2; 0 without one. Background knowledge attack: an adversary
+        who can rule out one value believes r1 / (size - r2) at most, which is certain for two
+        values or fewer.
     """
 
     value: IntArray
@@ -42,7 +44,8 @@ class TopValues:
 
 @dataclass(frozen=True)
 class BeliefGain:
-    """The group of values whose share rises most from the table to each class; arrays of shape (groups,).
+    """The group of values whose share rises most from the table to each class; arrays of shape
+    (groups,).
 
     numerators: gain = numerator / (n * size), exact and never negative.
     first, last: lowest and highest code of the group, inclusive.
@@ -57,11 +60,12 @@ class BeliefGain:
 
 @dataclass(frozen=True)
 class KnownAttributeRecords:
-    """What a known sensitive value reveals about a target attribute; records of each class, shape (groups,).
+    """What a known sensitive value reveals about a target attribute; records of each class, shape
+    (groups,).
 
-    guessed: records whose target is guessed right from the class and the known value.
-    certain: records that share class and known value only with records of the same target.
-    alone: records that share class and known value with no other record. alone <= certain <= guessed.
+    guessed: records whose target is guessed right from the class and the known value. certain:
+    records that share class and known value only with records of the same target. alone: records
+    that share class and known value with no other record. alone <= certain <= guessed.
     """
 
     guessed: IntArray
@@ -70,11 +74,12 @@ class KnownAttributeRecords:
 
 
 def most_frequent(classes: Histograms, unknown: int | None = None) -> TopValues:
-    """The most frequent value of each class, and the records of the second (Li et al. 2007, section 2).
+    """The most frequent value of each class, and the records of the second (Li et al. 2007, section
+    2).
 
-    Ruling out the second value v leaves the fewest records beside r1, so no other single exclusion is worse. Ruling out
-    the first leaves a belief of r2 / (s - r1), which is no larger: r1 (s - r1) - r2 (s - r2) = (r1 - r2) (s - r1 - r2)
-    >= 0. unknown: a value that counts for nothing.
+    Ruling out the second value v leaves the fewest records beside r1, so no other single exclusion
+    is worse. Ruling out the first leaves a belief of r2 / (s - r1), which is no larger: r1 (s - r1)
+    - r2 (s - r2) = (r1 - r2) (s - r1 - r2) >= 0. unknown: a value that counts for nothing.
     """
     others = np.where(classes.values == unknown, 0, classes.counts)
     first, place = _largest(others, classes.starts)
@@ -82,8 +87,11 @@ def most_frequent(classes: Histograms, unknown: int | None = None) -> TopValues:
     return TopValues(classes.values[place], first, np.maximum.reduceat(others, classes.starts))
 
 
-def informative(table: IntArray, classes: Histograms, unknown: int | None) -> tuple[IntArray, IntArray]:
-    """(counts of the whole table, shape (m,), and records of each class, shape (groups,)) without an unknown value.
+def informative(
+    table: IntArray, classes: Histograms, unknown: int | None
+) -> tuple[IntArray, IntArray]:
+    """(counts of the whole table, shape (m,), and records of each class, shape (groups,)) without
+    an unknown value.
 
     >>> flu_and_none = Histograms.dense(np.array([[1, 1], [0, 2]]))
     >>> table, known = informative(np.array([3, 5]), flu_and_none, unknown=1)
@@ -99,30 +107,40 @@ def informative(table: IntArray, classes: Histograms, unknown: int | None) -> tu
 
 
 def skewness(table: IntArray, classes: Histograms, unknown: int | None = None) -> BeliefGain:
-    """The value that gains most in each class, the lowest code of equal ones (skewness attack, Li et al. 2007, section
-    3).
+    """The value that gains most in each class, the lowest code of equal ones (skewness attack, Li
+    et al. 2007, section 3).
 
-    table: counts of the whole table by code, shape (m,); a class may have values that it lacks. Values that the class
+    table: counts of the whole table by code, shape (m,); a class may have values that it lacks.
+    Values that the class
         lacks gain nothing, and the others gain something in sum, so one of these gains most.
-    unknown: a value that counts for nothing, in the table and in classes. Then gains are over `informative` counts.
+    unknown: a value that counts for nothing, in the table and in classes. Then gains are over
+    `informative` counts.
     """
     bound = _bound(table, classes)
     table, sizes = informative(table, classes, unknown)
-    expected = exact(np.repeat(sizes, classes.entries_of), bound) * exact(table, bound)[classes.values]
-    gains = np.where(classes.values == unknown, 0, int(table.sum()) * exact(classes.counts, bound) - expected)
+    expected = (
+        exact(np.repeat(sizes, classes.entries_of), bound) * exact(table, bound)[classes.values]
+    )
+    gains = np.where(
+        classes.values == unknown, 0, int(table.sum()) * exact(classes.counts, bound) - expected
+    )
     largest, place = _largest(gains, classes.starts)
     value = classes.values[place]
     return BeliefGain(largest, value, value, np.zeros_like(value))
 
 
 def similarity_of_ranges(table: IntArray, classes: Histograms) -> BeliefGain:
-    """The range of consecutive values that gains most in each class (similarity attack, Li et al. 2007, section 3).
+    """The range of consecutive values that gains most in each class (similarity attack, Li et al.
+    2007, section 3).
 
-    table: counts of the whole table, shape (m,); codes are ranks in the declared order. A best range begins and ends at
-        values that the class has. Of equal ranges it is the one that ends first, and of those the shortest.
+    table: counts of the whole table, shape (m,); codes are ranks in the declared order. A best
+    range begins and ends at
+        values that the class has. Of equal ranges it is the one that ends first, and of those the
+        shortest.
 
-    The gain of a range is the cumulative gain at its end less that before its start, so each end is paired with the
-    least start up to it. Time is proportional to the entries, times the logarithm of a class's entries.
+    The gain of a range is the cumulative gain at its end less that before its start, so each end is
+    paired with the least start up to it. Time is proportional to the entries, times the logarithm
+    of a class's entries.
     """
     bound = _bound(table, classes)
     n, entries = int(table.sum()), classes.entries_of
@@ -130,7 +148,10 @@ def similarity_of_ranges(table: IntArray, classes: Histograms) -> BeliefGain:
     through = np.cumsum(table)
     reached = np.cumsum(classes.counts)
     reached -= np.repeat(reached[classes.starts] - classes.counts[classes.starts], entries)
-    before = n * exact(reached - classes.counts, bound) - sizes * exact(through - table, bound)[classes.values]
+    before = (
+        n * exact(reached - classes.counts, bound)
+        - sizes * exact(through - table, bound)[classes.values]
+    )
     after = n * exact(reached, bound) - sizes * exact(through, bound)[classes.values]
 
     least = _running_minimum(before, np.arange(len(before)) - np.repeat(classes.starts, entries))
@@ -141,25 +162,32 @@ def similarity_of_ranges(table: IntArray, classes: Histograms) -> BeliefGain:
 
 
 def similarity_of_nodes(distance: GroundDistance, classes: Histograms) -> BeliefGain:
-    """The inner node of the hierarchy that gains most in each class (similarity attack, Li et al. 2007, section 3).
+    """The inner node of the hierarchy that gains most in each class (similarity attack, Li et al.
+    2007, section 3).
 
-    Of equal nodes the lowest, then the first in the tree's order. If no inner node gains or exists, the root: all
-    values, height H, gain 0.
+    Of equal nodes the lowest, then the first in the tree's order. If no inner node gains or exists,
+    the root: all values, height H, gain 0.
     """
     bound = _bound(distance.table, classes)
     n, m, groups = int(distance.table.sum()), len(distance.table), np.arange(classes.groups)
     sizes, parents = exact(classes.sizes, bound), distance.features.parents
     below = np.concatenate([[0], np.cumsum(distance.table)])
     numerators = exact(np.zeros(len(groups), dtype=np.int64), bound)
-    first, last, reached = (np.full(len(groups), code, dtype=np.int64) for code in (0, m - 1, len(parents)))
+    first, last, reached = (
+        np.full(len(groups), code, dtype=np.int64) for code in (0, m - 1, len(parents))
+    )
     owner, node, count, node_of_leaf = classes.owner, classes.values, classes.counts, np.arange(m)
     for height, parent in enumerate(parents[:-1], start=1):
         node, node_of_leaf = parent[node], parent[node_of_leaf]
-        new = np.flatnonzero(np.concatenate([[True], (owner[1:] != owner[:-1]) | (node[1:] != node[:-1])]))
+        new = np.flatnonzero(
+            np.concatenate([[True], (owner[1:] != owner[:-1]) | (node[1:] != node[:-1])])
+        )
         owner, node, count = owner[new], node[new], np.add.reduceat(count, new)
         leaf = np.searchsorted(node_of_leaf, np.arange(int(parent.max()) + 2))
         expected = sizes[owner] * exact(np.diff(below[leaf]), bound)[node]
-        largest, place = _largest(n * exact(count, bound) - expected, np.searchsorted(owner, groups))
+        largest, place = _largest(
+            n * exact(count, bound) - expected, np.searchsorted(owner, groups)
+        )
         better = np.flatnonzero(largest > numerators)
         numerators[better], reached[better] = largest[better], height
         first[better], last[better] = leaf[node[place[better]]], leaf[node[place[better]] + 1] - 1
@@ -167,11 +195,12 @@ def similarity_of_nodes(distance: GroundDistance, classes: Histograms) -> Belief
 
 
 def value_groups(distance: GroundDistance) -> IntArray:
-    """The group of similar values of each value, ascending, shape (m,). With a hierarchy, these are its highest nodes
-    that are more than one; with an order, three ranges of about equally many values that occur.
+    """The group of similar values of each value, ascending, shape (m,). With a hierarchy, these are
+    its highest nodes that are more than one; with an order, three ranges of about equally many
+    values that occur.
 
-    Li et al. (2007, section 6) form three roughly equal groups of occupations: a class whose values are all in one
-    group is vulnerable to the similarity attack.
+    Li et al. (2007, section 6) form three roughly equal groups of occupations: a class whose values
+    are all in one group is vulnerable to the similarity attack.
     """
     if distance.features.parents:
         nodes = distance.features.nodes
@@ -184,7 +213,9 @@ def value_groups(distance: GroundDistance) -> IntArray:
 
 def in_groups(groups: IntArray, classes: Histograms) -> Histograms:
     """Histograms of classes over groups of values. groups: of each value."""
-    return Histograms.tally(classes.owner, groups[classes.values], classes.counts, classes.groups, int(groups[-1]) + 1)
+    return Histograms.tally(
+        classes.owner, groups[classes.values], classes.counts, classes.groups, int(groups[-1]) + 1
+    )
 
 
 def has_groups(distance: GroundDistance) -> bool:
@@ -193,11 +224,11 @@ def has_groups(distance: GroundDistance) -> bool:
 
 
 def chance_gains(distance: GroundDistance) -> FloatArray:
-    """The largest gain of similar values among RANDOM_CLASSES classes of 0, 1, .. LARGEST_DRAWN records drawn at random
-    from the table.
+    """The largest gain of similar values among RANDOM_CLASSES classes of 0, 1, .. LARGEST_DRAWN
+    records drawn at random from the table.
 
-    The draws are fixed. Classes of different sizes are prefixes of the same draws, so figures vary little with size.
-    Sizes that are not drawn take the figure of the next smaller one.
+    The draws are fixed. Classes of different sizes are prefixes of the same draws, so figures vary
+    little with size. Sizes that are not drawn take the figure of the next smaller one.
     """
     draw, ends = np.random.default_rng(RANDOM_CLASSES), np.cumsum(distance.table)
     n, most = int(ends[-1]), min(int(ends[-1]), LARGEST_DRAWN)
@@ -205,7 +236,9 @@ def chance_gains(distance: GroundDistance) -> FloatArray:
     codes, result = np.searchsorted(ends, records, side="right"), np.zeros(LARGEST_DRAWN + 1)
     for size in (s for s in DRAWN_SIZES if s <= most):
         owner = np.repeat(np.arange(RANDOM_CLASSES), size)
-        classes = Histograms.tally(owner, codes[:, :size].ravel(), np.ones_like(owner), RANDOM_CLASSES, len(ends))
+        classes = Histograms.tally(
+            owner, codes[:, :size].ravel(), np.ones_like(owner), RANDOM_CLASSES, len(ends)
+        )
         result[size:] = float(similarity(distance, classes).numerators.max()) / (n * size)
     if n <= LARGEST_DRAWN:
         result[n:] = 0.0
@@ -213,7 +246,9 @@ def chance_gains(distance: GroundDistance) -> FloatArray:
 
 
 def chance_gain(gains: FloatArray, sizes: IntArray) -> FloatArray:
-    """`chance_gains` for classes of these sizes; beyond LARGEST_DRAWN it falls with the square root of the size."""
+    """`chance_gains` for classes of these sizes; beyond LARGEST_DRAWN it falls with the square root
+    of the size.
+    """
     return gains[np.minimum(sizes, LARGEST_DRAWN)] * np.sqrt(np.minimum(1.0, LARGEST_DRAWN / sizes))
 
 
@@ -229,18 +264,25 @@ def similarity(distance: GroundDistance, classes: Histograms) -> BeliefGain:
 def background_join(
     tuples: Histograms, known: IntArray, target: IntArray, unknown: int | None = None
 ) -> KnownAttributeRecords:
-    """What one sensitive attribute reveals about another in each class (background join attack, Weber 2.4).
+    """What one sensitive attribute reveals about another in each class (background join attack,
+    Weber 2.4).
 
-    tuples: histograms over codes of tuples of sensitive values.
-    known, target: codes of both attributes in each tuple, shape (tuples,). unknown: a target that is none: nobody
+    tuples: histograms over codes of tuples of sensitive values. known, target: codes of both
+    attributes in each tuple, shape (tuples,). unknown: a target that is none: nobody
         guesses it, or is certain of it.
     """
     pairs, pair = np.unique(known * (np.int64(target.max()) + 1) + target, return_inverse=True)
-    cells = Histograms.tally(tuples.owner, pair[tuples.values], tuples.counts, tuples.groups, len(pairs))
+    cells = Histograms.tally(
+        tuples.owner, pair[tuples.values], tuples.counts, tuples.groups, len(pairs)
+    )
     owner, value = cells.owner, (pairs // (np.int64(target.max()) + 1))[cells.values]
-    new = np.flatnonzero(np.concatenate([[True], (owner[1:] != owner[:-1]) | (value[1:] != value[:-1])]))
+    new = np.flatnonzero(
+        np.concatenate([[True], (owner[1:] != owner[:-1]) | (value[1:] != value[:-1])])
+    )
     records, targets = np.add.reduceat(cells.counts, new), np.diff(np.append(new, len(owner)))
-    told = np.where((pairs % (np.int64(target.max()) + 1))[cells.values] == unknown, 0, cells.counts)
+    told = np.where(
+        (pairs % (np.int64(target.max()) + 1))[cells.values] == unknown, 0, cells.counts
+    )
     guessed = np.maximum.reduceat(told, new)
     sums = [guessed, np.where(targets == 1, guessed, 0), np.where(records == 1, records, 0)]
     first = np.searchsorted(owner[new], np.arange(cells.groups))
@@ -253,14 +295,18 @@ def _bound(table: IntArray, classes: Histograms) -> int:
 
 
 def _largest(values: ExactArray, starts: IntArray) -> tuple[ExactArray, IntArray]:
-    """The largest of each stretch that begins at `starts`, and the first place in `values` that has it."""
+    """The largest of each stretch that begins at `starts`, and the first place in `values` that has
+    it.
+    """
     largest: ExactArray = np.maximum.reduceat(values, starts)
     places = np.flatnonzero(values == np.repeat(largest, np.diff(np.append(starts, len(values)))))
     return largest, places[np.searchsorted(places, starts)]
 
 
 def _running_minimum(values: ExactArray, rank: IntArray) -> ExactArray:
-    """The least of the values up to each place of its stretch, by doubling. rank: the place in its stretch, from 0."""
+    """The least of the values up to each place of its stretch, by doubling. rank: the place in its
+    stretch, from 0.
+    """
     least, step = values.copy(), 1
     open_ = np.flatnonzero(rank >= step)
     while len(open_):

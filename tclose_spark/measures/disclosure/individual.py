@@ -1,13 +1,15 @@
-"""The individual risk of a sample (Benedetti and Franconi 1998; Franconi and Polettini 2004, Individual Risk Estimation
-in mu-Argus: A Review).
+"""The individual risk of a sample (Benedetti and Franconi 1998; Franconi and Polettini 2004,
+Individual Risk Estimation in mu-Argus: A Review).
 
-A class has f records, and by their weights about f / p people of the population fit it. Given f, their number F is
-taken for negative binomial: each of them is in the sample with chance p. The risk of a record is the mean of 1 / F:
+A class has f records, and by their weights about f / p people of the population fit it. Given f,
+their number F is taken for negative binomial: each of them is in the sample with chance p. The risk
+of a record is the mean of 1 / F:
 
-    r = p^f integral_0^1 u^(f-1) / (1 - q u)^f du = p integral_0^1 z^(f-1) / (p + q z) dz,   q = 1 - p
+    r = p^f integral_0^1 u^(f-1) / (1 - q u)^f du = p integral_0^1 z^(f-1) / (p + q z) dz,   q = 1 -
+    p
 
-where z = p u / (1 - q u). With I_f for the last integral, I_1 = -ln(p) / q and q I_(f+1) = 1 / f - p I_f. Its series
-has positive terms: I_f = (1 / f) sum_n n! q^n / ((f+1) ... (f+n)).
+where z = p u / (1 - q u). With I_f for the last integral, I_1 = -ln(p) / q and q I_(f+1) = 1 / f -
+p I_f. Its series has positive terms: I_f = (1 / f) sum_n n! q^n / ((f+1) ... (f+n)).
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from tclose_spark.measures.disclosure.population import PopulationSizes, Risk
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 LARGE = 30
-"""From this f on, TERMS terms of the series are exact to a double whatever p is, and for p > 1/2 always."""
+"""From this f on, TERMS terms of the series are exact to a double whatever p is, and for p > 1/2
+always.
+"""
 TERMS = 64
 
 
@@ -31,8 +35,8 @@ TERMS = 64
 class IndividualRisk(Risk):
     """The individual risk. Its mean is the share of records that are expected to be re-identified.
 
-    expected: how many these are.
-    stated: such a share. threshold: if no record were above this risk, and those above had it, this share would be
+    expected: how many these are. stated: such a share. threshold: if no record were above this
+    risk, and those above had it, this share would be
         expected; None if no share is stated.
     """
 
@@ -66,8 +70,9 @@ class IndividualRisk(Risk):
 
 @dataclass(frozen=True, kw_only=True)
 class HouseholdRisk(Risk):
-    """The risk that some member of the household is recognized, as that of each member: 1 less the product of 1 - r
-    over the members in the table, where r is the individual risk, or 1 / f if F is not estimated.
+    """The risk that some member of the household is recognized, as that of each member: 1 less the
+    product of 1 - r over the members in the table, where r is the individual risk, or 1 / f if F is
+    not estimated.
 
     households: how many there are. unique: the share of them in which someone is alone in a class.
     """
@@ -83,11 +88,14 @@ class HouseholdRisk(Risk):
 
 def sampled(of: PopulationSizes) -> FloatArray:
     """p of classes: f over the estimate of F, which is at least f; shape (groups,)."""
-    return np.array([f * of.unit / int(people) for f, people in zip(of.sizes.tolist(), of.raised, strict=True)])
+    return np.array(
+        [f * of.unit / int(people) for f, people in zip(of.sizes.tolist(), of.raised, strict=True)]
+    )
 
 
 def individual_risks(sizes: IntArray, p: FloatArray) -> FloatArray:
-    """The risk of a record of each class, shape (groups,). sizes: f. p: the chance of being sampled, above 0.
+    """The risk of a record of each class, shape (groups,). sizes: f. p: the chance of being
+    sampled, above 0.
 
     >>> individual_risks(np.array([1, 1, 3]), np.array([1 / 17, 1.0, 1.0])).round(4).tolist()
     [0.1771, 1.0, 0.3333]
@@ -109,8 +117,9 @@ def individual_risks(sizes: IntArray, p: FloatArray) -> FloatArray:
 
 
 def risk_threshold(risks: FloatArray, records: IntArray, stated: float) -> float:
-    """The largest r such that records with the risk min(risk, r) have at most the mean `stated`; 1 if all may stay. The
-    threshold of mu-Argus: records above it are to be protected. risks, records: of classes, shape (groups,).
+    """The largest r such that records with the risk min(risk, r) have at most the mean `stated`; 1
+    if all may stay. The threshold of mu-Argus: records above it are to be protected. risks,
+    records: of classes, shape (groups,).
 
     >>> risk_threshold(np.array([0.125, 0.5]), np.array([2, 2]), 0.25)
     0.375

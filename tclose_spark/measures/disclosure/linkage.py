@@ -1,8 +1,9 @@
 """Linkage by distance: how often an adversary with raw quasi-identifiers finds a row's class first.
 
-The distance of a number from an interval is the width (NCP) of the narrowest interval that covers both; that of a value
-from a label the width of the label if it covers the value, else 1. That of a row from a class is the sum over
-quasi-identifiers. So a class that covers the row by narrow labels comes first.
+The distance of a number from an interval is the width (NCP) of the narrowest interval that covers
+both; that of a value from a label the width of the label if it covers the value, else 1. That of a
+row from a class is the sum over quasi-identifiers. So a class that covers the row by narrow labels
+comes first.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ MOST_ROWS = 2_000
 SEED = 2026
 CHUNK = 100  # rows whose distances to all classes are held at once
 Distances = Callable[[IntArray], FloatArray]
-"""From places of rows, shape (rows,), to their distances from all classes, shape (rows, classes)."""
+"""From places of rows, shape (rows,), to their distances from all classes, shape (rows,
+classes).
+"""
 Owned = Callable[[IntArray], NDArray[np.bool_]]
 """From places of rows to whether each class may be the row's own, shape (rows, classes)."""
 
@@ -28,9 +31,9 @@ Owned = Callable[[IntArray], NDArray[np.bool_]]
 class Linkage:
     """How often rows are linked to their own class.
 
-    rows: that were linked. classes: among which the adversary looks.
-    nearest: the expected share of rows whose own class is the nearest; among equally near classes, a row is drawn.
-    one_to_one: the share if each raw row is assigned another released row, with the least sum of distances; None if
+    rows: that were linked. classes: among which the adversary looks. nearest: the expected share of
+    rows whose own class is the nearest; among equally near classes, a row is drawn. one_to_one: the
+    share if each raw row is assigned another released row, with the least sum of distances; None if
         the released rows of these people are not known, or were not given.
     blind: the chance that a released row, drawn at random, is of the own class.
     without: rows without an own class, which are never linked.
@@ -45,12 +48,16 @@ class Linkage:
 
 
 def link(
-    distances: Sequence[Distances], own: Owned, rows: int, sizes: IntArray, released: IntArray | None = None
+    distances: Sequence[Distances],
+    own: Owned,
+    rows: int,
+    sizes: IntArray,
+    released: IntArray | None = None,
 ) -> Linkage:
     """The linkage of `rows` rows.
 
-    distances: of each quasi-identifier. sizes: rows of each class, shape (classes,).
-    released: the classes of the released rows of the same people, in any order, shape (rows,); None if not known.
+    distances: of each quasi-identifier. sizes: rows of each class, shape (classes,). released: the
+    classes of the released rows of the same people, in any order, shape (rows,); None if not known.
     """
     nearest, blind, without = 0.0, 0.0, 0
     assigned = np.zeros((0 if released is None else rows, rows))
@@ -76,7 +83,9 @@ def link(
 
 
 def _one_to_one(apart: FloatArray, own: Owned, released: IntArray) -> float:
-    """How many rows the cheapest assignment links to their own class. Equal ones are decided by chance."""
+    """How many rows the cheapest assignment links to their own class. Equal ones are decided by
+    chance.
+    """
     from scipy.optimize import linear_sum_assignment
 
     mixed = np.random.default_rng(SEED).permutation(len(released))
@@ -86,7 +95,8 @@ def _one_to_one(apart: FloatArray, own: Owned, released: IntArray) -> float:
 
 
 def of_numbers(values: FloatArray, low: FloatArray, high: FloatArray) -> Distances:
-    """The distances of numbers from the intervals of classes. NaN is a missing value or label; `*` is infinite.
+    """The distances of numbers from the intervals of classes. NaN is a missing value or label; `*`
+    is infinite.
 
     >>> of_numbers(np.array([5.0]), np.array([0.0, 10.0]), np.array([10.0, 20.0]))(np.array([0])).tolist()
     [[0.5, 0.75]]

@@ -1,6 +1,8 @@
-"""Rare cells: combinations of quasi-identifiers, and their cells (tuples of values) of fewer rows than a threshold.
+"""Rare cells: combinations of quasi-identifiers, and their cells (tuples of values) of fewer rows
+than a threshold.
 
-Statistics offices judge files by them, as mu-ARGUS does (Hundepool et al. 2014, mu-ARGUS user's manual).
+Statistics offices judge files by them, as mu-ARGUS does (Hundepool et al. 2014, mu-ARGUS user's
+manual).
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ Integers = NDArray[np.integer]
 class CellCombination:
     """A set of quasi-identifiers, and its cells: the tuples of values that occur.
 
-    smallest: the rows of the smallest cell. rare_cells, rare_rows: cells below the threshold, and their rows.
+    smallest: the rows of the smallest cell. rare_cells, rare_rows: cells below the threshold, and
+    their rows.
     """
 
     columns: tuple[str, ...]
@@ -55,10 +58,9 @@ class RareCells:
     """The cells of all examined combinations.
 
     rows: of the table. below: the threshold of each size of a combination, shape (largest size,).
-    combinations: the worst first: by rows in rare cells, then the fewest quasi-identifiers, then rare cells.
-    columns: those that take part in most rare cells first.
-    rare_rows: rows that are in some rare cell.
-    left: the combinations that were left out.
+    combinations: the worst first: by rows in rare cells, then the fewest quasi-identifiers, then
+    rare cells. columns: those that take part in most rare cells first. rare_rows: rows that are in
+    some rare cell. left: the combinations that were left out.
     """
 
     rows: int
@@ -83,17 +85,22 @@ def rare_cells(
 ) -> RareCells:
     """The cells of every combination of up to len(below) quasi-identifiers. All figures are exact.
 
-    columns: codes of tuples by quasi-identifier, each of shape (tuples,). Any integers; a missing value is a value of
+    columns: codes of tuples by quasi-identifier, each of shape (tuples,). Any integers; a missing
+    value is a value of
         its own. Tuples may repeat.
-    counts: the rows of each tuple, at least 1, shape (tuples,).
-    below: the threshold of each size.
-    levels: identification levels; only columns of different levels are combined, and those of level 0 with none.
-    most: how many combinations to examine at most. Small ones come first, then those of columns with many values; all
+    counts: the rows of each tuple, at least 1, shape (tuples,). below: the threshold of each size.
+    levels: identification levels; only columns of different levels are combined, and those of level
+    0 with none. most: how many combinations to examine at most. Small ones come first, then those
+    of columns with many values; all
         combinations of a size with the same first column are examined, or none.
     """
     given = list(columns)
     level = {name: i + 1 for i, name in enumerate(given)} if levels is None else dict(levels)
-    coded = {name: np.unique(columns[name], return_inverse=True)[1].astype(np.int32) for name in given if level[name]}
+    coded = {
+        name: np.unique(columns[name], return_inverse=True)[1].astype(np.int32)
+        for name in given
+        if level[name]
+    }
     ranked = sorted(coded, key=lambda name: -int(coded[name].max(initial=0)))
     largest, left = _within(ranked, level, len(below), most)
     search = _Search(ranked=ranked, coded=coded, level=level, counts=counts, below=below)
@@ -101,12 +108,22 @@ def rare_cells(
         if size:
             search.extend((), np.zeros(len(counts), dtype=np.int64), [first], size)
     place = {name: i for i, name in enumerate(given)}
-    found = [replace(one, columns=tuple(sorted(one.columns, key=place.__getitem__))) for one in search.found]
+    found = [
+        replace(one, columns=tuple(sorted(one.columns, key=place.__getitem__)))
+        for one in search.found
+    ]
     found.sort(
-        key=lambda one: (-one.rare_rows, len(one.columns), -one.rare_cells, [place[name] for name in one.columns])
+        key=lambda one: (
+            -one.rare_rows,
+            len(one.columns),
+            -one.rare_cells,
+            [place[name] for name in one.columns],
+        )
     )
     shares = [
-        ColumnRarity(name=name, rare_cells=sum(one.rare_cells for one in found if name in one.columns))
+        ColumnRarity(
+            name=name, rare_cells=sum(one.rare_cells for one in found if name in one.columns)
+        )
         for name in given
     ]
     return RareCells(
@@ -127,17 +144,25 @@ def _within(
     for s in range(1, size + 1):
         for first in range(len(ranked)):
             among = ranked[first:]
-            new = 0 if left else sum(1 for _ in islice(_starting(among, level, s), most - spent + 1))
+            new = (
+                0 if left else sum(1 for _ in islice(_starting(among, level, s), most - spent + 1))
+            )
             if left or spent + new > most:
                 number = _how_many(among, level, s)
-                left += [UncountedCells(size=s, among=tuple(among), combinations=number)] if number else []
+                left += (
+                    [UncountedCells(size=s, among=tuple(among), combinations=number)]
+                    if number
+                    else []
+                )
                 break
             spent += new
             largest[first] = s
     return largest, left
 
 
-def _starting(among: Sequence[str], level: Mapping[str, int], size: int) -> Iterator[tuple[str, ...]]:
+def _starting(
+    among: Sequence[str], level: Mapping[str, int], size: int
+) -> Iterator[tuple[str, ...]]:
     """The combinations with the first of these columns."""
     for rest in combinations(among[1:], size - 1):
         if len({level[name] for name in (among[0], *rest)}) == size:
@@ -149,7 +174,10 @@ def _how_many(among: Sequence[str], level: Mapping[str, int], size: int) -> int:
     found = [1] + [0] * size
     levels = [level[name] for name in among]
     for one in set(levels):
-        found = [found[0], *(found[s] + levels.count(one) * found[s - 1] for s in range(1, size + 1))]
+        found = [
+            found[0],
+            *(found[s] + levels.count(one) * found[s - 1] for s in range(1, size + 1)),
+        ]
     return found[size]
 
 
@@ -170,8 +198,11 @@ class _Search:
     def __post_init__(self) -> None:
         self.rare = np.zeros(len(self.counts), dtype=np.bool_)
 
-    def extend(self, chosen: tuple[str, ...], group: IntArray, places: Sequence[int], size: int) -> None:
-        """Examines the combinations of `chosen` with each of these columns, and with later ones, up to this size.
+    def extend(
+        self, chosen: tuple[str, ...], group: IntArray, places: Sequence[int], size: int
+    ) -> None:
+        """Examines the combinations of `chosen` with each of these columns, and with later ones, up
+        to this size.
 
         group: the cell of each tuple by `chosen`, from 0.
         """
@@ -183,7 +214,9 @@ class _Search:
             self._record((*chosen, name), cell, rows)
             if len(chosen) + 1 < size:
                 numbers = np.cumsum(rows > 0) - 1
-                self.extend((*chosen, name), numbers[cell], range(place + 1, len(self.ranked)), size)
+                self.extend(
+                    (*chosen, name), numbers[cell], range(place + 1, len(self.ranked)), size
+                )
 
     def _record(self, chosen: tuple[str, ...], cell: IntArray, rows: IntArray) -> None:
         held = rows[rows > 0]

@@ -1,12 +1,13 @@
 """What it reveals that a class of disjoint regions was not cut further.
 
-A method that cuts regions as long as it may refuses a cut if a side has fewer than k rows, or is farther than t. An
-adversary who knows the method and all quasi-identifiers knows how many rows are on each side of every line. If both
-sides have k rows, one of them must be farther than t. Side A then has at least j rows of a value, if no arrangement
-that gives it fewer makes a side too far.
+A method that cuts regions as long as it may refuses a cut if a side has fewer than k rows, or is
+farther than t. An adversary who knows the method and all quasi-identifiers knows how many rows are
+on each side of every line. If both sides have k rows, one of them must be farther than t. Side A
+then has at least j rows of a value, if no arrangement that gives it fewer makes a side too far.
 
-Such a bound matters if a value's share is below t, so that a side without it may be close enough. Example: table .1
-flu, t = .1, k = 5, sides of 5 and 25 rows with 3 flu in all. The 25 cannot exceed .2, so at least 2 of the 5 have flu.
+Such a bound matters if a value's share is below t, so that a side without it may be close enough.
+Example: table .1 flu, t = .1, k = 5, sides of 5 and 25 rows with 3 flu in all. The 25 cannot exceed
+.2, so at least 2 of the 5 have flu.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ MOST_PRESENT = 6  # values of a class up to which all arrangements are tried
 class Disclosure:
     """What is known about one side of a refused cut.
 
-    rows: of that side. value: code of a sensitive value. at_least: how many of these rows certainly have it.
+    rows: of that side. value: code of a sensitive value. at_least: how many of these rows certainly
+    have it.
     """
 
     rows: int
@@ -40,9 +42,11 @@ class Disclosure:
 
 
 def rows_below_cuts(codes: IntArray, k: int, most: int, median_only: bool) -> list[int]:
-    """The rows below each line between two values of a class that leaves at least k rows on both sides.
+    """The rows below each line between two values of a class that leaves at least k rows on both
+    sides.
 
-    codes: of one quasi-identifier, shape (n,). most: a class with more lines returns none. median_only: only the line
+    codes: of one quasi-identifier, shape (n,). most: a class with more lines returns none.
+    median_only: only the line
         nearest to the median, the lower one of two.
 
     >>> rows_below_cuts(np.array([1, 1, 2, 3, 3, 3]), k=2, most=16, median_only=False)
@@ -57,11 +61,16 @@ def rows_below_cuts(codes: IntArray, k: int, most: int, median_only: bool) -> li
 
 
 def disclosed_by_refusal(
-    counts: Sequence[IntArray], rows: int, distances: Sequence[tuple[GroundDistance, Fraction | None]], attribute: int
+    counts: Sequence[IntArray],
+    rows: int,
+    distances: Sequence[tuple[GroundDistance, Fraction | None]],
+    attribute: int,
 ) -> list[Disclosure] | None:
-    """What the refusal of a cut discloses about both sides of a class; None if it has too many values to decide.
+    """What the refusal of a cut discloses about both sides of a class; None if it has too many
+    values to decide.
 
-    counts: by attribute the class's rows by value, shape (m,), in the order of `distances`, which also give each t.
+    counts: by attribute the class's rows by value, shape (m,), in the order of `distances`, which
+    also give each t.
         rows: of one side. attribute: the one in question.
 
     Nothing is certain about one attribute if another one may have been the reason.
@@ -71,7 +80,9 @@ def disclosed_by_refusal(
     for other, (distance, t) in enumerate(distances):
         if other != attribute and t is not None:
             cuts = _Cuts(counts[other], rows, distance, t)
-            if len(cuts.too_far(cuts.greedy)) or (cuts.complete and len(cuts.too_far(cuts.all_orders))):
+            if len(cuts.too_far(cuts.greedy)) or (
+                cuts.complete and len(cuts.too_far(cuts.all_orders))
+            ):
                 return []
             if not cuts.complete:
                 return None
@@ -83,8 +94,9 @@ def disclosed_by_refusal(
 class _Cuts:
     """The ways to put `rows` of a class's rows on one side; they differ in the rows of each value.
 
-    A distance is convex, so the farthest arrangement is a corner: all rows of some values, none of others, and the rest
-    from one value. An order of values gives a corner: its first values are on that side.
+    A distance is convex, so the farthest arrangement is a corner: all rows of some values, none of
+    others, and the rest from one value. An order of values gives a corner: its first values are on
+    that side.
     """
 
     def __init__(self, counts: IntArray, rows: int, distance: GroundDistance, t: Fraction) -> None:
@@ -102,7 +114,9 @@ class _Cuts:
 
     @property
     def greedy(self) -> IntArray:
-        """A few orders of the values, by code and by rows, with each value first and last, shape (orders, present)."""
+        """A few orders of the values, by code and by rows, with each value first and last, shape
+        (orders, present).
+        """
         by_rows = np.argsort(self._counts[self._present], kind="stable")
         few = few_orders(len(by_rows))
         orders: IntArray = self._present[np.concatenate([few, by_rows[few]])]
@@ -125,14 +139,16 @@ class _Cuts:
         np.put_along_axis(corners, orders, np.clip(left - before, 0, available), axis=1)
         if fixed:
             corners[:, fixed[0]] = fixed[1]
-        numerators = self._distance.numerators(Histograms.dense(np.concatenate([corners, self._counts - corners])))
+        numerators = self._distance.numerators(
+            Histograms.dense(np.concatenate([corners, self._counts - corners]))
+        )
         here, there = numerators[: len(corners)], numerators[len(corners) :]
         far: IntArray = corners[(here > self._most[0]) | (there > self._most[1])]
         return far
 
     def disclosed(self) -> list[Disclosure] | None:
-        """See `disclosed_by_refusal`. Nothing is disclosed of a value if an arrangement that is too far gives the side
-        no more of it than the class's share. A few orders usually find one.
+        """See `disclosed_by_refusal`. Nothing is disclosed of a value if an arrangement that is too
+        far gives the side no more of it than the class's share. A few orders usually find one.
         """
         open_ = np.zeros((2, len(self._counts)), dtype=bool)
         open_[:, self._present] = True
@@ -145,7 +161,10 @@ class _Cuts:
         if not len(far):
             return []  # no arrangement is too far: something else refused the cut
         open_ &= ~self._shown(far)
-        found = ((side, value, self._at_least(side, value)) for side, value in np.argwhere(open_).tolist())
+        found = (
+            (side, value, self._at_least(side, value))
+            for side, value in np.argwhere(open_).tolist()
+        )
         size = int(self._counts.sum())
         return [
             Disclosure(rows=int(self._sizes[side]), value=value, at_least=certain)
@@ -154,15 +173,23 @@ class _Cuts:
         ]
 
     def _shown(self, far: IntArray) -> NDArray[np.bool_]:
-        """Values of which some arrangement has no more rows on a side than its share, shape (2, m)."""
+        """Values of which some arrangement has no more rows on a side than its share, shape (2,
+        m).
+        """
         parts = np.stack([far, self._counts - far], axis=1)
-        shown: NDArray[np.bool_] = np.any(parts * self._counts.sum() <= self._counts * self._sizes[:, None], axis=0)
+        shown: NDArray[np.bool_] = np.any(
+            parts * self._counts.sum() <= self._counts * self._sizes[:, None], axis=0
+        )
         return shown
 
     def _at_least(self, side: int, value: int) -> int:
         """The least rows of a value on a side in any arrangement that is too far."""
         others = self._present[self._present != value]
-        orders, rows, of_value = others[orders_of(len(others))], int(self._sizes[side]), int(self._counts[value])
+        orders, rows, of_value = (
+            others[orders_of(len(others))],
+            int(self._sizes[side]),
+            int(self._counts[value]),
+        )
         for j in range(max(0, rows - int(self._counts[others].sum())), min(rows, of_value)):
             if len(self.too_far(orders, (value, of_value - j if side else j))):
                 return j
@@ -177,13 +204,16 @@ def few_orders(n: int) -> IntArray:
     [[0, 1], [0, 1], [1, 0], [1, 0], [1, 0], [1, 0], [0, 1], [0, 1]]
     """
     up = np.arange(n)
-    first = np.array([[value, *one[one != value]] for value in up for one in (up, up[::-1])], dtype=np.int64)
+    first = np.array(
+        [[value, *one[one != value]] for value in up for one in (up, up[::-1])], dtype=np.int64
+    )
     return np.concatenate([first, np.roll(first, -1, axis=1)])
 
 
 @cache
 def orders_of(n: int) -> IntArray:
-    """Orders of 0..n-1 in which each set of them comes first, followed by each other one, shape (orders, n).
+    """Orders of 0..n-1 in which each set of them comes first, followed by each other one, shape
+    (orders, n).
 
     >>> sorted(set(map(tuple, orders_of(3).tolist())))[:3]
     [(0, 1, 2), (0, 2, 1), (1, 0, 2)]

@@ -1,10 +1,10 @@
 """Re-identification by a join with a background table of people and their quasi-identifiers (linking attack, Weber
 2.1.2).
 
-The prosecutor knows that a person is in the published table. The journalist does not, and re-identifies anybody. The
-marketer re-identifies as many people as possible (El Emam and Dankar 2008, "Protecting privacy using k-anonymity";
-Dankar and El Emam 2010 for the marketer). Membership: whether a person is in the table at all (delta-presence, Nergiz,
-Atzori and Clifton 2007).
+The prosecutor knows that a person is in the published table. The journalist does not, and
+re-identifies anybody. The marketer re-identifies as many people as possible (El Emam and Dankar
+2008, "Protecting privacy using k-anonymity"; Dankar and El Emam 2010 for the marketer). Membership:
+whether a person is in the table at all (delta-presence, Nergiz, Atzori and Clifton 2007).
 """
 
 from __future__ import annotations
@@ -30,25 +30,34 @@ LARGEST_DENOMINATOR = 10**18
 class Fits:
     """Which people fit which classes, in sums.
 
-    people: total weight of the points in each box, shape (boxes,).
-    records: total records of the boxes that hold each point, shape (points,), or (points, columns) as they are given.
+    people: total weight of the points in each box, shape (boxes,). records: total records of the
+    boxes that hold each point, shape (points,), or (points, columns) as they are given.
     """
 
     people: IntArray
     records: IntArray
 
 
-def count_inside(points: CodeArray, weights: IntArray, low: CodeArray, high: CodeArray, records: IntArray) -> Fits:
-    """The people who fit each class, and the records that each person fits: points in closed boxes, exactly.
+def count_inside(
+    points: CodeArray, weights: IntArray, low: CodeArray, high: CodeArray, records: IntArray
+) -> Fits:
+    """The people who fit each class, and the records that each person fits: points in closed boxes,
+    exactly.
 
-    points: codes of the distinct people's quasi-identifiers, shape (points, d); weights: people with them, (points,).
-    low, high: lowest and highest code of each box, inclusive, shape (boxes, d); records: of each, (boxes,), or several
-        figures to add up, (boxes, columns). Boxes may overlap, and are empty if a low exceeds its high.
+    points: codes of the distinct people's quasi-identifiers, shape (points, d); weights: people
+    with them, (points,). low, high: lowest and highest code of each box, inclusive, shape (boxes,
+    d); records: of each, (boxes,), or several
+        figures to add up, (boxes, columns). Boxes may overlap, and are empty if a low exceeds its
+        high.
 
-    Points are halved along the axis on which most boxes cut their cell. A box that misses a cell is dropped, one that
-    covers it counts as a whole, and the others meet few points, which are tried one by one. Sums must fit 64 bits.
+    Points are halved along the axis on which most boxes cut their cell. A box that misses a cell is
+    dropped, one that covers it counts as a whole, and the others meet few points, which are tried
+    one by one. Sums must fit 64 bits.
     """
-    fits = Fits(np.zeros(len(low), dtype=np.int64), np.zeros((len(points), *records.shape[1:]), dtype=np.int64))
+    fits = Fits(
+        np.zeros(len(low), dtype=np.int64),
+        np.zeros((len(points), *records.shape[1:]), dtype=np.int64),
+    )
     if not len(points) or not len(low):
         return fits
     place, lows, highs = _ranked(points, low, high)
@@ -80,12 +89,18 @@ def count_inside(points: CodeArray, weights: IntArray, low: CodeArray, high: Cod
 
 
 def count_people_inside(
-    points: CodeArray, person: IntArray, low: CodeArray, high: CodeArray, owner: IntArray, records: IntArray
+    points: CodeArray,
+    person: IntArray,
+    low: CodeArray,
+    high: CodeArray,
+    owner: IntArray,
+    records: IntArray,
 ) -> Fits:
-    """The people who fit each class, each of whom may have several points, and each class several boxes. A person fits
-    a class if one of the points is in one of its boxes, and counts once.
+    """The people who fit each class, each of whom may have several points, and each class several
+    boxes. A person fits a class if one of the points is in one of its boxes, and counts once.
 
-    person: whose each point is, shape (points,). owner: the class of each box, ascending, shape (boxes,); boxes of one
+    person: whose each point is, shape (points,). owner: the class of each box, ascending, shape
+    (boxes,); boxes of one
         class do not overlap. records: of each class, shape (classes,).
 
     `Fits.people` has shape (classes,), and `Fits.records` shape (people,).
@@ -98,25 +113,34 @@ def count_people_inside(
     np.add.at(people, owner, fits.people)
     classes, starts = np.unique(owner, return_index=True)
     of_several = []
-    for whole in np.array_split(np.flatnonzero(several > 1), 1 + len(distinct) * len(low) // MOST_PAIRS):
+    for whole in np.array_split(
+        np.flatnonzero(several > 1), 1 + len(distinct) * len(low) // MOST_PAIRS
+    ):
         if len(whole):
             place = np.flatnonzero(np.isin(who, whole))
             inside = _inside(distinct[place, 1:].T, low.T, high.T)
-            some = np.logical_or.reduceat(inside, np.flatnonzero(np.diff(who[place], prepend=-1)), axis=0)
+            some = np.logical_or.reduceat(
+                inside, np.flatnonzero(np.diff(who[place], prepend=-1)), axis=0
+            )
             some = np.logical_or.reduceat(some, starts, axis=1) if len(starts) else some
             people[classes] += some.sum(axis=0)
             of_several.append(some @ records[classes])
     return Fits(people, np.concatenate([fits.records, *of_several]))
 
 
-def _ranked(points: CodeArray, low: CodeArray, high: CodeArray) -> tuple[CodeArray, CodeArray, CodeArray]:
-    """Points and boxes as ranks among the codes of the points, one row for each axis; small integers are quick to
-    compare.
+def _ranked(
+    points: CodeArray, low: CodeArray, high: CodeArray
+) -> tuple[CodeArray, CodeArray, CodeArray]:
+    """Points and boxes as ranks among the codes of the points, one row for each axis; small
+    integers are quick to compare.
     """
     columns = []
     for axis in range(points.shape[1]):
         codes, rank = np.unique(points[:, axis], return_inverse=True)
-        below = np.searchsorted(codes, low[:, axis]), np.searchsorted(codes, high[:, axis], side="right") - 1
+        below = (
+            np.searchsorted(codes, low[:, axis]),
+            np.searchsorted(codes, high[:, axis], side="right") - 1,
+        )
         narrow = np.int16 if len(codes) < 1 << 15 else np.int32
         columns.append([ranks.astype(narrow) for ranks in (rank, *below)])
     place, lows, highs = (np.stack(ranks) for ranks in zip(*columns, strict=True))
@@ -136,14 +160,17 @@ def _inside(place: CodeArray, lows: CodeArray, highs: CodeArray) -> NDArray[np.b
 class Risks:
     """Risks of re-identification of a published table, as shares, and disclosure of membership.
 
-    prosecutor, prosecutor_mean: probability of picking a person's record, for the worst record and on average.
-    journalist: probability of naming a record's person, for the worst record.
-    marketer: expected share of all records whose person is named right. Exact, or rounded up by less than 1e-18 a class
+    prosecutor, prosecutor_mean: probability of picking a person's record, for the worst record and
+    on average. journalist: probability of naming a record's person, for the worst record. marketer:
+    expected share of all records whose person is named right. Exact, or rounded up by less than
+    1e-18 a class
         if the exact denominator would pass 10^18 times the records.
-    presence: the largest share of the people who fit one class that are in the table (delta-presence).
-    members: people who fit a class with a record for each of them. They are in the table, if the background is
+    presence: the largest share of the people who fit one class that are in the table
+    (delta-presence). members: people who fit a class with a record for each of them. They are in
+    the table, if the background is
         complete. People who fit several such classes count in each.
-    unmatched: classes with more records than people who fit them: the background lacks people of the table.
+    unmatched: classes with more records than people who fit them: the background lacks people of
+    the table.
 
     journalist, marketer and presence are None where they are not measured.
     """
@@ -158,10 +185,11 @@ class Risks:
 
 
 def risks(sizes: IntArray, population: IntArray) -> Risks:
-    """The risks of a table whose classes have `sizes` records and labels that fit `population` people, both shape
-    (classes,).
+    """The risks of a table whose classes have `sizes` records and labels that fit `population`
+    people, both shape (classes,).
 
-    At least as many people as a class has records fit its labels, so a smaller population is raised to that.
+    At least as many people as a class has records fit its labels, so a smaller population is raised
+    to that.
 
     Raises:
         ValueError: if there is no class, or one without records.
@@ -182,15 +210,19 @@ def risks(sizes: IntArray, population: IntArray) -> Risks:
         prosecutor_mean=Fraction(len(sizes), total),
         journalist=Fraction(1, int(distinct[0])),
         marketer=named / total,
-        presence=max(Fraction(held, people) for held, people in zip(most.tolist(), distinct.tolist(), strict=True)),
+        presence=max(
+            Fraction(held, people)
+            for held, people in zip(most.tolist(), distinct.tolist(), strict=True)
+        ),
         members=int(population[population <= sizes].sum()),
         unmatched=int(np.count_nonzero(population < sizes)),
     )
 
 
 def expected_named(people: Sequence[int], records: Sequence[int]) -> Fraction:
-    """How many records the marketer expects to name right: the sum of records / people, of groups of classes that so
-    many people fit each. Exact, or rounded up by less than 1e-18 a group if the denominator would pass 10^18.
+    """How many records the marketer expects to name right: the sum of records / people, of groups
+    of classes that so many people fit each. Exact, or rounded up by less than 1e-18 a group if the
+    denominator would pass 10^18.
     """
     denominator = 1
     for number in people:
@@ -198,5 +230,7 @@ def expected_named(people: Sequence[int], records: Sequence[int]) -> Fraction:
         if denominator > LARGEST_DENOMINATOR:
             denominator = LARGEST_DENOMINATOR
             break
-    named = sum(-(-held * denominator // number) for held, number in zip(records, people, strict=True))
+    named = sum(
+        -(-held * denominator // number) for held, number in zip(records, people, strict=True)
+    )
     return Fraction(named, denominator)

@@ -1,9 +1,10 @@
 """Special uniques: the smallest sets of quasi-identifiers that make rows unique (SUDA).
 
-A minimal sample unique (MSU) of a row is a set of quasi-identifiers by whose values the row is unique in the table, but
-by no proper subset (Elliot, Manning and Ford 2002, "A Computational Algorithm for Handling the Special Uniques
-Problem"). The sets are searched by size, as in SUDA (Elliot, Manning, Mayes, Gurd and Bane 2005). A row that is unique
-by a set is unique by every larger one, so such rows are left out where a set grows.
+A minimal sample unique (MSU) of a row is a set of quasi-identifiers by whose values the row is
+unique in the table, but by no proper subset (Elliot, Manning and Ford 2002, "A Computational
+Algorithm for Handling the Special Uniques Problem"). The sets are searched by size, as in SUDA
+(Elliot, Manning, Mayes, Gurd and Bane 2005). A row that is unique by a set is unique by every
+larger one, so such rows are left out where a set grows.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ Columns = tuple[int, ...]
 class ColumnContribution:
     """A quasi-identifier in the MSUs of all rows.
 
-    uniques: the number of MSUs that contain it.
-    share: the scores of these MSUs as a share of all scores (the attribute contribution of sdcMicro).
+    uniques: the number of MSUs that contain it. share: the scores of these MSUs as a share of all
+    scores (the attribute contribution of sdcMicro).
     """
 
     name: str
@@ -51,16 +52,14 @@ class UniqueCombination:
 class SpecialUniques:
     """The MSUs of a table.
 
-    rows: of the table.
-    required, searched: the size of MSUs to search for, and the largest size up to which all combinations were examined.
-    combinations: how many were examined.
-    unique: the number of rows that have an MSU.
-    by_size: the number of rows that have an MSU of size 1, 2 and so on, shape (searched,).
-    columns: highest share first.
-    frequent: the combinations that most rows have as an MSU, at most MOST_FREQUENT.
-    highest, mean: SUDA score of a row, over rows that have an MSU. With m quasi-identifiers and all sizes up to M
-        searched, an MSU of size s has the score (m - s) (m - s - 1) ... (m - M), without factors below 1; a row has the
-        sum (Elliot et al. 2005; sdcMicro, `suda2` with `original_scores`).
+    rows: of the table. required, searched: the size of MSUs to search for, and the largest size up
+    to which all combinations were examined. combinations: how many were examined. unique: the
+    number of rows that have an MSU. by_size: the number of rows that have an MSU of size 1, 2 and
+    so on, shape (searched,). columns: highest share first. frequent: the combinations that most
+    rows have as an MSU, at most MOST_FREQUENT. highest, mean: SUDA score of a row, over rows that
+    have an MSU. With m quasi-identifiers and all sizes up to M
+        searched, an MSU of size s has the score (m - s) (m - s - 1) ... (m - M), without factors
+        below 1; a row has the sum (Elliot et al. 2005; sdcMicro, `suda2` with `original_scores`).
     """
 
     rows: int
@@ -85,7 +84,8 @@ def special_uniques(
 ) -> SpecialUniques:
     """The MSUs of up to `size` quasi-identifiers. A size is searched whole, or not at all.
 
-    columns: codes of tuples by quasi-identifier, each of shape (tuples,). Any integers; a missing value is a value of
+    columns: codes of tuples by quasi-identifier, each of shape (tuples,). Any integers; a missing
+    value is a value of
         its own. Tuples may repeat.
     counts: the rows of each tuple, at least 1, shape (tuples,).
     most: how many combinations to examine at most.
@@ -93,7 +93,10 @@ def special_uniques(
     names, size = list(columns), min(size, len(columns))
     total = np.cumsum([comb(len(names), s) for s in range(1, size + 1)])
     searched = int(np.count_nonzero(total <= most))
-    scores = [prod(len(names) - i for i in range(s, min(searched, len(names) - 1) + 1)) for s in range(1, searched + 1)]
+    scores = [
+        prod(len(names) - i for i in range(s, min(searched, len(names) - 1) + 1))
+        for s in range(1, searched + 1)
+    ]
     of_row: IntArray = np.zeros((searched, len(counts)), dtype=np.int64)
     found: Counter[Columns] = Counter()
     for chosen, places in _minimal(list(columns.values()), counts, searched):
@@ -106,7 +109,8 @@ def special_uniques(
         ColumnContribution(
             name=name,
             uniques=sum(n for chosen, n in found.items() if i in chosen),
-            share=sum(n * scores[len(chosen) - 1] for chosen, n in found.items() if i in chosen) / max(whole, 1),
+            share=sum(n * scores[len(chosen) - 1] for chosen, n in found.items() if i in chosen)
+            / max(whole, 1),
         )
         for i, name in enumerate(names)
     ]
@@ -120,7 +124,9 @@ def special_uniques(
         columns=tuple(sorted(contributions, key=lambda one: (-one.share, one.name))),
         frequent=tuple(
             UniqueCombination(columns=tuple(names[i] for i in chosen), rows=n)
-            for chosen, n in sorted(found.items(), key=lambda one: (-one[1], len(one[0]), one[0]))[:MOST_FREQUENT]
+            for chosen, n in sorted(found.items(), key=lambda one: (-one[1], len(one[0]), one[0]))[
+                :MOST_FREQUENT
+            ]
             if n
         ),
         highest=float(scored.max(initial=0)),
@@ -128,8 +134,12 @@ def special_uniques(
     )
 
 
-def _minimal(columns: Sequence[Integers], counts: IntArray, searched: int) -> Iterator[tuple[Columns, Integers]]:
-    """(a combination of columns, the rows that have it as an MSU), by size, for all combinations of up to that size."""
+def _minimal(
+    columns: Sequence[Integers], counts: IntArray, searched: int
+) -> Iterator[tuple[Columns, Integers]]:
+    """(a combination of columns, the rows that have it as an MSU), by size, for all combinations of
+    up to that size.
+    """
     coded = [np.unique(column, return_inverse=True)[1].astype(np.int32) for column in columns]
     minimal: dict[Columns, Integers] = {}
     marked = np.zeros(len(counts), dtype=np.bool_)
@@ -145,7 +155,9 @@ def _minimal(columns: Sequence[Integers], counts: IntArray, searched: int) -> It
         return left
 
     for size in range(1, searched + 1):
-        for first, those in groupby(combinations(range(len(columns)), size), lambda chosen: chosen[:-1]):
+        for first, those in groupby(
+            combinations(range(len(columns)), size), lambda chosen: chosen[:-1]
+        ):
             rows = without(np.arange(len(counts)), _subsets(first))
             group: IntArray = np.zeros(len(rows), dtype=np.int64)
             for i in first:
@@ -166,7 +178,9 @@ def _subsets(columns: Columns) -> Iterator[Columns]:
 
 def _numbered(group: IntArray, codes: Integers) -> IntArray:
     """A number from 0 for each pair of group and code that occurs."""
-    numbers: IntArray = np.unique(group * (codes.max(initial=0) + 1) + codes, return_inverse=True)[1]
+    numbers: IntArray = np.unique(group * (codes.max(initial=0) + 1) + codes, return_inverse=True)[
+        1
+    ]
     return numbers
 
 

@@ -1,6 +1,7 @@
 """Bins of an ordered domain: a long or continuous domain as few ranges (Weber, 4.1.2).
 
-Each function gives `bin_of`, shape (m,): the bin of each value, nondecreasing from 0, without an empty number.
+Each function gives `bin_of`, shape (m,): the bin of each value, nondecreasing from 0, without an
+empty number.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ Number = float | Fraction
 
 
 def equal_width(numbers: Sequence[Number], bins: int) -> IntArray:
-    """Ranges of one width between the least and the greatest value; an edge belongs to the bin above it.
+    """Ranges of one width between the least and the greatest value; an edge belongs to the bin
+    above it.
 
     numbers: the values, ascending.
 
@@ -33,12 +35,14 @@ def equal_width(numbers: Sequence[Number], bins: int) -> IntArray:
     low, width = values[0], values[-1] - values[0]
     if not width:
         return np.zeros(len(values), dtype=np.int64)
-    return _without_gaps(np.array([min((value - low) * bins // width, bins - 1) for value in values], dtype=np.int64))
+    return _without_gaps(
+        np.array([min((value - low) * bins // width, bins - 1) for value in values], dtype=np.int64)
+    )
 
 
 def equal_mass(counts: IntArray, bins: int) -> IntArray:
-    """Ranges with as even a number of rows as the values allow: a value is in the bin in which the middle of its rows
-    is.
+    """Ranges with as even a number of rows as the values allow: a value is in the bin in which the
+    middle of its rows is.
 
     counts: rows of each value in order, shape (m,).
 
@@ -58,7 +62,8 @@ def equal_mass(counts: IntArray, bins: int) -> IntArray:
 
 
 def by_edges(numbers: Sequence[Number], edges: Sequence[Number]) -> IntArray:
-    """The ranges [edge, next edge); what is below the first edge, and from the last one on, are bins of their own.
+    """The ranges [edge, next edge); what is below the first edge, and from the last one on, are
+    bins of their own.
 
     numbers: the values, ascending; edges: ascending.
 
@@ -69,7 +74,9 @@ def by_edges(numbers: Sequence[Number], edges: Sequence[Number]) -> IntArray:
         ValueError: if there are no values, or one of both does not ascend.
     """
     places = _ascending(edges) if len(edges) else []
-    return _without_gaps(np.array([bisect_right(places, value) for value in _ascending(numbers)], dtype=np.int64))
+    return _without_gaps(
+        np.array([bisect_right(places, value) for value in _ascending(numbers)], dtype=np.int64)
+    )
 
 
 def _ascending(numbers: Sequence[Number]) -> list[Fraction]:

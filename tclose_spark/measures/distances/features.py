@@ -2,13 +2,16 @@
 
     EMD = (sum over features of w | C / s - X / n |) / z
 
-with C a class's rows that have the feature, of s, and X the table's, of n. The features are of one of two forms:
+with C a class's rows that have the feature, of s, and X the table's, of n. The features are of one
+of two forms:
 
-    cumulative    the values up to each place but the last: z = the length of all steps, w = that of one (Li, Li and
+    cumulative    the values up to each place but the last: z = the length of all steps, w = that of
+    one (Li, Li and
                   Venkatasubramanian 2007, 5.1: m - 1 and 1)
-    nodes         the nodes of each height below the root, values included: a value that becomes another travels up from
-                  its leaf and down again (5.2: z = 2 H, w = 1, half a step at each node). Where any two values are at
-                  distance 1 the root is next, and H = 1.
+    nodes         the nodes of each height below the root, values included: a value that becomes
+    another travels up from
+                  its leaf and down again (5.2: z = 2 H, w = 1, half a step at each node). Where any
+                  two values are at distance 1 the root is next, and H = 1.
 
 A class has few of the features. Sums go over those only: for nodes |n C - s X| - s X is 0 where C is, and between two
 values of a class its cumulative rows stay.
@@ -30,12 +33,12 @@ from tclose_spark.table.arrays import ExactArray, IntArray, exact
 class Features:
     """What a distance is a sum over.
 
-    values: m, how many values the domain has.
-    scale: z above, at least 1, and so large that no two values are farther apart than 1.
-    cumulative: the form, see above.
-    parents: of nodes, for each height the node above each node of the height below, up to the root; the children of a
+    values: m, how many values the domain has. scale: z above, at least 1, and so large that no two
+    values are farther apart than 1. cumulative: the form, see above. parents: of nodes, for each
+    height the node above each node of the height below, up to the root; the children of a
         node are consecutive. () where the values are right below the root.
-    weights: w of each feature, integers of at least 0, shape (features,), in the order of `counts`; None: all are 1.
+    weights: w of each feature, integers of at least 0, shape (features,), in the order of `counts`;
+    None: all are 1.
     """
 
     values: int
@@ -57,8 +60,8 @@ class Features:
 
     @cached_property
     def nodes(self) -> IntArray:
-        """The node of each value at each height below the root, shape (heights, m); the values themselves where
-        features are cumulative.
+        """The node of each value at each height below the root, shape (heights, m); the values
+        themselves where features are cumulative.
 
         >>> Features(values=3, scale=4, parents=(np.array([0, 0, 1]), np.array([0, 0]))).nodes.tolist()
         [[0, 1, 2], [0, 0, 1]]
@@ -70,14 +73,16 @@ class Features:
 
     @cached_property
     def level_weights(self) -> IntArray:
-        """The weights by height and node (by place, the last one 0, where features are cumulative), shape (heights,
-        m); 0 where there is no node.
+        """The weights by height and node (by place, the last one 0, where features are cumulative),
+        shape (heights, m); 0 where there is no node.
         """
         weights = np.zeros(self.nodes.shape, dtype=np.int64)
         sizes = [self.values - 1] if self.cumulative else [int(node[-1]) + 1 for node in self.nodes]
         start = 0
         for level, size in enumerate(sizes):
-            weights[level, :size] = 1 if self.weights is None else self.weights[start : start + size]
+            weights[level, :size] = (
+                1 if self.weights is None else self.weights[start : start + size]
+            )
             start += size
         return weights
 
@@ -102,8 +107,9 @@ class Features:
     def numerators(self, table: IntArray, classes: Histograms) -> ExactArray:
         """Exact sums of w |n C - s X|, that is EMD * z * n * s, of each class, shape (groups,).
 
-        table: counts of the whole table by code, shape (m,); a class may hold values that it lacks. The work is
-        proportional to the entries of the classes (times the heights, of nodes). Counts may be doubles; then sums are.
+        table: counts of the whole table by code, shape (m,); a class may hold values that it lacks.
+        The work is proportional to the entries of the classes (times the heights, of nodes). Counts
+        may be doubles; then sums are.
 
         >>> classes = Histograms.dense(np.array([[2, 0, 0], [0, 0, 2]]))
         >>> Features(values=3, scale=2).numerators(np.array([2, 1, 1]), classes).tolist()  # of 2 * 4 * 2
@@ -112,12 +118,16 @@ class Features:
         bound = 0
         if table.dtype == np.int64:  # a factor 4 covers sums of both signs
             bound = 4 * max(self.scale, self.values) * int(table.sum()) * int(classes.sizes.max())
-        return self._along(table, classes, bound) if self.cumulative else self._at_nodes(table, classes, bound)
+        return (
+            self._along(table, classes, bound)
+            if self.cumulative
+            else self._at_nodes(table, classes, bound)
+        )
 
     def _along(self, table: IntArray, classes: Histograms, bound: int) -> ExactArray:
-        """Of cumulative features. Between two values that a class has, its cumulative count C stays while the table's
-        X_i grows, so the absolute differences of the stretch follow from prefix sums of w X, cut where s X_i passes
-        n C.
+        """Of cumulative features. Between two values that a class has, its cumulative count C stays
+        while the table's X_i grows, so the absolute differences of the stretch follow from prefix
+        sums of w X, cut where s X_i passes n C.
         """
         n, last = table.sum().item(), self.values - 1
         cumulative = np.cumsum(table)[:-1]
@@ -151,7 +161,11 @@ class Features:
 
     def _lengths(self, places: IntArray) -> IntArray:
         """How long the steps before each place are together."""
-        return places if self.weights is None else np.concatenate([[0], np.cumsum(self.weights)])[places]
+        return (
+            places
+            if self.weights is None
+            else np.concatenate([[0], np.cumsum(self.weights)])[places]
+        )
 
     def _at_nodes(self, table: IntArray, classes: Histograms, bound: int) -> ExactArray:
         """Of nodes: w (|n C - s X| - s X) of those that a class has, and w s X of all."""
@@ -167,11 +181,16 @@ class Features:
                 new[first] = True
                 first, new = np.cumsum(new)[first] - 1, np.flatnonzero(new)
                 node, count = node[new], np.add.reduceat(count, new)
-            expected = np.repeat(sizes, np.diff(np.append(first, len(node)))) * exact(rows, bound)[node]
+            expected = (
+                np.repeat(sizes, np.diff(np.append(first, len(node)))) * exact(rows, bound)[node]
+            )
             excess = np.abs(n * exact(count, bound) - expected) - expected
             if self.weights is None:
                 total += np.add.reduceat(excess, first) + n * sizes
             else:
                 weight = exact(self.level_weights[height, : len(rows)], bound)
-                total += np.add.reduceat(weight[node] * excess, first) + sum((weight * rows).tolist()) * sizes
+                total += (
+                    np.add.reduceat(weight[node] * excess, first)
+                    + sum((weight * rows).tolist()) * sizes
+                )
         return total

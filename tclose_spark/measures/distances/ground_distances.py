@@ -1,16 +1,19 @@
 """Earth mover's distance of classes from the whole table, in exact integers.
 
-With c the counts of a class of s records and N the counts of the table of n records, every ground distance
-gives ``EMD = numerator / (scale * n * s)`` with an integer numerator (Li, Li and Venkatasubramanian 2007, 5.1-5.2):
+With c the counts of a class of s records and N the counts of the table of n records, every ground
+distance gives ``EMD = numerator / (scale * n * s)`` with an integer numerator (Li, Li and
+Venkatasubramanian 2007, 5.1-5.2):
 
     equal         scale 2       sum over v of |n c_v - s N_v|
     ordered       scale m - 1   sum over i < m of |n C_i - s X_i|, C and X cumulative
     hierarchical  scale H       half the sum over nodes below the root of |n c - s N|
 
-A numerator is at most ``scale * n * s``. Where that may pass 2^62 the arithmetic is done in Python's integers.
+A numerator is at most ``scale * n * s``. Where that may pass 2^62 the arithmetic is done in
+Python's integers.
 
-A ground distance is a class here, with a line of `runfile/distances.py` that says what settings fit it: its features
-say how far values are from each other, and all that plans with it or judges by it takes it from them.
+A ground distance is a class here, with a line of `runfile/distances.py` that says what settings fit
+it: its features say how far values are from each other, and all that plans with it or judges by it
+takes it from them.
 """
 
 from __future__ import annotations
@@ -34,7 +37,8 @@ from tclose_spark.table.places import places_of
 
 @dataclass(frozen=True)
 class GroundDistance(ABC):
-    """The whole table's distribution of one sensitive attribute, with a ground distance between its values.
+    """The whole table's distribution of one sensitive attribute, with a ground distance between its
+    values.
 
     table: counts of the whole table by code, shape (m,).
     """
@@ -43,8 +47,12 @@ class GroundDistance(ABC):
 
     @staticmethod
     @abstractmethod
-    def of(table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None) -> GroundDistance:
-        """The distance over a domain: its rows by code, its values in order (a missing one is None), its hierarchy."""
+    def of(
+        table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None
+    ) -> GroundDistance:
+        """The distance over a domain: its rows by code, its values in order (a missing one is
+        None), its hierarchy.
+        """
 
     @property
     @abstractmethod
@@ -62,14 +70,20 @@ class GroundDistance(ABC):
         return numerators if self._factor == 1 else numerators // self._factor
 
     def distances(self, classes: Histograms) -> FloatArray:
-        """The classes' distances from the table as doubles, shape (groups,). Counts may be doubles, such as shares."""
+        """The classes' distances from the table as doubles, shape (groups,). Counts may be doubles,
+        such as shares.
+        """
         sums = self.features.numerators(self.table, classes).astype(np.float64)
-        distances: FloatArray = sums / (self.features.scale * float(self.table.sum()) * classes.sizes)
+        distances: FloatArray = sums / (
+            self.features.scale * float(self.table.sum()) * classes.sizes
+        )
         return distances
 
     @property
     def _factor(self) -> int:
-        """What divides sums and scale: 2 of nodes below nodes, since at each of them as much comes up as goes down."""
+        """What divides sums and scale: 2 of nodes below nodes, since at each of them as much comes
+        up as goes down.
+        """
         return 2 if self.features.parents and self.features.plain else 1
 
 
@@ -84,7 +98,9 @@ class EqualDistance(GroundDistance):
     """
 
     @staticmethod
-    def of(table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None) -> GroundDistance:
+    def of(
+        table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None
+    ) -> GroundDistance:
         """See GroundDistance."""
         return EqualDistance(table)
 
@@ -98,10 +114,12 @@ class EqualDistance(GroundDistance):
 class OrderedDistance(GroundDistance):
     """Values i and j are at distance |i - j| / (m - 1): the cumulative differences (Li et al. 2007, 5.1).
 
-    places: of each value, ascending from 0, shape (m,), if they are not 0, 1, .. m - 1. The distance is then that of
+    places: of each value, ascending from 0, shape (m,), if they are not 0, 1, .. m - 1. The
+    distance is then that of
         the places, over the last one.
 
-    The codes are the ranks of the values in the declared order. The distance of a domain of one value is always 0.
+    The codes are the ranks of the values in the declared order. The distance of a domain of one
+    value is always 0.
 
     >>> distance = OrderedDistance(np.ones(9, dtype=np.int64))  # salaries 3K..11K (Li et al. 2007, 5.1)
     >>> classes = Histograms.dense(np.array([[1, 1, 1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 0, 1, 0, 0, 1]]))
@@ -115,7 +133,9 @@ class OrderedDistance(GroundDistance):
     places: IntArray | None = None
 
     @staticmethod
-    def of(table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None) -> GroundDistance:
+    def of(
+        table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None
+    ) -> GroundDistance:
         """See GroundDistance."""
         return OrderedDistance(table)
 
@@ -123,7 +143,9 @@ class OrderedDistance(GroundDistance):
     def features(self) -> Features:
         """See GroundDistance."""
         if self.places is None:
-            return Features(values=len(self.table), scale=max(len(self.table) - 1, 1), cumulative=True)
+            return Features(
+                values=len(self.table), scale=max(len(self.table) - 1, 1), cumulative=True
+            )
         steps, last = np.diff(self.places), max(int(self.places[-1]), 1)
         return Features(values=len(self.table), scale=last, cumulative=True, weights=steps)
 
@@ -132,8 +154,9 @@ class OrderedDistance(GroundDistance):
 class HierarchicalDistance(GroundDistance):
     """Values are as far apart as their lowest common ancestor is high (Li et al. 2007, 5.2).
 
-    parents: H arrays; parents[0][leaf] is the node of height 1 above a leaf, parents[1][node] the one above that,
-    and so on to the root. Codes at each height follow the tree's order, so the children of a node are consecutive.
+    parents: H arrays; parents[0][leaf] is the node of height 1 above a leaf, parents[1][node] the
+    one above that, and so on to the root. Codes at each height follow the tree's order, so the
+    children of a node are consecutive.
 
     >>> tree = (np.array([0, 0, 1, 1]), np.array([0, 0]))  # leaves 0 and 1 below one node, 2 and 3 below another
     >>> distance = HierarchicalDistance(np.ones(4, dtype=np.int64), tree)
@@ -145,7 +168,9 @@ class HierarchicalDistance(GroundDistance):
     parents: tuple[IntArray, ...]
 
     @staticmethod
-    def of(table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None) -> GroundDistance:
+    def of(
+        table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None
+    ) -> GroundDistance:
         """See GroundDistance."""
         assert hierarchy is not None
         return HierarchicalDistance(table, hierarchy.parents)
@@ -167,7 +192,8 @@ DISTANCES: dict[str, type[GroundDistance]] = {
 def ground_distance(
     name: str, table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None
 ) -> GroundDistance:
-    """The ground distance of this name over a domain. table: rows by code, shape (m,); values: in order.
+    """The ground distance of this name over a domain. table: rows by code, shape (m,); values: in
+    order.
 
     >>> type(ground_distance("ordered", np.array([2, 1]), ["low", "high"], None)).__name__
     'OrderedDistance'
@@ -175,18 +201,24 @@ def ground_distance(
     return DISTANCES[name].of(table, values, hierarchy)
 
 
-def distance_of(settings: SensitiveAttribute, domain: SensitiveDomain, hierarchy: Hierarchy | None) -> GroundDistance:
+def distance_of(
+    settings: SensitiveAttribute, domain: SensitiveDomain, hierarchy: Hierarchy | None
+) -> GroundDistance:
     """The ground distance of a sensitive attribute over its domain.
 
     Raises:
         InputError: if it has places, and values have none.
     """
     if settings.domain is not None:
-        return OrderedDistance(domain.table, places_of(domain.name, domain.values, settings.domain).of_value)
+        return OrderedDistance(
+            domain.table, places_of(domain.name, domain.values, settings.domain).of_value
+        )
     return ground_distance(settings.distance, domain.table, domain.values, hierarchy)
 
 
-def maximum(distance: GroundDistance, numerators: ExactArray, sizes: Sequence[int] | IntArray) -> Fraction:
+def maximum(
+    distance: GroundDistance, numerators: ExactArray, sizes: Sequence[int] | IntArray
+) -> Fraction:
     """The largest distance among classes, exactly: one comparison for each distinct class size.
 
     >>> distance = EqualDistance(np.array([2, 1, 1]))

@@ -1,4 +1,6 @@
-"""Sparse histograms of a sensitive attribute, one for each equivalence class, in one pair of flat arrays."""
+"""Sparse histograms of a sensitive attribute, one for each equivalence class, in one pair of flat
+arrays.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,9 @@ from tclose_spark.table.arrays import IntArray
 class Histograms:
     """`groups` histograms over the codes 0..m-1 of one domain; only the values that occur are kept.
 
-    offsets: shape (groups + 1,); histogram g is the slice offsets[g]:offsets[g + 1] of the other two.
-    values: shape (entries,); codes, strictly increasing inside a histogram.
-    counts: shape (entries,); records with that value, at least 1.
+    offsets: shape (groups + 1,); histogram g is the slice offsets[g]:offsets[g + 1] of the other
+    two. values: shape (entries,); codes, strictly increasing inside a histogram. counts: shape
+    (entries,); records with that value, at least 1.
     """
 
     offsets: IntArray
@@ -78,7 +80,9 @@ class Histograms:
         kept = self.values != code
         left = np.add.reduceat(kept.astype(np.int64), self.starts)
         some = np.flatnonzero(left)
-        return Histograms(np.append(0, np.cumsum(left[some])), self.values[kept], self.counts[kept]), some
+        return Histograms(
+            np.append(0, np.cumsum(left[some])), self.values[kept], self.counts[kept]
+        ), some
 
     def total(self, domain: int) -> IntArray:
         """Records with each value in all histograms together, shape (domain,)."""
@@ -87,9 +91,11 @@ class Histograms:
         return counts
 
     @staticmethod
-    def tally(owner: IntArray, values: IntArray, counts: IntArray, groups: int, domain: int) -> Histograms:
-        """The histograms of weighted observations in any order: record i is `counts[i]` times `values[i]` in
-        `owner[i]`.
+    def tally(
+        owner: IntArray, values: IntArray, counts: IntArray, groups: int, domain: int
+    ) -> Histograms:
+        """The histograms of weighted observations in any order: record i is `counts[i]` times
+        `values[i]` in `owner[i]`.
 
         Every group 0..groups-1 must own at least one observation.
 
@@ -106,7 +112,9 @@ class Histograms:
         key = key[order]
         first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
         offsets = np.searchsorted(key[first], np.arange(groups + 1, dtype=np.int64) * domain)
-        return Histograms(offsets.astype(np.int64), key[first] % domain, np.add.reduceat(counts[order], first))
+        return Histograms(
+            offsets.astype(np.int64), key[first] % domain, np.add.reduceat(counts[order], first)
+        )
 
     @staticmethod
     def dense(table: IntArray) -> Histograms:
@@ -118,4 +126,6 @@ class Histograms:
         """
         owner, values = np.nonzero(table)
         offsets = np.searchsorted(owner, np.arange(len(table) + 1))
-        return Histograms(offsets.astype(np.int64), values.astype(np.int64), table[owner, values].astype(np.int64))
+        return Histograms(
+            offsets.astype(np.int64), values.astype(np.int64), table[owner, values].astype(np.int64)
+        )

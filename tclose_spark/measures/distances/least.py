@@ -1,7 +1,8 @@
 """How close a class of so many rows can be to the table, if values are equally far apart.
 
-The distance is the share of the table that a class lacks (variational distance, Li et al. 2007, section 4):
-EMD = 1 - sum over values v of min(c_v / s, N_v / n). If all n rows have different values, that is 1 - s / n.
+The distance is the share of the table that a class lacks (variational distance, Li et al. 2007,
+section 4): EMD = 1 - sum over values v of min(c_v / s, N_v / n). If all n rows have different
+values, that is 1 - s / n.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from tclose_spark.table.arrays import IntArray, exact
 
 
 def least_distance(table: IntArray, size: int) -> Fraction:
-    """The least distance of a class of this many rows. Every value takes the rows that it has fully, s N_v / n rounded
-    down; the other rows go to the values that lack most of a row.
+    """The least distance of a class of this many rows. Every value takes the rows that it has
+    fully, s N_v / n rounded down; the other rows go to the values that lack most of a row.
 
     table: rows of the table by value, shape (m,).
 
@@ -32,7 +33,8 @@ def least_distance(table: IntArray, size: int) -> Fraction:
 
 
 def fewest_rows(table: IntArray, t: Fraction) -> int:
-    """The rows below which no class can be within t of the table: it lacks at least the values that no row of it has.
+    """The rows below which no class can be within t of the table: it lacks at least the values that
+    no row of it has.
 
     >>> fewest_rows(np.ones(10, dtype=np.int64), Fraction(3, 10)), fewest_rows(np.array([9, 1]), Fraction(1, 5))
     (7, 1)

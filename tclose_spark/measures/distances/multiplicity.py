@@ -1,5 +1,5 @@
-"""The multiplicity matrix: how many rows have each tuple of sensitive values (Gowda 2023, 4.2.1 and 4.5). Only tuples
-that occur are kept.
+"""The multiplicity matrix: how many rows have each tuple of sensitive values (Gowda 2023, 4.2.1 and
+4.5). Only tuples that occur are kept.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def sum_at(places: IntArray, weights: IntArray, length: int) -> IntArray:
 
 
 def rank_tuples(codes: IntArray) -> IntArray:
-    """The rank of each row among the distinct rows, from 0, shape (rows,). codes: shape (rows, columns).
+    """The rank of each row among the distinct rows, from 0, shape (rows,). codes: shape (rows,
+    columns).
 
     >>> rank_tuples(np.array([[1, 0], [0, 2], [1, 0], [0, 1]])).tolist()
     [2, 1, 2, 0]
@@ -41,11 +42,12 @@ def rank_tuples(codes: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class MultiplicityMatrix:
-    """A sparse matrix with one dimension for each sensitive attribute; its size follows the distinct tuples.
+    """A sparse matrix with one dimension for each sensitive attribute; its size follows the
+    distinct tuples.
 
-    codes: shape (cells, attributes); the tuples. They are distinct unless several values have one code.
-    counts: shape (cells,); rows with that tuple, at least 1.
-    domains: the size of the domain of each attribute.
+    codes: shape (cells, attributes); the tuples. They are distinct unless several values have one
+    code. counts: shape (cells,); rows with that tuple, at least 1. domains: the size of the domain
+    of each attribute.
     """
 
     codes: IntArray
@@ -68,7 +70,8 @@ class MultiplicityMatrix:
         return int(self.counts.sum())
 
     def marginal(self, attribute: int) -> IntArray:
-        """The slice sums of an attribute, its histogram, shape (m,) (Gowda 2023, Definition 1 and 4.5).
+        """The slice sums of an attribute, its histogram, shape (m,) (Gowda 2023, Definition 1 and
+        4.5).
 
         >>> MultiplicityMatrix(np.array([[0, 2], [1, 0]]), np.array([1, 4]), (2, 3)).marginal(1).tolist()
         [4, 0, 1]

@@ -1,14 +1,17 @@
-"""The optimal transport plan behind a distance: which mass of a class moves where to make the table's distribution.
+"""The optimal transport plan behind a distance: which mass of a class moves where to make the
+table's distribution.
 
-What a class and the table share stays where it is; the surplus of the class moves to its deficit. How it does is
-optimal for each form of ground distance (see `features`; Li, Li and Venkatasubramanian 2007, 5.1-5.2; Dosselmann,
-Sadeqi and Hamilton, the weighted ordered distance of 2.1.2):
+What a class and the table share stays where it is; the surplus of the class moves to its deficit.
+How it does is optimal for each form of ground distance (see `features`; Li, Li and
+Venkatasubramanian 2007, 5.1-5.2; Dosselmann, Sadeqi and Hamilton, the weighted ordered distance of
+2.1.2):
 
-    cumulative features  surpluses to deficits in order: no two moves cross
-    nodes                within the lowest nodes first; what is left of a node goes up, to be matched above; where the
+    cumulative features  surpluses to deficits in order: no two moves cross nodes
+    within the lowest nodes first; what is left of a node goes up, to be matched above; where the
                          root is next, any matching of surpluses and deficits, here the one in order
 
-Masses are integers over n * s inside, n records of the table and s of the class, so every plan is exact.
+Masses are integers over n * s inside, n records of the table and s of the class, so every plan is
+exact.
 """
 
 from __future__ import annotations
@@ -46,7 +49,9 @@ class Move:
 
 @dataclass(frozen=True)
 class TransportPlan:
-    """The moves that turn the distribution of a class into that of the table, in the order in which they are made."""
+    """The moves that turn the distribution of a class into that of the table, in the order in which
+    they are made.
+    """
 
     moves: tuple[Move, ...]
 
@@ -57,10 +62,12 @@ class TransportPlan:
 
 
 def transport_plan(distance: GroundDistance, counts: IntArray) -> TransportPlan:
-    """A cheapest plan that moves the distribution of a class onto `distance.table`; its cost is the class's distance.
+    """A cheapest plan that moves the distribution of a class onto `distance.table`; its cost is the
+    class's distance.
 
-    counts: records of the class by code, shape (m,); values that the table lacks may occur. The work is proportional
-    to m, and for a hierarchical distance to m times the height. There are fewer moves than values.
+    counts: records of the class by code, shape (m,); values that the table lacks may occur. The
+    work is proportional to m, and for a hierarchical distance to m times the height. There are
+    fewer moves than values.
 
     >>> from tclose_spark.measures.distances.ground_distances import OrderedDistance
     >>> plan = transport_plan(OrderedDistance(np.array([1, 1, 2])), np.array([1, 1, 0]))
@@ -70,7 +77,8 @@ def transport_plan(distance: GroundDistance, counts: IntArray) -> TransportPlan:
     Fraction(3, 8)
 
     Raises:
-        ValueError: if counts and table do not have one shape (m,), or one has a count below 0 or no record.
+        ValueError: if counts and table do not have one shape (m,), or one has a count below 0 or no
+        record.
     """
     held, wanted = _checked(counts, "class"), _checked(distance.table, "table")
     if len(held) != len(wanted):
@@ -82,7 +90,9 @@ def transport_plan(distance: GroundDistance, counts: IntArray) -> TransportPlan:
     moves = []
     for round_ in _rounds(distance.features):
         for source, target, mass in _match(surplus, deficit, round_.node_of):
-            moves.append(Move(source, target, Fraction(mass, n * s), round_.between(source, target)))
+            moves.append(
+                Move(source, target, Fraction(mass, n * s), round_.between(source, target))
+            )
         surplus, deficit = ([one for one in masses if one.mass] for masses in (surplus, deficit))
     return TransportPlan(tuple(moves))
 
@@ -103,11 +113,22 @@ def _rounds(features: Features) -> list[_Round]:
     """The passes after which no surplus is left and the moves cost the least."""
     scale, weights = features.scale, features.level_weights
     if features.cumulative:
-        places = (np.cumsum(weights[0]) - weights[0]).tolist()  # how far each value is from the first
-        return [_Round(None, lambda source, target: Fraction(abs(places[source] - places[target]), scale))]
-    ways = np.cumsum(np.take_along_axis(weights, features.nodes, axis=1), axis=0)  # of each value, up to a height
+        places = (
+            np.cumsum(weights[0]) - weights[0]
+        ).tolist()  # how far each value is from the first
+        return [
+            _Round(
+                None, lambda source, target: Fraction(abs(places[source] - places[target]), scale)
+            )
+        ]
+    ways = np.cumsum(
+        np.take_along_axis(weights, features.nodes, axis=1), axis=0
+    )  # of each value, up to a height
     above = [*(node.tolist() for node in features.nodes[1:]), None]
-    return [_Round(node_of, _through(way, scale)) for node_of, way in zip(above, ways.tolist(), strict=True)]
+    return [
+        _Round(node_of, _through(way, scale))
+        for node_of, way in zip(above, ways.tolist(), strict=True)
+    ]
 
 
 def _through(way: Sequence[int], scale: int) -> Callable[[int, int], Fraction]:
@@ -123,9 +144,11 @@ class _Mass:
     mass: int
 
 
-def _match(surplus: list[_Mass], deficit: list[_Mass], node_of: Sequence[int] | None) -> Iterator[tuple[int, int, int]]:
-    """Moves (source, target, mass) of surpluses into deficits below the same node, in order; lowers both by what
-    moves.
+def _match(
+    surplus: list[_Mass], deficit: list[_Mass], node_of: Sequence[int] | None
+) -> Iterator[tuple[int, int, int]]:
+    """Moves (source, target, mass) of surpluses into deficits below the same node, in order; lowers
+    both by what moves.
     """
     i = j = 0
     while i < len(surplus) and j < len(deficit):
@@ -147,7 +170,9 @@ def _match(surplus: list[_Mass], deficit: list[_Mass], node_of: Sequence[int] | 
 def _checked(counts: IntArray, whose: str) -> list[int]:
     """Counts by code as Python integers."""
     if np.ndim(counts) != 1:
-        raise ValueError(f"the counts of the {whose} have shape {np.shape(counts)}; expected (values,)")
+        raise ValueError(
+            f"the counts of the {whose} have shape {np.shape(counts)}; expected (values,)"
+        )
     numbers: list[int] = np.asarray(counts).tolist()
     if min(numbers, default=0) < 0:
         raise ValueError(f"a count of the {whose} is below 0")

@@ -1,8 +1,10 @@
-"""Labels of a column as bands, whatever their words mean: in the order of their numbers they follow one another.
+"""Labels of a column as bands, whatever their words mean: in the order of their numbers they follow
+one another.
 
-A label has two numbers, its ends. One number is a value if it has no words of its own (`18 Jahre` beside `19-24
-Jahre`), else the open end of the first or the last label. Numbers are read in the way that makes labels follow one
-another: marks of thousands and decimals, dates, times of day. Words that `ranges` knows are not contradicted.
+A label has two numbers, its ends. One number is a value if it has no words of its own (`18 Jahre`
+beside `19-24 Jahre`), else the open end of the first or the last label. Numbers are read in the way
+that makes labels follow one another: marks of thousands and decimals, dates, times of day. Words
+that `ranges` knows are not contradicted.
 """
 
 from __future__ import annotations
@@ -40,7 +42,10 @@ TOKEN = re.compile(
     r"(?P<clock>[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?![0-9:]))|"
     rf"(?P<number>{NUMBER}(?:e\+?[0-9]{{1,2}}(?![0-9a-z]))?)(?: ?(?:{FACTOR}))?"
 )
-GROUPED = {mark: re.compile(rf"[1-9][0-9]{{0,2}}(?:\{mark}[0-9]{{2,3}})*\{mark}[0-9]{{3}}") for mark in ",."}
+GROUPED = {
+    mark: re.compile(rf"[1-9][0-9]{{0,2}}(?:\{mark}[0-9]{{2,3}})*\{mark}[0-9]{{3}}")
+    for mark in ",."
+}
 THOUSANDS = re.compile(r"[1-9][0-9]{0,2}[,.][0-9]{3}")
 ASIDE = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
 """What a label adds in brackets: `$1-$199 ($1-$10,399)`."""
@@ -54,7 +59,8 @@ DIGIT = re.compile("[0-9]")
 CODE = re.compile(
     r"[a-z][0-9]+(?:\.[0-9a-z]+)?|(?!lt|le|gt|ge)[a-z]{2,}-?[0-9]+|[a-z]-[0-9]+|"  # E10.4, AB12, D-10115
     r"[0-9]+([-./ ])[0-9]+(?:\1[0-9]+)+|[0-9]{5}-[0-9]{4}|"  # 123-45-6789, 02138-1001
-    r"[12][0-9]{3}[-/](?:0[1-9]|1[0-2])|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]m)?|"  # 2001-02, 10:30
+    r"[12][0-9]{3}[-/](?:0[1-9]|1[0-2])|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: "
+    r"?[ap]m)?|"  # 2001-02, 10:30
     r"[a-z]*[0-9]+(?:[a-z]+[0-9]+){2,}[a-z]*"  # 3f2a9c
 )
 """Values that hold numbers."""
@@ -100,7 +106,9 @@ class Parts:
 
 @dataclass(frozen=True)
 class Band:
-    """A label with its ends under one way to read numbers. first, last: where it has only one end, and must stand."""
+    """A label with its ends under one way to read numbers. first, last: where it has only one end,
+    and must stand.
+    """
 
     label: str
     low: Number
@@ -115,7 +123,8 @@ class Band:
 
 @lru_cache(maxsize=64)
 def read_bands(labels: frozenset[str]) -> Mapping[str, str]:
-    """Each label that holds numbers, as the interval it means; nothing unless they are bands that follow one another.
+    """Each label that holds numbers, as the interval it means; nothing unless they are bands that
+    follow one another.
 
     >>> dict(sorted(read_bands(frozenset({"do 18 lat", "19-24 lata", "25-34 lata", "powyżej 34 lat", "brak"})).items()))
     {'19-24 lata': '[19, 24]', '25-34 lata': '[25, 34]', 'do 18 lat': ']-inf, 18]', 'powyżej 34 lat': ']34, inf['}
@@ -129,17 +138,32 @@ def read_bands(labels: frozenset[str]) -> Mapping[str, str]:
     kinds = {token.kind for one in parts for token in one.tokens}
     shapes = {one.shape for one in pairs}
     are_fractions = all(_is_fraction(one) for one in pairs)
-    unlike = are_fractions or _may_be_negative(pairs) or len(shapes) != 1 or len(kinds) != 1 or len(units) > 1
-    if len(parts) < 2 or unlike or any(len(one.tokens) > 2 or not _may_be_range(one) for one in parts):
+    unlike = (
+        are_fractions
+        or _may_be_negative(pairs)
+        or len(shapes) != 1
+        or len(kinds) != 1
+        or len(units) > 1
+    )
+    if (
+        len(parts) < 2
+        or unlike
+        or any(len(one.tokens) > 2 or not _may_be_range(one) for one in parts)
+    ):
         return {}
-    found = [chain for read in _readers(parts, kinds.pop()) if (chain := _chain(parts, read)) is not None]
+    found = [
+        chain for read in _readers(parts, kinds.pop()) if (chain := _chain(parts, read)) is not None
+    ]
     if not found:
         return {}
-    return {band.label: _interval(band) for band in max(found, key=lambda chain: chain[-1].high.value)}
+    return {
+        band.label: _interval(band) for band in max(found, key=lambda chain: chain[-1].high.value)
+    }
 
 
 def unread_numbers(labels: Collection[str], texts: Collection[str]) -> set[str]:
-    """Those of the texts that hold numbers and are no known codes, if at least half of the labels hold numbers.
+    """Those of the texts that hold numbers and are no known codes, if at least half of the labels
+    hold numbers.
 
     >>> towns = {"Paris 5", "Lyon 3", "Lyon 12"}
     >>> sorted(unread_numbers(towns, towns)), unread_numbers({"Level 1", "Level 2"}, {"Level 1", "Level 2"})
@@ -153,7 +177,9 @@ def unread_numbers(labels: Collection[str], texts: Collection[str]) -> set[str]:
     for text in unread:
         numbers = re.findall("[0-9]+", plain[text])
         if len(numbers) == 1 and len(numbers[0]) <= LONGEST:
-            numbered[re.sub("[0-9]+|(?<=[0-9])(?:st|nd|rd|th)", "#", plain[text])][text] = int(numbers[0])
+            numbered[re.sub("[0-9]+|(?<=[0-9])(?:st|nd|rd|th)", "#", plain[text])][text] = int(
+                numbers[0]
+            )
     for named in numbered.values():
         if _are_consecutive(named.values()):
             unread -= named.keys()
@@ -161,8 +187,8 @@ def unread_numbers(labels: Collection[str], texts: Collection[str]) -> set[str]:
 
 
 def are_marks_unsure(labels: Iterable[str]) -> bool:
-    """Whether a label alone would be read with a mark of decimals that could be one of thousands, such as 1.500, and
-    other numbers of the column have not as many places.
+    """Whether a label alone would be read with a mark of decimals that could be one of thousands,
+    such as 1.500, and other numbers of the column have not as many places.
 
     >>> are_marks_unsure(["500-999", "1.500-1.999"]), are_marks_unsure(["1.000-1.375", "1.500-1.999"])
     (True, False)
@@ -179,11 +205,15 @@ def are_marks_unsure(labels: Iterable[str]) -> bool:
 
 def _is_value(text: str) -> bool:
     """Whether a folded text is a code, a date or a time of day."""
-    return CODE.fullmatch(text) is not None or (is_date(text) and len(re.findall("[0-9]+", text)) != 2)
+    return CODE.fullmatch(text) is not None or (
+        is_date(text) and len(re.findall("[0-9]+", text)) != 2
+    )
 
 
 def _are_consecutive(numbers: Collection[int]) -> bool:
-    """Whether several numbers are at least half of the whole numbers between them, as in `Type 1`, `Type 2`."""
+    """Whether several numbers are at least half of the whole numbers between them, as in `Type 1`,
+    `Type 2`.
+    """
     return len(numbers) > 1 and max(numbers) - min(numbers) < 2 * len(numbers)
 
 
@@ -224,7 +254,9 @@ def _may_be_range(one: Parts) -> bool:
 
 
 def _may_be_negative(pairs: Sequence[Parts]) -> bool:
-    """Whether the dash behind the word of the only label with two numbers could be a minus: `Grade-5 to 9`."""
+    """Whether the dash behind the word of the only label with two numbers could be a minus:
+    `Grade-5 to 9`.
+    """
     return len(pairs) == 1 and pairs[0].shape.partition("#")[0].endswith("-")
 
 
@@ -238,7 +270,10 @@ def _readers(parts: Sequence[Parts], kind: str) -> Iterator[Callable[[Token], Nu
     if kind == "clock":
         yield _hours
     elif kind == "day":
-        yield from (lambda token, form=form: _day(token, form) for form in ("%Y-%m-%d", "%d-%m-%Y", "%m-%d-%Y"))
+        yield from (
+            lambda token, form=form: _day(token, form)
+            for form in ("%Y-%m-%d", "%d-%m-%Y", "%m-%d-%Y")
+        )
     elif all(_is_compact_day(token) for one in parts for token in one.tokens):
         yield lambda token: _day(token, "%Y%m%d")
     else:
@@ -248,7 +283,9 @@ def _readers(parts: Sequence[Parts], kind: str) -> Iterator[Callable[[Token], Nu
 def _is_compact_day(token: Token) -> bool:
     """Whether a number is a day such as 20200331."""
     try:
-        return re.fullmatch("(?:19|20)[0-9]{6}", token.text) is not None and bool(_day(token, "%Y%m%d").value)
+        return re.fullmatch("(?:19|20)[0-9]{6}", token.text) is not None and bool(
+            _day(token, "%Y%m%d").value
+        )
     except ValueError:
         return False
 
@@ -282,7 +319,9 @@ def _decimal(token: Token, mark: str) -> Number:
 
 
 def _chain(parts: Iterable[Parts], read: Callable[[Token], Number]) -> list[Band] | None:
-    """The labels as bands in their order, with this way to read numbers; None if they do not follow one another."""
+    """The labels as bands in their order, with this way to read numbers; None if they do not follow
+    one another.
+    """
     shared = next(one.shape for one in parts if len(one.tokens) == 2)
     try:
         bands = [_band(one, shared, read) for one in parts]
@@ -294,7 +333,11 @@ def _chain(parts: Iterable[Parts], read: Callable[[Token], Number]) -> list[Band
     if bands[-1].single:
         bands[-1] = _as_last(bands[-1], bands[-2])
     within = [*[band.last for band in bands[:-1]], *[band.first for band in bands[1:]]]
-    if any(within) or any(band.single for band in bands) or any(band.low.value > band.high.value for band in bands):
+    if (
+        any(within)
+        or any(band.single for band in bands)
+        or any(band.low.value > band.high.value for band in bands)
+    ):
         return None
     follow = [_follows(one, other) for one, other in pairwise(bands)]
     return bands if None not in follow and 2 * sum(map(bool, follow)) > len(follow) else None
@@ -325,10 +368,12 @@ def _band(one: Parts, shared: str, read: Callable[[Token], Number]) -> Band:
 
 
 def _is_number(one: Parts, shared: str) -> bool:
-    """Whether a label with one number has no words but those behind all others: it is a value, and not an end.
+    """Whether a label with one number has no words but those behind all others: it is a value, and
+    not an end.
 
     Raises:
-        ValueError: if its words before the number are those of all others, which could be an end, such as `from 40`.
+        ValueError: if its words before the number are those of all others, which could be an end,
+        such as `from 40`.
     """
     before, after = (text.strip("$€£¥₹") for text in one.shape.split("#"))
     shared_before, _, shared_after = (text.strip("$€£¥₹") for text in shared.split("#"))
@@ -338,13 +383,18 @@ def _is_number(one: Parts, shared: str) -> bool:
 
 
 def _multiplied(tokens: Sequence[Token]) -> list[Token]:
-    """Numbers with their factors. That of the second is also that of a smaller first one: `10-20k`."""
+    """Numbers with their factors. That of the second is also that of a smaller first one:
+    `10-20k`.
+    """
     if len(tokens) < 2 or tokens[0].factor > 1 or tokens[1].factor == 1:
         return list(tokens)
     first, second = tokens
     digits = [re.sub("[^0-9]", "", token.text) for token in (first, second)]
     is_smaller = int(digits[0] or 0) <= int(digits[1] or 0)
-    return [Token(first.text, first.kind, second.factor if is_smaller else 1, first.negative), second]
+    return [
+        Token(first.text, first.kind, second.factor if is_smaller else 1, first.negative),
+        second,
+    ]
 
 
 def _in_full(first: Token, second: Token) -> Token:
@@ -368,9 +418,13 @@ def _as_last(band: Band, before: Band) -> Band:
 
 
 def _follows(one: Band, other: Band) -> bool | None:
-    """Whether a band begins where the one before ends, or one unit later. None if it may not stand there."""
+    """Whether a band begins where the one before ends, or one unit later. None if it may not stand
+    there.
+    """
     gap = other.low.value - one.high.value
-    if gap < 0 or (gap > 0 and not _is_pair(one, other) and gap not in (one.high.unit, other.low.unit)):
+    if gap < 0 or (
+        gap > 0 and not _is_pair(one, other) and gap not in (one.high.unit, other.low.unit)
+    ):
         return None
     return gap in (0, one.high.unit, other.low.unit)
 

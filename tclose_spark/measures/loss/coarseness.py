@@ -25,10 +25,11 @@ from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 class Coarsest:
     """A limit on the labels of a quasi-identifier.
 
-    limit: for numbers the length of an interval, in their units (days for dates and times); for a hierarchy the level
+    limit: for numbers the length of an interval, in their units (days for dates and times); for a
+    hierarchy the level
         of a node, 0 for a value; for sets the number of members; otherwise 0: not `*`.
-    numeric: whether labels are numbers and intervals, or two bounds.
-    levels: for a hierarchy, the level of each label: the highest at which it covers several values, else the lowest.
+    numeric: whether labels are numbers and intervals, or two bounds. levels: for a hierarchy, the
+    level of each label: the highest at which it covers several values, else the lowest.
     """
 
     limit: Fraction
@@ -51,8 +52,8 @@ class Coarsest:
         return Coarsest(limit=settings.coarsest, numeric=settings.is_numeric, levels=levels)
 
     def of_label(self, *label: Any) -> Fraction | float:
-        """How coarse a label, or two bounds, are, in the unit of the limit: infinitely for `*` without a hierarchy. A
-        missing value that is published as one is 0.
+        """How coarse a label, or two bounds, are, in the unit of the limit: infinitely for `*`
+        without a hierarchy. A missing value that is published as one is 0.
 
         >>> Coarsest(limit=Fraction(2)).of_label("{Lyon, Pisa, Siena}")
         3
@@ -65,12 +66,16 @@ class Coarsest:
             return math.inf
         if not self.numeric:
             return len(set_members(str(label[0]))) if self.limit else 0
-        low, high = map(parse_quantity, map(str, label)) if len(label) == 2 else interval_ends(str(label[0]))
+        low, high = (
+            map(parse_quantity, map(str, label))
+            if len(label) == 2
+            else interval_ends(str(label[0]))
+        )
         return high - low
 
     def broken_by(self, *label: Any) -> bool:
-        """Whether a label, or two bounds, are coarser than allowed. A missing value that is published as one is not;
-        `*` is, unless the limit is the root's level.
+        """Whether a label, or two bounds, are coarser than allowed. A missing value that is
+        published as one is not; `*` is, unless the limit is the root's level.
 
         >>> ten = Coarsest(limit=Fraction(10), numeric=True)
         >>> [ten.broken_by(label) for label in ("35", "[30, 40]", "[30, 41]", "*", None)]
@@ -85,9 +90,13 @@ class Coarsest:
         return [label for label in path if not self.broken_by(label)][-1]
 
     def broken(self, labels: Sequence[pa.Array]) -> NDArray[np.bool_]:
-        """Whether the label of each row is too coarse, shape (rows,). labels: its column, or its two bounds."""
+        """Whether the label of each row is too coarse, shape (rows,). labels: its column, or its
+        two bounds.
+        """
         group, distinct = _distinct(labels)
-        verdicts: NDArray[np.bool_] = np.array([self.broken_by(*label) for label in distinct], dtype=np.bool_)[group]
+        verdicts: NDArray[np.bool_] = np.array(
+            [self.broken_by(*label) for label in distinct], dtype=np.bool_
+        )[group]
         return verdicts
 
     def reached(self, labels: Sequence[pa.Array]) -> Fraction | float:
@@ -98,4 +107,6 @@ class Coarsest:
 def _distinct(labels: Sequence[pa.Array]) -> tuple[IntArray, list[tuple[Any, ...]]]:
     """(the number of each row's label, the labels)."""
     group, first = group_equal(labels)
-    return group, list(zip(*(column.take(pa.array(first)).to_pylist() for column in labels), strict=True))
+    return group, list(
+        zip(*(column.take(pa.array(first)).to_pylist() for column in labels), strict=True)
+    )

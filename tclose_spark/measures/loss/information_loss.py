@@ -1,7 +1,10 @@
-"""Information loss of published labels (NCP, the normalized certainty penalty), read from the labels themselves.
+"""Information loss of published labels (NCP, the normalized certainty penalty), read from the
+labels themselves.
 
-NCP of a label: 0 for a value; for an interval its length over the range of all labels, at most 1; for an inner node the
-    share of the hierarchy's leaves below it; for a set its share of the values that all labels name; 1 for `*`.
+NCP of a label: 0 for a value; for an interval its length over the range of all labels, at most 1;
+for an inner node the
+    share of the hierarchy's leaves below it; for a set its share of the values that all labels
+    name; 1 for `*`.
 """
 
 from __future__ import annotations
@@ -15,7 +18,13 @@ from fractions import Fraction
 
 from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
-from tclose_spark.table.ranges import INFINITY, Interval, interval_or_none, looks_generalized, shows_nothing
+from tclose_spark.table.ranges import (
+    INFINITY,
+    Interval,
+    interval_or_none,
+    looks_generalized,
+    shows_nothing,
+)
 
 
 class NoLabelError(ValueError):
@@ -23,7 +32,8 @@ class NoLabelError(ValueError):
 
 
 def loses_most(losses: Mapping[str, float | None]) -> str | None:
-    """The quasi-identifier whose labels lose most, which is the first to leave out; None if no loss is known.
+    """The quasi-identifier whose labels lose most, which is the first to leave out; None if no loss
+    is known.
 
     losses: by quasi-identifier. Of equal ones it is the first.
 
@@ -38,7 +48,8 @@ INTERVAL = re.compile(r"^\[(\S+), (\S+)\]$")
 
 
 def interval_ends(label: str) -> tuple[Fraction, Fraction]:
-    """The numbers between which a numeric label lies: `[lo, hi]`, or one number twice. Dates and times are days.
+    """The numbers between which a numeric label lies: `[lo, hi]`, or one number twice. Dates and
+    times are days.
 
     >>> [str(end) for end in interval_ends("[20, 29.5]")], interval_ends("7")
     (['20', '59/2'], (Fraction(7, 1), Fraction(7, 1)))
@@ -55,8 +66,8 @@ def interval_ends(label: str) -> tuple[Fraction, Fraction]:
 
 
 def set_members(label: str) -> list[str]:
-    """The members of a set label `{a, b}`; of any other label itself alone, and of one with a member of more than
-    131,072 characters, which `csv` does not read.
+    """The members of a set label `{a, b}`; of any other label itself alone, and of one with a
+    member of more than 131,072 characters, which `csv` does not read.
 
     >>> set_members('{Pisa, "Siena, old"}'), set_members("Lyon")
     (['Pisa', 'Siena, old'], ['Lyon'])
@@ -73,10 +84,10 @@ def set_members(label: str) -> list[str]:
 class LabelLoss:
     """The information loss of the labels of one quasi-identifier.
 
-    span: the range of all labels, if numeric.
-    low: the start of this range, where open ends of foreign labels end, and from which linkage counts.
-    sets: whether labels may be sets, of the `distinct` values that all labels name.
-    foreign: labels come from another tool (see `ranges`): a text among numbers is a value, and a text among values may
+    span: the range of all labels, if numeric. low: the start of this range, where open ends of
+    foreign labels end, and from which linkage counts. sets: whether labels may be sets, of the
+    `distinct` values that all labels name. foreign: labels come from another tool (see `ranges`): a
+    text among numbers is a value, and a text among values may
         be a mask or a range.
     alone: a foreign column has one text.
     understated: ends that labels leave open lie beyond the range.
@@ -124,7 +135,8 @@ class LabelLoss:
         return min(Fraction(1), (high - low) / self.span) if self.span else Fraction(0)
 
     def of_bounds(self, low: str | None, high: str | None) -> Fraction:
-        """Loss of publishing a number as two bounds: 0 where both are missing, 1 where one is, or is `*`.
+        """Loss of publishing a number as two bounds: 0 where both are missing, 1 where one is, or
+        is `*`.
 
         Raises:
             NoLabelError: if one is no number.
@@ -157,7 +169,9 @@ class LabelLoss:
                     return Fraction(0)
                 if interval.high - interval.low == 2 * INFINITY:
                     return Fraction(1)
-                return self.of_interval(max(interval.low, self.low), min(interval.high, self.low + self.span))
+                return self.of_interval(
+                    max(interval.low, self.low), min(interval.high, self.low + self.span)
+                )
             try:
                 return self.of_interval(*interval_ends(label))
             except ValueError:

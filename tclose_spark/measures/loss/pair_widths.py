@@ -1,13 +1,15 @@
 """The width of a label that covers two random people, and how much of it a shared value takes back.
 
-A column published unchanged may undo generalization: an adversary who knows that two people live in one street knows
-that they live in one town. With W the mean width (NCP) of the narrowest label that covers two different people,
+A column published unchanged may undo generalization: an adversary who knows that two people live in
+one street knows that they live in one town. With W the mean width (NCP) of the narrowest label that
+covers two different people,
 
     taken back  =  1 - W(two people with the same value) / W(any two people)
 
-It is 0 for an independent column (exactly, in the mean over all permutations of its values), 1 for one that determines
-the quasi-identifier, and below 0 if people with the same value are farther apart than others. Only pairs of different
-people count, so rare values by themselves take nothing back.
+It is 0 for an independent column (exactly, in the mean over all permutations of its values), 1 for
+one that determines the quasi-identifier, and below 0 if people with the same value are farther
+apart than others. Only pairs of different people count, so rare values by themselves take nothing
+back.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ class PairWidths(Protocol):
     """One quasi-identifier of n kinds of records, with `weight` records each."""
 
     def between(self, group: IntArray, weight: IntArray) -> float:
-        """The summed widths of all pairs of records in one group. group: 0.. of each kind of record, shape (n,)."""
+        """The summed widths of all pairs of records in one group. group: 0.. of each kind of
+        record, shape (n,).
+        """
         ...
 
 
@@ -33,14 +37,17 @@ class PairWidths(Protocol):
 class NumberWidths:
     """Numbers.
 
-    place: of each in the range of all, 0 to 1, shape (n,); NaN if missing. A missing value and a number make `*` (width
+    place: of each in the range of all, 0 to 1, shape (n,); NaN if missing. A missing value and a
+    number make `*` (width
         1).
     """
 
     place: FloatArray
 
     def between(self, group: IntArray, weight: IntArray) -> float:
-        """See PairWidths. Each number counts positively in pairs in which it is the upper one, negatively in others."""
+        """See PairWidths. Each number counts positively in pairs in which it is the upper one,
+        negatively in others.
+        """
         known = np.flatnonzero(~np.isnan(self.place))
         order = known[np.lexsort((self.place[known], group[known]))]
         groups = int(group.max()) + 1
@@ -67,10 +74,14 @@ class NodeWidths:
     shares: Sequence[FloatArray]
 
     def between(self, group: IntArray, weight: IntArray) -> float:
-        """See PairWidths. Pairs that meet at a node are those below it, less those below one of its children."""
+        """See PairWidths. Pairs that meet at a node are those below it, less those below one of its
+        children.
+        """
         total, last = 0.0, len(self.nodes) - 1
         for height, node in enumerate(self.nodes):
-            _, first, inverse = np.unique(group * (int(node.max()) + 1) + node, return_index=True, return_inverse=True)
+            _, first, inverse = np.unique(
+                group * (int(node.max()) + 1) + node, return_index=True, return_inverse=True
+            )
             pairs = count_pairs(inverse, weight)
             if height > 0:
                 total += float(np.sum(pairs * self.shares[height][first]))
@@ -85,14 +96,20 @@ def count_pairs(group: IntArray, weight: IntArray) -> FloatArray:
     return size * (size - 1) / 2
 
 
-def mean_width(widths: PairWidths, group: IntArray, weight: IntArray, fewest: int = 1) -> float | None:
-    """The mean width of the label that covers two people of one group; None with fewer than `fewest` such pairs."""
+def mean_width(
+    widths: PairWidths, group: IntArray, weight: IntArray, fewest: int = 1
+) -> float | None:
+    """The mean width of the label that covers two people of one group; None with fewer than
+    `fewest` such pairs.
+    """
     pairs = float(count_pairs(group, weight).sum())
     return widths.between(group, weight) / pairs if pairs >= fewest else None
 
 
 def share_taken_back(same: float | None, anyone: float | None) -> float | None:
-    """The share taken back (see the module), from mean widths; None if one is unknown, or all labels are alike."""
+    """The share taken back (see the module), from mean widths; None if one is unknown, or all
+    labels are alike.
+    """
     return None if same is None or anyone is None or anyone <= 0 else 1 - same / anyone
 
 

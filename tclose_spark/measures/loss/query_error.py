@@ -1,8 +1,10 @@
-"""How well a release answers counts: the relative error of queries over quasi-identifiers and sensitive values.
+"""How well a release answers counts: the relative error of queries over quasi-identifiers and
+sensitive values.
 
-The raw answer is the number of rows in ranges of some quasi-identifiers and of a sensitive attribute. The estimate from
-the release assumes that the rows of a class are uniform within their labels (LeFevre, DeWitt and Ramakrishnan 2006,
-section 5; Zhang, Koudas, Srivastava and Yu 2007; Xiao and Tao 2006, section 6):
+The raw answer is the number of rows in ranges of some quasi-identifiers and of a sensitive
+attribute. The estimate from the release assumes that the rows of a class are uniform within their
+labels (LeFevre, DeWitt and Ramakrishnan 2006, section 5; Zhang, Koudas, Srivastava and Yu 2007;
+Xiao and Tao 2006, section 6):
 
     estimate = sum over classes c of  n_c(V) * product over the ranges R of  |R and label| / |label|
 
@@ -35,7 +37,8 @@ class CoveredValues(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class CoveredRanges:
-    """Labels that cover all values from `low` to `high`, shapes (labels,); NaN if a label covers none.
+    """Labels that cover all values from `low` to `high`, shapes (labels,); NaN if a label covers
+    none.
 
     whole: whether values are integers, such as codes of leaves.
 
@@ -62,7 +65,8 @@ class CoveredRanges:
 class CoveredSets:
     """Labels that cover sets of codes.
 
-    members: the codes of each label, ascending, one label after another; offsets: shape (labels + 1,).
+    members: the codes of each label, ascending, one label after another; offsets: shape (labels +
+    1,).
 
     >>> two = CoveredSets(members=np.array([0, 2, 1]), offsets=np.array([0, 2, 3]))  # {0, 2} and {1}
     >>> two.shares(1, 2).tolist()
@@ -109,9 +113,9 @@ def draw_queries(
     queries: int,
     seed: int,
 ) -> list[CountQuery]:
-    """Queries over 1 to 3 quasi-identifiers, about equally many of each, and a sensitive attribute. Each is drawn
-    around a row, so its answer is at least 1; a missing quasi-identifier of that row is left out. The same rows in the
-    same order give the same queries.
+    """Queries over 1 to 3 quasi-identifiers, about equally many of each, and a sensitive attribute.
+    Each is drawn around a row, so its answer is at least 1; a missing quasi-identifier of that row
+    is left out. The same rows in the same order give the same queries.
 
     quasi, sensitive: codes by attribute, shapes (rows,).
     """
@@ -120,7 +124,11 @@ def draw_queries(
     for row in draw.integers(len(sensitive[0]), size=queries).tolist():
         over = draw.choice(len(quasi), size=draw.integers(1, min(3, len(quasi)) + 1), replace=False)
         attribute = int(draw.integers(len(sensitive)))
-        ranges = {i: widen(i, int(quasi[i][row]), draw) for i in sorted(over.tolist()) if quasi[i][row] != MISSING}
+        ranges = {
+            i: widen(i, int(quasi[i][row]), draw)
+            for i in sorted(over.tolist())
+            if quasi[i][row] != MISSING
+        }
         values = widen_sensitive(attribute, int(sensitive[attribute][row]), draw)
         made.append(CountQuery(ranges=ranges, attribute=attribute, values=values))
     return made
@@ -128,7 +136,11 @@ def draw_queries(
 
 def count(query: CountQuery, quasi: Sequence[IntArray], sensitive: Sequence[IntArray]) -> int:
     """The raw answer."""
-    return int(np.count_nonzero(_in_ranges(query, quasi) & within(sensitive[query.attribute], query.values)))
+    return int(
+        np.count_nonzero(
+            _in_ranges(query, quasi) & within(sensitive[query.attribute], query.values)
+        )
+    )
 
 
 def within(codes: IntArray, between: Range) -> NDArray[np.bool_]:
@@ -149,7 +161,8 @@ def _in_ranges(query: CountQuery, quasi: Sequence[IntArray]) -> NDArray[np.bool_
 class HeldValues:
     """The rows of each class with each value of a sensitive attribute.
 
-    value, holder, rows: of each pair of a value and a class that has it, the pairs by ascending value.
+    value, holder, rows: of each pair of a value and a class that has it, the pairs by ascending
+    value.
 
     >>> held = HeldValues.of(np.array([0, 0, 1]), np.array([5, 5, 2]))
     >>> [part.tolist() for part in (held.value, held.holder, held.rows)]
@@ -178,8 +191,8 @@ class HeldValues:
 class UniformRelease:
     """A release whose rows are uniform within their labels.
 
-    covered: by quasi-identifier, the values that its labels cover; label: by quasi-identifier, the label of each class.
-    held: by sensitive attribute.
+    covered: by quasi-identifier, the values that its labels cover; label: by quasi-identifier, the
+    label of each class. held: by sensitive attribute.
     """
 
     covered: Sequence[CoveredValues]
@@ -195,13 +208,17 @@ class UniformRelease:
         asked = held.between(query.values)
         holder, share = held.holder[asked], held.rows[asked].astype(np.float64)
         for i, (low, high) in query.ranges.items():
-            share = share * self.covered[i].shares(numbers(i, low), numbers(i, high))[self.label[i][holder]]
+            share = (
+                share
+                * self.covered[i].shares(numbers(i, low), numbers(i, high))[self.label[i][holder]]
+            )
         return float(share.sum())
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupedRelease:
-    """A release of exact quasi-identifiers whose sensitive values are known by class only (Xiao and Tao 2006):
+    """A release of exact quasi-identifiers whose sensitive values are known by class only (Xiao and
+    Tao 2006):
 
         estimate = sum over classes c of  |rows of c in the ranges| * n_c(V) / |c|
 

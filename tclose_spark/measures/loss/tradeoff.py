@@ -1,12 +1,13 @@
 """Privacy loss against information loss: which k is best (Gowda 2023, chapter 6).
 
-For classes formed for each k, with t the largest distance of a class and i their information loss, both 0 to 1,
+For classes formed for each k, with t the largest distance of a class and i their information loss,
+both 0 to 1,
 
     C = alpha * t + (1 - alpha) * i
 
-is the cost of a k; the best k costs least. The dissertation leaves open how to measure i (here: NCP) and how to break
-ties (here: the larger k, which promises more). t is often some hundredths and i some tenths, so bring both to the same
-range first (`normalised`) for alpha to weigh as intended.
+is the cost of a k; the best k costs least. The dissertation leaves open how to measure i (here:
+NCP) and how to break ties (here: the larger k, which promises more). t is often some hundredths and
+i some tenths, so bring both to the same range first (`normalised`) for alpha to weigh as intended.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ def costs(t: Sequence[float], loss: Sequence[float], alpha: float) -> FloatArray
     >>> costs([0.1, 0.05], [0.3, 0.5], alpha=0.5).tolist()
     [0.2, 0.275]
     """
-    cost: FloatArray = alpha * np.array(t, dtype=np.float64) + (1 - alpha) * np.array(loss, dtype=np.float64)
+    cost: FloatArray = alpha * np.array(t, dtype=np.float64) + (1 - alpha) * np.array(
+        loss, dtype=np.float64
+    )
     return cost
 
 

@@ -1,15 +1,17 @@
-"""(n, t)-closeness (Li, Li and Venkatasubramanian 2010; Weber 2.2.3): a search for natural supersets that prove
-classes, among boxes in the space of labels.
+"""(n, t)-closeness (Li, Li and Venkatasubramanian 2010; Weber 2.2.3): a search for natural
+supersets that prove classes, among boxes in the space of labels.
 
-A class holds if it is at most t away from a natural superset of at least n records: all records of the classes whose
-labels are inside a box around its own labels. For each quasi-identifier, a box is an interval, a node of the hierarchy,
-a run of consecutive values, a missing value, or `*`. The search tries boxes in two ways:
+A class holds if it is at most t away from a natural superset of at least n records: all records of
+the classes whose labels are inside a box around its own labels. For each quasi-identifier, a box is
+an interval, a node of the hierarchy, a run of consecutive values, a missing value, or `*`. The
+search tries boxes in two ways:
 
 - Cuts: a line that crosses no label divides a box into two. Cuts retrace the steps of methods that divide a table
   along lines.
 - Widenings: the labels of a class are widened step by step. They help where labels overlap and there are few cuts.
 
-A class that holds is proven by the named box. A class without a proof may still have one among the boxes not tried.
+A class that holds is proven by the named box. A class without a proof may still have one among the
+boxes not tried.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ BoolArray = NDArray[np.bool_]
 def nearness(
     distance: GroundDistance, t: Fraction, superset: IntArray, classes: Histograms
 ) -> tuple[BoolArray, FloatArray]:
-    """(whether classes are at most t away from a superset, exactly; their distances in doubles), shape (classes,) each.
+    """(whether classes are at most t away from a superset, exactly; their distances in doubles),
+    shape (classes,) each.
 
     superset: its records by value, shape (m,).
 
@@ -62,7 +65,9 @@ def _compared(
     """Whether numerators / (units * sizes) are at most t, exactly, and these distances."""
     bound = 2 * int(np.max(units)) * int(sizes.max()) * max(t.numerator, t.denominator)
     numerators = exact(numerators, bound)
-    denominators = exact(sizes, bound) * (exact(units, bound) if isinstance(units, np.ndarray) else units)
+    denominators = exact(sizes, bound) * (
+        exact(units, bound) if isinstance(units, np.ndarray) else units
+    )
     near = np.asarray(numerators * t.denominator <= denominators * t.numerator, dtype=np.bool_)
     return near, (numerators / denominators).astype(np.float64)
 
@@ -81,8 +86,8 @@ class ProofTarget:
 
 
 class Cut(NamedTuple):
-    """A division of a box: its classes, ordered by part, and where each part begins and ends. records: of the
-    largest.
+    """A division of a box: its classes, ordered by part, and where each part begins and ends.
+    records: of the largest.
     """
 
     records: int
@@ -93,7 +98,8 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True)
 class BestBoxes:
-    """The best box of each class for one attribute; arrays of shape (classes,), (axes, classes) for low and high.
+    """The best box of each class for one attribute; arrays of shape (classes,), (axes, classes) for
+    low and high.
 
     proven: whether the class has a superset that proves it.
     low, high: the ends of that box, or of the nearest one; of the class itself if no box was tried.
@@ -107,7 +113,13 @@ class BestBoxes:
     emd: FloatArray
 
     def keep(
-        self, ones: IntArray, low: IntArray, high: IntArray, records: IntArray, proves: BoolArray, emd: FloatArray
+        self,
+        ones: IntArray,
+        low: IntArray,
+        high: IntArray,
+        records: IntArray,
+        proves: BoolArray,
+        emd: FloatArray,
     ) -> None:
         """Takes for these classes the boxes that prove them or are nearer than earlier ones."""
         better = proves | (emd < self.emd[ones])
@@ -121,15 +133,19 @@ class BestBoxes:
 class BoxSearch:
     """A search for supersets of classes.
 
-    axes: of the quasi-identifiers. sizes: records of each class, shape (classes,). targets: by sensitive attribute.
-    n: the least records of a superset.
-    found: by sensitive attribute. tried: the number of boxes.
+    axes: of the quasi-identifiers. sizes: records of each class, shape (classes,). targets: by
+    sensitive attribute. n: the least records of a superset. found: by sensitive attribute. tried:
+    the number of boxes.
     """
 
-    def __init__(self, axes: Sequence[LabelAxis], sizes: IntArray, targets: Sequence[ProofTarget], n: int) -> None:
+    def __init__(
+        self, axes: Sequence[LabelAxis], sizes: IntArray, targets: Sequence[ProofTarget], n: int
+    ) -> None:
         self.axes, self.sizes, self.targets, self.n = axes, sizes, targets, n
         self.tried = 0
-        self._low, self._high = (np.stack([getattr(axis, end) for axis in axes]) for end in ("low", "high"))
+        self._low, self._high = (
+            np.stack([getattr(axis, end) for axis in axes]) for end in ("low", "high")
+        )
         self._known: set[bytes] = set()
         classes = len(sizes)
         self.found = [
@@ -153,7 +169,9 @@ class BoxSearch:
     def unproven(self) -> BoolArray:
         """The classes that lack a proof for some attribute, shape (classes,)."""
         everywhere = np.arange(len(self.sizes))
-        unproven: BoolArray = np.any([self._open(i, everywhere) for i in range(len(self.targets))], axis=0)
+        unproven: BoolArray = np.any(
+            [self._open(i, everywhere) for i in range(len(self.targets))], axis=0
+        )
         return unproven
 
     def _open(self, place: int, here: IntArray) -> BoolArray:
@@ -166,8 +184,9 @@ class BoxSearch:
     # --- cuts
 
     def _cut(self, most: int) -> bool:
-        """Tries the boxes that cuts leave, from the whole table inwards: in each box along the most even line first,
-        and along others while a class inside has no proof. Each part gets its share of the remaining boxes.
+        """Tries the boxes that cuts leave, from the whole table inwards: in each box along the most
+        even line first, and along others while a class inside has no proof. Each part gets its
+        share of the remaining boxes.
         """
         everything, complete = np.arange(len(self.sizes)), True
         pending = [(self._parts_of(everything), most)] if self._enter(everything) else []
@@ -178,11 +197,15 @@ class BoxSearch:
                 complete &= part is None
                 pending.pop()
             elif self._enter(part):
-                pending.append((self._parts_of(part), self.tried + math.ceil((stop - self.tried) * share)))
+                pending.append(
+                    (self._parts_of(part), self.tried + math.ceil((stop - self.tried) * share))
+                )
         return complete
 
     def _enter(self, here: IntArray) -> bool:
-        """Tries the box of these classes, which are all the classes in it; returns whether to divide it."""
+        """Tries the box of these classes, which are all the classes in it; returns whether to
+        divide it.
+        """
         low, high = self._low[:, here].min(axis=1), self._high[:, here].max(axis=1)
         everything = (low == -1) & (high >= 0)  # what is missing and what is not
         high = np.where(everything, [axis.ranks for axis in self.axes], high)
@@ -196,13 +219,17 @@ class BoxSearch:
             ones = here[self._open(place, here)]
             if len(ones):
                 superset = target.classes.take(here).total(len(target.distance.table))
-                proves, emd = nearness(target.distance, target.t, superset, target.classes.take(ones))
-                self.found[place].keep(ones, low[:, None], high[:, None], np.full(len(ones), records), proves, emd)
+                proves, emd = nearness(
+                    target.distance, target.t, superset, target.classes.take(ones)
+                )
+                self.found[place].keep(
+                    ones, low[:, None], high[:, None], np.full(len(ones), records), proves, emd
+                )
         return self._any_open(here)
 
     def _parts_of(self, here: IntArray) -> Iterator[tuple[IntArray, float]]:
-        """The parts of a box with n records or more, and their share of its records, cut by cut, while any of its
-        classes has no proof.
+        """The parts of a box with n records or more, and their share of its records, cut by cut,
+        while any of its classes has no proof.
         """
         records = int(self.sizes[here].sum())
         cuts = [self._cuts(place, axis, here) for place, axis in enumerate(self.axes)]
@@ -216,8 +243,8 @@ class BoxSearch:
     def _cuts(self, place: int, axis: LabelAxis, here: IntArray) -> Iterator[Cut]:
         """The cuts of a box across one quasi-identifier, the most even one first.
 
-        Missing values are separated from all others first. Since `*` holds them, they are a part of a tree right below
-        its root.
+        Missing values are separated from all others first. Since `*` holds them, they are a part of
+        a tree right below its root.
         """
         low, high = axis.low[here], axis.high[here]
         missing = high == -1
@@ -264,11 +291,16 @@ class BoxSearch:
     # --- widenings
 
     def _widen(self, most: int) -> bool:
-        """Tries boxes around the widened labels of open classes; returns whether all heights were tried."""
+        """Tries boxes around the widened labels of open classes; returns whether all heights were
+        tried.
+        """
         ones = np.flatnonzero(self.unproven)
         if not len(ones):
             return True
-        if sum(target.classes.groups * len(target.distance.table) for target in self.targets) > MOST_COUNTS:
+        if (
+            sum(target.classes.groups * len(target.distance.table) for target in self.targets)
+            > MOST_COUNTS
+        ):
             return False
         tops = [axis.heights for axis in self.axes]
         vectors, every = heights_to_try(tops, max(most // len(ones), FEWEST)), count_heights(tops)
@@ -304,8 +336,12 @@ class BoxSearch:
             large = np.flatnonzero((records >= self.n) & self._open(place, ones))
             if len(large):
                 supersets = runs.sums(counts[place], len(ones))[large]
-                proves, emd = _pairwise(target.distance, target.t, supersets, dense[place][ones[large]])
-                self.found[place].keep(ones[large], low[:, large], high[:, large], records[large], proves, emd)
+                proves, emd = _pairwise(
+                    target.distance, target.t, supersets, dense[place][ones[large]]
+                )
+                self.found[place].keep(
+                    ones[large], low[:, large], high[:, large], records[large], proves, emd
+                )
 
 
 def _dense(target: ProofTarget) -> IntArray:
@@ -322,14 +358,16 @@ def _pairwise(
     features, records, sizes = distance.features, supersets.sum(axis=1), classes.sum(axis=1)
     bound = 4 * max(features.scale, features.values) * int(records.max()) * int(sizes.max())
     whole, part = exact(features.counts(supersets), bound), exact(features.counts(classes), bound)
-    differences = np.abs(exact(records, bound)[:, None] * part - exact(sizes, bound)[:, None] * whole)
+    differences = np.abs(
+        exact(records, bound)[:, None] * part - exact(sizes, bound)[:, None] * whole
+    )
     numerators = features.weighted(differences).sum(axis=1)
     return _compared(numerators, exact(records, bound) * features.scale, sizes, t)
 
 
 def heights_to_try(tops: Sequence[int], most: int) -> list[Heights]:
-    """All vectors of heights if there are at most `most`; otherwise half of them nearest to the class, half nearest to
-    the whole table.
+    """All vectors of heights if there are at most `most`; otherwise half of them nearest to the
+    class, half nearest to the whole table.
 
     >>> heights_to_try([1, 2], 4), heights_to_try([1, 2], 2)
     ([(0, 1), (1, 0), (0, 2), (1, 1)], [(0, 1), (1, 1)])
@@ -338,7 +376,9 @@ def heights_to_try(tops: Sequence[int], most: int) -> list[Heights]:
         return list(nearest_heights(tops))
     near = list(islice(nearest_heights(tops), most - most // 2))
     far = islice(nearest_heights(tops), most // 2)  # as many steps below the whole table
-    return near + [tuple(top - height for top, height in zip(tops, heights, strict=True)) for heights in far]
+    return near + [
+        tuple(top - height for top, height in zip(tops, heights, strict=True)) for heights in far
+    ]
 
 
 def nearest_heights(tops: Sequence[int]) -> Iterator[Heights]:

@@ -16,8 +16,8 @@ AT_ONCE = 1 << 22  # pairs
 class Boxes:
     """Boxes of whole numbers, ends included.
 
-    low, high: shape (dimensions, boxes).
-    sets: of some dimensions, which values of low..high are in a box, shape (boxes, values); of others all are.
+    low, high: shape (dimensions, boxes). sets: of some dimensions, which values of low..high are in
+    a box, shape (boxes, values); of others all are.
     """
 
     low: IntArray
@@ -38,10 +38,11 @@ class Boxes:
 def find_overlap(boxes: Boxes) -> tuple[int, int] | None:
     """Two boxes that have a point in common, by their places; None if all lie apart.
 
-    The boxes are divided by a cut of one dimension: those that begin below it, those that end at it or above, those
-    that do both to both sides. Two boxes that meet are together on one side. So it goes on until few are left, or no
-    cut divides them; then all of them have a point in common (boxes of which each two meet in each dimension do), but
-    for sets. Where boxes come from cuts, a cut divides none of them, and the work is n log n for each level of these.
+    The boxes are divided by a cut of one dimension: those that begin below it, those that end at it
+    or above, those that do both to both sides. Two boxes that meet are together on one side. So it
+    goes on until few are left, or no cut divides them; then all of them have a point in common
+    (boxes of which each two meet in each dimension do), but for sets. Where boxes come from cuts, a
+    cut divides none of them, and the work is n log n for each level of these.
     """
     pending = [np.arange(boxes.low.shape[1])]
     while pending:
@@ -57,8 +58,8 @@ def find_overlap(boxes: Boxes) -> tuple[int, int] | None:
 
 
 def _divided(boxes: Boxes, here: IntArray) -> tuple[IntArray, IntArray] | None:
-    """The boxes on both sides of the cut that leaves fewest on the larger one and divides fewest; None if each leaves
-    nearly all of them on one.
+    """The boxes on both sides of the cut that leaves fewest on the larger one and divides fewest;
+    None if each leaves nearly all of them on one.
     """
     best, chosen, n = np.inf, (0, 0), len(here)
     for axis in range(len(boxes.low)):
@@ -78,7 +79,9 @@ def _compare(boxes: Boxes, here: IntArray) -> tuple[int, int] | None:
     """The first two of these boxes that meet, each compared with each."""
     n, step = len(here), max(AT_ONCE // max(len(here), 1), 1)
     for first in range(0, n, step):
-        one, other = np.nonzero(np.arange(first, min(first + step, n))[:, None] < np.arange(n)[None, :])
+        one, other = np.nonzero(
+            np.arange(first, min(first + step, n))[:, None] < np.arange(n)[None, :]
+        )
         one = here[one + first]
         near = boxes.meet(one, here[other])
         if len(near):

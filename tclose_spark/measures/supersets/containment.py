@@ -34,13 +34,15 @@ class Runs:
     end: IntArray
 
     def sums(self, prefix: IntArray, boxes: int) -> IntArray:
-        """The sum over the boxes inside each of the wider ones, (boxes, ...), of what has these sums up to each place
-        of the order (see `BoxIndex.prefix`).
+        """The sum over the boxes inside each of the wider ones, (boxes, ...), of what has these
+        sums up to each place of the order (see `BoxIndex.prefix`).
         """
         result = np.zeros((boxes, *prefix.shape[1:]), dtype=prefix.dtype)
         if len(self.of):
             first = np.flatnonzero(np.diff(self.of, prepend=-1))
-            result[self.of[first]] = np.add.reduceat(prefix[self.end] - prefix[self.start], first, axis=0)
+            result[self.of[first]] = np.add.reduceat(
+                prefix[self.end] - prefix[self.start], first, axis=0
+            )
         return result
 
 
@@ -61,19 +63,28 @@ class BoxIndex:
 
     @staticmethod
     def of(low: IntArray, high: IntArray) -> BoxIndex:
-        """The index of boxes with these ends, included, of whole numbers, shape (axes, boxes) each."""
+        """The index of boxes with these ends, included, of whole numbers, shape (axes, boxes)
+        each.
+        """
         order = np.argsort(_places(low + high), kind="stable")
         levels = [Hulls(low[:, order], low[:, order], high[:, order], high[:, order])]
         while (blocks := levels[-1].least_low.shape[1]) > FAN:
             starts = np.arange(0, blocks, FAN)
             ways = (np.minimum, np.maximum, np.minimum, np.maximum)
             levels.append(
-                Hulls(*(way.reduceat(ends, starts, axis=1) for way, ends in zip(ways, levels[-1], strict=True)))
+                Hulls(
+                    *(
+                        way.reduceat(ends, starts, axis=1)
+                        for way, ends in zip(ways, levels[-1], strict=True)
+                    )
+                )
             )
         return BoxIndex(order, levels)
 
     def prefix(self, values: IntArray) -> IntArray:
-        """Sums of what each box has, (boxes, ...), over those before each place of the order, (boxes + 1, ...)."""
+        """Sums of what each box has, (boxes, ...), over those before each place of the order,
+        (boxes + 1, ...).
+        """
         prefix = np.zeros((len(values) + 1, *values.shape[1:]), dtype=np.int64)
         np.cumsum(values[self.order], axis=0, out=prefix[1:])
         return prefix
@@ -88,13 +99,20 @@ class BoxIndex:
             within, apart = np.ones(len(of), dtype=bool), np.zeros(len(of), dtype=bool)
             for axis in range(len(low)):
                 first, last = low[axis, of], high[axis, of]
-                within &= (hulls.least_low[axis, block] >= first) & (hulls.most_high[axis, block] <= last)
-                apart |= (hulls.most_low[axis, block] < first) | (hulls.least_high[axis, block] > last)
+                within &= (hulls.least_low[axis, block] >= first) & (
+                    hulls.most_high[axis, block] <= last
+                )
+                apart |= (hulls.most_low[axis, block] < first) | (
+                    hulls.least_high[axis, block] > last
+                )
             start = block[within] * span
             found.append((of[within], start, np.minimum(start + span, len(self.order))))
             if level:
                 partly = ~within & ~apart
-                of, block = np.repeat(of[partly], FAN), (block[partly][:, None] * FAN + np.arange(FAN)).reshape(-1)
+                of, block = (
+                    np.repeat(of[partly], FAN),
+                    (block[partly][:, None] * FAN + np.arange(FAN)).reshape(-1),
+                )
                 there = block < self.levels[level - 1].least_low.shape[1]
                 of, block = of[there], block[there]
         owner, starts, ends = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -103,7 +121,9 @@ class BoxIndex:
 
 
 def _places(points: IntArray) -> IntArray:
-    """The places of points along a curve on which near ones are often near: their bits in turn (Morton 1966)."""
+    """The places of points along a curve on which near ones are often near: their bits in turn
+    (Morton 1966).
+    """
     bits = min(BITS // len(points), 20)
     points = points - points.min(axis=1, keepdims=True)
     scaled = points * ((1 << bits) - 1) // np.maximum(points.max(axis=1, keepdims=True), 1)

@@ -1,10 +1,11 @@
-"""The published labels of a quasi-identifier as stretches of ranks along an axis, so that one label lies in a wider one
-if its stretch does.
+"""The published labels of a quasi-identifier as stretches of ranks along an axis, so that one label
+lies in a wider one if its stretch does.
 
-Numbers and intervals are ranked by their ends, exactly, and an end that is open lies before or behind its number; the
-members of sets by their order; the labels of a hierarchy by its leaves; without a hierarchy each value is a leaf. A
-missing value is beside all others. `*` holds everything, the missing value too. So does a text that no one can place, a
-word among numbers or another tool's `476**`: no box but `*` holds it.
+Numbers and intervals are ranked by their ends, exactly, and an end that is open lies before or
+behind its number; the members of sets by their order; the labels of a hierarchy by its leaves;
+without a hierarchy each value is a leaf. A missing value is beside all others. `*` holds
+everything, the missing value too. So does a text that no one can place, a word among numbers or
+another tool's `476**`: no box but `*` holds it.
 """
 
 from __future__ import annotations
@@ -36,10 +37,11 @@ MOST_WRITTEN = 12  # members of a set that its name lists
 class LabelAxis:
     """The labels of a quasi-identifier along an axis.
 
-    low, high: the ends of each class's label, included, shape (classes,): ranks of 0..ranks - 1; both -1 of a missing
+    low, high: the ends of each class's label, included, shape (classes,): ranks of 0..ranks - 1;
+    both -1 of a missing
         value; -1 and `ranks` of what holds everything.
-    nodes: of a tree the node of each rank at each height, up to `*`, each of shape (ranks,); () of others.
-    write: what a reader calls the stretch between two ranks.
+    nodes: of a tree the node of each rank at each height, up to `*`, each of shape (ranks,); () of
+    others. write: what a reader calls the stretch between two ranks.
 
     >>> ages = LabelAxis.of([pa.chunked_array([["[20, 29]", "30", None, "*"]])], LabelLoss(numeric=True))
     >>> ages.low.tolist(), ages.high.tolist(), ages.name(0, 2), ages.name(-1, 3)
@@ -54,14 +56,20 @@ class LabelAxis:
 
     @staticmethod
     def of(columns: Sequence[pa.ChunkedArray], loss: LabelLoss) -> LabelAxis:
-        """The axis of labels in the published columns of a quasi-identifier, one or two, a value a class."""
+        """The axis of labels in the published columns of a quasi-identifier, one or two, a value a
+        class.
+        """
         place, labels = distinct_labels(columns)
         if loss.sets:
             axis = _of_sets(labels, loss)
         elif loss.numeric:
             axis = _of_numbers(labels, loss)
         else:
-            axis = _of_values(labels, loss) if loss.hierarchy is None else _of_tree(labels, loss, loss.hierarchy)
+            axis = (
+                _of_values(labels, loss)
+                if loss.hierarchy is None
+                else _of_tree(labels, loss, loss.hierarchy)
+            )
         return LabelAxis(axis.low[place], axis.high[place], axis.ranks, axis.nodes, axis.write)
 
     def name(self, low: int, high: int) -> str:
@@ -70,12 +78,14 @@ class LabelAxis:
 
     @cached_property
     def heights(self) -> int:
-        """How many steps widen every label to `*`: to the next node of a tree, else to twice as many ranks."""
+        """How many steps widen every label to `*`: to the next node of a tree, else to twice as
+        many ranks.
+        """
         return len(self.nodes) - 1 if self.nodes else max(self.ranks - 1, 0).bit_length() + 1
 
     def widened(self, which: IntArray, height: int) -> tuple[IntArray, IntArray]:
-        """The ends of the labels of some classes, widened by so many steps, shape (len(which),) each. A missing value
-        becomes `*` with the last step.
+        """The ends of the labels of some classes, widened by so many steps, shape (len(which),)
+        each. A missing value becomes `*` with the last step.
         """
         low, high = self.low[which], self.high[which]
         if height >= self.heights:
@@ -98,14 +108,20 @@ class LabelAxis:
 def distinct_labels(parts: Sequence[pa.ChunkedArray]) -> tuple[IntArray, list[Label]]:
     """(the place of each class's label among the distinct ones, these)."""
     texts = [coded(part.combine_chunks()) for part in parts]
-    pairs, place = np.unique(np.stack([codes_of(text) for text in texts]), axis=1, return_inverse=True)
+    pairs, place = np.unique(
+        np.stack([codes_of(text) for text in texts]), axis=1, return_inverse=True
+    )
     known = [text.dictionary.to_pylist() for text in texts]
-    return place.reshape(-1), [tuple(k[c] for k, c in zip(known, pair, strict=True)) for pair in pairs.T.tolist()]
+    return place.reshape(-1), [
+        tuple(k[c] for k, c in zip(known, pair, strict=True)) for pair in pairs.T.tolist()
+    ]
 
 
-def leaf_stretches(labels: Sequence[Label], hierarchy: Hierarchy | None) -> tuple[IntArray, IntArray]:
-    """The first and the last leaf under each label, in the order of the hierarchy; without one each value is a leaf. A
-    missing value is -1.
+def leaf_stretches(
+    labels: Sequence[Label], hierarchy: Hierarchy | None
+) -> tuple[IntArray, IntArray]:
+    """The first and the last leaf under each label, in the order of the hierarchy; without one each
+    value is a leaf. A missing value is -1.
     """
     paths = [(label[0],) for label in labels] if hierarchy is None else hierarchy.paths
     under: dict[str | None, tuple[int, int]] = {}
@@ -133,7 +149,9 @@ def _of_values(labels: Sequence[Label], loss: LabelLoss) -> LabelAxis:
     values = [str(label[0]) for label in labels]
     nodes = (np.arange(len(values)), np.zeros(len(values), dtype=np.int64))
     low, high = leaf_stretches(labels, None)
-    return LabelAxis(low, high, len(values), nodes, lambda low, high: values[low] if low == high else ROOT)
+    return LabelAxis(
+        low, high, len(values), nodes, lambda low, high: values[low] if low == high else ROOT
+    )
 
 
 def _of_numbers(labels: Sequence[Label], loss: LabelLoss) -> LabelAxis:
@@ -174,7 +192,9 @@ def _of_sets(labels: Sequence[Label], loss: LabelLoss) -> LabelAxis:
     return LabelAxis(*_stretches(labels, held, len(values)), len(values), (), write)
 
 
-def _stretches(labels: Sequence[Label], held: Sequence[list[int] | None], ranks: int) -> tuple[IntArray, IntArray]:
+def _stretches(
+    labels: Sequence[Label], held: Sequence[list[int] | None], ranks: int
+) -> tuple[IntArray, IntArray]:
     """The ends of labels that hold these ranks, None where they are missing or hold everything."""
     low, high = np.full(len(labels), -1), np.full(len(labels), ranks)
     for i, (label, of) in enumerate(zip(labels, held, strict=True)):
@@ -186,7 +206,9 @@ def _stretches(labels: Sequence[Label], held: Sequence[list[int] | None], ranks:
 
 
 def _ends(label: Label, loss: LabelLoss) -> tuple[tuple[End, str], tuple[End, str]] | None:
-    """Both ends of a label, and how it writes them; None of what is no number, and of bounds in the wrong order."""
+    """Both ends of a label, and how it writes them; None of what is no number, and of bounds in the
+    wrong order.
+    """
     if None in label or ROOT in label:
         return None
     texts = [loss.in_full(str(part)) for part in label]

@@ -11,11 +11,14 @@ from tclose_spark.table.arrays import IntArray
 PAIRS_AT_ONCE = 1 << 22
 
 
-def overlapping_groups(low: IntArray, high: IntArray, owner: IntArray, release: IntArray) -> IntArray:
-    """The group of each class: classes of different releases that overlap are in one, and so are those that others
-    connect. Groups are numbered from 0. Shape (classes,).
+def overlapping_groups(
+    low: IntArray, high: IntArray, owner: IntArray, release: IntArray
+) -> IntArray:
+    """The group of each class: classes of different releases that overlap are in one, and so are
+    those that others connect. Groups are numbered from 0. Shape (classes,).
 
-    low, high: the ends of each box, included, shape (boxes, axes). owner: its class, (boxes,). release: that of each
+    low, high: the ends of each box, included, shape (boxes, axes). owner: its class, (boxes,).
+    release: that of each
         class, (classes,).
 
     >>> ends = np.array([[0], [5], [4], [9]])
@@ -39,7 +42,9 @@ def overlapping_groups(low: IntArray, high: IntArray, owner: IntArray, release: 
             groups = int(group.max()) + 1
             pairs = np.unique(group[owner[some[one]]] * groups + group[owner[there[other]]])
             edges = (np.ones(len(pairs), dtype=np.int8), (pairs // groups, pairs % groups))
-            found, merged = connected_components(coo_array(edges, shape=(groups, groups)), directed=False)
+            found, merged = connected_components(
+                coo_array(edges, shape=(groups, groups)), directed=False
+            )
             group = merged[group].astype(np.int64)
             if found == 1:
                 return group

@@ -1,1 +1,3 @@
-"""What methods share that form classes in blocks: which rows make a block, and a block as plain arrays."""
+"""What methods share that form classes in blocks: which rows make a block, and a block as plain
+arrays.
+"""

@@ -40,8 +40,8 @@ class OtherSum:
 
 @dataclass(frozen=True)
 class Dense:
-    """Makes blocks of rows. It has the whole table's distributions and hierarchies, nothing that grows with the
-    rows.
+    """Makes blocks of rows. It has the whole table's distributions and hierarchies, nothing that
+    grows with the rows.
     """
 
     attributes: ResolvedAttributes
@@ -50,35 +50,55 @@ class Dense:
     @cached_property
     def most_rows(self) -> int:
         """Rows of the largest block whose numerators fit in 64-bit integers (see `numerators`)."""
-        widest = max(max(a.distance.scale, len(a.distance.table)) for a in self.attributes.sensitive)
+        widest = max(
+            max(a.distance.scale, len(a.distance.table)) for a in self.attributes.sensitive
+        )
         return (WIDEST - 1) // (4 * widest * self.attributes.rows)
 
     def require_room(self, rows: int) -> None:
-        """Raises ConfigurationError if the numerators of a block of so many rows do not fit in 64-bit integers."""
+        """Raises ConfigurationError if the numerators of a block of so many rows do not fit in
+        64-bit integers.
+        """
         if rows > self.most_rows:
             raise ConfigurationError(
-                f"{self.attributes.rows:,} rows with so many sensitive values are too many for the integers of this "
+                f"{self.attributes.rows:,} rows with so many sensitive values are too many for the "
+                "integers of this "
                 "method; use coarser values, or method: {name: stack_and_deal}"
             )
 
     def require_reachable(self) -> None:
-        """Raises UnreachableError if even the whole table has fewer than k rows (or people), fewer values than distinct
-        l, or a value that is too frequent for the frequency l.
+        """Raises UnreachableError if even the whole table has fewer than k rows (or people), fewer
+        values than distinct l, or a value that is too frequent for the frequency l.
         """
         require_rows(self.k, self.attributes)
         require_frequencies(self.attributes)
-        for a, of_rows in zip(of_first_rows(self.attributes).sensitive, self.attributes.sensitive, strict=True):
-            key, least = f"attributes.sensitive_attributes.{a.name}.l", a.needs.known or a.needs.least_values
+        for a, of_rows in zip(
+            of_first_rows(self.attributes).sensitive, self.attributes.sensitive, strict=True
+        ):
+            key, least = (
+                f"attributes.sensitive_attributes.{a.name}.l",
+                a.needs.known or a.needs.least_values,
+            )
             present, of_all = (_values_present(one) for one in (a, of_rows))
             if least > present:
                 what = "has" if least > of_all else "over people, with one row each, has"
-                raise UnreachableError(f"{key}.distinct is {least}, but the whole table {what} {present} values")
+                raise UnreachableError(
+                    f"{key}.distinct is {least}, but the whole table {what} {present} values"
+                )
 
     def block(self, rows: Rows) -> tuple[Block, list[IntArray]]:
-        """(the rows as a block; what its dense codes stand for, ascending, an array for each quasi-identifier)."""
+        """(the rows as a block; what its dense codes stand for, ascending, an array for each
+        quasi-identifier).
+        """
         quasi, widths, codes = QuasiWidths(self.attributes.quasi_identifiers).of(rows)
-        person = np.unique(rows.owners[PERSON], return_inverse=True)[1] if PERSON in rows.owners else None
-        return Block(quasi, rows.cell.astype(np.int32), widths, self.requirement(len(rows)), person=person), codes
+        person = (
+            np.unique(rows.owners[PERSON], return_inverse=True)[1]
+            if PERSON in rows.owners
+            else None
+        )
+        return Block(
+            quasi, rows.cell.astype(np.int32), widths, self.requirement(len(rows)), person=person
+        ), codes
 
     def requirement(self, largest: int) -> Requirement:
         """The requirement of classes of up to `largest` rows."""
@@ -87,7 +107,9 @@ class Dense:
         domains = np.array([len(a.domain.values) for a in sensitive], dtype=np.int64)
         trees = [a.distance.features.parents for a in sensitive]
         longest = int(domains.max())
-        parents = np.full((len(sensitive), max(1, *(len(tree) for tree in trees)), longest), -1, dtype=np.int32)
+        parents = np.full(
+            (len(sensitive), max(1, *(len(tree) for tree in trees)), longest), -1, dtype=np.int32
+        )
         tables = np.zeros((len(sensitive), longest), dtype=np.int64)
         for i, (attribute, tree) in enumerate(zip(sensitive, trees, strict=True)):
             tables[i, : len(attribute.domain.counts)] = attribute.domain.counts
@@ -109,13 +131,20 @@ class Dense:
             k=int(self.k),
             distinct=np.array([a.needs.least_of_all for a in sensitive], dtype=np.int64),
             limits=exact_limits(
-                [a.t for a in sensitive], [a.distance.scale for a in sensitive], self.attributes.rows, largest
+                [a.t for a in sensitive],
+                [a.distance.scale for a in sensitive],
+                self.attributes.rows,
+                largest,
             ),
             caps=self._caps(largest, longest),
-            added=np.array([one.of_cell for one in sums], dtype=np.int64).reshape(-1, len(self.attributes.cells)),
+            added=np.array([one.of_cell for one in sums], dtype=np.int64).reshape(
+                -1, len(self.attributes.cells)
+            ),
             least=np.array([one.least for one in sums], dtype=np.int64),
             diverse=np.array([one.diverse for one in sums], dtype=np.bool_),
-            most=np.array([self._most_of(one, longest) for one in sums]).reshape(-1, len(sensitive)),
+            most=np.array([self._most_of(one, longest) for one in sums]).reshape(
+                -1, len(sensitive)
+            ),
             shares=shares,
         )
 
@@ -161,20 +190,25 @@ class Dense:
         shares = np.full((len(self.attributes.sensitive), longest), np.inf)
         for a in self.attributes.sensitive:
             if one.spread is not None:
-                shares[a.column, : len(a.domain.values)] = largest_shares(one.spread, self.attributes, a)
+                shares[a.column, : len(a.domain.values)] = largest_shares(
+                    one.spread, self.attributes, a
+                )
         return shares
 
     def holds(self, cells: IntArray) -> bool:
-        """Whether rows with these counts by cell, shape (cells,), meet the requirement of a class as kernels know it,
-        for any number of rows.
+        """Whether rows with these counts by cell, shape (cells,), meet the requirement of a class
+        as kernels know it, for any number of rows.
         """
         return self._planned.holds(cells)
 
     @cached_property
     def _planned(self) -> ClassRequirement:
-        """The requirement with the needs that kernels know: missing values count for l like others, one more."""
+        """The requirement with the needs that kernels know: missing values count for l like others,
+        one more.
+        """
         needed = [
-            replace(a.needs, values=a.needs.least_of_all, mixed=(), known=None) for a in self.attributes.sensitive
+            replace(a.needs, values=a.needs.least_of_all, mixed=(), known=None)
+            for a in self.attributes.sensitive
         ]
         pairs = zip(self.attributes.sensitive, needed, strict=True)
         sensitive = tuple(replace(a, needs=needs) for a, needs in pairs)
@@ -185,5 +219,6 @@ def _values_present(a: ResolvedSensitive) -> int:
     """How many values occur that count for l."""
     counts_all = a.needs.known is None
     return sum(
-        n > 0 and (counts_all or value is not None) for value, n in zip(a.domain.values, a.domain.counts, strict=True)
+        n > 0 and (counts_all or value is not None)
+        for value, n in zip(a.domain.values, a.domain.counts, strict=True)
     )

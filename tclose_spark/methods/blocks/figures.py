@@ -15,7 +15,12 @@ from tclose_spark.methods.blocks.layout import Totals
 from tclose_spark.methods.blocks.requirement import Requirement
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray, in_order
 
-TOTALS: Totals = {"rows": "sum", "lost": "sum", "closeness_ratio": "sum", "largest_closeness_ratio": "max"}
+TOTALS: Totals = {
+    "rows": "sum",
+    "lost": "sum",
+    "closeness_ratio": "sum",
+    "largest_closeness_ratio": "max",
+}
 """The figures of `figures_of_block`. closeness_ratio is summed over rows."""
 
 
@@ -39,8 +44,8 @@ def describe_figures(figures: Mapping[str, float]) -> dict[str, Any]:
 
 
 def rows_lost(block: Block, classes: IntArray) -> float:
-    """The information loss of the classes in rows: the sum over rows of the mean width of their labels. Divided by the
-    number of rows it is the NCP. classes: of each row, shape (n,).
+    """The information loss of the classes in rows: the sum over rows of the mean width of their
+    labels. Divided by the number of rows it is the NCP. classes: of each row, shape (n,).
     """
     order, starts = by_class(classes)
     return float(_width_sum(block.quasi, order, starts, block.widths) / block.quasi.shape[1])
@@ -51,12 +56,16 @@ def closeness_ratios(block: Block, classes: IntArray) -> FloatArray:
     order, starts = by_class(classes)
     counts = np.zeros(block.requirement.tables.shape, dtype=np.int64)
     ratios = np.zeros(len(starts) - 1)
-    _measure_classes(block.cell[order], starts, block.requirement, counts, work_space(block.requirement), ratios)
+    _measure_classes(
+        block.cell[order], starts, block.requirement, counts, work_space(block.requirement), ratios
+    )
     return ratios
 
 
 def by_class(classes: IntArray) -> tuple[IntArray, IntArray]:
-    """(the rows, class by class; the place where each class begins and, last, the number of rows)."""
+    """(the rows, class by class; the place where each class begins and, last, the number of
+    rows).
+    """
     order = in_order(classes)
     starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
     return order, np.append(starts, len(classes))
@@ -77,7 +86,12 @@ def _width_sum(quasi: Codes, order: IntArray, starts: IntArray, widths: LabelWid
 
 @kernel
 def _measure_classes(
-    cell: Codes, starts: IntArray, requirement: Requirement, counts: IntArray, excess: IntArray, ratios: FloatArray
+    cell: Codes,
+    starts: IntArray,
+    requirement: Requirement,
+    counts: IntArray,
+    excess: IntArray,
+    ratios: FloatArray,
 ) -> None:
     for c in range(len(ratios)):
         counts[:] = 0

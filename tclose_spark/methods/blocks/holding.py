@@ -1,8 +1,10 @@
-"""Whether a class meets the requirement, and its closeness ratio, for kernels, from its counts by value. Exact, except
-for distances over other sums than rows.
+"""Whether a class meets the requirement, and its closeness ratio, for kernels, from its counts by
+value. Exact, except for distances over other sums than rows.
 
-counts: of one class by value, int64, of the shape of `Requirement.tables`. excess: to work in, shape (largest
-    domain,), int64 (see `work_space`). `Dense.require_room` ensures the precondition of `numerators`.
+counts: of one class by value, int64, of the shape of `Requirement.tables`. excess: to work in,
+shape (largest
+    domain,), int64 (see `work_space`). `Dense.require_room` ensures the precondition of
+    `numerators`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from tclose_spark.kernels import kernel
-from tclose_spark.methods.blocks.numerators import equal_numerator, ordered_numerator, twice_hierarchical_numerator
+from tclose_spark.methods.blocks.numerators import (
+    equal_numerator,
+    ordered_numerator,
+    twice_hierarchical_numerator,
+)
 from tclose_spark.methods.blocks.requirement import ANYTHING, Requirement
 from tclose_spark.table.arrays import IntArray
 
@@ -24,8 +30,11 @@ def work_space(requirement: Requirement) -> IntArray:
 
 
 @kernel
-def numerator(attribute: int, counts: IntArray, size: int, requirement: Requirement, excess: IntArray) -> int:
-    """The exact numerator of the distance of a class of `size` rows from the table: distance = numerator / (scale n s).
+def numerator(
+    attribute: int, counts: IntArray, size: int, requirement: Requirement, excess: IntArray
+) -> int:
+    """The exact numerator of the distance of a class of `size` rows from the table: distance =
+    numerator / (scale n s).
 
     counts: by value of this attribute.
     """
@@ -33,15 +42,22 @@ def numerator(attribute: int, counts: IntArray, size: int, requirement: Requirem
     height, rows = requirement.heights[attribute], requirement.rows
     if height > 0:
         parents = requirement.parents[attribute]
-        return int(twice_hierarchical_numerator(counts, size, table, domain, parents, height, rows, excess) // 2)
+        return int(
+            twice_hierarchical_numerator(counts, size, table, domain, parents, height, rows, excess)
+            // 2
+        )
     if requirement.ordered[attribute]:
         return int(ordered_numerator(counts, size, table, domain, rows))
     return int(equal_numerator(counts, size, table, domain, rows))
 
 
 @kernel
-def distance_holds(attribute: int, counts: IntArray, size: int, requirement: Requirement, excess: IntArray) -> bool:
-    """Whether the distance of one attribute is at most its t, exactly. counts: by value of this attribute."""
+def distance_holds(
+    attribute: int, counts: IntArray, size: int, requirement: Requirement, excess: IntArray
+) -> bool:
+    """Whether the distance of one attribute is at most its t, exactly. counts: by value of this
+    attribute.
+    """
     limit = requirement.limits[attribute, size]
     if limit == ANYTHING:
         return True
@@ -76,8 +92,8 @@ def caps_hold(attribute: int, counts: IntArray, size: int, requirement: Requirem
 
 @kernel
 def cap_ratio(attribute: int, counts: IntArray, size: int, requirement: Requirement) -> float:
-    """How much of the way from its share of the table to its cap the share of a value is, at most: 1 at the cap. A
-    float.
+    """How much of the way from its share of the table to its cap the share of a value is, at most:
+    1 at the cap. A float.
     """
     caps, worst = requirement.caps, 0.0
     if caps.shape[1] == 0:
@@ -88,7 +104,9 @@ def cap_ratio(attribute: int, counts: IntArray, size: int, requirement: Requirem
             expected = requirement.tables[attribute, value] / requirement.rows
             rise, room = counts[value] / size - expected, most / of - expected
             ratio = rise / room if room > 0.0 else 0.0
-            worst = max(worst, min(ratio, 1.0) if of * counts[value] <= most * size else max(ratio, BEYOND))
+            worst = max(
+                worst, min(ratio, 1.0) if of * counts[value] <= most * size else max(ratio, BEYOND)
+            )
     return worst
 
 
@@ -112,7 +130,9 @@ def holds(counts: IntArray, size: int, requirement: Requirement, excess: IntArra
 
 @kernel
 def other_holds(other: int, counts: IntArray, requirement: Requirement, excess: IntArray) -> bool:
-    """Whether a class meets what is required over one of the sums beside rows (see `Requirement`)."""
+    """Whether a class meets what is required over one of the sums beside rows (see
+    `Requirement`).
+    """
     attributes, total = len(requirement.domains), 0
     first = (1 + other) * attributes
     for value in range(requirement.domains[0]):
@@ -120,7 +140,9 @@ def other_holds(other: int, counts: IntArray, requirement: Requirement, excess: 
     if total < requirement.least[other]:
         return False
     for attribute in range(attributes):
-        if requirement.diverse[other] and not distinct_holds(attribute, counts[first + attribute], requirement):
+        if requirement.diverse[other] and not distinct_holds(
+            attribute, counts[first + attribute], requirement
+        ):
             return False
         if requirement.shares.shape[1] > 0 and not shares_hold(
             other, attribute, counts[first + attribute], requirement
@@ -134,7 +156,9 @@ def other_holds(other: int, counts: IntArray, requirement: Requirement, excess: 
 
 @kernel
 def shares_hold(other: int, attribute: int, weights: IntArray, requirement: Requirement) -> bool:
-    """Whether no value of one attribute is above its cap over one of the other sums. weights: its counts by value."""
+    """Whether no value of one attribute is above its cap over one of the other sums. weights: its
+    counts by value.
+    """
     size = 0
     for value in range(requirement.domains[attribute]):
         size += weights[value]
@@ -145,10 +169,19 @@ def shares_hold(other: int, attribute: int, weights: IntArray, requirement: Requ
 
 
 @kernel
-def distance_over(other: int, attribute: int, counts: IntArray, requirement: Requirement, excess: IntArray) -> float:
+def distance_over(
+    other: int, attribute: int, counts: IntArray, requirement: Requirement, excess: IntArray
+) -> float:
     """The distance of one attribute over one of the other sums, a float."""
-    place, domain = (1 + other) * len(requirement.domains) + attribute, requirement.domains[attribute]
-    weights, table, height = counts[place], requirement.tables[place], requirement.heights[attribute]
+    place, domain = (
+        (1 + other) * len(requirement.domains) + attribute,
+        requirement.domains[attribute],
+    )
+    weights, table, height = (
+        counts[place],
+        requirement.tables[place],
+        requirement.heights[attribute],
+    )
     size, whole = 0, 0
     for value in range(domain):
         size += weights[value]
@@ -161,14 +194,18 @@ def distance_over(other: int, attribute: int, counts: IntArray, requirement: Req
         twice = twice_hierarchical_numerator(excess, 0, table, domain, parents, height, 1, excess)
         return float(twice / (2.0 * height * size))
     if requirement.ordered[attribute]:
-        return float(ordered_numerator(weights, expected, table, domain, 1.0) / (max(domain - 1, 1) * size))
+        return float(
+            ordered_numerator(weights, expected, table, domain, 1.0) / (max(domain - 1, 1) * size)
+        )
     return float(equal_numerator(weights, expected, table, domain, 1.0) / (2.0 * size))
 
 
 @kernel
-def closeness_ratio(counts: IntArray, size: int, requirement: Requirement, excess: IntArray) -> float:
-    """The largest EMD / t of an attribute, or `cap_ratio` if it is larger; a class is within both at 1. A float, for
-    schedules and figures only.
+def closeness_ratio(
+    counts: IntArray, size: int, requirement: Requirement, excess: IntArray
+) -> float:
+    """The largest EMD / t of an attribute, or `cap_ratio` if it is larger; a class is within both
+    at 1. A float, for schedules and figures only.
     """
     worst = 0.0
     for attribute in range(len(requirement.domains)):
@@ -190,7 +227,9 @@ def closeness_ratio(counts: IntArray, size: int, requirement: Requirement, exces
 
 @kernel
 def add_cell(counts: IntArray, cell: int, rows: int, requirement: Requirement) -> None:
-    """Add `rows` rows of one cell (subtract, if negative) to the counts by value of every attribute."""
+    """Add `rows` rows of one cell (subtract, if negative) to the counts by value of every
+    attribute.
+    """
     codes, attributes = requirement.codes, requirement.codes.shape[1]
     for attribute in range(attributes):
         counts[attribute, codes[cell, attribute]] += rows

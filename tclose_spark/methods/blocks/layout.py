@@ -1,4 +1,6 @@
-"""Which rows of a table form a block, by their content alone, and which task puts the block into classes."""
+"""Which rows of a table form a block, by their content alone, and which task puts the block into
+classes.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,9 @@ from tclose_spark.table.arrays import IntArray, in_order
 from tclose_spark.table.rows import Rows
 
 ClassesOf = Callable[[Block], tuple[IntArray, Mapping[str, float]]]
-"""Returns (the class of each row of a block, shape (n,), from 0; figures). Every class meets the requirement if the
-block
-does."""
+"""Returns (the class of each row of a block, shape (n,), from 0; figures). Every class meets the
+requirement if the block does.
+"""
 Totals = Mapping[str, Literal["sum", "max"]]
 """How a figure of several blocks is formed."""
 
@@ -28,14 +30,13 @@ ARRAYS = ("block_of", "block_rows", "first_block")
 
 @dataclass(frozen=True, kw_only=True)
 class BlockLayout:
-    """The blocks of a table. Each meets the requirement of a class, by exact counts of the whole table.
+    """The blocks of a table. Each meets the requirement of a class, by exact counts of the whole
+    table.
 
-    dense: makes a block from its rows.
-    tree: leads a row to a leaf.
-    block_of: the block of each leaf, shape (leaves,).
-    block_rows: rows of each block in the whole table, shape (blocks,).
-    first_block: the first block of each task, shape (tasks,).
-    merges: how many splits of the sample were undone because a side failed the requirement on full counts.
+    dense: makes a block from its rows. tree: leads a row to a leaf. block_of: the block of each
+    leaf, shape (leaves,). block_rows: rows of each block in the whole table, shape (blocks,).
+    first_block: the first block of each task, shape (tasks,). merges: how many splits of the sample
+    were undone because a side failed the requirement on full counts.
     """
 
     dense: Dense
@@ -47,7 +48,12 @@ class BlockLayout:
 
     @staticmethod
     def of(
-        dense: Dense, tree: RoutingTree, block_of: IntArray, block_rows: IntArray, rows_per_task: int, merges: int
+        dense: Dense,
+        tree: RoutingTree,
+        block_of: IntArray,
+        block_rows: IntArray,
+        rows_per_task: int,
+        merges: int,
     ) -> BlockLayout:
         """The blocks in order, as many to a task as have about `rows_per_task` rows.
 
@@ -58,7 +64,12 @@ class BlockLayout:
         task = (np.cumsum(block_rows) - block_rows) // rows_per_task
         first_block = np.flatnonzero(np.diff(task, prepend=-1))
         return BlockLayout(
-            dense=dense, tree=tree, block_of=block_of, block_rows=block_rows, first_block=first_block, merges=merges
+            dense=dense,
+            tree=tree,
+            block_of=block_of,
+            block_rows=block_rows,
+            first_block=first_block,
+            merges=merges,
         )
 
     @property
@@ -81,13 +92,20 @@ class BlockLayout:
     def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
         return np.arange(len(rows)), self.task_of[self.block(rows)]
 
-    def assign_classes(self, rows: Rows, task: int, classes_of: ClassesOf, figures: Totals) -> ClassAssignment:
-        """See Plan. Each block of the task is put into classes by itself, its rows in the order of their hashes."""
+    def assign_classes(
+        self, rows: Rows, task: int, classes_of: ClassesOf, figures: Totals
+    ) -> ClassAssignment:
+        """See Plan. Each block of the task is put into classes by itself, its rows in the order of
+        their hashes.
+        """
         block = self.block(rows)
         mine = self.task_of == task
-        if not np.array_equal(np.bincount(block, minlength=self.blocks)[mine], self.block_rows[mine]):
+        if not np.array_equal(
+            np.bincount(block, minlength=self.blocks)[mine], self.block_rows[mine]
+        ):
             raise ValueError(
-                "the rows of a block differ in number from those that the plan counted: the input changed since "
+                "the rows of a block differ in number from those that the plan counted: the input "
+                "changed since "
                 "planning, or rows were lost"
             )
         by_hash = rows.sorted_by_hash()
@@ -95,19 +113,28 @@ class BlockLayout:
         classes = np.empty(len(rows), dtype=np.int64)
         ends = np.cumsum(self.block_rows[mine])
         measured: list[Mapping[str, float]] = []
-        first_class = np.cumsum(self.block_rows) - self.block_rows  # a block has no more classes than rows
-        for number, start, end in zip(np.flatnonzero(mine), ends - self.block_rows[mine], ends, strict=True):
+        first_class = (
+            np.cumsum(self.block_rows) - self.block_rows
+        )  # a block has no more classes than rows
+        for number, start, end in zip(
+            np.flatnonzero(mine), ends - self.block_rows[mine], ends, strict=True
+        ):
             places = order[start:end]
             dense_block, _ = self.dense.block(rows.take(places))
             classes_here, figures_here = classes_of(dense_block)
             classes[places] = first_class[number] + classes_here
             measured.append(figures_here)
         return ClassAssignment(
-            here=np.arange(len(rows)), classes=classes, blocks=len(measured), figures=together(measured, figures)
+            here=np.arange(len(rows)),
+            classes=classes,
+            blocks=len(measured),
+            figures=together(measured, figures),
         )
 
     def report(self, note: str) -> PlanReport:
-        """The report of a plan with this layout. note: what to say after the number and size of its blocks."""
+        """The report of a plan with this layout. note: what to say after the number and size of its
+        blocks.
+        """
         return PlanReport(
             figures={"blocks": self.blocks, "tasks": self.tasks, "merges": self.merges},
             note=f"blocks: {self.blocks:,} of up to {int(self.block_rows.max()):,} rows, {note}",
@@ -122,11 +149,14 @@ class BlockLayout:
     def from_json(tree: Mapping[str, Any], dense: Dense) -> BlockLayout:
         """The layout that `to_json` wrote."""
         arrays = {name: np.array(tree[name], dtype=np.int64) for name in ARRAYS}
-        return BlockLayout(dense=dense, tree=RoutingTree.from_json(tree), merges=tree["merges"], **arrays)
+        return BlockLayout(
+            dense=dense, tree=RoutingTree.from_json(tree), merges=tree["merges"], **arrays
+        )
 
 
 def together(measured: Sequence[Mapping[str, float]], figures: Totals) -> dict[str, float]:
     """The figures of several blocks as one."""
     return {
-        name: (sum if how == "sum" else max)(of_block[name] for of_block in measured) for name, how in figures.items()
+        name: (sum if how == "sum" else max)(of_block[name] for of_block in measured)
+        for name, how in figures.items()
     }

@@ -1,4 +1,6 @@
-"""Which leaves of the plan form a block: they are merged until every block meets the requirement, by exact counts."""
+"""Which leaves of the plan form a block: they are merged until every block meets the requirement,
+by exact counts.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,18 @@ from tclose_spark.table.arrays import IntArray
 
 
 def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> tuple[IntArray, int]:
-    """(the block of each leaf, shape (leaves,); how many merges were needed to meet the requirement).
+    """(the block of each leaf, shape (leaves,); how many merges were needed to meet the
+    requirement).
 
-    Leaves are merged with their nearest relatives until each block meets it. Relatives of together at most `most` rows
-    are merged as well, because a block is divided anew. The whole table must meet it.
+    Leaves are merged with their nearest relatives until each block meets it. Relatives of together
+    at most `most` rows are merged as well, because a block is divided anew. The whole table must
+    meet it.
 
     counts: rows of each leaf by cell in the whole table, shape (leaves, cells).
     """
-    groups: dict[int, list[LeafGroup]] = {}  # of each node: groups that meet the requirement, or one group
+    groups: dict[
+        int, list[LeafGroup]
+    ] = {}  # of each node: groups that meet the requirement, or one group
     needed = 0
 
     def below(child: int) -> list[LeafGroup]:
@@ -50,7 +56,9 @@ class LeafGroup(NamedTuple):
 
 
 def _merge_failing(dense: Dense, groups: list[LeafGroup]) -> list[LeafGroup]:
-    """The groups, with each that fails merged with its neighbour, until all meet the requirement or one is left."""
+    """The groups, with each that fails merged with its neighbour, until all meet the requirement or
+    one is left.
+    """
     groups, place = list(groups), 0
     while place < len(groups) and len(groups) > 1:
         if groups[place].held:

@@ -1,8 +1,8 @@
 """Numerators of the distance of a class from the table, from counts by value of one attribute (see
 `measures.distances`).
 
-With integers they are exact; with floats (shares of the table, rows = 1) methods measure during a search. Precondition:
-scale * n * s < 2^62 for the largest s, so that every sum fits in 64 bits.
+With integers they are exact; with floats (shares of the table, rows = 1) methods measure during a
+search. Precondition: scale * n * s < 2^62 for the largest s, so that every sum fits in 64 bits.
 """
 
 from __future__ import annotations
@@ -34,14 +34,22 @@ def ordered_numerator(counts: Any, size: Any, table: Any, domain: int, rows: Any
 
 @kernel
 def twice_hierarchical_numerator(
-    counts: Any, size: Any, table: Any, domain: int, parents: Codes, height: int, rows: Any, excess: Any
+    counts: Any,
+    size: Any,
+    table: Any,
+    domain: int,
+    parents: Codes,
+    height: int,
+    rows: Any,
+    excess: Any,
 ) -> Any:
     """Sum over all nodes except the root of |n c - s N| of the rows below the node: twice the numerator. The excess
     below a node has to leave through it; `measures.features` has the same sum.
 
-    excess: to work in, shape (domain,), of the type of counts. Invariant: before each height, excess[:level] is n c - s
-        N of the nodes one height lower. A node's children are consecutive and no node comes after its first child, so a
-        height overwrites the one below in place.
+    excess: to work in, shape (domain,), of the type of counts. Invariant: before each height,
+    excess[:level] is n c - s
+        N of the nodes one height lower. A node's children are consecutive and no node comes after
+        its first child, so a height overwrites the one below in place.
     """
     for value in range(domain):
         excess[value] = rows * counts[value] - size * table[value]

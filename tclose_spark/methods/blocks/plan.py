@@ -1,4 +1,6 @@
-"""The common part of plans in blocks: a layout routes the rows, and each block is put into classes by itself."""
+"""The common part of plans in blocks: a layout routes the rows, and each block is put into classes
+by itself.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class Layout(Protocol):
 
     def route(self, rows: Rows) -> tuple[IntArray, IntArray]: ...
 
-    def assign_classes(self, rows: Rows, task: int, classes_of: ClassesOf, figures: Totals) -> ClassAssignment: ...
+    def assign_classes(
+        self, rows: Rows, task: int, classes_of: ClassesOf, figures: Totals
+    ) -> ClassAssignment: ...
 
 
 @dataclass(frozen=True)

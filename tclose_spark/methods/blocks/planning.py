@@ -1,7 +1,8 @@
 """Planning blocks: a tree is grown on a sample and stopped at the size of a block.
 
-A sample cannot guarantee that a leaf meets the requirement. So one scan of the whole table counts the cells of every
-leaf, and leaves that fail are merged with their nearest relatives until every block meets it exactly.
+A sample cannot guarantee that a leaf meets the requirement. So one scan of the whole table counts
+the cells of every leaf, and leaves that fail are merged with their nearest relatives until every
+block meets it exactly.
 """
 
 from __future__ import annotations
@@ -21,11 +22,15 @@ from tclose_spark.methods.method import GroupCounts, PlanningInput
 from tclose_spark.table.arrays import IntArray
 
 MOST_COUNTS = 1 << 22
-"""A target for leaves times cells, which the driver and every task hold. Small leaves exceed it a few times."""
+"""A target for leaves times cells, which the driver and every task hold. Small leaves exceed it a
+few times.
+"""
 
 GrowSplits = Callable[[Block, int], Splits]
-"""`grow(sample, stop)`: a tree over the sample's dense codes. Nodes of at most `stop` of its rows are not split. Leaves
-that meet the requirement and have about `stop` rows make more and smaller blocks."""
+"""`grow(sample, stop)`: a tree over the sample's dense codes. Nodes of at most `stop` of its rows
+are not split. Leaves that meet the requirement and have about `stop` rows make more and smaller
+blocks.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,27 +74,40 @@ class SampledTable:
         return self.rows / len(self.sample.cell)
 
 
-def plan_blocks(table: SampledTable, grow: GrowSplits, rows_per_block: int, rows_per_task: int) -> BlockLayout:
-    """The blocks of a table, of at most about `rows_per_block` rows if `grow` can separate them, in tasks of about
-    `rows_per_task` rows. A table of at most `rows_per_block` rows is one block, and nothing is grown.
+def plan_blocks(
+    table: SampledTable, grow: GrowSplits, rows_per_block: int, rows_per_task: int
+) -> BlockLayout:
+    """The blocks of a table, of at most about `rows_per_block` rows if `grow` can separate them, in
+    tasks of about `rows_per_task` rows. A table of at most `rows_per_block` rows is one block, and
+    nothing is grown.
 
     Raises:
         ConfigurationError: if a block is too large for the integers of the kernels.
     """
     attributes = table.dense.attributes
-    cells, splits, counts = len(attributes.cells), no_splits(0, len(attributes.cells)), attributes.cell_rows[None, :]
+    cells, splits, counts = (
+        len(attributes.cells),
+        no_splits(0, len(attributes.cells)),
+        attributes.cell_rows[None, :],
+    )
     if table.rows > rows_per_block:
         sampled = len(table.sample.cell)
-        stop = max(int(rows_per_block / table.scale), sampled * cells // MOST_COUNTS, 2 * table.dense.k)
+        stop = max(
+            int(rows_per_block / table.scale), sampled * cells // MOST_COUNTS, 2 * table.dense.k
+        )
         splits = grow(table.sample, stop)
         counts = count_leaves(table.counts, RoutingTree(splits, table.codes), cells)
     block_of, merges = merge(table.dense, splits, counts, rows_per_block)
     block_rows = np.zeros(int(block_of.max()) + 1, dtype=np.int64)
     np.add.at(block_rows, block_of, counts.sum(axis=1))
-    return BlockLayout.of(table.dense, RoutingTree(splits, table.codes), block_of, block_rows, rows_per_task, merges)
+    return BlockLayout.of(
+        table.dense, RoutingTree(splits, table.codes), block_of, block_rows, rows_per_task, merges
+    )
 
 
 def count_leaves(counts: GroupCounts, tree: RoutingTree, cells: int) -> IntArray:
     """Rows of the whole table in each leaf by cell, shape (leaves, cells)."""
     leaves = tree.splits.leaves
-    return counts(lambda rows: tree.leaf_of(rows) * cells + rows.cell, leaves * cells).reshape(-1, cells)
+    return counts(lambda rows: tree.leaf_of(rows) * cells + rows.cell, leaves * cells).reshape(
+        -1, cells
+    )

@@ -1,5 +1,5 @@
-"""The requirement of classes in exact integers and plain arrays of fixed types, so that each kernel is compiled
-once.
+"""The requirement of classes in exact integers and plain arrays of fixed types, so that each kernel
+is compiled once.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ ANYTHING = np.iinfo(np.int64).max
 
 @structure
 class Requirement(NamedTuple):
-    """The requirement of every class: at least k rows, and for each sensitive attribute its t, its distinct l and its
-    caps. Beside rows, other sums may count, such as those of people (see `methods.units`): each has a least sum, and l,
-    t and caps may hold over it, too.
+    """The requirement of every class: at least k rows, and for each sensitive attribute its t, its
+    distinct l and its caps. Beside rows, other sums may count, such as those of people (see
+    `methods.units`): each has a least sum, and l, t and caps may hold over it, too.
 
-    Counts by value have the shape ((1 + sums) attributes, largest domain): of rows, then of each other sum.
+    Counts by value have the shape ((1 + sums) attributes, largest domain): of rows, then of each
+    other sum.
     """
 
     codes: Codes  # the value of each attribute in each cell (a tuple of sensitive values), shape (cells, attributes)
@@ -41,21 +42,22 @@ class Requirement(NamedTuple):
     rows: int  # n, of the whole table
     k: int
     distinct: IntArray  # how many values must occur, at least 1, shape (attributes,)
-    # The largest numerator of a class of s rows, floor(t * scale * n * s), where its distance is numerator /
-    # (scale * n * s), shape (attributes, largest size + 1).
+    # The largest numerator of a class of s rows, floor(t * scale * n * s), where its distance is
+    # numerator / (scale * n * s), shape (attributes, largest size + 1).
     limits: IntArray
-    # A class of s rows may have c of a value with caps[1] c <= caps[0] s (see `requirements.planning.tightest`), shape
-    # (2, attributes, largest domain); (2, 0, 0) without any cap.
+    # A class of s rows may have c of a value with caps[1] c <= caps[0] s (see
+    # `requirements.planning.tightest`), shape (2, attributes, largest domain); (2, 0, 0) without
+    # any cap.
     caps: IntArray
     # Of each sum beside rows:
     added: IntArray  # what a row of each cell adds to it, shape (sums, cells)
     least: IntArray  # of a class, shape (sums,)
     diverse: NDArray[np.bool_]  # whether each distinct l holds over it, shape (sums,)
-    # The largest distance over it, below t by what rounding changes; infinite if none is required, shape (sums,
-    # attributes).
+    # The largest distance over it, below t by what rounding changes; infinite if none is required,
+    # shape (sums, attributes).
     most: FloatArray
-    # The largest share of each value over it, likewise, shape (sums, attributes, largest domain); (sums, 0, 0) without
-    # a cap.
+    # The largest share of each value over it, likewise, shape (sums, attributes, largest domain);
+    # (sums, 0, 0) without a cap.
     shares: FloatArray
 
 
@@ -65,10 +67,13 @@ def metrics_of(requirement: Requirement) -> NDArray[np.int8]:
     return np.where(requirement.heights > 0, HIERARCHICAL, flat).astype(np.int8)
 
 
-def exact_limits(ts: Sequence[Fraction | None], scales: Sequence[int], rows: int, largest: int) -> IntArray:
+def exact_limits(
+    ts: Sequence[Fraction | None], scales: Sequence[int], rows: int, largest: int
+) -> IntArray:
     """`Requirement.limits` for classes of up to `largest` rows; ANYTHING without a t.
 
-    floor(s p / q) = s (p // q) + floor(s (p % q) / q), in 64 bits if that is enough, else in Python's integers.
+    floor(s p / q) = s (p // q) + floor(s (p % q) / q), in 64 bits if that is enough, else in
+    Python's integers.
 
     >>> exact_limits([Fraction(1, 10)], [2], rows=9, largest=4).tolist()  # floor(2 * 9 * s / 10)
     [[0, 1, 3, 5, 7]]

@@ -1,4 +1,6 @@
-"""A tree of splits that leads any row to a leaf by its content alone, also rows that it was not grown on."""
+"""A tree of splits that leads any row to a leaf by its content alone, also rows that it was not
+grown on.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,9 @@ LOWEST, HIGHEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 class Splits(NamedTuple):
     """A binary tree over dense codes. Node 0 is the root, and a node comes before its children.
 
-    At a node, rows with a code in lo..hi may go left. Of a cell's rows that may, those below the cut do, and a share of
-    those at the cut; without a cut, a share of all. The arrays by cell have one column if all cells are treated alike.
+    At a node, rows with a code in lo..hi may go left. Of a cell's rows that may, those below the
+    cut do, and a share of those at the cut; without a cut, a share of all. The arrays by cell have
+    one column if all cells are treated alike.
     """
 
     quasi: Codes  # the quasi-identifier of each node, shape (nodes,)
@@ -40,7 +43,8 @@ class Splits(NamedTuple):
 class RowSplits(NamedTuple):
     """The same splits over the codes of rows, which then need not be made dense.
 
-    Of a cell's rows that may go left, those below cut_lo do, and a share of those in cut_lo..cut_hi.
+    Of a cell's rows that may go left, those below cut_lo do, and a share of those in
+    cut_lo..cut_hi.
     """
 
     quasi: Codes
@@ -78,8 +82,8 @@ class RoutingTree:
     codes: tuple[IntArray, ...]
 
     def leaf_of(self, rows: Rows) -> IntArray:
-        """The leaf of each row, shape (n,). It depends only on the row's codes, cell and hash. A code that the splits
-        do not know is treated as the next higher one.
+        """The leaf of each row, shape (n,). It depends only on the row's codes, cell and hash. A
+        code that the splits do not know is treated as the next higher one.
         """
         leaf = np.zeros(len(rows), dtype=np.int64)
         if len(self.splits.quasi):
@@ -117,7 +121,11 @@ class RoutingTree:
 
     def to_json(self) -> dict[str, Any]:
         """The tree as `from_json` reads it."""
-        arrays = {name: value.tolist() for name, value in self.splits._asdict().items() if name != "leaves"}
+        arrays = {
+            name: value.tolist()
+            for name, value in self.splits._asdict().items()
+            if name != "leaves"
+        }
         return {
             "splits": {**arrays, "leaves": self.splits.leaves},
             "codes": [known.tolist() for known in self.codes],
@@ -129,7 +137,9 @@ class RoutingTree:
         splits, nodes = tree["splits"], len(tree["splits"]["quasi"])
         room = no_splits(nodes, len(splits["share"][0]) if nodes else 1)
         arrays = {
-            name: np.array(splits[name], dtype=getattr(room, name).dtype).reshape(getattr(room, name).shape)
+            name: np.array(splits[name], dtype=getattr(room, name).dtype).reshape(
+                getattr(room, name).shape
+            )
             for name in Splits._fields
             if name != "leaves"
         }
@@ -139,13 +149,17 @@ class RoutingTree:
 
 @kernel
 def chance(digest: Any, node: int) -> float:
-    """A number in 0..1 from a row's hash and a node (splitmix64): as good as drawn anew at each node."""
+    """A number in 0..1 from a row's hash and a node (splitmix64): as good as drawn anew at each
+    node.
+    """
     z = mixed(np.uint64(digest) + np.uint64(node + 1) * np.uint64(GOLDEN))
     return float(z >> np.uint64(11)) / 9007199254740992.0
 
 
 @kernel
-def _walk(splits: RowSplits, quasi: IntArray, cell: IntArray, digest: HashArray, leaf: IntArray) -> None:
+def _walk(
+    splits: RowSplits, quasi: IntArray, cell: IntArray, digest: HashArray, leaf: IntArray
+) -> None:
     """Set the leaf of each row, from its codes, shape (q, n)."""
     last_cell = splits.share.shape[1] - 1
     for i in range(len(cell)):

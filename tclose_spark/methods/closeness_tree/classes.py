@@ -1,4 +1,6 @@
-"""The classes of a block: several trees are grown and exchange rows, and the best result is kept."""
+"""The classes of a block: several trees are grown and exchange rows, and the best result is
+kept.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,19 @@ TRIAL = 4  # sweeps before trees are compared: the loss of a tree by itself pred
 SEED = 2026
 
 
-def put_into_classes(block: Block, growth: TreeGrowth, effort: Effort) -> tuple[IntArray, dict[str, float]]:
-    """(the class of each row of a block, shape (n,), from 0; figures as `ClosenessTreePlan.figures` names them).
+def put_into_classes(
+    block: Block, growth: TreeGrowth, effort: Effort
+) -> tuple[IntArray, dict[str, float]]:
+    """(the class of each row of a block, shape (n,), from 0; figures as `ClosenessTreePlan.figures`
+    names them).
 
-    Every class meets the requirement if the block does. growth: of the tree, if the effort is one tree.
+    Every class meets the requirement if the block does. growth: of the tree, if the effort is one
+    tree.
     """
     begin_block(len(block.cell), _sweeps(len(block.cell), effort))
-    trees = [grow(block, each) for each in (GROWTHS[: effort.trees] if effort.trees > 1 else (growth,))]
+    trees = [
+        grow(block, each) for each in (GROWTHS[: effort.trees] if effort.trees > 1 else (growth,))
+    ]
     field = [(tree, tree.leaf) for tree in trees]
     if len(field) > 1:
         field = _exchanged(block, field, TRIAL, 0)
@@ -53,13 +61,17 @@ def _sweeps(rows: int, effort: Effort) -> int:
 def _exchanged(
     block: Block, field: list[tuple[Tree, IntArray]], sweeps: int, rounds: int
 ) -> list[tuple[Tree, IntArray]]:
-    """Each tree with its classes after an exchange, the least loss first. Of trees whose rows are in the same classes,
-    as most of those of a few rows are, the first one stands for all.
+    """Each tree with its classes after an exchange, the least loss first. Of trees whose rows are
+    in the same classes, as most of those of a few rows are, the first one stands for all.
     """
     apart: dict[bytes, tuple[Tree, IntArray]] = {}
     for tree, classes in field:
-        apart.setdefault(_in_order_of_rows(classes).tobytes() if len(field) > 1 else b"", (tree, classes))
-    after = [(tree, exchange(block, classes, sweeps, rounds, SEED)) for tree, classes in apart.values()]
+        apart.setdefault(
+            _in_order_of_rows(classes).tobytes() if len(field) > 1 else b"", (tree, classes)
+        )
+    after = [
+        (tree, exchange(block, classes, sweeps, rounds, SEED)) for tree, classes in apart.values()
+    ]
     return sorted(after, key=lambda end: rows_lost(block, end[1])) if len(after) > 1 else after
 
 

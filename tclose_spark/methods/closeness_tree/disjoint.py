@@ -1,7 +1,8 @@
 """`overlap: none`: the closeness tree over disjoint regions, without carving and without exchange.
 
-Splits are scored by the width gained for each bit. They are made at cuts and hierarchy nodes whose labels do not meet
-(see `methods.regions`). Instead of carving and exchange, the best splits are tried to the end.
+Splits are scored by the width gained for each bit. They are made at cuts and hierarchy nodes whose
+labels do not meet (see `methods.regions`). Instead of carving and exchange, the best splits are
+tried to the end.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ GROWTHS = (
     RegionGrowth(split_rule(cuts=32, tries=24, each=6), budget=200),
     RegionGrowth(split_rule(cuts=64, tries=32, each=8), budget=1000),
 )
-"""How blocks are cut with `fast`; what `balanced` tries besides; what `thorough` tries besides both."""
+"""How blocks are cut with `fast`; what `balanced` tries besides; what `thorough` tries besides
+both.
+"""
 OF_PLAN = replace(FAST, budget=20)
 ROWS_PER_BLOCK, ROWS_PER_TASK = 100_000, 100_000
 SAMPLE_ROWS = 200_000
@@ -43,16 +46,18 @@ def make_plan(
     return RegionPlan(layout=layout, growths=growths_of(given.settings))
 
 
-def read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree) -> RegionPlan:
+def read_plan(
+    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree
+) -> RegionPlan:
     """The plan that `RegionPlan.to_json` wrote."""
     return RegionPlan.from_json(tree, RegionDense(attributes, k), growths_of(settings))
 
 
 def growths_of(settings: ClosenessTree) -> tuple[RegionGrowth, ...]:
-    """How blocks are cut with an effort; the result that loses least is taken. `balanced` and `thorough` also try the
-    efforts below them, so a block never loses more with them than with these. A number N is one search, and may lose
-    more than a smaller one. Cutting at medians is always tried, too, at little cost, so a block never loses more than
-    with t-Mondrian.
+    """How blocks are cut with an effort; the result that loses least is taken. `balanced` and
+    `thorough` also try the efforts below them, so a block never loses more with them than with
+    these. A number N is one search, and may lose more than a smaller one. Cutting at medians is
+    always tried, too, at little cost, so a block never loses more than with t-Mondrian.
     """
     effort = settings.effort
     if isinstance(effort, int):

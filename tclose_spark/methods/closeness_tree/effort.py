@@ -1,4 +1,6 @@
-"""How much work each effort does. It is counted in work, not in time, so that a run is reproducible."""
+"""How much work each effort does. It is counted in work, not in time, so that a run is
+reproducible.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +11,32 @@ from tclose_spark.methods.closeness_tree.settings import ClosenessTree
 
 RESERVES = (0.2, 0.4, 0.2, 0.2, 0.4, 0.4, 0.0, 0.1, 0.6)
 PRICES = (8.0, 4.0, 2.0, 4.0, 8.0, 2.0, 8.0, 4.0, 2.0)
-GROWTHS = tuple(TreeGrowth(reserve=reserve, price=price) for reserve, price in zip(RESERVES, PRICES, strict=True))
-"""Settings for the growth of a tree, the most often best ones first. Chance in the first splits decides which is best,
-so several are tried.
+GROWTHS = tuple(
+    TreeGrowth(reserve=reserve, price=price)
+    for reserve, price in zip(RESERVES, PRICES, strict=True)
+)
+"""Settings for the growth of a tree, the most often best ones first. Chance in the first splits
+decides which is best, so several are tried.
 """
 PLANNED = 3  # how many of them are tried on the sample
-ROWS_PER_BLOCK, MOST_ROWS_PER_BLOCK = 160_000, 1_280_000  # the most rows of most blocks, of small and large tables
+ROWS_PER_BLOCK, MOST_ROWS_PER_BLOCK = (
+    160_000,
+    1_280_000,
+)  # the most rows of most blocks, of small and large tables
 BLOCKS = 16  # about, as long as that keeps blocks between these sizes
-SAMPLED_PER_BLOCK, MOST_SAMPLED = 25_000, 2_000_000  # rows of the sample: with fewer, the plan follows chance
+SAMPLED_PER_BLOCK, MOST_SAMPLED = (
+    25_000,
+    2_000_000,
+)  # rows of the sample: with fewer, the plan follows chance
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """trees: how many are grown for each block; if one, then with the plan's growth.
-    sweeps: of the exchange in each heat (see `exchange`).
-    heats: (how many of the best trees take part, rounds of annealing) of each; the best of the last heat is kept.
-    sample_rows: of the sample on which the plan of a table is grown, unless it is very large.
-    rows_per_task: about; a task has whole blocks, so 1 means a task for each block.
+    """trees: how many are grown for each block; if one, then with the plan's growth. sweeps: of the
+    exchange in each heat (see `exchange`). heats: (how many of the best trees take part, rounds of
+    annealing) of each; the best of the last heat is kept. sample_rows: of the sample on which the
+    plan of a table is grown, unless it is very large. rows_per_task: about; a task has whole
+    blocks, so 1 means a task for each block.
     """
 
     trees: int
@@ -37,16 +48,22 @@ class Effort:
 
 EFFORTS = {
     "fast": Effort(trees=1, sweeps=6, heats=((1, 0),), sample_rows=400_000, rows_per_task=200_000),
-    "balanced": Effort(trees=3, sweeps=4, heats=((1, 50),), sample_rows=1_000_000, rows_per_task=80_000),
+    "balanced": Effort(
+        trees=3, sweeps=4, heats=((1, 50),), sample_rows=1_000_000, rows_per_task=80_000
+    ),
     "thorough": Effort(
-        trees=len(GROWTHS), sweeps=8, heats=((9, 15), (3, 150), (1, 3000)), sample_rows=1_000_000, rows_per_task=1
+        trees=len(GROWTHS),
+        sweeps=8,
+        heats=((9, 15), (3, 150), (1, 3000)),
+        sample_rows=1_000_000,
+        rows_per_task=1,
     ),
 }
 
 
 def block_size(rows: int, most: int) -> int:
-    """The most rows of most blocks. most: rows of a block that the kernels can count. A block that is merged from
-    others has several times their rows.
+    """The most rows of most blocks. most: rows of a block that the kernels can count. A block that
+    is merged from others has several times their rows.
 
     Few large blocks lose less: their regions are wide enough to mix all sensitive values.
 
@@ -64,7 +81,9 @@ def sample_size(effort: Effort, rows: int) -> int:
     >>> [sample_size(EFFORTS["fast"], rows) for rows in (1_000_000, 8_000_000, 100_000_000, 10**9)]
     [400000, 400000, 1953125, 2000000]
     """
-    return max(effort.sample_rows, min(SAMPLED_PER_BLOCK * rows // MOST_ROWS_PER_BLOCK, MOST_SAMPLED))
+    return max(
+        effort.sample_rows, min(SAMPLED_PER_BLOCK * rows // MOST_ROWS_PER_BLOCK, MOST_SAMPLED)
+    )
 
 
 def effort_of(settings: ClosenessTree) -> Effort:

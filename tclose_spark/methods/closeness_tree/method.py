@@ -27,7 +27,9 @@ def _make_plan(given: PlanningInput) -> Plan:
     return plan.make_plan(given)
 
 
-def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree) -> Plan:
+def _read_plan(
+    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree
+) -> Plan:
     from tclose_spark.methods.blocks.dense import Dense
     from tclose_spark.methods.closeness_tree import disjoint, people
     from tclose_spark.methods.closeness_tree.effort import effort_of

@@ -1,9 +1,10 @@
 """The closeness tree where people are counted.
 
-Blocks are boxes of the table, so all rows of a person are in one block. There the tree and the exchange put units into
-classes: people by their first rows if a person's rows stay together, otherwise rows. They know nothing of the other
-rows of a person. So classes are merged with their neighbours until all meet what is required of rows and of people, and
-merged classes are cut again where both sides do.
+Blocks are boxes of the table, so all rows of a person are in one block. There the tree and the
+exchange put units into classes: people by their first rows if a person's rows stay together,
+otherwise rows. They know nothing of the other rows of a person. So classes are merged with their
+neighbours until all meet what is required of rows and of people, and merged classes are cut again
+where both sides do.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ import numpy as np
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
-from tclose_spark.methods.blocks.figures import TOTALS, by_class, closeness_ratios, describe_figures, figures_of_block
+from tclose_spark.methods.blocks.figures import (
+    TOTALS,
+    by_class,
+    closeness_ratios,
+    describe_figures,
+    figures_of_block,
+)
 from tclose_spark.methods.blocks.layout import BlockLayout, Totals
 from tclose_spark.methods.blocks.plan import BlocksPlan
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
@@ -57,7 +64,10 @@ class PeopleTreePlan(BlocksPlan):
         assert isinstance(block, RegionBlock)
         merged, gone = merge_until_all_hold(block, classes)
         classes = self._cut_again(block, merged)
-        return classes, {**figures_of_block(block, classes, closeness_ratios(block, classes)), "merged": gone}
+        return classes, {
+            **figures_of_block(block, classes, closeness_ratios(block, classes)),
+            "merged": gone,
+        }
 
     def _cut_again(self, block: RegionBlock, classes: IntArray) -> IntArray:
         """The classes, each cut where all sides meet the requirement."""
@@ -99,7 +109,9 @@ def make_plan(given: PlanningInput) -> PeopleTreePlan:
     """
     effort = effort_of(given.settings)
     layout = plan_regions(given, OF_PLAN, ROWS_PER_BLOCK, effort.rows_per_task, labels_meet=True)
-    return PeopleTreePlan(layout=layout, units=dense_of_units(given.attributes, given.k), effort=effort)
+    return PeopleTreePlan(
+        layout=layout, units=dense_of_units(given.attributes, given.k), effort=effort
+    )
 
 
 def read_plan(

@@ -1,8 +1,8 @@
 """The plan of the closeness tree: which rows form a block, and how a block is put into classes.
 
-Blocks come from the same kind of tree as classes, grown on a sample and stopped at the size of a block (see
-`methods.blocks`). The tree routes each row to its block. If a node takes only a share of some rows, a row's keyed hash
-decides.
+Blocks come from the same kind of tree as classes, grown on a sample and stopped at the size of a
+block (see `methods.blocks`). The tree routes each row to its block. If a node takes only a share of
+some rows, a row's keyed hash decides.
 """
 
 from __future__ import annotations
@@ -23,12 +23,22 @@ from tclose_spark.methods.blocks.routing_tree import Splits
 from tclose_spark.methods.closeness_tree.carve.goal import is_wide
 from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth, grow
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
-from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, Effort, block_size, effort_of
+from tclose_spark.methods.closeness_tree.effort import (
+    GROWTHS,
+    PLANNED,
+    Effort,
+    block_size,
+    effort_of,
+)
 from tclose_spark.methods.method import PlanningInput, PlanReport
 from tclose_spark.table.arrays import IntArray
 
-TRIAL_ROWS = 50_000  # of the sample, which are put into classes to compare settings for the growth of blocks
-TRIAL_ROWS_IN_BINS = 20_000  # likewise, for any trial if a domain is wide: bins make trees expensive
+TRIAL_ROWS = (
+    50_000  # of the sample, which are put into classes to compare settings for the growth of blocks
+)
+TRIAL_ROWS_IN_BINS = (
+    20_000  # likewise, for any trial if a domain is wide: bins make trees expensive
+)
 CEILING = 0.9  # of the closeness ratio on the sample, so that most leaves meet the requirement on full counts too
 
 
@@ -65,7 +75,8 @@ class ClosenessTreePlan(BlocksPlan):
 
     def report(self) -> PlanReport:
         return self.layout.report(
-            f"tasks: {self.tasks:,} (leaves of the tree on the sample: {self.layout.tree.splits.leaves:,}; merged "
+            f"tasks: {self.tasks:,} (leaves of the tree on the sample: "
+            f"{self.layout.tree.splits.leaves:,}; merged "
             f"because they failed the requirement on full counts: {self.layout.merges:,})"
         )
 
@@ -73,29 +84,37 @@ class ClosenessTreePlan(BlocksPlan):
     def from_json(tree: Mapping[str, Any], dense: Dense, effort: Effort) -> ClosenessTreePlan:
         """The plan that `to_json` wrote."""
         return ClosenessTreePlan(
-            layout=BlockLayout.from_json(tree, dense), growth=TreeGrowth(**tree["growth"]), effort=effort
+            layout=BlockLayout.from_json(tree, dense),
+            growth=TreeGrowth(**tree["growth"]),
+            effort=effort,
         )
 
 
 def make_plan(
     given: PlanningInput, rows_per_block: int | None = None, rows_per_task: int | None = None
 ) -> ClosenessTreePlan:
-    """Plans the closeness tree. rows_per_block: the most rows of most blocks, by default `block_size`;
-    rows_per_task: about, by default the effort's.
+    """Plans the closeness tree. rows_per_block: the most rows of most blocks, by default
+    `block_size`; rows_per_task: about, by default the effort's.
 
     Raises:
         UnreachableError: if even the whole table does not meet the requirement.
     """
     table, effort = SampledTable.of(given), effort_of(given.settings)
-    rows_per_block, trial = rows_per_block or block_size(table.rows, table.dense.most_rows), Trial(table, given.log)
+    rows_per_block, trial = (
+        rows_per_block or block_size(table.rows, table.dense.most_rows),
+        Trial(table, given.log),
+    )
     if table.rows <= rows_per_block and effort.trees == 1:
         trial.grow_whole()
-    layout = plan_blocks(table, trial.grow_blocks, rows_per_block, rows_per_task or effort.rows_per_task)
+    layout = plan_blocks(
+        table, trial.grow_blocks, rows_per_block, rows_per_task or effort.rows_per_task
+    )
     return ClosenessTreePlan(layout=layout, growth=trial.growth, effort=effort)
 
 
 class Trial:
-    """Grows trees on a table's sample with the first PLANNED of GROWTHS, and keeps the one that loses least.
+    """Grows trees on a table's sample with the first PLANNED of GROWTHS, and keeps the one that
+    loses least.
 
     growth: the best one; the first of GROWTHS before any trial.
     """
@@ -112,12 +131,13 @@ class Trial:
         self._keep([self._loss(growth, whole) for growth in GROWTHS[:PLANNED]])
 
     def grow_blocks(self, sample: Block, stop: int) -> Splits:
-        """The best tree over the sample that is stopped at nodes of `stop` rows. To compare trees, the blocks of some
-        rows are divided into classes.
+        """The best tree over the sample that is stopped at nodes of `stop` rows. To compare trees,
+        the blocks of some rows are divided into classes.
         """
         rows = self._rows(TRIAL_ROWS)
         self._log(
-            f"growing {PLANNED} trees of blocks on a sample of {len(sample.cell):,} rows, and classes of {rows:,} of "
+            f"growing {PLANNED} trees of blocks on a sample of {len(sample.cell):,} rows, and "
+            f"classes of {rows:,} of "
             "them, to compare settings"
         )
         stopped = TreeGrowth(
@@ -128,22 +148,35 @@ class Trial:
             ceiling=CEILING,
             keep_splits=True,
         )
-        trees = [grow(sample, replace(stopped, reserve=each.reserve, price=each.price)) for each in GROWTHS[:PLANNED]]
-        losses = [self._loss(growth, tree.leaf[:rows]) for growth, tree in zip(GROWTHS, trees, strict=False)]
+        trees = [
+            grow(sample, replace(stopped, reserve=each.reserve, price=each.price))
+            for each in GROWTHS[:PLANNED]
+        ]
+        losses = [
+            self._loss(growth, tree.leaf[:rows])
+            for growth, tree in zip(GROWTHS, trees, strict=False)
+        ]
         return trees[self._keep(losses)].splits
 
     def _rows(self, most: int) -> int:
         """How many of the sample's first rows are put into classes, at most `most`."""
         sample = self._table.sample
-        return min(len(sample.cell), TRIAL_ROWS_IN_BINS if is_wide(sample.requirement).any() else most)
+        return min(
+            len(sample.cell), TRIAL_ROWS_IN_BINS if is_wide(sample.requirement).any() else most
+        )
 
     def _loss(self, growth: TreeGrowth, block: IntArray) -> float:
         """The information loss of the sample's first rows in classes that are grown from blocks.
 
         block: of each of these rows, shape (rows,).
         """
-        order, growth = np.argsort(block, kind="stable"), replace(growth, scale=self._table.rows / len(block))
-        parts = map(self._table.sample.take, np.split(order, np.flatnonzero(np.diff(block[order])) + 1))
+        order, growth = (
+            np.argsort(block, kind="stable"),
+            replace(growth, scale=self._table.rows / len(block)),
+        )
+        parts = map(
+            self._table.sample.take, np.split(order, np.flatnonzero(np.diff(block[order])) + 1)
+        )
         loss = sum(rows_lost(part, grow(part, growth).leaf) for part in parts) / len(block)
         self._log(f"a tree of {PLANNED}: information loss {loss:.4f} before any exchange")
         return loss

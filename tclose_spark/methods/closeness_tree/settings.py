@@ -14,7 +14,9 @@ def _effort(value: Any) -> Any:
         isinstance(value, int) and not isinstance(value, bool) and value >= 0
     ):
         return value
-    raise ValueError("expected fast, balanced, thorough, or a number of sweeps over the rows (0 or more)")
+    raise ValueError(
+        "expected fast, balanced, thorough, or a number of sweeps over the rows (0 or more)"
+    )
 
 
 def _overlap(value: Any) -> Any:
@@ -34,16 +36,19 @@ class ClosenessTree(MethodSettings):
     name: Literal["closeness_tree"] = "closeness_tree"
     """The method."""
     effort: Annotated[
-        Literal["fast", "balanced", "thorough"] | Annotated[int, Field(ge=0)], BeforeValidator(_effort)
+        Literal["fast", "balanced", "thorough"] | Annotated[int, Field(ge=0)],
+        BeforeValidator(_effort),
     ] = "balanced"
-    """How much work the method may do, whatever time it takes. A number gives the sweeps over the rows, or with
-    `overlap: none` the budget for cuts.
+    """How much work the method may do, whatever time it takes. A number gives the sweeps over the
+    rows, or with `overlap: none` the budget for cuts.
     """
     overlap: Annotated[
-        Literal["none"] | None, BeforeValidator(_overlap), WithJsonSchema({"enum": ["allowed", "none", None]})
+        Literal["none"] | None,
+        BeforeValidator(_overlap),
+        WithJsonSchema({"enum": ["allowed", "none", None]}),
     ] = None
-    """none: the regions of classes do not overlap; the method carves nothing and exchanges no row. allowed, the
-    default: they may overlap.
+    """none: the regions of classes do not overlap; the method carves nothing and exchanges no row.
+    allowed, the default: they may overlap.
     """
 
     @property

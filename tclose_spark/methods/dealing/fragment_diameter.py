@@ -1,14 +1,17 @@
-"""How far rows can move inside a fragment: Delta of a histogram on the whole domain, for each form of ground distance.
+"""How far rows can move inside a fragment: Delta of a histogram on the whole domain, for each form
+of ground distance.
 
-Delta of a histogram R (in shares) is the largest earth mover's distance between R and a distribution on the same
-values. The distance is convex, so it is largest if all rows have one value: ``max over v with R[v] > 0 of sum_u
-R[u] d(u, v)``. Every ground distance gives ``rows * Delta = numerator / scale`` with an integer numerator, the
-row-weighted Delta (see `measures.distances.features`).
+Delta of a histogram R (in shares) is the largest earth mover's distance between R and a
+distribution on the same values. The distance is convex, so it is largest if all rows have one
+value: ``max over v with R[v] > 0 of sum_u R[u] d(u, v)``. Every ground distance gives ``rows *
+Delta = numerator / scale`` with an integer numerator, the row-weighted Delta (see
+`measures.distances.features`).
 
-The aggregate bound of an attribute is ``sum over fragments F of (rows of F / n) * Delta(F)``: no class that conforms to
-a fragmentation is farther from the table (Gowda 2023, Definition 7; Weber, Definition 10). Bounds of kind `domain` use
-the Delta above. For bounds of kind `paper`, a fragment is a box of index ranges [a, b], and Delta is in lengths of the
-box: max(g - a, b - g) / (b - a), with g the centre of gravity; 0 for a = b. It is never below the other.
+The aggregate bound of an attribute is ``sum over fragments F of (rows of F / n) * Delta(F)``: no
+class that conforms to a fragmentation is farther from the table (Gowda 2023, Definition 7; Weber,
+Definition 10). Bounds of kind `domain` use the Delta above. For bounds of kind `paper`, a fragment
+is a box of index ranges [a, b], and Delta is in lengths of the box: max(g - a, b - g) / (b - a),
+with g the centre of gravity; 0 for a = b. It is never below the other.
 """
 
 from __future__ import annotations
@@ -53,21 +56,24 @@ class FragmentDiameter(ABC):
 
     @abstractmethod
     def units(self, codes: IntArray, counts: IntArray) -> IntArray:
-        """The parts that a cut does not divide: the unit of each code of a fragment, shape (p,), numbered along the
-        attribute.
+        """The parts that a cut does not divide: the unit of each code of a fragment, shape (p,),
+        numbered along the attribute.
 
-        codes: shape (p,); the fragment's codes, ascending. counts: shape (p,); the rows of each code, at least 1.
+        codes: shape (p,); the fragment's codes, ascending. counts: shape (p,); the rows of each
+        code, at least 1.
         """
 
 
 class DiameterOnLine(FragmentDiameter):
-    """For cumulative features: values are places on a line, and rows move to the end that is farther from their centre
-    of gravity (Gowda 2023, Definition 2).
+    """For cumulative features: values are places on a line, and rows move to the end that is
+    farther from their centre of gravity (Gowda 2023, Definition 2).
     """
 
     @cached_property
     def _places(self) -> IntArray:
-        """The distance of each value from the first one, shape (m,). With unit weights it is the code."""
+        """The distance of each value from the first one, shape (m,). With unit weights it is the
+        code.
+        """
         weights = self.features.level_weights[0]
         places: IntArray = np.cumsum(weights) - weights
         return places
@@ -93,18 +99,23 @@ class DiameterInHierarchy(FragmentDiameter):
 
     @property
     def scale(self) -> int:
-        """See FragmentDiameter. With equal steps, as many go down as up, and half of them are counted."""
+        """See FragmentDiameter. With equal steps, as many go down as up, and half of them are
+        counted.
+        """
         return self.features.scale // 2 if self.features.plain else self.features.scale
 
     def weighted(self, codes: IntArray, histograms: IntArray) -> ExactArray:
         """See FragmentDiameter.
 
-        A row of u moves to v through the nodes of both at each height at which they differ. With N rows, and S of them
-        at the node of v at some height, that is its weight w for N - S rows, and for those the weight of their own.
+        A row of u moves to v through the nodes of both at each height at which they differ. With N
+        rows, and S of them at the node of v at some height, that is its weight w for N - S rows,
+        and for those the weight of their own.
         """
         features, rows = self.features, histograms.sum(axis=1)
         if features.plain and not features.parents:  # all rows but those of the rarest value move
-            moving: ExactArray = rows - np.where(histograms > 0, histograms, rows[:, None]).min(axis=1)
+            moving: ExactArray = rows - np.where(histograms > 0, histograms, rows[:, None]).min(
+                axis=1
+            )
             return moving
         bound = 4 * self.scale * max(int(rows.max()), 1)
         held, rows = exact(histograms, bound), exact(rows, bound)
@@ -125,10 +136,11 @@ class DiameterInHierarchy(FragmentDiameter):
         return farthest
 
     def units(self, codes: IntArray, counts: IntArray) -> IntArray:
-        """See FragmentDiameter: the children of the lowest common ancestor; a fragment is a node or a run of siblings.
+        """See FragmentDiameter: the children of the lowest common ancestor; a fragment is a node or
+        a run of siblings.
 
-        If values are right below the root, they are ordered by descending count, ties by code, so a fragment is a set
-        of values with similar frequencies.
+        If values are right below the root, they are ordered by descending count, ties by code, so a
+        fragment is a set of values with similar frequencies.
         """
         if not self.features.parents:
             units = np.empty(len(codes), dtype=np.int64)
@@ -143,9 +155,13 @@ class DiameterInHierarchy(FragmentDiameter):
 
 
 def _of_node(node: IntArray, held: ExactArray) -> ExactArray:
-    """Rows at the node of each code, (groups, p) -> (groups, p). node: the node of each code, shape (p,), ascending."""
+    """Rows at the node of each code, (groups, p) -> (groups, p). node: the node of each code, shape
+    (p,), ascending.
+    """
     starts = np.flatnonzero(np.diff(node, prepend=-1))
-    sums: ExactArray = np.repeat(np.add.reduceat(held, starts, axis=1), np.diff(np.append(starts, len(node))), axis=1)
+    sums: ExactArray = np.repeat(
+        np.add.reduceat(held, starts, axis=1), np.diff(np.append(starts, len(node))), axis=1
+    )
     return sums
 
 
@@ -157,7 +173,11 @@ def diameter_of(distance: GroundDistance) -> FragmentDiameter:
     >>> diameter.weighted(np.array([0, 4]), np.array([[3, 1]])).tolist()  # three rows four places up
     [12]
     """
-    return DiameterOnLine(distance.features) if distance.features.cumulative else DiameterInHierarchy(distance.features)
+    return (
+        DiameterOnLine(distance.features)
+        if distance.features.cumulative
+        else DiameterInHierarchy(distance.features)
+    )
 
 
 def box_deltas(codes: IntArray, counts: IntArray, box: IntArray) -> Bounds:
@@ -173,7 +193,9 @@ def box_deltas(codes: IntArray, counts: IntArray, box: IntArray) -> Bounds:
     rows = int(counts.sum())
     deltas = []
     for attribute, (first, last) in enumerate(box.tolist()):
-        moment = int((codes[:, attribute] - first) @ exact(counts, 4 * (last - first + 1) * max(rows, 1)))
+        moment = int(
+            (codes[:, attribute] - first) @ exact(counts, 4 * (last - first + 1) * max(rows, 1))
+        )
         farthest = max(moment, (last - first) * rows - moment)
         deltas.append(Fraction(farthest, last - first) if last > first else Fraction(0))
     return tuple(deltas)

@@ -1,9 +1,11 @@
-"""Locality: an order of rows in which neighbours have similar quasi-identifiers, chosen on a sample.
+"""Locality: an order of rows in which neighbours have similar quasi-identifiers, chosen on a
+sample.
 
-Each quasi-identifier is a digit: the code of a category, or the bin of a number. An order of the digits gives a
-serpentine key. It is lexicographic, but every digit runs up and down in turn, so consecutive stretches agree in the
-following digits. On Adult (7 quasi-identifiers, k = 20), local dealing loses .66 with the best serpentine order, .69
-with the best lexicographic order, and .89 without any.
+Each quasi-identifier is a digit: the code of a category, or the bin of a number. An order of the
+digits gives a serpentine key. It is lexicographic, but every digit runs up and down in turn, so
+consecutive stretches agree in the following digits. On Adult (7 quasi-identifiers, k = 20), local
+dealing loses .66 with the best serpentine order, .69 with the best lexicographic order, and .89
+without any.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ RangeLoss = Callable[[IntArray, IntArray], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Digit:
-    """One quasi-identifier as a digit. bins: the codes at which a new bin begins; None for categories."""
+    """One quasi-identifier as a digit. bins: the codes at which a new bin begins; None for
+    categories.
+    """
 
     categories: int
     bins: tuple[int, ...] | None = None
@@ -47,7 +51,11 @@ class Digit:
         """The digits of codes, shape (n,)."""
         missing = codes == MISSING
         if self.bins is None:
-            digit = np.where(missing, 0, codes) * min(self.categories, MOST_DIGITS) // max(self.categories, 1)
+            digit = (
+                np.where(missing, 0, codes)
+                * min(self.categories, MOST_DIGITS)
+                // max(self.categories, 1)
+            )
         else:
             digit = np.searchsorted(np.array(self.bins, dtype=np.int64), codes, side="right")
         return np.where(missing, 0, digit + 1).astype(np.int64)
@@ -55,7 +63,8 @@ class Digit:
 
 @dataclass(frozen=True)
 class Locality:
-    """An order of rows: the digits of all quasi-identifiers, and the numbers of those that lead (`order`).
+    """An order of rows: the digits of all quasi-identifiers, and the numbers of those that lead
+    (`order`).
 
     With an empty order, the hashes alone decide.
     """
@@ -64,7 +73,8 @@ class Locality:
     order: tuple[int, ...] = ()
 
     def key(self, rows: Rows) -> HashArray:
-        """An order key for each row, shape (n,): the serpentine key, with 16 bits of its hash below.
+        """An order key for each row, shape (n,): the serpentine key, with 16 bits of its hash
+        below.
 
         Digits that do not fit into the key are left out; the hashes decide then.
         """
@@ -94,10 +104,11 @@ def make_digits(quasi_identifiers: Sequence[ResolvedQuasi], sample: Rows) -> tup
 
 
 def sort_by_content(rows: Rows, part: IntArray, key: HashArray) -> IntArray:
-    """The order of rows by part, order key, hash, cell and all codes, shape (n,): a total order of content.
+    """The order of rows by part, order key, hash, cell and all codes, shape (n,): a total order of
+    content.
 
-    Sorting part and key as one number is several times faster than sorting all keys. The few rows that agree in
-    both are ordered afterwards.
+    Sorting part and key as one number is several times faster than sorting all keys. The few rows
+    that agree in both are ordered afterwards.
     """
     bits = int(part.max(initial=0)).bit_length()
     if int(key.max(initial=0)) >> (64 - bits) if bits else 0:
@@ -109,13 +120,19 @@ def sort_by_content(rows: Rows, part: IntArray, key: HashArray) -> IntArray:
     ties = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
     tied = order[ties]
     order[ties] = tied[
-        np.lexsort((*[codes[tied] for codes in rows.quasi], rows.cell[tied], rows.hash[tied], both[ties]))
+        np.lexsort(
+            (*[codes[tied] for codes in rows.quasi], rows.cell[tied], rows.hash[tied], both[ties])
+        )
     ]
     return order
 
 
-def deal_sample(locality: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int) -> IntArray:
-    """The classes of the sample, dealt by itself in this order to classes of this size, shape (n,). part: of rows."""
+def deal_sample(
+    locality: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int
+) -> IntArray:
+    """The classes of the sample, dealt by itself in this order to classes of this size, shape (n,).
+    part: of rows.
+    """
     counts = np.bincount(part, minlength=len(stack.counts))
     e = max(len(sample) // class_size, 1)
     order = np.lexsort((sample.hash, locality.key(sample), part))
@@ -126,12 +143,15 @@ def deal_sample(locality: Locality, sample: Rows, part: IntArray, stack: Stack, 
 
 
 def information_loss(rows: Rows, classes: IntArray, loss_of: Sequence[RangeLoss]) -> float:
-    """The mean weighted information loss of rows published by class. loss_of: the loss of each quasi-identifier."""
+    """The mean weighted information loss of rows published by class. loss_of: the loss of each
+    quasi-identifier.
+    """
     order = in_order(classes)
     starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
     sizes = np.diff(np.append(starts, len(rows)))
     losses = [
-        float(loss(*ranges(codes[order], starts)) @ sizes) for codes, loss in zip(rows.quasi, loss_of, strict=True)
+        float(loss(*ranges(codes[order], starts)) @ sizes)
+        for codes, loss in zip(rows.quasi, loss_of, strict=True)
     ]
     return sum(losses) / (len(losses) * len(rows))
 
@@ -142,20 +162,29 @@ def label_losses(quasi_identifiers: Sequence[ResolvedQuasi]) -> list[RangeLoss]:
 
 
 def _weighted_losses(low: IntArray, high: IntArray, quasi: ResolvedQuasi) -> FloatArray:
-    losses = range_losses(low, high, domain=quasi.domain, sets=quasi.sets, hierarchy=quasi.hierarchy)
+    losses = range_losses(
+        low, high, domain=quasi.domain, sets=quasi.sets, hierarchy=quasi.hierarchy
+    )
     return quasi.weight * losses
 
 
 def choose_locality(
-    start: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int, loss_of: Sequence[RangeLoss]
+    start: Locality,
+    sample: Rows,
+    part: IntArray,
+    stack: Stack,
+    class_size: int,
+    loss_of: Sequence[RangeLoss],
 ) -> Locality:
-    """The order of digits with the least simulated loss. The search moves one digit at a time and starts with the
-    digits of few values.
+    """The order of digits with the least simulated loss. The search moves one digit at a time and
+    starts with the digits of few values.
     """
     sample, part = sample.take(np.arange(min(len(sample), SEARCH_ROWS))), part[:SEARCH_ROWS]
 
     def simulate(locality: Locality) -> float:
-        return information_loss(sample, deal_sample(locality, sample, part, stack, class_size), loss_of)
+        return information_loss(
+            sample, deal_sample(locality, sample, part, stack, class_size), loss_of
+        )
 
     first = sorted(range(len(start.digits)), key=lambda a: (start.digits[a].size, a))
     best = replace(start, order=tuple(first))

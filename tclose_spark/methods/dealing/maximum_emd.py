@@ -1,8 +1,9 @@
 """The exact largest distance of all classes that dealing makes of a stack, whatever its order.
 
-Classes c and c + 1 have the same rows, unless a cell of the stack begins at a position that is c + 1 mod e. There, one
-has a row of the previous cell and the other a row of the new cell. One sweep over the beginnings of cells, ordered by
-their place mod e, therefore meets every composition. Each step costs the change of the distance by two rows.
+Classes c and c + 1 have the same rows, unless a cell of the stack begins at a position that is c +
+1 mod e. There, one has a row of the previous cell and the other a row of the new cell. One sweep
+over the beginnings of cells, ordered by their place mod e, therefore meets every composition. Each
+step costs the change of the distance by two rows.
 """
 
 from __future__ import annotations
@@ -40,17 +41,21 @@ def maximum_emd(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e:
     met = np.argsort(place, kind="stable")
     met = met[place[met] > 0]  # at place 0 nothing changes: class 0 is where the sweep begins
     gone, new = codes[met], np.append(codes, 0)[met + 1]
-    new[met == len(codes) - 1] = -1  # the end of the stack: nothing comes, and from here on classes are smaller by one
-    held = np.bincount(codes, class_counts(stack, np.zeros(1, dtype=np.int64), e)[0][stack.order], minlength=m).astype(
-        np.int64
-    )
+    new[
+        met == len(codes) - 1
+    ] = -1  # the end of the stack: nothing comes, and from here on classes are smaller by one
+    held = np.bincount(
+        codes, class_counts(stack, np.zeros(1, dtype=np.int64), e)[0][stack.order], minlength=m
+    ).astype(np.int64)
     tallies = _tallies(distance)
     steps = n * features.level_weights
     excess = np.zeros_like(tallies)
     sizes = np.array([n // e, -(-n // e)])
     largest = np.full(2, -1, dtype=np.int64)  # of classes of the smaller and of the larger size
     forms = features.cumulative, features.even
-    _sweep(place[met], gone, new, held, features.nodes, steps, tallies, excess, sizes, *forms, largest)
+    _sweep(
+        place[met], gone, new, held, features.nodes, steps, tallies, excess, sizes, *forms, largest
+    )
     costs = [
         Fraction(int(cost), features.scale * n * int(size))
         for cost, size in zip(largest, sizes, strict=True)
@@ -87,9 +92,9 @@ def _sweep(
 ) -> None:
     """The largest cost (scale times n times size times EMD) of classes of each size.
 
-    steps: what one row adds to a feature's excess, its weight times n; even: whether they are all one number. excess:
-    of each feature, its weight times (n times the class's rows less size times the table's); starts with class 0.
-    nodes, steps, tallies, excess: shape (heights, m).
+    steps: what one row adds to a feature's excess, its weight times n; even: whether they are all
+    one number. excess: of each feature, its weight times (n times the class's rows less size times
+    the table's); starts with class 0. nodes, steps, tallies, excess: shape (heights, m).
     """
     larger = 1 if sizes[1] > sizes[0] else 0
     total = _start(held, nodes, steps, tallies, excess, sizes[larger], cumulative)
@@ -154,7 +159,9 @@ def _add(excess: IntArray, place: int, amount: int) -> int:
 
 @kernel
 def _shift(excess: IntArray, steps: IntArray, even: bool, gone: int, new: int) -> int:
-    """Replaces a row of one value by one of another; returns the change of the cost between them."""
+    """Replaces a row of one value by one of another; returns the change of the cost between
+    them.
+    """
     change = 0
     low, high, sign = (gone, new, -1) if gone < new else (new, gone, 1)
     if even:  # all steps are one number, which need not be read again and again

@@ -1,8 +1,10 @@
-"""GENERATE-CLASSES (Gowda 2023, 4.4.3; Weber, 3.4.3): a class is a row with the nearest rows of each part.
+"""GENERATE-CLASSES (Gowda 2023, 4.4.3; Weber, 3.4.3): a class is a row with the nearest rows of
+each part.
 
-The number of rows of each part in a class is fixed before. The choice of rows is free, and quasi-identifiers decide it.
-The papers search the whole table for every class. Here, dealing has brought similar rows into neighbouring classes, so
-a class searches only a block of classes (on Adult, blocks of 200 classes lose least).
+The number of rows of each part in a class is fixed before. The choice of rows is free, and
+quasi-identifiers decide it. The papers search the whole table for every class. Here, dealing has
+brought similar rows into neighbouring classes, so a class searches only a block of classes (on
+Adult, blocks of 200 classes lose least).
 """
 
 from __future__ import annotations
@@ -30,13 +32,19 @@ def classes_per_block(class_size: int) -> int:
 
 
 def gather_nearest(
-    rows: Rows, part: IntArray, classes: IntArray, block: IntArray, key: HashArray, quasi_widths: QuasiWidths
+    rows: Rows,
+    part: IntArray,
+    classes: IntArray,
+    block: IntArray,
+    key: HashArray,
+    quasi_widths: QuasiWidths,
 ) -> IntArray:
-    """Classes with as many rows of each part as `classes` gives them, and near rows in each, shape (n,).
+    """Classes with as many rows of each part as `classes` gives them, and near rows in each, shape
+    (n,).
 
-    part, classes: of each row, shape (n,). block: shape (n,); classes exchange rows inside a block only. key: order
-    keys; a class begins with the first row left in their order. The order of the rows decides between equally near
-    ones, so it must follow from their content.
+    part, classes: of each row, shape (n,). block: shape (n,); classes exchange rows inside a block
+    only. key: order keys; a class begins with the first row left in their order. The order of the
+    rows decides between equally near ones, so it must follow from their content.
     """
     quasi, widths, _ = quasi_widths.of(rows)
     by_part = np.lexsort((part, block))  # stable: rows of a part keep their order
@@ -47,10 +55,14 @@ def gather_nearest(
     return result
 
 
-def exchange_nearest(part: IntArray, classes: IntArray, seeds: IntArray, quasi: Codes, widths: LabelWidths) -> IntArray:
-    """Classes with as many rows of each part as `classes` gives them, shape (n,), of the rows of one block.
+def exchange_nearest(
+    part: IntArray, classes: IntArray, seeds: IntArray, quasi: Codes, widths: LabelWidths
+) -> IntArray:
+    """Classes with as many rows of each part as `classes` gives them, shape (n,), of the rows of
+    one block.
 
-    part: of each row, shape (n,), ascending. seeds: the rows in the order in which they begin a class, shape (n,).
+    part: of each row, shape (n,), ascending. seeds: the rows in the order in which they begin a
+    class, shape (n,).
     """
     parts, dense = np.unique(part, return_inverse=True)
     owner, inverse = np.unique(classes, return_inverse=True)
@@ -76,25 +88,37 @@ def exchange_nearest(part: IntArray, classes: IntArray, seeds: IntArray, quasi: 
 
 
 def deal_sample_nearest(
-    locality: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int, quasi_widths: QuasiWidths
+    locality: Locality,
+    sample: Rows,
+    part: IntArray,
+    stack: Stack,
+    class_size: int,
+    quasi_widths: QuasiWidths,
 ) -> IntArray:
-    """The classes of the sample, dealt by itself to classes of this size with near rows gathered, shape (n,). part: of
-    each row.
+    """The classes of the sample, dealt by itself to classes of this size with near rows gathered,
+    shape (n,). part: of each row.
     """
     classes = deal_sample(locality, sample, part, stack, class_size)
     order = sort_by_content(sample, part, locality.key(sample))
     part, classes, key = part[order], classes[order], locality.key(sample)[order]
     class_of = np.empty_like(classes)
     class_of[order] = gather_nearest(
-        sample.take(order), part, classes, classes // classes_per_block(class_size), key, quasi_widths
+        sample.take(order),
+        part,
+        classes,
+        classes // classes_per_block(class_size),
+        key,
+        quasi_widths,
     )
     return class_of
 
 
 @kernel
-def keep_near(far: float, row: int, held: int, many: int, near: FloatArray, chosen: IntArray) -> int:
-    """Inserts a row at this distance among the nearest `many`, of which `held` are present; returns their new number.
-    Earlier rows win ties.
+def keep_near(
+    far: float, row: int, held: int, many: int, near: FloatArray, chosen: IntArray
+) -> int:
+    """Inserts a row at this distance among the nearest `many`, of which `held` are present; returns
+    their new number. Earlier rows win ties.
     """
     if held == many and far >= near[held - 1]:
         return held
@@ -110,10 +134,10 @@ def keep_near(far: float, row: int, held: int, many: int, near: FloatArray, chos
 class _Block(NamedTuple):
     """The rows of a block, and what its classes need.
 
-    rows: the rows that are left of part p are rows[starts[p] : starts[p] + left[p]]. order: the rows by their keys.
-    part: of each row. Class c needs need[i] rows of part wanted[i], for i from needs[c] to needs[c + 1].
-    class_of: of each row, -1 for none yet.
-    apart: room for how far each code of a quasi-identifier is from that of the row which begins a class, asked for once
+    rows: the rows that are left of part p are rows[starts[p] : starts[p] + left[p]]. order: the
+    rows by their keys. part: of each row. Class c needs need[i] rows of part wanted[i], for i from
+    needs[c] to needs[c + 1]. class_of: of each row, -1 for none yet. apart: room for how far each
+    code of a quasi-identifier is from that of the row which begins a class, asked for once
         where codes are fewer than rows.
     near, chosen: room for how far the nearest rows of a part are, and for these rows.
     """
@@ -137,8 +161,8 @@ class _Block(NamedTuple):
 def _generate(block: _Block, widths: LabelWidths) -> None:
     """Fills `class_of`, the class of each row of a block.
 
-    Invariant: every row of `rows` has no class yet, and those left of each part are as many as the classes to come
-    need. Those before `begun` in the order all have one.
+    Invariant: every row of `rows` has no class yet, and those left of each part are as many as the
+    classes to come need. Those before `begun` in the order all have one.
     """
     begun = 0
     for c in range(len(block.needs) - 1):
@@ -158,7 +182,9 @@ def _generate(block: _Block, widths: LabelWidths) -> None:
 
 @kernel
 def _first_left(block: _Block, c: int, begun: int) -> int:
-    """The first row without a class, from a place in the order on, of a part that class c needs; -1 if none is."""
+    """The first row without a class, from a place in the order on, of a part that class c needs; -1
+    if none is.
+    """
     order, part, wanted, class_of = block.order, block.part, block.wanted, block.class_of
     first, last = block.needs[c], block.needs[c + 1]
     for place in range(begun, len(order)):
@@ -182,8 +208,8 @@ def _measure_apart(block: _Block, centre: int, widths: LabelWidths) -> None:
 
 @kernel
 def _take_nearest(block: _Block, c: int, i: int, centre: int, widths: LabelWidths) -> None:
-    """Gives class c the need[i] rows of part wanted[i] that are nearest to the row `centre`, itself first, and removes
-    them from `rows`.
+    """Gives class c the need[i] rows of part wanted[i] that are nearest to the row `centre`, itself
+    first, and removes them from `rows`.
     """
     quasi, rows, class_of, n = block.quasi, block.rows, block.class_of, len(block.part)
     apart, near, chosen = block.apart, block.near, block.chosen

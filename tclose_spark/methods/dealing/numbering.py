@@ -1,9 +1,10 @@
-"""Distributed numbering: the class that each row is dealt to, with one shuffle and no window over the table.
+"""Distributed numbering: the class that each row is dealt to, with one shuffle and no window over
+the table.
 
-Rows are counted by bucket: a part of the stack (a tuple of sensitive values, or a fragment) and a stretch of the order
-inside it. The counts give each bucket its first rank. A task with whole buckets therefore knows the exact rank of every
-row in them, and its class. A task makes a range of classes. A bucket whose ranks belong to two tasks is sent to both,
-and each keeps its own rows.
+Rows are counted by bucket: a part of the stack (a tuple of sensitive values, or a fragment) and a
+stretch of the order inside it. The counts give each bucket its first rank. A task with whole
+buckets therefore knows the exact rank of every row in them, and its class. A task makes a range of
+classes. A bucket whose ranks belong to two tasks is sent to both, and each keeps its own rows.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.rows import Rows
 
 ROWS_PER_TASK = 500_000
-BUCKETS_PER_TASK = 16  # a task reads about 1/16 more rows than it keeps, unless MOST_BUCKETS leaves fewer
+BUCKETS_PER_TASK = (
+    16  # a task reads about 1/16 more rows than it keeps, unless MOST_BUCKETS leaves fewer
+)
 MOST_BUCKETS = 1 << 22  # parts times stretches: what the driver and every task hold
 
 
@@ -73,12 +76,17 @@ class Numbering:
         rows_per_task: int = ROWS_PER_TASK,
         groups: int | None = None,
     ) -> Numbering:
-        """Counts the buckets. The class of a row does not depend on rows_per_task. groups: by default, one per task."""
+        """Counts the buckets. The class of a row does not depend on rows_per_task. groups: by
+        default, one per task.
+        """
         parts, block = len(stack.counts), classes_per_block(stack.rows // classes)
         most = max(MOST_BUCKETS // parts, 1)
         tasks = min(groups or classes, -(-stack.rows // rows_per_task), most)
         cuts = _cut_evenly(np.sort(locality.key(sample)), min(tasks * BUCKETS_PER_TASK, most))
-        counted = counts(lambda rows: bucket_of(part_of[rows.cell], locality.key(rows), cuts), parts * (len(cuts) + 1))
+        counted = counts(
+            lambda rows: bucket_of(part_of[rows.cell], locality.key(rows), cuts),
+            parts * (len(cuts) + 1),
+        )
         return Numbering(
             part_of=part_of,
             stack=stack,
@@ -107,9 +115,14 @@ class Numbering:
         return self.group_starts[self.task_groups]
 
     def blocks(self, classes: IntArray) -> IntArray:
-        """The block of each class, shape (n,): consecutive classes of one group that exchange near rows."""
+        """The block of each class, shape (n,): consecutive classes of one group that exchange near
+        rows.
+        """
         group = np.searchsorted(self.group_starts, classes, side="right") - 1
-        return group * (self.classes // self.block + 1) + (classes - self.group_starts[group]) // self.block
+        return (
+            group * (self.classes // self.block + 1)
+            + (classes - self.group_starts[group]) // self.block
+        )
 
     @cached_property
     def shares(self) -> Shares:
@@ -123,12 +136,17 @@ class Numbering:
 
     @cached_property
     def _task_range(self) -> tuple[IntArray, IntArray]:
-        """The first task and the number of tasks of each bucket, both of shape (parts * stretches,)."""
+        """The first task and the number of tasks of each bucket, both of shape (parts *
+        stretches,).
+        """
         part = np.repeat(np.arange(len(self.bucket_counts)), self.bucket_counts.shape[1])
         first = self._first_rank.ravel()
         last = np.maximum(first + self.bucket_counts.ravel() - 1, first)
         starts = self._first_class[:-1]
-        tasks = [np.searchsorted(starts, self.shares.class_of(part, rank), side="right") - 1 for rank in (first, last)]
+        tasks = [
+            np.searchsorted(starts, self.shares.class_of(part, rank), side="right") - 1
+            for rank in (first, last)
+        ]
         return tasks[0], np.where(self.bucket_counts.ravel() > 0, tasks[1] - tasks[0] + 1, 0)
 
     def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
@@ -141,7 +159,10 @@ class Numbering:
         first, tasks = self._task_range
         copies = tasks[bucket]
         if np.any(copies == 0):
-            raise ValueError("a row is in a bucket that was empty when the plan was made: the input changed since")
+            raise ValueError(
+                "a row is in a bucket that was empty when the plan was made: the input changed "
+                "since"
+            )
         row = np.repeat(np.arange(len(rows)), copies)
         nth = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
         return row, first[bucket][row] + nth
@@ -159,18 +180,25 @@ class Numbering:
         rows_of = np.diff(np.append(begins, len(bucket)))
         first, tasks = self._task_range
         expected = np.flatnonzero((first <= task) & (task < first + tasks))
-        if not np.array_equal(bucket[begins], expected) or np.any(rows_of != self.bucket_counts.ravel()[expected]):
+        if not np.array_equal(bucket[begins], expected) or np.any(
+            rows_of != self.bucket_counts.ravel()[expected]
+        ):
             raise ValueError(
-                "a bucket has not the rows that the plan counted: the input changed since, or rows were lost"
+                "a bucket has not the rows that the plan counted: the input changed since, or rows "
+                "were lost"
             )
-        rank = self._first_rank.ravel()[bucket] + np.arange(len(bucket)) - np.repeat(begins, rows_of)
+        rank = (
+            self._first_rank.ravel()[bucket] + np.arange(len(bucket)) - np.repeat(begins, rows_of)
+        )
         part = part[order]
         classes = self.shares.class_of(part, rank)
         stays = (classes >= self._first_class[task]) & (classes < self._first_class[task + 1])
         return Dealt(order[stays], part[stays], classes[stays])
 
     def to_json(self) -> dict[str, Any]:
-        """The numbering as JSON. The stack's counts and the parts follow from the profile and the method's plan."""
+        """The numbering as JSON. The stack's counts and the parts follow from the profile and the
+        method's plan.
+        """
         return {
             "classes": self.classes,
             "groups": self.groups,
@@ -187,13 +215,18 @@ class Numbering:
 
     def report(self) -> dict[str, int]:
         """Figures for the run's record."""
-        return {"classes": self.classes, "class_size": self.stack.rows // self.classes, "tasks": self.tasks}
+        return {
+            "classes": self.classes,
+            "class_size": self.stack.rows // self.classes,
+            "tasks": self.tasks,
+        }
 
     @staticmethod
     def from_json(tree: Mapping[str, Any], part_of: IntArray, counts: IntArray) -> Numbering:
         """The numbering that `to_json` wrote. counts: rows of each part, shape (parts,)."""
         digits = tuple(
-            Digit(categories, None if bins is None else tuple(bins)) for categories, bins in tree["locality"]["digits"]
+            Digit(categories, None if bins is None else tuple(bins))
+            for categories, bins in tree["locality"]["digits"]
         )
         return Numbering(
             part_of=part_of,
@@ -242,11 +275,16 @@ class DealtPlan:
         return self.numbering.route(rows)
 
     def gathered(self, rows: Rows, part: IntArray, classes: IntArray) -> IntArray:
-        """The classes of rows in the order of `Numbering.deal`, with near rows gathered if the plan requires it, shape
-        (n,).
+        """The classes of rows in the order of `Numbering.deal`, with near rows gathered if the plan
+        requires it, shape (n,).
         """
         if self.widths is None:
             return classes
         return gather_nearest(
-            rows, part, classes, self.numbering.blocks(classes), self.numbering.locality.key(rows), self.widths
+            rows,
+            part,
+            classes,
+            self.numbering.blocks(classes),
+            self.numbering.locality.key(rows),
+            self.widths,
         )

@@ -1,4 +1,6 @@
-"""Dealing as arithmetic: the content of each class follows from the histogram, before any row moves."""
+"""Dealing as arithmetic: the content of each class follows from the histogram, before any row
+moves.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +43,11 @@ class Stack:
 
 
 def stack_by_frequency(counts: IntArray, tuples: IntArray | None = None) -> Stack:
-    """The paper's stack: cells by descending frequency, ties by value (Gowda 2023, 3.3.1 and 5.3.1).
+    """The paper's stack: cells by descending frequency, ties by value (Gowda 2023, 3.3.1 and
+    5.3.1).
 
-    tuples: the number of each cell's tuple, shape (cells,), if cells may have the same: they are then together.
+    tuples: the number of each cell's tuple, shape (cells,), if cells may have the same: they are
+    then together.
 
     >>> stack_by_frequency(np.array([2, 5, 2, 7])).order.tolist()
     [3, 1, 0, 2]
@@ -57,7 +61,9 @@ def stack_by_frequency(counts: IntArray, tuples: IntArray | None = None) -> Stac
 
 
 def stack_by_value(counts: IntArray) -> Stack:
-    """Cells in the order of their values: every cumulative count of a class is its ideal, rounded down or up."""
+    """Cells in the order of their values: every cumulative count of a class is its ideal, rounded
+    down or up.
+    """
     return Stack(np.arange(len(counts)), counts)
 
 
@@ -77,17 +83,21 @@ def class_counts(stack: Stack, classes: IntArray, e: int) -> IntArray:
     [[1, 2], [1, 1], [1, 1]]
     """
     starts = stack.starts[None, :]
-    return positions_before(starts + stack.counts, classes[:, None], e) - positions_before(starts, classes[:, None], e)
+    return positions_before(starts + stack.counts, classes[:, None], e) - positions_before(
+        starts, classes[:, None], e
+    )
 
 
 def representatives(stack: Stack, e: int) -> IntArray:
-    """One class of every composition. Counts change only if c passes S mod e of a cell, or n mod e."""
+    """One class of every composition. Counts change only if c passes S mod e of a cell, or n mod
+    e.
+    """
     return np.unique(np.concatenate([[0], stack.starts % e, [stack.rows % e]]))
 
 
 def composed_cells(stack: Stack, e: int, values: int = 1) -> Iterator[IntArray]:
-    """Rows of each cell in one class of every composition, in chunks of shape (classes, cells). values: how many of an
-    attribute are to be counted.
+    """Rows of each cell in one class of every composition, in chunks of shape (classes, cells).
+    values: how many of an attribute are to be counted.
     """
     chosen = representatives(stack, e)
     step = max(1, CHUNK // max(len(stack.counts), values))
@@ -95,19 +105,25 @@ def composed_cells(stack: Stack, e: int, values: int = 1) -> Iterator[IntArray]:
         yield class_counts(stack, chosen[i : i + step], e)
 
 
-def compositions(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e: int) -> list[Histograms]:
+def compositions(
+    stack: Stack, cell_codes: IntArray, distance: GroundDistance, e: int
+) -> list[Histograms]:
     """Histograms of one attribute in one class of every composition, in chunks."""
     parts = []
     for counts in composed_cells(stack, e, len(distance.table)):
         owner, cell = np.nonzero(counts)
-        parts.append(Histograms.tally(owner, cell_codes[cell], counts[owner, cell], len(counts), len(distance.table)))
+        parts.append(
+            Histograms.tally(
+                owner, cell_codes[cell], counts[owner, cell], len(counts), len(distance.table)
+            )
+        )
     return parts
 
 
 @dataclass(frozen=True)
 class Shares:
-    """How the rows of each cell are dealt: each class gets `base` rows, and `larger` classes from `first` on
-    (cyclically) get one more.
+    """How the rows of each cell are dealt: each class gets `base` rows, and `larger` classes from
+    `first` on (cyclically) get one more.
     """
 
     base: IntArray
@@ -121,17 +137,21 @@ class Shares:
         return Shares(stack.counts // e, stack.starts % e, stack.counts % e, e)
 
     def before(self, classes: IntArray) -> IntArray:
-        """The rows of each cell in all classes before each of the given ones, shape (len(classes), cells)."""
+        """The rows of each cell in all classes before each of the given ones, shape (len(classes),
+        cells).
+        """
         c, wrapped = classes[:, None], np.maximum(self.first + self.larger - self.e, 0)
         more = np.minimum(c, wrapped) + np.clip(c - self.first, 0, self.larger - wrapped)
         before: IntArray = self.base * c + more
         return before
 
     def class_of(self, cell: IntArray, rank: IntArray) -> IntArray:
-        """The class of the row of this rank (0, 1, ...) inside its cell: the c with O(c) <= rank < O(c + 1).
+        """The class of the row of this rank (0, 1, ...) inside its cell: the c with O(c) <= rank <
+        O(c + 1).
 
-        O(c) is how many of the cell's rows the classes before c get. Classes with near numbers get rows with near
-        ranks, and counts are those of dealing one by one: which row of a cell goes where is free.
+        O(c) is how many of the cell's rows the classes before c get. Classes with near numbers get
+        rows with near ranks, and counts are those of dealing one by one: which row of a cell goes
+        where is free.
 
         >>> shares = Shares.of(stack_by_value(np.array([3, 4])), 3)
         >>> shares.class_of(np.array([0, 0, 0, 1, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2, 3])).tolist()
@@ -140,7 +160,10 @@ class Shares:
         base, first, larger, e = self.base[cell], self.first[cell], self.larger[cell], self.e
         wrapped = np.maximum(first + larger - e, 0)  # the classes [0, wrapped) have a row more
         edges = (wrapped, first, np.minimum(first + larger, e))  # then fewer, more, fewer
-        start, begin = np.zeros_like(cell), np.zeros_like(cell)  # first class and first rank of the current run
+        start, begin = (
+            np.zeros_like(cell),
+            np.zeros_like(cell),
+        )  # first class and first rank of the current run
         result = np.zeros_like(cell)
         for edge, more in zip((*edges, np.full_like(cell, e)), (1, 0, 1, 0), strict=True):
             size = base + more
@@ -166,7 +189,8 @@ def orders(matrix: MultiplicityMatrix, names: tuple[str, ...]) -> Iterator[tuple
         for blocks in BLOCKS_OF_LARGE if large else BLOCKS:
             if len(lead) > 1 and blocks < matrix.domains[lead[0]]:
                 yield (
-                    f"{blocks} blocks of {names[lead[0]]}, serpentine of {', '.join(names[a] for a in lead[1:])}",
+                    f"{blocks} blocks of {names[lead[0]]}, serpentine of "
+                    f"{', '.join(names[a] for a in lead[1:])}",
                     serpentine(matrix, lead, blocks),
                 )
     if len(names) > 1:
@@ -178,16 +202,21 @@ def _leads(attributes: int) -> list[tuple[int, ...]]:
     if attributes <= MOST_PERMUTED:
         return list(permutations(range(attributes)))
     pairs = permutations(range(attributes), 2)
-    return [(first, *(a for a in range(attributes) if a not in (first, last)), last) for first, last in pairs]
+    return [
+        (first, *(a for a in range(attributes) if a not in (first, last)), last)
+        for first, last in pairs
+    ]
 
 
 def _each_last(attributes: int) -> list[tuple[int, ...]]:
     return [(*(a for a in range(attributes) if a != last), last) for last in range(attributes)]
 
 
-def serpentine(matrix: MultiplicityMatrix, lead: tuple[int, ...], blocks: int | None = None) -> Stack:
-    """Tuples by the attributes of `lead`, each up and down in turn. With `blocks`, the first attribute is in blocks of
-    even mass, and its values decide last.
+def serpentine(
+    matrix: MultiplicityMatrix, lead: tuple[int, ...], blocks: int | None = None
+) -> Stack:
+    """Tuples by the attributes of `lead`, each up and down in turn. With `blocks`, the first
+    attribute is in blocks of even mass, and its values decide last.
 
     >>> tuples = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     >>> stack = serpentine(MultiplicityMatrix(tuples, np.ones(4, dtype=np.int64), (2, 2)), (0, 1))
@@ -200,10 +229,14 @@ def serpentine(matrix: MultiplicityMatrix, lead: tuple[int, ...], blocks: int | 
         block = (np.cumsum(marginal) - (marginal + 1) // 2) * blocks // matrix.rows
         digits = [np.maximum(block, 0)[digits[0]], *digits[1:], digits[0]]
     order = np.arange(len(matrix.counts))
-    group = np.zeros(len(order), dtype=np.int64)  # of tuples alike in the digits so far, numbered along the stack
+    group = np.zeros(
+        len(order), dtype=np.int64
+    )  # of tuples alike in the digits so far, numbered along the stack
     for digit in digits:
         turned = np.where(group % 2 == 0, digit, -digit)
         order = np.lexsort((turned, group))
-        new = np.append(True, (group[order][1:] != group[order][:-1]) | (digit[order][1:] != digit[order][:-1]))
+        new = np.append(
+            True, (group[order][1:] != group[order][:-1]) | (digit[order][1:] != digit[order][:-1])
+        )
         group[order] = np.cumsum(new) - 1
     return Stack(order, matrix.counts)

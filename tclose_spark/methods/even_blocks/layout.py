@@ -1,8 +1,9 @@
 """Blocks of similar rows that all have the whole table's distribution.
 
-The table is dealt to as many classes as there are blocks, as Stack & Deal deals it (see `methods.dealing`). Each of
-these is then divided into classes by itself. A block has its share of the rows of every tuple of sensitive values,
-rounded down or up, so a property of the table nearly holds for each block. A small table is one block.
+The table is dealt to as many classes as there are blocks, as Stack & Deal deals it (see
+`methods.dealing`). Each of these is then divided into classes by itself. A block has its share of
+the rows of every tuple of sensitive values, rounded down or up, so a property of the table nearly
+holds for each block. A small table is one block.
 """
 
 from __future__ import annotations
@@ -21,9 +22,19 @@ from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitiv
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.layout import ClassesOf, together
 from tclose_spark.methods.class_requirement import CellGroups, ClassRequirement
-from tclose_spark.methods.dealing.locality import Locality, choose_locality, label_losses, make_digits
+from tclose_spark.methods.dealing.locality import (
+    Locality,
+    choose_locality,
+    label_losses,
+    make_digits,
+)
 from tclose_spark.methods.dealing.numbering import Numbering
-from tclose_spark.methods.dealing.stacks import Stack, composed_cells, compositions, stack_by_frequency
+from tclose_spark.methods.dealing.stacks import (
+    Stack,
+    composed_cells,
+    compositions,
+    stack_by_frequency,
+)
 from tclose_spark.methods.method import ClassAssignment, PlanningInput
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
@@ -60,10 +71,14 @@ class EvenBlocks:
         return (rows - np.arange(blocks) + blocks - 1) // blocks
 
     def matrices(self, attribute: ResolvedSensitive) -> list[MultiplicityMatrix]:
-        """How many rows of each value of one attribute a block has, of one block of every composition that occurs."""
+        """How many rows of each value of one attribute a block has, of one block of every
+        composition that occurs.
+        """
         codes, distance = self.dense.attributes.cells[:, attribute.column], attribute.distance
         return [
-            MultiplicityMatrix(part.values[start:end, None], part.counts[start:end], (len(distance.table),))
+            MultiplicityMatrix(
+                part.values[start:end, None], part.counts[start:end], (len(distance.table),)
+            )
             for part in compositions(self.numbering.stack, codes, distance, self.blocks)
             for start, end in pairwise(part.offsets.tolist())
         ]
@@ -73,9 +88,14 @@ class EvenBlocks:
         return self.numbering.route(rows)
 
     def assign_classes(
-        self, rows: Rows, task: int, classes_of: ClassesOf, figures: Mapping[str, Literal["sum", "max"]]
+        self,
+        rows: Rows,
+        task: int,
+        classes_of: ClassesOf,
+        figures: Mapping[str, Literal["sum", "max"]],
     ) -> ClassAssignment:
-        """See Plan. Each block of the task is put into classes by itself, its rows in the order of their hashes.
+        """See Plan. Each block of the task is put into classes by itself, its rows in the order of
+        their hashes.
 
         figures: how those of several blocks become one.
         """
@@ -84,14 +104,18 @@ class EvenBlocks:
         order = np.lexsort((rank, dealt.classes))
         here, block = dealt.here[order], dealt.classes[order]
         starts = np.flatnonzero(np.diff(block, prepend=-1))
-        first_class = np.cumsum(self.block_rows) - self.block_rows  # a block has no more classes than rows
+        first_class = (
+            np.cumsum(self.block_rows) - self.block_rows
+        )  # a block has no more classes than rows
         classes, measured = np.empty(len(here), dtype=np.int64), []
         for start, end in zip(starts, np.append(starts[1:], len(here)), strict=True):
             dense_block, _ = self.dense.block(rows.take(here[start:end]))
             classes_here, figures_here = classes_of(dense_block)
             classes[start:end] = first_class[block[start]] + classes_here
             measured.append(figures_here)
-        return ClassAssignment(here=here, classes=classes, blocks=len(measured), figures=together(measured, figures))
+        return ClassAssignment(
+            here=here, classes=classes, blocks=len(measured), figures=together(measured, figures)
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The blocks as JSON for `from_json`."""
@@ -101,15 +125,18 @@ class EvenBlocks:
     def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int) -> EvenBlocks:
         """The blocks that `to_json` wrote."""
         parts = np.arange(len(attributes.cells))
-        return EvenBlocks(Dense(attributes, k), Numbering.from_json(tree, parts, attributes.cell_rows))
+        return EvenBlocks(
+            Dense(attributes, k), Numbering.from_json(tree, parts, attributes.cell_rows)
+        )
 
 
 def plan_even_blocks(given: PlanningInput, rows_per_block: int, rows_per_task: int) -> EvenBlocks:
     """The blocks of a table, of at most `rows_per_block` rows if such blocks hold.
 
     Raises:
-        ConfigurationError: if a distance has unequal steps, or a block is too large for the integers of kernels.
-        UnreachableError: if the whole table breaks k or distinct l, or if only blocks hold that are too large for a
+        ConfigurationError: if a distance has unequal steps, or a block is too large for the
+        integers of kernels. UnreachableError: if the whole table breaks k or distinct l, or if only
+        blocks hold that are too large for a
             method whose time grows with their square.
     """
     attributes = given.attributes
@@ -124,7 +151,8 @@ def plan_even_blocks(given: PlanningInput, rows_per_block: int, rows_per_task: i
     largest = -(-attributes.rows // blocks)
     if largest > max(MOST_ROWS, rows_per_block):
         raise UnreachableError(
-            f"privacy.k = {given.k} and the required t hold in blocks of {largest:,} rows and more only. Method "
+            f"privacy.k = {given.k} and the required t hold in blocks of {largest:,} rows and more "
+            "only. Method "
             f"{given.settings.name} has at most {MOST_ROWS:,}; raise the t, or use method: "
             "{name: closeness_tree}"
         )
@@ -136,7 +164,9 @@ def plan_even_blocks(given: PlanningInput, rows_per_block: int, rows_per_task: i
         size = max(given.k, SIMULATED_SIZE)
         locality = choose_locality(locality, given.sample, given.sample.cell, stack, size, loss_of)
     parts = np.arange(len(attributes.cells))
-    numbering = Numbering.of(parts, stack, blocks, locality, given.sample, given.counts, rows_per_task)
+    numbering = Numbering.of(
+        parts, stack, blocks, locality, given.sample, given.counts, rows_per_task
+    )
     return EvenBlocks(dense, numbering)
 
 

@@ -1,10 +1,11 @@
 """Merging classes until every one holds (Soria-Comas et al. 2015, Algorithm 1; Weber, 2.3.3).
 
-The class that is farthest from the table joins the class that is nearest to it in its quasi-identifiers, until all
-hold. In the worst case all of a block is one class, which holds. The paper takes the distance of the means, which it
-publishes. Here labels are published that cover a class, and nearest is the class with which that costs least: by how
-much the information loss of the other one and of the two together differ (the loss of the first is the same for all).
-On Adult (k = 5, occupation, t = 0.3) Algorithm 1 so loses .47, with the narrowest common label .59.
+The class that is farthest from the table joins the class that is nearest to it in its
+quasi-identifiers, until all hold. In the worst case all of a block is one class, which holds. The
+paper takes the distance of the means, which it publishes. Here labels are published that cover a
+class, and nearest is the class with which that costs least: by how much the information loss of the
+other one and of the two together differ (the loss of the first is the same for all). On Adult (k =
+5, occupation, t = 0.3) Algorithm 1 so loses .47, with the narrowest common label .59.
 """
 
 from __future__ import annotations
@@ -27,14 +28,12 @@ from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 class Clusters(NamedTuple):
     """Classes being merged, e at first. The first of those merged stands for all of them.
 
-    order, starts: the rows, class by class, and where the first classes begin, shapes (n,) and (e + 1,).
-    follows: the next class merged into the same one, or -1, shape (e,).
-    last: the last one of those that this one stands for, shape (e,).
-    sizes: rows, 0 of a class that was merged into another, shape (e,).
-    ratios: the closeness ratio, 0 of a class that holds, shape (e,).
-    held: 1 where a class holds what is required, shape (e,).
-    low, high: the range of the codes, shape (e, quasi-identifiers).
-    counts, excess: room for what `holds` takes.
+    order, starts: the rows, class by class, and where the first classes begin, shapes (n,) and (e +
+    1,). follows: the next class merged into the same one, or -1, shape (e,). last: the last one of
+    those that this one stands for, shape (e,). sizes: rows, 0 of a class that was merged into
+    another, shape (e,). ratios: the closeness ratio, 0 of a class that holds, shape (e,). held: 1
+    where a class holds what is required, shape (e,). low, high: the range of the codes, shape (e,
+    quasi-identifiers). counts, excess: room for what `holds` takes.
     """
 
     order: IntArray
@@ -51,7 +50,8 @@ class Clusters(NamedTuple):
 
 
 def merge_until_all_hold(block: Block, classes: IntArray) -> tuple[IntArray, int]:
-    """(the classes after merging, numbered from 0, how many were merged away). classes: from 0, shape (n,).
+    """(the classes after merging, numbered from 0, how many were merged away). classes: from 0,
+    shape (n,).
 
     Every class holds what is required if the block does.
     """
@@ -130,7 +130,9 @@ def _nearest(c: int, clusters: Clusters, widths: LabelWidths) -> int:
             low, high = clusters.low[other, j], clusters.high[other, j]
             total -= size * width(j, low, high, widths)
             low, high = min(clusters.low[c, j], low), max(clusters.high[c, j], high)
-            total += (clusters.sizes[c] + size) * width(j, low, high, widths)  # together no less than alone
+            total += (clusters.sizes[c] + size) * width(
+                j, low, high, widths
+            )  # together no less than alone
             if total >= least:
                 break
         if total < least:

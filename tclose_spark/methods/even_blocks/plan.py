@@ -40,7 +40,9 @@ class EvenBlocksPlan(BlocksPlan):
 
     @abstractmethod
     def formed(self, block: Block) -> IntArray:
-        """The class of each row of a block, from 0, shape (n,), before merging. Classes need not hold."""
+        """The class of each row of a block, from 0, shape (n,), before merging. Classes need not
+        hold.
+        """
 
     def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
         classes, merged = merge_until_all_hold(block, self.formed(block))
@@ -65,7 +67,10 @@ class EvenBlocksPlan(BlocksPlan):
     @property
     def blocks_in_words(self) -> str:
         """The blocks, for the plan's note."""
-        return f"blocks: {self.blocks:,} of up to {int(self.layout.block_rows.max()):,} rows, tasks: {self.tasks:,}"
+        return (
+            f"blocks: {self.blocks:,} of up to {int(self.layout.block_rows.max()):,} rows, "
+            f"tasks: {self.tasks:,}"
+        )
 
 
 def bucketed(attributes: ResolvedAttributes) -> ResolvedSensitive:
@@ -80,7 +85,8 @@ def choose_least_loss(
     divide: Callable[[Block, Option], IntArray],
     in_words: Callable[[Option], str],
 ) -> Option:
-    """The option that loses least if a sample as large as a block is divided, and classes that do not hold are merged.
+    """The option that loses least if a sample as large as a block is divided, and classes that do
+    not hold are merged.
 
     divide: the class of each row of a block by an option, shape (n,).
     """

@@ -1,4 +1,6 @@
-"""The labels that a class can have: every combination of labels of the quasi-identifiers that covers k rows."""
+"""The labels that a class can have: every combination of labels of the quasi-identifiers that
+covers k rows.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,11 @@ class TooManyLabelsError(ValueError):
 
 @dataclass(frozen=True)
 class Labels:
-    """covers: which combination of codes each label covers, shape (labels, combinations). loss: the weighted mean over
-    the quasi-identifiers, shape (labels,).
+    """covers: which combination of codes each label covers, shape (labels, combinations). loss: the
+    weighted mean over the quasi-identifiers, shape (labels,).
 
-    Of labels that cover the same rows, only the one that loses least is there: a class with another one could have it.
+    Of labels that cover the same rows, only the one that loses least is there: a class with another
+    one could have it.
     """
 
     covers: BoolArray
@@ -40,9 +43,9 @@ def all_labels(
 ) -> Labels:
     """The labels that cover at least k rows.
 
-    codes: the different combinations, shape (quasi, combinations). rows: of
-    each, shape (combinations,). bounding: whether all labels are meant and losses are not weighted, as the certificate
-    measures them; otherwise labels coarser than `coarsest` are left out.
+    codes: the different combinations, shape (quasi, combinations). rows: of each, shape
+    (combinations,). bounding: whether all labels are meant and losses are not weighted, as the
+    certificate measures them; otherwise labels coarser than `coarsest` are left out.
 
     Raises:
         TooManyLabelsError: if there are too many.
@@ -74,7 +77,9 @@ def _labels_of(q: ResolvedQuasi, codes: IntArray, limited: bool) -> Labels:
         low, high = np.triu_indices(m)
         held = (np.arange(m) >= low[:, None]) & (np.arange(m) <= high[:, None])
     owner, members = np.nonzero(held)
-    loss, label = QuasiLosses(q, values).of(members, np.searchsorted(owner, np.arange(len(held))), limited)
+    loss, label = QuasiLosses(q, values).of(
+        members, np.searchsorted(owner, np.arange(len(held))), limited
+    )
     _, first, label = np.unique(label, return_index=True, return_inverse=True)
     covers, of_label = np.zeros((len(first), m), dtype=np.bool_), loss[first]
     np.logical_or.at(covers, label, held)

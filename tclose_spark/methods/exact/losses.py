@@ -1,4 +1,6 @@
-"""The loss of a quasi-identifier's labels, read from the labels as the certificate does, over the input's values."""
+"""The loss of a quasi-identifier's labels, read from the labels as the certificate does, over the
+input's values.
+"""
 
 from __future__ import annotations
 
@@ -39,17 +41,24 @@ class QuasiLosses:
             sets=self.quasi.sets,
         )
 
-    def of(self, members: IntArray, starts: IntArray, limited: bool = True) -> tuple[FloatArray, IntArray]:
-        """(the loss of the label of each group of values, the number of its label), shapes (groups,).
+    def of(
+        self, members: IntArray, starts: IntArray, limited: bool = True
+    ) -> tuple[FloatArray, IntArray]:
+        """(the loss of the label of each group of values, the number of its label), shapes
+        (groups,).
 
-        members: places in `values`, ascending in a group, the groups one after another; starts: their first ones.
-        limited: whether a label coarser than `coarsest` loses infinitely much.
+        members: places in `values`, ascending in a group, the groups one after another; starts:
+        their first ones. limited: whether a label coarser than `coarsest` loses infinitely much.
         """
         index, texts = self.quasi.labeller.label(self.values[members], starts)
         coarsest = self.quasi.coarsest if limited else None
         losses = [
-            np.inf if coarsest is not None and coarsest.broken_by(text) else float(self._loss.of(text))
+            np.inf
+            if coarsest is not None and coarsest.broken_by(text)
+            else float(self._loss.of(text))
             for text in texts
         ]
-        number = {text: place for place, text in enumerate(texts)}  # several ranges of codes may have one label
+        number = {
+            text: place for place, text in enumerate(texts)
+        }  # several ranges of codes may have one label
         return np.array(losses)[index], np.array([number[text] for text in texts])[index]

@@ -18,7 +18,9 @@ def _make_plan(given: PlanningInput) -> Plan:
     return make_plan(given)
 
 
-def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Exact) -> Plan:
+def _read_plan(
+    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Exact
+) -> Plan:
     from tclose_spark.methods.exact.plan import ExactPlan
 
     return ExactPlan.from_json(tree)

@@ -14,7 +14,13 @@ from tclose_spark.methods.class_requirement import CellGroups, ClassRequirement
 from tclose_spark.methods.exact.labels import TooManyLabelsError
 from tclose_spark.methods.exact.program import label_program
 from tclose_spark.methods.exact.subsets import MOST_ROWS, best_partition, by_cell, class_losses
-from tclose_spark.methods.method import ClassAssignment, PlanningInput, PlanReport, require_frequencies, require_rows
+from tclose_spark.methods.method import (
+    ClassAssignment,
+    PlanningInput,
+    PlanReport,
+    require_frequencies,
+    require_rows,
+)
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 from tclose_spark.table.tally import Tally, TooManyKeysError
@@ -31,11 +37,12 @@ PROVEN = 3e-6
 class ExactPlan:
     """The plan; see the module. Rows of a kind have equal quasi-identifiers and sensitive values.
 
-    kinds: the codes of the quasi-identifiers and the cell of each kind, in the order of a `Tally`, shape (quasi + 1,
+    kinds: the codes of the quasi-identifiers and the cell of each kind, in the order of a `Tally`,
+    shape (quasi + 1,
         kinds).
-    parts: its kind, its class and its number of rows of each part of a class, by kind, shape (3, parts).
-    loss: the mean loss of the rows, weighted as methods do.
-    gap: by how much it may be above the least loss; 0 if it is the least.
+    parts: its kind, its class and its number of rows of each part of a class, by kind, shape (3,
+    parts). loss: the mean loss of the rows, weighted as methods do. gap: by how much it may be
+    above the least loss; 0 if it is the least.
     """
 
     kinds: IntArray
@@ -57,9 +64,12 @@ class ExactPlan:
         counted = np.repeat(self.kinds[:, kind], n, axis=1)
         if not np.array_equal(keys[:, here], counted):
             raise ValueError(
-                "a task has not the rows that the plan counted: the input changed since, or rows were lost"
+                "a task has not the rows that the plan counted: the input changed since, or rows "
+                "were lost"
             )
-        return ClassAssignment(here=here, classes=np.repeat(of_part, n), figures={"classes": self._classes})
+        return ClassAssignment(
+            here=here, classes=np.repeat(of_part, n), figures={"classes": self._classes}
+        )
 
     @property
     def _classes(self) -> int:
@@ -76,7 +86,12 @@ class ExactPlan:
         return {"classes": int(figures["classes"]), "loss": round(self.loss, 6), "optimum": optimum}
 
     def to_json(self) -> dict[str, Any]:
-        return {"kinds": self.kinds.tolist(), "parts": self.parts.tolist(), "loss": self.loss, "gap": self.gap}
+        return {
+            "kinds": self.kinds.tolist(),
+            "parts": self.parts.tolist(),
+            "loss": self.loss,
+            "gap": self.gap,
+        }
 
     @staticmethod
     def from_json(tree: Mapping[str, Any]) -> ExactPlan:
@@ -85,7 +100,11 @@ class ExactPlan:
         return ExactPlan(kinds=kinds, parts=parts, loss=tree["loss"], gap=tree["gap"])
 
     def report(self) -> PlanReport:
-        proof = f"at most {self._gap_shown:.6f} above the least" if self.gap else "proven to be the least"
+        proof = (
+            f"at most {self._gap_shown:.6f} above the least"
+            if self.gap
+            else "proven to be the least"
+        )
         return PlanReport(
             figures={"classes": self._classes, "kinds": self.kinds.shape[1]},
             note=f"{self._classes:,} classes that lose {self.loss:.6f}, {proof}",
@@ -98,7 +117,8 @@ def _keys(rows: Rows) -> IntArray:
 
 
 def make_plan(given: PlanningInput) -> ExactPlan:
-    """Plans the release that loses least of all that suppress no row, with the narrowest labels of each class.
+    """Plans the release that loses least of all that suppress no row, with the narrowest labels of
+    each class.
 
     Raises:
         ConfigurationError: for a run file whose classes are judged by more than their own rows.
@@ -112,7 +132,9 @@ def make_plan(given: PlanningInput) -> ExactPlan:
         tally = given.frequencies(lambda rows: Tally.of(_keys(rows)), MOST_KINDS)
     except TooManyKeysError:
         raise _too_large(f"{attributes.rows:,} rows of more than {MOST_KINDS:,} kinds") from None
-    total, bound, share = (_by_subsets if attributes.rows <= MOST_ROWS else _by_program)(given, tally)
+    total, bound, share = (_by_subsets if attributes.rows <= MOST_ROWS else _by_program)(
+        given, tally
+    )
     kind, of_class = np.nonzero(share.T)
     gap = total - bound if total - bound > PROVEN else 0.0
     return ExactPlan(
@@ -124,14 +146,20 @@ def make_plan(given: PlanningInput) -> ExactPlan:
 
 
 def _by_subsets(given: PlanningInput, tally: Tally) -> tuple[float, float, IntArray]:
-    """(the summed loss, a bound on the least one, the rows of each kind in each class, shape (classes, kinds))."""
+    """(the summed loss, a bound on the least one, the rows of each kind in each class, shape
+    (classes, kinds)).
+    """
     kind = np.repeat(np.arange(len(tally)), tally.rows)
     *quasi, cell = tally.keys[:, kind]
     total, classes = best_partition(class_losses(given.attributes, given.k, quasi, cell))
     if not classes:
         raise _no_classes()
     within = (np.array(classes)[:, None] >> np.arange(len(kind))) & 1
-    return total, total, np.stack([np.bincount(kind, of_class, len(tally)) for of_class in within]).astype(np.int64)
+    return (
+        total,
+        total,
+        np.stack([np.bincount(kind, of_class, len(tally)) for of_class in within]).astype(np.int64),
+    )
 
 
 def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntArray]:
@@ -140,14 +168,20 @@ def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
     ls = [a.name for a in attributes.sensitive if a.needs.mixed]
     if ls:
         raise UnreachableError(
-            f"attributes.sensitive_attributes.{ls[0]}.l: method exact makes entropy and recursive l for at most "
-            f"{MOST_ROWS} rows, and the table has {rows:,}; require distinct l, or use method: {{name: stack_and_deal}}"
+            f"attributes.sensitive_attributes.{ls[0]}.l: method exact makes entropy and recursive "
+            "l for at most "
+            f"{MOST_ROWS} rows, and the table has {rows:,}; require distinct l, or use method: "
+            f"{{name: stack_and_deal}}"
         )
     try:
         program = label_program(attributes, given.k, tally.keys, tally.rows, MOST_ENTRIES)
     except TooManyLabelsError:
-        raise _too_large(f"{rows:,} rows of {len(tally):,} kinds, which too many labels cover") from None
-    if len(np.unique(program.kind)) < len(tally):  # no label of k rows, within `coarsest`, covers some
+        raise _too_large(
+            f"{rows:,} rows of {len(tally):,} kinds, which too many labels cover"
+        ) from None
+    if len(np.unique(program.kind)) < len(
+        tally
+    ):  # no label of k rows, within `coarsest`, covers some
         raise _no_classes()
     given.log(f"{len(program.label):,} ways to label {len(tally):,} kinds of rows")
     bound, found = program.solve(given.settings.search_seconds)
@@ -155,8 +189,10 @@ def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
         raise _no_classes()
     if found is None:
         raise UnreachableError(
-            f"method.search_seconds: method exact found no release of {rows:,} rows of {len(tally):,} kinds in "
-            f"{given.settings.search_seconds} seconds; allow more, or use method: {{name: closeness_tree}}"
+            f"method.search_seconds: method exact found no release of {rows:,} rows of "
+            f"{len(tally):,} kinds in "
+            f"{given.settings.search_seconds} seconds; allow more, or use method: {{name: "
+            f"closeness_tree}}"
         )
     label, classes = np.unique(program.label, return_inverse=True)
     share = np.zeros((len(label), len(tally)), dtype=np.int64)
@@ -166,19 +202,23 @@ def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
     broken = ClassRequirement(attributes, given.k).broken(classes_made)
     if np.any(share.sum(axis=0) != tally.rows) or broken.any():
         raise UnreachableError(
-            "method: exact found classes that miss a t, l or beta by less than its solver's tolerance (0.000001); "
+            "method: exact found classes that miss a t, l or beta by less than its solver's "
+            "tolerance (0.000001); "
             "require one with fewer digits, or use method: {name: closeness_tree, effort: thorough}"
         )
     return float(program.cost[: len(found)] @ found), bound, share
 
 
 def _no_classes() -> UnreachableError:
-    return UnreachableError("privacy: no classes hold k, every t, l, beta and coarsest; require less")
+    return UnreachableError(
+        "privacy: no classes hold k, every t, l, beta and coarsest; require less"
+    )
 
 
 def _too_large(size: str) -> UnreachableError:
     return UnreachableError(
-        f"method: exact is for small tables, and this one has {size}; use method: {{name: closeness_tree, effort: "
+        f"method: exact is for small tables, and this one has {size}; use method: {{name: "
+        "closeness_tree, effort: "
         "thorough}"
     )
 
@@ -187,10 +227,12 @@ def _require_support(given: PlanningInput) -> None:
     missing = [q.name for q in given.attributes.quasi_identifiers if q.missing_any]
     if missing:
         raise ConfigurationError(
-            f"attributes.quasi_identifiers.{missing[0]}.missing: method exact does not make classes where a missing "
+            f"attributes.quasi_identifiers.{missing[0]}.missing: method exact does not make "
+            "classes where a missing "
             "value may be any value; expected missing left out"
         )
     if given.attributes.nt is not None:
         raise ConfigurationError(
-            "privacy.nt: method exact makes classes that are close to the whole table; expected nt left out"
+            "privacy.nt: method exact makes classes that are close to the whole table; expected nt "
+            "left out"
         )

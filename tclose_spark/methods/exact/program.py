@@ -1,15 +1,19 @@
 """The least loss as a mixed-integer program over labels (Liang and Yuan, Theorem 9).
 
-Rows of one kind have equal quasi-identifiers and sensitive values; r_v of them are in the table. A class is the rows of
-one label. With C_f the rows of a class with a feature f of the values (see `measures.distances.features`), X_f those of
-the table's n, and s the rows of the class:
+Rows of one kind have equal quasi-identifiers and sensitive values; r_v of them are in the table. A
+class is the rows of one label. With C_f the rows of a class with a feature f of the values (see
+`measures.distances.features`), X_f those of the table's n, and s the rows of the class:
 
-    x(L, v)  rows of kind v with label L, which covers them                    sum over L of x(L, v) = r_v
-    y(L)     whether L has a class                                             s(L) >= k y(L), x(L, v) <= r_v y(L)
-    p, q     what C_f is above or below its share                              C_f - s X_f / n = p - q
-             t                                                                 sum over f of w_f (p + q) <= t z s
-    u        whether a value occurs, for a distinct l                          u <= rows of it, sum of u >= l y(L)
-             a frequency l or a beta                                           C_v <= s min(1 / l, (1 + beta) N_v / n)
+    x(L, v)  rows of kind v with label L, which covers them                    sum over L of x(L, v)
+    = r_v y(L)     whether L has a class                                             s(L) >= k y(L),
+    x(L, v) <= r_v y(L) p, q     what C_f is above or below its share
+    C_f - s X_f / n = p - q
+             t                                                                 sum over f of w_f (p
+             + q) <= t z s
+    u        whether a value occurs, for a distinct l                          u <= rows of it, sum
+    of u >= l y(L)
+             a frequency l or a beta                                           C_v <= s min(1 / l,
+             (1 + beta) N_v / n)
 
 The objective is the sum of x times the loss of the label. x, y and u are integers.
 """
@@ -29,7 +33,9 @@ from tclose_spark.requirements.planning import tightest
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 TOLERANCE = 1e-6
-"""What is taken off the solver's bound on the summed loss of a program: by how much its solutions may break rules."""
+"""What is taken off the solver's bound on the summed loss of a program: by how much its solutions
+may break rules.
+"""
 
 
 @dataclass
@@ -43,7 +49,9 @@ class _Constraints:
     rows: int = 0
 
     def add(self, right: Any, *terms: tuple[Any, Any, Any]) -> None:
-        """Adds constraints with these right sides. terms: (number among them, column, value), broadcast."""
+        """Adds constraints with these right sides. terms: (number among them, column, value),
+        broadcast.
+        """
         for row, column, value in terms:
             row, column, value = np.broadcast_arrays(row, column, value)
             self.row.append(row.ravel() + self.rows)
@@ -69,9 +77,9 @@ class _Constraints:
 class Program:
     """A program; see the module.
 
-    label, kind: of each x, shapes (entries,); the x are the first variables.
-    cost: of each variable; upper: its bound, the lower one is 0; whole: whether it is an integer; shapes (variables,).
-    at_most, equal: the constraints.
+    label, kind: of each x, shapes (entries,); the x are the first variables. cost: of each
+    variable; upper: its bound, the lower one is 0; whole: whether it is an integer; shapes
+    (variables,). at_most, equal: the constraints.
     """
 
     label: IntArray
@@ -83,8 +91,9 @@ class Program:
     equal: _Constraints
 
     def solve(self, seconds: float) -> tuple[float, FloatArray | None]:
-        """(a bound on the least summed loss, the rows x of the best solution that was found, if any, shape
-        (entries,)). The bound is that of the solver, less TOLERANCE. Infinity and None if there is no solution.
+        """(a bound on the least summed loss, the rows x of the best solution that was found, if
+        any, shape (entries,)). The bound is that of the solver, less TOLERANCE. Infinity and None
+        if there is no solution.
         """
         found = milp(
             self.cost,
@@ -103,7 +112,9 @@ class Program:
         return bound, None if found.x is None else np.rint(found.x[: len(self.label)])
 
     def prices(self, kinds: int, seconds: float) -> FloatArray | None:
-        """What a row more of each kind would lose without the integers, shape (kinds,); None if time is over."""
+        """What a row more of each kind would lose without the integers, shape (kinds,); None if
+        time is over.
+        """
         columns = len(self.cost)
         found = linprog(
             self.cost,
@@ -113,14 +124,20 @@ class Program:
             b_eq=self.equal.b,
             options={"time_limit": seconds},
         )
-        return np.asarray(found.eqlin.marginals[:kinds], dtype=np.float64) if found.status == 0 else None
+        return (
+            np.asarray(found.eqlin.marginals[:kinds], dtype=np.float64)
+            if found.status == 0
+            else None
+        )
 
 
-def label_program(attributes: ResolvedAttributes, k: int, kinds: IntArray, rows: IntArray, most: int) -> Program:
+def label_program(
+    attributes: ResolvedAttributes, k: int, kinds: IntArray, rows: IntArray, most: int
+) -> Program:
     """The program of a table.
 
-    kinds: the codes of the quasi-identifiers and the cell of each kind, shape (quasi + 1, kinds). rows: of each, shape
-    (kinds,). most: entries of x.
+    kinds: the codes of the quasi-identifiers and the cell of each kind, shape (quasi + 1, kinds).
+    rows: of each, shape (kinds,). most: entries of x.
 
     Raises:
         TooManyLabelsError: if there are more.
@@ -154,8 +171,13 @@ class ProgramBuilder:
     def __init__(self, labels: Labels, label: IntArray, kind: IntArray, rows: IntArray) -> None:
         self._label, self._kind, self._count = label, kind, len(labels.loss)
         self._x = np.arange(len(label))
-        self._most = np.bincount(label, rows[kind]).astype(np.float64)  # rows that each label covers
-        self._upper, self._whole = [rows[kind].astype(np.float64)], [np.ones(len(label), dtype=np.int64)]
+        self._most = np.bincount(label, rows[kind]).astype(
+            np.float64
+        )  # rows that each label covers
+        self._upper, self._whole = (
+            [rows[kind].astype(np.float64)],
+            [np.ones(len(label), dtype=np.int64)],
+        )
         self._variables = len(label)
         self._at_most, self._equal = _Constraints(), _Constraints()
         self._cost, self._rows = labels.loss[label], rows
@@ -173,17 +195,23 @@ class ProgramBuilder:
 
     def require_k(self, k: int) -> None:
         """Classes have k rows."""
-        self._at_most.add(np.zeros(self._count), (self._labels, self._open, k), (self._labels, self._size, -1))
+        self._at_most.add(
+            np.zeros(self._count), (self._labels, self._open, k), (self._labels, self._size, -1)
+        )
         each = np.arange(len(self._x))
         self._at_most.add(
-            np.zeros(len(each)), (each, self._x, 1), (each, self._open[self._label], -self._rows[self._kind])
+            np.zeros(len(each)),
+            (each, self._x, 1),
+            (each, self._open[self._label], -self._rows[self._kind]),
         )
 
     def require_t(self, a: ResolvedSensitive, values: IntArray) -> None:
         """Classes are within t. values: of each kind, shape (kinds,)."""
         assert a.t is not None
         features, n = a.distance.features, int(a.distance.table.sum())
-        room = np.full(self._count, float(a.t * features.scale))  # for the sum of w (p + q), in shares of the class
+        room = np.full(
+            self._count, float(a.t * features.scale)
+        )  # for the sum of w (p + q), in shares of the class
         spent: list[tuple[Any, Any, Any]] = []
         for node, weights in zip(features.nodes, features.level_weights, strict=True):
             count = int(node[-1]) + (0 if features.cumulative else 1)
@@ -191,9 +219,15 @@ class ProgramBuilder:
             at = node[values[self._kind]]
             here = np.flatnonzero(at < count)
             key = self._label[here] * count + at[here]
-            pairs = np.arange(self._count * count) if features.cumulative else np.unique(key)  # label and feature
+            pairs = (
+                np.arange(self._count * count) if features.cumulative else np.unique(key)
+            )  # label and feature
             owner, feature = np.divmod(pairs, max(count, 1))
-            each, above, below = np.arange(len(pairs)), self._new(self._most[owner]), self._new(self._most[owner])
+            each, above, below = (
+                np.arange(len(pairs)),
+                self._new(self._most[owner]),
+                self._new(self._most[owner]),
+            )
             terms = [
                 (np.searchsorted(pairs, key), self._x[here], 1),
                 (each, self._size[owner], -share[feature]),
@@ -215,11 +249,17 @@ class ProgramBuilder:
         pairs = np.unique(key)
         each, owner = np.arange(len(pairs)), pairs // (int(values.max()) + 1)
         occurs = self._new(np.ones(len(pairs)), whole=True)
-        self._at_most.add(np.zeros(len(pairs)), (each, occurs, 1), (np.searchsorted(pairs, key), self._x, -1))
-        self._at_most.add(np.zeros(self._count), (owner, occurs, -1), (self._labels, self._open, distinct))
+        self._at_most.add(
+            np.zeros(len(pairs)), (each, occurs, 1), (np.searchsorted(pairs, key), self._x, -1)
+        )
+        self._at_most.add(
+            np.zeros(self._count), (owner, occurs, -1), (self._labels, self._open, distinct)
+        )
 
     def require_shares(self, values: IntArray, most: FloatArray) -> None:
-        """Each value has at most this share of a class. values: of each kind, shape (kinds,). most: shape (m,)."""
+        """Each value has at most this share of a class. values: of each kind, shape (kinds,). most:
+        shape (m,).
+        """
         key = self._label * len(most) + values[self._kind]
         pairs = np.unique(key[most[values[self._kind]] < 1])
         owner, value = np.divmod(pairs, len(most))

@@ -1,18 +1,20 @@
-"""A proven lower bound on the loss of every release of a table: the relaxation of the program over labels, by its dual.
+"""A proven lower bound on the loss of every release of a table: the relaxation of the program over
+labels, by its dual.
 
-Let m(v, s) be a price of a row with the quasi-identifiers v and the sensitive value s. If no class loses less than the
-prices of its rows, no release loses less than the prices of all rows. A class with label L whose values are within t of
-the table's Q is priced, in the mean, at most
+Let m(v, s) be a price of a row with the quasi-identifiers v and the sensitive value s. If no class
+loses less than the prices of its rows, no release loses less than the prices of all rows. A class
+with label L whose values are within t of the table's Q is priced, in the mean, at most
 
-    P(L)  =  min over a >= 0 of  a t + sum over i of Q_i max over values j of (max over v in L of m(v, j) - a d_ij)
+    P(L)  =  min over a >= 0 of  a t + sum over i of Q_i max over values j of (max over v in L of
+    m(v, j) - a d_ij)
 
-because the work of its transport from Q is at most t. For any prices, with e(v) the largest P(L) - loss of a label L
-that covers v, or 0, the prices less e are such prices, so
+because the work of its transport from Q is at most t. For any prices, with e(v) the largest P(L) -
+loss of a label L that covers v, or 0, the prices less e are such prices, so
 
     mean of m(v, s) - e(v) over the rows  <=  mean loss of any release.
 
-This needs no trust in a solver. A solver finds the prices: those of the program without integers over some labels, to
-which each turn adds those that are priced above their loss.
+This needs no trust in a solver. A solver finds the prices: those of the program without integers
+over some labels, to which each turn adds those that are priced above their loss.
 """
 
 from __future__ import annotations
@@ -46,12 +48,13 @@ ROUNDING = 1e-9
 
 
 def lower_bound(attributes: ResolvedAttributes, k: int, rows: Rows, seconds: float) -> float:
-    """A bound on the NCP of every release of these rows whose labels cover no more than the input's range or values, in
-    about this time. A suppressed row loses 1.
+    """A bound on the NCP of every release of these rows whose labels cover no more than the input's
+    range or values, in about this time. A suppressed row loses 1.
 
-    Classes with equal labels in some quasi-identifiers are together a class, so bounds over parts of the
-    quasi-identifiers add up. Parts are as large as the labels allow. Each row has a label that covers k rows, and all
-    classes are within one t. The bound ignores l, `coarsest`, people, and what several t require together.
+    Classes with equal labels in some quasi-identifiers are together a class, so bounds over parts
+    of the quasi-identifiers add up. Parts are as large as the labels allow. Each row has a label
+    that covers k rows, and all classes are within one t. The bound ignores l, `coarsest`, people,
+    and what several t require together.
     """
     quasi = attributes.quasi_identifiers
     if k > len(rows):  # there is no release
@@ -70,7 +73,9 @@ def lower_bound(attributes: ResolvedAttributes, k: int, rows: Rows, seconds: flo
                     left.remove(other)
         if found is not None:
             time_left = max(0.0, end - time.monotonic())
-            total += len(part) * found.bound(attributes, time_left * len(part) / (len(part) + len(left)))
+            total += len(part) * found.bound(
+                attributes, time_left * len(part) / (len(part) + len(left))
+            )
     return total / len(quasi)
 
 
@@ -86,11 +91,14 @@ class _Part:
     cell: IntArray
 
     @staticmethod
-    def of(attributes: ResolvedAttributes, k: int, rows: Rows, part: Sequence[int], most: int) -> _Part:
+    def of(
+        attributes: ResolvedAttributes, k: int, rows: Rows, part: Sequence[int], most: int
+    ) -> _Part:
         """The part of these quasi-identifiers.
 
         Raises:
-            TooManyLabelsError: if labels times the combinations of codes are more than `most`, or labels too many.
+            TooManyLabelsError: if labels times the combinations of codes are more than `most`, or
+            labels too many.
         """
         codes, combination, n = np.unique(
             np.stack([rows.quasi[i] for i in part]), axis=1, return_inverse=True, return_counts=True
@@ -106,20 +114,24 @@ class _Part:
     def bound(self, attributes: ResolvedAttributes, seconds: float) -> float:
         """The bound on the NCP over these quasi-identifiers."""
         cheapest = np.where(self.labels.covers, self.labels.loss[:, None], np.inf).min(axis=0)
-        limited = [a for a in attributes.sensitive if a.t is not None and a.t < 1 and attributes.nt is None]
+        limited = [
+            a for a in attributes.sensitive if a.t is not None and a.t < 1 and attributes.nt is None
+        ]
         limited = [a for a in limited if len(a.domain.values) <= MOST_VALUES]
         best = float(cheapest[self.combination].mean())
         for a in limited:
             table = np.zeros((len(cheapest), len(a.domain.values)), dtype=np.int64)
             np.add.at(table, (self.combination, attributes.cells[self.cell, a.column]), 1)
-            best = max(best, Relaxation(self.labels, table, a).bound(cheapest, seconds / len(limited)))
+            best = max(
+                best, Relaxation(self.labels, table, a).bound(cheapest, seconds / len(limited))
+            )
         return max(0.0, best - ROUNDING)
 
 
 @dataclass(frozen=True)
 class Relaxation:
-    """labels: that classes can have. rows: of each combination of quasi-identifiers by value of the sensitive attribute
-    a, shape (combinations, m).
+    """labels: that classes can have. rows: of each combination of quasi-identifiers by value of the
+    sensitive attribute a, shape (combinations, m).
     """
 
     labels: Labels
@@ -140,8 +152,8 @@ class Relaxation:
         return np.array(apart, dtype=np.float64) / features.scale
 
     def bound(self, cheapest: FloatArray, seconds: float) -> float:
-        """The best bound on the mean loss that is found in this time. cheapest: the least loss of a label of each
-        combination, which are prices to begin with.
+        """The best bound on the mean loss that is found in this time. cheapest: the least loss of a
+        label of each combination, which are prices to begin with.
         """
         n, covers, end = float(self.rows.sum()), self.labels.covers, time.monotonic() + seconds
         best = float(self.rows.sum(axis=1) @ cheapest) / n
@@ -154,7 +166,9 @@ class Relaxation:
             above = self._price(prices, end) - self.labels.loss
             too_dear = np.where(covers, np.maximum(above, 0.0)[:, None], 0.0).max(axis=0)
             held = self.rows > 0
-            best = max(best, float((self.rows * np.where(held, prices - too_dear[:, None], 0.0)).sum()) / n)
+            best = max(
+                best, float((self.rows * np.where(held, prices - too_dear[:, None], 0.0)).sum()) / n
+            )
             worst = np.setdiff1d(np.argsort(-above)[:MOST_ADDED], active)
             worst = worst[above[worst] > CLOSE]
             if not len(worst):
@@ -163,8 +177,8 @@ class Relaxation:
         return best
 
     def _prices(self, active: IntArray, seconds: float) -> FloatArray | None:
-        """The prices of rows if only these labels are, shape (combinations, m), -infinity where there are no rows;
-        None if they are not found in this time.
+        """The prices of rows if only these labels are, shape (combinations, m), -infinity where
+        there are no rows; None if they are not found in this time.
         """
         combination, value = np.nonzero(self.rows)
         labels = Labels(self.labels.covers[active], self.labels.loss[active])
@@ -179,17 +193,23 @@ class Relaxation:
         return prices
 
     def _price(self, prices: FloatArray, end: float) -> FloatArray:
-        """P of each label, -infinity if none of its mixtures is within t, shape (labels,); more than P if this moment
-        is reached before.
+        """P of each label, -infinity if none of its mixtures is within t, shape (labels,); more
+        than P if this moment is reached before.
         """
         assert self.a.t is not None
         paid = np.stack(
-            [np.where(self.labels.covers, of_value, -np.inf).max(axis=1) for of_value in prices.T], axis=1
+            [np.where(self.labels.covers, of_value, -np.inf).max(axis=1) for of_value in prices.T],
+            axis=1,
         )  # the dearest row of each value with each label
         t, apart = float(self.a.t), self._apart
         known = np.isfinite(paid)
-        spread = np.where(known, paid, -np.inf).max(axis=1) - np.where(known, paid, np.inf).min(axis=1)
-        low, high = np.zeros(len(paid)), (spread + 1) / (apart[apart > 0].min() if (apart > 0).any() else 1.0)
+        spread = np.where(known, paid, -np.inf).max(axis=1) - np.where(known, paid, np.inf).min(
+            axis=1
+        )
+        low, high = (
+            np.zeros(len(paid)),
+            (spread + 1) / (apart[apart > 0].min() if (apart > 0).any() else 1.0),
+        )
         least = np.minimum(self._moved(paid, low)[0], self._moved(paid, high)[0])
         least[self._least_work(known) > t + ROUNDING] = -np.inf
         for _ in range(STEPS):
@@ -202,8 +222,8 @@ class Relaxation:
         return least
 
     def _least_work(self, known: BoolArray) -> FloatArray:
-        """The work if each value's share moves to the nearest value that rows of a label have, shape (labels,). known:
-        whether they have it, shape (labels, m).
+        """The work if each value's share moves to the nearest value that rows of a label have,
+        shape (labels,). known: whether they have it, shape (labels, m).
         """
         work = np.zeros(len(known))
         for share, apart in zip(self._shares.tolist(), self._apart, strict=True):
@@ -211,8 +231,9 @@ class Relaxation:
         return work
 
     def _moved(self, paid: FloatArray, a: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(what this a proves of P; the work if each value's share moves where it is priced best, less a times the
-        distance; shapes (labels,)). paid: of the dearest row, by value, shape (labels, m). a: shape (labels,).
+        """(what this a proves of P; the work if each value's share moves where it is priced best,
+        less a times the distance; shapes (labels,)). paid: of the dearest row, by value, shape
+        (labels, m). a: shape (labels,).
         """
         price, work = a * float(self.a.t or 0), np.zeros(len(paid))
         for value, share in enumerate(self._shares.tolist()):

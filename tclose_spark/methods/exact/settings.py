@@ -10,7 +10,9 @@ from tclose_spark.runfile.registry import MethodSettings
 
 
 class Exact(MethodSettings):
-    """The classes that lose least, with a proof (Liang and Yuan, Theorems 8 and 9). For small tables."""
+    """The classes that lose least, with a proof (Liang and Yuan, Theorems 8 and 9). For small
+    tables.
+    """
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct", "entropy", "recursive", "frequency")
     makes: ClassVar[tuple[str, ...]] = ("beta", "t: 0")
@@ -18,4 +20,6 @@ class Exact(MethodSettings):
     name: Literal["exact"] = "exact"
     """The method."""
     search_seconds: Annotated[int, Field(ge=1)] = 60
-    """The time limit for tables of more than 16 rows. After it, the certificate has the gap that is left."""
+    """The time limit for tables of more than 16 rows. After it, the certificate has the gap that is
+    left.
+    """

@@ -1,12 +1,13 @@
-"""Dynamic programming over subsets of at most 16 rows (Liang and Yuan, Theorem 8), for every requirement of a class.
+"""Dynamic programming over subsets of at most 16 rows (Liang and Yuan, Theorem 8), for every
+requirement of a class.
 
-A subset of rows is the set bits of an integer. With c(S) what the rows of S lose as a class, infinitely much if they
-are none, the least loss of the rows S is
+A subset of rows is the set bits of an integer. With c(S) what the rows of S lose as a class,
+infinitely much if they are none, the least loss of the rows S is
 
     best(S) = min over subsets T of S with the highest row of S of  c(T) + best(S without T)
 
-A class with the labels of another one is merged with it by every reader, and the merged class holds as well, so
-classes need no other labels.
+A class with the labels of another one is merged with it by every reader, and the merged class holds
+as well, so classes need no other labels.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from tclose_spark.table.arrays import FloatArray, IntArray, ranked
 MOST_ROWS = 16
 
 
-def class_losses(attributes: ResolvedAttributes, k: int, quasi: Sequence[IntArray], cell: IntArray) -> FloatArray:
-    """What the rows of each subset lose together as a class, weighted as methods do, shape (2^rows,); infinity if they
-    are none.
+def class_losses(
+    attributes: ResolvedAttributes, k: int, quasi: Sequence[IntArray], cell: IntArray
+) -> FloatArray:
+    """What the rows of each subset lose together as a class, weighted as methods do, shape
+    (2^rows,); infinity if they are none.
 
     quasi: the rows' codes by quasi-identifier, shapes (rows,). cell: shape (rows,).
     """
@@ -51,8 +54,8 @@ def class_losses(attributes: ResolvedAttributes, k: int, quasi: Sequence[IntArra
 
 
 def by_cell(cell: IntArray, rows: IntArray, cells: int) -> IntArray:
-    """Rows of each cell in each group, shape (groups, cells). cell: of each kind of row, shape (kinds,). rows: of each
-    kind in each group, shape (groups, kinds).
+    """Rows of each cell in each group, shape (groups, cells). cell: of each kind of row, shape
+    (kinds,). rows: of each kind in each group, shape (groups, kinds).
     """
     counts = np.zeros((cells, len(rows)), dtype=np.int64)
     np.add.at(counts, cell, rows.T)
@@ -70,7 +73,8 @@ def best_partition(losses: FloatArray) -> tuple[float, list[int]]:
     rows = len(losses).bit_length() - 1
     best = np.full(len(losses), np.inf)
     best[0] = 0.0
-    # Each row below the highest one is in neither of the two, in the rest, or in its class: three ways, one digit.
+    # Each row below the highest one is in neither of the two, in the rest, or in its class: three
+    # ways, one digit.
     rest = group = np.zeros(1, dtype=np.int32)
     for highest in range(rows):
         bit = 1 << highest
@@ -80,7 +84,10 @@ def best_partition(losses: FloatArray) -> tuple[float, list[int]]:
             least = np.stack([ways[:, 0], np.minimum(ways[:, 1], ways[:, 2])], axis=1)
         best[bit : 2 * bit] = least.ravel()
         if highest < rows - 1:
-            rest, group = np.concatenate([rest, rest | bit, rest]), np.concatenate([group, group, group | bit])
+            rest, group = (
+                np.concatenate([rest, rest | bit, rest]),
+                np.concatenate([group, group, group | bit]),
+            )
     return float(best[-1]), _classes(losses, best) if np.isfinite(best[-1]) else []
 
 

@@ -1,7 +1,7 @@
 """Fragments and their cuts in two, with the change of every aggregate bound.
 
-A fragment is cut along one attribute. Its cells, in an order along the attribute, fall into a lower half that stays and
-an upper half that becomes a new fragment.
+A fragment is cut along one attribute. Its cells, in an order along the attribute, fall into a lower
+half that stays and an upper half that becomes a new fragment.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from tclose_spark.table.domains import SensitiveDomain, number
 
 CHUNK = 1 << 20  # entries of a dense table of histograms held at once: 8 MiB
 MOST_CUTS = 64
-"""So many cuts of one fragment along one attribute are considered, evenly spaced by mass, where there are more. Not for
-boxes.
+"""So many cuts of one fragment along one attribute are considered, evenly spaced by mass, where
+there are more. Not for boxes.
 """
 
 ValueBins = Mapping[int, IntArray]
@@ -48,7 +48,8 @@ class Fragment:
 class FragmentCuts:
     """Possible cuts of fragments, one per entry.
 
-    attribute, last: shape (cuts,); the attribute, and the last code of the half that stays, in the order along the
+    attribute, last: shape (cuts,); the attribute, and the last code of the half that stays, in the
+    order along the
         attribute.
     changes: shape (cuts, attributes); the change of each aggregate bound.
     """
@@ -93,8 +94,8 @@ class Fragments(Protocol):
 
 @dataclass(frozen=True)
 class _Column:
-    """One attribute inside a fragment: its codes (p,), ascending, their rows (p,), and the place of each cell's code
-    among them.
+    """One attribute inside a fragment: its codes (p,), ascending, their rows (p,), and the place of
+    each cell's code among them.
     """
 
     codes: IntArray
@@ -103,13 +104,18 @@ class _Column:
 
 
 class DomainFragments:
-    """Fragments for bounds of kind domain: sets of cells, cut between the units of their attribute."""
+    """Fragments for bounds of kind domain: sets of cells, cut between the units of their
+    attribute.
+    """
 
-    def __init__(self, matrix: MultiplicityMatrix, diameters: Sequence[FragmentDiameter], bins: ValueBins) -> None:
+    def __init__(
+        self, matrix: MultiplicityMatrix, diameters: Sequence[FragmentDiameter], bins: ValueBins
+    ) -> None:
         self._matrix = matrix
         self._diameters = diameters
         self._bins = bins
-        # One attribute's codes next to each other: gathering some cells of them is several times faster.
+        # One attribute's codes next to each other: gathering some cells of them is several times
+        # faster.
         self._codes = [np.ascontiguousarray(codes) for codes in matrix.codes.T]
 
     def top(self) -> Fragment:
@@ -119,7 +125,8 @@ class DomainFragments:
         columns = [self._column(fragment, attribute) for attribute in range(len(self._diameters))]
         return tuple(
             Fraction(
-                int(diameter.weighted(column.codes, column.counts[None, :])[0]), diameter.scale * self._matrix.rows
+                int(diameter.weighted(column.codes, column.counts[None, :])[0]),
+                diameter.scale * self._matrix.rows,
             )
             for diameter, column in zip(self._diameters, columns, strict=True)
         )
@@ -133,12 +140,20 @@ class DomainFragments:
             ends = thinned(sum_at(units, column.counts, int(units.max()) + 1))
             if not len(ends):
                 continue
-            group = np.searchsorted(ends, units)[column.place]  # of each cell: cut i has the groups 0..i below it
-            changes = [self._changes(s, columns[s], group, counts, len(ends)) for s in range(len(columns))]
+            group = np.searchsorted(ends, units)[
+                column.place
+            ]  # of each cell: cut i has the groups 0..i below it
+            changes = [
+                self._changes(s, columns[s], group, counts, len(ends)) for s in range(len(columns))
+            ]
             last = np.zeros(int(units.max()) + 1, dtype=np.int64)
             last[units] = column.codes  # codes ascend, so the greatest of a unit stays
             cuts.append(
-                FragmentCuts(np.full(len(ends), attribute, dtype=np.int64), last[ends], np.stack(changes, axis=1))
+                FragmentCuts(
+                    np.full(len(ends), attribute, dtype=np.int64),
+                    last[ends],
+                    np.stack(changes, axis=1),
+                )
             )
         return FragmentCuts.joined(cuts, len(self._diameters))
 
@@ -151,7 +166,9 @@ class DomainFragments:
     def _column(self, fragment: Fragment, attribute: int) -> _Column:
         codes, counts = self._codes[attribute][fragment.cells], self._matrix.counts[fragment.cells]
         domain = self._matrix.domains[attribute]
-        if domain > 8 * len(codes):  # a pass over the domain would cost more than sorting the few cells
+        if domain > 8 * len(
+            codes
+        ):  # a pass over the domain would cost more than sorting the few cells
             present, place = np.unique(codes, return_inverse=True)
             return _Column(present, sum_at(place, counts, len(present)), place)
         histogram = sum_at(codes, counts, domain)
@@ -169,7 +186,9 @@ class DomainFragments:
     def _changes(
         self, attribute: int, column: _Column, group: IntArray, counts: IntArray, cuts: int
     ) -> NDArray[np.float64]:
-        """The change of one bound by each cut, shape (cuts,), from the histograms of all lower and upper halves."""
+        """The change of one bound by each cut, shape (cuts,), from the histograms of all lower and
+        upper halves.
+        """
         diameter, present = self._diameters[attribute], len(column.codes)
         whole = diameter.weighted(column.codes, column.counts[None, :])[0]
         changes = np.empty(cuts)
@@ -182,15 +201,19 @@ class DomainFragments:
             row = np.minimum(group[here] - i, j - i)
             table = sum_at(row * present + column.place[here], counts[here], (j - i + 1) * present)
             lower = below + np.cumsum(table.reshape(-1, present)[:-1], axis=0)
-            halves = diameter.weighted(column.codes, lower) + diameter.weighted(column.codes, column.counts - lower)
-            changes[i:j] = (halves - whole).astype(np.float64) / (diameter.scale * self._matrix.rows)
+            halves = diameter.weighted(column.codes, lower) + diameter.weighted(
+                column.codes, column.counts - lower
+            )
+            changes[i:j] = (halves - whole).astype(np.float64) / (
+                diameter.scale * self._matrix.rows
+            )
             below = lower[-1]
         return changes
 
 
 def thinned(rows: IntArray) -> IntArray:
-    """The units after which a fragment may be cut, at most MOST_CUTS: all but the last, or those nearest to even
-    shares.
+    """The units after which a fragment may be cut, at most MOST_CUTS: all but the last, or those
+    nearest to even shares.
 
     rows: shape (units,); the rows of each unit.
     """
@@ -202,25 +225,35 @@ def thinned(rows: IntArray) -> IntArray:
 
 
 class PaperFragments:
-    """Fragments for bounds of kind paper: boxes of index ranges with their empty cells (Gowda 2023, Definitions 5 and
-    6).
+    """Fragments for bounds of kind paper: boxes of index ranges with their empty cells (Gowda 2023,
+    Definitions 5 and 6).
 
     A box is cut between any two indexes, so a half may have no rows; such a half is not cut again.
     """
 
-    def __init__(self, matrix: MultiplicityMatrix, diameters: Sequence[FragmentDiameter], bins: ValueBins) -> None:
-        if not all(diameter.features.cumulative and diameter.features.plain for diameter in diameters):
-            raise ValueError("the papers' bounds are for ordered attributes only; use the bounds of the domain")
+    def __init__(
+        self, matrix: MultiplicityMatrix, diameters: Sequence[FragmentDiameter], bins: ValueBins
+    ) -> None:
+        if not all(
+            diameter.features.cumulative and diameter.features.plain for diameter in diameters
+        ):
+            raise ValueError(
+                "the papers' bounds are for ordered attributes only; use the bounds of the domain"
+            )
         self._matrix = matrix
         self._bins = bins
 
     def top(self) -> Fragment:
         box = [[0, domain - 1] for domain in self._matrix.domains]
-        return Fragment(np.arange(self._matrix.cells, dtype=np.int64), np.array(box, dtype=np.int64))
+        return Fragment(
+            np.arange(self._matrix.cells, dtype=np.int64), np.array(box, dtype=np.int64)
+        )
 
     def weighted(self, fragment: Fragment) -> Bounds:
         assert fragment.box is not None
-        deltas = box_deltas(self._matrix.codes[fragment.cells], self._matrix.counts[fragment.cells], fragment.box)
+        deltas = box_deltas(
+            self._matrix.codes[fragment.cells], self._matrix.counts[fragment.cells], fragment.box
+        )
         return tuple(delta / self._matrix.rows for delta in deltas)
 
     def cuts(self, fragment: Fragment) -> FragmentCuts:
@@ -228,18 +261,27 @@ class PaperFragments:
         attributes = range(self._matrix.attributes)
         if not len(fragment.cells):
             return FragmentCuts.joined([], len(attributes))
-        codes, counts = self._matrix.codes[fragment.cells], self._matrix.counts[fragment.cells].astype(np.float64)
+        codes, counts = (
+            self._matrix.codes[fragment.cells],
+            self._matrix.counts[fragment.cells].astype(np.float64),
+        )
         first, last = fragment.box.T
         cuts = []
         for a in attributes:
             places = np.arange(first[a], last[a], dtype=np.int64)
-            ends = places[np.diff(self._bins[a][first[a] : last[a] + 1]) > 0] if a in self._bins else places
+            ends = (
+                places[np.diff(self._bins[a][first[a] : last[a] + 1]) > 0]
+                if a in self._bins
+                else places
+            )
             at, length = codes[:, a] - first[a], int(last[a] - first[a]) + 1
             rows = np.cumsum(np.bincount(at, counts, minlength=length))[ends - first[a]]
             changes = np.empty((len(ends), len(attributes)))
             for s in attributes:
                 offsets = codes[:, s] - first[s]
-                moment = np.cumsum(np.bincount(at, counts * offsets, minlength=length))[ends - first[a]]
+                moment = np.cumsum(np.bincount(at, counts * offsets, minlength=length))[
+                    ends - first[a]
+                ]
                 all_rows, all_moment, span = counts.sum(), counts @ offsets, last[s] - first[s]
                 cut = ends - first[s]
                 lower = _box_delta(rows, moment, cut if s == a else span)
@@ -247,7 +289,11 @@ class PaperFragments:
                 rest = all_rows - rows
                 upper = _box_delta(rest, all_moment - moment - shift * rest, span - shift)
                 changes[:, s] = lower + upper - _box_delta(all_rows, all_moment, span)
-            cuts.append(FragmentCuts(np.full(len(ends), a, dtype=np.int64), ends, changes / self._matrix.rows))
+            cuts.append(
+                FragmentCuts(
+                    np.full(len(ends), a, dtype=np.int64), ends, changes / self._matrix.rows
+                )
+            )
         return FragmentCuts.joined(cuts, len(attributes))
 
     def halves(self, fragment: Fragment, attribute: int, last: int) -> tuple[Fragment, Fragment]:
@@ -258,15 +304,20 @@ class PaperFragments:
         return Fragment(fragment.cells[stays], lower), Fragment(fragment.cells[~stays], upper)
 
 
-def _box_delta(rows: NDArray[np.float64], moment: NDArray[np.float64], span: IntArray | int) -> NDArray[np.float64]:
-    """Row-weighted Delta of kind paper from a box's rows, the sum of their offsets in it, and its length less 1."""
+def _box_delta(
+    rows: NDArray[np.float64], moment: NDArray[np.float64], span: IntArray | int
+) -> NDArray[np.float64]:
+    """Row-weighted Delta of kind paper from a box's rows, the sum of their offsets in it, and its
+    length less 1.
+    """
     farthest = np.maximum(moment, span * rows - moment)
     delta: NDArray[np.float64] = np.where(np.greater(span, 0), farthest / np.maximum(span, 1), 0.0)
     return delta
 
 
 def bin_of(domain: SensitiveDomain, bins: Bins) -> IntArray:
-    """The bin of each value of an ordered attribute, shape (m,). Missing values have a bin of their own.
+    """The bin of each value of an ordered attribute, shape (m,). Missing values have a bin of their
+    own.
 
     Raises:
         InputError: if bins by width or by edges are set for values that are not numbers.
@@ -277,7 +328,8 @@ def bin_of(domain: SensitiveDomain, bins: Bins) -> IntArray:
     numbers = [parsed for i in known if (parsed := number(str(domain.values[i]))) is not None]
     if len(numbers) < len(known) and bins.equal_mass is None:
         raise InputError(
-            f"attributes.sensitive_attributes.{domain.name}.bins: the values are no numbers; use equal_mass, or leave "
+            f"attributes.sensitive_attributes.{domain.name}.bins: the values are no numbers; use "
+            "equal_mass, or leave "
             "bins out"
         )
     if bins.equal_mass is not None:

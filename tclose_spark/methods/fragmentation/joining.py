@@ -11,7 +11,9 @@ from tclose_spark.methods.attributes import ResolvedSensitive, too_far
 from tclose_spark.table.arrays import IntArray
 
 
-def breaking(attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: IntArray) -> IntArray:
+def breaking(
+    attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: IntArray
+) -> IntArray:
     """Whether each class is farther from the table than some t, shape (classes,), exactly.
 
     codes: of each row, shape (n, attributes). classes: shape (n,), every number 0..e-1 taken.
@@ -28,19 +30,23 @@ def breaking(attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: 
 def join_until_close(
     attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: IntArray, block: IntArray
 ) -> tuple[IntArray, int, int]:
-    """(the classes after joins, the number of classes joined away, the number of blocks that break a t even as one
-    class).
+    """(the classes after joins, the number of classes joined away, the number of blocks that break
+    a t even as one class).
 
-    A class that breaks a t is joined with the next ones of its block until none does. codes: shape (n, attributes);
-    classes, block: shape (n,), blocks being ranges of classes.
+    A class that breaks a t is joined with the next ones of its block until none does. codes: shape
+    (n, attributes); classes, block: shape (n,), blocks being ranges of classes.
     """
     numbers, first, place = np.unique(classes, return_index=True, return_inverse=True)
     before, of = len(numbers), block[first]
     while True:
         broken = breaking(attributes, codes, place)
         follows = np.append(False, of[1:] == of[:-1])  # it has a class before it in its block
-        joins = follows & np.append(False, broken[:-1])  # the class after one that breaks t joins it
-        joins |= follows & broken & ~np.append(follows[1:], False)  # the last one of a block joins the one before
+        joins = follows & np.append(
+            False, broken[:-1]
+        )  # the class after one that breaks t joins it
+        joins |= (
+            follows & broken & ~np.append(follows[1:], False)
+        )  # the last one of a block joins the one before
         if not joins.any():
             break
         group = np.cumsum(~joins) - 1

@@ -22,14 +22,19 @@ def _make_plan(given: PlanningInput) -> Plan:
     return make_plan(given)
 
 
-def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Fragmentation) -> Plan:
+def _read_plan(
+    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Fragmentation
+) -> Plan:
     from tclose_spark.methods.fragmentation.plan import FragmentationPlan
 
     return FragmentationPlan.from_json(tree, attributes)
 
 
 def _tables(
-    name: str, report: PlanReport, settings: Fragmentation, sensitive: Mapping[str, SensitiveAttribute]
+    name: str,
+    report: PlanReport,
+    settings: Fragmentation,
+    sensitive: Mapping[str, SensitiveAttribute],
 ) -> tuple[list[Table], list[str]]:
     from tclose_spark.methods.fragmentation.tables import candidates_table, fragments_table
 

@@ -1,9 +1,10 @@
 """The plan of fragmentation: search, size, and deal the fragments' rows to classes.
 
-Rows of a fragment may replace each other. Classes take their share of each fragment from rows with similar
-quasi-identifiers (`dealing.numbering`, then GENERATE-CLASSES inside blocks of classes). The papers take the first
-fragmentation of the search whose bounds meet every t. Here, many are tried on the sample, and the one that loses least
-is taken: few fragments leave much choice but need large classes, and many fragments the opposite.
+Rows of a fragment may replace each other. Classes take their share of each fragment from rows with
+similar quasi-identifiers (`dealing.numbering`, then GENERATE-CLASSES inside blocks of classes). The
+papers take the first fragmentation of the search whose bounds meet every t. Here, many are tried on
+the sample, and the one that loses least is taken: few fragments leave much choice but need large
+classes, and many fragments the opposite.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 
 DESCRIBED = 10  # of the chosen fragments, the largest, in words
-CANDIDATES = 16  # fragmentations that are looked at, their numbers of fragments evenly spread in ratio
+CANDIDATES = (
+    16  # fragmentations that are looked at, their numbers of fragments evenly spread in ratio
+)
 
 
 @dataclass(frozen=True)
@@ -59,21 +62,30 @@ class FragmentationPlan(DealtPlan):
             classes, joined, broken = join_until_close(
                 self.attributes, self.codes[stayed.cell], classes, self.numbering.blocks(classes)
             )
-        return ClassAssignment(here=dealt.here, classes=classes, figures={"joined": joined, "broken": broken})
+        return ClassAssignment(
+            here=dealt.here, classes=classes, figures={"joined": joined, "broken": broken}
+        )
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         if figures["broken"]:
             raise UnreachableError(
-                f"method.sizing: measured: {int(figures['broken'])} blocks of near rows break a t even as one class, "
-                "and it joins no further; raise the t, or use sizing: proportional or method: {name: closeness_tree}"
+                f"method.sizing: measured: {int(figures['broken'])} blocks of near rows break a t "
+                "even as one class, "
+                "and it joins no further; raise the t, or use sizing: proportional or method: "
+                "{name: closeness_tree}"
             )
         return {"classes_joined": int(figures["joined"])} if self.measured else {}
 
     def to_json(self) -> dict[str, Any]:
-        return self.numbering.to_json() | {"measured": self.measured, "fragment_of": self.numbering.part_of.tolist()}
+        return self.numbering.to_json() | {
+            "measured": self.measured,
+            "fragment_of": self.numbering.part_of.tolist(),
+        }
 
     def report(self) -> PlanReport:
-        """See Plan: the fragmentations that were tried, and the largest fragments of the chosen one."""
+        """See Plan: the fragmentations that were tried, and the largest fragments of the chosen
+        one.
+        """
         fragments = len(self.numbering.stack.counts)
         candidates = [
             {
@@ -92,7 +104,9 @@ class FragmentationPlan(DealtPlan):
         ]
         largest = [{"rows": rows, "values": values} for rows, values in self.largest]
         details = {"fragments": fragments, "candidates": candidates, "largest_fragments": largest}
-        return PlanReport(figures={**self.numbering.report(), "fragments": fragments}, details=details)
+        return PlanReport(
+            figures={**self.numbering.report(), "fragments": fragments}, details=details
+        )
 
     @staticmethod
     def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> FragmentationPlan:
@@ -113,8 +127,8 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Fragm
 
     Raises:
         ConfigurationError: if the bounds are the papers' and a distance has steps that differ.
-        UnreachableError: if k is larger than the table, or the search ends without a fragmentation whose bounds meet
-        every t.
+        UnreachableError: if k is larger than the table, or the search ends without a fragmentation
+        whose bounds meet every t.
     """
     attributes, sizing = given.attributes, given.settings.sizing
     require_rows(given.k, attributes)
@@ -130,7 +144,10 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Fragm
         for c in candidates[::-1]:  # the many fragments of the last ones soon find a loss to beat
             best = min((done.loss for done in candidates if done.measured), default=1.0)
             candidates += trials.measure(c, best)
-    chosen = min((c for c in candidates if c.measured == (sizing == "measured")), key=lambda c: (c.loss, c.size))
+    chosen = min(
+        (c for c in candidates if c.measured == (sizing == "measured")),
+        key=lambda c: (c.loss, c.size),
+    )
     if sizing == "proportional":
         candidates += trials.measure(chosen)
     groups = -(-chosen.classes // classes_per_block(chosen.size))
@@ -152,12 +169,17 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Fragm
         chosen.measured,
         chosen,
         tuple(candidates),
-        tuple(largest_fragments(attributes.matrix, chosen.fragment_of, attributes.sensitive, DESCRIBED)),
+        tuple(
+            largest_fragments(
+                attributes.matrix, chosen.fragment_of, attributes.sensitive, DESCRIBED
+            )
+        ),
     )
 
 
 def search(given: PlanningInput) -> SearchPath:
-    """The path of the search: the papers' until the bounds meet every t, otherwise up to the most fragments allowed.
+    """The path of the search: the papers' until the bounds meet every t, otherwise up to the most
+    fragments allowed.
 
     Raises:
         UnreachableError: if the time is over, or if required bounds are above a t at the end.
@@ -175,7 +197,9 @@ def search(given: PlanningInput) -> SearchPath:
         stop=(lambda bounds, _: _meet(bounds, thresholds)) if as_papers else None,
         most=method.most_fragments,
         limit=float(method.search_seconds),
-        progress=lambda fragments, worst: given.log(f"{fragments:,} fragments, worst bound {worst:.2f} times its t"),
+        progress=lambda fragments, worst: given.log(
+            f"{fragments:,} fragments, worst bound {worst:.2f} times its t"
+        ),
     )
     if method.sizing != "measured" and not _meet(path.exact_bounds[-1], thresholds):
         reached = ", ".join(
@@ -190,7 +214,8 @@ def search(given: PlanningInput) -> SearchPath:
             else "there is nothing left to cut; give finer bins, or raise a t"
         )
         raise UnreachableError(
-            f"{fragments:,} fragments have bounds of {reached}; {way}; sizing: measured, stack_and_deal and "
+            f"{fragments:,} fragments have bounds of {reached}; {way}; sizing: measured, "
+            "stack_and_deal and "
             "closeness_tree need no bounds"
         )
     return path
@@ -201,7 +226,9 @@ def _meet(bounds: Sequence[Any], thresholds: Sequence[Any]) -> bool:
 
 
 def _looked_at(given: PlanningInput, path: SearchPath) -> list[int]:
-    """The steps of the path that are tried: those that meet every t, or all if distances are measured."""
+    """The steps of the path that are tried: those that meet every t, or all if distances are
+    measured.
+    """
     thresholds, method = [a.t for a in given.attributes.sensitive], given.settings
     if method.bounds == "paper" or method.sizing == "gcd":
         return [path.steps]
@@ -221,9 +248,16 @@ def candidate(given: PlanningInput, path: SearchPath, steps: int) -> SizedFragme
     if method.sizing == "gcd":
         return conform_exactly(matrix, fragment_of, table.rows, bounds, given.k)
     limits = np.array([np.inf if a.t is None else float(a.t) for a in attributes])
-    return prove(matrix, fragment_of, table, bounds, limits, tuple(a.name for a in attributes), given.k)
+    return prove(
+        matrix, fragment_of, table, bounds, limits, tuple(a.name for a in attributes), given.k
+    )
 
 
 def _say(c: SizedFragmentation, attributes: Sequence[ResolvedSensitive]) -> str:
-    bounds = ", ".join(f"{a.name} {bound:.4f}" for a, bound in zip(attributes, c.bounds, strict=True))
-    return f"{c.fragments:,} fragments: bounds {bounds}; classes of {c.size:,} rows; loss on the sample {c.loss:.3f}"
+    bounds = ", ".join(
+        f"{a.name} {bound:.4f}" for a, bound in zip(attributes, c.bounds, strict=True)
+    )
+    return (
+        f"{c.fragments:,} fragments: bounds {bounds}; classes of {c.size:,} rows; loss on the "
+        f"sample {c.loss:.3f}"
+    )

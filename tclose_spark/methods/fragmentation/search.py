@@ -1,4 +1,6 @@
-"""FIND-FRAGMENTATION: cuts one fragment until the bounds meet every t (Gowda 2023, 4.4.1 and 4.5; Weber, 3.4.1)."""
+"""FIND-FRAGMENTATION: cuts one fragment until the bounds meet every t (Gowda 2023, 4.4.1 and 4.5;
+Weber, 3.4.1).
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ LEAST_T = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class SearchPath:
-    """The fragmentations of a search: step i cuts fragment `parents[i]` of step i and makes fragment i + 1.
+    """The fragmentations of a search: step i cuts fragment `parents[i]` of step i and makes
+    fragment i + 1.
 
     last_fragment_of: shape (cells,); the fragment of each cell at the end.
     parents: shape (steps,); the fragment that was cut.
@@ -74,7 +77,9 @@ class SearchPath:
         return np.array(self.exact_bounds, dtype=np.float64)
 
     def fragmentation(self, steps: int) -> IntArray:
-        """The fragment 0..f-1 of each cell after this many steps, shape (cells,). Boxes without rows have no number."""
+        """The fragment 0..f-1 of each cell after this many steps, shape (cells,). Boxes without
+        rows have no number.
+        """
         numbers = self._ancestors(steps)[self.last_fragment_of]
         return (np.cumsum(self._held(steps)) - 1)[numbers]
 
@@ -87,7 +92,9 @@ class SearchPath:
         if self.box is None:
             raise ValueError("only fragments of the papers' bounds are boxes")
         boxes = [self.box.copy()]
-        for parent, attribute, last in zip(self.parents[:steps], self.attributes, self.last, strict=False):
+        for parent, attribute, last in zip(
+            self.parents[:steps], self.attributes, self.last, strict=False
+        ):
             upper = boxes[parent].copy()
             upper[attribute, 0] = last + 1
             boxes[parent][attribute, 1] = last
@@ -119,17 +126,18 @@ def find_fragmentation(
     limit: float | None = None,
     progress: Progress | None = None,
 ) -> SearchPath:
-    """The path of a search from one fragment, until `stop`, `most` fragments, or nothing can be cut.
+    """The path of a search from one fragment, until `stop`, `most` fragments, or nothing can be
+    cut.
 
-    kind: the kind of bounds (see bounds). objective: which cut is taken, see `hinge` and `steepest`; of equal ones the
-    first attribute's, then the first fragment's, then the lowest. bins: by attribute, the bin of each value of an
-    ordered one, at whose edges only it is cut; the bounds still see every value. limit: seconds in which the bounds
-    must meet every t; a search that has come so far goes on, so that its result does not depend on the clock.
+    kind: the kind of bounds (see bounds). objective: which cut is taken, see `hinge` and
+    `steepest`; of equal ones the first attribute's, then the first fragment's, then the lowest.
+    bins: by attribute, the bin of each value of an ordered one, at whose edges only it is cut; the
+    bounds still see every value. limit: seconds in which the bounds must meet every t; a search
+    that has come so far goes on, so that its result does not depend on the clock.
 
     Raises:
-        UnreachableError: if the time is over before.
-        ValueError: if no attribute has a t, bins are of an attribute that is not ordered, or the papers' bounds are
-        to be met by one.
+        UnreachableError: if the time is over before. ValueError: if no attribute has a t, bins are
+        of an attribute that is not ordered, or the papers' bounds are to be met by one.
     """
     if all(t is None for t in thresholds):
         raise ValueError("no sensitive attribute has a t to search for")
@@ -154,15 +162,16 @@ def hinge(bounds: NDArray[np.float64], thresholds: NDArray[np.float64]) -> NDArr
     """The excess of bounds over their t, summed over the attributes: the papers' objective, to be minimized (Weber,
     3.4.1).
 
-    bounds: shape (..., attributes); thresholds: shape (attributes,), infinite for attributes without a t.
+    bounds: shape (..., attributes); thresholds: shape (attributes,), infinite for attributes
+    without a t.
     """
     above: NDArray[np.float64] = np.maximum(bounds - thresholds, 0).sum(axis=-1)
     return above
 
 
 def steepest(bounds: NDArray[np.float64], thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum of the fourth powers of bound over t. The worst attribute counts most, and the sum falls below every t
-    too. Shapes as in `hinge`.
+    """The sum of the fourth powers of bound over t. The worst attribute counts most, and the sum
+    falls below every t too. Shapes as in `hinge`.
     """
     square = np.square(bounds / np.maximum(thresholds, LEAST_T))
     total: NDArray[np.float64] = np.square(square).sum(axis=-1)
@@ -173,7 +182,11 @@ class _Search:
     """A fragmentation in progress, and every cut that may be next."""
 
     def __init__(
-        self, matrix: MultiplicityMatrix, fragments: Fragments, thresholds: Thresholds, objective: Objective
+        self,
+        matrix: MultiplicityMatrix,
+        fragments: Fragments,
+        thresholds: Thresholds,
+        objective: Objective,
     ) -> None:
         self._matrix = matrix
         self._kind = fragments
@@ -208,12 +221,18 @@ class _Search:
     def step(self) -> None:
         """Takes the best cut."""
         chosen = self._best()
-        cut = int(self._owner[chosen]), int(self.cuts.attribute[chosen]), int(self.cuts.last[chosen])
+        cut = (
+            int(self._owner[chosen]),
+            int(self.cuts.attribute[chosen]),
+            int(self.cuts.last[chosen]),
+        )
         parent, new = cut[0], len(self._fragments)
         halves = self._kind.halves(self._fragments[parent], *cut[1:])
         weighted = [self._kind.weighted(half) for half in halves]
         parts = zip(self.bounds, self._weighted[parent], *weighted, strict=True)
-        self._bounds.append(tuple(bound - whole + lower + upper for bound, whole, lower, upper in parts))
+        self._bounds.append(
+            tuple(bound - whole + lower + upper for bound, whole, lower, upper in parts)
+        )
         self.held += all(len(half.cells) for half in halves)
         self._fragments[parent], self._weighted[parent] = halves[0], weighted[0]
         self._fragments.append(halves[1])
@@ -236,7 +255,10 @@ class _Search:
         old = FragmentCuts(self.cuts.attribute[stay], self.cuts.last[stay], self.cuts.changes[stay])
         new = [self._kind.cuts(half) for _, half in halves]
         self._owner = np.concatenate(
-            [self._owner[stay], *(np.full(len(c), n) for (n, _), c in zip(halves, new, strict=True))]
+            [
+                self._owner[stay],
+                *(np.full(len(c), n) for (n, _), c in zip(halves, new, strict=True)),
+            ]
         )
         self.cuts = FragmentCuts.joined([old, *new], len(self._t))
 
@@ -260,9 +282,16 @@ def _fragments(
     matrix: MultiplicityMatrix, diameters: Sequence[FragmentDiameter], kind: Kind, bins: ValueBins
 ) -> Fragments:
     for attribute, bin_of in bins.items():
-        if not diameters[attribute].features.cumulative or len(bin_of) != diameters[attribute].domain:
+        if (
+            not diameters[attribute].features.cumulative
+            or len(bin_of) != diameters[attribute].domain
+        ):
             raise ValueError("bins are of an ordered attribute, one number for each of its values")
-    return PaperFragments(matrix, diameters, bins) if kind == "paper" else DomainFragments(matrix, diameters, bins)
+    return (
+        PaperFragments(matrix, diameters, bins)
+        if kind == "paper"
+        else DomainFragments(matrix, diameters, bins)
+    )
 
 
 def _out_of_time(search: _Search, thresholds: Thresholds, limit: float) -> str:
@@ -271,6 +300,7 @@ def _out_of_time(search: _Search, thresholds: Thresholds, limit: float) -> str:
         for b, t in zip(search.bounds, thresholds, strict=True)
     )
     return (
-        f"the search of a fragmentation reached {search.held:,} fragments with the bounds {reached} in {limit:g} "
+        f"the search of a fragmentation reached {search.held:,} fragments with the bounds "
+        f"{reached} in {limit:g} "
         "seconds; raise method.search_seconds, a t, or put values into bins"
     )

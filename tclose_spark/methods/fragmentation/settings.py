@@ -27,12 +27,12 @@ class Fragmentation(MethodSettings):
     name: Literal["fragmentation"] = "fragmentation"
     """The method."""
     sizing: Literal["proportional", "measured", "gcd"] = "proportional"
-    """proportional: class sizes that a proof gives beforehand. measured: less loss; the method judges classes when it
-    makes them. gcd, as in the papers: exactly the table's shares.
+    """proportional: class sizes that a proof gives beforehand. measured: less loss; the method
+    judges classes when it makes them. gcd, as in the papers: exactly the table's shares.
     """
     bounds: Literal["domain", "paper"] = "domain"
-    """How the method bounds distances. domain: over the whole domain, which is tighter. paper: as in the papers, for
-    ordered attributes only.
+    """How the method bounds distances. domain: over the whole domain, which is tighter. paper: as
+    in the papers, for ordered attributes only.
     """
     most_fragments: Annotated[int, Field(ge=1, le=10_000)] = 500
     """The number of fragments at which the search ends."""
@@ -42,18 +42,21 @@ class Fragmentation(MethodSettings):
         PlainSerializer(str),
         WithJsonSchema(number_schema(exclusiveMinimum=0), mode="validation"),
     ] = Fraction(300)
-    """The time limit of the search. Without a fragmentation that meets every t by then, the run releases nothing."""
+    """The time limit of the search. Without a fragmentation that meets every t by then, the run
+    releases nothing.
+    """
 
 
 def require_bounds(settings: Fragmentation, sensitive: Mapping[str, SensitiveAttribute]) -> None:
-    """Raises ValueError unless some attribute has a t, and all attributes are ordered if the papers' bounds are
-    requested.
+    """Raises ValueError unless some attribute has a t, and all attributes are ordered if the
+    papers' bounds are requested.
     """
     if all(attribute.t is None for attribute in sensitive.values()):
         raise ValueError("method: fragmentation needs a t of at least one sensitive attribute")
     for name, attribute in sensitive.items():
         if settings.bounds == "paper" and not attribute.kind.ordered:
             raise ValueError(
-                f"method.bounds: paper is for ordered distances only, and that of {name} is {attribute.distance}; use "
+                f"method.bounds: paper is for ordered distances only, and that of {name} is "
+                f"{attribute.distance}; use "
                 "domain"
             )

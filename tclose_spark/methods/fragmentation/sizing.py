@@ -1,4 +1,6 @@
-"""Class sizes: for each fragmentation of the search, the sizes at which its classes are proven to hold."""
+"""Class sizes: for each fragmentation of the search, the sizes at which its classes are proven to
+hold.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from tclose_spark.methods.dealing.relaxed_conformance import SURE, FragmentTable
 from tclose_spark.methods.dealing.stacks import Stack, orders
 from tclose_spark.table.arrays import FloatArray, IntArray
 
-ORDERS = 3  # of the portfolio, those whose bounds are lowest at one size are looked at at all of them
+ORDERS = (
+    3  # of the portfolio, those whose bounds are lowest at one size are looked at at all of them
+)
 EACH_SIZE = 64  # up to here every size is looked at, above about every fiftieth
 
 
@@ -52,7 +56,9 @@ class SizedFragmentation:
 
 
 def sizes_from(smallest: int, rows: int) -> Iterator[tuple[int, int]]:
-    """(class size, number of classes), from small to large; the last one is one class of all rows."""
+    """(class size, number of classes), from small to large; the last one is one class of all
+    rows.
+    """
     size = min(smallest, rows)
     while True:
         e = rows // size
@@ -62,19 +68,25 @@ def sizes_from(smallest: int, rows: int) -> Iterator[tuple[int, int]]:
         size = min(max(rows // e + 1, size + (size // 50 if size > EACH_SIZE else 1)), rows)
 
 
-def centres(matrix: MultiplicityMatrix, fragment_of: IntArray, rows: IntArray) -> MultiplicityMatrix:
-    """The fragments as cells of a matrix. An attribute's code is the rank of a fragment's centre of gravity.
+def centres(
+    matrix: MultiplicityMatrix, fragment_of: IntArray, rows: IntArray
+) -> MultiplicityMatrix:
+    """The fragments as cells of a matrix. An attribute's code is the rank of a fragment's centre of
+    gravity.
 
     Fragments with equal centres differ by their number, a last attribute.
     """
     ranks = [
-        np.unique((np.bincount(fragment_of, matrix.counts * matrix.codes[:, a]) / rows).round(9), return_inverse=True)[
-            1
-        ]
+        np.unique(
+            (np.bincount(fragment_of, matrix.counts * matrix.codes[:, a]) / rows).round(9),
+            return_inverse=True,
+        )[1]
         for a in range(matrix.attributes)
     ]
     codes = np.stack([*ranks, np.arange(len(rows))], axis=1)
-    return MultiplicityMatrix(codes, rows, tuple(int(codes[:, a].max()) + 1 for a in range(codes.shape[1])))
+    return MultiplicityMatrix(
+        codes, rows, tuple(int(codes[:, a].max()) + 1 for a in range(codes.shape[1]))
+    )
 
 
 def best_stacks(
@@ -83,7 +95,9 @@ def best_stacks(
     """The stacks of the portfolio with the lowest proven bounds at one class size."""
     e = max(int(table.rows.sum()) // size, 1)
     never = np.full(len(limits), -1.0)  # a few compositions of each will do
-    ratios = [float(np.max(table.largest_bounds(stack, e, never) / limits)) for _, stack in portfolio]
+    ratios = [
+        float(np.max(table.largest_bounds(stack, e, never) / limits)) for _, stack in portfolio
+    ]
     return [portfolio[i] for i in np.argsort(ratios, kind="stable")[:ORDERS]]
 
 
@@ -96,10 +110,11 @@ def prove(
     names: tuple[str, ...],
     k: int,
 ) -> SizedFragmentation:
-    """The smallest class size, of at least k rows, at which the bounds of all classes hold with proportional shares.
+    """The smallest class size, of at least k rows, at which the bounds of all classes hold with
+    proportional shares.
 
-    limits: t of each attribute, infinite without one. If an aggregate bound is above its t, one class of all rows
-    remains.
+    limits: t of each attribute, infinite without one. If an aggregate bound is above its t, one
+    class of all rows remains.
     """
     n, fragments = matrix.rows, len(table.rows)
     limits = limits - SURE
@@ -123,10 +138,14 @@ def prove(
 
 
 def _first_proven(
-    table: FragmentTable, stacks: Sequence[tuple[str, Stack]], limits: FloatArray, smallest: int, largest: int
+    table: FragmentTable,
+    stacks: Sequence[tuple[str, Stack]],
+    limits: FloatArray,
+    smallest: int,
+    largest: int,
 ) -> tuple[str, Stack, int, int, FloatArray]:
-    """(order, stack, class size, classes, bounds) of the first size from `smallest` on whose bounds hold, otherwise of
-    the largest size.
+    """(order, stack, class size, classes, bounds) of the first size from `smallest` on whose bounds
+    hold, otherwise of the largest size.
     """
     for size, e in sizes_from(smallest, int(table.rows.sum())):
         for order, stack in stacks:
@@ -139,8 +158,8 @@ def _first_proven(
 
 
 def gcd_classes(rows: Sequence[int] | IntArray) -> int:
-    """The largest number of equal classes that conform exactly: the greatest common divisor of the fragments' rows
-    (Gowda 2023, 4.4.2).
+    """The largest number of equal classes that conform exactly: the greatest common divisor of the
+    fragments' rows (Gowda 2023, 4.4.2).
 
     >>> gcd_classes([6, 9, 12])
     3
@@ -149,10 +168,14 @@ def gcd_classes(rows: Sequence[int] | IntArray) -> int:
 
 
 def conform_exactly(
-    matrix: MultiplicityMatrix, fragment_of: IntArray, rows: IntArray, bounds: tuple[float, ...], k: int
+    matrix: MultiplicityMatrix,
+    fragment_of: IntArray,
+    rows: IntArray,
+    bounds: tuple[float, ...],
+    k: int,
 ) -> SizedFragmentation:
-    """Exactly conforming classes (Gowda 2023, 4.4.2): their number divides the rows of every fragment, and each has k
-    rows.
+    """Exactly conforming classes (Gowda 2023, 4.4.2): their number divides the rows of every
+    fragment, and each has k rows.
 
     rows: of each fragment, shape (f,).
     """

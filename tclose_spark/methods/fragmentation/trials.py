@@ -1,4 +1,6 @@
-"""Trials of fragmentations on the sample: the loss of their classes, and the sizes at which none breaks a t."""
+"""Trials of fragmentations on the sample: the loss of their classes, and the sizes at which none
+breaks a t.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ class Trials:
         self._loss_of = label_losses(attributes.quasi_identifiers)
         self._widths = QuasiWidths(attributes.quasi_identifiers)
         self._codes = attributes.cells[given.sample.cell]
-        counts = [np.bincount(self._codes[:, a.column], minlength=len(a.distance.table)) for a in attributes.sensitive]
+        counts = [
+            np.bincount(self._codes[:, a.column], minlength=len(a.distance.table))
+            for a in attributes.sensitive
+        ]
         self._attributes = [
             replace(a, distance=replace(a.distance, table=table))
             for a, table in zip(attributes.sensitive, counts, strict=True)
@@ -45,14 +50,16 @@ class Trials:
         """A candidate with the loss of its classes."""
         if not self.locality.order:
             part = c.fragment_of[self._rows.cell]
-            self.locality = choose_locality(self.locality, self._rows, part, c.stack, c.size, self._loss_of)
+            self.locality = choose_locality(
+                self.locality, self._rows, part, c.stack, c.size, self._loss_of
+            )
         return replace(c, loss=information_loss(self._rows, self._deal(c, c.size), self._loss_of))
 
     def measure(self, c: SizedFragmentation, best: float = 1.0) -> list[SizedFragmentation]:
         """A candidate with the least tried class size at which no class of the sample breaks a t.
 
-        None if that loses more than `best`: with more rows in a class than fragments, larger classes lose more.
-        Distances are from the sample's own distribution.
+        None if that loses more than `best`: with more rows in a class than fragments, larger
+        classes lose more. Distances are from the sample's own distribution.
         """
         part = c.fragment_of[self._rows.cell]
         for size in _sizes(self._k, len(self._rows)):

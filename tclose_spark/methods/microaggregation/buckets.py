@@ -1,10 +1,10 @@
-"""Algorithm 3, t-closeness first: every class has a row of each bucket of similar sensitive values (Soria-Comas et al.
-2015, Algorithm 3; Weber, 2.3.3, Figure 6).
+"""Algorithm 3, t-closeness first: every class has a row of each bucket of similar sensitive values
+(Soria-Comas et al. 2015, Algorithm 3; Weber, 2.3.3, Figure 6).
 
-The rows of a block, ordered by sensitive value, are cut into as many equal buckets as a class has rows. MDAV's seeds
-take the nearest row of each bucket. Remaining rows are in the middle bucket, as in the paper, and the first classes
-take two of it. The necessary class size follows from the histogram alone (`BucketSizing`). `cells` has the buckets of
-several sensitive attributes.
+The rows of a block, ordered by sensitive value, are cut into as many equal buckets as a class has
+rows. MDAV's seeds take the nearest row of each bucket. Remaining rows are in the middle bucket, as
+in the paper, and the first classes take two of it. The necessary class size follows from the
+histogram alone (`BucketSizing`). `cells` has the buckets of several sensitive attributes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ MOST_TIMES_K = 100  # the largest class size that is tried where none is proven
 TRIED = 12  # class sizes between k and the largest one, evenly in ratio
 
 Cut = Callable[[Codes, int], tuple[IntArray, int]]
-"""From the cell of each row of a block and a class size to the bucket of each row and the number of classes."""
+"""From the cell of each row of a block and a class size to the bucket of each row and the number of
+classes.
+"""
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,10 @@ class BucketSizing:
     """Bounds the distance of classes with a row of each bucket, whichever rows they are.
 
     The bound includes the whole rows that a class takes of each bucket of its block (see
-    `methods.dealing.relaxed_conformance`). If all values differ, the distance is ordered and the n rows are B equal
-    buckets, it is (n - B) / (2 (n - 1) B): the paper's bound, from which it takes the class size. If values are
-    equal, as in any real table, neighbouring values are 1 / (m - 1) apart rather than 1 / (n - 1), and the paper's
-    size may be too small.
+    `methods.dealing.relaxed_conformance`). If all values differ, the distance is ordered and the n
+    rows are B equal buckets, it is (n - B) / (2 (n - 1) B): the paper's bound, from which it takes
+    the class size. If values are equal, as in any real table, neighbouring values are 1 / (m - 1)
+    apart rather than 1 / (n - 1), and the paper's size may be too small.
 
     distance: of the sensitive attribute.
     """
@@ -77,13 +79,16 @@ class BucketSizing:
         matrix = MultiplicityMatrix(codes, np.ones(len(codes), dtype=np.int64), block.domains)
         table = FragmentTable.of(matrix, bucket, [self.distance])
         taken = np.ones((2, len(table.rows)))
-        taken[1] += table.rows > classes  # of the bucket that has more rows the first classes take two
+        taken[1] += (
+            table.rows > classes
+        )  # of the bucket that has more rows the first classes take two
         return float(table.proven_bounds(taken / taken.sum(axis=1, keepdims=True)).max())
 
     def smallest(self, blocks: Sequence[MultiplicityMatrix], k: int, t: Fraction | None) -> int:
         """The least class size, at least k, whose bound is at most t.
 
-        blocks: the rows of each value in blocks that hold t. Without a t, k. A block of one class needs no proof.
+        blocks: the rows of each value in blocks that hold t. Without a t, k. A block of one class
+        needs no proof.
         """
         rows, size = sorted({block.rows for block in blocks}), k
         while t is not None and size < rows[0]:
@@ -104,10 +109,11 @@ def paper_size(rows: int, k: int, t: Fraction) -> int:
 
 
 def cut_into_buckets(values: IntArray, size: int) -> tuple[IntArray, int]:
-    """(the bucket of each row, shape (n,); the number of classes). values: places of the rows' sensitive values.
+    """(the bucket of each row, shape (n,); the number of classes). values: places of the rows'
+    sensitive values.
 
-    Rows beyond a whole number in each bucket make classes larger, as evenly as possible; the rest is in the middle
-    bucket. The first rows of a value are in the first of its buckets.
+    Rows beyond a whole number in each bucket make classes larger, as evenly as possible; the rest
+    is in the middle bucket. The first rows of a value are in the first of its buckets.
 
     >>> bucket, classes = cut_into_buckets(np.array([5, 1, 3, 1, 2, 4, 1]), 3)
     >>> bucket.tolist(), classes
@@ -120,7 +126,8 @@ def cut_into_buckets(values: IntArray, size: int) -> tuple[IntArray, int]:
 
 
 def bucket_rows(n: int, size: int) -> tuple[IntArray, int]:
-    """(the rows of each bucket, shape (buckets,); the number of classes) of n rows in classes of `size` or more.
+    """(the rows of each bucket, shape (buckets,); the number of classes) of n rows in classes of
+    `size` or more.
 
     >>> rows, classes = bucket_rows(7, 3)
     >>> rows.tolist(), classes
@@ -134,7 +141,8 @@ def bucket_rows(n: int, size: int) -> tuple[IntArray, int]:
 
 
 def microaggregate_buckets(block: Block, bucket: IntArray, classes: int) -> IntArray:
-    """The class of each row of a block, from 0, shape (n,): of a row per bucket, or two of the largest bucket.
+    """The class of each row of a block, from 0, shape (n,): of a row per bucket, or two of the
+    largest bucket.
 
     bucket: of each row, shape (n,); every bucket has a row for each of the classes.
     """
@@ -157,8 +165,9 @@ def _form(
 ) -> None:
     """Fills `class_of`.
 
-    held: the remaining rows of each bucket, shape (buckets,). near, chosen: work space for the two nearest rows of each
-    bucket, shape (buckets, 2). Invariant: a bucket has one or two rows for each class to come.
+    held: the remaining rows of each bucket, shape (buckets,). near, chosen: work space for the two
+    nearest rows of each bucket, shape (buckets, 2). Invariant: a bucket has one or two rows for
+    each class to come.
     """
     left = len(pool.rows)
     for number in range(classes):
@@ -185,9 +194,9 @@ def _form(
 def choose_class_size(given: PlanningInput, layout: EvenBlocks, cut: Cut) -> int:
     """The class size by the settings.
 
-    measured: the size from k to the proven one that loses least on a sample. Most classes are far below their bound,
-    so it is often half the proven size. Buckets of several attributes prove nothing: sizes go to MOST_TIMES_K k, or
-    half a block.
+    measured: the size from k to the proven one that loses least on a sample. Most classes are far
+    below their bound, so it is often half the proven size. Buckets of several attributes prove
+    nothing: sizes go to MOST_TIMES_K k, or half a block.
     """
     wanted = given.settings.class_size or "measured"
     if given.settings.cells:
@@ -195,8 +204,14 @@ def choose_class_size(given: PlanningInput, layout: EvenBlocks, cut: Cut) -> int
     else:
         attribute = bucketed(given.attributes)
         if wanted == "paper":
-            return given.k if attribute.t is None else paper_size(given.attributes.rows, given.k, attribute.t)
-        largest = BucketSizing(attribute.distance).smallest(layout.matrices(attribute), given.k, attribute.t)
+            return (
+                given.k
+                if attribute.t is None
+                else paper_size(given.attributes.rows, given.k, attribute.t)
+            )
+        largest = BucketSizing(attribute.distance).smallest(
+            layout.matrices(attribute), given.k, attribute.t
+        )
     sizes = np.unique(np.geomspace(given.k, largest, TRIED).round().astype(np.int64)).tolist()
     if wanted == "proven" or len(sizes) == 1:
         return largest

@@ -1,13 +1,13 @@
-"""Buckets of tuples of sensitive values: algorithm 3 for several sensitive attributes (Wang, Zhu, Chen and Chang 2018;
-Weber, 2.4.1 and 2.4.2).
+"""Buckets of tuples of sensitive values: algorithm 3 for several sensitive attributes (Wang, Zhu,
+Chen and Chang 2018; Weber, 2.4.1 and 2.4.2).
 
-first_component: the cells (tuples that occur) are ordered by their first principal component and cut like the values of
-one attribute. clusters: each bucket has the rows whose tuples are nearest to a seed. In both, a class then takes a row
-of each bucket, and classes that do not hold are merged.
+first_component: the cells (tuples that occur) are ordered by their first principal component and
+cut like the values of one attribute. clusters: each bucket has the rows whose tuples are nearest to
+a seed. In both, a class then takes a row of each bucket, and classes that do not hold are merged.
 
-The papers leave open how categories become numbers, and how clusters get equal sizes. Here a value's number is the
-share of rows before it, plus half of its own, in the order in which algorithm 3 cuts it. Seeds of clusters are MDAV's:
-the tuple that is farthest from the last seed.
+The papers leave open how categories become numbers, and how clusters get equal sizes. Here a
+value's number is the share of rows before it, plus half of its own, in the order in which algorithm
+3 cuts it. Seeds of clusters are MDAV's: the tuple that is farthest from the last seed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ import numpy as np
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.even_blocks.plan import bucketed
-from tclose_spark.methods.microaggregation.buckets import BucketSizing, Cut, bucket_rows, cut_into_buckets
+from tclose_spark.methods.microaggregation.buckets import (
+    BucketSizing,
+    Cut,
+    bucket_rows,
+    cut_into_buckets,
+)
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 PRECISION = 10**6  # of a component, which is in integers so that no sum depends on the machine
@@ -31,7 +36,9 @@ def cut_of(attributes: ResolvedAttributes, cells: str | None, component: Sequenc
     if cells == "clusters":
         return partial(cut_into_clusters, attributes)
     if cells == "first_component":
-        rank = np.argsort(np.argsort(rank_scores(attributes) @ np.array(component, dtype=np.int64), kind="stable"))
+        rank = np.argsort(
+            np.argsort(rank_scores(attributes) @ np.array(component, dtype=np.int64), kind="stable")
+        )
     else:
         one = bucketed(attributes)
         rank = BucketSizing(one.distance).rank[attributes.cells[:, one.column]]
@@ -44,7 +51,8 @@ def several(attributes: ResolvedAttributes) -> list[ResolvedSensitive]:
 
 
 def rank_scores(attributes: ResolvedAttributes) -> IntArray:
-    """How far each value of a cell is from the middle of the table's rows, in halves of rows, shape (cells, S).
+    """How far each value of a cell is from the middle of the table's rows, in halves of rows, shape
+    (cells, S).
 
     Values are in the order of algorithm 3. The mean over rows is 0.
     """
@@ -60,7 +68,8 @@ def rank_scores(attributes: ResolvedAttributes) -> IntArray:
 def first_component(scores: IntArray, rows: IntArray) -> tuple[int, ...]:
     """The direction in which the scores of rows vary most, in units of 1 / PRECISION, shape (S,).
 
-    scores: shape (cells, S), of mean 0. rows: of each cell, shape (cells,). The largest part is positive.
+    scores: shape (cells, S), of mean 0. rows: of each cell, shape (cells,). The largest part is
+    positive.
 
     >>> first_component(np.array([[-2, 2], [0, 0], [2, -2]]), np.array([1, 3, 1]))
     (707107, -707107)
@@ -68,15 +77,19 @@ def first_component(scores: IntArray, rows: IntArray) -> tuple[int, ...]:
     scaled = scores / max(int(np.abs(scores).max()), 1)
     direction = np.linalg.eigh((scaled * rows[:, None]).T @ scaled)[1][:, -1]
     largest = np.abs(direction).round(6).argmax()
-    return tuple((direction * np.sign(direction[largest]) * PRECISION).round().astype(np.int64).tolist())
+    return tuple(
+        (direction * np.sign(direction[largest]) * PRECISION).round().astype(np.int64).tolist()
+    )
 
 
-def cut_into_clusters(attributes: ResolvedAttributes, cell: Codes, size: int) -> tuple[IntArray, int]:
+def cut_into_clusters(
+    attributes: ResolvedAttributes, cell: Codes, size: int
+) -> tuple[IntArray, int]:
     """(the cluster of each row, shape (n,); the number of classes). cell: of each row, shape (n,).
 
-    A cluster takes rows in the order of the distance of their cells from its seed, the remaining cell that is farthest
-    from the last seed. The first seed is far from the most frequent cell. The first rows of a cell are in the first
-    of its clusters.
+    A cluster takes rows in the order of the distance of their cells from its seed, the remaining
+    cell that is farthest from the last seed. The first seed is far from the most frequent cell. The
+    first rows of a cell are in the first of its clusters.
     """
     present, at = np.unique(cell, return_inverse=True)
     codes, left = attributes.cells[present], np.bincount(at)
@@ -96,8 +109,9 @@ def cut_into_clusters(attributes: ResolvedAttributes, cell: Codes, size: int) ->
 
 
 def squared_distances(attributes: ResolvedAttributes, codes: IntArray, seed: int) -> FloatArray:
-    """The squared distance of each cell from one of them: the sum of squared ground distances (Weber, 2.4.1), shape
-    (cells,). codes: of the sensitive values, shape (cells, sensitive attributes).
+    """The squared distance of each cell from one of them: the sum of squared ground distances
+    (Weber, 2.4.1), shape (cells,). codes: of the sensitive values, shape (cells, sensitive
+    attributes).
     """
     total = np.zeros(len(codes))
     for a in several(attributes):
@@ -111,5 +125,7 @@ def _ground_distances(distance: GroundDistance, codes: IntArray, code: int) -> F
     if features.cumulative:
         return np.abs(codes - code) / features.scale
     nodes = features.nodes
-    differing: FloatArray = 2 * (nodes[:, codes] != nodes[:, code, None]).sum(axis=0) / features.scale
+    differing: FloatArray = (
+        2 * (nodes[:, codes] != nodes[:, code, None]).sum(axis=0) / features.scale
+    )
     return differing

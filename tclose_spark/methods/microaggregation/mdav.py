@@ -1,18 +1,18 @@
 """Algorithms 1 and 2: MDAV, and MDAV whose classes are refined while they are formed.
 
-MDAV (Domingo-Ferrer and Torra 2005; Weber, 2.3.3): the row that is farthest from the average of the remaining rows
-forms a class with its k - 1 nearest rows. Then the row that is farthest from that one does the same. This is repeated
-while 2 k rows remain; the last ones are a class.
+MDAV (Domingo-Ferrer and Torra 2005; Weber, 2.3.3): the row that is farthest from the average of the
+remaining rows forms a class with its k - 1 nearest rows. Then the row that is farthest from that
+one does the same. This is repeated while 2 k rows remain; the last ones are a class.
 
-Algorithm 2 (Soria-Comas et al. 2015; Weber, 2.3.3) refines each class. While the class does not hold, the nearest row
-outside that was not tried yet replaces the member whose exchange brings the class nearest to the table, if any does.
-Members that leave are free for later classes. Classes that do not hold at the end are merged (see
-`methods.even_blocks`).
+Algorithm 2 (Soria-Comas et al. 2015; Weber, 2.3.3) refines each class. While the class does not
+hold, the nearest row outside that was not tried yet replaces the member whose exchange brings the
+class nearest to the table, if any does. Members that leave are free for later classes. Classes that
+do not hold at the end are merged (see `methods.even_blocks`).
 
-Only the cell (tuple of sensitive values) of a row decides whether it helps. So the nearest row of each cell is tried,
-and no other until the class has changed: the paper's walk without its idle steps. After MOST_TRIED cells in a row that
-do not help, or fewer if each trial takes long, a class stays as it is. With hundreds of values, the walk is shorter
-than the paper's.
+Only the cell (tuple of sensitive values) of a row decides whether it helps. So the nearest row of
+each cell is tried, and no other until the class has changed: the paper's walk without its idle
+steps. After MOST_TRIED cells in a row that do not help, or fewer if each trial takes long, a class
+stays as it is. With hundreds of values, the walk is shorter than the paper's.
 """
 
 from __future__ import annotations
@@ -47,11 +47,10 @@ BEYOND = 1e300  # farther than any row
 class Candidates(NamedTuple):
     """A class in refinement, and the rows that may enter it.
 
-    members: shape (k,).
-    near: their distances when they were chosen, shape (k,).
-    far: of each cell, the distance of its nearest untried row, BEYOND if there is none, shape (cells,).
-    place: of that row in the pool, shape (cells,).
-    counts, excess: the class's rows by value, and work space of `holds`.
+    members: shape (k,). near: their distances when they were chosen, shape (k,). far: of each cell,
+    the distance of its nearest untried row, BEYOND if there is none, shape (cells,). place: of that
+    row in the pool, shape (cells,). counts, excess: the class's rows by value, and work space of
+    `holds`.
     """
 
     members: IntArray
@@ -63,8 +62,8 @@ class Candidates(NamedTuple):
 
 
 def microaggregate(block: Block, refined: bool = False) -> IntArray:
-    """The class of each row of a block, from 0, shape (n,): of k rows each, the last one of up to 2 k - 1. Classes need
-    not hold. refined: Algorithm 2.
+    """The class of each row of a block, from 0, shape (n,): of k rows each, the last one of up to 2
+    k - 1. Classes need not hold. refined: Algorithm 2.
     """
     requirement = block.requirement
     k, cells = requirement.k, len(requirement.codes)
@@ -76,7 +75,11 @@ def microaggregate(block: Block, refined: bool = False) -> IntArray:
         counts=np.zeros(requirement.tables.shape, dtype=np.int64),
         excess=work_space(requirement),
     )
-    tried = min(max(MOST_WORK // (k * int(requirement.domains.sum())), LEAST_TRIED), MOST_TRIED) if refined else 0
+    tried = (
+        min(max(MOST_WORK // (k * int(requirement.domains.sum())), LEAST_TRIED), MOST_TRIED)
+        if refined
+        else 0
+    )
     pool = all_unassigned(block)
     _microaggregate(pool, block.quasi, block.cell, block.widths, requirement, candidates, tried)
     return pool.class_of
@@ -153,7 +156,12 @@ def _refine(
 
 @kernel
 def _find_nearest_of_each_cell(
-    pool: UnassignedRows, left: int, tried_far: float, tried_place: int, cell: Codes, candidates: Candidates
+    pool: UnassignedRows,
+    left: int,
+    tried_far: float,
+    tried_place: int,
+    cell: Codes,
+    candidates: Candidates,
 ) -> None:
     """Fills `far` and `place` with the rows without a class that come after the one tried last."""
     candidates.far[:] = BEYOND
@@ -167,7 +175,9 @@ def _find_nearest_of_each_cell(
 
 @kernel
 def _nearest_cell(candidates: Candidates) -> int:
-    """The cell with the nearest row, the first in the pool of equally near ones; -1 if no row is left."""
+    """The cell with the nearest row, the first in the pool of equally near ones; -1 if no row is
+    left.
+    """
     best, least = -1, BEYOND
     for c in range(len(candidates.far)):
         far = candidates.far[c]
@@ -182,8 +192,8 @@ def _nearest_cell(candidates: Candidates) -> int:
 def _best_leaving(
     incoming: int, ratio: float, cell: Codes, requirement: Requirement, candidates: Candidates
 ) -> tuple[int, float]:
-    """(the place of the member whose replacement by a row of this cell brings the class nearest to the table, -1 if
-    none is below `ratio`; the closeness ratio then).
+    """(the place of the member whose replacement by a row of this cell brings the class nearest to
+    the table, -1 if none is below `ratio`; the closeness ratio then).
     """
     members, counts, best = candidates.members, candidates.counts, -1
     add_cell(counts, incoming, 1, requirement)

@@ -18,7 +18,9 @@ def _make_plan(given: PlanningInput) -> Plan:
     return make_plan(given)
 
 
-def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Microaggregation) -> Plan:
+def _read_plan(
+    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Microaggregation
+) -> Plan:
     from tclose_spark.methods.microaggregation.plan import MicroaggregationPlan
 
     return MicroaggregationPlan.from_json(tree, attributes, k, settings)

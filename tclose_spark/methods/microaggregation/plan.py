@@ -1,4 +1,6 @@
-"""The plan of microaggregation: blocks with the whole table's distribution, and their division into classes."""
+"""The plan of microaggregation: blocks with the whole table's distribution, and their division into
+classes.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,19 @@ from typing import Any
 
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.even_blocks.layout import ROWS_PER_BLOCK, ROWS_PER_TASK, EvenBlocks, plan_even_blocks
+from tclose_spark.methods.even_blocks.layout import (
+    ROWS_PER_BLOCK,
+    ROWS_PER_TASK,
+    EvenBlocks,
+    plan_even_blocks,
+)
 from tclose_spark.methods.even_blocks.plan import EvenBlocksPlan
 from tclose_spark.methods.method import PlanningInput, PlanReport
-from tclose_spark.methods.microaggregation.buckets import Cut, choose_class_size, microaggregate_buckets
+from tclose_spark.methods.microaggregation.buckets import (
+    Cut,
+    choose_class_size,
+    microaggregate_buckets,
+)
 from tclose_spark.methods.microaggregation.cells import cut_of, first_component, rank_scores
 from tclose_spark.methods.microaggregation.mdav import microaggregate
 from tclose_spark.methods.microaggregation.settings import Microaggregation
@@ -52,7 +63,8 @@ class MicroaggregationPlan(EvenBlocksPlan):
     def report(self) -> PlanReport:
         return PlanReport(
             figures={"blocks": self.blocks, "tasks": self.tasks, "class_size": self.class_size},
-            note=f"{self.blocks_in_words}, classes of {self.class_size:,} rows and more before any are merged",
+            note=f"{self.blocks_in_words}, classes of {self.class_size:,} rows and more before any "
+            "are merged",
         )
 
     @staticmethod
@@ -60,7 +72,10 @@ class MicroaggregationPlan(EvenBlocksPlan):
         tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Microaggregation
     ) -> MicroaggregationPlan:
         """The plan that `to_json` wrote."""
-        layout, component = EvenBlocks.from_json(tree, attributes, k), tuple(tree.get("component", ()))
+        layout, component = (
+            EvenBlocks.from_json(tree, attributes, k),
+            tuple(tree.get("component", ())),
+        )
         return MicroaggregationPlan(layout, settings, tree["class_size"], component)
 
 
@@ -79,6 +94,8 @@ def make_plan(
     component: tuple[int, ...] = ()
     if settings.cells == "first_component":
         component = first_component(rank_scores(given.attributes), given.attributes.cell_rows)
-        given.log(f"first principal component of the sensitive attributes: {component}, in millionths")
+        given.log(
+            f"first principal component of the sensitive attributes: {component}, in millionths"
+        )
     size = choose_class_size(given, layout, cut_of(given.attributes, settings.cells, component))
     return MicroaggregationPlan(layout, settings, size, component)

@@ -1,11 +1,12 @@
 """The rows without a class, and MDAV's seeds among them (Domingo-Ferrer and Torra 2005).
 
-The distance of two rows is the mean width of the labels that would cover both. For a number it is the difference, as a
-share of the range; with a hierarchy, the share of values below the lowest common node; without one, 0 or 1. Rows are
-therefore near if publishing them together loses little. The papers use normalised Euclidean distances of numbers only.
+The distance of two rows is the mean width of the labels that would cover both. For a number it is
+the difference, as a share of the range; with a hierarchy, the share of values below the lowest
+common node; without one, 0 or 1. Rows are therefore near if publishing them together loses little.
+The papers use normalised Euclidean distances of numbers only.
 
-The average row has the mean of each number and the most frequent value of each category. Among equal rows the first one
-counts, in the order of the block, which follows from content.
+The average row has the mean of each number and the most frequent value of each category. Among
+equal rows the first one counts, in the order of the block, which follows from content.
 """
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ def farthest(pool: UnassignedRows, left: int) -> int:
 
 
 @kernel
-def measure_from(seed: int, pool: UnassignedRows, left: int, quasi: Codes, widths: LabelWidths) -> None:
+def measure_from(
+    seed: int, pool: UnassignedRows, left: int, quasi: Codes, widths: LabelWidths
+) -> None:
     """Fills `far` for a row."""
     for j in range(quasi.shape[1]):
         code = quasi[seed, j]
@@ -89,7 +92,9 @@ def measure_from(seed: int, pool: UnassignedRows, left: int, quasi: Codes, width
 
 
 @kernel
-def measure_from_average(pool: UnassignedRows, left: int, quasi: Codes, widths: LabelWidths) -> None:
+def measure_from_average(
+    pool: UnassignedRows, left: int, quasi: Codes, widths: LabelWidths
+) -> None:
     """Fills `far` for the average of the remaining rows. A missing number is at distance 1."""
     for j in range(quasi.shape[1]):
         if widths.kinds[j] == NUMBER:

@@ -1,8 +1,10 @@
-"""The places at which each quasi-identifier may be cut so that the labels of both sides do not meet.
+"""The places at which each quasi-identifier may be cut so that the labels of both sides do not
+meet.
 
-A label may cover more than the values of its part: a hierarchy node covers all its leaves, `*` the whole domain with
-    the missing value, and a rounded end (`round_to`) numbers of the next part. So a part may have, of each
-    quasi-identifier:
+A label may cover more than the values of its part: a hierarchy node covers all its leaves, `*` the
+whole domain with
+    the missing value, and a rounded end (`round_to`) numbers of the next part. So a part may have,
+    of each quasi-identifier:
 
 - Numbers: a range. A cut is allowed if the rounded ends leave a gap. Missing values together with numbers are `*`, so
   they are separated first.
@@ -34,15 +36,18 @@ class Axes(NamedTuple):
     """The quasi-identifiers of a block, over the dense codes of its rows."""
 
     kinds: NDArray[np.int8]  # NUMBERS, SETS, NODES or VALUES, shape (q,)
-    # Ranks of the label's lower end for a part that begins with a code, and of its upper end for one that ends with it,
-    # shape (q, longest domain). A cut between codes a and b is allowed if high[a] < low[b].
+    # Ranks of the label's lower end for a part that begins with a code, and of its upper end for
+    # one that ends with it, shape (q, longest domain). A cut between codes a and b is allowed if
+    # high[a] < low[b].
     low: IntArray
     high: IntArray
     root: IntArray  # the lowest height of a hierarchy with the label `*`, shape (q,)
 
 
 def axes_of(quasi_identifiers: Sequence[ResolvedQuasi], codes: Sequence[IntArray]) -> Axes:
-    """The axes of some rows. codes: what their dense codes stand for, ascending, an array for each quasi-identifier."""
+    """The axes of some rows. codes: what their dense codes stand for, ascending, an array for each
+    quasi-identifier.
+    """
     longest = max(len(known) for known in codes)
     ranks = np.zeros((2, len(codes), longest), dtype=np.int64)
     ranks[:] = np.arange(longest)
@@ -74,11 +79,15 @@ def root_height(quasi: ResolvedQuasi) -> int:
 
 
 def _rounded(labeller: NumericLabels, codes: IntArray, bounds: bool) -> IntArray:
-    """Ranks of the ends of labels of single codes, shape (2, codes). A missing value ranks lowest."""
+    """Ranks of the ends of labels of single codes, shape (2, codes). A missing value ranks
+    lowest.
+    """
     known = codes[codes != MISSING]
     ends = labeller.bounds(known, known) if bounds else labeller.ends(known, known)
     lows, highs = (list(map(_plain, side)) for side in ends)
-    rank: dict[Any, int] = {end: place for place, end in enumerate(sorted({*lows, *highs}), start=1)}
+    rank: dict[Any, int] = {
+        end: place for place, end in enumerate(sorted({*lows, *highs}), start=1)
+    }
     ranks = np.zeros((2, len(codes)), dtype=np.int64)
     ranks[:, len(codes) - len(known) :] = [[rank[end] for end in side] for side in (lows, highs)]
     return ranks

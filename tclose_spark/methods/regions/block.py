@@ -22,28 +22,35 @@ class RegionBlock(Block):
 
     def take(self, rows: IntArray) -> RegionBlock:
         """The block of these rows."""
-        return RegionBlock(self.quasi[rows], self.cell[rows], self.widths, self.requirement, self.axes)
+        return RegionBlock(
+            self.quasi[rows], self.cell[rows], self.widths, self.requirement, self.axes
+        )
 
 
 class RegionDense(Dense):
-    """Makes blocks to be cut into regions. With (n, t)-closeness a region of n rows is its own natural superset, so it
-    needs to meet no t.
+    """Makes blocks to be cut into regions. With (n, t)-closeness a region of n rows is its own
+    natural superset, so it needs to meet no t.
     """
 
     def requirement(self, largest: int) -> Requirement:
         return self._without_t(super().requirement(largest))
 
     def beside_itself(self, block: RegionBlock) -> RegionBlock:
-        """The block with itself, instead of the whole table, as the reference of its classes. It has at least n
-        rows.
+        """The block with itself, instead of the whole table, as the reference of its classes. It
+        has at least n rows.
         """
         rows, sensitive = len(block.cell), self.attributes.sensitive
         tables = np.zeros_like(block.requirement.tables)
         for attribute, codes in enumerate(block.requirement.codes.T):
             np.add.at(tables[attribute], codes[block.cell], 1)
-        limits = exact_limits([a.t for a in sensitive], [a.distance.scale for a in sensitive], rows, rows)
+        limits = exact_limits(
+            [a.t for a in sensitive], [a.distance.scale for a in sensitive], rows, rows
+        )
         return replace(
-            block, requirement=self._without_t(block.requirement._replace(tables=tables, rows=rows, limits=limits))
+            block,
+            requirement=self._without_t(
+                block.requirement._replace(tables=tables, rows=rows, limits=limits)
+            ),
         )
 
     def holds(self, cells: IntArray) -> bool:
@@ -61,4 +68,6 @@ class RegionDense(Dense):
     def block(self, rows: Rows) -> tuple[RegionBlock, list[IntArray]]:
         plain, codes = super().block(rows)
         axes = axes_of(self.attributes.quasi_identifiers, codes)
-        return RegionBlock(plain.quasi, plain.cell, plain.widths, plain.requirement, axes, person=plain.person), codes
+        return RegionBlock(
+            plain.quasi, plain.cell, plain.widths, plain.requirement, axes, person=plain.person
+        ), codes

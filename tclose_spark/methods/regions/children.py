@@ -1,4 +1,6 @@
-"""The codes that occur in a part of a block, and the children into which a split divides the part."""
+"""The codes that occur in a part of a block, and the children into which a split divides the
+part.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from tclose_spark.table.arrays import IntArray
 
 @kernel
 def order_rows(j: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> None:
-    """Set work.order[j] to the order of a part's rows by their codes of j, and work.present to these codes.
+    """Set work.order[j] to the order of a part's rows by their codes of j, and work.present to
+    these codes.
 
     rows: their numbers in the block, shape (size,).
     """
@@ -34,8 +37,15 @@ def common_height(j: int, first: int, last: int, inputs: CutInputs) -> int:
 
 @kernel
 def divide_nodes(j: int, inputs: CutInputs, work: CutWorkspace) -> int:
-    """Set work.starts for the children of the lowest hierarchy node that covers a part; how many there are."""
-    codes, length, starts, nodes = work.present.codes[j], work.present.length[j], work.starts, inputs.widths.nodes[j]
+    """Set work.starts for the children of the lowest hierarchy node that covers a part; how many
+    there are.
+    """
+    codes, length, starts, nodes = (
+        work.present.codes[j],
+        work.present.length[j],
+        work.starts,
+        inputs.widths.nodes[j],
+    )
     first = 1 if inputs.widths.missing[j] and codes[0] == 0 else 0
     height = common_height(j, codes[first], codes[length - 1], inputs)
     if first == 1 and height < inputs.axes.root[j]:
@@ -52,10 +62,11 @@ def divide_nodes(j: int, inputs: CutInputs, work: CutWorkspace) -> int:
 
 @kernel
 def find_children(j: int, cut: int, inputs: CutInputs, work: CutWorkspace) -> int:
-    """Set work.starts to the places among a part's codes of j where a split's children begin, and last to the number of
-    codes; how many children there are, 0 if their labels would meet.
+    """Set work.starts to the places among a part's codes of j where a split's children begin, and
+    last to the number of codes; how many children there are, 0 if their labels would meet.
 
-    cut: for NUMBERS and SETS the place where the upper side begins (see `first_cut`); other kinds have one split.
+    cut: for NUMBERS and SETS the place where the upper side begins (see `first_cut`); other kinds
+    have one split.
     """
     codes, length, starts = work.present.codes[j], work.present.length[j], work.starts
     if length < 2:
@@ -82,15 +93,17 @@ def find_children(j: int, cut: int, inputs: CutInputs, work: CutWorkspace) -> in
 
 @kernel
 def first_cut(j: int, inputs: CutInputs, work: CutWorkspace) -> int:
-    """The first place for a cut. It is 2 if the missing value, at place 0, cannot be split off alone."""
+    """The first place for a cut. It is 2 if the missing value, at place 0, cannot be split off
+    alone.
+    """
     missing = inputs.widths.missing[j] and work.present.codes[j, 0] == 0
     return 2 if missing and inputs.axes.kinds[j] == SETS and work.present.length[j] > 2 else 1
 
 
 @kernel
 def last_cut(j: int, inputs: CutInputs, work: CutWorkspace) -> int:
-    """The last place for a cut. Numbers are first separated from a missing value; hierarchies and values have one
-    split.
+    """The last place for a cut. Numbers are first separated from a missing value; hierarchies and
+    values have one split.
     """
     if inputs.axes.kinds[j] >= NODES:
         return 1
@@ -100,7 +113,9 @@ def last_cut(j: int, inputs: CutInputs, work: CutWorkspace) -> int:
 
 @kernel
 def divide(j: int, at: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> int:
-    """Sort the rows of a part by a split's children and set work.ends; how many children there are."""
+    """Sort the rows of a part by a split's children and set work.ends; how many children there
+    are.
+    """
     order_rows(j, rows, inputs, work)
     parts = find_children(j, at, inputs, work)
     for x in range(parts + 1):

@@ -1,4 +1,6 @@
-"""The choice of a split for a part. Only splits whose children all meet the requirement, exactly, are considered."""
+"""The choice of a split for a part. Only splits whose children all meet the requirement, exactly,
+are considered.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,12 @@ def count_values(rows: IntArray, inputs: CutInputs, values: IntArray) -> None:
 @kernel
 def part_width(j: int, inputs: CutInputs, work: CutWorkspace) -> float:
     """The width of a part's label of quasi-identifier j."""
-    return width(j, work.present.codes[j, 0], work.present.codes[j, work.present.length[j] - 1], inputs.widths)
+    return width(
+        j,
+        work.present.codes[j, 0],
+        work.present.codes[j, work.present.length[j] - 1],
+        inputs.widths,
+    )
 
 
 @kernel
@@ -38,14 +45,20 @@ def lost_rows(size: int, inputs: CutInputs, work: CutWorkspace) -> float:
 
 @kernel
 def rate(j: int, cut: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> float:
-    """The score of a split: width gained, divided by the bits of the split. NONE if a child fails the requirement.
+    """The score of a split: width gained, divided by the bits of the split. NONE if a child fails
+    the requirement.
 
     work.whole: the part's rows by value; work.inside: of a cut in two, the rows below it.
     """
     parts = find_children(j, cut, inputs, work)
     if parts == 0:
         return NONE
-    starts, below, codes, k = work.starts, work.present.below[j], work.present.codes[j], inputs.requirement.k
+    starts, below, codes, k = (
+        work.starts,
+        work.present.below[j],
+        work.present.codes[j],
+        inputs.requirement.k,
+    )
     for x in range(parts):
         if below[starts[x + 1]] - below[starts[x]] < k:
             return NONE
@@ -66,7 +79,10 @@ def rate(j: int, cut: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace
                 add_cell(values, inputs.cell[rows[work.order[j, i]]], 1, inputs.requirement)
         if not holds(values, size, inputs.requirement, work.excess):
             return NONE
-        if ceiling < 1.0 and closeness_ratio(values, size, inputs.requirement, work.excess) > ceiling:
+        if (
+            ceiling < 1.0
+            and closeness_ratio(values, size, inputs.requirement, work.excess) > ceiling
+        ):
             return NONE
         p = size / len(rows)
         bits -= p * log2(p)
@@ -76,8 +92,8 @@ def rate(j: int, cut: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace
 
 @kernel
 def insert_split(found: int, score: float, j: int, cut: int, most: int, work: CutWorkspace) -> int:
-    """Insert a split among the best found so far, of which at most `most` are of one quasi-identifier, as long as there
-    is room; how many there are now.
+    """Insert a split among the best found so far, of which at most `most` are of one
+    quasi-identifier, as long as there is room; how many there are now.
     """
     splits, scores, same, last = work.splits, work.scores, 0, 0
     for x in range(found):
@@ -88,7 +104,11 @@ def insert_split(found: int, score: float, j: int, cut: int, most: int, work: Cu
             return found
         found -= 1
         for x in range(last, found):
-            scores[x], splits[x, 0], splits[x, 1] = scores[x + 1], splits[x + 1, 0], splits[x + 1, 1]
+            scores[x], splits[x, 0], splits[x, 1] = (
+                scores[x + 1],
+                splits[x + 1, 0],
+                splits[x + 1, 1],
+            )
     place = found
     while place > 0 and scores[place - 1] < score:
         place -= 1
@@ -103,8 +123,8 @@ def insert_split(found: int, score: float, j: int, cut: int, most: int, work: Cu
 
 @kernel
 def median(j: int, inputs: CutInputs, work: CutWorkspace) -> int:
-    """The place of the cut nearest to the median of a part at which labels do not meet, the lower one of two; 0 if
-    none.
+    """The place of the cut nearest to the median of a part at which labels do not meet, the lower
+    one of two; 0 if none.
     """
     below, best = work.present.below[j], 0
     size = below[work.present.length[j]]
@@ -123,7 +143,9 @@ def is_banned(j: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> 
 
 @kernel
 def find_splits(rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> int:
-    """Set work.splits to the splits worth trying of the part that was examined last, best first; how many."""
+    """Set work.splits to the splits worth trying of the part that was examined last, best first;
+    how many.
+    """
     found, size, rule = 0, len(rows), inputs.rule
     for j in range(len(inputs.columns)):
         if work.present.length[j] < 2 or is_banned(j, rows, inputs, work):
@@ -138,7 +160,9 @@ def find_splits(rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> int:
                 continue
             next_cut = below[cut] * rule.cuts // size + 1
             while counted < below[cut]:
-                add_cell(work.inside, inputs.cell[rows[work.order[j, counted]]], 1, inputs.requirement)
+                add_cell(
+                    work.inside, inputs.cell[rows[work.order[j, counted]]], 1, inputs.requirement
+                )
                 counted += 1
             score = rate(j, cut, rows, inputs, work)
             if score > NONE and rule.cuts == 0:
@@ -150,7 +174,9 @@ def find_splits(rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> int:
 
 @kernel
 def examine(rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> bool:
-    """Set work.order, work.present and work.whole for a part; whether it is large enough to be divided."""
+    """Set work.order, work.present and work.whole for a part; whether it is large enough to be
+    divided.
+    """
     for j in range(len(inputs.columns)):
         order_rows(j, rows, inputs, work)
     if len(rows) <= inputs.rule.stop or len(rows) < 2 * inputs.requirement.k:

@@ -1,4 +1,6 @@
-"""A block is cut into regions from the top down. Every part meets the requirement, so cutting may stop anywhere."""
+"""A block is cut into regions from the top down. Every part meets the requirement, so cutting may
+stop anywhere.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,15 @@ from tclose_spark.kernels.structures import structure
 from tclose_spark.methods.regions.block import RegionBlock
 from tclose_spark.methods.regions.children import divide
 from tclose_spark.methods.regions.choice import examine, find_splits
-from tclose_spark.methods.regions.trials import KnownParts, OpenParts, key_of, make_known, make_open, place_of, search
+from tclose_spark.methods.regions.trials import (
+    KnownParts,
+    OpenParts,
+    key_of,
+    make_known,
+    make_open,
+    place_of,
+    search,
+)
 from tclose_spark.methods.regions.workspace import (
     CutInputs,
     CutWorkspace,
@@ -27,9 +37,13 @@ from tclose_spark.table.arrays import IntArray
 
 @structure
 class RegionCuts(NamedTuple):
-    """A tree of parts. Part 0 is the whole block, and a part comes before those that it is divided into."""
+    """A tree of parts. Part 0 is the whole block, and a part comes before those that it is divided
+    into.
+    """
 
-    quasi: IntArray  # the quasi-identifier that a part is divided by, -1 for a region, shape (parts,)
+    quasi: (
+        IntArray  # the quasi-identifier that a part is divided by, -1 for a region, shape (parts,)
+    )
     parent: IntArray  # the part that it comes from, -1 if none, shape (parts,)
     lo: IntArray  # its lowest code of the quasi-identifier that its parent is divided by, shape (parts,)
     hi: IntArray  # its highest code of it, shape (parts,)
@@ -38,9 +52,8 @@ class RegionCuts(NamedTuple):
 
 @dataclass(frozen=True)
 class RegionGrowth:
-    """rule: how a part is split.
-    budget: the work of a search for splits that lose little, in rows to be examined for each row of the block; with 0
-        each part takes the split with the best score.
+    """rule: how a part is split. budget: the work of a search for splits that lose little, in rows
+    to be examined for each row of the block; with 0 each part takes the split with the best score.
     """
 
     rule: SplitRule
@@ -51,9 +64,11 @@ AT_MEDIANS = RegionGrowth(split_rule(cuts=0, tries=8, each=1), budget=7)
 """Each part is cut at the median of one of its quasi-identifiers, as in Mondrian."""
 
 
-def cut(block: RegionBlock, growth: RegionGrowth, avoided: Sequence[int] | IntArray = ()) -> RegionCuts:
-    """The regions of a block that meets the requirement. No two of their labels meet. They depend only on the rows as a
-    multiset.
+def cut(
+    block: RegionBlock, growth: RegionGrowth, avoided: Sequence[int] | IntArray = ()
+) -> RegionCuts:
+    """The regions of a block that meets the requirement. No two of their labels meet. They depend
+    only on the rows as a multiset.
 
     avoided: quasi-identifiers by which the whole block is not divided.
     """
@@ -63,16 +78,26 @@ def cut(block: RegionBlock, growth: RegionGrowth, avoided: Sequence[int] | IntAr
     work, inputs = make_workspace(block, growth.rule), make_inputs(block, growth.rule)
     work.banned[list(avoided)] = True
     known = make_known(n, block.requirement.k, growth.budget)
-    parts, tree = make_open(n, block.requirement.k, growth.rule.tries), RegionCuts(quasi, parent, lo, hi, region)
+    parts, tree = (
+        make_open(n, block.requirement.k, growth.rule.tries),
+        RegionCuts(quasi, parent, lo, hi, region),
+    )
     made = _grow(np.arange(n), float(growth.budget), stack, inputs, work, known, parts, tree)
     return RegionCuts(quasi[:made], parent[:made], lo[:made], hi[:made], region)
 
 
 @kernel
 def _choose(
-    part: IntArray, budget: float, inputs: CutInputs, work: CutWorkspace, known: KnownParts, parts: OpenParts
+    part: IntArray,
+    budget: float,
+    inputs: CutInputs,
+    work: CutWorkspace,
+    known: KnownParts,
+    parts: OpenParts,
 ) -> int:
-    """Which of work.splits divides a part, -1 if none: the best one found, or else the one with the best score."""
+    """Which of work.splits divides a part, -1 if none: the best one found, or else the one with the
+    best score.
+    """
     if budget > 0:
         search(part, budget * len(part), inputs, work, known, parts)
     if not examine(part, inputs, work) or find_splits(part, inputs, work) == 0:
@@ -95,7 +120,8 @@ def _grow(
 ) -> int:
     """Grow the tree; how many parts it has.
 
-    Invariant: the parts on the stack and the regions are slices of the rows, and together are all rows.
+    Invariant: the parts on the stack and the regions are slices of the rows, and together are all
+    rows.
     """
     stack[0, 0], stack[0, 1], stack[0, 2], height, made = 0, len(rows), 0, 1, 1
     while height > 0:

@@ -1,4 +1,6 @@
-"""Parts of a table that do not overlap, as ranges of codes: they apply to other rows than those they were cut on."""
+"""Parts of a table that do not overlap, as ranges of codes: they apply to other rows than those
+they were cut on.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,12 @@ from tclose_spark.table.labels import MISSING, NumericLabels
 
 @dataclass(frozen=True)
 class PartTree:
-    """A tree of parts of a table. Part 0 is the whole table, and a part comes before those that it is divided into.
+    """A tree of parts of a table. Part 0 is the whole table, and a part comes before those that it
+    is divided into.
 
     quasi: the quasi-identifier that a part is divided by, -1 if it is not divided, shape (parts,).
-    parent: the part that it comes from, -1 if none, shape (parts,).
-    lo, hi: a part has its parent's rows with these codes of the parent's quasi-identifier, shape (parts,).
+    parent: the part that it comes from, -1 if none, shape (parts,). lo, hi: a part has its parent's
+    rows with these codes of the parent's quasi-identifier, shape (parts,).
     """
 
     quasi: IntArray
@@ -47,10 +50,12 @@ class PartTree:
 
     @cached_property
     def routing_tree(self) -> RoutingTree:
-        """Leads each row to the last part on its way, by number: one that is not divided, or one of whose children
-        takes the row, because its label would reach into another child's.
+        """Leads each row to the last part on its way, by number: one that is not divided, or one of
+        whose children takes the row, because its label would reach into another child's.
         """
-        nodes: list[list[int]] = []  # quasi-identifier, lowest and highest code that goes left, left, right
+        nodes: list[
+            list[int]
+        ] = []  # quasi-identifier, lowest and highest code that goes left, left, right
         pending = [(0, self.children[0], -1, 0)]
         while pending:
             part, children, above, side = pending.pop()
@@ -69,14 +74,21 @@ class PartTree:
         for j in range(int(self.quasi.max()) + 1):
             here = quasi == j
             codes.append(np.unique([*(lo[here & (lo > LOWEST)] - 1), *hi[here], HIGHEST]))
-            lo[here], hi[here] = np.searchsorted(codes[j], lo[here]), np.searchsorted(codes[j], hi[here])
+            lo[here], hi[here] = (
+                np.searchsorted(codes[j], lo[here]),
+                np.searchsorted(codes[j], hi[here]),
+            )
         splits = no_splits(len(nodes), 1)
-        for array, values in zip((*splits[:3], *splits[5:7]), (quasi, lo, hi, left, right), strict=True):
+        for array, values in zip(
+            (*splits[:3], *splits[5:7]), (quasi, lo, hi, left, right), strict=True
+        ):
             array[:] = values
         return RoutingTree(splits._replace(leaves=len(self.parent)), tuple(codes))
 
     def pruned(self, divided: Sequence[bool]) -> tuple[PartTree, IntArray]:
-        """(the tree in which only these parts are divided, the number in this tree of each of its parts)."""
+        """(the tree in which only these parts are divided, the number in this tree of each of its
+        parts).
+        """
         stays = np.zeros(len(self.parent), dtype=bool)
         stays[0] = True
         for part in range(1, len(stays)):
@@ -99,10 +111,14 @@ class PartTree:
         )
 
 
-def parts_of(cuts: RegionCuts, quasi_identifiers: Sequence[ResolvedQuasi], codes: Sequence[IntArray]) -> PartTree:
-    """The parts that a sample was cut into, for all rows of the table. codes: what the sample's dense codes stand for.
+def parts_of(
+    cuts: RegionCuts, quasi_identifiers: Sequence[ResolvedQuasi], codes: Sequence[IntArray]
+) -> PartTree:
+    """The parts that a sample was cut into, for all rows of the table. codes: what the sample's
+    dense codes stand for.
 
-    Codes between or beyond those of the sample belong to a part beside them if labels then cannot meet, else to none.
+    Codes between or beyond those of the sample belong to a part beside them if labels then cannot
+    meet, else to none.
     """
     lo, hi = cuts.lo.copy(), cuts.hi.copy()
     for part in np.flatnonzero(cuts.quasi >= 0).tolist():
@@ -112,7 +128,9 @@ def parts_of(cuts: RegionCuts, quasi_identifiers: Sequence[ResolvedQuasi], codes
     return PartTree(cuts.quasi, cuts.parent, lo, hi)
 
 
-def _code_ranges(quasi: ResolvedQuasi, lows: IntArray, highs: IntArray) -> tuple[IntArray, IntArray]:
+def _code_ranges(
+    quasi: ResolvedQuasi, lows: IntArray, highs: IntArray
+) -> tuple[IntArray, IntArray]:
     """The codes (lowest, highest) that belong to children with these lowest and highest codes."""
     missing, kind = int(lows[0] == MISSING), kind_of(quasi)
     lows, highs, alone = lows.copy(), highs.copy(), len(lows) - missing == 1
@@ -124,7 +142,9 @@ def _code_ranges(quasi: ResolvedQuasi, lows: IntArray, highs: IntArray) -> tuple
         lows[missing:] = np.searchsorted(node, node[lows[missing:]], side="left")
         highs[missing:] = np.searchsorted(node, node[highs[missing:]], side="right") - 1
         return lows, highs
-    if kind != NUMBERS and alone:  # one value beside the missing one: of two, the label would be `*`
+    if (
+        kind != NUMBERS and alone
+    ):  # one value beside the missing one: of two, the label would be `*`
         return lows, highs
     lows[missing], highs[-1] = MISSING + 1, HIGHEST
     if not isinstance(quasi.labeller, NumericLabels) or quasi.labeller.round_to is None:

@@ -1,4 +1,6 @@
-"""A plan of disjoint regions, shared by the methods that make them. They differ in how a part is split."""
+"""A plan of disjoint regions, shared by the methods that make them. They differ in how a part is
+split.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from tclose_spark.table.arrays import IntArray
 class RegionPlan(BlocksPlan):
     """Blocks that are boxes of the table; each is divided into regions, and each region is a class.
 
-    growths: how each block is divided; the result with the least loss is kept, the first of equal ones.
+    growths: how each block is divided; the result with the least loss is kept, the first of equal
+    ones.
     """
 
     layout: BlockLayout
@@ -53,11 +56,14 @@ class RegionPlan(BlocksPlan):
 
     def report(self) -> PlanReport:
         return self.layout.report(
-            f"which tasks divide into regions, tasks: {self.tasks:,} (splits of the sample that were undone because a "
+            f"which tasks divide into regions, tasks: {self.tasks:,} (splits of the sample that "
+            "were undone because a "
             f"side failed the requirement on full counts: {self.layout.merges:,})"
         )
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any], dense: RegionDense, growths: tuple[RegionGrowth, ...]) -> RegionPlan:
+    def from_json(
+        tree: Mapping[str, Any], dense: RegionDense, growths: tuple[RegionGrowth, ...]
+    ) -> RegionPlan:
         """The plan that `to_json` wrote."""
         return RegionPlan(layout=BlockLayout.from_json(tree, dense), growths=growths)

@@ -1,8 +1,10 @@
-"""Planning disjoint regions of a large table: parts are cut on a sample and counted over the whole table.
+"""Planning disjoint regions of a large table: parts are cut on a sample and counted over the whole
+table.
 
-A sample cannot guarantee that a part meets the requirement, or that it has all values of the table. One scan counts
-both. A part stays undivided if one of its children fails the requirement or if none of them takes some row. So a block
-is a box. If it is still large, it is cut on the sample anew, by another quasi-identifier.
+A sample cannot guarantee that a part meets the requirement, or that it has all values of the table.
+One scan counts both. A part stays undivided if one of its children fails the requirement or if none
+of them takes some row. So a block is a box. If it is still large, it is cut on the sample anew, by
+another quasi-identifier.
 """
 
 from __future__ import annotations
@@ -31,14 +33,19 @@ LEAST = 40  # rows of the sample in a part, for the same reason; neither applies
 
 
 def plan_regions(
-    given: PlanningInput, growth: RegionGrowth, rows_per_block: int, rows_per_task: int, labels_meet: bool = False
+    given: PlanningInput,
+    growth: RegionGrowth,
+    rows_per_block: int,
+    rows_per_task: int,
+    labels_meet: bool = False,
 ) -> BlockLayout:
-    """Disjoint blocks of a table, of at most about `rows_per_block` rows if the sample can separate them, in tasks of
-    about `rows_per_task` rows. A table of at most `rows_per_block` rows is one block. labels_meet: whether labels of
-    classes may have values in common.
+    """Disjoint blocks of a table, of at most about `rows_per_block` rows if the sample can separate
+    them, in tasks of about `rows_per_task` rows. A table of at most `rows_per_block` rows is one
+    block. labels_meet: whether labels of classes may have values in common.
 
     Raises:
-        ConfigurationError: if a distance has unequal steps, a hierarchy has the same label at several levels for
+        ConfigurationError: if a distance has unequal steps, a hierarchy has the same label at
+        several levels for
             different values, or a block is too large for the integers of the kernels.
         UnreachableError: if even the whole table does not meet k and distinct l.
     """
@@ -51,12 +58,16 @@ def plan_regions(
     if given.attributes.rows > rows_per_block:
         tree, counts, merges = _cut(given, dense, growth, rows_per_block)
     block_rows = counts.sum(axis=1)[tree.quasi < 0]
-    block_of = np.maximum(np.cumsum(tree.quasi < 0) - 1, 0)  # no row of the table ends in a divided part
+    block_of = np.maximum(
+        np.cumsum(tree.quasi < 0) - 1, 0
+    )  # no row of the table ends in a divided part
     return BlockLayout.of(dense, tree.routing_tree, block_of, block_rows, rows_per_task, merges)
 
 
 def _require_one_level(quasi_identifiers: Sequence[ResolvedQuasi]) -> None:
-    """Raises ConfigurationError if a hierarchy has the same label at several levels for different values."""
+    """Raises ConfigurationError if a hierarchy has the same label at several levels for different
+    values.
+    """
     for quasi in quasi_identifiers:
         under: defaultdict[str, set[tuple[int, ...]]] = defaultdict(set)
         paths = quasi.hierarchy.paths if quasi.hierarchy is not None else ()
@@ -68,8 +79,10 @@ def _require_one_level(quasi_identifiers: Sequence[ResolvedQuasi]) -> None:
                 under[label].add(tuple(here))
         if any(len(meant) > 1 for meant in under.values()):
             raise ConfigurationError(
-                f"attributes.quasi_identifiers.{quasi.name}.hierarchy: the same label is used at several levels "
-                "for different values; give each node its own label, or use a method whose regions may overlap"
+                f"attributes.quasi_identifiers.{quasi.name}.hierarchy: the same label is used at "
+                "several levels "
+                "for different values; give each node its own label, or use a method whose regions "
+                "may overlap"
             )
 
 
@@ -79,13 +92,22 @@ def _cut(
     """(the parts of the table, the rows of each by cell, how many splits were undone)."""
     sample = given.sample.take(np.arange(min(len(given.sample), max(dense.most_rows, 1))))
     scale = given.attributes.rows / len(sample)
-    stop = max(int(rows_per_block / scale), len(sample) * len(given.attributes.cells) // MOST_COUNTS)
-    growth = replace(growth, rule=growth.rule._replace(stop=stop, ceiling=CEILING if scale > 1 else 1.0))
+    stop = max(
+        int(rows_per_block / scale), len(sample) * len(given.attributes.cells) // MOST_COUNTS
+    )
+    growth = replace(
+        growth, rule=growth.rule._replace(stop=stop, ceiling=CEILING if scale > 1 else 1.0)
+    )
     tree, counts, merges = PartTree.whole(), given.attributes.cell_rows[None, :], 0
     of_sample = _of_sample(dense, scale)
-    banned: dict[int, IntArray] = {0: np.zeros(0, dtype=np.int64)}  # of each part to be cut: quasi-identifiers to avoid
+    banned: dict[int, IntArray] = {
+        0: np.zeros(0, dtype=np.int64)
+    }  # of each part to be cut: quasi-identifiers to avoid
     for number in range(1, ROUNDS + 1):
-        given.log(f"cutting regions on a sample of {len(sample):,} rows: round {number} of at most {ROUNDS}")
+        given.log(
+            f"cutting regions on a sample of {len(sample):,} rows: round {number} of at most "
+            f"{ROUNDS}"
+        )
         before, known = tree, dict(banned)
         tree = _cut_parts(tree, sample, of_sample, growth, banned, scale)
         if len(tree.parent) == len(before.parent):
@@ -108,19 +130,30 @@ def _cut(
 
 
 def _of_sample(dense: RegionDense, scale: float) -> RegionDense:
-    """Makes blocks of a sample with one in `scale` rows of the table. n of (n, t)-closeness is scaled down, with a
-    margin so that most parts that have n rows by the sample have them on full counts too.
+    """Makes blocks of a sample with one in `scale` rows of the table. n of (n, t)-closeness is
+    scaled down, with a margin so that most parts that have n rows by the sample have them on full
+    counts too.
     """
     nt = dense.attributes.nt
     if nt is None or scale <= 1:
         return dense
-    return replace(dense, attributes=replace(dense.attributes, nt=max(LEAST, int(np.ceil(nt / scale / CEILING)))))
+    return replace(
+        dense,
+        attributes=replace(dense.attributes, nt=max(LEAST, int(np.ceil(nt / scale / CEILING)))),
+    )
 
 
 def _cut_parts(
-    tree: PartTree, sample: Rows, dense: RegionDense, growth: RegionGrowth, banned: dict[int, IntArray], scale: float
+    tree: PartTree,
+    sample: Rows,
+    dense: RegionDense,
+    growth: RegionGrowth,
+    banned: dict[int, IntArray],
+    scale: float,
 ) -> PartTree:
-    """The tree with some parts cut on the sample, at first not by the quasi-identifiers that are banned."""
+    """The tree with some parts cut on the sample, at first not by the quasi-identifiers that are
+    banned.
+    """
     part_of = tree.routing_tree.leaf_of(sample)
     least = max(LEAST, int(np.ceil(dense.k / scale))) if scale > 1 else dense.k
     for part, avoided in banned.items():
@@ -135,8 +168,8 @@ def _cut_parts(
 
 
 def _count(given: PlanningInput, tree: PartTree) -> tuple[IntArray, IntArray]:
-    """(rows of the whole table in each part, by cell, shape (parts, cells); how many rows no child of the part takes,
-    shape (parts,)).
+    """(rows of the whole table in each part, by cell, shape (parts, cells); how many rows no child
+    of the part takes, shape (parts,)).
     """
     counts = count_leaves(given.counts, tree.routing_tree, len(given.attributes.cells))
     ended = counts.sum(axis=1)
@@ -145,8 +178,12 @@ def _count(given: PlanningInput, tree: PartTree) -> tuple[IntArray, IntArray]:
     return counts, ended
 
 
-def _are_divided(dense: RegionDense, tree: PartTree, counts: IntArray, ended: IntArray) -> NDArray[np.bool_]:
-    """Which parts stay divided, shape (parts,): those whose children take all rows and all meet the requirement."""
+def _are_divided(
+    dense: RegionDense, tree: PartTree, counts: IntArray, ended: IntArray
+) -> NDArray[np.bool_]:
+    """Which parts stay divided, shape (parts,): those whose children take all rows and all meet the
+    requirement.
+    """
     divided: NDArray[np.bool_] = (tree.quasi >= 0) & (ended == 0)
     for part in np.flatnonzero(divided).tolist():
         divided[part] = all(dense.holds(counts[child]) for child in tree.children[part])

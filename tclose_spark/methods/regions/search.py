@@ -16,12 +16,15 @@ def find_regions(block: RegionBlock, growth: RegionGrowth) -> IntArray:
     return regions
 
 
-def find_near_regions(block: RegionBlock, growth: RegionGrowth, dense: RegionDense) -> tuple[IntArray, FloatArray]:
-    """(the region of each row of a block, shape (n,), from 0; the closeness ratio of each region to its reference).
+def find_near_regions(
+    block: RegionBlock, growth: RegionGrowth, dense: RegionDense
+) -> tuple[IntArray, FloatArray]:
+    """(the region of each row of a block, shape (n,), from 0; the closeness ratio of each region to
+    its reference).
 
-    The reference is the whole table. With (n, t)-closeness (Li et al. 2010) a region of n rows needs no reference. It
-    is
-    a natural superset of its parts: it is divided further, with itself as the reference, until nothing is divided.
+    The reference is the whole table. With (n, t)-closeness (Li et al. 2010) a region of n rows
+    needs no reference. It is a natural superset of its parts: it is divided further, with itself as
+    the reference, until nothing is divided.
     """
     regions = find_regions(block, growth)
     ratios, n = closeness_ratios(block, regions), dense.attributes.nt

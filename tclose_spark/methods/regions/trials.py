@@ -1,11 +1,13 @@
 """The search for the splits that lose least: splits are tried to the end, with a budget of work.
 
-A part has a budget, in rows to be examined. Its best splits share it by successive halving (Jamieson and Talwalkar
-2016): each is tried with an equal share, the better half again with twice as much, until one is left. Trying a split is
-the same search for each of its children. A part with a small budget takes the split with the best score.
+A part has a budget, in rows to be examined. Its best splits share it by successive halving
+(Jamieson and Talwalkar 2016): each is tried with an equal share, the better half again with twice
+as much, until one is left. Trying a split is the same search for each of its children. A part with
+a small budget takes the split with the best score.
 
-A box is reached by many orders of cuts. What was found for it is kept, and is used again unless there is now more to
-spend on it. So a large budget finds the best of all trees of cuts, where these have few boxes.
+A box is reached by many orders of cuts. What was found for it is kept, and is used again unless
+there is now more to spend on it. So a large budget finds the best of all trees of cuts, where these
+have few boxes.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ BUDGET, WORK, SHARE, TOTAL, LEAST = range(5)
 
 @structure
 class KnownParts(NamedTuple):
-    """What is known of parts: a hash table with open addressing, by the sums of the keys of their rows."""
+    """What is known of parts: a hash table with open addressing, by the sums of the keys of their
+    rows.
+    """
 
     key: IntArray  # 0 if a place is free, shape (places,), a power of two
     least: FloatArray  # the least loss of its regions so far, in rows times quasi-identifiers
@@ -43,11 +47,13 @@ class KnownParts(NamedTuple):
 class OpenParts(NamedTuple):
     """The parts that are being searched, each a child of the one before."""
 
-    # START, END: its slice of the rows; KEY; FOUND: its splits; LIVE: those that are still tried; ROUNDS of trials to
-    # come; TURN: the number of the present trial; NEXT: where its next child begins, -1 before the trial; CHOICE: the
-    # best split, -1 if none; EXACT: whether all trials of this round went to the end. Shape (depth, 10).
+    # START, END: its slice of the rows; KEY; FOUND: its splits; LIVE: those that are still tried;
+    # ROUNDS of trials to come; TURN: the number of the present trial; NEXT: where its next child
+    # begins, -1 before the trial; CHOICE: the best split, -1 if none; EXACT: whether all trials of
+    # this round went to the end. Shape (depth, 10).
     whole: IntArray
-    # BUDGET; WORK done; SHARE of the budget for the present trial; TOTAL: its loss so far; LEAST, shape (depth, 5)
+    # BUDGET; WORK done; SHARE of the budget for the present trial; TOTAL: its loss so far; LEAST,
+    # shape (depth, 5)
     figures: FloatArray
     splits: IntArray  # quasi-identifier and place of the cut, the best score first, shape (depth, tries, 2)
     worth: FloatArray  # the loss of each in its last trial, shape (depth, tries)
@@ -114,16 +120,28 @@ def open_part(
     live = min(found, max(1, int((budget - size) / (PRICE * size))))
     if 4 * known.made[0] > 3 * len(known.key):
         live = min(found, 1)
-    whole[START], whole[END], whole[KEY], whole[FOUND], whole[LIVE] = start, end, key_of(part, inputs), found, live
+    whole[START], whole[END], whole[KEY], whole[FOUND], whole[LIVE] = (
+        start,
+        end,
+        key_of(part, inputs),
+        found,
+        live,
+    )
     whole[ROUNDS], whole[TURN], whole[NEXT], whole[CHOICE], whole[EXACT] = 1, 0, -1, -1, 1
     while live > 1:
         live, whole[ROUNDS] = (live + 1) // 2, whole[ROUNDS] + 1
     for x in range(whole[LIVE]):
-        parts.splits[at, x, 0], parts.splits[at, x, 1], parts.order[at, x] = work.splits[x, 0], work.splits[x, 1], x
+        parts.splits[at, x, 0], parts.splits[at, x, 1], parts.order[at, x] = (
+            work.splits[x, 0],
+            work.splits[x, 1],
+            x,
+        )
 
 
 @kernel
-def begin_trial(at: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace, parts: OpenParts) -> None:
+def begin_trial(
+    at: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace, parts: OpenParts
+) -> None:
     """Divide an open part by the split whose turn it is."""
     whole, figures, start = parts.whole[at], parts.figures[at], parts.whole[at, START]
     split = parts.splits[at, parts.order[at, whole[TURN]]]
@@ -131,13 +149,24 @@ def begin_trial(at: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace, 
     for x in range(children):
         parts.ends[start + work.ends[x]] = start + work.ends[x + 1]
     trials = whole[ROUNDS] * (whole[LIVE] - whole[TURN])
-    whole[NEXT], figures[TOTAL], figures[SHARE] = start, 0.0, max(0.0, figures[BUDGET] - figures[WORK]) / trials
+    whole[NEXT], figures[TOTAL], figures[SHARE] = (
+        start,
+        0.0,
+        max(0.0, figures[BUDGET] - figures[WORK]) / trials,
+    )
 
 
 @kernel
 def end_trial(at: int, parts: OpenParts) -> None:
-    """Record the loss of the present trial. At the end of a round, the better half of the splits stays."""
-    whole, figures, worth, order = parts.whole[at], parts.figures[at], parts.worth[at], parts.order[at]
+    """Record the loss of the present trial. At the end of a round, the better half of the splits
+    stays.
+    """
+    whole, figures, worth, order = (
+        parts.whole[at],
+        parts.figures[at],
+        parts.worth[at],
+        parts.order[at],
+    )
     split = order[whole[TURN]]
     worth[split] = figures[TOTAL]
     if figures[TOTAL] < figures[LEAST] or (whole[CHOICE] < 0 and figures[TOTAL] == figures[LEAST]):
@@ -151,7 +180,12 @@ def end_trial(at: int, parts: OpenParts) -> None:
         while place > 0 and worth[order[place - 1]] > worth[split]:
             order[place], place = order[place - 1], place - 1
         order[place] = split
-    whole[LIVE], whole[ROUNDS], whole[TURN], whole[EXACT] = (whole[LIVE] + 1) // 2, whole[ROUNDS] - 1, 0, 1
+    whole[LIVE], whole[ROUNDS], whole[TURN], whole[EXACT] = (
+        (whole[LIVE] + 1) // 2,
+        whole[ROUNDS] - 1,
+        0,
+        1,
+    )
 
 
 @kernel
@@ -182,9 +216,16 @@ def add_child(at: int, least: float, exact: bool, parts: OpenParts) -> None:
 
 @kernel
 def search(
-    rows: IntArray, budget: float, inputs: CutInputs, work: CutWorkspace, known: KnownParts, parts: OpenParts
+    rows: IntArray,
+    budget: float,
+    inputs: CutInputs,
+    work: CutWorkspace,
+    known: KnownParts,
+    parts: OpenParts,
 ) -> None:
-    """Find good splits for a block and for the parts that they lead to. rows: all of the block, in any order."""
+    """Find good splits for a block and for the parts that they lead to. rows: all of the block, in
+    any order.
+    """
     at, place = 0, place_of(key_of(rows, inputs), known)
     if known.key[place] != 0 and known.spent[place] >= budget:
         return

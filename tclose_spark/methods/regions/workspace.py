@@ -1,4 +1,6 @@
-"""The inputs of the kernels that cut a block: the block with the rule for splits, and arrays to work in."""
+"""The inputs of the kernels that cut a block: the block with the rule for splits, and arrays to
+work in.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ class CutWorkspace(NamedTuple):
     excess: IntArray  # for the exact test, shape (largest domain,)
     splits: IntArray  # the best splits of a part: quasi-identifier and place of the cut, shape (tries, 2)
     scores: FloatArray  # their scores, descending, shape (tries,)
-    banned: NDArray[np.bool_]  # quasi-identifiers by which the whole block is not divided, shape (q,)
+    banned: NDArray[
+        np.bool_
+    ]  # quasi-identifiers by which the whole block is not divided, shape (q,)
 
 
 def make_inputs(block: RegionBlock, rule: SplitRule) -> CutInputs:
@@ -79,7 +83,9 @@ def make_workspace(block: RegionBlock, rule: SplitRule) -> CutWorkspace:
     starts, ends = np.zeros((2, most + 1), np.int64)
     return CutWorkspace(
         present=PresentCodes(
-            codes=np.zeros((q, most), np.int64), below=np.zeros((q, most + 1), np.int64), length=np.zeros(q, np.int64)
+            codes=np.zeros((q, most), np.int64),
+            below=np.zeros((q, most + 1), np.int64),
+            length=np.zeros(q, np.int64),
         ),
         column=np.zeros(n, np.int32),
         order=np.zeros((q, n), np.int64),

@@ -1,15 +1,17 @@
-"""SABRE's first phase: values of the sensitive attribute are put into buckets (Cao et al. 2011; Weber, 2.3.4).
+"""SABRE's first phase: values of the sensitive attribute are put into buckets (Cao et al. 2011;
+Weber, 2.3.4).
 
-The search starts with one bucket of all values. It splits buckets until the bound is below t: the sum over buckets of
-their share of the rows times Delta, the farthest that rows can move inside one (`methods.dealing.fragment_diameter`).
-Each step takes the split that lowers the bound most, the first of equal ones.
+The search starts with one bucket of all values. It splits buckets until the bound is below t: the
+sum over buckets of their share of the rows times Delta, the farthest that rows can move inside one
+(`methods.dealing.fragment_diameter`). Each step takes the split that lowers the bound most, the
+first of equal ones.
 
-    numbers, any order   a bucket is a stretch of values, cut in two anywhere
-    hierarchies          a bucket is the values below a node, split into all the children of the node
-    equal distances      a hierarchy of one level: all values, or each by itself
+    numbers, any order   a bucket is a stretch of values, cut in two anywhere hierarchies          a
+    bucket is the values below a node, split into all the children of the node equal distances
+    a hierarchy of one level: all values, or each by itself
 
-Delta is exact: the distance is convex, so it is largest where all rows of a bucket have one value. A bucket whose bound
-is t leaves no room for rounding, so the sum has to be below t.
+Delta is exact: the distance is convex, so it is largest where all rows of a bucket have one value.
+A bucket whose bound is t leaves no room for rounding, so the sum has to be below t.
 """
 
 from __future__ import annotations

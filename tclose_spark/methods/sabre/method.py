@@ -18,7 +18,9 @@ def _make_plan(given: PlanningInput) -> Plan:
     return make_plan(given)
 
 
-def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Sabre) -> Plan:
+def _read_plan(
+    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Sabre
+) -> Plan:
     from tclose_spark.methods.sabre.plan import SabrePlan
 
     return SabrePlan.from_json(tree, attributes, k)

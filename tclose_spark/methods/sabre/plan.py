@@ -1,4 +1,6 @@
-"""The plan of SABRE: blocks with the whole table's distribution, and how far bounds may exceed t before merging."""
+"""The plan of SABRE: blocks with the whole table's distribution, and how far bounds may exceed t
+before merging.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ from typing import Any
 
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.even_blocks.layout import ROWS_PER_BLOCK, ROWS_PER_TASK, EvenBlocks, plan_even_blocks
+from tclose_spark.methods.even_blocks.layout import (
+    ROWS_PER_BLOCK,
+    ROWS_PER_TASK,
+    EvenBlocks,
+    plan_even_blocks,
+)
 from tclose_spark.methods.even_blocks.plan import EvenBlocksPlan, bucketed, choose_least_loss
 from tclose_spark.methods.method import PlanningInput, PlanReport
 from tclose_spark.methods.sabre.redistribution import Redistribution
@@ -52,7 +59,8 @@ class SabrePlan(EvenBlocksPlan):
         return PlanReport(
             figures={"blocks": self.blocks, "tasks": self.tasks, "buckets": self.buckets},
             note=(
-                f"buckets of sensitive values: {self.buckets:,}, {self.blocks_in_words}, bounds up to "
+                f"buckets of sensitive values: {self.buckets:,}, {self.blocks_in_words}, bounds up "
+                "to "
                 f"{float(self.stretch):g} t before any classes are merged"
             ),
         )
@@ -79,5 +87,7 @@ def make_plan(
     def divide(block: Block, stretch: Fraction) -> IntArray:
         return Redistribution(attribute, stretch).redistribute(block)
 
-    stretch = choose_least_loss(given, layout, STRETCHES, divide, lambda stretch: f"bounds up to {float(stretch):g} t")
+    stretch = choose_least_loss(
+        given, layout, STRETCHES, divide, lambda stretch: f"bounds up to {float(stretch):g} t"
+    )
     return SabrePlan(layout, stretch)

@@ -1,8 +1,9 @@
-"""SABRE's second phase: the rows of a block are redistributed to classes, each with its share of every bucket (Cao et
-al. 2011; Weber, 2.3.4).
+"""SABRE's second phase: the rows of a block are redistributed to classes, each with its share of
+every bucket (Cao et al. 2011; Weber, 2.3.4).
 
-This is the paper's SABRE-KNN. A class begins with a random row (the first remaining one in the order of the keyed
-hashes). From each bucket it takes the rows nearest to that row (see `methods.dealing.nearest`).
+This is the paper's SABRE-KNN. A class begins with a random row (the first remaining one in the
+order of the keyed hashes). From each bucket it takes the rows nearest to that row (see
+`methods.dealing.nearest`).
 """
 
 from __future__ import annotations
@@ -75,7 +76,11 @@ class Redistribution:
     @cached_property
     def limit(self) -> Fraction:
         """The limit of the bounds; 1, the largest distance, without a t."""
-        return Fraction(1) if self.attribute.t is None else min(self.attribute.t * self.stretch, Fraction(1))
+        return (
+            Fraction(1)
+            if self.attribute.t is None
+            else min(self.attribute.t * self.stretch, Fraction(1))
+        )
 
     @cached_property
     def bucket_of(self) -> IntArray:
@@ -98,10 +103,16 @@ class Redistribution:
         rows = np.bincount(bucket, minlength=int(self.bucket_of.max()) + 1)
         sizes = class_sizes(rows, block.requirement.k, self.table, float(self.limit))
         by_bucket = np.argsort(bucket, kind="stable")
-        dealt = np.concatenate([np.repeat(np.arange(len(sizes)), of_bucket) for of_bucket in sizes.T])
+        dealt = np.concatenate(
+            [np.repeat(np.arange(len(sizes)), of_bucket) for of_bucket in sizes.T]
+        )
         seeds = np.argsort(by_bucket)  # the places of the rows in the order of their hashes
         classes = np.empty_like(dealt)
         classes[by_bucket] = exchange_nearest(
-            bucket[by_bucket], dealt, seeds, np.ascontiguousarray(block.quasi[by_bucket]), block.widths
+            bucket[by_bucket],
+            dealt,
+            seeds,
+            np.ascontiguousarray(block.quasi[by_bucket]),
+            block.widths,
         )
         return classes

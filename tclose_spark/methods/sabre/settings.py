@@ -17,8 +17,8 @@ class Sabre(MethodSettings):
     name: Literal["sabre"] = "sabre"
     """The method."""
     bounds: Literal["measured", "proven"] = "measured"
-    """proven: by construction, no class can break t. measured: tries larger buckets and smaller classes on a sample,
-    merges classes that do not hold, and takes what loses least.
+    """proven: by construction, no class can break t. measured: tries larger buckets and smaller
+    classes on a sample, merges classes that do not hold, and takes what loses least.
     """
 
 
@@ -27,6 +27,8 @@ def require_one_attribute(settings: Sabre, sensitive: Mapping[str, SensitiveAttr
     required = [name for name, attribute in sensitive.items() if attribute.t is not None]
     if len(required) > 1:
         raise ValueError(
-            "method: sabre puts the values of one sensitive attribute into buckets, and a t is required of "
-            f"{' and '.join(required)}; expected t: measure of all but one, or method: {{name: closeness_tree}}"
+            "method: sabre puts the values of one sensitive attribute into buckets, and a t is "
+            "required of "
+            f"{' and '.join(required)}; expected t: measure of all but one, or method: {{name: "
+            f"closeness_tree}}"
         )

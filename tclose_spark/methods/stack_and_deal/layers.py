@@ -1,10 +1,11 @@
-"""Layered dealing: every class gets one row of each layer of the stack, chosen to make the worst class as close as
-possible.
+"""Layered dealing: every class gets one row of each layer of the stack, chosen to make the worst
+class as close as possible.
 
-Layer l of a stack dealt to e classes is its positions l e to (l + 1) e - 1. Dealing in turn gives class c the c-th
-row of each layer. Any permutation inside a layer is possible. In a stack by value it keeps every cumulative count
-of a class at its ideal, rounded down or up. From dealing in turn, the class with the worst closeness ratio
-exchanges members with others while that lowers its ratio: members of one layer, or any two.
+Layer l of a stack dealt to e classes is its positions l e to (l + 1) e - 1. Dealing in turn gives
+class c the c-th row of each layer. Any permutation inside a layer is possible. In a stack by value
+it keeps every cumulative count of a class at its ideal, rounded down or up. From dealing in turn,
+the class with the worst closeness ratio exchanges members with others while that lowers its ratio:
+members of one layer, or any two.
 """
 
 from __future__ import annotations
@@ -26,15 +27,14 @@ from tclose_spark.table.arrays import FloatArray, IntArray
 
 @structure
 class KernelDistances(NamedTuple):
-    """The ground distances of all sensitive attributes, for kernels; domains are padded to the largest, m values.
+    """The ground distances of all sensitive attributes, for kernels; domains are padded to the
+    largest, m values.
 
-    cumulative: whether features are, shape (attributes,).
-    shares: the table's share of each node at each height (of each value, at height 0), shape (attributes, heights, m).
-    nodes: the node of each value at each height, same shape.
-    heights: steps from a value to the root, shape (attributes,).
-    below: the cumulative shares, shape (attributes, m).
-    sums: sums of these before each place, shape (attributes, m + 1).
-    domains: the size of each domain, shape (attributes,).
+    cumulative: whether features are, shape (attributes,). shares: the table's share of each node at
+    each height (of each value, at height 0), shape (attributes, heights, m). nodes: the node of
+    each value at each height, same shape. heights: steps from a value to the root, shape
+    (attributes,). below: the cumulative shares, shape (attributes, m). sums: sums of these before
+    each place, shape (attributes, m + 1). domains: the size of each domain, shape (attributes,).
     units: what one step costs, over the t that is required, shape (attributes,).
     """
 
@@ -48,7 +48,9 @@ class KernelDistances(NamedTuple):
     units: FloatArray
 
 
-def kernel_distances(distances: Sequence[GroundDistance], weights: Sequence[float]) -> KernelDistances:
+def kernel_distances(
+    distances: Sequence[GroundDistance], weights: Sequence[float]
+) -> KernelDistances:
     """The arrays of ground distances; weights: what a distance of 1 of each weighs (1 / t)."""
     domains = np.array([len(d.table) for d in distances])
     height = max(len(d.features.nodes) for d in distances)
@@ -79,16 +81,24 @@ def kernel_distances(distances: Sequence[GroundDistance], weights: Sequence[floa
 
 
 @kernel
-def closeness_ratio(codes: IntArray, size: int, gone: IntArray, new: IntArray, distances: KernelDistances) -> float:
-    """The closeness ratio (EMD / t) of a class after an exchange of one member, the largest of its attributes.
+def closeness_ratio(
+    codes: IntArray, size: int, gone: IntArray, new: IntArray, distances: KernelDistances
+) -> float:
+    """The closeness ratio (EMD / t) of a class after an exchange of one member, the largest of its
+    attributes.
 
-    codes: sorted codes of the members in the first `size` places, shape (attributes, most members). gone, new: the
-    codes of the leaving and the coming member, shape (attributes,); equal codes leave the class unchanged.
+    codes: sorted codes of the members in the first `size` places, shape (attributes, most members).
+    gone, new: the codes of the leaving and the coming member, shape (attributes,); equal codes
+    leave the class unchanged.
     """
     worst = 0.0
     for a in range(len(distances.domains)):
         if distances.units[a] > 0.0:
-            cost = _along(codes[a], size, gone[a], new[a], a, distances) if distances.cumulative[a] else 0.0
+            cost = (
+                _along(codes[a], size, gone[a], new[a], a, distances)
+                if distances.cumulative[a]
+                else 0.0
+            )
             if not distances.cumulative[a]:
                 for height in range(distances.heights[a]):
                     node, shares = distances.nodes[a, height], distances.shares[a, height]
@@ -101,8 +111,8 @@ def closeness_ratio(codes: IntArray, size: int, gone: IntArray, new: IntArray, d
 def _next(
     codes: IntArray, size: int, gone: int, new: int, i: int, left: bool, came: bool
 ) -> tuple[int, int, bool, bool]:
-    """(the next code of the members after the exchange, ascending, the place to go on from, whether one left, whether
-    one came).
+    """(the next code of the members after the exchange, ascending, the place to go on from, whether
+    one left, whether one came).
     """
     if i < size and not left and codes[i] == gone:
         i, left = i + 1, True
@@ -112,7 +122,9 @@ def _next(
 
 
 @kernel
-def _along(codes: IntArray, size: int, gone: int, new: int, a: int, distances: KernelDistances) -> float:
+def _along(
+    codes: IntArray, size: int, gone: int, new: int, a: int, distances: KernelDistances
+) -> float:
     """The sum over all places but the last of |class's cumulative share - the table's|."""
     below, sums, last = distances.below[a], distances.sums[a], distances.domains[a] - 1
     total, held, start, left, came, i = 0.0, 0, 0, False, False, 0
@@ -137,7 +149,9 @@ def _stretch(below: FloatArray, sums: FloatArray, start: int, end: int, share: f
 
 
 @kernel
-def _at_nodes(codes: IntArray, size: int, gone: int, new: int, node: IntArray, shares: FloatArray) -> float:
+def _at_nodes(
+    codes: IntArray, size: int, gone: int, new: int, node: IntArray, shares: FloatArray
+) -> float:
     """The sum over the nodes of one height of |class's share - the table's|. Nodes follow the order of the codes."""
     total, at, held, left, came, i, taken = 1.0, -1, 0, False, False, 0, 0
     while taken < size:
@@ -175,9 +189,11 @@ MOST_TRIES = 100_000  # for the worst one alone, before it is left as it is
 
 @dataclass(frozen=True)
 class LayeredDeal:
-    """Groups of classes, each with its share of every cell (that of dealing in turn), dealt in layers by itself.
+    """Groups of classes, each with its share of every cell (that of dealing in turn), dealt in
+    layers by itself.
 
-    So neither a task nor the plan holds all classes, and any task finds the classes of a group again.
+    So neither a task nor the plan holds all classes, and any task finds the classes of a group
+    again.
 
     codes: of each cell, shape (cells, attributes).
     starts: the first class of each group, and their number, shape (groups + 1,).
@@ -189,13 +205,15 @@ class LayeredDeal:
     starts: IntArray
 
     def group(self, number: int) -> tuple[IntArray, IntArray]:
-        """(cell, class) of each row of a group, the rows by cell and then by class; classes count from the group's
-        first.
+        """(cell, class) of each row of a group, the rows by cell and then by class; classes count
+        from the group's first.
         """
         first, last = self.starts[number : number + 2]
         before = Shares.of(self.stack, int(self.starts[-1])).before(np.array([first, last]))
         counts, order = before[1] - before[0], self.stack.order
-        classes = deal_in_layers(np.repeat(order, counts[order]), int(last - first), self.codes, self.distances)
+        classes = deal_in_layers(
+            np.repeat(order, counts[order]), int(last - first), self.codes, self.distances
+        )
         return np.repeat(np.arange(len(counts)), counts), classes
 
 
@@ -204,11 +222,13 @@ def groups_of(rows: int) -> int:
     return -(-rows // ROWS_PER_GROUP)
 
 
-def deal_in_layers(cells: IntArray, classes: int, codes: IntArray, distances: KernelDistances) -> IntArray:
+def deal_in_layers(
+    cells: IntArray, classes: int, codes: IntArray, distances: KernelDistances
+) -> IntArray:
     """The classes of the rows of a stack, the rows by cell and then by class, shape (rows,).
 
-    cells: the cell at each position, shape (rows,). codes: the codes of each cell, shape (cells, attributes). rows >=
-    classes.
+    cells: the cell at each position, shape (rows,). codes: the codes of each cell, shape (cells,
+    attributes). rows >= classes.
     """
     n = len(cells)
     layers = -(-n // classes)
@@ -226,7 +246,17 @@ def deal_in_layers(cells: IntArray, classes: int, codes: IntArray, distances: Ke
     tries = TRIES
     for _ in range(ROUNDS):
         worst = np.argsort(-ratios, kind="stable")[: max(int(classes * WORST), 1)]
-        if _lower(worst if tries == TRIES else worst[:1], members, held, sizes, codes, distances, ratios, state, tries):
+        if _lower(
+            worst if tries == TRIES else worst[:1],
+            members,
+            held,
+            sizes,
+            codes,
+            distances,
+            ratios,
+            state,
+            tries,
+        ):
             tries = TRIES
         elif tries < MOST_TRIES:
             tries *= 4
@@ -238,7 +268,12 @@ def deal_in_layers(cells: IntArray, classes: int, codes: IntArray, distances: Ke
 
 @kernel
 def _measure(
-    held: IntArray, sizes: IntArray, codes: IntArray, members: IntArray, distances: KernelDistances, ratios: FloatArray
+    held: IntArray,
+    sizes: IntArray,
+    codes: IntArray,
+    members: IntArray,
+    distances: KernelDistances,
+    ratios: FloatArray,
 ) -> None:
     for c in range(len(sizes)):
         same = codes[members[c, 0]]
@@ -264,7 +299,9 @@ def _lower(
     state: NDArray[np.uint64],
     tries: int,
 ) -> bool:
-    """Exchanges members of these classes with others to lower the worse of both; returns whether the first improved."""
+    """Exchanges members of these classes with others to lower the worse of both; returns whether
+    the first improved.
+    """
     attributes = codes.shape[1]
     bettered = False
     for place in range(len(worst)):
@@ -279,7 +316,9 @@ def _lower(
             after = closeness_ratio(held[one], sizes[one], codes[mine], codes[yours], distances)
             if after >= ratios[one] * (1.0 - 1e-9):
                 continue
-            theirs = closeness_ratio(held[other], sizes[other], codes[yours], codes[mine], distances)
+            theirs = closeness_ratio(
+                held[other], sizes[other], codes[yours], codes[mine], distances
+            )
             if theirs >= ratios[one] * (1.0 - 1e-9):
                 continue
             for a in range(attributes):

@@ -1,8 +1,9 @@
 """The plan of Stack & Deal: the stack, the number of classes, and the dealing of rows.
 
-Rows are numbered inside their cell (a tuple of sensitive values) by content, with similar rows near each other. The
-number alone decides the class (see `numbering`). In layers, the same numbers decide which rows of a cell a class gets,
-and each group of classes decides how many of each cell (see `layers`).
+Rows are numbered inside their cell (a tuple of sensitive values) by content, with similar rows near
+each other. The number alone decides the class (see `numbering`). In layers, the same numbers decide
+which rows of a cell a class gets, and each group of classes decides how many of each cell (see
+`layers`).
 """
 
 from __future__ import annotations
@@ -50,18 +51,25 @@ class StackAndDealPlan(DealtPlan):
 
     def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
         dealt = self.numbering.deal(rows, task)
-        classes = dealt.classes if self.layers is None else self._in_layers(dealt, self.layers, task)
-        return ClassAssignment(here=dealt.here, classes=self.gathered(rows.take(dealt.here), dealt.part, classes))
+        classes = (
+            dealt.classes if self.layers is None else self._in_layers(dealt, self.layers, task)
+        )
+        return ClassAssignment(
+            here=dealt.here, classes=self.gathered(rows.take(dealt.here), dealt.part, classes)
+        )
 
     def _in_layers(self, dealt: Dealt, layers: LayeredDeal, task: int) -> IntArray:
         """The classes of a task's rows as the layers of its groups have them."""
         classes, starts = dealt.classes.copy(), self.numbering.group_starts
         for number in range(*self.numbering.task_groups[task : task + 2]):
-            here = np.flatnonzero((dealt.classes >= starts[number]) & (dealt.classes < starts[number + 1]))
+            here = np.flatnonzero(
+                (dealt.classes >= starts[number]) & (dealt.classes < starts[number + 1])
+            )
             cells, numbers = layers.group(number)
             if not np.array_equal(cells, dealt.part[here]):
                 raise ValueError(
-                    "a group has not the rows that the plan counted: the input changed since, or rows were lost"
+                    "a group has not the rows that the plan counted: the input changed since, or "
+                    "rows were lost"
                 )
             classes[here] = starts[number] + numbers
         return classes
@@ -71,7 +79,10 @@ class StackAndDealPlan(DealtPlan):
         return {}
 
     def to_json(self) -> dict[str, Any]:
-        return self.numbering.to_json() | {"near": self.widths is not None, "layered": self.layers is not None}
+        return self.numbering.to_json() | {
+            "near": self.widths is not None,
+            "layered": self.layers is not None,
+        }
 
     def report(self) -> PlanReport:
         """See Plan: the class sizes that were tried."""
@@ -86,24 +97,33 @@ class StackAndDealPlan(DealtPlan):
             }
             for r in self.sizes
         ]
-        details = {"classes": self.numbering.classes, "order": self.order, "loss_on_sample": self.loss, "sizes": sizes}
+        details = {
+            "classes": self.numbering.classes,
+            "order": self.order,
+            "loss_on_sample": self.loss,
+            "sizes": sizes,
+        }
         return PlanReport(figures=self.numbering.report(), details=details)
 
     @staticmethod
     def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> StackAndDealPlan:
         """The plan that `to_json` wrote for this run, without what is only reported."""
-        numbering = Numbering.from_json(tree, np.arange(len(attributes.cells)), attributes.cell_rows)
+        numbering = Numbering.from_json(
+            tree, np.arange(len(attributes.cells)), attributes.cell_rows
+        )
         widths = QuasiWidths(attributes.quasi_identifiers) if tree["near"] else None
         if not tree["layered"]:
             return StackAndDealPlan(numbering, widths)
-        return StackAndDealPlan(numbering, widths, layered_deal(attributes, numbering.stack, numbering.classes))
+        return StackAndDealPlan(
+            numbering, widths, layered_deal(attributes, numbering.stack, numbering.classes)
+        )
 
 
 def make_stacks(given: PlanningInput) -> Stacks:
     """The candidate stacks: the one that the settings name, or a portfolio.
 
-    By default, one attribute is stacked by value if its distance follows an order, otherwise by frequency. Several
-    attributes have the portfolio.
+    By default, one attribute is stacked by value if its distance follows an order, otherwise by
+    frequency. Several attributes have the portfolio.
     """
     matrix, sensitive = given.attributes.matrix, given.attributes.sensitive
     alone = "value" if sensitive[0].distance.features.cumulative else "frequency"
@@ -120,8 +140,8 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Stack
     """Plans Stack & Deal. The classes do not depend on rows_per_task.
 
     Raises:
-        UnreachableError: see `choose_size`; nothing is counted before.
-        ConfigurationError: if classes are to be dealt in layers and a distance has steps that differ.
+        UnreachableError: see `choose_size`; nothing is counted before. ConfigurationError: if
+        classes are to be dealt in layers and a distance has steps that differ.
     """
     attributes, sample = given.attributes, given.sample
     if given.settings.deal == "layered":
@@ -139,10 +159,15 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Stack
         locality, sample, cells, stack, report.size
     )
     loss = information_loss(sample, dealt, loss_of)
-    layers, groups = None, None if near is None else -(-report.classes // classes_per_block(report.size))
+    layers, groups = (
+        None,
+        None if near is None else -(-report.classes // classes_per_block(report.size)),
+    )
     if deal == "layered":
         layers = layered_deal(attributes, stack, report.classes)
         groups = len(layers.starts) - 1
     parts = np.arange(len(stack.counts))
-    numbering = Numbering.of(parts, stack, report.classes, locality, sample, given.counts, rows_per_task, groups)
+    numbering = Numbering.of(
+        parts, stack, report.classes, locality, sample, given.counts, rows_per_task, groups
+    )
     return StackAndDealPlan(numbering, near, layers, tuple(sizes), report.order, loss)

@@ -15,12 +15,12 @@ class StackAndDeal(MethodSettings):
     name: Literal["stack_and_deal"] = "stack_and_deal"
     """The method."""
     stack_order: Literal["value", "frequency", "best"] | None = None
-    """The order of the stack: by value, by frequency (the paper's), or the best of a portfolio. By default: value for
-    an ordered attribute, frequency for another, best for several.
+    """The order of the stack: by value, by frequency (the paper's), or the best of a portfolio. By
+    default: value for an ordered attribute, frequency for another, best for several.
     """
     deal: Literal["local", "round_robin", "layered"] = "local"
-    """local: near people come into the same class. layered: classes are as near to the bound as any of their size.
-    round_robin: as in the paper.
+    """local: near people come into the same class. layered: classes are as near to the bound as any
+    of their size. round_robin: as in the paper.
     """
     class_size: Literal["auto", "k"] = "auto"
     """auto: the smallest size from k rows on that reaches every t. k: k rows, as in the paper."""

@@ -27,7 +27,7 @@ from tclose_spark.runfile.attributes import LEAST_T
 LOOK_BEYOND_CELLS = 2_000  # and not at all where a look takes long
 LOOK_BEYOND = 10  # sizes looked at after the first that fits, so that a user sees how it goes on
 SCREENED_CELLS = (
-    100_000  # of all stacks together; from here on only the best stacks at the smallest size are looked at further
+    100_000  # of all stacks; from here on only the best at the smallest size are looked at further
 )
 SCREENED = 3
 MOST_GROUPS = 100  # of classes dealt in layers that the plan looks at, evenly spread; more are alike but for rounding
@@ -38,10 +38,11 @@ Stacks = Sequence[tuple[str, Stack]]
 
 @dataclass(frozen=True, kw_only=True)
 class SizeReport:
-    """The exact largest EMD of each attribute if `classes` classes are dealt, the smallest with `size` records.
+    """The exact largest EMD of each attribute if `classes` classes are dealt, the smallest with
+    `size` records.
 
-    bounds: no even partition can be below them.
-    order: the name of the stack. emd is empty if a bound is already above a requirement, so nothing was dealt. In
+    bounds: no even partition can be below them. order: the name of the stack. emd is empty if a
+    bound is already above a requirement, so nothing was dealt. In
         layers, emd covers the groups of classes that were tried (see MOST_GROUPS).
     """
 
@@ -54,50 +55,87 @@ class SizeReport:
 
 
 def layered_deal(attributes: ResolvedAttributes, stack: Stack, e: int) -> LayeredDeal:
-    """The layers of a stack dealt to e classes. EMD / t counts for attributes with a t; EMD counts if there is none."""
+    """The layers of a stack dealt to e classes. EMD / t counts for attributes with a t; EMD counts
+    if there is none.
+    """
     sensitive = attributes.sensitive
     none = all(a.t is None for a in sensitive)
-    weights = [1.0 if none else 0.0 if a.t is None else float(1 / (a.t or LEAST_T)) for a in sensitive]
+    weights = [
+        1.0 if none else 0.0 if a.t is None else float(1 / (a.t or LEAST_T)) for a in sensitive
+    ]
     groups = min(groups_of(stack.rows), e)
     starts = np.arange(groups + 1, dtype=np.int64) * e // groups
-    return LayeredDeal(stack, attributes.cells, kernel_distances([a.distance for a in sensitive], weights), starts)
+    return LayeredDeal(
+        stack, attributes.cells, kernel_distances([a.distance for a in sensitive], weights), starts
+    )
 
 
 def report_size(given: PlanningInput, stacks: Stacks, e: int) -> SizeReport:
-    """The exact distances of dealing the best of these stacks to e classes, before any row moves."""
+    """The exact distances of dealing the best of these stacks to e classes, before any row
+    moves.
+    """
     attributes, n = given.attributes.sensitive, given.attributes.rows
     bounds = tuple(lower_bound(a.distance, e) for a in attributes)
     layered = given.settings.deal == "layered"
     if layered and not reaches(attributes, bounds):
         return SizeReport(size=n // e, classes=e, order="", bounds=bounds, emd=(), holds=False)
     reached = [
-        (tuple(maximum_emd(stack, given.attributes.cells[:, a.column], a.distance, e) for a in attributes), name, stack)
+        (
+            tuple(
+                maximum_emd(stack, given.attributes.cells[:, a.column], a.distance, e)
+                for a in attributes
+            ),
+            name,
+            stack,
+        )
         for name, stack in stacks
     ]
     emd, order, stack = min(
-        reached, key=lambda one: (not reaches(attributes, one[0]), worst_closeness_ratio(attributes, one[0]))
+        reached,
+        key=lambda one: (
+            not reaches(attributes, one[0]),
+            worst_closeness_ratio(attributes, one[0]),
+        ),
     )
     if not layered:
-        diverse = reaches(attributes, emd) and all(_deals_diversely(given, stack, a, e) for a in attributes)
-        return SizeReport(size=n // e, classes=e, order=order, bounds=bounds, emd=emd, holds=diverse)
+        diverse = reaches(attributes, emd) and all(
+            _deals_diversely(given, stack, a, e) for a in attributes
+        )
+        return SizeReport(
+            size=n // e, classes=e, order=order, bounds=bounds, emd=emd, holds=diverse
+        )
     emd, diverse = _reached_in_layers(given, layered_deal(given.attributes, stack, e))
     return SizeReport(
-        size=n // e, classes=e, order=order, bounds=bounds, emd=emd, holds=diverse and reaches(attributes, emd)
+        size=n // e,
+        classes=e,
+        order=order,
+        bounds=bounds,
+        emd=emd,
+        holds=diverse and reaches(attributes, emd),
     )
 
 
-def _reached_in_layers(given: PlanningInput, deal: LayeredDeal) -> tuple[tuple[Fraction, ...], bool]:
-    """(the largest EMD of each attribute, whether all classes are diverse) over the groups up to the first that breaks
-    a t.
+def _reached_in_layers(
+    given: PlanningInput, deal: LayeredDeal
+) -> tuple[tuple[Fraction, ...], bool]:
+    """(the largest EMD of each attribute, whether all classes are diverse) over the groups up to
+    the first that breaks a t.
     """
     attributes = given.attributes.sensitive
     emd, diverse = [Fraction(0)] * len(attributes), True
     groups = len(deal.starts) - 1
-    for number in np.unique(np.linspace(0, groups - 1, min(groups, MOST_GROUPS)).round().astype(np.int64)).tolist():
+    for number in np.unique(
+        np.linspace(0, groups - 1, min(groups, MOST_GROUPS)).round().astype(np.int64)
+    ).tolist():
         cells, classes = deal.group(number)
         for i, a in enumerate(attributes):
-            codes, ones = given.attributes.cells[cells, a.column], np.ones(len(cells), dtype=np.int64)
-            part = Histograms.tally(classes, codes, ones, int(classes.max()) + 1, len(a.distance.table))
+            codes, ones = (
+                given.attributes.cells[cells, a.column],
+                np.ones(len(cells), dtype=np.int64),
+            )
+            part = Histograms.tally(
+                classes, codes, ones, int(classes.max()) + 1, len(a.distance.table)
+            )
             emd[i] = max(emd[i], maximum(a.distance, a.distance.numerators(part), part.sizes))
             diverse = diverse and a.needs.hold([part], given.attributes.likened_table(a))
         if not reaches(attributes, emd):
@@ -105,16 +143,20 @@ def _reached_in_layers(given: PlanningInput, deal: LayeredDeal) -> tuple[tuple[F
     return tuple(emd), diverse
 
 
-def _deals_diversely(given: PlanningInput, stack: Stack, attribute: ResolvedSensitive, e: int) -> bool:
+def _deals_diversely(
+    given: PlanningInput, stack: Stack, attribute: ResolvedSensitive, e: int
+) -> bool:
     if not attribute.is_conditioned:
         return True
-    classes = compositions(stack, given.attributes.cells[:, attribute.column], attribute.distance, e)
+    classes = compositions(
+        stack, given.attributes.cells[:, attribute.column], attribute.distance, e
+    )
     return attribute.needs.hold(classes, given.attributes.likened_table(attribute))
 
 
 def reports(given: PlanningInput, stacks: Stacks, smallest: int) -> Iterator[SizeReport]:
-    """Reports of all class sizes from `smallest` on, lazily. The EMD is not monotone in the size, so each size is
-    computed.
+    """Reports of all class sizes from `smallest` on, lazily. The EMD is not monotone in the size,
+    so each size is computed.
     """
     size, rows = smallest, given.attributes.rows
     stacks = _screened(given, stacks, rows // size)
@@ -125,24 +167,30 @@ def reports(given: PlanningInput, stacks: Stacks, smallest: int) -> Iterator[Siz
 
 
 def _screened(given: PlanningInput, stacks: Stacks, e: int) -> Stacks:
-    """The stacks that are tried at every size: all, or for large matrices those with the least worst closeness ratio
-    at one size.
+    """The stacks that are tried at every size: all, or for large matrices those with the least
+    worst closeness ratio at one size.
     """
     attributes, codes = given.attributes.sensitive, given.attributes.cells
     if len(stacks) <= SCREENED or len(stacks) * len(codes) <= SCREENED_CELLS:
         return stacks
     ratios = [
-        worst_closeness_ratio(attributes, [maximum_emd(stack, codes[:, a.column], a.distance, e) for a in attributes])
+        worst_closeness_ratio(
+            attributes, [maximum_emd(stack, codes[:, a.column], a.distance, e) for a in attributes]
+        )
         for _, stack in stacks
     ]
-    return [stacks[i] for i in sorted(np.argsort(np.array(ratios, dtype=float), kind="stable")[:SCREENED])]
+    return [
+        stacks[i]
+        for i in sorted(np.argsort(np.array(ratios, dtype=float), kind="stable")[:SCREENED])
+    ]
 
 
 def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[SizeReport]]:
     """The class size, and the reports of the sizes that were tried.
 
     Raises:
-        UnreachableError: if k is larger than the table; if `class_size: k` misses a requirement (the message gives
+        UnreachableError: if k is larger than the table; if `class_size: k` misses a requirement
+        (the message gives
             the distances it achieves and the sizes that suffice); or if no size suffices.
     """
     k = given.k
@@ -154,20 +202,25 @@ def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[
     for report in reports(given, stacks, k):
         seen.append(report)
         if slow:
-            given.log(f"classes of {report.size:,} rows: {'hold' if report.holds else 'do not hold'}")
+            given.log(
+                f"classes of {report.size:,} rows: {'hold' if report.holds else 'do not hold'}"
+            )
         fitting = fitting or (report if report.holds else None)
         if fitting and (report.size >= fitting.size + LOOK_BEYOND or slow):
             break
     if fitting is None:
         raise UnreachableError(
-            f"no class size from {k} to the whole table meets the requirements; {_describe(given, seen[-1])}"
+            f"no class size from {k} to the whole table meets the requirements; "
+            f"{_describe(given, seen[-1])}"
         )
     if given.settings.class_size == "k" and not seen[0].holds:
         fit = ", ".join(str(r.size) for r in seen if r.holds)
         unfit = ", ".join(str(r.size) for r in seen if not r.holds and r.size > fitting.size)
         raise UnreachableError(
-            f"with class_size: k, {_describe(given, seen[0])}; sizes that meet the requirements begin with "
-            f"{fitting.size} (looked at up to {seen[-1].size}: {fit} reach it{f', {unfit} do not' if unfit else ''}); "
+            f"with class_size: k, {_describe(given, seen[0])}; sizes that meet the requirements "
+            "begin with "
+            f"{fitting.size} (looked at up to {seen[-1].size}: {fit} reach "
+            f"it{f', {unfit} do not' if unfit else ''}); "
             "set method.class_size: auto, or a larger k or t"
         )
     return (fitting if given.settings.class_size == "auto" else seen[0]), seen
@@ -177,7 +230,8 @@ def _describe(given: PlanningInput, report: SizeReport) -> str:
     """The distances that a size achieves, in words."""
     sensitive = given.attributes.sensitive
     parts = [
-        f"t = {float(reached):.4f} for {a.name}" + (f" (required: {float(a.t):g})" if a.t is not None else "")
+        f"t = {float(reached):.4f} for {a.name}"
+        + (f" (required: {float(a.t):g})" if a.t is not None else "")
         for a, reached in zip(sensitive, report.emd or report.bounds, strict=True)
     ]
     diverse = report.holds or not any(a.is_conditioned for a in sensitive)

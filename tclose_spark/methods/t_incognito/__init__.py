@@ -1,1 +1,3 @@
-"""t-Incognito: full-domain recoding over the lattice of hierarchy levels (Li, Li and Venkatasubramanian 2007)."""
+"""t-Incognito: full-domain recoding over the lattice of hierarchy levels (Li, Li and
+Venkatasubramanian 2007).
+"""

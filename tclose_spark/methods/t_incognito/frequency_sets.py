@@ -1,5 +1,6 @@
-"""Frequency sets: the rows of each cell in every group of a node (LeFevre, DeWitt and Ramakrishnan 2005, with the
-sensitive values counted too). A coarser node's set follows from a finer one's, never from rows.
+"""Frequency sets: the rows of each cell in every group of a node (LeFevre, DeWitt and Ramakrishnan
+2005, with the sensitive values counted too). A coarser node's set follows from a finer one's, never
+from rows.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class FrequencySet(CellGroups):
         key = number[self.group] * cells + self.cell
         largest = len(first) * cells
         if largest <= 4 * len(key):
-            rows = np.bincount(key, weights=self.rows, minlength=largest).astype(np.int64)  # exact below 2^53
+            rows = np.bincount(key, weights=self.rows, minlength=largest).astype(
+                np.int64
+            )  # exact below 2^53
             key = np.flatnonzero(rows)
             rows = rows[key]
         else:
@@ -56,13 +59,18 @@ class FrequencySet(CellGroups):
         number[groups] = np.arange(len(groups))
         here = np.flatnonzero(number[self.group] >= 0)
         return FrequencySet(
-            labels=self.labels[:, groups], group=number[self.group[here]], cell=self.cell[here], rows=self.rows[here]
+            labels=self.labels[:, groups],
+            group=number[self.group[here]],
+            cell=self.cell[here],
+            rows=self.rows[here],
         )
 
 
-def number_tuples(columns: Sequence[Codes | IntArray], sizes: Sequence[int]) -> tuple[IntArray, IntArray]:
-    """(where each different tuple stands first, in ascending order of the tuples; the number of each tuple, shape
-    (n,)). sizes: the codes of a column are below its own.
+def number_tuples(
+    columns: Sequence[Codes | IntArray], sizes: Sequence[int]
+) -> tuple[IntArray, IntArray]:
+    """(where each different tuple stands first, in ascending order of the tuples; the number of
+    each tuple, shape (n,)). sizes: the codes of a column are below its own.
 
     >>> first, number = number_tuples([np.array([1, 0, 1]), np.array([2, 0, 2])], [2, 3])
     >>> first.tolist(), number.tolist()

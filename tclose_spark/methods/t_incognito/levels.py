@@ -1,17 +1,20 @@
-"""The levels of a quasi-identifier: ever coarser partitions of its domain, with one label for each value.
+"""The levels of a quasi-identifier: ever coarser partitions of its domain, with one label for each
+value.
 
-    category with a hierarchy     the columns of its CSV, from level 0 (the values) to `*`
-    category without one          values, or `*`; also if labels may be sets, since a set is not a level
-    number                        values; intervals of one width, which doubles from level to level; the whole range
+    category with a hierarchy     the columns of its CSV, from level 0 (the values) to `*` category
+    without one          values, or `*`; also if labels may be sets, since a set is not a level
+    number                        values; intervals of one width, which doubles from level to level;
+    the whole range
 
-The narrowest width of a number is the least 1, 2 or 5 times a power of ten at which MOST_INTERVALS span the range.
-It is at least 1 for integers and a day for dates. Times have a number of days, hours, minutes or seconds. With
-`round_to`, it is such a multiple of that, which also replaces the values.
+The narrowest width of a number is the least 1, 2 or 5 times a power of ten at which MOST_INTERVALS
+span the range. It is at least 1 for integers and a day for dates. Times have a number of days,
+hours, minutes or seconds. With `round_to`, it is such a multiple of that, which also replaces the
+values.
 
-Intervals begin at multiples of their width, so wider ones consist of narrower ones. Labels give the smallest and
-the largest value of the table in an interval, so no two of them meet (unless `round_to` moves their ends). A
-missing value is a leaf of its own, below the last level only. Levels with labels coarser than `coarsest` are left
-out.
+Intervals begin at multiples of their width, so wider ones consist of narrower ones. Labels give the
+smallest and the largest value of the table in an interval, so no two of them meet (unless
+`round_to` moves their ends). A missing value is a leaf of its own, below the last level only.
+Levels with labels coarser than `coarsest` are left out.
 """
 
 from __future__ import annotations
@@ -67,7 +70,9 @@ class Levels:
         return len(self.levels)
 
     def up(self, level: int, to: int) -> Codes:
-        """The label of level `to` above each label of a level that is no coarser, shape (labels of `level`,)."""
+        """The label of level `to` above each label of a level that is no coarser, shape (labels of
+        `level`,).
+        """
         return self.levels[to].label[self._firsts[level]]
 
     @cached_property
@@ -115,30 +120,44 @@ def _of_hierarchy(hierarchy: Hierarchy, codes: IntArray) -> list[Level]:
         none = np.full(missing, MISSING)
         low = np.concatenate([none, np.searchsorted(node, nodes, "left")])
         high = np.concatenate([none, np.searchsorted(node, nodes, "right") - 1])
-        above: Codes = np.concatenate([np.zeros(missing, dtype=np.int64), label + missing]).astype(np.int32)
-        levels.append(Level(name=f"level {height} of {hierarchy.height}", low=low, high=high, label=above))
+        above: Codes = np.concatenate([np.zeros(missing, dtype=np.int64), label + missing]).astype(
+            np.int32
+        )
+        levels.append(
+            Level(name=f"level {height} of {hierarchy.height}", low=low, high=high, label=above)
+        )
     return [*levels, _whole("*", codes, 0, len(hierarchy.paths) - 1)]
 
 
 def _of_number(quasi: ResolvedQuasi, codes: IntArray) -> list[Level]:
     """The levels of a number, without levels that are no coarser than the previous one.
 
-    Multiples of `round_to` are counted once, exactly, as labels are rounded, and divided as integers. Doubles
-    divided by widths that are not powers of two of each other would not nest.
+    Multiples of `round_to` are counted once, exactly, as labels are rounded, and divided as
+    integers. Doubles divided by widths that are not powers of two of each other would not nest.
     """
     labels, known = quasi.labeller, codes[codes != MISSING]
     step = labels.round_to if isinstance(labels, NumericLabels) else None
     levels = [] if step is not None else [_values("value", codes)]
     if len(known):
         numbers = known if quasi.domain.kind == "integer" else decode_numbers(known)
-        steps = None if step is None else np.array([Fraction(str(x)) // step for x in numbers.tolist()], dtype=object)
+        steps = (
+            None
+            if step is None
+            else np.array([Fraction(str(x)) // step for x in numbers.tolist()], dtype=object)
+        )
         for width in widths(quasi.domain, step):
-            bins = _multiples(numbers, float(width)) if steps is None else steps // int(width / (step or 1))
+            bins = (
+                _multiples(numbers, float(width))
+                if steps is None
+                else steps // int(width / (step or 1))
+            )
             levels.append(_intervals(_name(width, quasi.domain), codes, bins))
     if len(codes) > 1:
         levels.append(_whole("the whole range", codes, int(known[0]), int(known[-1])))
     levels = levels or [_values("value", codes)]
-    return [level for i, level in enumerate(levels) if i == 0 or len(level.low) < len(levels[i - 1].low)]
+    return [
+        level for i, level in enumerate(levels) if i == 0 or len(level.low) < len(levels[i - 1].low)
+    ]
 
 
 def _name(width: Fraction, domain: QuasiDomain) -> str:
@@ -153,8 +172,8 @@ def _multiples(numbers: FloatArray | IntArray, width: float) -> FloatArray:
 
 
 def widths(domain: QuasiDomain, step: Fraction | None = None) -> Iterator[Fraction]:
-    """The widths of a number's intervals, doubling while they are shorter than its range; multiples of the step, from
-    the step on, where there is one.
+    """The widths of a number's intervals, doubling while they are shorter than its range; multiples
+    of the step, from the step on, where there is one.
 
     >>> age = QuasiDomain(name="age", kind="integer", missing=0, low=17, high=90)
     >>> [int(width) for width in widths(age)], [str(width) for width in widths(age, Fraction(5, 2))]
@@ -172,8 +191,8 @@ def widths(domain: QuasiDomain, step: Fraction | None = None) -> Iterator[Fracti
 
 
 def _unit(domain: QuasiDomain, span: Fraction) -> Fraction | None:
-    """The width whose multiples are used: for integers 1; for times the longest of day, hour, minute and second that
-    is not too wide.
+    """The width whose multiples are used: for integers 1; for times the longest of day, hour,
+    minute and second that is not too wide.
     """
     if domain.calendar == "timestamp":
         fine = [unit for unit in CLOCK if unit * MOST_INTERVALS <= span]
@@ -182,8 +201,8 @@ def _unit(domain: QuasiDomain, span: Fraction) -> Fraction | None:
 
 
 def _round_number(least: Fraction, unit: Fraction | None) -> Fraction:
-    """The smallest of 1, 2, 5, 10, 20, ... times a power of ten (or times the unit, as whole multiples) that is at
-    least `least`.
+    """The smallest of 1, 2, 5, 10, 20, ... times a power of ten (or times the unit, as whole
+    multiples) that is at least `least`.
     """
     if least <= 0:
         return unit or Fraction(0)

@@ -1,13 +1,17 @@
-"""The loss of a node, by the metric that chooses it. With n rows, and N of a value or label its number of rows:
+"""The loss of a node, by the metric that chooses it. With n rows, and N of a value or label its
+number of rows:
 
     ncp              mean over rows and quasi-identifiers, weighted, of the label's loss
                      (`table.labels.range_losses`); a suppressed row loses 1 of each
-    entropy          the same mean of log2 N(label) / N(value), bits (Gionis and Tassa 2009, non-uniform entropy); a
+    entropy          the same mean of log2 N(label) / N(value), bits (Gionis and Tassa 2009,
+    non-uniform entropy); a
                      suppressed row's label is that of all n
-    discernibility   sum of squared class sizes, and n for each suppressed row (Bayardo and Agrawal 2005; ARX)
+    discernibility   sum of squared class sizes, and n for each suppressed row (Bayardo and Agrawal
+    2005; ARX)
 
-Each is monotone: without suppression, a coarser node loses no less. The least loss of all holding nodes is then
-that of a minimal node (no finer node holds). With suppression this fails, and every node that may hold is examined.
+Each is monotone: without suppression, a coarser node loses no less. The least loss of all holding
+nodes is then that of a minimal node (no finer node holds). With suppression this fails, and every
+node that may hold is examined.
 """
 
 from __future__ import annotations
@@ -56,13 +60,21 @@ class LabelCosts:
         def losses(q: ResolvedQuasi, level: Level) -> FloatArray:
             return range_losses(level.low, level.high, q.domain, q.sets, q.hierarchy)
 
-        costs = tuple(tuple(losses(q, level) for level in of.levels) for q, of in zip(quasi, levels, strict=True))
+        costs = tuple(
+            tuple(losses(q, level) for level in of.levels)
+            for q, of in zip(quasi, levels, strict=True)
+        )
         return LabelCosts._of(costs, quasi, levels, most=1.0, bits=False)
 
     @staticmethod
     def entropy(quasi: Sequence[ResolvedQuasi], levels: Sequence[Levels]) -> LabelCosts:
-        """See the module. The frequencies of single values do not depend on the node, and are in `means` only."""
-        costs = tuple(tuple(np.log2(np.bincount(level.label, weights=of.rows)) for level in of.levels) for of in levels)
+        """See the module. The frequencies of single values do not depend on the node, and are in
+        `means` only.
+        """
+        costs = tuple(
+            tuple(np.log2(np.bincount(level.label, weights=of.rows)) for level in of.levels)
+            for of in levels
+        )
         return LabelCosts._of(costs, quasi, levels, most=math.log2(levels[0].rows.sum()), bits=True)
 
     @staticmethod
@@ -76,7 +88,10 @@ class LabelCosts:
         rows = int(levels[0].rows.sum())
         means = tuple(
             tuple(
-                math.fsum((of.rows * (cost[level.label] - (np.log2(of.rows) if bits else 0.0))).tolist()) / rows
+                math.fsum(
+                    (of.rows * (cost[level.label] - (np.log2(of.rows) if bits else 0.0))).tolist()
+                )
+                / rows
                 for cost, level in zip(of_one, of.levels, strict=True)
             )
             for of_one, of in zip(costs, levels, strict=True)
@@ -92,8 +107,11 @@ class LabelCosts:
         """The loss of a node with these groups suppressed, shape (groups,)."""
         here = np.flatnonzero(left)
         added = [
-            weight * math.fsum((groups.sizes[here] * (self.most - costs[level][labels[here]])).tolist())
-            for weight, costs, level, labels in zip(self.weights, self.costs, node, groups.labels, strict=True)
+            weight
+            * math.fsum((groups.sizes[here] * (self.most - costs[level][labels[here]])).tolist())
+            for weight, costs, level, labels in zip(
+                self.weights, self.costs, node, groups.labels, strict=True
+            )
         ]
         return self.least(node) + math.fsum(added) / self.rows / len(node)
 
@@ -113,7 +131,9 @@ class Losses:
     entropy: LabelCosts
 
     @staticmethod
-    def of_levels(metric: Metric, quasi: Sequence[ResolvedQuasi], levels: Sequence[Levels]) -> Losses:
+    def of_levels(
+        metric: Metric, quasi: Sequence[ResolvedQuasi], levels: Sequence[Levels]
+    ) -> Losses:
         """The losses over these levels."""
         return Losses(metric, LabelCosts.ncp(quasi, levels), LabelCosts.entropy(quasi, levels))
 

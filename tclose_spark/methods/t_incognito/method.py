@@ -25,19 +25,27 @@ def node_tables(
     plan = report.details
     levels, losses = plan["levels"], plan["losses"]
     which = "minimal nodes" if plan["minimal"] else "visited nodes that hold"
-    table = empty_table(f"{name}: of {plan['holding']:,} {which}, those that lose least", *levels, plan["metric"])
+    table = empty_table(
+        f"{name}: of {plan['holding']:,} {which}, those that lose least", *levels, plan["metric"]
+    )
     for node in plan["best"]:
         chosen = "  <- chosen" if node["node"] == list(plan["node"].values()) else ""
         loss = f"{node['loss']:,}" if isinstance(node["loss"], int) else f"{node['loss']:.6f}"
-        cells = [f"{level} ({of[level]})" for level, of in zip(node["node"], levels.values(), strict=True)]
+        cells = [
+            f"{level} ({of[level]})"
+            for level, of in zip(node["node"], levels.values(), strict=True)
+        ]
         table.add_row(*cells, loss + chosen)
     emd = zip(headings_with_t(sensitive), plan["emd"].values(), strict=True)
     achieved = ", ".join(f"{heading} {float(Fraction(distance)):.6f}" for heading, distance in emd)
     return [table], [
-        f"Of {plan['nodes']:,} nodes; with those of fewer quasi-identifiers, {plan['looked_at']:,} were visited.",
-        f"The chosen one has {plan['classes']:,} classes and {plan['suppressed']:,} suppressed rows. Its largest "
+        f"Of {plan['nodes']:,} nodes; with those of fewer quasi-identifiers, {plan['looked_at']:,} "
+        "were visited.",
+        f"The chosen one has {plan['classes']:,} classes and {plan['suppressed']:,} suppressed "
+        "rows. Its largest "
         f"distances are {achieved}.",
-        f"Information loss (NCP) {losses['ncp']:.6f}, entropy {losses['entropy']:.6f} bits, discernibility "
+        f"Information loss (NCP) {losses['ncp']:.6f}, entropy {losses['entropy']:.6f} bits, "
+        "discernibility "
         f"{losses['discernibility']:,}.",
     ]
 
@@ -48,7 +56,9 @@ def _make_plan(given: PlanningInput) -> Plan:
     return make_plan(given)
 
 
-def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: TIncognito) -> Plan:
+def _read_plan(
+    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: TIncognito
+) -> Plan:
     from tclose_spark.methods.t_incognito.plan import TIncognitoPlan
 
     return TIncognitoPlan.from_json(tree)

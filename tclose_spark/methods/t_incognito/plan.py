@@ -1,7 +1,9 @@
-"""The plan of t-Incognito: one node of the lattice, so one label for each value, and the suppressed groups.
+"""The plan of t-Incognito: one node of the lattice, so one label for each value, and the suppressed
+groups.
 
-A task completes consecutive groups in the order of their labels. A group that is too large for a task is dealt to
-several by the rows' hashes, in parts that are classes by themselves, counted beforehand.
+A task completes consecutive groups in the order of their labels. A group that is too large for a
+task is dealt to several by the rows' hashes, in parts that are classes by themselves, counted
+beforehand.
 """
 
 from __future__ import annotations
@@ -70,13 +72,17 @@ class TIncognitoPlan:
         keys = self.keys(rows)
         if len(rows) != self.rows[task] or np.any(self._task_of(rows, keys) != task):
             raise ValueError(
-                "a task has not the rows that the plan counted: the input changed since, or rows were lost"
+                "a task has not the rows that the plan counted: the input changed since, or rows "
+                "were lost"
             )
         left = np.isin(keys, self.suppressed)
         here = np.flatnonzero(~left)
         _, classes, sizes = np.unique(keys[here], return_inverse=True, return_counts=True)
         labels = labels_of(rows.take(here), self.low)
-        regions = [[end[label] for end, label in zip(ends, labels, strict=True)] for ends in (self.low, self.high)]
+        regions = [
+            [end[label] for end, label in zip(ends, labels, strict=True)]
+            for ends in (self.low, self.high)
+        ]
         return ClassAssignment(
             here=here,
             classes=classes,
@@ -120,8 +126,8 @@ class TIncognitoPlan:
 
 
 def group_keys(labels: Sequence[Codes | IntArray], sizes: Sequence[int]) -> IntArray:
-    """An integer for each group, shape (n,), in the order of the labels. sizes: the number of labels of each
-    quasi-identifier.
+    """An integer for each group, shape (n,), in the order of the labels. sizes: the number of
+    labels of each quasi-identifier.
 
     >>> group_keys([np.array([0, 1]), np.array([2, 0])], [2, 3]).tolist()
     [2, 3]
@@ -134,7 +140,8 @@ def group_keys(labels: Sequence[Codes | IntArray], sizes: Sequence[int]) -> IntA
         key, bound = key * size + label, bound * size
         if bound > WIDEST:
             raise UnreachableError(
-                "method: t_incognito numbers the combinations of labels, and they pass 2^62; leave quasi-identifiers "
+                "method: t_incognito numbers the combinations of labels, and they pass 2^62; leave "
+                "quasi-identifiers "
                 "out"
             )
     return key

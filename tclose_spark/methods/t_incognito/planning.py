@@ -1,4 +1,6 @@
-"""Planning of t-Incognito: count values, build levels, prune levels alone, count the base, search, choose."""
+"""Planning of t-Incognito: count values, build levels, prune levels alone, count the base, search,
+choose.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,17 @@ REPORTED = 10  # nodes that a report shows
 def make_plan(
     given: PlanningInput, rows_per_task: int = ROWS_PER_TASK, class_of_suppressed: bool = True
 ) -> TIncognitoPlan:
-    """Plans t-Incognito. The release does not depend on rows_per_task; class_of_suppressed: see `Suppression`.
+    """Plans t-Incognito. The release does not depend on rows_per_task; class_of_suppressed: see
+    `Suppression`.
 
     Raises:
-        UnreachableError: if not even the coarsest node holds, or the lattice or what is counted is too large.
+        UnreachableError: if not even the coarsest node holds, or the lattice or what is counted is
+        too large.
     """
     requirement = ClassRequirement(given.attributes, given.k)
-    if given.most_suppressed and given.of == "released":  # what is left may hold what all rows do not
+    if (
+        given.most_suppressed and given.of == "released"
+    ):  # what is left may hold what all rows do not
         require_rows(given.k, given.attributes)
     else:
         _require_reachable(requirement)
@@ -60,40 +66,52 @@ def make_plan(
     try:
         least = _least_alone(search, [groups for _, _, groups in values])
         base = count_base(given, levels, least)
-        given.log(f"{lattice_size(levels):,} nodes; the finest that may hold has {base.groups:,} groups")
+        given.log(
+            f"{lattice_size(levels):,} nodes; the finest that may hold has {base.groups:,} groups"
+        )
         solution = search.run(base, least)
     except NoNodeError:
         names = " and ".join(q.name for q in quasi if q.coarsest is not None)
         within = (
-            f"coarsest of {names}: no labels that are within it" if names else "privacy: not even the coarsest labels"
+            f"coarsest of {names}: no labels that are within it"
+            if names
+            else "privacy: not even the coarsest labels"
         )
         raise UnreachableError(
-            f"{within} hold k, every t and l; require less, allow coarser labels, or a larger privacy.suppression_limit"
+            f"{within} hold k, every t and l; require less, allow coarser labels, or a larger "
+            "privacy.suppression_limit"
         ) from None
     return _planned(given, search, solution, rows_per_task)
 
 
 def _require_reachable(requirement: ClassRequirement) -> None:
-    """Raises UnreachableError if the coarsest node breaks something. It has one class, all rows, at distance 0."""
+    """Raises UnreachableError if the coarsest node breaks something. It has one class, all rows, at
+    distance 0.
+    """
     attributes = requirement.attributes
     require_rows(requirement.k, attributes)
     require_frequencies(attributes)
     if requirement.broken(CellGroups.of(attributes.cell_rows[None]))[0]:
         asked = [a.name for a in attributes.sensitive if a.is_conditioned]
         keys = " and ".join(f"attributes.sensitive_attributes.{name}.l" for name in asked)
-        raise UnreachableError(f"{keys}: even all rows as one class do not have the required l; require less")
+        raise UnreachableError(
+            f"{keys}: even all rows as one class do not have the required l; require less"
+        )
 
 
 def _require_room(levels: Sequence[Levels]) -> None:
     if math.prod(len(of_one) + 1 for of_one in levels) > MOST_NODES:
         raise UnreachableError(
-            f"method: t_incognito looks at each combination of levels, and {len(levels)} quasi-identifiers have "
-            f"{lattice_size(levels):,}, which are too many; leave levels out, or use method: {{name: closeness_tree}}"
+            f"method: t_incognito looks at each combination of levels, and {len(levels)} "
+            "quasi-identifiers have "
+            f"{lattice_size(levels):,}, which are too many; leave levels out, or use method: "
+            f"{{name: closeness_tree}}"
         )
 
 
 def _least_alone(search: LatticeSearch, values: Sequence[FrequencySet]) -> LatticeNode:
-    """The lowest level of each quasi-identifier that may hold, were it the only one (subset property).
+    """The lowest level of each quasi-identifier that may hold, were it the only one (subset
+    property).
 
     Raises:
         NoNodeError: if none of one's levels does.
@@ -111,9 +129,13 @@ def _least_alone(search: LatticeSearch, values: Sequence[FrequencySet]) -> Latti
     return tuple(least)
 
 
-def _planned(given: PlanningInput, search: LatticeSearch, solution: Solution, rows_per_task: int) -> TIncognitoPlan:
+def _planned(
+    given: PlanningInput, search: LatticeSearch, solution: Solution, rows_per_task: int
+) -> TIncognitoPlan:
     at = [of.levels[level] for of, level in zip(search.lattice.levels, solution.node, strict=True)]
-    keys = group_keys(list(solution.groups.labels.astype(np.int64)), [len(level.low) for level in at])
+    keys = group_keys(
+        list(solution.groups.labels.astype(np.int64)), [len(level.low) for level in at]
+    )
     plan = TIncognitoPlan(
         low=tuple(level.low for level in at),
         high=tuple(level.high for level in at),
@@ -125,7 +147,9 @@ def _planned(given: PlanningInput, search: LatticeSearch, solution: Solution, ro
     )
     compared = search.suppression.compared(solution.groups, solution.suppressed)
     requirement = search.suppression.requirement
-    return with_tasks(plan, given, requirement, (keys, solution.groups.sizes), compared, rows_per_task)
+    return with_tasks(
+        plan, given, requirement, (keys, solution.groups.sizes), compared, rows_per_task
+    )
 
 
 def _reported(given: PlanningInput, search: LatticeSearch, solution: Solution) -> PlanReport:
@@ -146,14 +170,22 @@ def _reported(given: PlanningInput, search: LatticeSearch, solution: Solution) -
     details: dict[str, Any] = {
         **figures,
         "metric": search.losses.metric,
-        "levels": {name: [level.name for level in of.levels] for name, of in zip(names, levels, strict=True)},
+        "levels": {
+            name: [level.name for level in of.levels]
+            for name, of in zip(names, levels, strict=True)
+        },
         "node": dict(zip(names, solution.node, strict=True)),
         "losses": losses,
-        "emd": {a.name: str(reached) for a, reached in zip(given.attributes.sensitive, emd, strict=True)},
+        "emd": {
+            a.name: str(reached) for a, reached in zip(given.attributes.sensitive, emd, strict=True)
+        },
         "minimal": given.most_suppressed == 0,
         "best": [{"node": list(node), "loss": loss} for node, loss in ranked],
     }
-    note = f"levels {', '.join(f'{name} {level}' for name, level in details['node'].items())}: {kept.groups:,} classes"
+    note = (
+        f"levels {', '.join(f'{name} {level}' for name, level in details['node'].items())}: "
+        f"{kept.groups:,} classes"
+    )
     note += f", {left:,} rows suppressed" if left else ""
     return PlanReport(figures=figures, note=note, details=details)
 
@@ -166,14 +198,19 @@ def with_tasks(
     compared: IntArray,
     rows_per_task: int = ROWS_PER_TASK,
 ) -> TIncognitoPlan:
-    """The plan with tasks of about `rows_per_task` rows; the classes as published do not depend on it.
+    """The plan with tasks of about `rows_per_task` rows; the classes as published do not depend on
+    it.
 
     sizes: (keys of all groups, ascending; rows of each).
     compared: rows of each cell of what distances are measured from, shape (cells,).
     """
     keys, rows = sizes
     wide = np.flatnonzero(rows > rows_per_task)
-    parts_of = _parts(plan, given, requirement, keys[wide], rows[wide], compared, rows_per_task) if len(wide) else {}
+    parts_of = (
+        _parts(plan, given, requirement, keys[wide], rows[wide], compared, rows_per_task)
+        if len(wide)
+        else {}
+    )
     first: list[int] = []
     parts: list[int] = []
     task_rows: list[int] = []
@@ -205,8 +242,9 @@ def _parts(
     compared: IntArray,
     rows_per_task: int,
 ) -> dict[int, IntArray]:
-    """For each of these large groups, by its key: rows of each part. Parts are the remainders of the rows' hashes, a
-    power of two, the largest at which each part is a class by itself, or the group is suppressed.
+    """For each of these large groups, by its key: rows of each part. Parts are the remainders of
+    the rows' hashes, a power of two, the largest at which each part is a class by itself, or the
+    group is suppressed.
     """
     most = 1
     while most * rows_per_task < rows.max():
@@ -227,11 +265,15 @@ def _parts(
             parts //= 2
         while parts > 1 and not _all_hold(mine, parts, requirement, compared, key in left):
             parts //= 2
-        result[key] = np.bincount(mine.keys[1] % parts, weights=mine.rows, minlength=parts).astype(np.int64)
+        result[key] = np.bincount(mine.keys[1] % parts, weights=mine.rows, minlength=parts).astype(
+            np.int64
+        )
     return result
 
 
-def _all_hold(mine: Tally, parts: int, requirement: ClassRequirement, compared: IntArray, suppressed: bool) -> bool:
+def _all_hold(
+    mine: Tally, parts: int, requirement: ClassRequirement, compared: IntArray, suppressed: bool
+) -> bool:
     """Whether each part is a class by itself; suppressed rows need not be, but no part is empty."""
     _, part, cell = mine.keys
     counts = np.zeros((parts, len(compared)), dtype=np.int64)

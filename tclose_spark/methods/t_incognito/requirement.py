@@ -1,21 +1,23 @@
-"""Which groups of a frequency set are classes: k rows, every t, every l and every beta, in exact integers.
+"""Which groups of a frequency set are classes: k rows, every t, every l and every beta, in exact
+integers.
 
 What the search may prune by, with A a union of groups B:
 
-    k, distinct l                if A breaks it, every B does: A has at least the rows and the values of each B
-    t (Li et al. 2007, Fact 2)   if A breaks it, some B does: the distance is convex
-    entropy l                    likewise: entropy is concave
-    recursive l                  likewise: r_1 of A is at most the sum of those of the B, its tail at least that of
+    k, distinct l                if A breaks it, every B does: A has at least the rows and the
+    values of each B t (Li et al. 2007, Fact 2)   if A breaks it, some B does: the distance is
+    convex entropy l                    likewise: entropy is concave recursive l
+    likewise: r_1 of A is at most the sum of those of the B, its tail at least that of
                                  their tails
     frequency l, beta            likewise: what caps the shares of values in each B caps those in A
 
-So where no row may be suppressed, a node that is coarser than one that holds, or has fewer of its quasi-identifiers,
-holds as well (generalization and subset property). With a suppression limit it need not: a coarser node may have one
-large group too far where a finer one had a small one too many. But how many rows go at least does have both
-properties. Of a group A of s rows at distance D, let R be in those B that are no classes; the others are within t, so
-by convexity D s <= t (s - R) + m R, where m is the largest distance of anyone, and R >= s (D - t) / (m - t); all of A
-where it breaks k or distinct l. The sum over a node's groups is a bound for all finer nodes and for those of more
-quasi-identifiers (`least_lost`).
+So where no row may be suppressed, a node that is coarser than one that holds, or has fewer of its
+quasi-identifiers, holds as well (generalization and subset property). With a suppression limit it
+need not: a coarser node may have one large group too far where a finer one had a small one too
+many. But how many rows go at least does have both properties. Of a group A of s rows at distance D,
+let R be in those B that are no classes; the others are within t, so by convexity D s <= t (s - R) +
+m R, where m is the largest distance of anyone, and R >= s (D - t) / (m - t); all of A where it
+breaks k or distinct l. The sum over a node's groups is a bound for all finer nodes and for those of
+more quasi-identifiers (`least_lost`).
 """
 
 from __future__ import annotations
@@ -40,10 +42,11 @@ MOST_COUNTS = 1 << 20  # counts of cells held for that
 
 
 def least_lost(requirement: ClassRequirement, groups: FrequencySet, lacking: int = 0) -> float:
-    """A bound for the rows in groups that are no classes, of this node and of all that are finer or have more
-    quasi-identifiers; a hair less, so that rounding makes it no more.
+    """A bound for the rows in groups that are no classes, of this node and of all that are finer or
+    have more quasi-identifiers; a hair less, so that rounding makes it no more.
 
-    lacking: rows of the whole table that may be missing in what distances are measured from, at most.
+    lacking: rows of the whole table that may be missing in what distances are measured from, at
+    most.
     """
     lost = np.where(requirement.poor(groups), groups.sizes, 0).astype(np.float64)
     for a in requirement.attributes.sensitive:
@@ -55,16 +58,22 @@ def least_lost(requirement: ClassRequirement, groups: FrequencySet, lacking: int
         alone = Histograms(np.arange(len(values) + 1), values, np.ones(len(values), dtype=np.int64))
         farthest, t = float(a.distance.numerators(alone).max()) / unit, float(a.t) + shift
         if farthest > t:
-            work = a.distance.numerators(requirement.histograms(groups, a)).astype(np.float64) / unit
+            work = (
+                a.distance.numerators(requirement.histograms(groups, a)).astype(np.float64) / unit
+            )
             lost = np.maximum(lost, (work - t * groups.sizes) / (farthest - t))
     return float(lost.sum()) * (1 - 1e-9) - 1e-6
 
 
-def largest_distances(requirement: ClassRequirement, groups: FrequencySet, cell_rows: IntArray) -> list[Fraction]:
+def largest_distances(
+    requirement: ClassRequirement, groups: FrequencySet, cell_rows: IntArray
+) -> list[Fraction]:
     """The largest distance of a group, by sensitive attribute."""
     largest = []
     for a in requirement.attributes.sensitive:
-        distance, numerators = requirement.distances(a, requirement.histograms(groups, a), cell_rows)
+        distance, numerators = requirement.distances(
+            a, requirement.histograms(groups, a), cell_rows
+        )
         unit = distance.scale * int(distance.table.sum())
         pairs = zip(numerators.tolist(), groups.sizes.tolist(), strict=True)
         largest.append(max(Fraction(x, unit * size) for x, size in pairs))
@@ -72,11 +81,12 @@ def largest_distances(requirement: ClassRequirement, groups: FrequencySet, cell_
 
 
 def _shift(a: ResolvedSensitive, lacking: int, rows: int) -> float:
-    """How much farther from the whole table, at most, a group is than from all but so many of its rows.
+    """How much farther from the whole table, at most, a group is than from all but so many of its
+    rows.
 
-    These are at most the share of the missing rows from the whole table. Where the domain is the values present, r of m
-    may be missing: of an order by value two others come at most r places closer, of m - 1 or fewer. An order by
-    frequency may become any other.
+    These are at most the share of the missing rows from the whole table. Where the domain is the
+    values present, r of m may be missing: of an order by value two others come at most r places
+    closer, of m - 1 or fewer. An order by frequency may become any other.
     """
     share = lacking / rows
     if a.order is None:
@@ -92,14 +102,14 @@ def _shift(a: ResolvedSensitive, lacking: int, rows: int) -> float:
 class Suppression:
     """The limit of suppression, and the requirements of released and suppressed rows.
 
-    Groups that are not classes are suppressed, if they are few enough. If the input's distribution is public, so is
-    that of the suppressed rows, which must therefore form a class (`options.suppression.judge`). If they do not,
-    the smallest classes are suppressed too, until they do. ARX does not require this.
+    Groups that are not classes are suppressed, if they are few enough. If the input's distribution
+    is public, so is that of the suppressed rows, which must therefore form a class
+    (`options.suppression.judge`). If they do not, the smallest classes are suppressed too, until
+    they do. ARX does not require this.
 
-    requirement: of every class.
-    most: the most rows that may be suppressed.
-    of: the distribution that classes are compared with (`PlanningInput.of`).
-    class_of_suppressed: whether the suppressed rows must be a class if `of` is the input. Without it, nodes are
+    requirement: of every class. most: the most rows that may be suppressed. of: the distribution
+    that classes are compared with (`PlanningInput.of`). class_of_suppressed: whether the suppressed
+    rows must be a class if `of` is the input. Without it, nodes are
         those of ARX, and the verifier objects.
     """
 
@@ -111,12 +121,15 @@ class Suppression:
     def may_hold(self, groups: FrequencySet) -> bool:
         """Whether this node, a finer one, or one of more quasi-identifiers may hold.
 
-        If so, coarser nodes and nodes of fewer quasi-identifiers may too (see `requirement`). Without suppression:
-        whether this node holds.
+        If so, coarser nodes and nodes of fewer quasi-identifiers may too (see `requirement`).
+        Without suppression: whether this node holds.
         """
         if not self.most:
             return self.suppressed(groups) is not None
-        return least_lost(self.requirement, groups, self.most if self.of == "released" else 0) <= self.most
+        return (
+            least_lost(self.requirement, groups, self.most if self.of == "released" else 0)
+            <= self.most
+        )
 
     def suppressed(self, groups: FrequencySet) -> Mask | None:
         """The suppressed groups, shape (groups,); None if suppression does not suffice."""
@@ -134,8 +147,8 @@ class Suppression:
         return left
 
     def _as_a_class(self, groups: FrequencySet, left: Mask) -> Mask | None:
-        """The suppressed groups, with as many of the smallest classes as make them a class; None if no allowed number
-        does.
+        """The suppressed groups, with as many of the smallest classes as make them a class; None if
+        no allowed number does.
         """
         kept = np.flatnonzero(~left)
         smallest = kept[np.argsort(groups.sizes[kept], kind="stable")]
@@ -155,8 +168,8 @@ class Suppression:
         return left
 
     def _beside_the_released(self, groups: FrequencySet, poor: Mask) -> Mask:
-        """The suppressed groups if classes are compared with the released rows. Each suppression changes that
-        distribution, until no class is too far. A suppressed group stays suppressed.
+        """The suppressed groups if classes are compared with the released rows. Each suppression
+        changes that distribution, until no class is too far. A suppressed group stays suppressed.
         """
         left = poor
         while not left.all() and groups.sizes[left].sum() <= self.most:

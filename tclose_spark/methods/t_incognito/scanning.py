@@ -1,5 +1,5 @@
-"""Counts over the whole table in two passes: the values of each quasi-identifier, then the base, from which the
-frequency sets of all nodes follow.
+"""Counts over the whole table in two passes: the values of each quasi-identifier, then the base,
+from which the frequency sets of all nodes follow.
 """
 
 from __future__ import annotations
@@ -30,23 +30,30 @@ def counted(given: PlanningInput, tally_of: Callable[[Rows], Tally], what: str) 
         return given.frequencies(tally_of, MOST_KEYS)
     except TooManyKeysError:
         raise UnreachableError(
-            f"method: t_incognito counts {what} on the driver, and the table has more than {MOST_KEYS:,}; give "
-            "quasi-identifiers of many values a coarser first level or round_to, or use method: {name: closeness_tree}"
+            f"method: t_incognito counts {what} on the driver, and the table has more than "
+            f"{MOST_KEYS:,}; give "
+            "quasi-identifiers of many values a coarser first level or round_to, or use method: "
+            "{name: closeness_tree}"
         ) from None
 
 
 def count_values(given: PlanningInput) -> list[tuple[IntArray, IntArray, FrequencySet]]:
-    """Of each quasi-identifier: (its values in the table as codes, ascending; rows of each; its frequency set by
-    value).
+    """Of each quasi-identifier: (its values in the table as codes, ascending; rows of each; its
+    frequency set by value).
     """
-    tally = counted(given, _tally_values, "the values of each quasi-identifier with each sensitive value")
+    tally = counted(
+        given, _tally_values, "the values of each quasi-identifier with each sensitive value"
+    )
     counted_values = []
     for place in range(len(given.attributes.quasi_identifiers)):
         first, end = np.searchsorted(tally.keys[0], [place, place + 1])
         part = tally.take(np.arange(first, end))
         codes, group = np.unique(part.keys[1], return_inverse=True)
         groups = FrequencySet(
-            labels=np.arange(len(codes), dtype=np.int32)[None, :], group=group, cell=part.keys[2], rows=part.rows
+            labels=np.arange(len(codes), dtype=np.int32)[None, :],
+            group=group,
+            cell=part.keys[2],
+            rows=part.rows,
         )
         counted_values.append((codes, groups.sizes, groups))
     return counted_values
@@ -57,8 +64,12 @@ def _tally_values(rows: Rows) -> Tally:
     parts = []
     for place, codes in enumerate(rows.quasi):
         tally = Tally.of(np.stack([codes, rows.cell]))
-        parts.append(Tally(np.concatenate([np.full((1, len(tally)), place), tally.keys]), tally.rows))
-    return Tally(np.concatenate([p.keys for p in parts], axis=1), np.concatenate([p.rows for p in parts]))
+        parts.append(
+            Tally(np.concatenate([np.full((1, len(tally)), place), tally.keys]), tally.rows)
+        )
+    return Tally(
+        np.concatenate([p.keys for p in parts], axis=1), np.concatenate([p.rows for p in parts])
+    )
 
 
 def count_base(given: PlanningInput, levels: Sequence[Levels], node: LatticeNode) -> FrequencySet:
@@ -76,7 +87,9 @@ def count_base(given: PlanningInput, levels: Sequence[Levels], node: LatticeNode
                 key += columns[place]
         return Tally.of(keys)
 
-    tally = counted(given, tally_of, "the combinations of quasi-identifiers with each sensitive value")
+    tally = counted(
+        given, tally_of, "the combinations of quasi-identifiers with each sensitive value"
+    )
     columns = [np.zeros(0, dtype=np.int64)] * len(sizes)
     for key, places in zip(tally.keys, words, strict=True):
         rest = key
@@ -88,8 +101,13 @@ def count_base(given: PlanningInput, levels: Sequence[Levels], node: LatticeNode
 
 
 def labels_of(rows: Rows, lows: Sequence[IntArray]) -> list[Codes | IntArray]:
-    """The label of each row, by quasi-identifier, arrays of shape (n,). lows: the lowest code of each label."""
-    return [np.searchsorted(low, codes, side="right") - 1 for low, codes in zip(lows, rows.quasi, strict=True)]
+    """The label of each row, by quasi-identifier, arrays of shape (n,). lows: the lowest code of
+    each label.
+    """
+    return [
+        np.searchsorted(low, codes, side="right") - 1
+        for low, codes in zip(lows, rows.quasi, strict=True)
+    ]
 
 
 def _packed(sizes: Sequence[int]) -> list[list[int]]:

@@ -1,8 +1,10 @@
-"""The search through the lattice of levels (LeFevre, DeWitt and Ramakrishnan 2005, with Li et al. 2007, section 4).
+"""The search through the lattice of levels (LeFevre, DeWitt and Ramakrishnan 2005, with Li et al.
+2007, section 4).
 
-Subsets of quasi-identifiers are taken by size. A node of a subset is a candidate if what is left of it without any one
-quasi-identifier may hold (subset property). Candidates are visited level by level, by height; one that holds makes all
-coarser ones hold (generalization property). `requirement` says to which requirements these properties apply.
+Subsets of quasi-identifiers are taken by size. A node of a subset is a candidate if what is left of
+it without any one quasi-identifier may hold (subset property). Candidates are visited level by
+level, by height; one that holds makes all coarser ones hold (generalization property).
+`requirement` says to which requirements these properties apply.
 """
 
 from __future__ import annotations
@@ -45,9 +47,14 @@ class Lattice:
         return tuple(len(self.levels[place]) for place in subset)
 
     def roll_up(
-        self, groups: FrequencySet, finer: Sequence[tuple[int, int]], coarser: Sequence[tuple[int, int]]
+        self,
+        groups: FrequencySet,
+        finer: Sequence[tuple[int, int]],
+        coarser: Sequence[tuple[int, int]],
     ) -> FrequencySet:
-        """A frequency set at a node that is no finer. finer, coarser: (quasi-identifier, level) before and after."""
+        """A frequency set at a node that is no finer. finer, coarser: (quasi-identifier, level)
+        before and after.
+        """
         places = {quasi: (place, level) for place, (quasi, level) in enumerate(finer)}
         maps = []
         for quasi, to in coarser:
@@ -101,13 +108,20 @@ class Walk:
         return holds & candidates, visited
 
     def _start(self, candidates: Nodes) -> tuple[LatticeNode, FrequencySet]:
-        """(the node of the lowest level of each quasi-identifier among candidates, its frequency set)."""
+        """(the node of the lowest level of each quasi-identifier among candidates, its frequency
+        set).
+        """
         least = least_levels(candidates)
         finer = list(enumerate(self.base_node))
-        return least, self.lattice.roll_up(self.base, finer, list(zip(self.subset, least, strict=True)))
+        return least, self.lattice.roll_up(
+            self.base, finer, list(zip(self.subset, least, strict=True))
+        )
 
     def _groups(
-        self, node: LatticeNode, below: dict[LatticeNode, FrequencySet], start: tuple[LatticeNode, FrequencySet]
+        self,
+        node: LatticeNode,
+        below: dict[LatticeNode, FrequencySet],
+        start: tuple[LatticeNode, FrequencySet],
     ) -> FrequencySet:
         finer = [(*node[:i], level - 1, *node[i + 1 :]) for i, level in enumerate(node) if level]
         at_hand = [(near, below[near]) for near in finer if near in below] or [start]
@@ -131,8 +145,12 @@ def by_height(candidates: Nodes) -> Iterator[list[LatticeNode]]:
         yield [tuple(node) for node in nodes[heights == height].tolist()]
 
 
-def joined(holds: Mapping[tuple[int, ...], Nodes], subset: tuple[int, ...], shape: tuple[int, ...]) -> Nodes:
-    """The nodes of a subset whose parts, with one quasi-identifier less, may all hold (subset property)."""
+def joined(
+    holds: Mapping[tuple[int, ...], Nodes], subset: tuple[int, ...], shape: tuple[int, ...]
+) -> Nodes:
+    """The nodes of a subset whose parts, with one quasi-identifier less, may all hold (subset
+    property).
+    """
     candidates = np.ones(shape, dtype=bool)
     for i in range(len(subset)):
         part = (*subset[:i], *subset[i + 1 :])
@@ -172,13 +190,11 @@ class Solution:
 class LatticeSearch:
     """Searches for the node that loses least.
 
-    suppression: the requirement, and the limit of suppression.
-    losses: the metric.
-    lattice: of all quasi-identifiers.
-    log: receives a line per size of subsets.
-    best: the solution with the least loss so far; of equal ones the lowest, then the first in the order of levels.
-    holding: the solutions; without suppression, the minimal nodes.
-    visited: the number of nodes whose frequency sets were computed.
+    suppression: the requirement, and the limit of suppression. losses: the metric. lattice: of all
+    quasi-identifiers. log: receives a line per size of subsets. best: the solution with the least
+    loss so far; of equal ones the lowest, then the first in the order of levels. holding: the
+    solutions; without suppression, the minimal nodes. visited: the number of nodes whose frequency
+    sets were computed.
     """
 
     suppression: Suppression
@@ -192,7 +208,8 @@ class LatticeSearch:
     def run(self, base: FrequencySet, base_node: LatticeNode) -> Solution:
         """The solution that loses least. The coarsest node must hold.
 
-        base: the frequency set of all quasi-identifiers at `base_node`; with a finer level nothing holds.
+        base: the frequency set of all quasi-identifiers at `base_node`; with a finer level nothing
+        holds.
         """
         quasi = range(len(self.lattice.levels))
         everything, none_left_out = tuple(quasi), self.suppression.most == 0
@@ -205,18 +222,25 @@ class LatticeSearch:
                 candidates &= no_finer(candidates.shape, least)
                 walk = Walk(lattice=self.lattice, subset=subset, base=base, base_node=base_node)
                 parts[subset], visited = walk.holding(
-                    candidates, lambda _, groups: self.suppression.may_hold(groups), generalizes=True
+                    candidates,
+                    lambda _, groups: self.suppression.may_hold(groups),
+                    generalizes=True,
                 )
                 self.visited += visited
             if not all(nodes.any() for nodes in parts.values()):
                 raise NoNodeError
             holds = parts
             base, base_node = self._raised(base, base_node, holds)
-            self.log(f"nodes of {size} of {len(everything)} quasi-identifiers: {self.visited} visited so far")
+            self.log(
+                f"nodes of {size} of {len(everything)} quasi-identifiers: {self.visited} visited "
+                "so far"
+            )
         candidates = joined(holds, everything, self.lattice.shape(everything))
         candidates &= no_finer(candidates.shape, base_node)
         walk = Walk(lattice=self.lattice, subset=everything, base=base, base_node=base_node)
-        _, visited = walk.holding(candidates, self._look, generalizes=none_left_out, skip=self._loses_more)
+        _, visited = walk.holding(
+            candidates, self._look, generalizes=none_left_out, skip=self._loses_more
+        )
         self.visited += visited
         if self.best is None:
             raise NoNodeError
@@ -237,7 +261,11 @@ class LatticeSearch:
 
     def _loses_more(self, node: LatticeNode) -> bool:
         """Whether a node loses more than the best so far, whatever it suppresses."""
-        return bool(self.suppression.most) and self.best is not None and self.losses.least(node) > self.best.loss
+        return (
+            bool(self.suppression.most)
+            and self.best is not None
+            and self.losses.least(node) > self.best.loss
+        )
 
     def _look(self, node: LatticeNode, groups: FrequencySet) -> bool:
         """Whether a node of all quasi-identifiers holds; keeps the best."""
@@ -246,6 +274,10 @@ class LatticeSearch:
             return False
         loss = self.losses.of(node, groups, left)
         self.holding.append((node, loss))
-        if self.best is None or (loss, sum(node), node) < (self.best.loss, sum(self.best.node), self.best.node):
+        if self.best is None or (loss, sum(node), node) < (
+            self.best.loss,
+            sum(self.best.node),
+            self.best.node,
+        ):
             self.best = Solution(node=node, loss=loss, groups=groups, suppressed=left)
         return True

@@ -8,7 +8,9 @@ from tclose_spark.runfile.registry import MethodSettings
 
 
 class TIncognito(MethodSettings):
-    """Full-domain recoding (Li, Li and Venkatasubramanian 2007, section 4; Weber 2.3.1 and 2.1.4)."""
+    """Full-domain recoding (Li, Li and Venkatasubramanian 2007, section 4; Weber 2.3.1 and
+    2.1.4).
+    """
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct", "entropy", "recursive", "frequency")
     makes: ClassVar[tuple[str, ...]] = ("beta", "t: 0")

@@ -18,7 +18,9 @@ def _make_plan(given: PlanningInput) -> Plan:
     return make_plan(given)
 
 
-def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: TMondrian) -> Plan:
+def _read_plan(
+    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: TMondrian
+) -> Plan:
     from tclose_spark.methods.regions.block import RegionDense
     from tclose_spark.methods.regions.cutting import AT_MEDIANS
     from tclose_spark.methods.regions.plan import RegionPlan

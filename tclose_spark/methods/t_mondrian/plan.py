@@ -1,6 +1,7 @@
 """The plan of t-Mondrian: blocks of the table are cut on a sample, and tasks divide them further.
 
-A small table is one block, cut at the medians of its rows. Otherwise the first cuts are at the medians of the sample.
+A small table is one block, cut at the medians of its rows. Otherwise the first cuts are at the
+medians of the sample.
 """
 
 from __future__ import annotations
@@ -21,4 +22,6 @@ def make_plan(
     Raises:
         UnreachableError: if even the whole table does not meet the requirement.
     """
-    return RegionPlan(layout=plan_regions(given, AT_MEDIANS, rows_per_block, rows_per_task), growths=(AT_MEDIANS,))
+    return RegionPlan(
+        layout=plan_regions(given, AT_MEDIANS, rows_per_block, rows_per_task), growths=(AT_MEDIANS,)
+    )

@@ -8,8 +8,8 @@ from tclose_spark.runfile.registry import MethodSettings
 
 
 class TMondrian(MethodSettings):
-    """Split at the median of the widest quasi-identifier, as long as all sides meet the requirements. It has no
-    settings.
+    """Split at the median of the widest quasi-identifier, as long as all sides meet the
+    requirements. It has no settings.
     """
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct", "frequency")

@@ -1,8 +1,9 @@
-"""Whether a published value is the aggregate of its class, decided from texts and raw values, with no code of what
-wrote them.
+"""Whether a published value is the aggregate of its class, decided from texts and raw values, with
+no code of what wrote them.
 
-A class is all rows with the same published values. If several of the method's classes publish the same values, it is
-their union. An aggregate that holds in each holds in the union, so rows in other tasks do not matter.
+A class is all rows with the same published values. If several of the method's classes publish the
+same values, it is their union. An aggregate that holds in each holds in the union, so rows in other
+tasks do not matter.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from tclose_spark.table.dictionaries import decoded, group_equal
 class AggregateCheck:
     """The aggregate that a published value of one quasi-identifier must be.
 
-    scale: how many units of the integer raw values are one unit of the texts; a day for dates and times.
-    order: of the values of a category; None for numbers.
+    scale: how many units of the integer raw values are one unit of the texts; a day for dates and
+    times. order: of the values of a category; None for numbers.
     """
 
     aggregate: Aggregate
@@ -34,15 +35,18 @@ class AggregateCheck:
     order: Mapping[str, int] | None = None
 
     def holds(self, published: str | None, rows_of: Mapping[Any, int]) -> bool:
-        """Whether the published value of a class is the aggregate of its raw values, given how many rows have each. A
-        mean must be within half a unit of its last digit, and have no more digits.
+        """Whether the published value of a class is the aggregate of its raw values, given how many
+        rows have each. A mean must be within half a unit of its last digit, and have no more
+        digits.
 
         >>> AggregateCheck(Aggregate("mean", 1)).holds("34.7", {31: 1, 38: 1, 35: 1, None: 2})
         True
         """
         number = self.number
         try:
-            counts: dict[Any, int] = {number(value): n for value, n in rows_of.items() if value is not None}
+            counts: dict[Any, int] = {
+                number(value): n for value, n in rows_of.items() if value is not None
+            }
             if published is None or not counts:
                 return published is None and not counts
             figure = number(published)
@@ -60,12 +64,16 @@ class AggregateCheck:
 
     @property
     def slack(self) -> Fraction:
-        """How far a published value may be from its class's aggregate: half a unit of a mean's last digit."""
+        """How far a published value may be from its class's aggregate: half a unit of a mean's last
+        digit.
+        """
         is_mean = self.aggregate.kind == "mean"
         return Fraction(is_mean, 2 * self.scale * 10 ** (self.aggregate.digits or 0))
 
     def number(self, value: Any) -> int | Fraction:
-        """A value as its rank or its exact number. A double is the decimal as which it is written."""
+        """A value as its rank or its exact number. A double is the decimal as which it is
+        written.
+        """
         if self.order is not None:
             return self.order[value]
         if isinstance(value, str):
@@ -90,5 +98,7 @@ def rows_without_aggregate(
         for group, value in zip(groups, decoded(values).to_pylist(), strict=True):
             counts[group][value] += 1
         values_of = decoded(column.take(pa.array(first))).to_pylist()
-        wrong |= ~np.array([check.holds(*each) for each in zip(values_of, counts, strict=True)], dtype=np.bool_)
+        wrong |= ~np.array(
+            [check.holds(*each) for each in zip(values_of, counts, strict=True)], dtype=np.bool_
+        )
     return int(sizes[wrong].sum())

@@ -1,4 +1,6 @@
-"""Requires of each published value that it is the aggregate of its class, and counts extreme ones."""
+"""Requires of each published value that it is the aggregate of its class, and counts extreme
+ones.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,18 @@ class AggregatesMaker(ReleaseMaker):
             domain.name: AggregateCheck(
                 kinds[domain.name],
                 domain.scale,
-                {value: i for i, value in enumerate(domain.values)} if domain.kind == "category" else None,
+                {value: i for i, value in enumerate(domain.values)}
+                if domain.kind == "category"
+                else None,
             )
             for domain in making.profile.quasi
             if domain.name in kinds
         }
 
     def begin(self, session: Session) -> None:
-        self.extremes = ExtremeAggregates(session, self.making.profile, self.checks, self.spec.privacy.k)
+        self.extremes = ExtremeAggregates(
+            session, self.making.profile, self.checks, self.spec.privacy.k
+        )
 
     def unlike(self, part: TaskPart) -> int:
         assert part.labels is not None
@@ -42,5 +48,8 @@ class AggregatesMaker(ReleaseMaker):
         return wrong
 
     def mechanism(self) -> dict[str, Any]:
-        found = {"extreme_aggregates": self.extremes.figure(), "few_values": self.extremes.few_values()}
+        found = {
+            "extreme_aggregates": self.extremes.figure(),
+            "few_values": self.extremes.few_values(),
+        }
         return {"measured": False, "why": WHY, **found}

@@ -8,7 +8,8 @@ from typing import Any
 from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
 
 UNKNOWN_LOSS = (
-    "aggregates of classes are published, which do not say how far the values of a class lie apart; what labels that "
+    "aggregates of classes are published, which do not say how far the values of a class lie "
+    "apart; what labels that "
     "cover them would lose follows from the raw table alone"
 )
 
@@ -20,7 +21,10 @@ class AggregatesWords(OptionWords):
         sections["utility"]["ncp_unknown"] = UNKNOWN_LOSS
         quasi = sections["attributes"]["quasi_identifiers"]
         for name, one in made.spec.aggregates.items():
-            published = {"aggregate": one.kind, **({} if one.digits is None else {"digits": one.digits})}
+            published = {
+                "aggregate": one.kind,
+                **({} if one.digits is None else {"digits": one.digits}),
+            }
             entry: dict[str, Any] = {}
             for key, value in quasi[name].items():  # in place of the form of labels
                 if key in ("hierarchy", "numeric_output", "generalization"):
@@ -39,7 +43,11 @@ class AggregatesWords(OptionWords):
 
     def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
         unknown = "ncp_unknown" in certificate["utility"]
-        return {"loss": [("information loss (NCP)", "unknown: aggregates are published")]} if unknown else {}
+        return (
+            {"loss": [("information loss (NCP)", "unknown: aggregates are published")]}
+            if unknown
+            else {}
+        )
 
 
 def _aggregates(certificate: Certificate) -> Iterator[tuple[str, str]]:
@@ -47,4 +55,8 @@ def _aggregates(certificate: Certificate) -> Iterator[tuple[str, str]]:
     for name, entry in certificate["attributes"].get("quasi_identifiers", {}).items():
         if "aggregate" in entry:
             digits = entry.get("digits")
-            yield name, entry["aggregate"] + ("" if digits is None else f", {digits} digit{'' if digits == 1 else 's'}")
+            yield (
+                name,
+                entry["aggregate"]
+                + ("" if digits is None else f", {digits} digit{'' if digits == 1 else 's'}"),
+            )

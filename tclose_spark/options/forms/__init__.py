@@ -1,1 +1,3 @@
-"""Other forms than one table of labels: anatomy, permutation, and sensitive values in several tables."""
+"""Other forms than one table of labels: anatomy, permutation, and sensitive values in several
+tables.
+"""

@@ -1,4 +1,6 @@
-"""Whether the tables of a release in another form have the rows of the input, in classes that hold."""
+"""Whether the tables of a release in another form have the rows of the input, in classes that
+hold.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ GROUP_OF_ROWS = JudgedQuasi(
 
 
 class FormsJudge(ReleaseJudge):
-    """tables: those of sensitive values by name, if they are not in `release`. rows: of all tables."""
+    """tables: those of sensitive values by name, if they are not in `release`. rows: of all
+    tables.
+    """
 
     apart = True
     tables: Mapping[str, WrittenTable]
@@ -40,15 +44,23 @@ class FormsJudge(ReleaseJudge):
 
     def published(self, columns: set[str]) -> set[str]:
         columns = columns | {GROUP} if self.spec.release.is_exact else columns
-        return columns - {*self.spec.attributes.sensitive_attributes} if self.spec.release.is_split else columns
+        return (
+            columns - {*self.spec.attributes.sensitive_attributes}
+            if self.spec.release.is_split
+            else columns
+        )
 
     def fields(self) -> Mapping[str, pa.Field]:
         found: dict[str, pa.Field] = {}
         labels = [column for columns in published_columns(self.spec).values() for column in columns]
-        for name, columns in self.spec.release.tables(labels, self.spec.attributes.sensitive_attributes).items():
+        for name, columns in self.spec.release.tables(
+            labels, self.spec.attributes.sensitive_attributes
+        ).items():
             schema = schema_of(self.tables[name][0])
             if schema.names != columns:
-                raise GuaranteeError(f"the table {name!r} has missing or unexpected columns; nothing is published")
+                raise GuaranteeError(
+                    f"the table {name!r} has missing or unexpected columns; nothing is published"
+                )
             found |= {field.name: field for field in schema}
         return found
 
@@ -63,8 +75,8 @@ class FormsJudge(ReleaseJudge):
         return [GROUP_OF_ROWS] if self.spec.release.is_exact else None
 
     def problems(self, release: JudgedRelease) -> Iterator[str]:
-        """A line on each part of the rows that is not that of the input in these classes, and, if quasi-identifiers are
-        exact, on each sensitive attribute of which a class has one value.
+        """A line on each part of the rows that is not that of the input in these classes, and, if
+        quasi-identifiers are exact, on each sensitive attribute of which a class has one value.
         """
         recorded = release.written.evidence.more.get("projections", {})
         for name, found in self.rows.projections.items():
@@ -74,8 +86,10 @@ class FormsJudge(ReleaseJudge):
         for name, one in release.figures.homogeneous.items() if self.spec.release.is_exact else ():
             if one.classes:
                 yield (
-                    f"{name}: {one.classes} classes ({one.rows} rows) have one value, which is certain for everybody "
-                    "in them, and exact quasi-identifiers say who that is; lower t, require l, or use generalization"
+                    f"{name}: {one.classes} classes ({one.rows} rows) have one value, which is "
+                    "certain for everybody "
+                    "in them, and exact quasi-identifiers say who that is; lower t, require l, or "
+                    "use generalization"
                 )
 
     def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Sequence[str]:

@@ -23,7 +23,9 @@ class FormsMaker(ReleaseMaker):
 
     def __init__(self, making: Making) -> None:
         super().__init__(making)
-        self.formed = FormedTables.of(making.spec, making.profile.quasi, making.attributes.cells, making.secret)
+        self.formed = FormedTables.of(
+            making.spec, making.profile.quasi, making.attributes.cells, making.secret
+        )
         self.parts = [RELEASE, *self.formed.blocks]
         self.sums = tuple(PROJECTION.format(i) for i in range(len(self.parts)))
         self.arranges = making.spec.release.is_exact
@@ -40,7 +42,9 @@ class FormsMaker(ReleaseMaker):
     def arrange(self, work: TaskWork, assigned: TaskPart) -> None:
         """See ReleaseMaker: by the number of the class."""
         here, classes = work.assigned.here, work.assigned.classes
-        order, work.labels = self.formed.number(assigned.rows, classes, assigned.raw, assigned.values)
+        order, work.labels = self.formed.number(
+            assigned.rows, classes, assigned.raw, assigned.values
+        )
         work.place, work.group = here[order], work.labels[-1]
 
     def unlike(self, part: TaskPart) -> int | None:
@@ -58,4 +62,8 @@ class FormsMaker(ReleaseMaker):
 
     def written(self, sums: Mapping[str, int], published: int) -> dict[str, Any]:
         found = {name: sums[key] for name, key in zip(self.parts, self.sums, strict=True)}
-        return {"projections": {name: str(Fingerprint(published, digest)) for name, digest in found.items()}}
+        return {
+            "projections": {
+                name: str(Fingerprint(published, digest)) for name, digest in found.items()
+            }
+        }

@@ -1,8 +1,10 @@
-"""From rows in classes to the tables of `release.form` and `release.together`. Arrays in, arrays out.
+"""From rows in classes to the tables of `release.form` and `release.together`. Arrays in, arrays
+out.
 
-What is published of a class beyond the multisets of its parts is a function of these multisets and the secret: the
-number of the class, the places of its sensitive values, and the order of all rows. So none of it tells which values
-belong to one person, even to an adversary who knows the method and the secret.
+What is published of a class beyond the multisets of its parts is a function of these multisets and
+the secret: the number of the class, the places of its sensitive values, and the order of all rows.
+So none of it tells which values belong to one person, even to an adversary who knows the method and
+the secret.
 """
 
 from __future__ import annotations
@@ -43,12 +45,20 @@ class FormedTables:
     keys: tuple[RowHash, ...]
 
     @staticmethod
-    def of(spec: ReleaseSpec, quasi: tuple[QuasiDomain, ...], cells: IntArray, secret: str) -> FormedTables:
+    def of(
+        spec: ReleaseSpec, quasi: tuple[QuasiDomain, ...], cells: IntArray, secret: str
+    ) -> FormedTables:
         """Those of a run."""
         names, beside = [*spec.attributes.sensitive_attributes], len(spec.attributes.beside)
-        blocks = {table: [*map(names.index, block)] for table, block in spec.release.blocks(names).items()}
-        columns = {RELEASE: len(quasi) + beside} | {table: len(block) for table, block in blocks.items()}
-        keys = tuple(RowHash.of(f"{secret} {GROUP} {part}", count) for part, count in columns.items())
+        blocks = {
+            table: [*map(names.index, block)] for table, block in spec.release.blocks(names).items()
+        }
+        columns = {RELEASE: len(quasi) + beside} | {
+            table: len(block) for table, block in blocks.items()
+        }
+        keys = tuple(
+            RowHash.of(f"{secret} {GROUP} {part}", count) for part, count in columns.items()
+        )
         return FormedTables(form=spec.release, quasi=quasi, blocks=blocks, cells=cells, keys=keys)
 
     def schema(self) -> list[tuple[str, pa.DataType]]:
@@ -56,41 +66,56 @@ class FormedTables:
         return [*((domain.name, raw_type(domain)) for domain in self.quasi), (GROUP, pa.int64())]
 
     def schemas(self, released: pa.Schema, labels: int) -> dict[str, pa.Schema]:
-        """The columns of all tables. released: labels (so many), sensitive values, other columns."""
+        """The columns of all tables. released: labels (so many), sensitive values, other
+        columns.
+        """
         if not self.form.is_split:
             return {RELEASE: released}
         fields, sensitive = list(released), sum(map(len, self.blocks.values()))
         key = fields[labels - 1 : labels] if self.form.is_exact else fields[:labels]
         tables = {RELEASE: pa.schema([*fields[:labels], *fields[labels + sensitive :]])}
         for name, block in self.blocks.items():
-            tables[name] = pa.schema([*key, *(fields[labels + place] for place in block), (COUNT, pa.int64())])
+            tables[name] = pa.schema(
+                [*key, *(fields[labels + place] for place in block), (COUNT, pa.int64())]
+            )
         return tables
 
-    def number(self, rows: Rows, classes: IntArray, raw: Columns, values: Columns) -> tuple[IntArray, list[pa.Array]]:
-        """(the order of the rows, their exact quasi-identifiers and the numbers of their classes in this order).
+    def number(
+        self, rows: Rows, classes: IntArray, raw: Columns, values: Columns
+    ) -> tuple[IntArray, list[pa.Array]]:
+        """(the order of the rows, their exact quasi-identifiers and the numbers of their classes in
+        this order).
 
-        The number of a class is a keyed hash of all that is published of it. Classes of which the same is published
-        have one number, and are one class. classes: a number for each row; raw, values: their prepared
-        quasi-identifiers, and their sensitive and other values.
+        The number of a class is a keyed hash of all that is published of it. Classes of which the
+        same is published have one number, and are one class. classes: a number for each row; raw,
+        values: their prepared quasi-identifiers, and their sensitive and other values.
         """
         _, place = np.unique(classes, return_inverse=True)
         content = np.zeros(int(place.max(initial=-1)) + 1, dtype=np.uint64)
         sensitive, beside = self._apart(values)
-        parts = [[*raw, *beside], *([sensitive[a] for a in block] for block in self.blocks.values())]
+        parts = [
+            [*raw, *beside],
+            *([sensitive[a] for a in block] for block in self.blocks.values()),
+        ]
         for key, columns in zip(self.keys, parts, strict=True):
             np.add.at(content, place, spread(key.of_rows(columns)))
         number = (spread(content) >> BITS).astype(np.int64)[place]
         ties = [content_hash(beside)] if beside else []
         order = np.lexsort((*ties, *reversed(rows.quasi), number))
         taken = pa.array(order)
-        return order, [*(column.take(taken) for column in self.exact(raw)), pa.array(number).take(taken)]
+        return order, [
+            *(column.take(taken) for column in self.exact(raw)),
+            pa.array(number).take(taken),
+        ]
 
     def exact(self, raw: Columns) -> list[pa.Array]:
         """Prepared quasi-identifiers as they are published: days and times are no codes."""
         return [*map(as_published, raw, self.quasi)]
 
     def tables(self, labels: Columns, values: Columns, cell: IntArray) -> dict[str, list[pa.Array]]:
-        """The columns of all tables, from rows in published order with their labels, or what `number` gives."""
+        """The columns of all tables, from rows in published order with their labels, or what
+        `number` gives.
+        """
         key, (sensitive, beside) = self._key(labels), self._apart(values)
         starts, rows = run_starts(key), len(cell)
         run = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, rows)))
@@ -103,7 +128,10 @@ class FormedTables:
             first = np.flatnonzero(new)
             of_table = [*key, *(sensitive[a] for a in block)]
             counts = np.diff(np.append(first, rows))
-            made[name] = [*(column.take(pa.array(order[first])) for column in of_table), pa.array(counts)]
+            made[name] = [
+                *(column.take(pa.array(order[first])) for column in of_table),
+                pa.array(counts),
+            ]
         return made
 
     def projections(self, labels: Columns, raw: Columns, values: Columns) -> list[Fingerprint]:
@@ -111,13 +139,17 @@ class FormedTables:
         key, (sensitive, beside) = self._key(labels), self._apart(values)
         first = [*self.exact(raw), *key] if self.form.is_exact else labels
         blocks = ([sensitive[a] for a in block] for block in self.blocks.values())
-        return [Fingerprint.of([*first, *beside]), *(Fingerprint.of([*key, *block]) for block in blocks)]
+        return [
+            Fingerprint.of([*first, *beside]),
+            *(Fingerprint.of([*key, *block]) for block in blocks),
+        ]
 
     def _moved(
         self, sensitive: Columns, group: pa.Array, run: IntArray, starts: IntArray, cell: IntArray
     ) -> list[pa.Array]:
-        """The sensitive values in other places of their classes: sorted first, so that where they were does not
-        matter, then ordered by hashes of the class's number and of their place in this order.
+        """The sensitive values in other places of their classes: sorted first, so that where they
+        were does not matter, then ordered by hashes of the class's number and of their place in
+        this order.
         """
         moved, rank = list(sensitive), pa.array(np.arange(len(run)) - starts[run])
         for number, block in enumerate(self.blocks.values()):
@@ -129,7 +161,9 @@ class FormedTables:
         return moved
 
     def _sorted(self, block: list[int], run: IntArray, cell: IntArray) -> tuple[IntArray, IntArray]:
-        """(the order of rows by class, then by their values of a block; the codes of these values in this order)."""
+        """(the order of rows by class, then by their values of a block; the codes of these values
+        in this order).
+        """
         codes = self.cells[cell][:, block].T
         order = np.lexsort((*codes[::-1], run))
         return order, codes[:, order]

@@ -1,4 +1,6 @@
-"""The rows of a release in another form than one table of labels, read from the files of all its tables."""
+"""The rows of a release in another form than one table of labels, read from the files of all its
+tables.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ UNEQUAL = "a class has more rows in one table than in another"
 class FormedRows:
     """The rows of all tables of a release: see `ReleasedRows`.
 
-    tallies: of its classes. If the values of each class are in several tables, the pairing of values of two tables is
+    tallies: of its classes. If the values of each class are in several tables, the pairing of
+    values of two tables is
         arbitrary.
     """
 
@@ -48,12 +51,24 @@ class FormedRows:
 
     @property
     def projections(self) -> Mapping[str, Fingerprint]:
-        """The fingerprints of the parts that only a class connects: see `ReleaseForm.projections`."""
-        return dict(zip(self.names, (one for rows in self.tables.values() for one in rows.of_parts), strict=True))
+        """The fingerprints of the parts that only a class connects: see
+        `ReleaseForm.projections`.
+        """
+        return dict(
+            zip(
+                self.names,
+                (one for rows in self.tables.values() for one in rows.of_parts),
+                strict=True,
+            )
+        )
 
 
-def read_formed(release: WrittenTable, tables: Mapping[str, WrittenTable], spec: ReleaseSpec) -> FormedRows:
-    """The rows of a release. tables: those of sensitive values, by name; none if they are in `release`."""
+def read_formed(
+    release: WrittenTable, tables: Mapping[str, WrittenTable], spec: ReleaseSpec
+) -> FormedRows:
+    """The rows of a release. tables: those of sensitive values, by name; none if they are in
+    `release`.
+    """
     form, attributes = spec.release, spec.attributes
     labels, sensitive = [*attributes.quasi_identifiers], [*attributes.sensitive_attributes]
     if not form.is_exact:
@@ -72,10 +87,11 @@ def read_formed(release: WrittenTable, tables: Mapping[str, WrittenTable], spec:
 
 
 def couple(tallies: Sequence[Table], labels: int, places: Sequence[Sequence[int]]) -> Table:
-    """The tallies of classes whose values are in several tables. places: of the values of each table, among all.
+    """The tallies of classes whose values are in several tables. places: of the values of each
+    table, among all.
 
-    A class's tuples have the distribution of each table's values; how they meet is arbitrary. Raises DamagedFileError
-    in a task if a class has more rows in one table than in another.
+    A class's tuples have the distribution of each table's values; how they meet is arbitrary.
+    Raises DamagedFileError in a task if a class has more rows in one table than in another.
     """
     sensitive = sum(map(len, places))
     schema = tally_schema(labels, sensitive)
@@ -102,7 +118,11 @@ def _as_part(number: int, labels: int, places: Sequence[int], sent: pa.Schema) -
                 own.get(place, pa.nulls(len(batch), sent.field(1 + labels + place).type))
                 for place in range(len(sent) - labels - 2)
             ]
-            columns = [pa.array(np.full(len(batch), number), pa.int32()), *batch.columns[:labels], *lists]
+            columns = [
+                pa.array(np.full(len(batch), number), pa.int32()),
+                *batch.columns[:labels],
+                *lists,
+            ]
             yield pa.RecordBatch.from_arrays([*columns, batch.columns[-1]], schema=sent)
 
     return as_part
@@ -123,12 +143,16 @@ def _whole_classes(batches: Iterable[pa.RecordBatch], labels: int) -> Iterator[p
 
 
 def _coupled(table: pa.Table, labels: int, places: Sequence[Sequence[int]]) -> ClassTally:
-    """The tally of classes, from a row of each of their tables. The rows of a class, in the order of each table's
-    values, are cut where any table has another value.
+    """The tally of classes, from a row of each of their tables. The rows of a class, in the order
+    of each table's values, are cut where any table has another value.
     """
     part, *columns = [column.combine_chunks() for column in table.columns]
     owner, first = group_equal(columns[:labels])
-    ends, of_classes, values = list[IntArray](), list[IntArray](), dict[int, tuple[pa.Array, IntArray]]()
+    ends, of_classes, values = (
+        list[IntArray](),
+        list[IntArray](),
+        dict[int, tuple[pa.Array, IntArray]](),
+    )
     for number, of_part in enumerate(places):
         rows = np.flatnonzero(part.to_numpy() == number)
         rows = rows[np.argsort(owner[rows])]
@@ -144,7 +168,8 @@ def _coupled(table: pa.Table, labels: int, places: Sequence[Sequence[int]]) -> C
         raise DamagedFileError(UNEQUAL)
     cuts = np.unique(np.concatenate(ends))
     tuples = [
-        texts.take(pa.array(np.searchsorted(end, cuts))) for texts, end in (values[i] for i in range(len(values)))
+        texts.take(pa.array(np.searchsorted(end, cuts)))
+        for texts, end in (values[i] for i in range(len(values)))
     ]
     return ClassTally.of(
         [column.take(pa.array(first)) for column in columns[:labels]],

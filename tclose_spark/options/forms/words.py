@@ -11,8 +11,8 @@ from tclose_spark.runfile.spec import ReleaseSpec
 
 
 class FormsWords(OptionWords):
-    """The column of a class's number, the tables of sensitive values with their fingerprints, and the blocks that are
-    published apart.
+    """The column of a class's number, the tables of sensitive values with their fingerprints, and
+    the blocks that are published apart.
     """
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
@@ -35,7 +35,9 @@ class FormsWords(OptionWords):
             }
 
     def roles(self, certificate: Certificate) -> Mapping[str, list[str]]:
-        return {"key": [certificate["release"]["group"]]} if "group" in certificate["release"] else {}
+        return (
+            {"key": [certificate["release"]["group"]]} if "group" in certificate["release"] else {}
+        )
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
         release, keys = certificate["release"], ("group", "tables", "together")
@@ -48,7 +50,9 @@ class FormsWords(OptionWords):
                 treatment = "published as it is; only its class connects it with sensitive values"
                 yield "quasi-identifier", name, name, "a value of the input", treatment
         if "group" in release:
-            treatment = "a keyed hash of what is published of the class; rows with one number are a class"
+            treatment = (
+                "a keyed hash of what is published of the class; rows with one number are a class"
+            )
             yield "class", release["group"], "", "the number of a class", treatment
         if "tables" in release:
             treatment = "how many rows of the class have the values of a row of the table"
@@ -60,12 +64,15 @@ def _warnings(spec: ReleaseSpec) -> list[str]:
     form, found = spec.release, []
     if form.is_exact:
         found.append(
-            f"{', '.join(spec.attributes.quasi_identifiers)}: published as they are (release.form: {form.form}), so "
-            "who is in the table is disclosed, with these values; sensitive values are known by class only"
+            f"{', '.join(spec.attributes.quasi_identifiers)}: published as they are (release.form: "
+            f"{form.form}), so "
+            "who is in the table is disclosed, with these values; sensitive values are known by "
+            "class only"
         )
     if form.form == "permutation":
         found.append(
-            f"{', '.join(spec.attributes.sensitive_attributes)}: a row's value is that of some person of its "
+            f"{', '.join(spec.attributes.sensitive_attributes)}: a row's value is that of some "
+            "person of its "
             "class, perhaps of another one (release.form: permutation)"
         )
     return found

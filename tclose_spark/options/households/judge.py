@@ -39,5 +39,8 @@ class HouseholdsJudge(ReleaseJudge):
     def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
         """What the certificate says of households."""
         least = self.spec.attributes.least_households
-        figures["households"] = {"required": least if least > 1 else None, "achieved": self.found.fewest}
+        figures["households"] = {
+            "required": least if least > 1 else None,
+            "achieved": self.found.fewest,
+        }
         return ()

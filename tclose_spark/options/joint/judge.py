@@ -1,4 +1,6 @@
-"""Several sensitive attributes together: the tuples that must be close (`privacy.joint`), and what all reveal."""
+"""Several sensitive attributes together: the tuples that must be close (`privacy.joint`), and what
+all reveal.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from tclose_spark.checks.classes.class_table import RequiredMeasure
-from tclose_spark.checks.classes.tuples import TupleCloseness, count_alone, joint_attributes, prefix_tuples
+from tclose_spark.checks.classes.tuples import (
+    TupleCloseness,
+    count_alone,
+    joint_attributes,
+    prefix_tuples,
+)
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge, judgeable
 from tclose_spark.checks.release_figures import reached
 from tclose_spark.measures.distances.least import least_distance
@@ -14,7 +21,8 @@ from tclose_spark.requirements.judge import JudgedAttribute
 
 
 class JointJudge(ReleaseJudge):
-    """growing: the tuples of the first attribute, of the first two, and so on. alone: see `count_alone`.
+    """growing: the tuples of the first attribute, of the first two, and so on. alone: see
+    `count_alone`.
 
     Blocks that are published apart have no tuples.
     """
@@ -24,7 +32,9 @@ class JointJudge(ReleaseJudge):
 
     def attributes(self, release: JudgedRelease) -> list[JudgedAttribute]:
         with judgeable():
-            return joint_attributes(release.tuple_counts, release.attributes, self.spec.privacy.joint or ())
+            return joint_attributes(
+                release.tuple_counts, release.attributes, self.spec.privacy.joint or ()
+            )
 
     def measures(self, release: JudgedRelease) -> list[RequiredMeasure]:
         counts = None if self.spec.release.together else release.tuple_counts
@@ -33,14 +43,20 @@ class JointJudge(ReleaseJudge):
 
     def measure(self, release: JudgedRelease) -> None:
         together, labels = self.spec.release.together, len(release.labels)
-        self.alone = [] if together else count_alone(release.tallies, labels, release.names, release.tuple_counts)
+        self.alone = (
+            []
+            if together
+            else count_alone(release.tallies, labels, release.names, release.tuple_counts)
+        )
 
     def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
-        """How far tuples are from the table's in the farthest class, beside the least that any class of its size can
-        reach.
+        """How far tuples are from the table's in the farthest class, beside the least that any
+        class of its size can reach.
         """
         if self.spec.privacy.joint:
-            figures["joint"] = {a.name: reached(release.figures, a) for a in release.more_attributes}
+            figures["joint"] = {
+                a.name: reached(release.figures, a) for a in release.more_attributes
+            }
         if self.prefixes:
             figures["tuples"] = []
         for one in self.prefixes:

@@ -13,8 +13,8 @@ from tclose_spark.runfile.joint import covered
 
 
 class JointWords(OptionWords):
-    """The closeness of tuples that must be close; and measured only, the distances of all tuples, and people alone with
-    a pair of values.
+    """The closeness of tuples that must be close; and measured only, the distances of all tuples,
+    and people alone with a pair of values.
     """
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
@@ -33,7 +33,12 @@ class JointWords(OptionWords):
             sections["information"]["alone"] = figures["alone"]
         if "tuples" in figures:
             growth = [
-                {"attributes": one["attributes"], **_exactly(one["emd"]), "size": one["size"], "least": one["least"]}
+                {
+                    "attributes": one["attributes"],
+                    **_exactly(one["emd"]),
+                    "size": one["size"],
+                    "least": one["least"],
+                }
                 for one in figures["tuples"]
             ]
             last = _exactly(figures["tuples"][-1]["emd"])

@@ -1,4 +1,6 @@
-"""Whether every class of a release is a union of atoms (see `table.atoms`), from the written tables."""
+"""Whether every class of a release is a union of atoms (see `table.atoms`), from the written
+tables.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.people import PERSON, whole_people
 
 CLASS, SHOWN, CHANGED = "class", "shown", "changed"
-COMPARED = pa.schema([(ATOM, pa.int64()), (CLASS, pa.int64()), (SHOWN, pa.bool_()), (CHANGED, pa.bool_())])
+COMPARED = pa.schema(
+    [(ATOM, pa.int64()), (CLASS, pa.int64()), (SHOWN, pa.bool_()), (CHANGED, pa.bool_())]
+)
 """Each person of the atoms, with the class; people who are shown and have no atom, with no ATOM."""
 COUNTED = ("atoms", "published", "in part", "split", CHANGED, "without an atom")
 FOUND = pa.schema([*((name, pa.int64()) for name in (*COUNTED, "smallest", "rows", "digest"))])
@@ -67,16 +71,18 @@ def judge_line(
     attributes: Sequence[JudgedAttribute],
     over_people: JudgedPeople,
 ) -> JudgedLine:
-    """Every atom is in one class as a whole or not in the release, its people have the sensitive values that they had,
-    and the newcomers of each class are a class by themselves.
+    """Every atom is in one class as a whole or not in the release, its people have the sensitive
+    values that they had, and the newcomers of each class are a class by themselves.
 
-    people: `internal/people`. labels: its published columns of quasi-identifiers, which are those of `quasi`.
-    attributes, over_people: what is required of every class.
+    people: `internal/people`. labels: its published columns of quasi-identifiers, which are those
+    of `quasi`. attributes, over_people: what is required of every class.
     """
     sensitive = [a.name for a in attributes]
     with keep(_met(line, people, labels, sensitive)) as met:
         found = _found(met, len(labels), len(sensitive), line.number)
-        newcomers = map_batches(met, _newcomers(line.number), schema_of(people_columns(people, labels, sensitive)))
+        newcomers = map_batches(
+            met, _newcomers(line.number), schema_of(people_columns(people, labels, sensitive))
+        )
         with released_people(newcomers, labels, sensitive) as whose:
             assert whose is not None
             new, problems, new_atoms = sum(whose.sizes.values()), list[str](), 0
@@ -101,8 +107,14 @@ def judge_line(
         problems.append(f"the smallest atom has {found['smallest']:,} people, and k is {k}")
     atoms = {"all": found["atoms"], "published": found["published"], "smallest": found["smallest"]}
     newcomers_found = {"people": new, "atoms": new_atoms}
-    releases = {"number": line.number, "releases": list(line.releases), "versions": list(line.versions)}
-    return JudgedLine(problems=tuple(problems), figures={**releases, "atoms": atoms, "newcomers": newcomers_found})
+    releases = {
+        "number": line.number,
+        "releases": list(line.releases),
+        "versions": list(line.versions),
+    }
+    return JudgedLine(
+        problems=tuple(problems), figures={**releases, "atoms": atoms, "newcomers": newcomers_found}
+    )
 
 
 def people_columns(people: Table, labels: Sequence[str], sensitive: Sequence[str]) -> Table:
@@ -129,12 +141,17 @@ def _met(line: Line, people: Table, labels: Sequence[str], sensitive: Sequence[s
             columns[place] = batch[PERSON]
             yield pa.RecordBatch.from_arrays([*columns, *batch.columns[1:]], schema=schema)
 
-    return gather(union([map_batches(rows, wide, schema), map_batches(atoms, of_atom, schema)]), [PERSON])
+    return gather(
+        union([map_batches(rows, wide, schema), map_batches(atoms, of_atom, schema)]), [PERSON]
+    )
 
 
 def _parts(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
     """(the published rows of people; the rows of atoms) of rows of `_met`."""
-    of_atom, suppressed = batch[ATOM].is_valid(), batch.column(batch.num_columns - len(ATOMS)).fill_null(True)
+    of_atom, suppressed = (
+        batch[ATOM].is_valid(),
+        batch.column(batch.num_columns - len(ATOMS)).fill_null(True),
+    )
     return batch.filter(pc.invert(pc.or_(of_atom, suppressed))), batch.filter(of_atom)
 
 
@@ -171,13 +188,17 @@ def _compare(labels: int, sensitive: int) -> Mapper:
             strange = pc.invert(pc.is_in(pa.array(people), atoms[PERSON]))
             none = pa.array(class_).filter(strange)
             yes = pa.array(np.ones(len(none), dtype=bool))
-            yield pa.RecordBatch.from_arrays([pa.nulls(len(none), pa.int64()), none, yes, yes], schema=COMPARED)
+            yield pa.RecordBatch.from_arrays(
+                [pa.nulls(len(none), pa.int64()), none, yes, yes], schema=COMPARED
+            )
 
     return compare
 
 
 def _found(met: Table, labels: int, sensitive: int, number: int) -> dict[str, int]:
-    """The figures of FOUND over all atoms. rows, digest: the fingerprint of those of earlier releases."""
+    """The figures of FOUND over all atoms. rows, digest: the fingerprint of those of earlier
+    releases.
+    """
 
     def before(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -190,9 +211,14 @@ def _found(met: Table, labels: int, sensitive: int, number: int) -> dict[str, in
             strange = batch.filter(batch[ATOM].is_null()).num_rows
             held = batch.filter(batch[ATOM].is_valid())
             atoms, whose = np.unique(held[ATOM].to_numpy(), return_inverse=True)
-            sizes, shown = np.bincount(whose, minlength=len(atoms)), held[SHOWN].to_numpy(zero_copy_only=False)
+            sizes, shown = (
+                np.bincount(whose, minlength=len(atoms)),
+                held[SHOWN].to_numpy(zero_copy_only=False),
+            )
             published = np.bincount(whose, weights=shown, minlength=len(atoms))
-            classes = np.unique(np.stack([whose[shown], held[CLASS].filter(held[SHOWN]).to_numpy()]), axis=1)
+            classes = np.unique(
+                np.stack([whose[shown], held[CLASS].filter(held[SHOWN]).to_numpy()]), axis=1
+            )
             several = np.bincount(classes[0], minlength=len(atoms)) > 1
             yield _row(
                 **dict(
@@ -218,7 +244,12 @@ def _found(met: Table, labels: int, sensitive: int, number: int) -> dict[str, in
     for row in rows.to_pylist():
         total += Fingerprint(row["rows"] or 0, row["digest"] or 0)
     found = {name: int(pc.sum(rows[name]).as_py() or 0) for name in COUNTED}
-    return {**found, "smallest": int(pc.min(rows["smallest"]).as_py() or 0), "rows": total.rows, "digest": total.digest}
+    return {
+        **found,
+        "smallest": int(pc.min(rows["smallest"]).as_py() or 0),
+        "rows": total.rows,
+        "digest": total.digest,
+    }
 
 
 def _row(**figures: int | None) -> pa.RecordBatch:

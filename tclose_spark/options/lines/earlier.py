@@ -13,7 +13,15 @@ from tclose_spark.engine.exports import fingerprint_of
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import map_batches, read_delta, schema_of, select
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.output_folders import ATOMS, CERTIFICATE, HISTORY, PEOPLE, RECORDS, STATE, SUCCESSOR
+from tclose_spark.io.output_folders import (
+    ATOMS,
+    CERTIFICATE,
+    HISTORY,
+    PEOPLE,
+    RECORDS,
+    STATE,
+    SUCCESSOR,
+)
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.integrity import Digests
@@ -32,10 +40,10 @@ from tclose_spark.table.people import PERSON
 class EarlierRelease:
     """A finished release with its evidence.
 
-    internal: the folder of the evidence. certificate: of the release. files: the SHA-256 of its public files.
-    history: an entry for each release of the line, this one last (see `history_entry`, `report/line.py`).
-    types: see `column_types`.
-    made_from: the fingerprints of its configuration and of its input.
+    internal: the folder of the evidence. certificate: of the release. files: the SHA-256 of its
+    public files. history: an entry for each release of the line, this one last (see
+    `history_entry`, `report/line.py`). types: see `column_types`. made_from: the fingerprints of
+    its configuration and of its input.
     """
 
     session: Session
@@ -52,7 +60,9 @@ class EarlierRelease:
         return len(self.history) + 1
 
     def atoms(self) -> Table:
-        """People who were ever published, as `table.atoms.ATOMS`. The classes of a first release are its atoms."""
+        """People who were ever published, as `table.atoms.ATOMS`. The classes of a first release
+        are its atoms.
+        """
         if self.internal.exists(ATOMS):
             return select(read_delta(self.session, self.internal.path(ATOMS)), of_atoms.ATOMS.names)
         columns, attributes = self.certificate["release"]["columns"], self.certificate["attributes"]
@@ -71,18 +81,29 @@ class EarlierRelease:
             ConfigurationError: if the release has no records, or they lack a column.
         """
         attributes, path = spec.attributes, self.internal.path(RECORDS)
-        names = [*attributes.quasi_identifiers, *attributes.sensitive_attributes, *attributes.beside]
-        there = schema_of(read_delta(self.session, path)).names if self.internal.exists(RECORDS) else []
+        names = [
+            *attributes.quasi_identifiers,
+            *attributes.sensitive_attributes,
+            *attributes.beside,
+        ]
+        there = (
+            schema_of(read_delta(self.session, path)).names if self.internal.exists(RECORDS) else []
+        )
         if missing := [name for name in names if name not in there]:
             raise ConfigurationError(
-                f"output.leavers is keep, but {path} has no column {missing[0]!r}; every release of the line needs "
+                f"output.leavers is keep, but {path} has no column {missing[0]!r}; every release "
+                "of the line needs "
                 "leavers: keep and the same columns, from the first one on"
             )
-        types = {name: one["type"] for name, one in self.certificate["attributes"]["quasi_identifiers"].items()}
+        types = {
+            name: one["type"]
+            for name, one in self.certificate["attributes"]["quasi_identifiers"].items()
+        }
         for name, one in attributes.quasi_identifiers.items():
             if one.type != types[name]:
                 raise ConfigurationError(
-                    f"output.leavers is keep, and {path} has values of {name!r} as type {types[name]}; expected this "
+                    f"output.leavers is keep, and {path} has values of {name!r} as type "
+                    f"{types[name]}; expected this "
                     f"type in every release of the line, not {one.type}"
                 )
         quasi, sensitive = len(attributes.quasi_identifiers), len(attributes.sensitive_attributes)
@@ -96,8 +117,13 @@ class EarlierRelease:
         def staged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 held, values = batch.columns[:quasi], batch.columns[quasi : quasi + sensitive]
-                passing = [*(values[place] for place in typed), *batch.columns[quasi + sensitive : -1]]
-                yield pa.RecordBatch.from_arrays([*held, *map(as_text, values), *passing, batch[PERSON]], schema=schema)
+                passing = [
+                    *(values[place] for place in typed),
+                    *batch.columns[quasi + sensitive : -1],
+                ]
+                yield pa.RecordBatch.from_arrays(
+                    [*held, *map(as_text, values), *passing, batch[PERSON]], schema=schema
+                )
 
         return map_batches(select(table, [*names, PERSON]), staged, schema)
 
@@ -107,19 +133,22 @@ class EarlierRelease:
 
 
 def earlier_release(run: Run) -> EarlierRelease | None:
-    """The release that a run continues; None if the run file names none, or the run's own output before its first
-    release.
+    """The release that a run continues; None if the run file names none, or the run's own output
+    before its first release.
 
     Raises:
-        ConfigurationError: if there is no finished release with people, each in one class, if it was changed, if its
-            secret or its sensitive attributes differ, or if the output holds a release that is not part of the line.
+        ConfigurationError: if there is no finished release with people, each in one class, if it
+        was changed, if its
+            secret or its sensitive attributes differ, or if the output holds a release that is not
+            part of the line.
         UnreachableError: if its requirements are weaker than those of this run.
     """
     after, internal = run.spec.output.after, run.earlier
     if after is None or internal is None:
         if run.finished and run.internal.exists(HISTORY):
             raise ConfigurationError(
-                f"output: {run.public.path()} holds a release of a line (`tclose history`), which this run would "
+                f"output: {run.public.path()} holds a release of a line (`tclose history`), which "
+                "this run would "
                 "replace; set output.after to continue the line, or give another output"
             )
         return None
@@ -129,12 +158,14 @@ def earlier_release(run: Run) -> EarlierRelease | None:
         if own and not (public.exists(CERTIFICATE) or internal.exists(STATE)):
             return None
         raise ConfigurationError(
-            f"output.after: there is no finished release in {after}; put its folders public and internal back, or "
+            f"output.after: there is no finished release in {after}; put its folders public and "
+            "internal back, or "
             "leave out output.after to begin a new line in another output"
         )
     if run.finished and not own:
         raise ConfigurationError(
-            f"output: {run.public.path()} holds a release, and replacing it would break its line; continue that one. "
+            f"output: {run.public.path()} holds a release, and replacing it would break its line; "
+            "continue that one. "
             "If nobody has seen it, remove its folders first"
         )
     require_no_other_successor(run)
@@ -143,20 +174,28 @@ def earlier_release(run: Run) -> EarlierRelease | None:
 
 
 def _continued(run: Run, after: str, internal: Folder, public: Folder) -> EarlierRelease:
-    """The release in the folder `after`. Raises as `earlier_release` does, and if a file is damaged."""
+    """The release in the folder `after`. Raises as `earlier_release` does, and if a file is
+    damaged.
+    """
     certificate, state = json.loads(public.read(CERTIFICATE)), json.loads(internal.read(STATE))
     require_evidence(after, internal, state, run)
     if public.sha256(CERTIFICATE) != state["stages"]["report"]["files"]["public"][CERTIFICATE]:
         raise ConfigurationError(
-            f"output.after: the evidence in {internal.path()} is not that of the certificate in {public.path()}; if a "
+            f"output.after: the evidence in {internal.path()} is not that of the certificate in "
+            f"{public.path()}; if a "
             "publication broke off there, run `tclose publish` for it"
         )
     if certificate["people"]["rows_of_a_person"] != "together":
         raise ConfigurationError(
-            f"output.after: in the release in {after}, rows of a person may be in several classes, so its classes are "
+            f"output.after: in the release in {after}, rows of a person may be in several classes, "
+            "so its classes are "
             "no atoms; release it with attributes.person: {rows: together}"
         )
-    history = entries_of(internal.read(HISTORY)) if internal.exists(HISTORY) else (history_entry(certificate),)
+    history = (
+        entries_of(internal.read(HISTORY))
+        if internal.exists(HISTORY)
+        else (history_entry(certificate),)
+    )
     require_same_requirements(run.spec, history)
     return EarlierRelease(
         session=run.session,
@@ -170,15 +209,23 @@ def _continued(run: Run, after: str, internal: Folder, public: Folder) -> Earlie
 
 
 def require_no_other_successor(run: Run) -> None:
-    """Raises ConfigurationError if another release continues the earlier one: the two would not share their atoms."""
+    """Raises ConfigurationError if another release continues the earlier one: the two would not
+    share their atoms.
+    """
     internal = run.earlier
-    if internal is None or not internal.exists(SUCCESSOR) or run.spec.output.after == run.spec.output.path:
+    if (
+        internal is None
+        or not internal.exists(SUCCESSOR)
+        or run.spec.output.after == run.spec.output.path
+    ):
         return
     successor = internal.read(SUCCESSOR).strip()
     if successor != run.public.path():
         raise ConfigurationError(
-            f"output.after: {successor} continues the release in {run.spec.output.after} already, and a line has one "
-            f"next release; continue that one. If nobody has seen it, remove it and {internal.path(SUCCESSOR)}"
+            f"output.after: {successor} continues the release in {run.spec.output.after} already, "
+            "and a line has one "
+            "next release; continue that one. If nobody has seen it, remove it and "
+            f"{internal.path(SUCCESSOR)}"
         )
 
 

@@ -1,4 +1,6 @@
-"""What a release keeps of its line, compared with what the line was: earlier versions, the history and the records."""
+"""What a release keeps of its line, compared with what the line was: earlier versions, the history
+and the records.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,9 @@ from tclose_spark.table.people import PERSON
 def require_earlier_versions(
     run: Run, folder: Folder, readable: Iterable[int], earlier: Mapping[str, Any] | None
 ) -> None:
-    """Raises GuaranteeError unless each readable version of a release's table has the rows of the release that it was.
-    The last version is the release. earlier: of the state's profile; None for a release without a line.
+    """Raises GuaranteeError unless each readable version of a release's table has the rows of the
+    release that it was. The last version is the release. earlier: of the state's profile; None for
+    a release without a line.
     """
     *before, last = readable
     releases = [] if earlier is None else [entry["fingerprint"] for entry in earlier["releases"]]
@@ -36,19 +39,25 @@ def require_earlier_versions(
         number = len(releases) - (last - version)
         try:
             table = read_delta(run.session, place, version)
-            require_plain_parquet(folder, sorted(folder.sizes(f"release/{EARLIER}/{version}")), schema_of(table))
+            require_plain_parquet(
+                folder, sorted(folder.sizes(f"release/{EARLIER}/{version}")), schema_of(table)
+            )
             found = str(fingerprint_of(table))
         except GuaranteeError:
             raise
         except Exception:  # of the files, by pyarrow or by Java
-            raise GuaranteeError(f"the release is damaged: version {version} of {place} cannot be read") from None
+            raise GuaranteeError(
+                f"the release is damaged: version {version} of {place} cannot be read"
+            ) from None
         if number < 0 or found != releases[number]:
-            raise GuaranteeError(f"version {version} of {place} has not the rows of the earlier release that it was")
+            raise GuaranteeError(
+                f"version {version} of {place} has not the rows of the earlier release that it was"
+            )
 
 
 def require_records(run: Run, folder: Folder) -> None:
-    """Raises GuaranteeError unless the kept records, if there are any, are of the released rows: of the same people,
-    with the same values other than quasi-identifiers. folder: of the evidence.
+    """Raises GuaranteeError unless the kept records, if there are any, are of the released rows: of
+    the same people, with the same values other than quasi-identifiers. folder: of the evidence.
     """
     if run.spec.output.leavers != "keep":
         return
@@ -59,7 +68,9 @@ def require_records(run: Run, folder: Folder) -> None:
         people = select(read_delta(run.session, folder.path(PEOPLE)), [*names, SUPPRESSED])
         expected = fingerprint_of(_released(people))
     except Exception:  # of the files, by pyarrow or by Java
-        raise GuaranteeError(f"{folder.path(RECORDS)} or {folder.path(PEOPLE)} cannot be read") from None
+        raise GuaranteeError(
+            f"{folder.path(RECORDS)} or {folder.path(PEOPLE)} cannot be read"
+        ) from None
     if records != expected:
         raise GuaranteeError(f"{folder.path(RECORDS)} has not a record of each released row")
 
@@ -75,8 +86,12 @@ def _released(people: Table) -> Table:
     return map_batches(people, released, schema)
 
 
-def require_history(internal: Folder, earlier: Mapping[str, Any] | None, certificate: Mapping[str, Any]) -> None:
-    """Raises GuaranteeError unless the history lists the earlier releases and this one. internal: the evidence."""
+def require_history(
+    internal: Folder, earlier: Mapping[str, Any] | None, certificate: Mapping[str, Any]
+) -> None:
+    """Raises GuaranteeError unless the history lists the earlier releases and this one. internal:
+    the evidence.
+    """
     if earlier is None:
         return
     try:

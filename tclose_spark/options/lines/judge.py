@@ -1,4 +1,6 @@
-"""Whether a release continues its line: from the written atoms, the history, the records and earlier versions."""
+"""Whether a release continues its line: from the written atoms, the history, the records and
+earlier versions.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,18 @@ from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.written import RunFiles, WrittenRelease
 from tclose_spark.io.output_folders import ATOMS
 from tclose_spark.options.lines.atoms import JudgedLine, Line, judge_line
-from tclose_spark.options.lines.evidence import require_earlier_versions, require_history, require_records
+from tclose_spark.options.lines.evidence import (
+    require_earlier_versions,
+    require_history,
+    require_records,
+)
 from tclose_spark.options.people.judge import PeopleJudge
 
 
 class LinesJudge(ReleaseJudge):
-    """line: the earlier releases that the run recorded; None if there are none. judged: once it is."""
+    """line: the earlier releases that the run recorded; None if there are none. judged: once it
+    is.
+    """
 
     line: Line | None = None
     judged: JudgedLine | None = None
@@ -27,19 +35,25 @@ class LinesJudge(ReleaseJudge):
         if earlier is not None:
             releases = tuple(entry["fingerprint"] for entry in earlier["releases"])
             atoms = files.evidence(ATOMS)
-            self.line = Line(atoms=atoms, releases=releases, before=earlier["atoms"], versions=readable)
+            self.line = Line(
+                atoms=atoms, releases=releases, before=earlier["atoms"], versions=readable
+            )
 
     def measure(self, release: JudgedRelease) -> None:
         (people,) = (judge for judge in release.judges if isinstance(judge, PeopleJudge))
         if self.line is not None:
             k, quasi, attributes = self.spec.privacy.k, release.quasi, release.attributes
-            self.judged = judge_line(self.line, people.table, release.labels, k, quasi, attributes, people.required)
+            self.judged = judge_line(
+                self.line, people.table, release.labels, k, quasi, attributes, people.required
+            )
 
     def problems(self, release: JudgedRelease) -> Iterator[str]:
         yield from () if self.judged is None else self.judged.problems
 
     def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
-        """How many people are published as they were, withheld, and waiting: see `report/certificate.schema.json`."""
+        """How many people are published as they were, withheld, and waiting: see
+        `report/certificate.schema.json`.
+        """
         if self.judged is not None:
             people = release.written.profile.people
             assert people is not None
@@ -47,7 +61,12 @@ class LinesJudge(ReleaseJudge):
             members, line = people.members, self.judged.figures
             newcomers = people.people - members.stayed - members.kept - members.withheld
             waiting = newcomers - line["newcomers"]["people"]
-            figures["earlier"] = {**line, "kept": members.kept, "withheld": members.withheld, "waiting": waiting}
+            figures["earlier"] = {
+                **line,
+                "kept": members.kept,
+                "withheld": members.withheld,
+                "waiting": waiting,
+            }
         return ()
 
     def require_certified(self, files: RunFiles, certificate: Mapping[str, Any]) -> None:

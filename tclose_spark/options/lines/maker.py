@@ -20,8 +20,8 @@ KINDS = {"category": pa.string(), "integer": pa.int64(), "double": pa.float64()}
 
 
 class LinesMaker(ReleaseMaker):
-    """RECORDS (`output.leavers: keep`) has every released row as it was: its prepared quasi-identifiers under their
-    names, the other released columns, and PERSON.
+    """RECORDS (`output.leavers: keep`) has every released row as it was: its prepared
+    quasi-identifiers under their names, the other released columns, and PERSON.
     """
 
     def __init__(self, making: Making) -> None:
@@ -45,10 +45,15 @@ class LinesMaker(ReleaseMaker):
             return
         earlier, output = earlier_release(run), run.spec.output
         assert earlier is not None
-        people, sensitive = read_delta(run.session, run.staging.path(PEOPLE)), run.spec.attributes.sensitive_attributes
+        people, sensitive = (
+            read_delta(run.session, run.staging.path(PEOPLE)),
+            run.spec.attributes.sensitive_attributes,
+        )
         published = published_atoms(people, self.labels, [*sensitive], earlier.next_number)
         run.staging.remove(ATOMS)
         write_delta(with_newcomers(earlier.atoms(), published), run.staging.path(ATOMS))
         if output.keep_versions > 1:
-            kept = prepend_versions(run.staging, run.public, RELEASE, output.keep_versions, earlier.files)
+            kept = prepend_versions(
+                run.staging, run.public, RELEASE, output.keep_versions, earlier.files
+            )
             record["versions"] = {"readable": list(kept), "commits": kept.stop}

@@ -17,12 +17,14 @@ from tclose_spark.table.columns.preparing import judged_values
 from tclose_spark.table.people import PERSON, Members, hash_people, person_hash, whole_people
 
 MET = pa.schema([(PERSON, pa.int64()), (ATOM, pa.int64()), (VALUES, pa.int64())])
-"""Rows of the input, whose ATOM is missing; people of earlier releases; and rows of records, with PERSON alone."""
+"""Rows of the input, whose ATOM is missing; people of earlier releases; and rows of records, with
+PERSON alone.
+"""
 LEFT, CHANGED, STAYED, KEPT_BACK, RECORDED = "left", "changed", "stayed", "withheld", "recorded"
 COMPARED = pa.schema([(name, pa.int64()) for name in (PERSON, ATOM, LEFT, CHANGED, RECORDED)])
 MEMBERS = pa.schema([(PERSON, pa.int64()), (ATOM, pa.int64()), (KEPT, pa.int64())])
-"""People who were published before, with their atom, or WITHHELD in its place. KEPT is 1 if the person's record of the
-earlier release is published, not that of the input.
+"""People who were published before, with their atom, or WITHHELD in its place. KEPT is 1 if the
+person's record of the earlier release is published, not that of the input.
 """
 COUNTED = pa.schema([*MEMBERS, (STAYED, pa.int64()), (KEPT_BACK, pa.int64())])
 KIND = "kind"
@@ -34,12 +36,12 @@ def members_of(
 ) -> tuple[Table, Callable[[], Members]]:
     """(MEMBERS; a function that returns how many there are, once they are computed).
 
-    An atom is whole if each of its people is in the input with the sensitive values that the person had, or has a
-    record of the earlier release, which is then kept. It is published if any of its people is in the input. People of
-    other atoms are withheld.
+    An atom is whole if each of its people is in the input with the sensitive values that the person
+    had, or has a record of the earlier release, which is then kept. It is published if any of its
+    people is in the input. People of other atoms are withheld.
 
-    table: the raw input. atoms: `internal/atoms` of the earlier release. records: its rows, with PERSON; None to keep
-    none.
+    table: the raw input. atoms: `internal/atoms` of the earlier release. records: its rows, with
+    PERSON; None to keep none.
     """
     names = [*spec.attributes.sensitive_attributes, spec.attributes.owners["person"]]
     here = map_batches(select(table, names), _values_now(spec, secret), MET)
@@ -48,7 +50,8 @@ def members_of(
     compared = map_batches(gather(met, [PERSON]), _compare, COMPARED)
     compared, gone = observe(compared, {LEFT: "sum", CHANGED: "sum"})
     decided, there = observe(
-        map_batches(gather(compared, [ATOM]), _decide, COUNTED), {STAYED: "sum", KEPT_BACK: "sum", KEPT: "sum"}
+        map_batches(gather(compared, [ATOM]), _decide, COUNTED),
+        {STAYED: "sum", KEPT_BACK: "sum", KEPT: "sum"},
     )
     return select(decided, MEMBERS.names), lambda: Members(
         **{name: int(n or 0) for name, n in {**gone(), **there()}.items()}
@@ -61,7 +64,10 @@ def _values_now(spec: ReleaseSpec, secret: str) -> Mapper:
     def now(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             *sensitive, whose = batch.columns
-            prepared = [judged_values(raw, one) for raw, one in zip(sensitive, settings.values(), strict=True)]
+            prepared = [
+                judged_values(raw, one)
+                for raw, one in zip(sensitive, settings.values(), strict=True)
+            ]
             values = pa.array(hash_values(prepared))
             rows = [hash_people(whose, keyed), pa.nulls(len(batch), pa.int64()), values]
             yield pa.RecordBatch.from_arrays(rows, schema=MET).filter(rows[0].is_valid())
@@ -76,7 +82,8 @@ def _alone(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Each person of earlier releases, with whether the person left, has other values, and has a record.
+    """Each person of earlier releases, with whether the person left, has other values, and has a
+    record.
 
     batches: sorted by PERSON.
     """
@@ -93,7 +100,9 @@ def _compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         same[there] = values[place[there]] == before[VALUES].to_numpy()[there]
         flags = [pa.array((~there).astype(np.int64)), pa.array((there & ~same).astype(np.int64))]
         known = recorded.cast(pa.int64())
-        yield pa.RecordBatch.from_arrays([before[PERSON], before[ATOM], *flags, known], schema=COMPARED)
+        yield pa.RecordBatch.from_arrays(
+            [before[PERSON], before[ATOM], *flags, known], schema=COMPARED
+        )
 
 
 def _decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -108,18 +117,25 @@ def _decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         stays = (~broken & (kept == 0)).astype(np.int64)
         columns = [person, np.where(broken, WITHHELD, atom), kept, stays, broken.astype(np.int64)]
         here = np.where(broken, left == 0, some_here)
-        yield pa.RecordBatch.from_arrays([pa.array(column[here]) for column in columns], schema=COUNTED)
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(column[here]) for column in columns], schema=COUNTED
+        )
 
 
 def with_atoms(table: Table, members: Table, records: Table | None) -> Table:
-    """The rows of a table with PERSON as its last column, those of a person one after another: its columns, those of
-    records, whether a row is KEPT, ATOM (that of MEMBERS, or NEWCOMER) and PERSON. Kept rows are records, in place of
-    the rows of their person in the table; others have no values in the columns of records.
+    """The rows of a table with PERSON as its last column, those of a person one after another: its
+    columns, those of records, whether a row is KEPT, ATOM (that of MEMBERS, or NEWCOMER) and
+    PERSON. Kept rows are records, in place of the rows of their person in the table; others have no
+    values in the columns of records.
 
     records: rows of earlier releases, with PERSON as the last column; None if none is kept.
     """
     fields = list(schema_of(table))[:-1]
-    more = [] if records is None else [pa.field(f"k{i}", f.type) for i, f in enumerate(list(schema_of(records))[:-1])]
+    more = (
+        []
+        if records is None
+        else [pa.field(f"k{i}", f.type) for i, f in enumerate(list(schema_of(records))[:-1])]
+    )
     own = [(ATOM, pa.int64()), (PERSON, pa.int64())]
     mixed = pa.schema([*fields, *more, (KEPT, pa.int64()), (KIND, pa.int64()), *own])
     schema = pa.schema([*fields, *more, (KEPT, pa.bool_()), *own])
@@ -149,7 +165,13 @@ def with_atoms(table: Table, members: Table, records: Table | None) -> Table:
             columns = [*batch.columns[:-4], pa.array(kept), atom, batch[PERSON]]
             yield pa.RecordBatch.from_arrays(columns, schema=schema).filter(shown)
 
-    parts = [(table, OF_INPUT), (members, OF_MEMBER), *([] if records is None else [(records, OF_RECORD)])]
+    parts = [
+        (table, OF_INPUT),
+        (members, OF_MEMBER),
+        *([] if records is None else [(records, OF_RECORD)]),
+    ]
     return map_batches(
-        gather(union([map_batches(part, wide(kind), mixed) for part, kind in parts]), [PERSON]), attach, schema
+        gather(union([map_batches(part, wide(kind), mixed) for part, kind in parts]), [PERSON]),
+        attach,
+        schema,
     )

@@ -15,9 +15,11 @@ from tclose_spark.table.atoms import ATOMS, SINCE, atoms_of_classes, hash_values
 from tclose_spark.table.people import PERSON, whole_people
 
 
-def published_atoms(people: Table, labels: Sequence[str], sensitive: Sequence[str], since: int) -> Table:
-    """The people who are published, each with the atom that the class is. people: `internal/people`. labels, sensitive:
-    its columns. since: the number of the release.
+def published_atoms(
+    people: Table, labels: Sequence[str], sensitive: Sequence[str], since: int
+) -> Table:
+    """The people who are published, each with the atom that the class is. people:
+    `internal/people`. labels, sensitive: its columns. since: the number of the release.
     """
     names = [*labels, *sensitive, PERSON, SUPPRESSED]
 
@@ -29,7 +31,9 @@ def published_atoms(people: Table, labels: Sequence[str], sensitive: Sequence[st
             person, columns = shown[PERSON].to_numpy(), shown.columns
             found, values = values_by_person(person, hash_values(columns[len(labels) : -2]))
             _, first = np.unique(person, return_index=True)
-            atoms = atoms_of_classes([column.take(pa.array(first)) for column in columns[: len(labels)]], since)
+            atoms = atoms_of_classes(
+                [column.take(pa.array(first)) for column in columns[: len(labels)]], since
+            )
             made = [found, atoms, values, np.full(len(found), since, dtype=np.int32)]
             yield pa.RecordBatch.from_arrays([pa.array(column) for column in made], schema=ATOMS)
 
@@ -49,4 +53,6 @@ def with_newcomers(atoms: Table, published: Table) -> Table:
             new[:1] = True
             yield batch.take(pa.array(order[new]))
 
-    return map_batches(gather(union([select(atoms, ATOMS.names), published]), [PERSON]), first, ATOMS)
+    return map_batches(
+        gather(union([select(atoms, ATOMS.names), published]), [PERSON]), first, ATOMS
+    )

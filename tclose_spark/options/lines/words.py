@@ -20,8 +20,10 @@ class LinesWords(OptionWords):
         sections["earlier"] = line
         if line["kept"]:
             sections["warnings"].append(
-                f"{line['kept']:,} people are published as they were in an earlier release, because they left or have "
-                "other sensitive values by now, and others of their atoms are still there (output.leavers: keep)"
+                f"{line['kept']:,} people are published as they were in an earlier release, "
+                "because they left or have "
+                "other sensitive values by now, and others of their atoms are still there "
+                "(output.leavers: keep)"
             )
 
     def evidence(self, certificate: Certificate, state: Mapping[str, Any]) -> Mapping[str, str]:
@@ -38,9 +40,14 @@ class LinesWords(OptionWords):
     def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
         if (line := certificate.get("earlier")) is None:
             return {}
-        atoms, kept = line["atoms"], f", {line['kept']:,} people as they were" if line["kept"] else ""
+        atoms, kept = (
+            line["atoms"],
+            f", {line['kept']:,} people as they were" if line["kept"] else "",
+        )
         named = {"withheld": "withheld", "waiting": "newcomers waiting"}
-        out = [f"{n:,} {name}" for key, name in named.items() if (n := line.get(key))]  # older certificates have none
+        out = [
+            f"{n:,} {name}" for key, name in named.items() if (n := line.get(key))
+        ]  # older certificates have none
         number, newcomers = line["number"], line["newcomers"]["people"]
         found = [
             ("release of its line", f"{number}, {newcomers:,} people for the first time{kept}"),

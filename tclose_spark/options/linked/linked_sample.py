@@ -1,7 +1,8 @@
 """A sample of rows with their published labels, for the internal report.
 
-A row's raw values and its labels are together only while a release is written. Tasks then send rows to the driver,
-drawn by their keyed hashes. The sample is raw, so it stays in the staging area and is removed with it.
+A row's raw values and its labels are together only while a release is written. Tasks then send rows
+to the driver, drawn by their keyed hashes. The sample is raw, so it stays in the staging area and
+is removed with it.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ ROW, COUNT, RELEASED = "row", "count", "released"
 class LinkedRows:
     """Rows with their published labels.
 
-    rows: released ones, in the order of their hashes; labels: their published columns of quasi-identifiers.
-    suppressed: rows that are not released.
-    whole: the number of rows of the input, from which these were drawn.
+    rows: released ones, in the order of their hashes; labels: their published columns of
+    quasi-identifiers. suppressed: rows that are not released. whole: the number of rows of the
+    input, from which these were drawn.
     """
 
     rows: Rows
@@ -54,12 +55,21 @@ class LinkedSample:
         self._sent = task_sum(session, list[bytes], iadd)
 
     def add_classes(self, rows: Rows, group: pa.Array) -> None:
-        """In a task: sends whole classes, which their numbers draw. group: the number of each row's class."""
+        """In a task: sends whole classes, which their numbers draw. group: the number of each row's
+        class.
+        """
         self.add(rows, [group], 1, group.to_numpy().astype(np.uint64))
 
-    def add(self, rows: Rows, labels: Sequence[pa.Array] | None, columns: int, keys: HashArray | None = None) -> None:
-        """In a task: sends the rows that are drawn. labels: the published columns of quasi-identifiers, whose number is
-        `columns`; None for suppressed rows. keys: draw the rows; their hashes if None.
+    def add(
+        self,
+        rows: Rows,
+        labels: Sequence[pa.Array] | None,
+        columns: int,
+        keys: HashArray | None = None,
+    ) -> None:
+        """In a task: sends the rows that are drawn. labels: the published columns of
+        quasi-identifiers, whose number is `columns`; None for suppressed rows. keys: draw the rows;
+        their hashes if None.
         """
         drawn = np.flatnonzero(((rows.hash if keys is None else keys) & LOW_BITS) < self._share)
         if not self._sent.counts or not len(drawn):
@@ -71,26 +81,38 @@ class LinkedSample:
             texts = [decoded(column.take(pa.array(drawn))).cast(pa.string()) for column in labels]
         group, first = group_equal([row, *texts])
         counts = np.bincount(group)
-        step = -(-len(first) // self._most)  # above 1 only if few different rows are in very many classes
+        step = -(
+            -len(first) // self._most
+        )  # above 1 only if few different rows are in very many classes
         place = pa.array(first[::step])
         released = pa.array(np.full(len(place), labels is not None))
-        sent = [row.take(place), pa.array(counts[::step] * step), released, *(text.take(place) for text in texts)]
+        sent = [
+            row.take(place),
+            pa.array(counts[::step] * step),
+            released,
+            *(text.take(place) for text in texts),
+        ]
         names = [ROW, COUNT, RELEASED, *(f"l{i}" for i in range(columns))]
         self._sent.add([write_batch(pa.RecordBatch.from_arrays(sent, names=names))])
 
     def to_json(self) -> str:
         """The drawn rows as text for `read_linked_rows`."""
-        return json.dumps([base64.b64encode(part).decode() for part in sorted(self._sent.value or [])])
+        return json.dumps(
+            [base64.b64encode(part).decode() for part in sorted(self._sent.value or [])]
+        )
 
 
 def read_linked_rows(text: str, profile: Profile, by_class: bool = False) -> LinkedRows | None:
-    """The sample that `to_json` wrote, of at most SAMPLE_ROWS rows; None if nothing was drawn. by_class: whether whole
-    classes were drawn (`add_classes`), so that the sample has whole classes.
+    """The sample that `to_json` wrote, of at most SAMPLE_ROWS rows; None if nothing was drawn.
+    by_class: whether whole classes were drawn (`add_classes`), so that the sample has whole
+    classes.
     """
     sent = [base64.b64decode(part) for part in json.loads(text)]
     if not sent:
         return None
-    table = pa.Table.from_batches(list(read_batches([pa.array(sent, pa.binary())]))).combine_chunks()
+    table = pa.Table.from_batches(
+        list(read_batches([pa.array(sent, pa.binary())]))
+    ).combine_chunks()
     rows = Codec.of(profile).unpack(b"".join(table[ROW].to_pylist()))
     counts = table[COUNT].to_numpy()
     order = np.argsort(rows.hash, kind="stable")
@@ -103,9 +125,13 @@ def read_linked_rows(text: str, profile: Profile, by_class: bool = False) -> Lin
     order = order[_shares(counts[order])]
     is_released = table[RELEASED].to_numpy()[order]
     released, suppressed = order[is_released], order[~is_released]
-    labels = [table[name].combine_chunks().take(pa.array(released)) for name in table.column_names[3:]]
+    labels = [
+        table[name].combine_chunks().take(pa.array(released)) for name in table.column_names[3:]
+    ]
     raw = rows.raw
-    return LinkedRows(rows=raw.take(released), labels=labels, suppressed=raw.take(suppressed), whole=profile.rows)
+    return LinkedRows(
+        rows=raw.take(released), labels=labels, suppressed=raw.take(suppressed), whole=profile.rows
+    )
 
 
 def _shares(counts: IntArray) -> Any:

@@ -1,4 +1,6 @@
-"""Writes `internal/linked`, if the run file requires it, and draws a sample of linked rows for the internal report."""
+"""Writes `internal/linked`, if the run file requires it, and draws a sample of linked rows for the
+internal report.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ from tclose_spark.stages.staging.area import LINKED_SAMPLE
 
 
 class LinkedMaker(ReleaseMaker):
-    """LINKED has every row: the released columns, each raw quasi-identifier as `<name>_raw`, and, if rows may be left
-    out, SUPPRESSED.
+    """LINKED has every row: the released columns, each raw quasi-identifier as `<name>_raw`, and,
+    if rows may be left out, SUPPRESSED.
     """
 
     sample: LinkedSample
@@ -44,7 +46,11 @@ class LinkedMaker(ReleaseMaker):
         else:
             self.sample.add(part.rows, part.labels, part.label_columns)
         if self.spec.output.keep_linked:
-            made[LINKED] = [*part.published, *map(as_published, part.raw, self.domains), part.left_out]
+            made[LINKED] = [
+                *part.published,
+                *map(as_published, part.raw, self.domains),
+                part.left_out,
+            ]
 
     def finish(self, run: Run, record: dict[str, Any]) -> None:
         run.staging.write(LINKED_SAMPLE, self.sample.to_json(), private=True)

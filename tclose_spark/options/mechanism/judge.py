@@ -12,7 +12,11 @@ from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.output_folders import MINIMALITY
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.integrity import strict_json
-from tclose_spark.options.mechanism.notes import extreme_aggregates_notes, mechanism_found, mechanism_notes
+from tclose_spark.options.mechanism.notes import (
+    extreme_aggregates_notes,
+    mechanism_found,
+    mechanism_notes,
+)
 
 
 class MechanismJudge(ReleaseJudge):
@@ -20,8 +24,15 @@ class MechanismJudge(ReleaseJudge):
 
     def record(self, run: Run, record: dict[str, Any]) -> None:
         figure = run.staged(MINIMALITY, json.loads)
-        more = f"; how far is in {run.internal.path(MINIMALITY)} (see docs/limits.md)" if figure["measured"] else ""
-        notes = [*(note + more for note in mechanism_notes(figure)), *extreme_aggregates_notes(figure, public=False)]
+        more = (
+            f"; how far is in {run.internal.path(MINIMALITY)} (see docs/limits.md)"
+            if figure["measured"]
+            else ""
+        )
+        notes = [
+            *(note + more for note in mechanism_notes(figure)),
+            *extreme_aggregates_notes(figure, public=False),
+        ]
         for note in notes:
             run.announce(f"note: {note}")
         record["minimality"] = _recorded(figure)
@@ -36,10 +47,16 @@ class MechanismJudge(ReleaseJudge):
         except (ValueError, TypeError, KeyError, AttributeError, OSError):
             as_it_was = False
         if not as_it_was:
-            raise GuaranteeError(f"{internal.path(MINIMALITY)} is not what was recorded of the method's choices")
+            raise GuaranteeError(
+                f"{internal.path(MINIMALITY)} is not what was recorded of the method's choices"
+            )
 
 
 def _recorded(figure: Mapping[str, Any]) -> dict[str, Any]:
     """What a state records of MINIMALITY."""
-    warnings = mechanism_notes(figure) if figure["measured"] else extreme_aggregates_notes(figure, public=True)
+    warnings = (
+        mechanism_notes(figure)
+        if figure["measured"]
+        else extreme_aggregates_notes(figure, public=True)
+    )
     return {**mechanism_found(figure), "warnings": warnings}

@@ -13,7 +13,9 @@ from tclose_spark.stages.release_maker import ReleaseMaker, TaskWork
 
 
 class ObserversMaker(ReleaseMaker):
-    """minimality: of rows in wide classes. refused: of classes that were not cut, if these reveal anything."""
+    """minimality: of rows in wide classes. refused: of classes that were not cut, if these reveal
+    anything.
+    """
 
     minimality: MinimalityCounter
     refused: RefusedCuts | None

@@ -1,10 +1,10 @@
 """What the method's choices reveal (minimality attack), counted while the release is written: see
 `measures.disclosure.minimality`.
 
-A row's raw quasi-identifiers, its labels and its class are together only in these tasks. They send codes and counts.
-The driver adds names, which are raw values, so the figure stays in `internal/`. The distribution of a class is that of
-the rows with its labels in one task. If several tasks have rows with equal labels, each part counts as a class: it
-meets k and t by itself.
+A row's raw quasi-identifiers, its labels and its class are together only in these tasks. They send
+codes and counts. The driver adds names, which are raw values, so the figure stays in `internal/`.
+The distribution of a class is that of the rows with its labels in one task. If several tasks have
+rows with equal labels, each part counts as a class: it meets k and t by itself.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ Sparse = dict[tuple[int, int], IntArray]
 
 @dataclass(frozen=True)
 class Scale:
-    """The values of one quasi-identifier as a tree: 0 is a missing value; 1, 2, ... are values, ranges or nodes.
+    """The values of one quasi-identifier as a tree: 0 is a missing value; 1, 2, ... are values,
+    ranges or nodes.
 
     nodes: see `measures.disclosure.minimality.label_heights`.
     names: of the nodes of each height.
@@ -64,20 +65,30 @@ class Scale:
     def of(domain: QuasiDomain, hierarchy: Hierarchy | None, most: int) -> Scale | None:
         """The finest scale with at most `most` counts, None if there is none."""
         if domain.kind != "category":
-            halvings = max((h for h in range(MOST_HALVINGS + 1) if ((1 << h) + 1) * (h + 2) <= most), default=None)
+            halvings = max(
+                (h for h in range(MOST_HALVINGS + 1) if ((1 << h) + 1) * (h + 2) <= most),
+                default=None,
+            )
             return None if halvings is None else Scale._of_numbers(domain, halvings)
         if not domain.values:
             return None  # missing in all rows
         tree = [np.arange(len(domain.values))] if hierarchy is None else list(hierarchy.nodes[:-1])
         below = next(
-            (i for i, node in enumerate(tree) if (int(node.max(initial=0)) + 2) * (len(tree) - i + 1) <= most), None
+            (
+                i
+                for i, node in enumerate(tree)
+                if (int(node.max(initial=0)) + 2) * (len(tree) - i + 1) <= most
+            ),
+            None,
         )
         if below is None:
             return None
         first = np.unique(tree[below], return_index=True)[1]  # a leaf below each value
         nodes = tuple(np.concatenate([[0], node[first] + 1]) for node in tree[below:])
         labels = (
-            [domain.values] if hierarchy is None else [[path[h] for path in hierarchy.paths] for h in range(len(tree))]
+            [domain.values]
+            if hierarchy is None
+            else [[path[h] for path in hierarchy.paths] for h in range(len(tree))]
         )
         names = tuple(
             ("missing", *(level[i] for i in np.unique(node, return_index=True)[1]))
@@ -95,14 +106,26 @@ class Scale:
             edges = np.array(starts[1:], dtype=object).clip(max=2**63 - 1).astype(np.int64)
             ends = [x + width - 1 for x in starts]
         else:
-            starts = [low * (1 - i / (1 << halvings)) + high * (i / (1 << halvings)) for i in range(1 << halvings)]
-            edges, ends = encode_numbers(np.array(starts[1:], dtype=np.float64)), [*starts[1:], high]
-        ranges, write = np.arange(1 << halvings), NumericLabels(domain.kind == "integer", None, domain.calendar).write
+            starts = [
+                low * (1 - i / (1 << halvings)) + high * (i / (1 << halvings))
+                for i in range(1 << halvings)
+            ]
+            edges, ends = (
+                encode_numbers(np.array(starts[1:], dtype=np.float64)),
+                [*starts[1:], high],
+            )
+        ranges, write = (
+            np.arange(1 << halvings),
+            NumericLabels(domain.kind == "integer", None, domain.calendar).write,
+        )
         nodes = tuple(np.concatenate([[0], (ranges >> h) + 1]) for h in range(halvings + 1))
         names = tuple(
             (
                 "missing",
-                *(f"{write(starts[i << h])} to {write(ends[((i + 1) << h) - 1])}" for i in range(1 << (halvings - h))),
+                *(
+                    f"{write(starts[i << h])} to {write(ends[((i + 1) << h) - 1])}"
+                    for i in range(1 << (halvings - h))
+                ),
             )
             for h in range(halvings + 1)
         )
@@ -111,15 +134,18 @@ class Scale:
     def values(self, codes: IntArray) -> IntArray:
         """The value of each code of the rows."""
         if self.edges is not None:
-            return np.where(codes == MISSING, 0, np.searchsorted(self.edges, codes, side="right") + 1)
+            return np.where(
+                codes == MISSING, 0, np.searchsorted(self.edges, codes, side="right") + 1
+            )
         assert self.value_of is not None
         return np.where(codes == MISSING, 0, self.value_of[np.maximum(codes, 0)])
 
 
 @dataclass(frozen=True)
 class Groups:
-    """A sensitive attribute in at most MOST_SENSITIVE groups: single values, otherwise ranges if it is ordered, and the
-    most frequent values and a rest if not. group_of: the group of each of the profile's cells.
+    """A sensitive attribute in at most MOST_SENSITIVE groups: single values, otherwise ranges if it
+    is ordered, and the most frequent values and a rest if not. group_of: the group of each of the
+    profile's cells.
     """
 
     group_of: IntArray
@@ -134,7 +160,9 @@ class Groups:
         if ordered:
             group = equal_mass(domain.table, MOST_SENSITIVE)
             members = [np.flatnonzero(group == g) for g in range(int(group.max()) + 1)]
-            return Groups(group[codes], tuple(f"{values[g[0]]} to {values[g[-1]]}" for g in members))
+            return Groups(
+                group[codes], tuple(f"{values[g[0]]} to {values[g[-1]]}" for g in members)
+            )
         frequent = np.argsort(-domain.table, kind="stable")[: MOST_SENSITIVE - 1]
         group = np.full(len(values), len(frequent))
         group[frequent] = np.arange(len(frequent))
@@ -157,7 +185,9 @@ def merge_counts(counts: Sparse, part: Sparse) -> Sparse:
 class MinimalityCounter:
     """Counts in tasks; the driver reads `figure` after the write."""
 
-    def __init__(self, session: Session, scales: Sequence[Scale | None], groups: Sequence[Groups]) -> None:
+    def __init__(
+        self, session: Session, scales: Sequence[Scale | None], groups: Sequence[Groups]
+    ) -> None:
         self.scales, self.groups = tuple(scales), tuple(groups)
         self._sum = task_sum(session, dict, merge_counts)
 
@@ -169,18 +199,26 @@ class MinimalityCounter:
             Groups.of(a.domain, attributes.cells[:, a.column], a.distance.features.cumulative)
             for a in attributes.sensitive
         ]
-        most = min(MOST_CELLS, MOST_SENT // tasks) // (len(quasi) * sum(len(group.names) for group in groups))
-        return MinimalityCounter(session, [Scale.of(q.domain, q.hierarchy, most) for q in quasi], groups)
+        most = min(MOST_CELLS, MOST_SENT // tasks) // (
+            len(quasi) * sum(len(group.names) for group in groups)
+        )
+        return MinimalityCounter(
+            session, [Scale.of(q.domain, q.hierarchy, most) for q in quasi], groups
+        )
 
     def add(self, rows: Rows, labels: Sequence[pa.Array] | None) -> None:
-        """In a task: counts released rows in the order of their labels. labels: None if the class of a row follows from
-        its quasi-identifiers alone, so that no row can be left in a wide class.
+        """In a task: counts released rows in the order of their labels. labels: None if the class
+        of a row follows from its quasi-identifiers alone, so that no row can be left in a wide
+        class.
         """
         if labels is None or not self._sum.counts or not len(rows):
             self._add(rows, lambda *groups: tally_at_height(0, *groups))
             return
         starts = run_starts(labels)
-        self._add(rows, lambda values, trees, sensitive, m: tally_heights(values, trees, sensitive, starts, m))
+        self._add(
+            rows,
+            lambda values, trees, sensitive, m: tally_heights(values, trees, sensitive, starts, m),
+        )
 
     def add_suppressed(self, rows: Rows) -> None:
         """In a task: counts suppressed rows."""
@@ -189,43 +227,74 @@ class MinimalityCounter:
     def _add(self, rows: Rows, tallied: Callable[..., list[HeightTally]]) -> None:
         if not self._sum.counts or not len(rows):
             return
-        scaled = [(q, scale, scale.values(rows.quasi[q])) for q, scale in enumerate(self.scales) if scale is not None]
+        scaled = [
+            (q, scale, scale.values(rows.quasi[q]))
+            for q, scale in enumerate(self.scales)
+            if scale is not None
+        ]
         values, trees = [value for _, _, value in scaled], [scale.nodes for _, scale, _ in scaled]
         for a, group in enumerate(self.groups):
             tallies = tallied(values, trees, group.group_of[rows.cell], len(group.names))
-            self._sum.add({(q, a): _sparse(counted) for (q, _, _), counted in zip(scaled, tallies, strict=True)})
+            self._sum.add(
+                {
+                    (q, a): _sparse(counted)
+                    for (q, _, _), counted in zip(scaled, tallies, strict=True)
+                }
+            )
 
     def figure(self, profile: Profile, k: int, compared_with_input: bool) -> dict[str, Any]:
-        """The true shares of sensitive values among rows that are suppressed or in wide classes, beside the shares that
-        their classes show. It names raw values, so it must stay inside. compared_with_input: whether the distribution
-        of suppressed rows is public.
+        """The true shares of sensitive values among rows that are suppressed or in wide classes,
+        beside the shares that their classes show. It names raw values, so it must stay inside.
+        compared_with_input: whether the distribution of suppressed rows is public.
         """
         sums = self._sum.value
         if sums is None:
-            why = "this session has no Spark context of its own (Spark Connect), so tasks cannot count"
+            why = (
+                "this session has no Spark context of its own (Spark Connect), so tasks cannot "
+                "count"
+            )
             return {"measured": False, "why": why}
         named: list[tuple[WideClassGroup, dict[str, Any]]] = []
         for (q, a), cells in sorted(sums.items()):
             scale, group = self.scales[q], self.groups[a]
             if int(cells[1].sum()) != profile.rows or scale is None:
                 return {"measured": False, "why": "a retry disturbed the count"}
-            counted = _dense(cells, (len(scale.nodes[0]), heights_of(scale.nodes), len(group.names)))
-            for one in groups_in_wide_classes(with_suppressed(counted, compared_with_input), scale.nodes, k):
-                who = {"quasi_identifier": profile.quasi[q].name, "value": scale.names[one.height][one.node]}
-                what = {"sensitive_attribute": profile.sensitive[a].name, "sensitive_value": group.names[one.sensitive]}
+            counted = _dense(
+                cells, (len(scale.nodes[0]), heights_of(scale.nodes), len(group.names))
+            )
+            for one in groups_in_wide_classes(
+                with_suppressed(counted, compared_with_input), scale.nodes, k
+            ):
+                who = {
+                    "quasi_identifier": profile.quasi[q].name,
+                    "value": scale.names[one.height][one.node],
+                }
+                what = {
+                    "sensitive_attribute": profile.sensitive[a].name,
+                    "sensitive_value": group.names[one.sensitive],
+                }
                 shares = {
-                    key: x for key, x in asdict(one).items() if key not in ("height", "node", "sensitive", "evidence")
+                    key: x
+                    for key, x in asdict(one).items()
+                    if key not in ("height", "node", "sensitive", "evidence")
                 }
                 named.append((one, {**who, **what, **shares, "surplus": one.surplus}))
         if not any(self.scales):
-            return {"measured": False, "why": "the quasi-identifiers have too many values for the tasks to count"}
-        beyond = beyond_chance([one for one, _ in named], max(len(group.names) for group in self.groups))
+            return {
+                "measured": False,
+                "why": "the quasi-identifiers have too many values for the tasks to count",
+            }
+        beyond = beyond_chance(
+            [one for one, _ in named], max(len(group.names) for group in self.groups)
+        )
         line_of = {id(one): line for one, line in named}
         lines = [line_of[id(one)] for one in beyond]
         return {
             "measured": True,
             "left_out": [
-                domain.name for domain, scale in zip(profile.quasi, self.scales, strict=True) if scale is None
+                domain.name
+                for domain, scale in zip(profile.quasi, self.scales, strict=True)
+                if scale is None
             ],
             "worst": lines[0] if lines else None,
             "beyond_chance": lines,

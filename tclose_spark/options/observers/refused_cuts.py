@@ -1,5 +1,5 @@
-"""What disjoint regions reveal because the method did not cut them further, counted while the release is written: see
-`measures.disclosure.refused_cuts`.
+"""What disjoint regions reveal because the method did not cut them further, counted while the
+release is written: see `measures.disclosure.refused_cuts`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ import numpy as np
 
 from tclose_spark.engine.protocol import Session
 from tclose_spark.engine.tables import task_sum
-from tclose_spark.measures.disclosure.refused_cuts import Disclosure, disclosed_by_refusal, rows_below_cuts
+from tclose_spark.measures.disclosure.refused_cuts import (
+    Disclosure,
+    disclosed_by_refusal,
+    rows_below_cuts,
+)
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -25,8 +29,9 @@ MOST_CLASSES = 200  # of a task that are examined
 MOST_LINES = 16  # of a quasi-identifier in a class that are examined
 CLASSES, LARGE, LOOKED_AT, TELL = "classes", "large_enough", "looked_at", "tell"
 Found = dict[Any, Any]
-"""Numbers of classes by CLASSES, LARGE, LOOKED_AT and TELL. By (quasi-identifier, sensitive attribute, value): the
-number of classes that reveal it, and the most certain side (its rows, and the least number of them with the value).
+"""Numbers of classes by CLASSES, LARGE, LOOKED_AT and TELL. By (quasi-identifier, sensitive
+attribute, value): the number of classes that reveal it, and the most certain side (its rows, and
+the least number of them with the value).
 """
 
 
@@ -48,14 +53,20 @@ def _certainty(side: tuple[int, int]) -> tuple[Fraction, int]:
 class RefusedCuts:
     """Counts in tasks; the driver reads `figure` after the write."""
 
-    def __init__(self, session: Session, attributes: ResolvedAttributes, k: int, median_only: bool) -> None:
+    def __init__(
+        self, session: Session, attributes: ResolvedAttributes, k: int, median_only: bool
+    ) -> None:
         """median_only: whether the method considers only the median of each quasi-identifier."""
         self._attributes, self._k, self._median_only = attributes, k, median_only
         self._sum = task_sum(session, dict, _merge)
 
     @staticmethod
-    def of(session: Session, spec: ReleaseSpec, attributes: ResolvedAttributes) -> RefusedCuts | None:
-        """The counter of a run; None if regions may overlap, or if anything but k and t over rows can refuse cuts."""
+    def of(
+        session: Session, spec: ReleaseSpec, attributes: ResolvedAttributes
+    ) -> RefusedCuts | None:
+        """The counter of a run; None if regions may overlap, or if anything but k and t over rows
+        can refuse cuts.
+        """
         plain = spec.privacy.n is None and not any(a.is_conditioned for a in attributes.sensitive)
         plain = plain and "person" not in spec.attributes.owners and not spec.privacy.joint
         if not (plain and spec.method.promises_disjoint):
@@ -77,13 +88,16 @@ class RefusedCuts:
         self._sum.add(found)
 
     def _revealed(self, rows: Rows) -> dict[tuple[int, int, int], Disclosure] | None:
-        """By quasi-identifier, sensitive attribute and value the most certain side of a class; None if it cannot be
-        examined.
+        """By quasi-identifier, sensitive attribute and value the most certain side of a class; None
+        if it cannot be examined.
         """
         sensitive = self._attributes.sensitive
-        distances: list[tuple[GroundDistance, Fraction | None]] = [(a.distance, a.t) for a in sensitive]
+        distances: list[tuple[GroundDistance, Fraction | None]] = [
+            (a.distance, a.t) for a in sensitive
+        ]
         counts = [
-            np.bincount(self._attributes.cells[rows.cell, a.column], minlength=len(a.domain.values)) for a in sensitive
+            np.bincount(self._attributes.cells[rows.cell, a.column], minlength=len(a.domain.values))
+            for a in sensitive
         ]
         known: dict[tuple[int, int], Sequence[Disclosure] | None] = {}
         best: dict[tuple[int, int, int], Disclosure] = {}
@@ -96,12 +110,18 @@ class RefusedCuts:
                     if revealed is None:
                         return None
                     for one in revealed:
-                        before = best.get((q, a, one.value), Disclosure(rows=1, value=one.value, at_least=0))
-                        best[q, a, one.value] = max(before, one, key=lambda x: _certainty((x.rows, x.at_least)))
+                        before = best.get(
+                            (q, a, one.value), Disclosure(rows=1, value=one.value, at_least=0)
+                        )
+                        best[q, a, one.value] = max(
+                            before, one, key=lambda x: _certainty((x.rows, x.at_least))
+                        )
         return best
 
     def _sides(self, quasi: ResolvedQuasi, codes: IntArray) -> list[int]:
-        """The number of rows below each line along which the method could have cut a class in two."""
+        """The number of rows below each line along which the method could have cut a class in
+        two.
+        """
         if quasi.domain.kind == "category":
             codes = _below(quasi.hierarchy, codes)
             if len(np.unique(codes)) != 2:  # a cut leaves all parts at once
@@ -109,8 +129,8 @@ class RefusedCuts:
         return rows_below_cuts(codes, self._k, MOST_LINES, self._median_only)
 
     def figure(self) -> dict[str, Any] | None:
-        """The number of classes that reveal something, and what. It names raw values, so it must stay inside. None if
-        nothing was counted.
+        """The number of classes that reveal something, and what. It names raw values, so it must
+        stay inside. None if nothing was counted.
         """
         found = self._sum.value
         if not found:
@@ -131,8 +151,12 @@ class RefusedCuts:
 
 
 def _below(hierarchy: Hierarchy | None, codes: IntArray) -> IntArray:
-    """The child of the class's lowest common ancestor above each value; the values themselves without a tree."""
+    """The child of the class's lowest common ancestor above each value; the values themselves
+    without a tree.
+    """
     if hierarchy is None or (codes == MISSING).any():
         return codes
-    height = next((h for h, node in enumerate(hierarchy.nodes) if node[codes.min()] == node[codes.max()]), 0)
+    height = next(
+        (h for h, node in enumerate(hierarchy.nodes) if node[codes.min()] == node[codes.max()]), 0
+    )
     return hierarchy.nodes[max(height - 1, 0)][codes]

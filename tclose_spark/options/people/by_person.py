@@ -33,17 +33,21 @@ def by_person(
     members: Table | None = None,
     records: Table | None = None,
 ) -> Table:
-    """The rows of a table whose last column identifies a person, those of a person one after another. The column
-    becomes PERSON, its keyed hash, missing where it is missing or empty; SPELLING is before it if it is text. Other
-    columns are numbered.
+    """The rows of a table whose last column identifies a person, those of a person one after
+    another. The column becomes PERSON, its keyed hash, missing where it is missing or empty;
+    SPELLING is before it if it is text. Other columns are numbered.
 
     unknown: what becomes of rows without a person; without it they keep none.
     members, records: of earlier releases, if the release continues one: see `with_atoms`.
     """
     *types, kind_of_person = [field.type for field in schema_of(table)]
     spelling = [(SPELLING, pa.int64())] if pa.types.is_string(kind_of_person) else []
-    schema = pa.schema([*((f"c{i}", kind) for i, kind in enumerate(types)), *spelling, (PERSON, pa.int64())])
-    met = schema.insert(len(schema) - 1, pa.field(LONE, pa.bool_())) if unknown == "alone" else schema
+    schema = pa.schema(
+        [*((f"c{i}", kind) for i, kind in enumerate(types)), *spelling, (PERSON, pa.int64())]
+    )
+    met = (
+        schema.insert(len(schema) - 1, pa.field(LONE, pa.bool_())) if unknown == "alone" else schema
+    )
     keyed, of_rows = person_hash(secret), RowHash.of(f"row without a person {secret}", len(types))
 
     def hashed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -62,7 +66,9 @@ def by_person(
     rows = map_batches(table, hashed, met)
     if unknown == "alone":
         numbered = RowHash.of(f"person of one row {secret}", 2)
-        return map_batches(gather(rows, [PERSON]), lambda batches: apart_from_equals(batches, numbered), schema)
+        return map_batches(
+            gather(rows, [PERSON]), lambda batches: apart_from_equals(batches, numbered), schema
+        )
     return gather(rows, [PERSON]) if members is None else with_atoms(rows, members, records)
 
 
@@ -74,4 +80,6 @@ def unknown_rows(table: Table, column: str) -> int:
             missing = pc.sum(pc.invert(knows_person(batch.column(0)))).as_py()
             yield pa.RecordBatch.from_arrays([pa.array([missing], pa.int64())], schema=UNKNOWN)
 
-    return int(pc.sum(collect(map_batches(select(table, [column]), count, UNKNOWN))["rows"]).as_py() or 0)
+    return int(
+        pc.sum(collect(map_batches(select(table, [column]), count, UNKNOWN))["rows"]).as_py() or 0
+    )

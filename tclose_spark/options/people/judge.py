@@ -20,7 +20,9 @@ from tclose_spark.table.people import PERSON
 
 
 class PeopleJudge(ReleaseJudge):
-    """table: `internal/people`. whose: what was tallied of it. required: what is required of the people of classes."""
+    """table: `internal/people`. whose: what was tallied of it. required: what is required of the
+    people of classes.
+    """
 
     table: Table
     whose: ReleasedPeople
@@ -33,11 +35,17 @@ class PeopleJudge(ReleaseJudge):
         return [self.spec.attributes.owners["person"]]
 
     def measures(self, release: JudgedRelease) -> list[RequiredMeasure]:
-        whose = release.held.enter_context(released_people(self.table, release.labels, release.names))
+        whose = release.held.enter_context(
+            released_people(self.table, release.labels, release.names)
+        )
         assert whose is not None
         self.whose = whose
-        self.required = self.whose.judged(release.judged, release.left.rows > 0 and self.spec.privacy.of == "input")
-        self.whose.require_rows(release.rows.fingerprint, release.written.evidence.more.get("people"))
+        self.required = self.whose.judged(
+            release.judged, release.left.rows > 0 and self.spec.privacy.of == "input"
+        )
+        self.whose.require_rows(
+            release.rows.fingerprint, release.written.evidence.more.get("people")
+        )
         return [self.required]
 
     def tallies(self) -> Table:
@@ -65,6 +73,8 @@ class PeopleJudge(ReleaseJudge):
             "smallest_class": smallest.achieved,
             "in_classes": counted.in_classes,
             "largest_share": float(counted.share),
-            "attributes": {a.name: reached(release.figures, a, OVER_PEOPLE) for a in release.judged},
+            "attributes": {
+                a.name: reached(release.figures, a, OVER_PEOPLE) for a in release.judged
+            },
         }
         return ()

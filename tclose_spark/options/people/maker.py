@@ -16,7 +16,8 @@ from tclose_spark.table.people import PERSON
 
 
 class PeopleMaker(ReleaseMaker):
-    """The table PEOPLE has every row: the released columns, PERSON, and SUPPRESSED. Households are written likewise.
+    """The table PEOPLE has every row: the released columns, PERSON, and SUPPRESSED. Households are
+    written likewise.
 
     table: its name. owner: the column of whose a row is.
     """
@@ -25,7 +26,12 @@ class PeopleMaker(ReleaseMaker):
     sums = ("people_rows", "people_digest")
 
     def schemas(self, tables: dict[str, pa.Schema], labels: int) -> dict[str, pa.Schema]:
-        return {**tables, self.table: pa.schema([*tables[RELEASE], (self.owner, pa.int64()), (SUPPRESSED, pa.bool_())])}
+        return {
+            **tables,
+            self.table: pa.schema(
+                [*tables[RELEASE], (self.owner, pa.int64()), (SUPPRESSED, pa.bool_())]
+            ),
+        }
 
     def keys(self, part: TaskPart) -> list[pa.Array]:
         return [pa.array(part.rows.owners[self.owner])]

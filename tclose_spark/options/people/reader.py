@@ -38,8 +38,8 @@ from tclose_spark.table.people import Members
 
 
 def _placeholders(counted: Counted, place: int) -> tuple[int, int] | None:
-    """(how many values have far more rows than all others, their rows), if some have. place: of the number of rows of
-    the row's person in the keys of the last histogram.
+    """(how many values have far more rows than all others, their rows), if some have. place: of the
+    number of rows of the row's person in the keys of the last histogram.
     """
     rows = marginal(counted.histograms[-1], place)
     sizes = sorted(rows, reverse=True)
@@ -50,8 +50,9 @@ def _placeholders(counted: Counted, place: int) -> tuple[int, int] | None:
 
 
 class PeopleReader(InputReader):
-    """earlier: the release that this one continues. members: how many people of it there are, once rows are staged.
-    unknown: how many rows of the input have no person, if the run file says what becomes of them.
+    """earlier: the release that this one continues. members: how many people of it there are, once
+    rows are staged. unknown: how many rows of the input have no person, if the run file says what
+    becomes of them.
     """
 
     earlier: EarlierRelease | None = None
@@ -78,14 +79,17 @@ class PeopleReader(InputReader):
             return by_person(raw, self.secret, how)
         require_same_types(column_types(schema_of(table), self.spec), self.spec, self.earlier.types)
         records = self.earlier.records(self.spec, columns) if self.keeps else None
-        found, self.members = members_of(table, self.spec, self.secret, self.earlier.atoms(), records)
+        found, self.members = members_of(
+            table, self.spec, self.secret, self.earlier.atoms(), records
+        )
         return by_person(raw, self.secret, how, found, records)
 
     def problems(self, counted: Counted) -> Iterator[InputError]:
         if nobody := counted.marked.get(NOBODY):
             yield InputError(
                 f"attributes.person: column {self._person.column!r} is missing in {nobody} of "
-                f"{counted.fingerprint.rows} rows; expected a value in every row, or attributes.person.unknown: drop "
+                f"{counted.fingerprint.rows} rows; expected a value in every row, or "
+                "attributes.person.unknown: drop "
                 "(leave these rows out) or alone (each is a person)"
             )
         elif self._person.placeholders is None and (
@@ -94,9 +98,12 @@ class PeopleReader(InputReader):
             values, rows = found
             which = "one value" if values == 1 else f"each of {values} values"
             yield InputError(
-                f"attributes.person: {which} of {self._person.column!r} has far more rows than others "
-                f"({rows:,} of {counted.fingerprint.rows:,}), so it stands for no person; list it in "
-                "attributes.person.placeholders, with unknown: drop or alone (or placeholders: [] if it is a person)"
+                f"attributes.person: {which} of {self._person.column!r} has far more rows than "
+                "others "
+                f"({rows:,} of {counted.fingerprint.rows:,}), so it stands for no person; list it "
+                "in "
+                "attributes.person.placeholders, with unknown: drop or alone (or placeholders: [] "
+                "if it is a person)"
             )
 
     def explain(self, error: InputError) -> None:
@@ -113,7 +120,11 @@ class PeopleReader(InputReader):
 
     def record(self, run: Run, table: Table, profile: Profile) -> dict[str, Any]:
         types = column_types(schema_of(table), run.spec)
-        sealed = {"secret_of_people": sealed_secret(run.secret), "distances": ground_distances(run), "types": types}
+        sealed = {
+            "secret_of_people": sealed_secret(run.secret),
+            "distances": ground_distances(run),
+            "types": types,
+        }
         if self.earlier is None or profile.people is None or profile.people.members is None:
             return sealed
         require_another_input(run, self.earlier.made_from, profile)

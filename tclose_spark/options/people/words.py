@@ -36,8 +36,14 @@ class PeopleWords(OptionWords):
     def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
         if (people := certificate.get("people")) is None:
             return {}
-        of_input = " of the input" if certificate["input"]["rows"] > certificate["release"]["rows"] else ""
-        lines = [(f"people{of_input}", f"{people['people']:,}, one with {people['most_rows']:,} rows")]
+        of_input = (
+            " of the input" if certificate["input"]["rows"] > certificate["release"]["rows"] else ""
+        )
+        lines = [
+            (f"people{of_input}", f"{people['people']:,}, one with {people['most_rows']:,} rows")
+        ]
         if (unknown := people.get("unknown")) is not None:
-            lines.append(("rows without a person", f"{unknown['rows']:,}, {TREATED[unknown['treatment']]}"))
+            lines.append(
+                ("rows without a person", f"{unknown['rows']:,}, {TREATED[unknown['treatment']]}")
+            )
         return {"rows": lines}

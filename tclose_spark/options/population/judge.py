@@ -16,7 +16,9 @@ from tclose_spark.table.people import HOUSEHOLD
 
 
 class PopulationJudge(ReleaseJudge):
-    """risks: once they are measured. households: `internal/households`, if the risk of households is measured."""
+    """risks: once they are measured. households: `internal/households`, if the risk of households
+    is measured.
+    """
 
     risks: PopulationRisks
     households: Table | None = None
@@ -38,11 +40,15 @@ class PopulationJudge(ReleaseJudge):
             listed=listed,
             what="privacy.population",
             households=self.households,
-            stated=None if privacy.risk is None or privacy.risk.individual is None else privacy.risk.individual.mean,
+            stated=None
+            if privacy.risk is None or privacy.risk.individual is None
+            else privacy.risk.individual.mean,
         )
 
     def problems(self, release: JudgedRelease) -> Iterator[str]:
-        yield from () if self.spec.privacy.risk is None else self.risks.broken(self.spec.privacy.risk)
+        yield from (
+            () if self.spec.privacy.risk is None else self.risks.broken(self.spec.privacy.risk)
+        )
 
     def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
         figures["risks"] = self.risks.to_json()

@@ -16,7 +16,8 @@ from tclose_spark.io.run import Run
 
 @contextmanager
 def opened_population(run: Run) -> Iterator[Table | None]:
-    """The people of the population, by their raw quasi-identifiers; None if the run file names no table of them.
+    """The people of the population, by their raw quasi-identifiers; None if the run file names no
+    table of them.
 
     A row is a person, unless the table has the column of `attributes.person`.
 
@@ -38,5 +39,7 @@ def opened_population(run: Run) -> Iterator[Table | None]:
         listed = normal_texts(opened.table, known, quasi)
         for column in persons:
             if column in schema_of(listed).names:
-                listed = with_people(listed, column, "the table of the population", "privacy.population.table")
+                listed = with_people(
+                    listed, column, "the table of the population", "privacy.population.table"
+                )
         yield listed

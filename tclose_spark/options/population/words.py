@@ -13,7 +13,9 @@ from tclose_spark.table.writing import number
 
 
 class PopulationWords(OptionWords):
-    """The risks by kind, with the limits that are required. Nobody is alone in a class: it has k people."""
+    """The risks by kind, with the limits that are required. Nobody is alone in a class: it has k
+    people.
+    """
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
         required = [] if made.spec.privacy.risk is None else [*made.spec.privacy.risk.required()]

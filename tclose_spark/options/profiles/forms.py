@@ -1,4 +1,6 @@
-"""The forms of dates, ZIP codes and long numbers that rules of profiles know. docs/profiles.md lists them."""
+"""The forms of dates, ZIP codes and long numbers that rules of profiles know. docs/profiles.md
+lists them.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,13 @@ FINER = "|".join(
     [
         DATE,
         r"[0-9]{4} ?[-/.] ?(0?[1-9]|1[0-2])( ?[-/.] ?[0-9]{1,2})?([T ].*)?",
-        rf"(0?[1-9]|1[0-2]) ?[-/.] ?{YEAR}|[0-9]{{1,2}}[-/. ]+[0-9]{{1,2}}[-/. ]+{YEAR}([T ].*)?|{YEAR} {MONTH} {DAY}",
+        rf"(0?[1-9]|1[0-2]) ?[-/.] ?{YEAR}|[0-9]{{1,2}}[-/. ]+[0-9]{{1,2}}[-/. ]+{YEAR}([T "
+        rf"].*)?|{YEAR} {MONTH} {DAY}",
         rf"{YEAR}{MONTH}{DAY}([T ]?[0-9].*)?|{DAY}{MONTH}{YEAR}|{MONTH}{DAY}{YEAR}",
-        rf"{YEAR}[-/. ]*{_PART}[-/. ]?[1-4]|{_PART}[-/. ]?[1-4]{_OF_YEAR}|[1-4](st|nd|rd|th)? ?{_PART}{_OF_YEAR}",
-        rf"{YEAR}[-/. ]*{_WEEK}[-/. ]?[0-9]{{1,2}}([-/. ]?[1-7])?|{_WEEK}[-/. ]?[0-9]{{1,2}}{_OF_YEAR}",
+        rf"{YEAR}[-/. ]*{_PART}[-/. ]?[1-4]|{_PART}[-/. ]?[1-4]{_OF_YEAR}|[1-4](st|nd|rd|th)? "
+        rf"?{_PART}{_OF_YEAR}",
+        rf"{YEAR}[-/. ]*{_WEEK}[-/. ]?[0-9]{{1,2}}([-/. ]?[1-7])?|{_WEEK}[-/. "
+        rf"]?[0-9]{{1,2}}{_OF_YEAR}",
         rf"{YEAR}-[0-3][0-9]{{2}}|{YEAR}[-/. ]*(d|day)[-/. ]?[0-9]{{1,3}}",
         r"(1[0-9]{9}|20[0-9]{8})([.,][0-9]+)?|1[0-9]{12}|1[0-9]{15}|1[0-9]{18}",
         r"[0-9]{4}年.*[月日].*|[0-9]{1,2}月.*",
@@ -48,9 +53,14 @@ FINER = "|".join(
 WHOLE_YEARS = r"^\[[0-9]{4}-01-01(T00:00:00(\.0+)?)?, [0-9]{4}-12-31(T23:59:59(\.9+)?)?\]$"
 
 _NUMBER = r"[-+]?[0-9]+([.,][0-9]+)*(e[-+]?[0-9]+)?"
-_KNOWN = rf"{_NUMBER}|{YEAR}s|[<>≤≥]=? ?{_NUMBER}|{_NUMBER} ?([-\x{{2013}}]|to) ?{_NUMBER}|{_NUMBER} ?[+%]|[0-9]+\*+"
+_KNOWN = (
+    rf"{_NUMBER}|{YEAR}s|[<>≤≥]=? ?{_NUMBER}|{_NUMBER} ?([-\x{{2013}}]|to) "
+    rf"?{_NUMBER}|{_NUMBER} ?[+%]|[0-9]+\*+"
+)
 """Values with digits that are no dates: numbers, ranges and parts of them, and years."""
-_DOUBTFUL = rf"({YEAR}{MONTH}|{YEAR}[0-3][0-9]{{2}}|[0-9]{{2}}{MONTH}{DAY}|{DAY}{MONTH}[0-9]{{2}})(\.0+)?"
+_DOUBTFUL = (
+    rf"({YEAR}{MONTH}|{YEAR}[0-3][0-9]{{2}}|[0-9]{{2}}{MONTH}{DAY}|{DAY}{MONTH}[0-9]{{2}})(\.0+)?"
+)
 _DOUBTFUL += rf"|{MONTH}-{DAY}|{DAY}-{MONTH}|0[1-9]{DAY}"
 """Numbers that may be months, days of a year, or dates without a century or a year."""
 _LONG_NUMBER = r"[0-9]{3}[- .]?[0-9]{2}[- .]?[0-9]{4}|[0-9]{9,}(\.0+)?"
@@ -58,26 +68,31 @@ _LONG_ZIP = r"[0-9]{4,5}(-?[0-9*]{4})?\**(\.0+)?"
 
 
 def normalized(values: pa.Array) -> pa.Array:
-    """Texts with plain forms of their characters and single blanks between words; whole numbers without exponent."""
+    """Texts with plain forms of their characters and single blanks between words; whole numbers
+    without exponent.
+    """
     plain = pc.utf8_normalize(values, "NFKC")
     plain = pc.utf8_trim_whitespace(pc.replace_substring_regex(plain, r"[\s\x{a0}]+", " "))
     powers = pc.match_substring_regex(plain, r"^[0-9]\.[0-9]+E[0-9]{1,2}$")
     if not pc.any(powers).as_py():
         return plain
     texts = zip(plain.to_pylist(), powers.to_pylist(), strict=True)
-    return pa.array([f"{float(text):.0f}" if is_power else text for text, is_power in texts], pa.string())
+    return pa.array(
+        [f"{float(text):.0f}" if is_power else text for text, is_power in texts], pa.string()
+    )
 
 
 def finer_than_a_year(values: pa.Array) -> Any:
-    """Whether each text is a date, a time or a part of a year in a known form, or a set or interval with one that is
-    not of whole years.
+    """Whether each text is a date, a time or a part of a year in a known form, or a set or interval
+    with one that is not of whole years.
 
     >>> finer_than_a_year(pa.array(["2024", "20240305", "[2020-01-01, 2021-12-31]", "5 March 2024"])).to_pylist()
     [False, True, False, True]
     """
     values = normalized(values)
     return pc.and_not(
-        _any_member(values, lambda texts: _are(_unmasked(texts), FINER)), pc.match_substring_regex(values, WHOLE_YEARS)
+        _any_member(values, lambda texts: _are(_unmasked(texts), FINER)),
+        pc.match_substring_regex(values, WHOLE_YEARS),
     )
 
 
@@ -88,14 +103,18 @@ def unread_dates(values: pa.Array) -> Any:
     [True, True, True, False, False, False, False]
     """
     texts = normalized(values)
-    unknown = _any_member(texts, lambda one: pc.and_not(pc.match_substring_regex(one, r"\pN"), _are(one, _KNOWN)))
+    unknown = _any_member(
+        texts, lambda one: pc.and_not(pc.match_substring_regex(one, r"\pN"), _are(one, _KNOWN))
+    )
     doubtful = _any_member(texts, lambda one: _are(one, _DOUBTFUL))
     read = pc.or_(finer_than_a_year(texts), pc.match_substring_regex(texts, WHOLE_YEARS))
     return pc.and_not(pc.or_(unknown, doubtful), read)
 
 
 def long_numbers(values: pa.Array) -> Any:
-    """Whether each text is a number of nine digits or more, or a social security number with any separators."""
+    """Whether each text is a number of nine digits or more, or a social security number with any
+    separators.
+    """
     return _are(normalized(values), _LONG_NUMBER)
 
 
@@ -106,7 +125,9 @@ def long_zips(values: pa.Array) -> Any:
     [True, True, False, True, False, True]
     """
     texts = normalized(values)
-    return pc.and_not(_any_member(texts, lambda one: _are(one, _LONG_ZIP)), pc.starts_with(texts, "["))
+    return pc.and_not(
+        _any_member(texts, lambda one: _are(one, _LONG_ZIP)), pc.starts_with(texts, "[")
+    )
 
 
 def _are(texts: pa.Array, pattern: str) -> Any:
@@ -125,6 +146,7 @@ def _any_member(texts: pa.Array, matches: Callable[[pa.Array], Any]) -> Any:
     parts = pc.split_pattern(pc.if_else(boxed, pc.utf8_trim(texts, "[](){}"), ""), ",")
     hits = matches(pc.utf8_trim(parts.flatten(), ' "'))
     of_members = pc.is_in(
-        pa.array(range(len(texts)), pa.int64()), value_set=pc.list_parent_indices(parts).filter(hits).cast(pa.int64())
+        pa.array(range(len(texts)), pa.int64()),
+        value_set=pc.list_parent_indices(parts).filter(hits).cast(pa.int64()),
     )
     return pc.if_else(boxed, of_members, matches(texts))

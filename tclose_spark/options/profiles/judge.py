@@ -18,5 +18,7 @@ class ProfilesJudge(ReleaseJudge):
         written, spec = release.written, self.spec
         areas = NO_POPULATIONS if written.files is None else written.files.run.populations
         columns = published_columns(spec)
-        figures["profile"], broken = judge_profile(release.table, spec, columns, written.hierarchies, areas, figures)
+        figures["profile"], broken = judge_profile(
+            release.table, spec, columns, written.hierarchies, areas, figures
+        )
         return broken

@@ -22,7 +22,10 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.column_names.identifiers import IDENTIFIERS, identifier_in
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
-STATEMENT = "This says which rules were checked, and how. It is no finding that the release complies with any law."
+STATEMENT = (
+    "This says which rules were checked, and how. It is no finding that the release "
+    "complies with any law."
+)
 
 
 def judge_profile(
@@ -66,25 +69,45 @@ def judge_profile(
         "name": profile.name,
         "title": known["title"],
         "source": known["source"],
-        "settings": profile.model_dump(mode="json", exclude_defaults=True, exclude={"name", "populations"}),
-        "k": {"required": spec.privacy.k, "set_by": "profile" if spec.privacy.k_of_profile else "run file"},
+        "settings": profile.model_dump(
+            mode="json", exclude_defaults=True, exclude={"name", "populations"}
+        ),
+        "k": {
+            "required": spec.privacy.k,
+            "set_by": "profile" if spec.privacy.k_of_profile else "run file",
+        },
         "rules": [
-            {"section": rule["section"], "rule": rule["rule"], "state": result.state, "how": result.how}
+            {
+                "section": rule["section"],
+                "rule": rule["rule"],
+                "state": result.state,
+                "how": result.how,
+            }
             | ({"unread": list(result.unread)} if result.unread else {})
             for rule, result in results
         ],
         "identifiers": _identifiers(judged),
         "statement": STATEMENT,
     }
-    problems = [f"profile {profile.name}, {rule['section']}: {line}" for rule, r in results for line in r.problems]
+    problems = [
+        f"profile {profile.name}, {rule['section']}: {line}"
+        for rule, r in results
+        for line in r.problems
+    ]
     return entry, problems
 
 
 def _mean_of(spec: ReleaseSpec, figures: Mapping[str, Any]) -> Fraction | None:
-    """The mean of 1 / size over rows, or over people if they are counted; None if the released people are unknown."""
+    """The mean of 1 / size over rows, or over people if they are counted; None if the released
+    people are unknown.
+    """
     if "people" not in figures:
         return Fraction(figures["classes"], figures["rows"])
-    return None if figures["suppressed"]["rows"] else Fraction(figures["classes"], figures["people"]["people"])
+    return (
+        None
+        if figures["suppressed"]["rows"]
+        else Fraction(figures["classes"], figures["people"]["people"])
+    )
 
 
 def judge_rule(release: ProfiledRelease, rule: Mapping[str, str]) -> RuleResult:
@@ -104,7 +127,11 @@ def _identifiers(release: ProfiledRelease) -> list[dict[str, Any]]:
             "letter": one.letter,
             "name": one.name,
             "patterns": list(one.patterns),
-            "found": [{"column": c, "role": role} for c, role in release.roles.items() if by_name[c] is one],
+            "found": [
+                {"column": c, "role": role}
+                for c, role in release.roles.items()
+                if by_name[c] is one
+            ],
             "values": [
                 {"column": column, "rows": rows}
                 for column, looks in release.found.patterns.items()
@@ -117,11 +144,16 @@ def _identifiers(release: ProfiledRelease) -> list[dict[str, Any]]:
 
 def _roles(release: ProfiledRelease) -> str:
     kinds = dict.fromkeys(release.roles.values())
-    return "; ".join(f"{kind}: {', '.join(c for c, r in release.roles.items() if r == kind)}" for kind in kinds)
+    return "; ".join(
+        f"{kind}: {', '.join(c for c, r in release.roles.items() if r == kind)}" for kind in kinds
+    )
 
 
 def _method(release: ProfiledRelease) -> str:
-    return f"{release.spec.method.name}; classes of at least {release.spec.privacy.k:,} that share all labels"
+    return (
+        f"{release.spec.method.name}; classes of at least {release.spec.privacy.k:,} that share "
+        "all labels"
+    )
 
 
 def _utility(release: ProfiledRelease) -> str:
@@ -145,7 +177,10 @@ def _pseudonyms(release: ProfiledRelease) -> str:
 def _threshold(release: ProfiledRelease) -> str:
     profile = release.profile
     assert profile.threshold is not None
-    return f"{float(profile.threshold):g} for an invasion of privacy that is {profile.invasion_of_privacy or 'high'}"
+    return (
+        f"{float(profile.threshold):g} for an invasion of privacy that is "
+        f"{profile.invasion_of_privacy or 'high'}"
+    )
 
 
 FACTS: Mapping[str, Callable[[ProfiledRelease], str]] = {

@@ -15,17 +15,25 @@ OLDEST = Fraction(90)
 YEARS_OF = {"month": Fraction(1, 12), "week": Fraction(7, 365), "day": Fraction(1, 365)}
 
 
-def dividing_ages(labels: Mapping[str, int], hierarchy: Hierarchy | None, highest: Fraction | None) -> list[str] | None:
-    """The labels that divide the ages from 90 up: each covers one of them, and not all that labels name. None if
-    there are none, and a label is no age, so that this is not known.
+def dividing_ages(
+    labels: Mapping[str, int], hierarchy: Hierarchy | None, highest: Fraction | None
+) -> list[str] | None:
+    """The labels that divide the ages from 90 up: each covers one of them, and not all that labels
+    name. None if there are none, and a label is no age, so that this is not known.
 
     highest: the end of the run file's `range`, which counts as an age that labels name.
 
     >>> dividing_ages({"[80, 89]": 3, "[85, 95]": 3, "[91, 95]": 4, "*": 2}, None, None)
     ['[91, 95]']
     """
-    spans = {label: one for label in labels if label != ROOT and (one := read_age(label)) is not None}
-    groups = {label: _members(label, hierarchy) for label in labels if label != ROOT and label not in spans}
+    spans = {
+        label: one for label in labels if label != ROOT and (one := read_age(label)) is not None
+    }
+    groups = {
+        label: _members(label, hierarchy)
+        for label in labels
+        if label != ROOT and label not in spans
+    }
     ages = [*spans.values(), *(age for of in groups.values() for age in of)]
     if not ages:
         return None
@@ -33,7 +41,9 @@ def dividing_ages(labels: Mapping[str, int], hierarchy: Hierarchy | None, highes
     top = max([*map(_end, ages), *([] if highest is None else [(highest, True)])])
     named = {age.low for of in groups.values() for age in of if _end(age) >= (OLDEST, True)}
     wrong = [
-        label for label, one in spans.items() if _end(one) >= (OLDEST, True) and (one.low > OLDEST or _end(one) < top)
+        label
+        for label, one in spans.items()
+        if _end(one) >= (OLDEST, True) and (one.low > OLDEST or _end(one) < top)
     ]
     for label, of in groups.items():
         old = {age.low for age in of if _end(age) >= (OLDEST, True)}
@@ -43,7 +53,8 @@ def dividing_ages(labels: Mapping[str, int], hierarchy: Hierarchy | None, highes
 
 
 def read_age(label: str) -> Interval | None:
-    """The ages of a label as years, whatever words are beside its numbers; None if they are not known.
+    """The ages of a label as years, whatever words are beside its numbers; None if they are not
+    known.
 
     >>> [str(one and one.low) for one in map(read_age, ("93 years", "90+", "80 to 89", "1116 months", "old"))]
     ['93', '90', '80', '93', 'None']
@@ -73,9 +84,14 @@ def _end(age: Interval) -> tuple[Fraction, bool]:
 
 
 def small_areas(
-    labels: Mapping[str, int], people: Mapping[str, int], fewest: int, hierarchy: Hierarchy | None, recoded: str = ""
+    labels: Mapping[str, int],
+    people: Mapping[str, int],
+    fewest: int,
+    hierarchy: Hierarchy | None,
+    recoded: str = "",
 ) -> list[str]:
-    """The labels of fewer than `fewest` people. A label that is no area of the table, and covers none, has nobody.
+    """The labels of fewer than `fewest` people. A label that is no area of the table, and covers
+    none, has nobody.
 
     people: of each area. recoded: what all small areas may be changed to.
 
@@ -92,8 +108,8 @@ def small_areas(
 
 
 def people_in(label: str, people: Mapping[str, int], hierarchy: Hierarchy | None) -> int:
-    """The people of the areas that a label covers: an area of the table, all with a prefix (`94***`), the members of a
-    set, or the leaves of a node.
+    """The people of the areas that a label covers: an area of the table, all with a prefix
+    (`94***`), the members of a set, or the leaves of a node.
     """
     area = label.rstrip(ROOT)
     if area in people:

@@ -36,7 +36,10 @@ def _maximum_risk(release: ProfiledRelease) -> RuleResult:
     fewest = release.profile.least_k if customary else fewest
     more = f"; 1/{fewest} stands for it by custom, as the run file's k asks" if customary else ""
     how = f"1 / smallest class of {smallest:,}: {_risk(Fraction(1, smallest), limit)}{more}"
-    problem = f"the smallest class has {smallest:,}, so the maximum risk is above {float(limit):g}; raise privacy.k"
+    problem = (
+        f"the smallest class has {smallest:,}, so the maximum risk is above "
+        f"{float(limit):g}; raise privacy.k"
+    )
     return _result(how, [] if smallest >= fewest else [problem])
 
 
@@ -46,18 +49,25 @@ def _mean_risk(release: ProfiledRelease) -> RuleResult:
     if mean is None:
         return RuleResult(state=NOT_CHECKED, how="people are counted, and rows may be suppressed")
     problem = f"the mean risk is {float(mean):.4f}, above {float(limit):g}; raise privacy.k"
-    return _result(f"mean of 1 / size of the class: {_risk(mean, limit)}", [] if mean <= limit else [problem])
+    return _result(
+        f"mean of 1 / size of the class: {_risk(mean, limit)}", [] if mean <= limit else [problem]
+    )
 
 
 def named_identifiers(spec: ReleaseSpec) -> list[str]:
-    """A line on each published column with the name of an identifier that a profile does not accept; none without a
-    profile. The run file alone decides.
+    """A line on each published column with the name of an identifier that a profile does not
+    accept; none without a profile. The run file alone decides.
     """
     if spec.privacy.profile is None:
         return []
-    columns = (name for name in spec.attributes.published if name not in spec.privacy.profile.not_identifiers)
+    columns = (
+        name
+        for name in spec.attributes.published
+        if name not in spec.privacy.profile.not_identifiers
+    )
     return [
-        f"column {column!r} has the name of an identifier ({one.letter}: {one.name}) and is published; list it in "
+        f"column {column!r} has the name of an identifier ({one.letter}: {one.name}) and is "
+        "published; list it in "
         "direct_identifiers"
         for column in columns
         if (one := identifier_in(column)) is not None and one.must_go(column)
@@ -70,11 +80,15 @@ def _identifiers(release: ProfiledRelease) -> RuleResult:
     for column in (name for name in published if name not in allowed):
         for pattern, rows in release.found.patterns.get(column, {}).items():
             problems.append(
-                f"column {column!r}: {rows:,} rows look like {pattern}; remove them from the input, or list the column "
+                f"column {column!r}: {rows:,} rows look like {pattern}; remove them from the "
+                "input, or list the column "
                 "in direct_identifiers"
             )
     more = f"; named as no identifiers by the run file: {', '.join(allowed)}" if allowed else ""
-    found = f"{len(published)} published columns, by name, and by value with {_patterns()} patterns{more}"
+    found = (
+        f"{len(published)} published columns, by name, and by value with {_patterns()} "
+        f"patterns{more}"
+    )
     escape = " (of one that is no identifier, name it in privacy.profile.not_identifiers)"
     return _result(found, [problem + escape for problem in problems])
 
@@ -85,19 +99,27 @@ def _patterns() -> int:
 
 def _dates(release: ProfiledRelease) -> RuleResult:
     problems = [
-        f"column {column!r}: {rows:,} rows have a date or time finer than a year; publish years: derive them in the "
+        f"column {column!r}: {rows:,} rows have a date or time finer than a year; publish years: "
+        "derive them in the "
         "input, or use hierarchy: {dates: [year]}, which publishes a date only if a class shares it"
         for column, rows in release.found.finer.items()
         if column not in release.profile.not_identifiers
     ]
-    unread = {column: n for column, n in release.found.unread.items() if column not in release.profile.not_identifiers}
-    how = f"{len(release.spec.attributes.published)} published columns, by type and by form of value"
+    unread = {
+        column: n
+        for column, n in release.found.unread.items()
+        if column not in release.profile.not_identifiers
+    }
+    how = (
+        f"{len(release.spec.attributes.published)} published columns, by type and by form of value"
+    )
     if problems or not unread:
         return _result(how, problems)
     listed = ", ".join(f"{column} ({rows:,} rows)" for column, rows in unread.items())
     return RuleResult(
         state=NOT_CHECKED,
-        how=f"{how}; digits in a form that is not known in {listed} (privacy.profile.not_identifiers)",
+        how=f"{how}; digits in a form that is not known in {listed} "
+        "(privacy.profile.not_identifiers)",
         unread=tuple(unread),
     )
 
@@ -109,7 +131,9 @@ def _ages(release: ProfiledRelease) -> RuleResult:
         quasi = attributes.quasi_identifiers.get(column)
         limits = None if quasi is None or quasi.calendar else quasi.limits
         labels = release.found.labels.get(column, {})
-        divided = dividing_ages(labels, release.hierarchies.get(column), None if limits is None else limits[1])
+        divided = dividing_ages(
+            labels, release.hierarchies.get(column), None if limits is None else limits[1]
+        )
         if divided is None or column in release.spec.aggregates:
             unread.append(column)
             continue
@@ -121,33 +145,60 @@ def _ages(release: ProfiledRelease) -> RuleResult:
             )
     if problems or (checked and not unread):
         return _result(f"labels of {_listed(checked)}", problems)
-    why = f"{_listed(unread)} without labels that are ages" if unread else "no published column named as an age"
+    why = (
+        f"{_listed(unread)} without labels that are ages"
+        if unread
+        else "no published column named as an age"
+    )
     return RuleResult(state=NOT_CHECKED, how=f"{why} (privacy.profile.ages)", unread=tuple(unread))
 
 
 def _areas(release: ProfiledRelease) -> RuleResult:
-    fewest, problems, recodes = OF_AREAS[release.profile.name], list[str](), release.profile.name == "hipaa_safe_harbor"
+    fewest, problems, recodes = (
+        OF_AREAS[release.profile.name],
+        list[str](),
+        release.profile.name == "hipaa_safe_harbor",
+    )
     for column, people in release.populations.items():
         labels = release.found.labels.get(column, {})
-        small = small_areas(labels, people, fewest, release.hierarchies.get(column), "000" if recodes else "")
+        small = small_areas(
+            labels, people, fewest, release.hierarchies.get(column), "000" if recodes else ""
+        )
         if small:
             problems.append(
-                f"column {column!r}: {_counted(small, labels)} have fewer than {fewest:,} people, or are no areas of "
-                "its table of populations; publish coarser areas (three digits of a ZIP code): derive them in the input"
+                f"column {column!r}: {_counted(small, labels)} have fewer than {fewest:,} people, "
+                "or are no areas of "
+                "its table of populations; publish coarser areas (three digits of a ZIP code): "
+                "derive them in the input"
             )
     problems += [
-        f"column {column!r}: {rows:,} rows have a ZIP code of more than three digits; publish areas of three digits "
+        f"column {column!r}: {rows:,} rows have a ZIP code of more than three digits; publish "
+        "areas of three digits "
         "(privacy.profile.populations): derive them in the input"
         for column, rows in release.found.zips.items()
-        if recodes and _is_place(column) and column not in {*release.populations, *release.profile.not_identifiers}
+        if recodes
+        and _is_place(column)
+        and column not in {*release.populations, *release.profile.not_identifiers}
     ]
-    places = [name for name in release.spec.attributes.published if _is_place(name) and name not in release.populations]
-    checked = [f"labels of {_listed(list(release.populations))} hold"] if release.populations else []
+    places = [
+        name
+        for name in release.spec.attributes.published
+        if _is_place(name) and name not in release.populations
+    ]
+    checked = (
+        [f"labels of {_listed(list(release.populations))} hold"] if release.populations else []
+    )
     if problems or (checked and not places):
         return _result(f"{(checked or ['places'])[0]}, by their tables of populations", problems)
-    why = [f"{_listed(places)} without a table of populations"] if places else ["no published column named as a place"]
+    why = (
+        [f"{_listed(places)} without a table of populations"]
+        if places
+        else ["no published column named as a place"]
+    )
     return RuleResult(
-        state=NOT_CHECKED, how=f"{'; '.join(checked + why)} (privacy.profile.populations)", unread=tuple(places)
+        state=NOT_CHECKED,
+        how=f"{'; '.join(checked + why)} (privacy.profile.populations)",
+        unread=tuple(places),
     )
 
 

@@ -26,5 +26,14 @@ class ProfilesWords(OptionWords):
         states = [rule["state"] for rule in profile["rules"]]
         checked, left = states.count("holds"), states.count("not checked")
         counted = f"{checked} rule{'' if checked == 1 else 's'} checked, {left} not checked"
-        unread = [f"{', '.join(rule['unread'])}: {rule['rule']}" for rule in profile["rules"] if "unread" in rule]
-        return {"loss": [(f"profile {profile['name']}", counted), *(("columns not read", line) for line in unread)]}
+        unread = [
+            f"{', '.join(rule['unread'])}: {rule['rule']}"
+            for rule in profile["rules"]
+            if "unread" in rule
+        ]
+        return {
+            "loss": [
+                (f"profile {profile['name']}", counted),
+                *(("columns not read", line) for line in unread),
+            ]
+        }

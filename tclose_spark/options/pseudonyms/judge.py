@@ -23,12 +23,19 @@ class PseudonymsJudge(ReleaseJudge):
         counted = collect(map_batches(select(release.table, columns), _count, WRONG))
         for place, column in enumerate(columns):
             if rows := pc.sum(counted["rows"].filter(pc.equal(counted["place"], place))).as_py():
-                raise GuaranteeError(f"column {column!r}: {rows} rows hold no pseudonym; nothing is published")
+                raise GuaranteeError(
+                    f"column {column!r}: {rows} rows hold no pseudonym; nothing is published"
+                )
 
 
 def _count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The wrong values of each column."""
     for batch in batches:
-        fits = [pc.match_substring_regex(column.cast(pa.string()), PSEUDONYM) for column in batch.columns]
-        counts = [pc.sum(pc.invert(of_rows), min_count=0).cast(pa.int64()).as_py() for of_rows in fits]
+        fits = [
+            pc.match_substring_regex(column.cast(pa.string()), PSEUDONYM)
+            for column in batch.columns
+        ]
+        counts = [
+            pc.sum(pc.invert(of_rows), min_count=0).cast(pa.int64()).as_py() for of_rows in fits
+        ]
         yield pa.RecordBatch.from_arrays([range(len(counts)), counts], schema=WRONG)

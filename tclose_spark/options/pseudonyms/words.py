@@ -19,7 +19,11 @@ class PseudonymsWords(OptionWords):
 
     def roles(self, certificate: Certificate) -> Mapping[str, list[str]]:
         pseudonyms = certificate.get("pseudonyms", {})
-        return {"pseudonyms": [column for column in certificate["release"]["columns"] if column in pseudonyms]}
+        return {
+            "pseudonyms": [
+                column for column in certificate["release"]["columns"] if column in pseudonyms
+            ]
+        }
 
     def columns(self, certificate: Certificate) -> Iterator[tuple[str, str, str, str, str]]:
         for column in certificate.get("pseudonyms", {}):
@@ -31,7 +35,9 @@ def _linkable(column: str, keyed: str) -> str:
     """The warning about a pseudonym."""
     releases = "of any table " if keyed == NAMED else ""
     return (
-        f"{column!r} is a pseudonym ({keyed}): the rows of a person are linkable by it, across classes and across "
-        f"releases {releases}with the same secret; an adversary who finds one row of a person finds all, and k, l and "
+        f"{column!r} is a pseudonym ({keyed}): the rows of a person are linkable by it, across "
+        "classes and across "
+        f"releases {releases}with the same secret; an adversary who finds one row of a person "
+        "finds all, and k, l and "
         "t hold for each class, not for the combination"
     )

@@ -1,4 +1,6 @@
-"""(n, t)-closeness of a release: each class is close to a natural superset, in place of the whole table."""
+"""(n, t)-closeness of a release: each class is close to a natural superset, in place of the whole
+table.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class SupersetsJudge(ReleaseJudge):
     def extended(self, release: JudgedRelease, classes: Table) -> Table:
         """See ReleaseJudge: with the superset that proves each class."""
         held = release.held.enter_context(keep(classes))
-        extended, self.notes = find_supersets(held, release.tallies, release.quasi, release.judged, self.n)
+        extended, self.notes = find_supersets(
+            held, release.tallies, release.quasi, release.judged, self.n
+        )
         return extended
 
     def measure(self, release: JudgedRelease) -> None:
@@ -55,7 +59,11 @@ class SupersetsJudge(ReleaseJudge):
         figures["near"] = {
             one.guarantee.attribute: {
                 "achieved": one.guarantee.achieved,
-                "classes": {"whole_table": one.whole_table, "itself": one.itself, "superset": one.superset},
+                "classes": {
+                    "whole_table": one.whole_table,
+                    "itself": one.itself,
+                    "superset": one.superset,
+                },
             }
             for one in self.near
         }

@@ -12,14 +12,19 @@ from tclose_spark.requirements.words import GuaranteeRow
 
 
 class SupersetsWords(OptionWords):
-    """Distances from natural supersets, by attribute with a t. Those from the whole table are measured only."""
+    """Distances from natural supersets, by attribute with a t. Those from the whole table are
+    measured only.
+    """
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
         settings, n = made.spec.attributes.sensitive_attributes, made.spec.privacy.n
         assert n is not None
         for entry in sections["guarantees"]["t"].values():
             entry |= CLOSENESS.bound(None)
-        near = {name: near_entry(settings[name], n, found) for name, found in made.figures["near"].items()}
+        near = {
+            name: near_entry(settings[name], n, found)
+            for name, found in made.figures["near"].items()
+        }
         sections["guarantees"]["nt"] = near
 
     def tables(self, certificate: Certificate, whole: str) -> Mapping[str, list[GuaranteeRow]]:
@@ -30,7 +35,11 @@ class SupersetsWords(OptionWords):
         return {"near": _near(certificate)}
 
     def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
-        return {"closeness": [line for name, nt in _near(certificate).items() for line in near_lines(name, nt)]}
+        return {
+            "closeness": [
+                line for name, nt in _near(certificate).items() for line in near_lines(name, nt)
+            ]
+        }
 
 
 def _near(certificate: Certificate) -> Mapping[str, Any]:

@@ -18,11 +18,11 @@ NONE = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True)
 class LabelLimits:
-    """Limits on the coarseness of labels: classes with coarser ones are suppressed, as far as the run file allows.
+    """Limits on the coarseness of labels: classes with coarser ones are suppressed, as far as the
+    run file allows.
 
-    limits: of each quasi-identifier, the limit if there is one, and whether it is published as two bounds.
-    most: rows of the whole table that may be suppressed for them.
-    rows: of the whole table.
+    limits: of each quasi-identifier, the limit if there is one, and whether it is published as two
+    bounds. most: rows of the whole table that may be suppressed for them. rows: of the whole table.
     """
 
     limits: tuple[tuple[Coarsest | None, bool], ...]
@@ -41,11 +41,12 @@ class LabelLimits:
     def suppress(
         self, place: IntArray, labels: Sequence[pa.Array], of_task: int
     ) -> tuple[IntArray, list[pa.Array], IntArray]:
-        """(the places of the rows that stay and their labels, the places of suppressed rows) in a task of so many rows.
+        """(the places of the rows that stay and their labels, the places of suppressed rows) in a
+        task of so many rows.
 
-        A task suppresses at most its share of the allowance. If that does not suffice it suppresses none, and the
-        release then fails its limits. Suppressed rows are whole classes, each with k rows and close, so all of them
-        together are, too.
+        A task suppresses at most its share of the allowance. If that does not suffice it suppresses
+        none, and the release then fails its limits. Suppressed rows are whole classes, each with k
+        rows and close, so all of them together are, too.
         """
         room = self.most * of_task // self.rows
         if not room or not len(place):

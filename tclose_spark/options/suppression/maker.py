@@ -26,7 +26,8 @@ from tclose_spark.table.hierarchies.building import RELEASED_HIERARCHIES
 
 
 class SuppressionMaker(ReleaseMaker):
-    """Notes the values of released rows in VALUES, and writes the release again if labels name others.
+    """Notes the values of released rows in VALUES, and writes the release again if labels name
+    others.
 
     names, generalizer: of the second time.
     """
@@ -46,7 +47,9 @@ class SuppressionMaker(ReleaseMaker):
         return {**tables, VALUES: VALUES_SCHEMA} if self.names is None else tables
 
     def assign(self, work: TaskWork) -> Iterator[tuple[str, bytes]]:
-        work.place, work.labels, coarse = self.limits.suppress(work.place, work.labels, len(work.assigned.here))
+        work.place, work.labels, coarse = self.limits.suppress(
+            work.place, work.labels, len(work.assigned.here)
+        )
         if self.names is not None:
             work.label(self.generalizer, self.names.shrink(work.assigned.restricted(work.place)))
         work.left_out = np.concatenate([work.left_out, coarse])

@@ -1,10 +1,12 @@
 """If rows are suppressed, public labels and hierarchies name values of released rows only.
 
-Suppressed rows are known once all tasks are done. Tasks therefore note the values of released rows during a first
-write. If a label names a value that only suppressed rows have, the same classes are written again with other labels.
+Suppressed rows are known once all tasks are done. Tasks therefore note the values of released rows
+during a first write. If a label names a value that only suppressed rows have, the same classes are
+written again with other labels.
 
-Every value of a category is noted. Of numbers only regions are (see `methods.method.ClassAssignment`), each with the
-lowest and highest released value, so the driver holds one entry for each region.
+Every value of a category is noted. Of numbers only regions are (see
+`methods.method.ClassAssignment`), each with the lowest and highest released value, so the driver
+holds one entry for each region.
 """
 
 from __future__ import annotations
@@ -28,17 +30,21 @@ from tclose_spark.table.labels import MISSING, HierarchyLabels, NumericLabels, S
 from tclose_spark.table.rows import Rows
 
 VALUES = "values"
-"""The table of noted values, by place of the column: quasi-identifiers, then sensitive attributes."""
-VALUES_SCHEMA = pa.schema([(name, pa.int64()) for name in ("place", "low", "high", "lowest", "highest")])
+"""The table of noted values, by place of the column: quasi-identifiers, then sensitive
+attributes.
+"""
+VALUES_SCHEMA = pa.schema(
+    [(name, pa.int64()) for name in ("place", "low", "high", "lowest", "highest")]
+)
 Released = Mapping[int, IntArray]
-"""By place of the column, regions of codes in order: (low, high, lowest released code, highest released code), shape
-(4, regions). A noted value is a region of its own.
+"""By place of the column, regions of codes in order: (low, high, lowest released code, highest
+released code), shape (4, regions). A noted value is a region of its own.
 """
 
 
 def note_values(rows: Rows, assigned: ClassAssignment, attributes: ResolvedAttributes) -> pa.Table:
-    """The values of released rows, as rows of NOTED: of categories, of sensitive attributes with a hierarchy, and of
-    numbers the ends of those with one region's label.
+    """The values of released rows, as rows of NOTED: of categories, of sensitive attributes with a
+    hierarchy, and of numbers the ends of those with one region's label.
 
     rows: of a task. assigned: what it made of them, of the released rows alone (see `kept`).
     """
@@ -54,9 +60,13 @@ def note_values(rows: Rows, assigned: ClassAssignment, attributes: ResolvedAttri
     for place, sensitive in enumerate(attributes.sensitive, len(attributes.quasi_identifiers)):
         if sensitive.hierarchy is not None:
             noted[place] = np.stack([np.unique(attributes.cells[cells, sensitive.column])] * 4)
-    places = np.repeat(np.array([*noted], dtype=np.int64), [found.shape[1] for found in noted.values()])
+    places = np.repeat(
+        np.array([*noted], dtype=np.int64), [found.shape[1] for found in noted.values()]
+    )
     columns = np.concatenate([np.zeros((4, 0), dtype=np.int64), *noted.values()], axis=1)
-    return pa.table([pa.array(column, pa.int64()) for column in (places, *columns)], names=VALUES_SCHEMA.names)
+    return pa.table(
+        [pa.array(column, pa.int64()) for column in (places, *columns)], names=VALUES_SCHEMA.names
+    )
 
 
 def _ends(codes: IntArray, low: IntArray, high: IntArray) -> IntArray:
@@ -65,7 +75,9 @@ def _ends(codes: IntArray, low: IntArray, high: IntArray) -> IntArray:
     codes, low, high = codes[wide], low[wide], high[wide]
     order = np.lexsort([high, low])
     codes, low, high = codes[order], low[order], high[order]
-    first = np.flatnonzero((np.diff(low, prepend=low[:1]) != 0) | (np.diff(high, prepend=high[:1]) != 0))
+    first = np.flatnonzero(
+        (np.diff(low, prepend=low[:1]) != 0) | (np.diff(high, prepend=high[:1]) != 0)
+    )
     if not len(codes):
         return np.zeros((4, 0), dtype=np.int64)
     starts = np.append(0, first)
@@ -86,9 +98,9 @@ def read_values(table: Table) -> Released:
 class PublicNames:
     """The names in the labels of a release with suppressed rows.
 
-    quasi: the quasi-identifiers with labels that name released values only; their codes do not change.
-    ends: for numbers with regions, those of several values, with the released codes at which their labels end.
-    hierarchies: built ones as the release may show them, by column.
+    quasi: the quasi-identifiers with labels that name released values only; their codes do not
+    change. ends: for numbers with regions, those of several values, with the released codes at
+    which their labels end. hierarchies: built ones as the release may show them, by column.
     differs: whether any label changes.
     """
 
@@ -99,8 +111,8 @@ class PublicNames:
 
     @staticmethod
     def of(spec: ReleaseSpec, attributes: ResolvedAttributes, released: Released) -> PublicNames:
-        """The names for a release with these values. The hierarchy of a sensitive attribute does not change if classes
-        are compared with the input, whose distribution is public.
+        """The names for a release with these values. The hierarchy of a sensitive attribute does
+        not change if classes are compared with the input, whose distribution is public.
 
         Raises:
             UnreachableError: if released rows have no value of a column with a hierarchy.
@@ -167,6 +179,8 @@ def public_labels(
     return {
         name: tree
         if public[name] == tree
-        else ReleasedHierarchy.of(built[name][0], tree, public[name].leaf_set - {MISSING_LEAF}, built[name][1]).in_place
+        else ReleasedHierarchy.of(
+            built[name][0], tree, public[name].leaf_set - {MISSING_LEAF}, built[name][1]
+        ).in_place
         for name, tree in trees.items()
     }

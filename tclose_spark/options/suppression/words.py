@@ -19,8 +19,8 @@ class SuppressionWords(OptionWords):
     """The suppressed rows, and the table that classes were compared with."""
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        """If classes were compared with the input, it reveals the distribution of the suppressed rows, and the section
-        has their figures as a class.
+        """If classes were compared with the input, it reveals the distribution of the suppressed
+        rows, and the section has their figures as a class.
         """
         privacy, figures = made.spec.privacy, made.figures["suppressed"]
         entry = {
@@ -33,7 +33,9 @@ class SuppressionWords(OptionWords):
         if "attributes" in figures:
             achieved = figures["attributes"]
             entry["guarantees"] = guarantees_of(made.spec, figures["rows"], achieved)
-            entry["certain"] = [name for name, found in achieved.items() if found["homogeneous"]["classes"]]
+            entry["certain"] = [
+                name for name, found in achieved.items() if found["homogeneous"]["classes"]
+            ]
         sections["suppressed"] = entry
 
     def whole(self, certificate: Certificate) -> str | None:
@@ -50,13 +52,20 @@ class SuppressionWords(OptionWords):
 
     def parts(self, certificate: Certificate, figures: Mapping[str, Any]) -> Mapping[str, str]:
         suppressed = certificate.get("suppressed")
-        return {"signature": "suppression/suppressed.html.j2"} if suppressed and suppressed["rows"] else {}
+        return (
+            {"signature": "suppression/suppressed.html.j2"}
+            if suppressed and suppressed["rows"]
+            else {}
+        )
 
     def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
         """The suppressed rows, and their distances as a class if their distribution is public."""
         if (suppressed := certificate.get("suppressed")) is None:
             return {}
-        rows = f"{suppressed['rows']:,} of {certificate['input']['rows']:,}, limit {suppressed['limit']:g}"
+        rows = (
+            f"{suppressed['rows']:,} of {certificate['input']['rows']:,}, limit "
+            f"{suppressed['limit']:g}"
+        )
         distances = suppressed.get("guarantees", {"t": {}})["t"].items()
         of_class = [(f"t of {name}, suppressed", distances_text(t)) for name, t in distances]
         return {"left out": [("suppressed rows", rows), *of_class]}

@@ -23,13 +23,17 @@ class WeightsJudge(ReleaseJudge):
     def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
         weight = self.spec.attributes.published_weight
         if weight is not None:
-            figures["weights"] = release_weights(release.table, release.labels, release.names, weight)
+            figures["weights"] = release_weights(
+                release.table, release.labels, release.names, weight
+            )
         return ()
 
 
-def release_weights(table: Table, labels: Sequence[str], sensitive: Sequence[str], weight: str) -> dict[str, Any]:
-    """The people whom a release stands for: `total`; `smallest_class` and `mean_class`, of one class; and by sensitive
-    attribute the totals of its values (see `listed_totals`).
+def release_weights(
+    table: Table, labels: Sequence[str], sensitive: Sequence[str], weight: str
+) -> dict[str, Any]:
+    """The people whom a release stands for: `total`; `smallest_class` and `mean_class`, of one
+    class; and by sensitive attribute the totals of its values (see `listed_totals`).
 
     labels: the published columns of the quasi-identifiers. weight: the published column of weights.
     """
@@ -42,7 +46,9 @@ def release_weights(table: Table, labels: Sequence[str], sensitive: Sequence[str
     totals = {}
     for name in sensitive:
         held = collect(weights_by(table, [name], weight))
-        totals[name] = listed_totals(dict(zip(held["l0"].to_pylist(), held["weight"].to_pylist(), strict=True)))
+        totals[name] = listed_totals(
+            dict(zip(held["l0"].to_pylist(), held["weight"].to_pylist(), strict=True))
+        )
     return {
         "total": total / MILLIONTHS,
         "smallest_class": smallest / MILLIONTHS,
@@ -57,4 +63,6 @@ def _least(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if batch.num_rows:
             weights = batch["weight"]
             values = [pc.min(weights).as_py(), pc.sum(weights).as_py(), len(weights)]
-            yield pa.RecordBatch.from_arrays([pa.array([x], pa.int64()) for x in values], schema=LEAST)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array([x], pa.int64()) for x in values], schema=LEAST
+            )

@@ -19,11 +19,13 @@ class WeightsReader(InputReader):
         column, rows = self.spec.attributes.weight.column, counted.fingerprint.rows
         if wrong := counted.marked.get(UNWEIGHED):
             yield InputError(
-                f"attributes.weight: column {column!r} holds no number of people in {wrong} of {rows} rows; "
+                f"attributes.weight: column {column!r} holds no number of people in {wrong} of "
+                f"{rows} rows; "
                 f"expected numbers from 0 to {MOST_WEIGHT:,} in every row"
             )
         elif counted.stood_for > MOST_PEOPLE:
             yield InputError(
-                f"attributes.weight: column {column!r} adds up to more than {MOST_PEOPLE:,} people in {rows} rows; "
+                f"attributes.weight: column {column!r} adds up to more than {MOST_PEOPLE:,} people "
+                f"in {rows} rows; "
                 "expected the number of people whom each row stands for"
             )

@@ -1,4 +1,6 @@
-"""Profiles: which rules of a regulator or a statistics office a release is checked for, and the k that they ask for."""
+"""Profiles: which rules of a regulator or a statistics office a release is checked for, and the k
+that they ask for.
+"""
 
 from __future__ import annotations
 
@@ -20,33 +22,43 @@ PROFILES: dict[str, dict[str, Any]] = yaml.safe_load(
     files(__package__).joinpath("profiles.yaml").read_text(encoding="utf-8")
 )
 INVASION = {"low": ("0.1", 10), "medium": ("0.075", 15), "high": ("0.05", 20)}
-"""(the threshold, the cell size beside it) by the invasion of privacy, in the guidelines of Ontario, step 3."""
+"""(the threshold, the cell size beside it) by the invasion of privacy, in the guidelines of
+Ontario, step 3.
+"""
 CUSTOMARY = {Fraction(9, 100): 11, Fraction(33, 100): 3}
-"""The k that stands for a threshold although 1/k is slightly above it (El Emam 2013, cell size precedents)."""
+"""The k that stands for a threshold although 1/k is slightly above it (El Emam 2013, cell size
+precedents).
+"""
 NON_PUBLIC = "0.33"
-"""What the risk of no row may exceed where the threshold is that of the mean (Ontario, step 4.2)."""
+"""What the risk of no row may exceed where the threshold is that of the mean (Ontario, step
+4.2).
+"""
 OF_AREAS = {"hipaa_safe_harbor": 20_001, "public_use": 100_000}
 """The fewest people of an area."""
 
-KnownProfile = Literal["ema_0070", "hipaa_safe_harbor", "ipc_ontario", "public_use", "nist_sp_800_188"]
+KnownProfile = Literal[
+    "ema_0070", "hipaa_safe_harbor", "ipc_ontario", "public_use", "nist_sp_800_188"
+]
 Columns = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 
 
 class PrivacyProfile(Section):
-    """A regulator's rules that the release is checked for. A profile never weakens what the run file requires."""
+    """A regulator's rules that the release is checked for. A profile never weakens what the run
+    file requires.
+    """
 
     keys_together = OF_PROFILE
     name: KnownProfile
     """The profile: whose rules."""
     populations: dict[str, str] = Field(default_factory=dict)
-    """For hipaa_safe_harbor (three-digit ZIP areas) and public_use: for each column of areas, a CSV file without a
-    header, of area and number of people.
+    """For hipaa_safe_harbor (three-digit ZIP areas) and public_use: for each column of areas, a CSV
+    file without a header, of area and number of people.
     """
     ages: Columns = ()
     """Columns of ages whose names do not show it."""
     not_identifiers: Columns = ()
-    """Published columns that are no identifiers, although their name or values look like one. The certificate lists
-    them.
+    """Published columns that are no identifiers, although their name or values look like one. The
+    certificate lists them.
     """
     invasion_of_privacy: Literal["high", "medium", "low"] | None = None
     """For ipc_ontario: how much a release would invade privacy. high is the default."""
@@ -60,7 +72,9 @@ class PrivacyProfile(Section):
 
     @property
     def threshold(self) -> Fraction | None:
-        """The largest risk, of a row or in the mean, that the profile accepts; None if it names none."""
+        """The largest risk, of a row or in the mean, that the profile accepts; None if it names
+        none.
+        """
         if self.name == "ipc_ontario":
             return Fraction(INVASION[self.invasion_of_privacy or "high"][0])
         said = PROFILES[self.name].get("maximum_risk")
@@ -75,13 +89,19 @@ class PrivacyProfile(Section):
     def k(self) -> int:
         """The k of a run file that names none."""
         return (
-            INVASION[self.invasion_of_privacy or "high"][1] if self.name == "ipc_ontario" else PROFILES[self.name]["k"]
+            INVASION[self.invasion_of_privacy or "high"][1]
+            if self.name == "ipc_ontario"
+            else PROFILES[self.name]["k"]
         )
 
     @property
     def least_k(self) -> int:
         """The least k that a run file may name."""
-        return 2 if self.maximum_risk is None else CUSTOMARY.get(self.maximum_risk, math.ceil(1 / self.maximum_risk))
+        return (
+            2
+            if self.maximum_risk is None
+            else CUSTOMARY.get(self.maximum_risk, math.ceil(1 / self.maximum_risk))
+        )
 
     @cached_property
     def rules(self) -> list[dict[str, str]]:
@@ -123,13 +143,22 @@ def parse_populations(text: str, key: str, name: str) -> dict[str, int]:
         if not line.strip():
             continue
         fits = name != "hipaa_safe_harbor" or (len(area) == 3 and area.isdecimal())
-        if not area or not count.isdecimal() or len(count) > MOST_DIGITS or not fits or area in people:
+        if (
+            not area
+            or not count.isdecimal()
+            or len(count) > MOST_DIGITS
+            or not fits
+            or area in people
+        ):
             what = "a ZIP area of three digits" if name == "hipaa_safe_harbor" else "an area"
             raise ConfigurationError(
-                f"{key}: line {number} is not {what} and its number of people; expected a line such as 941,805000 "
+                f"{key}: line {number} is not {what} and its number of people; expected a line "
+                "such as 941,805000 "
                 "for each area, once, without a header"
             )
         people[area] = int(count)
     if not people:
-        raise ConfigurationError(f"{key}: the table of populations is empty; expected a line such as 941,805000")
+        raise ConfigurationError(
+            f"{key}: the table of populations is empty; expected a line such as 941,805000"
+        )
     return people

@@ -1,1 +1,3 @@
-"""The staging area: rows that later stages read in place of the input, and what earlier stages left for later ones."""
+"""The staging area: rows that later stages read in place of the input, and what earlier stages left
+for later ones.
+"""

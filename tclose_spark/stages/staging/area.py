@@ -32,8 +32,8 @@ def read_profile(run: Run) -> Profile:
 
 
 def resolved_attributes(run: Run, profile: Profile) -> ResolvedAttributes:
-    """The attributes of the run file on this table. If quasi-identifiers are published as they are, each class needs
-    two values of each sensitive attribute, of a method that can make them.
+    """The attributes of the run file on this table. If quasi-identifiers are published as they are,
+    each class needs two values of each sensitive attribute, of a method that can make them.
 
     Raises:
         UnreachableError: if it does, and the table has one.
@@ -44,9 +44,13 @@ def resolved_attributes(run: Run, profile: Profile) -> ResolvedAttributes:
     for a in found.sensitive:
         if sum(rows > 0 for rows in a.domain.counts) < 2:
             raise UnreachableError(
-                f"release.form: each class needs two values of each sensitive attribute, and {a.name} has one"
+                "release.form: each class needs two values of each sensitive attribute, and "
+                f"{a.name} has one"
             )
-    diverse = [replace(a, needs=replace(a.needs, values=max(2, a.needs.least_values))) for a in found.sensitive]
+    diverse = [
+        replace(a, needs=replace(a.needs, values=max(2, a.needs.least_values)))
+        for a in found.sensitive
+    ]
     return replace(found, sensitive=tuple(diverse))
 
 
@@ -58,7 +62,11 @@ def read_plan(run: Run, attributes: ResolvedAttributes, continued: bool = False)
         return method_of(settings).read_plan(tree, attributes, k, settings)
 
     attributes = attributes.for_methods(run.spec.privacy.joint)
-    return AtomsPlan.from_json(tree, attributes, k, of_method) if continued else of_method(tree, attributes)
+    return (
+        AtomsPlan.from_json(tree, attributes, k, of_method)
+        if continued
+        else of_method(tree, attributes)
+    )
 
 
 def has_rows(run: Run) -> bool:
@@ -89,7 +97,8 @@ def read_rows(run: Run) -> Table:
 def _require_rows(run: Run) -> None:
     if not has_rows(run):
         raise DamagedStagingError(
-            f"the staged rows in {run.staging.path()} are gone: they are removed if a release fails; begin again with "
+            f"the staged rows in {run.staging.path()} are gone: they are removed if a release "
+            "fails; begin again with "
             "`tclose profile`"
         )
 
@@ -100,8 +109,9 @@ def encoded_table(run: Run, profile: Profile) -> EncodedTable:
 
 
 def drop_rows(run: Run) -> None:
-    """Removes the staged rows after an error. Tasks may still write there; the next run removes what is left, so that
-    no second error hides the first. Their columns go first: without them nothing reads rows that are left (`has_rows`).
+    """Removes the staged rows after an error. Tasks may still write there; the next run removes
+    what is left, so that no second error hides the first. Their columns go first: without them
+    nothing reads rows that are left (`has_rows`).
     """
     with suppress(Exception):
         run.staging.remove(STAGED_COLUMNS)

@@ -1,7 +1,8 @@
 """Staged rows: what later stages need of the input, which is read once.
 
-A batch of rows is staged as one binary value: an Arrow stream with dictionary-coded text. Spark then moves one value
-for tens of thousands of rows. Tallies of the rows are staged beside the batches: see `tallies`.
+A batch of rows is staged as one binary value: an Arrow stream with dictionary-coded text. Spark
+then moves one value for tens of thousands of rows. Tallies of the rows are staged beside the
+batches: see `tallies`.
 """
 
 from __future__ import annotations
@@ -28,27 +29,39 @@ HASH = "hash"
 NUMBERS = {"person": (ROWS_OF_PERSON, FIRST), "household": (ROWS_OF_HOUSEHOLD,)}
 """The staged columns of the numbers that cells know of whose rows are, by role."""
 STAGED = pa.schema(
-    [("batch", pa.binary()), ("tally", pa.int32()), ("key", pa.string()), ("n", pa.int64()), (SAMPLE, pa.binary())]
+    [
+        ("batch", pa.binary()),
+        ("tally", pa.int32()),
+        ("key", pa.string()),
+        ("n", pa.int64()),
+        (SAMPLE, pa.binary()),
+    ]
 )
-"""A row of the staged table has a batch, a tally with its key as JSON, or the sample of a task (see `sampling`)."""
+"""A row of the staged table has a batch, a tally with its key as JSON, or the sample of a task (see
+`sampling`).
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StagedColumns:
-    """The columns of a batch of staged rows: `q0`... the prepared quasi-identifiers, `s0`... the sensitive values as
-    text, `p0`... the columns that pass unchanged, those of whose the row is, and HASH.
+    """The columns of a batch of staged rows: `q0`... the prepared quasi-identifiers, `s0`... the
+    sensitive values as text, `p0`... the columns that pass unchanged, those of whose the row is,
+    and HASH.
 
-    numeric: for each quasi-identifier, whether it is a number.
-    sensitive: the number of sensitive attributes.
-    passing: the published columns that are not staged as text: sensitive ones of other types, insensitive ones, a
-        published weight among them, and pseudonyms, which are like insensitive columns from here on.
-    drawn: the places of the numbers from which missing values are drawn.
-    own: for each sensitive attribute, its place in `passing`; None if it is text.
-    owners: the columns of whose a row is, as far as it is known: PERSON, ATOM if the release continues an earlier one,
+    numeric: for each quasi-identifier, whether it is a number. sensitive: the number of sensitive
+    attributes. passing: the published columns that are not staged as text: sensitive ones of other
+    types, insensitive ones, a
+        published weight among them, and pseudonyms, which are like insensitive columns from here
+        on.
+    drawn: the places of the numbers from which missing values are drawn. own: for each sensitive
+    attribute, its place in `passing`; None if it is text. owners: the columns of whose a row is, as
+    far as it is known: PERSON, ATOM if the release continues an earlier one,
         and HOUSEHOLD.
-    counted: the columns of the numbers that cells know of: ROWS_OF_PERSON and FIRST if people are counted, and
+    counted: the columns of the numbers that cells know of: ROWS_OF_PERSON and FIRST if people are
+    counted, and
         ROWS_OF_HOUSEHOLD if classes need several.
-    together: whether a person's rows are kept together. `l0`... are then the quasi-identifiers of the first one.
+    together: whether a person's rows are kept together. `l0`... are then the quasi-identifiers of
+    the first one.
     """
 
     numeric: tuple[bool, ...]
@@ -65,7 +78,9 @@ class StagedColumns:
         """The staged columns of a raw table with this schema."""
         attributes, types = spec.attributes, {field.name: field.type for field in schema}
         types |= dict.fromkeys(attributes.pseudonym_names.values(), pa.string())
-        typed = [name for name in attributes.sensitive_attributes if not pa.types.is_string(types[name])]
+        typed = [
+            name for name in attributes.sensitive_attributes if not pa.types.is_string(types[name])
+        ]
         for column, step in attributes.rounded.items():
             types[column] = rounded_type(types[column], step)
         passing = [*typed, *attributes.beside]
@@ -73,7 +88,10 @@ class StagedColumns:
             numeric=tuple(quasi.is_numeric for quasi in attributes.quasi_identifiers.values()),
             sensitive=len(attributes.sensitive_attributes),
             passing=tuple(pa.field(name, types[name]) for name in passing),
-            own=tuple(typed.index(name) if name in typed else None for name in attributes.sensitive_attributes),
+            own=tuple(
+                typed.index(name) if name in typed else None
+                for name in attributes.sensitive_attributes
+            ),
             drawn=tuple(
                 place
                 for place, quasi in enumerate(attributes.quasi_identifiers.values())
@@ -142,13 +160,20 @@ class StagedColumns:
         return [field.name for field in self.passing[self.insensitive]]
 
     def published(self, columns: Sequence[pa.Array]) -> list[pa.Array]:
-        """The published columns of a batch in their own types: the content of the input's fingerprint."""
+        """The published columns of a batch in their own types: the content of the input's
+        fingerprint.
+        """
         passed, texts = self.passed(columns), self.texts(columns)
-        values = [text if place is None else passed[place] for text, place in zip(texts, self.own, strict=True)]
+        values = [
+            text if place is None else passed[place]
+            for text, place in zip(texts, self.own, strict=True)
+        ]
         return [*self.quasi(columns), *values, *passed[self.insensitive]]
 
     def keyed(self, columns: Sequence[pa.Array]) -> list[pa.Array]:
-        """The published columns of a batch with sensitive values as text: the content of a row's keyed hash."""
+        """The published columns of a batch with sensitive values as text: the content of a row's
+        keyed hash.
+        """
         return [*self.quasi(columns), *self.texts(columns), *self.passed(columns)[self.insensitive]]
 
 
@@ -172,7 +197,8 @@ def write_batch(batch: pa.RecordBatch) -> bytes:
 
 
 def read_batches(columns: Iterable[pa.Array]) -> Iterator[pa.RecordBatch]:
-    """The batches that `write_batch` wrote, from columns of such values. Missing ones are passed over.
+    """The batches that `write_batch` wrote, from columns of such values. Missing ones are passed
+    over.
 
     Raises:
         DamagedStagingError: if a file or a value of them is damaged.
@@ -184,4 +210,6 @@ def read_batches(columns: Iterable[pa.Array]) -> Iterator[pa.RecordBatch]:
     except (pa.ArrowException, OSError, InputError, NeedsSparkError) as error:
         if getattr(error, "errno", None) is not None or isinstance(error, StoreError):
             raise  # of a disk or a store, not of what is written there
-        raise DamagedStagingError("staged rows are damaged; begin again with `tclose profile`") from None
+        raise DamagedStagingError(
+            "staged rows are damaged; begin again with `tclose profile`"
+        ) from None

@@ -36,22 +36,33 @@ def check_repeating(name: str, counted: Counted, spec: ReleaseSpec) -> None:
     if distinct > NEARLY_UNIQUE * rows and name not in spec.attributes.allow_unique:
         is_weight = name == spec.attributes.published_weight
         raise InputError(
-            f"{'weight' if is_weight else 'insensitive attribute'} {name!r} is nearly unique (about {distinct} "
+            f"{'weight' if is_weight else 'insensitive attribute'} {name!r} is nearly unique "
+            f"(about {distinct} "
             f"values in {rows} rows): published as it is, it links rows to people; "
-            f"{OF_WEIGHTS if is_weight else 'drop it, give it another role'}, or name it in attributes.allow_unique"
+            f"{OF_WEIGHTS if is_weight else 'drop it, give it another role'}, or name it in "
+            "attributes.allow_unique"
         )
 
 
 def grouping_problems(subjects: Subjects, attributes: Attributes) -> Iterator[InputError]:
-    """The published columns that group rows like persons, unless `allow_unique` names them: a person's number."""
+    """The published columns that group rows like persons, unless `allow_unique` names them: a
+    person's number.
+    """
     roles = {**dict.fromkeys(attributes.sensitive_attributes, "sensitive attribute")}
     roles |= dict.fromkeys(attributes.insensitive, "insensitive attribute")
     for found in subjects.entities:
         (column, *others) = found.columns
-        if found.kind == "person" and not others and column in roles and column not in attributes.allow_unique:
+        if (
+            found.kind == "person"
+            and not others
+            and column in roles
+            and column not in attributes.allow_unique
+        ):
             yield InputError(
-                f"{roles[column]} {column!r} groups rows like persons (about {rounded(found.values)} values with "
-                f"{rounded(found.rows_each)} rows each): published as it is, it links a person's rows; leave it out, "
+                f"{roles[column]} {column!r} groups rows like persons (about "
+                f"{rounded(found.values)} values with "
+                f"{rounded(found.rows_each)} rows each): published as it is, it links a person's "
+                "rows; leave it out, "
                 "or name it in attributes.allow_unique"
             )
 
@@ -63,30 +74,51 @@ def _form_of(rows: Mapping[str | None, int]) -> str:
     return f'set date_format: "{forms[0]}", ' if len(forms) == 1 else "give the right date_format, "
 
 
-def check_quasi(table: Table, staged: Table, name: str, place: int, quasi: QuasiIdentifier, counted: Counted) -> None:
-    """Raises InputError if values of a quasi-identifier are not of its type or outside of its range, if all are
-    missing, or if some are and bounds are to be published.
+def check_quasi(
+    table: Table, staged: Table, name: str, place: int, quasi: QuasiIdentifier, counted: Counted
+) -> None:
+    """Raises InputError if values of a quasi-identifier are not of its type or outside of its
+    range, if all are missing, or if some are and bounds are to be published.
     """
-    rows, wrong, problems = counted.fingerprint.rows, counted.marked.get(wrong_type(place), 0), Problems()
+    rows, wrong, problems = (
+        counted.fingerprint.rows,
+        counted.marked.get(wrong_type(place), 0),
+        Problems(),
+    )
     if wrong:
-        listed = wrong_values(table, name, no_value(quasi), partial(_texts_not_of_type, quasi)).listed
+        listed = wrong_values(
+            table, name, no_value(quasi), partial(_texts_not_of_type, quasi)
+        ).listed
         error = InputError(
             f"quasi-identifier {name!r} is type: {quasi.type}, but {wrong} of {rows} rows hold "
-            f"{no_value(quasi)} (blanks count); correct them, {_form_of(listed.rows) if quasi.calendar else ''}or "
+            f"{no_value(quasi)} (blanks count); correct them, "
+            f"{_form_of(listed.rows) if quasi.calendar else ''}or "
             "use type: categorical",
             values=listed,
         )
         problems.add(error)
-    absent = counted.ranges[name].missing if quasi.is_numeric else counted.histograms[place].get((None,), 0)
+    absent = (
+        counted.ranges[name].missing
+        if quasi.is_numeric
+        else counted.histograms[place].get((None,), 0)
+    )
     missing = absent - wrong  # values of another type were staged as missing
     if holds_numbers(quasi) and missing == rows:
-        problems.add(InputError(f"quasi-identifier {name!r} is missing in all {rows} rows; leave it out"))
+        problems.add(
+            InputError(f"quasi-identifier {name!r} is missing in all {rows} rows; leave it out")
+        )
     elif quasi.is_numeric and absent < rows:
         with problems.gathered():
-            _check_range(domain_of_values(name, counted.ranges[name], table, quasi), quasi, staged, f"q{place}")
+            _check_range(
+                domain_of_values(name, counted.ranges[name], table, quasi),
+                quasi,
+                staged,
+                f"q{place}",
+            )
         if quasi.numeric_output == "bounds" and missing and quasi.missing == "value":
             error = InputError(
-                f"quasi-identifier {name!r} is missing in {missing} rows, which bounds cannot express; "
+                f"quasi-identifier {name!r} is missing in {missing} rows, which bounds cannot "
+                "express; "
                 "use numeric_output: interval, or missing: any"
             )
             problems.add(error)
@@ -97,9 +129,13 @@ def _texts_not_of_type(quasi: QuasiIdentifier, column: pa.Array) -> pa.Array:
     return as_text(column.filter(pa.array(not_of_type(column, quasi))))
 
 
-def domain_of_values(name: str, found: NumberRange, table: Table, settings: QuasiIdentifier) -> QuasiDomain:
+def domain_of_values(
+    name: str, found: NumberRange, table: Table, settings: QuasiIdentifier
+) -> QuasiDomain:
     """The domain of numbers, from the lowest to the highest present."""
-    is_whole = settings.calendar is not None or pa.types.is_integer(schema_of(table).field(name).type)
+    is_whole = settings.calendar is not None or pa.types.is_integer(
+        schema_of(table).field(name).type
+    )
     return QuasiDomain(
         name=name,
         kind="integer" if is_whole else "double",
@@ -110,9 +146,11 @@ def domain_of_values(name: str, found: NumberRange, table: Table, settings: Quas
     )
 
 
-def _check_range(domain: QuasiDomain, settings: QuasiIdentifier, staged: Table, column: str) -> None:
-    """Raises InputError if values are outside of the range of the run file. domain: of the values. staged: batches with
-    them, in this column.
+def _check_range(
+    domain: QuasiDomain, settings: QuasiIdentifier, staged: Table, column: str
+) -> None:
+    """Raises InputError if values are outside of the range of the run file. domain: of the values.
+    staged: batches with them, in this column.
     """
     if settings.limits is None:
         return
@@ -126,13 +164,20 @@ def _check_range(domain: QuasiDomain, settings: QuasiIdentifier, staged: Table, 
             yield pa.RecordBatch.from_arrays([batch[column]], names=[domain.name])
 
     def outside(numbers: pa.Array) -> pa.Array:
-        wrong = {x: write(x) for x in numbers.unique().drop_null().to_pylist() if not low <= Fraction(str(x)) <= high}
+        wrong = {
+            x: write(x)
+            for x in numbers.unique().drop_null().to_pylist()
+            if not low <= Fraction(str(x)) <= high
+        }
         return pa.array([wrong[x] for x in numbers.to_pylist() if x in wrong], pa.string())
 
     schema = pa.schema([(domain.name, pa.int64() if domain.kind == "integer" else pa.float64())])
-    found = wrong_values(map_batches(staged, numbers, schema), domain.name, "outside of its range", outside)
+    found = wrong_values(
+        map_batches(staged, numbers, schema), domain.name, "outside of its range", outside
+    )
     raise InputError(
-        f"attributes.quasi_identifiers.{domain.name}.range: {found.values} values in {found.rows} rows are outside "
+        f"attributes.quasi_identifiers.{domain.name}.range: {found.values} values in {found.rows} "
+        "rows are outside "
         f"of {' to '.join(settings.range or ())}; correct them, or widen the range",
         values=found.listed,
     )

@@ -46,14 +46,14 @@ Tallied = tuple[list[Any], int]
 class Counted:
     """The tallies of all rows.
 
-    histograms: rows by value of each quasi-identifier (empty for numbers), and last by sensitive tuple.
-    ranges: by numeric quasi-identifier. far: by numeric quasi-identifier, rows of the numbers at its ends.
-    marked: rows by mark.
-    distinct: estimated values of each insensitive attribute. distinct_rows: estimated different rows.
-    spelled: a sample of the spellings of people, with the people of each.
-    varying: people with several values, by quasi-identifier, if people keep their rows together.
-    drawn: by quasi-identifier, rows of a sample by code of the number, if missing values are drawn from it.
-    weights: millionths of people by value of each sensitive attribute, if rows have weights. stood_for: about their sum
+    histograms: rows by value of each quasi-identifier (empty for numbers), and last by sensitive
+    tuple. ranges: by numeric quasi-identifier. far: by numeric quasi-identifier, rows of the
+    numbers at its ends. marked: rows by mark. distinct: estimated values of each insensitive
+    attribute. distinct_rows: estimated different rows. spelled: a sample of the spellings of
+    people, with the people of each. varying: people with several values, by quasi-identifier, if
+    people keep their rows together. drawn: by quasi-identifier, rows of a sample by code of the
+    number, if missing values are drawn from it. weights: millionths of people by value of each
+    sensitive attribute, if rows have weights. stood_for: about their sum
         in people, from the same rows.
     """
 
@@ -91,20 +91,33 @@ def read_tallies(tallies: pa.Table, attributes: Attributes) -> Counted:
         largest = int(sizes.argmax())
         names = sensitive if largest == len(quasi) else [quasi[largest]]
         raise InputError(
-            f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values between all columns, most of them here; "
-            "expected a domain that a table can be published by (type: numeric, coarser values, or another role)"
+            f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values between all "
+            "columns, most of them here; "
+            "expected a domain that a table can be published by (type: numeric, coarser values, or "
+            "another role)"
         )
     found: dict[int, list[Tallied]] = defaultdict(list)
     for tally, text, n in zip(*(column.to_pylist() for column in tallies.columns), strict=True):
         found[tally].append((json.loads(text), n))
-    ranges, far, drawn = (zip(quasi, _by_place(found[tally], len(quasi)), strict=True) for tally in (RANGE, FAR, DRAWN))
-    weights = _by_place(found[WEIGHTS], len(sensitive)) if "weight" in attributes.beside_rows else []
+    ranges, far, drawn = (
+        zip(quasi, _by_place(found[tally], len(quasi)), strict=True)
+        for tally in (RANGE, FAR, DRAWN)
+    )
+    weights = (
+        _by_place(found[WEIGHTS], len(sensitive)) if "weight" in attributes.beside_rows else []
+    )
     distinct = _distinct(found[REGISTERS], ["", *attributes.beside])
-    rows, digest, stood_for = (sum(n for _, n in found[tally]) for tally in (ROWS, DIGEST, STOOD_FOR))
+    rows, digest, stood_for = (
+        sum(n for _, n in found[tally]) for tally in (ROWS, DIGEST, STOOD_FOR)
+    )
     return Counted(
         fingerprint=Fingerprint(rows, digest),
         histograms=[{tuple(key): n for key, n in found[place]} for place in range(len(sizes))],
-        ranges={name: reduce(or_, (NumberRange.from_key(*part) for part in parts)) for name, parts in ranges if parts},
+        ranges={
+            name: reduce(or_, (NumberRange.from_key(*part) for part in parts))
+            for name, parts in ranges
+            if parts
+        },
         far={name: ends({number(text): n for (text,), n in parts}) for name, parts in far if parts},
         marked={mark: n for (mark,), n in found[MARK]},
         distinct_rows=distinct.pop(""),
@@ -135,7 +148,10 @@ def _distinct(tallies: Iterable[Tallied], names: Sequence[str]) -> dict[str, int
 
 def _number_sample(rows: Sequence[Tallied]) -> NumberSample:
     """The sample of rows by hash and code."""
-    hashes, codes = [int(hashed, 16) for (hashed, _), _ in rows], [int(code) for (_, code), _ in rows]
+    hashes, codes = (
+        [int(hashed, 16) for (hashed, _), _ in rows],
+        [int(code) for (_, code), _ in rows],
+    )
     counts = [n for _, n in rows]
     made = np.array(hashes, np.uint64), np.array(codes, np.int64), np.array(counts, np.int64)
     return NumberSample.empty().add(*made)

@@ -9,7 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import belongs_here, collect, combine, joining_tasks, map_batches, send_to_tasks
+from tclose_spark.engine.tables import (
+    belongs_here,
+    collect,
+    combine,
+    joining_tasks,
+    map_batches,
+    send_to_tasks,
+)
 from tclose_spark.errors import DamagedStagingError
 from tclose_spark.stages.staging.batches import HASH, StagedColumns, read_batches
 from tclose_spark.table.arrays import IntArray
@@ -18,14 +25,19 @@ from tclose_spark.table.local_rows import LocalRows, draw, repeated, share_of
 from tclose_spark.table.rows import Codec, Rows
 from tclose_spark.table.tally import Tallier, Tally, TooManyKeysError
 
-MOST_LOCAL = 1_000_000  # rows that the driver holds as codes, some 100 bytes each; of more, Spark holds them
+MOST_LOCAL = (
+    1_000_000  # rows that the driver holds as codes, some 100 bytes each; of more, Spark holds them
+)
 DRAWN_A_PART = 250_000  # drawn rows of a large table for one joining task
 ROWS_A_PART = 1_000_000  # counted rows for one adding task
 KEY_COUNTS = pa.schema([("part", pa.int32()), ("keys", pa.binary()), ("n", pa.binary())])
 ROWS = pa.schema([("rows", pa.binary())])
 DRAWN = pa.schema([("part", pa.int32()), ("rows", pa.binary()), ("n", pa.binary())])
 COUNTS = pa.schema([("group", pa.int64()), ("n", pa.int64())])
-NO_ROWS = "no rows are left in internal/staging: the staged run is damaged; begin again with `tclose profile`"
+NO_ROWS = (
+    "no rows are left in internal/staging: the staged run is damaged; begin again with "
+    "`tclose profile`"
+)
 TOO_MANY = -1
 """The part of a task that has too many keys, and sends none."""
 
@@ -44,7 +56,10 @@ class Encoder:
 
     def parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
         """The rows of each staged batch as methods see them, from batches of `staged_batches`."""
-        return (self.rows(batch).for_methods for batch in read_batches(batch.column(0) for batch in batches))
+        return (
+            self.rows(batch).for_methods
+            for batch in read_batches(batch.column(0) for batch in batches)
+        )
 
     def rows(self, batch: pa.RecordBatch) -> Rows:
         """The rows of a batch.
@@ -56,13 +71,19 @@ class Encoder:
         counted = [batch.column(name) for name in self.columns.counted]
         owners = {name: batch.column(name) for name in self.columns.owners}
         lead = [batch.column(name) for name in self.columns.leads]
-        return self.codec.encode(self.columns.quasi(held), self.columns.texts(held), hashes, counted, owners, lead)
+        return self.codec.encode(
+            self.columns.quasi(held), self.columns.texts(held), hashes, counted, owners, lead
+        )
 
 
 class EncodedTable:
-    """The staged rows of a table, for planning: held in this process if they are few, or on the local engine."""
+    """The staged rows of a table, for planning: held in this process if they are few, or on the
+    local engine.
+    """
 
-    def __init__(self, batches: Table, encoder: Encoder, profile: Profile, most_local: int = MOST_LOCAL) -> None:
+    def __init__(
+        self, batches: Table, encoder: Encoder, profile: Profile, most_local: int = MOST_LOCAL
+    ) -> None:
         self._batches, self._encoder, self._profile = batches, encoder, profile
         local = belongs_here(batches, profile.rows, most_local)
         self._local = LocalRows(self._brought(), profile.distinct_rows) if local else None
@@ -73,7 +94,9 @@ class EncodedTable:
 
         def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for rows in encoder.parts(batches):
-                yield pa.RecordBatch.from_arrays([pa.array([codec.pack(rows).tobytes()], pa.binary())], names=["rows"])
+                yield pa.RecordBatch.from_arrays(
+                    [pa.array([codec.pack(rows).tobytes()], pa.binary())], names=["rows"]
+                )
 
         brought = collect(map_batches(self._batches, pack, ROWS))
         return codec.unpack(b"".join(brought["rows"].to_pylist()))
@@ -81,8 +104,8 @@ class EncodedTable:
     def sample(self, most: int) -> Rows:
         """About `most` rows that represent the table, independent of partitions and order.
 
-        Distinct rows are drawn by the low bits of their hashes (order keys end in the high ones), each with its share
-        of equal rows, so that frequent rows do not dominate the sample.
+        Distinct rows are drawn by the low bits of their hashes (order keys end in the high ones),
+        each with its share of equal rows, so that frequent rows do not dominate the sample.
         """
         share = share_of(most, self._profile.distinct_rows)
         drawn, n = self._drawn(share) if self._local is None else draw(self._local.rows, share)
@@ -101,7 +124,9 @@ class EncodedTable:
             for rows in encoder.parts(batches):
                 total += np.bincount(group_of(rows), minlength=groups)
             present = np.flatnonzero(total)
-            yield pa.RecordBatch.from_arrays([pa.array(present), pa.array(total[present])], names=["group", "n"])
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(present), pa.array(total[present])], names=["group", "n"]
+            )
 
         added = collect(combine(map_batches(self._batches, count, COUNTS), ["group"], {"n": "sum"}))
         counts = np.zeros(groups, dtype=np.int64)
@@ -119,7 +144,9 @@ class EncodedTable:
         return count_keys(self._batches, self._encoder.parts, tally_of, most, self._profile.rows)
 
     def _drawn(self, share: np.uint64) -> tuple[Rows, IntArray]:
-        """The drawn rows of a large table: tasks draw, others join, the driver puts parts together."""
+        """The drawn rows of a large table: tasks draw, others join, the driver puts parts
+        together.
+        """
         encoder = self._encoder
         codec = encoder.codec.for_methods
         joining = joining_tasks(self._profile.rows * int(share) >> 31, DRAWN_A_PART)
@@ -139,12 +166,15 @@ class EncodedTable:
 
         def written(rows: Rows, n: IntArray, part: int) -> pa.RecordBatch:
             data = [pa.array([codec.pack(rows).tobytes()]), pa.array([n.tobytes()])]
-            return pa.RecordBatch.from_arrays([pa.array([part], pa.int32()), *data], names=["part", "rows", "n"])
+            return pa.RecordBatch.from_arrays(
+                [pa.array([part], pa.int32()), *data], names=["part", "rows", "n"]
+            )
 
         def read(batch: pa.RecordBatch | pa.Table) -> list[tuple[Rows, IntArray]]:
             records, counts = batch["rows"].to_pylist(), batch["n"].to_pylist()
             return [
-                (codec.unpack(data), np.frombuffer(n, dtype=np.int64)) for data, n in zip(records, counts, strict=True)
+                (codec.unpack(data), np.frombuffer(n, dtype=np.int64))
+                for data, n in zip(records, counts, strict=True)
             ]
 
         parts = send_to_tasks(self._batches, draw_part, DRAWN, joining)
@@ -155,7 +185,9 @@ def _together(parts: list[tuple[Rows, IntArray]]) -> tuple[Rows, IntArray]:
     """The distinct rows of several parts, and their counts."""
     if not parts:
         raise DamagedStagingError(NO_ROWS)
-    return Rows.concatenate([rows for rows, _ in parts]).distinct(np.concatenate([n for _, n in parts]))
+    return Rows.concatenate([rows for rows, _ in parts]).distinct(
+        np.concatenate([n for _, n in parts])
+    )
 
 
 def count_keys(
@@ -165,8 +197,9 @@ def count_keys(
     most: int,
     rows: int,
 ) -> Tally:
-    """The sum of `tally_of` over all batches, which have so many rows. Keys are not known beforehand: tasks count them,
-    others add up equal shares, and the driver gets about `most` keys at most.
+    """The sum of `tally_of` over all batches, which have so many rows. Keys are not known
+    beforehand: tasks count them, others add up equal shares, and the driver gets about `most` keys
+    at most.
 
     Raises:
         TooManyKeysError: if there are more than `most` keys.
@@ -183,7 +216,9 @@ def count_keys(
         if any(TOO_MANY in batch["part"].to_pylist() for batch in received):
             yield _key_counts(TOO_MANY, None)
         else:
-            yield from _tally_parts((tally for batch in received for tally in _read_key_counts(batch)), share, 1)
+            yield from _tally_parts(
+                (tally for batch in received for tally in _read_key_counts(batch)), share, 1
+            )
 
     counted = send_to_tasks(batches, count, KEY_COUNTS, parts)
     brought = collect(map_batches(counted, add, KEY_COUNTS))

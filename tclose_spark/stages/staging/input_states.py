@@ -12,15 +12,18 @@ from tclose_spark.io.storage.folders import open_folder
 
 
 def state_of_inputs(run: Run, commit: Commit | None) -> str | None:
-    """A value that changes whenever the input, the table of the population, or an earlier release in another output
-    does; None if one has no such value (see `input_state`).
+    """A value that changes whenever the input, the table of the population, or an earlier release
+    in another output does; None if one has no such value (see `input_state`).
 
     commit: the input's, which is read or was read.
 
     Raises:
         InputError: if the table of the population does not exist.
     """
-    state, population = input_state(run.session, run.spec.input, commit), run.spec.privacy.population
+    state, population = (
+        input_state(run.session, run.spec.input, commit),
+        run.spec.privacy.population,
+    )
     after = run.spec.output.after
     if state is not None and after is not None and after != run.spec.output.path:
         public = open_folder(f"{after}/public", run.session)

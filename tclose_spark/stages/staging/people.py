@@ -23,21 +23,25 @@ def person_columns(
     person: pa.Array,
     hashes: HashArray,
 ) -> tuple[dict[str, pa.Array], list[int]]:
-    """(the numbers of whole people's rows and `leads`, by staged column; by quasi-identifier, how many people have
-    several values). person: PERSON.
+    """(the numbers of whole people's rows and `leads`, by staged column; by quasi-identifier, how
+    many people have several values). person: PERSON.
     """
     quasi = columns.quasi(held)
-    rows = PersonRows.of(person.to_numpy(), columns.texts(held), [*map(ranks, quasi), hashes.view(np.int64)])
+    rows = PersonRows.of(
+        person.to_numpy(), columns.texts(held), [*map(ranks, quasi), hashes.view(np.int64)]
+    )
     made = {ROWS_OF_PERSON: pa.array(rows.size, pa.int32()), FIRST: pa.array(rows.first)}
     lead = pa.array(rows.lead)
     made |= {name: column.take(lead) for name, column in zip(columns.leads, quasi, strict=False)}
     return made, [rows.varying(column) for column in quasi] if columns.together else []
 
 
-def split_kept(batch: pa.RecordBatch, prepared: int) -> tuple[pa.RecordBatch, list[pa.Array], pa.Array]:
-    """(the rows of the input, with PERSON as the last column; the columns of kept rows, which are prepared, with PERSON
-    as the last one; ATOM of both, one after the other) of a batch of `with_atoms`. prepared: how many columns records
-    have, or 0 if none is kept.
+def split_kept(
+    batch: pa.RecordBatch, prepared: int
+) -> tuple[pa.RecordBatch, list[pa.Array], pa.Array]:
+    """(the rows of the input, with PERSON as the last column; the columns of kept rows, which are
+    prepared, with PERSON as the last one; ATOM of both, one after the other) of a batch of
+    `with_atoms`. prepared: how many columns records have, or 0 if none is kept.
     """
     kept = batch[KEPT]
     now, before = batch.filter(pc.invert(kept)), batch.filter(kept)

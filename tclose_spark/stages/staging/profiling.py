@@ -1,4 +1,6 @@
-"""The profile of a table from the tallies of its staged rows, with all values that columns may not hold."""
+"""The profile of a table from the tallies of its staged rows, with all values that columns may not
+hold.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.input_reader import InputReader
 from tclose_spark.stages.preparation import ROUNDED_AWAY
-from tclose_spark.stages.staging.checking import check_quasi, check_repeating, domain_of_values, grouping_problems
+from tclose_spark.stages.staging.checking import (
+    check_quasi,
+    check_repeating,
+    domain_of_values,
+    grouping_problems,
+)
 from tclose_spark.stages.staging.counted import Counted
 from tclose_spark.stages.staging.sampling import repeated_identifiers, subjects_of
 from tclose_spark.table.domains import (
@@ -49,13 +56,17 @@ def profile_of(
     sample: WholeValues,
     sampled: Sequence[str],
 ) -> tuple[Profile, dict[str, Hierarchy]]:
-    """The profile and hierarchies of a table with these tallies. staged: its staged batches. sample: of the columns
-    `sampled`.
+    """The profile and hierarchies of a table with these tallies. staged: its staged batches.
+    sample: of the columns `sampled`.
 
     Raises:
         InputError: with all values that columns may not hold.
     """
-    schema, quasi, sensitive = schema_of(table), spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
+    schema, quasi, sensitive = (
+        schema_of(table),
+        spec.attributes.quasi_identifiers,
+        spec.attributes.sensitive_attributes,
+    )
     *histograms, tuples = counted.histograms
     trees, domains, attributes = dict(hierarchies), list[QuasiDomain](), list[SensitiveDomain]()
     problems = Problems()
@@ -117,7 +128,9 @@ def _domain(
 ) -> QuasiDomain:
     if settings.is_numeric:
         return _numeric_domain(name, counted, table, settings)
-    return categorical_domain(name, values, tree, settings.generalization == "set", settings.missing == "any")
+    return categorical_domain(
+        name, values, tree, settings.generalization == "set", settings.missing == "any"
+    )
 
 
 def _cells(
@@ -126,7 +139,10 @@ def _cells(
     """(the codes of a tuple of values, its rows), ascending."""
     domains = [*(attribute.values for attribute in attributes), *counted]
     places = [{value: code for code, value in enumerate(values)} for values in domains]
-    return sorted((tuple(place[v] for place, v in zip(places, key, strict=True)), n) for key, n in tuples.items())
+    return sorted(
+        (tuple(place[v] for place, v in zip(places, key, strict=True)), n)
+        for key, n in tuples.items()
+    )
 
 
 def _far(counted: Counted, quasi: Mapping[str, QuasiIdentifier]) -> Iterator[FarNumbers]:
@@ -154,7 +170,9 @@ def _people(tuples: TupleCounts, counted: Counted, spec: ReleaseSpec) -> People 
     """The people of the input, if they are counted."""
     if "person" not in spec.attributes.owners:
         return None
-    *_, sizes, first = (marginal(tuples, i) for i in range(len(spec.attributes.sensitive_attributes) + 2))
+    *_, sizes, first = (
+        marginal(tuples, i) for i in range(len(spec.attributes.sensitive_attributes) + 2)
+    )
     varying = tuple(counted.varying) if spec.attributes.keeps_people_together else ()
     return People(people=first[1], sizes=tuple(sorted(sizes)), varying=varying)
 
@@ -164,10 +182,14 @@ def _households(tuples: TupleCounts, spec: ReleaseSpec) -> Households | None:
     if spec.attributes.least_households < 2:
         return None
     rows = marginal(tuples, -1)
-    return Households(households=sum(n // size for size, n in rows.items()), sizes=tuple(sorted(rows)))
+    return Households(
+        households=sum(n // size for size, n in rows.items()), sizes=tuple(sorted(rows))
+    )
 
 
-def _numeric_domain(name: str, counted: Counted, table: Table, settings: QuasiIdentifier) -> QuasiDomain:
+def _numeric_domain(
+    name: str, counted: Counted, table: Table, settings: QuasiIdentifier
+) -> QuasiDomain:
     """The domain of numbers, over the range of the run file if it gives one."""
     domain = domain_of_values(name, counted.ranges[name], table, settings)
     domain = replace(domain, drawn=counted.drawn[name].by_code())

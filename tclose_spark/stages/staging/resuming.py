@@ -11,11 +11,12 @@ from tclose_spark.version import __version__
 
 
 def stage_to_resume(run: Run) -> str:
-    """The first stage that is not finished, or the first one if the staged run cannot be continued. Announces which and
-    why.
+    """The first stage that is not finished, or the first one if the staged run cannot be continued.
+    Announces which and why.
 
-    A staged run can be continued if this version made it, and it has this configuration, these secrets and output
-    (`sealed_settings`), the current state of the inputs (see `state_of_inputs`), and its rows.
+    A staged run can be continued if this version made it, and it has this configuration, these
+    secrets and output (`sealed_settings`), the current state of the inputs (see `state_of_inputs`),
+    and its rows.
     """
     why = _why_not(run)
     if why is not None:
@@ -24,7 +25,8 @@ def stage_to_resume(run: Run) -> str:
     stages = run.state["stages"]
     stage = next(name for name in ORDER if name not in stages)
     run.announce(
-        f"resume     continues with {stage}: {', '.join(name for name in ORDER if name in stages)} done before"
+        f"resume     continues with {stage}: {', '.join(name for name in ORDER if name in stages)} "
+        "done before"
     )
     return stage
 

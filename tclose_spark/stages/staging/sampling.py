@@ -1,4 +1,6 @@
-"""What the sample of whole values shows about whom rows are about. Tasks drew it while they staged rows."""
+"""What the sample of whole values shows about whom rows are about. Tasks drew it while they staged
+rows.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from tclose_spark.table.entities.whole_values import WholeValues
 
 
 def staged_sample(session: Session, path: str, columns: int, rows: int) -> WholeValues:
-    """The sample of a staged table with this many rows, reduced. columns: those that were sampled."""
+    """The sample of a staged table with this many rows, reduced. columns: those that were
+    sampled.
+    """
     return added_up(select(read_rows(session, path, STAGED), [SAMPLE]), columns, rows)
 
 
@@ -28,19 +32,27 @@ def subjects_of(sample: WholeValues, names: Sequence[str]) -> Subjects:
 def repeated_identifiers(
     sample: WholeValues, names: Sequence[str], attributes: Attributes, subjects: Subjects
 ) -> Iterator[Repetition]:
-    """The columns that are known as identifiers of persons, by name or role, and repeat, although no other column shows
-    whom they identify.
+    """The columns that are known as identifiers of persons, by name or role, and repeat, although
+    no other column shows whom they identify.
     """
     taken = {*attributes.quasi_identifiers, *attributes.sensitive_attributes}
     taken |= {name for one in subjects.entities for name in (*one.columns, *one.same)}
     taken |= {column for role, column in attributes.owners.items() if role == "household"}
     for place, name in enumerate(names):
         least = least_uniqueness(name)
-        if least is None and name in (*attributes.direct_identifiers, *attributes.pseudonyms) and not is_shared(name):
+        if (
+            least is None
+            and name in (*attributes.direct_identifiers, *attributes.pseudonyms)
+            and not is_shared(name)
+        ):
             least = KEYED
         if least is None or name in taken:
             continue
         rows, values = sample.counts(place)
         if least * rows <= values < rows:
             known = sample.hashes[:, place] > 0
-            yield Repetition(name, round(sample.rows * known.mean()), values << (sample.level * sample.draws[place]))
+            yield Repetition(
+                name,
+                round(sample.rows * known.mean()),
+                values << (sample.level * sample.draws[place]),
+            )

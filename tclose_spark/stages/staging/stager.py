@@ -21,11 +21,16 @@ from tclose_spark.table.row_hash import RowHash
 
 
 def stager(preparation: Preparation, secret: str, keeps: bool) -> Mapper:
-    """Stages raw batches; then the tallies of the task. keeps: whether batches have kept rows (see `with_atoms`)."""
+    """Stages raw batches; then the tallies of the task. keeps: whether batches have kept rows (see
+    `with_atoms`).
+    """
     columns = preparation.columns
 
     def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tallies, sampler = TaskTallies(columns, list(preparation.marks)), Sampler(len(preparation.sampled))
+        tallies, sampler = (
+            TaskTallies(columns, list(preparation.marks)),
+            Sampler(len(preparation.sampled)),
+        )
         keyed = RowHash.of(secret, len(columns.keyed(columns.names)) + len(columns.hashed))
         for batch in whole_people(batches) if PERSON in columns.owners else batches:
             if batch.num_rows:
@@ -35,7 +40,9 @@ def stager(preparation: Preparation, secret: str, keeps: bool) -> Mapper:
                 held, owned = preparation.staged(batch), preparation.owned(batch)
                 if kept and len(kept[-1]):
                     *held, owned[PERSON] = map(_one_after_another, [*held, owned[PERSON]], kept)
-                hashes = keyed.of_rows([*columns.keyed(held), *(owned[name] for name in columns.hashed)])
+                hashes = keyed.of_rows(
+                    [*columns.keyed(held), *(owned[name] for name in columns.hashed)]
+                )
                 varying = list[int]()
                 if PERSON in owned:
                     of_person, varying = person_columns(columns, held, owned[PERSON], hashes)

@@ -27,19 +27,21 @@ from tclose_spark.table.labels import number_codes
 
 ROWS, DIGEST, MARK, RANGE, REGISTERS, SPELLED, VARYING = -1, -2, -3, -4, -5, -6, -7
 WEIGHTS, STOOD_FOR, DRAWN, FAR = -8, -9, -10, -11
-"""Tallies that are no histograms: ROWS and DIGEST of the fingerprint; MARK, rows by mark; RANGE, rows without a number
-by (place of the quasi-identifier, lowest number, highest number); REGISTERS, by (insensitive attribute, or "" for rows;
-register) what estimates distinct values. SPELLED, people of a sample of spellings by ("", hash).
-VARYING, people with several values by (place of the quasi-identifier).
-WEIGHTS, millionths of people by (place of the sensitive attribute, value).
-STOOD_FOR, about the sum of the weights in people. DRAWN, rows of a sample of numbers by (place of the quasi-identifier,
-hash of the row, code of the number). FAR, rows of the lowest and highest numbers by (place, number).
+"""Tallies that are no histograms: ROWS and DIGEST of the fingerprint; MARK, rows by mark; RANGE,
+rows without a number by (place of the quasi-identifier, lowest number, highest number); REGISTERS,
+by (insensitive attribute, or "" for rows; register) what estimates distinct values. SPELLED, people
+of a sample of spellings by ("", hash). VARYING, people with several values by (place of the
+quasi-identifier). WEIGHTS, millionths of people by (place of the sensitive attribute, value).
+STOOD_FOR, about the sum of the weights in people. DRAWN, rows of a sample of numbers by (place of
+the quasi-identifier, hash of the row, code of the number). FAR, rows of the lowest and highest
+numbers by (place, number).
 """
 
 
 @dataclass(frozen=True)
 class NumberRange:
-    """The ends of a set of numbers, and the number of rows without one. Of no numbers, the lowest is above the highest.
+    """The ends of a set of numbers, and the number of rows without one. Of no numbers, the lowest
+    is above the highest.
 
     >>> NumberRange.of(pa.array([3, None, 1])) | NO_NUMBERS
     NumberRange(low=1, high=3, missing=1)
@@ -58,7 +60,9 @@ class NumberRange:
         return NumberRange(ends["min"].as_py(), ends["max"].as_py(), numbers.null_count)
 
     def __or__(self, other: NumberRange) -> NumberRange:
-        return NumberRange(min(self.low, other.low), max(self.high, other.high), self.missing + other.missing)
+        return NumberRange(
+            min(self.low, other.low), max(self.high, other.high), self.missing + other.missing
+        )
 
     def to_key(self) -> list[str]:
         """The ends as text for `from_key`."""
@@ -81,14 +85,16 @@ NO_NUMBERS = NumberRange(math.inf, -math.inf, 0)
 
 
 class TaskTallies:
-    """The tallies of one task: a histogram or a range of each quasi-identifier, a histogram of sensitive tuples, and
-    the tallies listed above.
+    """The tallies of one task: a histogram or a range of each quasi-identifier, a histogram of
+    sensitive tuples, and the tallies listed above.
     """
 
     def __init__(self, columns: StagedColumns, marks: Sequence[str]) -> None:
         self._columns = columns
         self._histograms: list[pa.Table | None] = [None] * (len(columns.numeric) + 1)
-        self._ranges = {place: NO_NUMBERS for place, numeric in enumerate(columns.numeric) if numeric}
+        self._ranges = {
+            place: NO_NUMBERS for place, numeric in enumerate(columns.numeric) if numeric
+        }
         self._ends = {place: dict[float, int]() for place in self._ranges}
         self._drawn = {place: NumberSample.empty() for place in columns.drawn}
         self._fingerprint = Fingerprint(0, 0)
@@ -108,9 +114,9 @@ class TaskTallies:
         varying: Sequence[int] = (),
         weights: IntArray | None = None,
     ) -> None:
-        """Counts the rows of a batch. marks: the number of rows with each. spellings: the hashes of those of people.
-        owned: the columns of whose rows are, and of their numbers. varying: see `person_columns`. weights: of rows, in
-        millionths of people.
+        """Counts the rows of a batch. marks: the number of rows with each. spellings: the hashes of
+        those of people. owned: the columns of whose rows are, and of their numbers. varying: see
+        `person_columns`. weights: of rows, in millionths of people.
         """
         columns = self._columns
         for place, column in enumerate(columns.quasi(held)):
@@ -121,20 +127,26 @@ class TaskTallies:
                 self._histograms[place] = _added(self._histograms[place], _histogram([column]))
         if columns.sensitive:
             numbers = [owned[name].cast(pa.int32()) for name in columns.counted]
-            self._histograms[-1] = _added(self._histograms[-1], _histogram([*columns.texts(held), *numbers]))
+            self._histograms[-1] = _added(
+                self._histograms[-1], _histogram([*columns.texts(held), *numbers])
+            )
         if weights is not None:
             self._stood_for += int(weights.sum(dtype=np.float64) / MILLIONTHS)
             for place, column in enumerate(columns.texts(held)):
                 self._weights[place] = _added(self._weights[place], _histogram([column], weights))
         for name, n in zip(self._marked, marks, strict=True):
             self._marked[name] += n
-        whose = (owned[name] for name in reversed(columns.hashed))  # recorded fingerprints have this order
+        whose = (
+            owned[name] for name in reversed(columns.hashed)
+        )  # recorded fingerprints have this order
         hashes = content_hash([*columns.published(held), *whose])
         self._fingerprint += Fingerprint.of_hashes(hashes)
         for place, sample in self._drawn.items():
             column = columns.quasi(held)[place]
             known = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
-            self._drawn[place] = sample.add(hashes[known], number_codes(column.take(pa.array(known))))
+            self._drawn[place] = sample.add(
+                hashes[known], number_codes(column.take(pa.array(known)))
+            )
         insensitive = columns.passed(held)[columns.insensitive]
         seen = [hashes, *(content_hash([column]) for column in insensitive)]
         for count, of_rows in zip(self._distinct.values(), seen, strict=True):
@@ -159,13 +171,17 @@ class TaskTallies:
             for number, n in numbers.items():
                 yield FAR, [str(place), repr(number)], n
         for place, drawn in self._drawn.items():
-            for hashed, code, n in zip(*map(np.ndarray.tolist, (drawn.hashes, drawn.codes, drawn.counts)), strict=True):
+            for hashed, code, n in zip(
+                *map(np.ndarray.tolist, (drawn.hashes, drawn.codes, drawn.counts)), strict=True
+            ):
                 yield DRAWN, [str(place), f"{hashed:016x}", str(code)], n
         for name, count in self._distinct.items():
             registers = count.registers
             for register in np.flatnonzero(registers).tolist():
                 yield REGISTERS, [name, str(register)], int(registers[register])
-        for hashed, n in zip(self._spelled.hashes.tolist(), self._spelled.counts.tolist(), strict=True):
+        for hashed, n in zip(
+            self._spelled.hashes.tolist(), self._spelled.counts.tolist(), strict=True
+        ):
             yield SPELLED, ["", f"{hashed:016x}"], n
         for place, people in enumerate(self._varying):
             yield VARYING, [str(place)], people
@@ -177,7 +193,9 @@ class TaskTallies:
 
 def _listed(table: pa.Table | None) -> Iterable[tuple[Any, ...]]:
     """The rows of a histogram; of None, no rows."""
-    return () if table is None else zip(*(column.to_pylist() for column in table.columns), strict=True)
+    return (
+        () if table is None else zip(*(column.to_pylist() for column in table.columns), strict=True)
+    )
 
 
 def _histogram(columns: Sequence[pa.Array], weights: IntArray | None = None) -> pa.Table:
@@ -200,23 +218,32 @@ def _added(before: pa.Table | None, counted: pa.Table) -> pa.Table:
 
 
 def staged_tallies(session: Session, path: str) -> Table:
-    """The tallies of all tasks, added up: `tally`, `key`, `n`. Of REGISTERS it is the maximum. Of SPELLED and DRAWN,
-    tasks that add up keep the lowest hashes of each column only.
+    """The tallies of all tasks, added up: `tally`, `key`, `n`. Of REGISTERS it is the maximum. Of
+    SPELLED and DRAWN, tasks that add up keep the lowest hashes of each column only.
     """
     tallies = gather(staging.staged_tallies(session, path), ["tally", "key"])
     return map_batches(tallies, partial(_add_up, most=MOST_SAMPLED), TALLIES)
 
 
 def _add_up(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
-    """Adds up tallies of equal keys, which are in one partition. most: hashes of a column that are kept."""
-    parts = [part for batch in batches if (part := batch.filter(batch["tally"].is_valid())).num_rows]
+    """Adds up tallies of equal keys, which are in one partition. most: hashes of a column that are
+    kept.
+    """
+    parts = [
+        part for batch in batches if (part := batch.filter(batch["tally"].is_valid())).num_rows
+    ]
     if not parts:
         return
     table = pa.Table.from_batches(parts)
     is_maximum = pc.equal(table["tally"], REGISTERS)
-    for rows, how in ((table.filter(is_maximum), "max"), (table.filter(pc.invert(is_maximum)), "sum")):
+    for rows, how in (
+        (table.filter(is_maximum), "max"),
+        (table.filter(pc.invert(is_maximum)), "sum"),
+    ):
         added = rows.group_by(["tally", "key"], use_threads=False).aggregate([("n", how)])
-        yield from _lowest(added.select(["tally", "key", f"n_{how}"]).rename_columns(TALLIES.names), most).to_batches()
+        yield from _lowest(
+            added.select(["tally", "key", f"n_{how}"]).rename_columns(TALLIES.names), most
+        ).to_batches()
 
 
 def _lowest(tallies: pa.Table, most: int) -> pa.Table:
@@ -227,4 +254,6 @@ def _lowest(tallies: pa.Table, most: int) -> pa.Table:
     column = [(tally, json.loads(key)[0]) for tally, key in keys]
     first = {which: i for i, which in reversed(list(enumerate(column)))}
     rank = np.array([i - first[which] for i, which in enumerate(column)], dtype=np.int64)
-    return pa.concat_tables([tallies.filter(pc.invert(is_sampled)), sampled.filter(pa.array(rank < most))])
+    return pa.concat_tables(
+        [tallies.filter(pc.invert(is_sampled)), sampled.filter(pa.array(rank < most))]
+    )

@@ -37,24 +37,33 @@ class CodeSystem:
 SYSTEMS = tuple(
     map(
         CodeSystem.of,
-        yaml.safe_load(files(__package__).joinpath("code_systems.yaml").read_text(encoding="utf-8"))["systems"],
+        yaml.safe_load(
+            files(__package__).joinpath("code_systems.yaml").read_text(encoding="utf-8")
+        )["systems"],
     )
 )
 
 
 def code_system(name: str, values: pa.Array, counts: pa.Array) -> CodeSystem | None:
-    """The system of nearly all values of a column; None if they have none. Words for missing values do not count.
+    """The system of nearly all values of a column; None if they have none. Words for missing values
+    do not count.
 
     name: of the column. values: distinct texts, without missing ones; counts: the rows of each.
 
     >>> code_system("diag_1", pa.array(["V57", "250.83", "?"]), pa.array([5, 3, 9])).name
     'ICD-9'
     """
-    known = pc.invert(pc.is_in(pc.utf8_lower(values), value_set=pa.array(PLACEHOLDERS, values.type)))
+    known = pc.invert(
+        pc.is_in(pc.utf8_lower(values), value_set=pa.array(PLACEHOLDERS, values.type))
+    )
     values, counts, words = values.filter(known), counts.filter(known), set(words_of(name))
     rows = pc.sum(counts).as_py() or 0
     for system in SYSTEMS:
         named = system.unnamed or words & system.words
-        if rows and named and count_matching(values, counts, system.pattern) >= (1 - MOST_OTHERS) * rows:
+        if (
+            rows
+            and named
+            and count_matching(values, counts, system.pattern) >= (1 - MOST_OTHERS) * rows
+        ):
             return system
     return None

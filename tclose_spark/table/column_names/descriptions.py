@@ -1,7 +1,8 @@
 """Which words of a column's description count like those of its name.
 
-Most words of a sentence are about something else: the number of days that a patient was in hospital is no number of a
-patient. So a description is read in phrases, and the first phrase with a known sense counts.
+Most words of a sentence are about something else: the number of days that a patient was in hospital
+is no number of a patient. So a description is read in phrases, and the first phrase with a known
+sense counts.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from tclose_spark.table.column_names.hints import IDS, Hint, hint_of, words_of
 CLAUSE_END = re.compile(r"[^\w\s'\u2019&_#%-]+|\s[-\u2013\u2014]+\s|__+")
 """What ends a clause: signs other than those within words."""
 WORD = re.compile(r"[^\W_]+(?:[_-][^\W_]+)*")
-LINKS = frozenset(["of", "de", "du", "des", "del", "della", "di", "van", "von", "der", "d", "l", "s"])
+LINKS = frozenset(
+    ["of", "de", "du", "des", "del", "della", "di", "van", "von", "der", "d", "l", "s"]
+)
 """Words that link two nouns into one phrase."""
 ARTICLES = frozenset(
     [
@@ -28,7 +31,22 @@ ARTICLES = frozenset(
 """Words that begin a phrase, unless a link is before them."""
 BREAKS = frozenset(
     [
-        *("in", "on", "at", "by", "to", "from", "with", "without", "for", "as", "per", "than", "over", "under"),
+        *(
+            "in",
+            "on",
+            "at",
+            "by",
+            "to",
+            "from",
+            "with",
+            "without",
+            "for",
+            "as",
+            "per",
+            "than",
+            "over",
+            "under",
+        ),
         *(
             "and",
             "or",
@@ -45,12 +63,88 @@ BREAKS = frozenset(
             "how",
             "what",
         ),
-        *("is", "are", "was", "were", "be", "been", "has", "have", "had", "do", "does", "did", "can", "could", "will"),
-        *("during", "since", "until", "after", "before", "between", "within", "into", "about", "against", "through"),
-        *("it", "its", "you", "your", "we", "our", "they", "their", "his", "her", "not", "no", "yes", "any", "each"),
-        *("und", "oder", "im", "am", "bei", "mit", "von", "zum", "zur", "seit", "vor", "nach", "ob", "ist", "war"),
+        *(
+            "is",
+            "are",
+            "was",
+            "were",
+            "be",
+            "been",
+            "has",
+            "have",
+            "had",
+            "do",
+            "does",
+            "did",
+            "can",
+            "could",
+            "will",
+        ),
+        *(
+            "during",
+            "since",
+            "until",
+            "after",
+            "before",
+            "between",
+            "within",
+            "into",
+            "about",
+            "against",
+            "through",
+        ),
+        *(
+            "it",
+            "its",
+            "you",
+            "your",
+            "we",
+            "our",
+            "they",
+            "their",
+            "his",
+            "her",
+            "not",
+            "no",
+            "yes",
+            "any",
+            "each",
+        ),
+        *(
+            "und",
+            "oder",
+            "im",
+            "am",
+            "bei",
+            "mit",
+            "von",
+            "zum",
+            "zur",
+            "seit",
+            "vor",
+            "nach",
+            "ob",
+            "ist",
+            "war",
+        ),
         *("et", "ou", "dans", "pour", "par", "sur", "avec", "est", "sont"),
-        *("y", "o", "en", "para", "por", "con", "es", "son", "e", "per", "che", "op", "voor", "met", "bij"),
+        *(
+            "y",
+            "o",
+            "en",
+            "para",
+            "por",
+            "con",
+            "es",
+            "son",
+            "e",
+            "per",
+            "che",
+            "op",
+            "voor",
+            "met",
+            "bij",
+        ),
     ]
 )
 """Words that end a phrase."""
@@ -59,7 +153,8 @@ IDENTIFYING = (IDS | {"id"}) - {"key"}
 
 
 def telling_phrase(name: str, description: str) -> str:
-    """The phrase of a column's description whose words count instead of those of its name; "" if the name's count.
+    """The phrase of a column's description whose words count instead of those of its name; "" if
+    the name's count.
 
     The name counts where its sense is known, unless the description is that of an identifier.
 
@@ -72,14 +167,20 @@ def telling_phrase(name: str, description: str) -> str:
     """
     own = hint_of(name)
     said = {phrase: hint_of(phrase) for phrase in phrases(description)}
-    known = next((phrase for phrase, hint in said.items() if hint.concept is not None or identifies(phrase)), "")
+    known = next(
+        (phrase for phrase, hint in said.items() if hint.concept is not None or identifies(phrase)),
+        "",
+    )
     if known:
         return "" if own.concept is not None and not _overrules(own, known) else known
     if own.concept is not None or _says_something(own):
         return ""
     if said and all(hint.technical for hint in said.values()):
         return next(iter(said))
-    return next((phrase for phrase, hint in said.items() if _says_something(hint) and not hint.technical), "")
+    return next(
+        (phrase for phrase, hint in said.items() if _says_something(hint) and not hint.technical),
+        "",
+    )
 
 
 def phrases(description: str) -> Iterator[str]:
@@ -114,7 +215,9 @@ def _joined(words: list[str]) -> Iterator[str]:
 
 
 def _overrules(own: Hint, phrase: str) -> bool:
-    """Whether a phrase is that of an identifier, and neither the name is, nor does the phrase begin like the name."""
+    """Whether a phrase is that of an identifier, and neither the name is, nor does the phrase begin
+    like the name.
+    """
     concept, begins = hint_of(phrase).concept, hint_of(phrase.partition(" of ")[0]).concept
     is_identifier = identifies(phrase) or (concept is not None and concept.role == "direct")
     is_other = own.concept is not None and own.concept.role != "direct" and own.concept != begins
@@ -122,5 +225,7 @@ def _overrules(own: Hint, phrase: str) -> bool:
 
 
 def _says_something(hint: Hint) -> bool:
-    """Whether words without a concept have a sense: a number, a code, a weight, a quantity, or one of the table."""
+    """Whether words without a concept have a sense: a number, a code, a weight, a quantity, or one
+    of the table.
+    """
     return hint.numbers or hint.codes or hint.weight or hint.quantity or hint.technical

@@ -1,7 +1,7 @@
 """Whether the names of a table's columns are a record: the first line of a file without a header.
 
-Evidence is a name that is a value of its own column, or is written as that column's values are. One such name may be
-chance, so a share of all names is required.
+Evidence is a name that is a value of its own column, or is written as that column's values are. One
+such name may be chance, so a share of all names is required.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from tclose_spark.runfile.quantities import NAMED
 from tclose_spark.table.columns.patterns import identifying
 
 SHARE, ALONE = 1 / 5, 1 / 3
-"""Shares of the names that are refused if they look like values: of several such names, and of a single one."""
+"""Shares of the names that are refused if they look like values: of several such names, and of a
+single one.
+"""
 ENOUGH = 10  # rows from which a single name is evidence
 RARE = 0.01  # share of rows with equally rare values, below which a name is no usual value of its column
 ALIKE = 0.5  # share of rows whose values are written as the name is
@@ -27,15 +29,21 @@ YEARS = 1800, 2100
 NUMBER = re.compile(r"[$\u20ac\u00a3]? ?([+-]?[0-9]+(?:[.,][0-9]+)?) ?[%$\u20ac\u00a3]?")
 COPY = re.compile(r"(.+)\.[0-9]+")
 """What a reader makes of a name that a file has twice: `NC.1`."""
-NOT_CHOSEN = re.compile(r"(?i)(no|not|non|none|nein|nicht|nee|niet|un|false|falsch|faux|0)\b.*|unchecked|unselected")
+NOT_CHOSEN = re.compile(
+    r"(?i)(no|not|non|none|nein|nicht|nee|niet|un|false|falsch|faux|0)\b.*|unchecked|unselected"
+)
 CHOSEN = frozenset(["yes", "y", "true", "t", "ja", "oui", "si", "s\u00ed", "1"])
 POSTAL = "postal addresses"  # whose pattern also matches names of columns, such as `platz1`
 
 
-def require_names(names: Sequence[str], rows: Sequence[Sequence[str]], where: str, cure: str) -> None:
-    """Raises InputError, with `where` the names are and with the `cure`, if the names of columns look like a record.
+def require_names(
+    names: Sequence[str], rows: Sequence[Sequence[str]], where: str, cure: str
+) -> None:
+    """Raises InputError, with `where` the names are and with the `cure`, if the names of columns
+    look like a record.
 
-    names: of some columns. rows: some of the table's rows, with the texts of these columns; missing ones are empty.
+    names: of some columns. rows: some of the table's rows, with the texts of these columns; missing
+    ones are empty.
     """
     found = len(names_like_values(names, rows))
     known = sum(bool(name.strip()) for name in names)
@@ -43,7 +51,8 @@ def require_names(names: Sequence[str], rows: Sequence[Sequence[str]], where: st
     single = found == 1 and found >= ALONE * known and len(rows) >= ENOUGH
     if several or single:
         raise InputError(
-            f"{where} may be a record: {found} of {known} names are values of their column, or numbers, dates or "
+            f"{where} may be a record: {found} of {known} names are values of their column, or "
+            "numbers, dates or "
             f"addresses as its values are; {cure}"
         )
 
@@ -51,9 +60,10 @@ def require_names(names: Sequence[str], rows: Sequence[Sequence[str]], where: st
 def names_like_values(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     """The places of names that look like values.
 
-    A name looks like one if it is an address, a number or a key of persons; if it is a usual value of its column, but
-    not the mark of a chosen answer; if it differs from half of the column's values in digits only; or if it is a number
-    between the column's lowest and highest one. Names such as `2019`, `2020`, which run in steps, are names.
+    A name looks like one if it is an address, a number or a key of persons; if it is a usual value
+    of its column, but not the mark of a chosen answer; if it differs from half of the column's
+    values in digits only; or if it is a number between the column's lowest and highest one. Names
+    such as `2019`, `2020`, which run in steps, are names.
 
     >>> names_like_values(["Jones", "50", "NC"], [["Smith", "31", "NC"], ["Weber", "67", "NC"], ["Klein", "40", "VA"]])
     [1, 2]
@@ -72,7 +82,9 @@ def names_like_values(names: Sequence[str], rows: Sequence[Sequence[str]]) -> li
 
 
 def _is_value(name: str, names: Sequence[str], column: Sequence[str]) -> bool:
-    """Whether a name looks like a value. names: all names. column: its values; missing ones are empty."""
+    """Whether a name looks like a value. names: all names. column: its values; missing ones are
+    empty.
+    """
     copy = COPY.fullmatch(name)
     texts = {name, copy[1]} if copy and copy[1] in names else {name}
     values = Counter(filter(None, map(str.strip, column)))
@@ -81,13 +93,17 @@ def _is_value(name: str, names: Sequence[str], column: Sequence[str]) -> bool:
     read = NUMBER.fullmatch(name)
     if read is None:
         return any(sign.isdigit() for sign in name) and _are_alike(name, values)
-    numbers = [float(found[1].replace(",", ".")) for value in values if (found := NUMBER.fullmatch(value))]
+    numbers = [
+        float(found[1].replace(",", ".")) for value in values if (found := NUMBER.fullmatch(value))
+    ]
     are_numbers = numbers and len(numbers) >= ALIKE * len(values)
     return bool(are_numbers) and min(numbers) <= float(read[1].replace(",", ".")) <= max(numbers)
 
 
 def _is_usual(name: str, values: Counter[str]) -> bool:
-    """Whether a name is a value that is not far rarer than the others, and not the one mark of a chosen answer."""
+    """Whether a name is a value that is not far rarer than the others, and not the one mark of a
+    chosen answer.
+    """
     if name not in values:
         return False
     others = [value for value in values if value != name]
@@ -130,6 +146,8 @@ def steps(names: Sequence[str]) -> frozenset[int]:
     runs = [after - before for before, after in pairwise(numbers.values())]
     if not runs or not (min(runs) > 0 or max(runs) < 0):
         return frozenset()
-    equal = max(runs) - min(runs) < 1e-9 * max(map(abs, runs)) and (len(runs) > 1 or abs(runs[0]) == 1)
+    equal = max(runs) - min(runs) < 1e-9 * max(map(abs, runs)) and (
+        len(runs) > 1 or abs(runs[0]) == 1
+    )
     years = all(YEARS[0] <= number <= YEARS[1] and not number % 1 for number in numbers.values())
     return frozenset(numbers) if equal or years or len(numbers) >= LONG_RUN else frozenset()

@@ -16,7 +16,9 @@ HintedRole = Literal["direct", "quasi", "sensitive", "weight"]
 
 @dataclass(frozen=True, kw_only=True)
 class Concept:
-    """Words of one meaning, and what they suggest about a column. `lexicon.yaml` explains the fields."""
+    """Words of one meaning, and what they suggest about a column. `lexicon.yaml` explains the
+    fields.
+    """
 
     name: str
     role: HintedRole
@@ -31,22 +33,60 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(entry.strip() for entry in text.split(","))
 
 
-_LEXICON: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8"))
-CONCEPTS = tuple(Concept(**{**entry, "words": _words(entry["words"])}) for entry in _LEXICON["concepts"])
+_LEXICON: dict[str, Any] = yaml.safe_load(
+    files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8")
+)
+CONCEPTS = tuple(
+    Concept(**{**entry, "words": _words(entry["words"])}) for entry in _LEXICON["concepts"]
+)
 IDS, NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL, WEIGHTS, QUANTITIES, COUNTED = (
     frozenset(_words(_LEXICON[key]))
-    for key in ("ids", "numbers", "codes", "of_others", "of_things", "technical", "weights", "quantities", "counted")
+    for key in (
+        "ids",
+        "numbers",
+        "codes",
+        "of_others",
+        "of_things",
+        "technical",
+        "weights",
+        "quantities",
+        "counted",
+    )
 )
 
 COUNTS = frozenset(["num", "number", "n", "no", "nr"])
-"""Words with which the name of a count begins, if it goes on with `of` or ends as a plural: `num_visits`."""
+"""Words with which the name of a count begins, if it goes on with `of` or ends as a plural:
+`num_visits`.
+"""
 NAMES = frozenset(["name", "names", "nom", "nombre", "nome", "naam"])
 """Words for names of people and of things."""
-LINKS = frozenset(["of", "the", "de", "du", "des", "del", "della", "di", "van", "la", "le", "l", "el", "il", "het"])
+LINKS = frozenset(
+    [
+        "of",
+        "the",
+        "de",
+        "du",
+        "des",
+        "del",
+        "della",
+        "di",
+        "van",
+        "la",
+        "le",
+        "l",
+        "el",
+        "il",
+        "het",
+    ]
+)
 """Words between a name and its owner."""
-AMOUNTS = frozenset(word for one in CONCEPTS if one.name in ("money", "finances") for word in one.words)
+AMOUNTS = frozenset(
+    word for one in CONCEPTS if one.name in ("money", "finances") for word in one.words
+)
 """Words for amounts of money."""
-BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+|(?<=[A-Za-z])(?=[0-9]{4}$)")
+BOUNDARY = re.compile(
+    r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+|(?<=[A-Za-z])(?=[0-9]{4}$)"
+)
 NUMBERED = re.compile(r"^([a-z]{3,})[0-9]+$")
 """Words of one of several columns: `diag2` is a diagnosis."""
 _PHRASES = [frozenset(entry.split()) for entry in ("", *TECHNICAL) if " " in entry or not entry]
@@ -57,11 +97,17 @@ _ENTRIES = [
     if "*" not in entry
 ]
 _AFFIXES = [
-    (entry, place, concept) for place, concept in enumerate(CONCEPTS) for entry in concept.words if "*" in entry
+    (entry, place, concept)
+    for place, concept in enumerate(CONCEPTS)
+    for entry in concept.words
+    if "*" in entry
 ]
 """Words of which only the beginning or the end is given."""
 _ALONE = [
-    (entry[1:], place, concept) for place, concept in enumerate(CONCEPTS) for entry in concept.words if entry[0] == "="
+    (entry[1:], place, concept)
+    for place, concept in enumerate(CONCEPTS)
+    for entry in concept.words
+    if entry[0] == "="
 ]
 """Words that have a sense if the name has no other."""
 _ENDINGS = [
@@ -79,17 +125,16 @@ KEYED = 0.02  # different values a row from which a column that calls itself a n
 class Hint:
     """What a name suggests.
 
-    concept: the subject of the column, if the name has one.
-    numbers: whether the name calls it a number or a key, which makes it an identifier if it has many values. Names
+    concept: the subject of the column, if the name has one. numbers: whether the name calls it a
+    number or a key, which makes it an identifier if it has many values. Names
         of counts (`num_visits`) do not.
     codes: whether the name calls it a number, a key or a code, so its numbers are not measurements.
-    nominal: whether its whole numbers are codes by its concept.
-    quantity: whether a word is that of a quantity, such as a duration.
-    of_thing: whether a word is that of a thing, so that a number is that of no person.
-    counted: whether a word is that of what a table of counts counts.
-    of_others: whether it is about another person or another time.
-    technical: whether all its words are about the table and not about people.
-    weight: whether it calls it a weight and shows no more, so that it is that of a body or of a row of a survey.
+    nominal: whether its whole numbers are codes by its concept. quantity: whether a word is that of
+    a quantity, such as a duration. of_thing: whether a word is that of a thing, so that a number is
+    that of no person. counted: whether a word is that of what a table of counts counts. of_others:
+    whether it is about another person or another time. technical: whether all its words are about
+    the table and not about people. weight: whether it calls it a weight and shows no more, so that
+    it is that of a body or of a row of a survey.
     """
 
     concept: Concept | None
@@ -115,8 +160,8 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def hint_of(name: str) -> Hint:
-    """What a name suggests. Of several meanings, the one with the most words wins, then a direct identifier, then the
-    lexicon's order.
+    """What a name suggests. Of several meanings, the one with the most words wins, then a direct
+    identifier, then the lexicon's order.
 
     >>> hint_of("country_of_birth_self").concept.name, hint_of("birth_year").concept.name
     ('origin', 'age')
@@ -139,18 +184,28 @@ def hint_of(name: str) -> Hint:
         (-len(entry), place, concept) for entry, place, concept in _ENTRIES if entry <= named
     ]
     if not found:
-        found = [(0, place, one) for entry, place, one in _ALONE if entry in words and len(_spelled(listed)) == 1]
+        found = [
+            (0, place, one)
+            for entry, place, one in _ALONE
+            if entry in words and len(_spelled(listed)) == 1
+        ]
     if not found:
         found = _with_affixes(words)
     if not found:  # Jahresgehalt, Haushaltseinkommen
-        found = [(0, place, one) for end, place, one in _ENDINGS if any(word.endswith(end) for word in words)]
+        found = [
+            (0, place, one)
+            for end, place, one in _ENDINGS
+            if any(word.endswith(end) for word in words)
+        ]
     if _is_name_of_thing(listed):
         found = [one for one in found if one[2].name != "person's name"]
     if _is_part_of_address(listed):
         found = [one for one in found if one[2].name != "contact"]
     if AMOUNTS & _ends(listed):  # credit_card_balance
         found = [one for one in found if one[2].name != "account"]
-    technical = bool(words) and any(words <= TECHNICAL | phrase for phrase in _PHRASES if phrase <= words)
+    technical = bool(words) and any(
+        words <= TECHNICAL | phrase for phrase in _PHRASES if phrase <= words
+    )
     concept = min(found, key=lambda one: one[:2])[2] if found and not technical else None
     keys = words - COUNTS if counts else words
     return Hint(
@@ -178,7 +233,9 @@ def _ends(words: tuple[str, ...]) -> frozenset[str]:
 
 
 def _is_of_count(words: tuple[str, ...]) -> bool:
-    """Whether the name is that of a count: `num_visits`, `lifetime number of visits`; not `patient_number`."""
+    """Whether the name is that of a count: `num_visits`, `lifetime number of visits`; not
+    `patient_number`.
+    """
     place = _count_in(words)
     if place is None or _counts_several(words):
         return place is not None
@@ -186,7 +243,9 @@ def _is_of_count(words: tuple[str, ...]) -> bool:
 
 
 def _counts_several(words: tuple[str, ...]) -> bool:
-    """Whether a name begins with a count of several things: `number of patient visits` has no patient number."""
+    """Whether a name begins with a count of several things: `number of patient visits` has no
+    patient number.
+    """
     place = _count_in(words)
     return place is not None and QUANTITIES.issuperset(words[:place]) and words[-1].endswith("s")
 
@@ -197,7 +256,9 @@ def _count_in(words: tuple[str, ...]) -> int | None:
 
 
 def _is_name_of_thing(words: tuple[str, ...]) -> bool:
-    """Whether the name is that of a thing: `course_name`, `name of the course`; not `course_teacher_name`."""
+    """Whether the name is that of a thing: `course_name`, `name of the course`; not
+    `course_teacher_name`.
+    """
     for place, word in enumerate(words):
         after = [other for other in words[place + 1 :] if other not in LINKS]
         owner = words[place - 1 : place] or after[:1]
@@ -207,7 +268,9 @@ def _is_name_of_thing(words: tuple[str, ...]) -> bool:
 
 
 def _is_part_of_address(words: tuple[str, ...]) -> bool:
-    """Whether a name goes on from an address to a place that many share: `addr_state`, but not `state_address`."""
+    """Whether a name goes on from an address to a place that many share: `addr_state`, but not
+    `state_address`.
+    """
     of = {concept.name: frozenset(concept.words) for concept in CONCEPTS}
     places = [place for place, word in enumerate(words) if word in of["place"]]
     contacts = [place for place, word in enumerate(words) if word in of["contact"]]
@@ -215,7 +278,9 @@ def _is_part_of_address(words: tuple[str, ...]) -> bool:
 
 
 def _with_affixes(words: frozenset[str]) -> list[tuple[float, int, Concept]]:
-    """The concepts of the beginnings and ends that words have, each with a sort key: the longest first."""
+    """The concepts of the beginnings and ends that words have, each with a sort key: the longest
+    first.
+    """
     return [
         (-len(entry) / 1000, place, concept)
         for entry, place, concept in _AFFIXES
@@ -230,14 +295,18 @@ def is_shared(name: str) -> bool:
     [True, True, False, False, False]
     """
     hint = hint_of(name)
-    of_people = hint.concept is None or hint.concept.unique or hint.concept.name == "household number"
+    of_people = (
+        hint.concept is None or hint.concept.unique or hint.concept.name == "household number"
+    )
     return hint.of_others or hint.of_thing or not of_people
 
 
 def least_uniqueness(name: str) -> float | None:
-    """The share of different values above which a column with this name identifies a person; None if it never does.
+    """The share of different values above which a column with this name identifies a person; None
+    if it never does.
 
-    Such a column repeats if a person has several rows: people share names and addresses, but not patient numbers.
+    Such a column repeats if a person has several rows: people share names and addresses, but not
+    patient numbers.
 
     >>> least_uniqueness("patient_id"), least_uniqueness("ID"), least_uniqueness("hospital_id")
     (0.0, 0.02, None)

@@ -26,7 +26,9 @@ class Identifier:
     def is_in(self, column: str) -> bool:
         """Whether a column's name is that of this identifier."""
         hint = hint_of(column)
-        return self.is_named(column) or (hint.concept is not None and hint.concept.name in self.concepts)
+        return self.is_named(column) or (
+            hint.concept is not None and hint.concept.name in self.concepts
+        )
 
     def is_named(self, column: str) -> bool:
         """Whether one of its words is in a column's name."""
@@ -34,12 +36,15 @@ class Identifier:
         return any(set(entry.split()) <= words for entry in self.words.split(",") if entry.strip())
 
     def must_go(self, column: str) -> bool:
-        """Whether a column with this name may not be published. Places, dates and ages may, under other rules."""
+        """Whether a column with this name may not be published. Places, dates and ages may, under
+        other rules.
+        """
         return not self.under_rules or self.is_named(column)
 
 
 IDENTIFIERS = tuple(
-    Identifier(**one) for one in yaml.safe_load(files(__package__).joinpath("identifiers.yaml").read_text("utf-8"))
+    Identifier(**one)
+    for one in yaml.safe_load(files(__package__).joinpath("identifiers.yaml").read_text("utf-8"))
 )
 
 
@@ -50,4 +55,8 @@ def identifier_in(column: str) -> Identifier | None:
     ['F', 'B', 'R', None]
     """
     found = [one for one in IDENTIFIERS if one.is_in(column)]
-    return min(found, key=lambda one: (one.letter == OTHER, not one.must_go(column), one.under_rules), default=None)
+    return min(
+        found,
+        key=lambda one: (one.letter == OTHER, not one.must_go(column), one.under_rules),
+        default=None,
+    )

@@ -1,5 +1,5 @@
-"""Column names in messages. A file's header may be the first person's record, so a message shows a text only if it is
-a name.
+"""Column names in messages. A file's header may be the first person's record, so a message shows a
+text only if it is a name.
 """
 
 from __future__ import annotations
@@ -17,14 +17,19 @@ LONGEST_NAME = 64
 
 def is_name(text: str) -> bool:
     """Whether a text can be a column name: short, printable and not a number."""
-    return 0 < len(text) <= LONGEST_NAME and text.isprintable() and "\ufffd" not in text and not _is_number(text)
+    return (
+        0 < len(text) <= LONGEST_NAME
+        and text.isprintable()
+        and "\ufffd" not in text
+        and not _is_number(text)
+    )
 
 
 def are_names(columns: Sequence[str], expected: Collection[str]) -> bool:
     """Whether these are column names rather than a record.
 
-    At least half of the expected names are among them, since a value may equal one name. All are printable and
-    different, and most are not numbers.
+    At least half of the expected names are among them, since a value may equal one name. All are
+    printable and different, and most are not numbers.
     """
     lower, wanted = {name.lower() for name in columns}, {name.lower() for name in expected}
     numbers = [name for name in columns if _is_number(name)]
@@ -39,12 +44,16 @@ def are_names(columns: Sequence[str], expected: Collection[str]) -> bool:
 def instead_of(column: str, columns: Sequence[str], expected: Collection[str]) -> str:
     """A description of what a table has instead of a missing column, and what may be wrong.
 
-    Similar names come first. If the names may be values of people, only their number is reported. expected: all the
-    columns that the table should have.
+    Similar names come first. If the names may be values of people, only their number is reported.
+    expected: all the columns that the table should have.
     """
     if not are_names(columns, expected):
         return f"it has {len(columns)} column{'' if len(columns) == 1 else 's'}{_why_not(columns)}"
-    has = f"it has {', '.join(columns)}" if len(columns) <= MOST_NAMES else f"it has {len(columns)} columns"
+    has = (
+        f"it has {', '.join(columns)}"
+        if len(columns) <= MOST_NAMES
+        else f"it has {len(columns)} columns"
+    )
     near = _nearest(column, columns)
     return f"{near} {has[0].upper()}{has[1:]}" if near else has
 
@@ -61,28 +70,37 @@ def renamed(names: Sequence[str], columns: Mapping[str, str]) -> list[str]:
     known = [name for name in names if name != MALFORMED]
     for old in columns:
         if old not in known:
-            raise InputError(f"input.columns: column {old!r} is not in the input; {instead_of(old, known, columns)}")
+            raise InputError(
+                f"input.columns: column {old!r} is not in the input; "
+                f"{instead_of(old, known, columns)}"
+            )
     new = [columns.get(name, name) for name in names]
     lower = [name.lower() for name in new]
     for old, name in columns.items():
         if lower.count(name.lower()) > 1:
             raise InputError(
-                f"input.columns: {old!r} becomes {name!r}, as which the input has another column (up to case); rename "
+                f"input.columns: {old!r} becomes {name!r}, as which the input has another column "
+                "(up to case); rename "
                 "that one, too, or take another name"
             )
     return new
 
 
-def instead_of_each(lost: Sequence[str], columns: Sequence[str], expected: Collection[str]) -> list[str]:
-    """`instead_of` for every missing column. The table's columns are listed once. If the names may be values of
-    people, the first text covers all.
+def instead_of_each(
+    lost: Sequence[str], columns: Sequence[str], expected: Collection[str]
+) -> list[str]:
+    """`instead_of` for every missing column. The table's columns are listed once. If the names may
+    be values of people, the first text covers all.
     """
     if not lost:
         return []
     first = instead_of(lost[0], columns, expected)
     if not are_names(columns, expected):
         return [first]
-    return [first, *(_nearest(column, columns) or "none of its names is near" for column in lost[1:])]
+    return [
+        first,
+        *(_nearest(column, columns) or "none of its names is near" for column in lost[1:]),
+    ]
 
 
 def _nearest(column: str, columns: Sequence[str]) -> str:
@@ -91,7 +109,9 @@ def _nearest(column: str, columns: Sequence[str]) -> str:
 
 
 def shown(place: int, name: str) -> str:
-    """A column of a table whose other columns are known: its name if it can be a name, otherwise its place from 1."""
+    """A column of a table whose other columns are known: its name if it can be a name, otherwise
+    its place from 1.
+    """
     return f"column {name!r}" if is_name(name) else f"column number {place + 1}"
 
 
@@ -102,10 +122,13 @@ def _why_not(columns: Sequence[str]) -> str:
     if all(name == f"_c{i}" for i, name in enumerate(columns)):
         return ", read without a header: set input.options.header: true"
     return (
-        ", and none of the requested ones (their names may be values: is the first line a header? See "
+        ", and none of the requested ones (their names may be values: is the first line a header? "
+        "See "
         "input.options.header, sep)"
     )
 
 
 def _is_number(text: str) -> bool:
-    return not text.startswith("_") and number(text.strip()) is not None  # `_0` is a column without a name
+    return (
+        not text.startswith("_") and number(text.strip()) is not None
+    )  # `_0` is a column without a name

@@ -1,1 +1,3 @@
-"""Columns in Arrow: the names of their types, the values that are prepared from them, and their Parquet files."""
+"""Columns in Arrow: the names of their types, the values that are prepared from them, and their
+Parquet files.
+"""

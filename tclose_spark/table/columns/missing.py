@@ -1,4 +1,6 @@
-"""Codes that a table has in place of missing values. Both engines find them by one pattern of a value's text."""
+"""Codes that a table has in place of missing values. Both engines find them by one pattern of a
+value's text.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,12 @@ DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def pattern_of(codes: Iterable[str | Decimal], of_text: bool) -> str:
-    """The pattern (RE2 and Java) of the texts of these codes, as casts make them. of_text: whether the column is text.
+    """The pattern (RE2 and Java) of the texts of these codes, as casts make them. of_text: whether
+    the column is text.
 
-    A text is itself, as it is written. A number is also the same number with other digits after the point, but not with
-    zeros in front, which is another code. In a column that is not text, a text that looks like a number is that number.
-    A date is also its midnight.
+    A text is itself, as it is written. A number is also the same number with other digits after the
+    point, but not with zeros in front, which is another code. In a column that is not text, a text
+    that looks like a number is that number. A date is also its midnight.
 
     >>> def found(code, of_text=True):
     ...     pattern = re.compile(pattern_of([code], of_text).replace("z", "Z"))

@@ -10,13 +10,17 @@ import pyarrow.parquet as pq
 from tclose_spark.table.dictionaries import shortened
 
 TABLE, FILE = "table", "file"
-"""Columns of files: the name of the table that a file belongs to, and its bytes; none in rows that only carry other
-columns.
+"""Columns of files: the name of the table that a file belongs to, and its bytes; none in rows that
+only carry other columns.
 """
-FILE_BYTES = 1 << 26  # of columns in memory: what has more becomes several files, each of which Spark holds whole
+FILE_BYTES = (
+    1 << 26
+)  # of columns in memory: what has more becomes several files, each of which Spark holds whole
 LARGE = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
 WRITER = {"org.apache.spark.version": "3.0.0"}
-"""Tells readers that dates before 1582 are meant by the calendar that Spark has since this version."""
+"""Tells readers that dates before 1582 are meant by the calendar that Spark has since this
+version.
+"""
 
 
 class ChangedFileError(Exception):
@@ -24,8 +28,9 @@ class ChangedFileError(Exception):
 
 
 def parquet_files(columns: Sequence[pa.Array], schema: pa.Schema) -> Iterator[bytes]:
-    """Rows as Parquet files, of at most FILE_BYTES of columns if they have several rows. A file's dictionaries hold the
-    values of its own rows, in the order in which they appear, so nothing tells what else a dictionary held.
+    """Rows as Parquet files, of at most FILE_BYTES of columns if they have several rows. A file's
+    dictionaries hold the values of its own rows, in the order in which they appear, so nothing
+    tells what else a dictionary held.
 
     Raises:
         TypeError: if a column is not of the schema's type, or coded values of it.
@@ -51,7 +56,9 @@ def _parquet(rows: pa.Table) -> bytes:
 
 
 def _of_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A column of this type, coded or not; from the large one of the same name, too, which some platforms give."""
+    """A column of this type, coded or not; from the large one of the same name, too, which some
+    platforms give.
+    """
     coded = pa.types.is_dictionary(column.type)
     found = column.type.value_type if coded else column.type
     if found == kind:

@@ -1,7 +1,8 @@
 """Raw values in the form in which the pipeline works on them, by the types of the run file.
 
-Texts and numbers are those that Spark's casts make, in UTC and without ANSI mode, so a table has the same values on
-every engine. Work is done once per distinct value of a batch where it is not arithmetic.
+Texts and numbers are those that Spark's casts make, in UTC and without ANSI mode, so a table has
+the same values on every engine. Work is done once per distinct value of a batch where it is not
+arithmetic.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def plain(values: pa.Array) -> pa.Array:
 
 
 def as_text(values: pa.Array) -> pa.Array:
-    """The values as texts: a double as Java writes it, a time without a zone and without zeros at its end.
+    """The values as texts: a double as Java writes it, a time without a zone and without zeros at
+    its end.
 
     >>> as_text(pa.array([1.0, 1e10, None])).to_pylist(), as_text(pa.array([True])).to_pylist()
     (['1.0', '1.0E10', None], ['true'])
@@ -70,10 +72,11 @@ def as_text(values: pa.Array) -> pa.Array:
 def judged_values(values: pa.Array, settings: QuasiIdentifier | SensitiveAttribute) -> pa.Array:
     """A quasi-identifier or sensitive attribute with one form for every value.
 
-    A numeric quasi-identifier is an int64 or a double. Text that is not a number becomes missing, and a float is the
-    number of its shortest text, so 0.3 stays 0.3. Dates are days and times microseconds since 1970. A categorical one,
-    or one with a hierarchy, is a text. With a hierarchy file, type: numeric makes 25.0 the leaf 25. A sensitive
-    attribute keeps its type. Texts that a column's options merge are equal from here on.
+    A numeric quasi-identifier is an int64 or a double. Text that is not a number becomes missing,
+    and a float is the number of its shortest text, so 0.3 stays 0.3. Dates are days and times
+    microseconds since 1970. A categorical one, or one with a hierarchy, is a text. With a hierarchy
+    file, type: numeric makes 25.0 the leaf 25. A sensitive attribute keeps its type. Texts that a
+    column's options merge are equal from here on.
     """
     values = plain(values)
     if settings.text is not None and settings.text != Text() and pa.types.is_string(values.type):
@@ -86,7 +89,9 @@ def judged_values(values: pa.Array, settings: QuasiIdentifier | SensitiveAttribu
         return values if settings.is_numeric else _written(values, write)
     if not settings.reads_numbers:
         texts = as_text(values)
-        return pc.replace_substring_regex(texts, WHOLE, r"\1") if settings.type == "numeric" else texts
+        return (
+            pc.replace_substring_regex(texts, WHOLE, r"\1") if settings.type == "numeric" else texts
+        )
     return _numbers(values) if settings.is_numeric else _written(_numbers(values), write_number)
 
 
@@ -98,19 +103,26 @@ def no_value(settings: QuasiIdentifier) -> str:
     """
     if settings.calendar is None:
         return f"no finite number of at most {DIGITS} digits"
-    what, form = {"date": ("date", "%Y-%m-%d"), "timestamp": ("time", "%Y-%m-%dT%H:%M:%S")}[settings.calendar]
-    return f"no {what} (such as {EXAMPLE.strftime(settings.date_format or form)}) of the years 1 to 9999"
+    what, form = {"date": ("date", "%Y-%m-%d"), "timestamp": ("time", "%Y-%m-%dT%H:%M:%S")}[
+        settings.calendar
+    ]
+    return (
+        f"no {what} (such as {EXAMPLE.strftime(settings.date_format or form)}) of the years 1 "
+        "to 9999"
+    )
 
 
 def not_of_type(values: pa.Array, settings: QuasiIdentifier) -> BoolArray:
-    """Whether values do not have the type that the run file declares for a quasi-identifier (see `no_value`),
-    shape (n,). Missing values have it.
+    """Whether values do not have the type that the run file declares for a quasi-identifier (see
+    `no_value`), shape (n,). Missing values have it.
     """
     if settings.calendar is None:
         return _not_numbers(values)
     a_day = CODES_A_DAY["timestamp"] // CODES_A_DAY[settings.calendar]
     codes = _moment_codes(values, settings.calendar, settings.date_format)
-    known = pc.and_(pc.greater_equal(codes, -(-FIRST // a_day)), pc.less_equal(codes, LAST // a_day))
+    known = pc.and_(
+        pc.greater_equal(codes, -(-FIRST // a_day)), pc.less_equal(codes, LAST // a_day)
+    )
     return _bools(values.is_valid()) & ~_bools(known)
 
 
@@ -154,13 +166,17 @@ def _not_numbers(values: pa.Array) -> BoolArray:
         return _bools(_once(values, lambda distinct: _made(distinct, _loses_digits, pa.bool_())))
     if pa.types.is_floating(kind):
         return _bools(pc.is_inf(values))
-    return _bools(pc.equal(values.cast(pa.int64()), -(2**63)))  # stands for a missing value in codes
+    return _bools(
+        pc.equal(values.cast(pa.int64()), -(2**63))
+    )  # stands for a missing value in codes
 
 
 def _no_number_texts(texts: pa.Array) -> pa.Array:
     """Whether texts are no finite numbers of at most DIGITS digits."""
     numbers = _matching(texts, NUMBER)
-    digits = pc.replace_substring_regex(pc.replace_substring_regex(numbers, "[eE].*", ""), "^0+", "")
+    digits = pc.replace_substring_regex(
+        pc.replace_substring_regex(numbers, "[eE].*", ""), "^0+", ""
+    )
     few = pc.less_equal(pc.utf8_length(pc.replace_substring_regex(digits, "[^0-9]", "")), DIGITS)
     finite = pc.is_finite(_made(numbers, float, pa.float64()))
     return pc.and_(texts.is_valid(), pc.invert(pc.fill_null(pc.and_(few, finite), False)))
@@ -178,21 +194,28 @@ def _matching(texts: pa.Array, pattern: str) -> pa.Array:
 
 
 def _moment_codes(values: pa.Array, calendar: Calendar, form: str | None) -> pa.Array:
-    """Dates as days, times as microseconds since 1970. Text that is neither becomes missing. form: of texts, or ISO."""
+    """Dates as days, times as microseconds since 1970. Text that is neither becomes missing. form:
+    of texts, or ISO.
+    """
     if form is not None and pa.types.is_integer(values.type):
         values = as_text(values)
     if pa.types.is_string(values.type):
         read = partial(_read_moment, calendar=calendar, form=form)
         iso = form is None
         return _once(
-            values, lambda texts: _made(_matching(texts, MOMENTS[calendar]) if iso else texts, read, pa.int64())
+            values,
+            lambda texts: _made(
+                _matching(texts, MOMENTS[calendar]) if iso else texts, read, pa.int64()
+            ),
         )
     return _codes(values.cast(pa.date32() if calendar == "date" else pa.timestamp("us")))
 
 
 def _codes(moments: pa.Array) -> pa.Array:
     """Dates as days, times as microseconds since 1970."""
-    return moments.cast(pa.int32() if pa.types.is_date32(moments.type) else pa.int64()).cast(pa.int64())
+    return moments.cast(pa.int32() if pa.types.is_date32(moments.type) else pa.int64()).cast(
+        pa.int64()
+    )
 
 
 def _read_moment(text: str, calendar: Calendar, form: str | None) -> int | None:
@@ -218,8 +241,8 @@ def _moment_texts(moments: pa.Array) -> pa.Array:
 
 
 def _float_texts(numbers: pa.Array) -> pa.Array:
-    """Floats or doubles as Java writes them: with an exponent from ten million and below a thousandth, and the shortest
-    digits, but two at least.
+    """Floats or doubles as Java writes them: with an exponent from ten million and below a
+    thousandth, and the shortest digits, but two at least.
     """
 
     def text_of(number: Any) -> str:
@@ -229,19 +252,25 @@ def _float_texts(numbers: pa.Array) -> pa.Array:
         if not np.isfinite(number):
             return "NaN" if np.isnan(number) else "Infinity" if number > 0 else "-Infinity"
         shortest: str = np.format_float_scientific(number, trim="0", exp_digits=1)
-        mantissa, power = (f"{number:.1e}" if shortest.split("e")[0].endswith(".0") else shortest).split("e")
+        mantissa, power = (
+            f"{number:.1e}" if shortest.split("e")[0].endswith(".0") else shortest
+        ).split("e")
         return f"{mantissa}E{int(power)}"
 
     return pa.array(map(text_of, numbers.to_numpy()), pa.string())
 
 
 def _once(values: pa.Array, made: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """What a function makes of values, called with the distinct ones only. It tells 0.0 from -0.0."""
+    """What a function makes of values, called with the distinct ones only. It tells 0.0 from
+    -0.0.
+    """
     held = values.dictionary_encode()
     return made(held.dictionary).take(held.indices)
 
 
-def _made(values: pa.Array, function: Callable[[Any], Any], kind: pa.DataType | None = None) -> pa.Array:
+def _made(
+    values: pa.Array, function: Callable[[Any], Any], kind: pa.DataType | None = None
+) -> pa.Array:
     """What a function makes of each value that is not missing: texts, or values of this type."""
     made = [None if value is None else function(value) for value in values.to_pylist()]
     return pa.array(made, kind or pa.string())

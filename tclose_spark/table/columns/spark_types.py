@@ -1,4 +1,6 @@
-"""Types of columns by the names that Spark and Delta give them. Columns themselves are Arrow's everywhere."""
+"""Types of columns by the names that Spark and Delta give them. Columns themselves are Arrow's
+everywhere.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ MALFORMED = "_tclose_malformed"
 UNREADABLE = b"tclose_unreadable"
 """The key in a field's metadata of why its values cannot be read, and the remedy."""
 TYPE = b"tclose_type"
-"""The key in a field's metadata of Spark's name of its type, if no release can have it. Its Arrow type is null."""
+"""The key in a field's metadata of Spark's name of its type, if no release can have it. Its Arrow
+type is null.
+"""
 NAMES = {
     pa.string(): ("string", "string"),
     pa.bool_(): ("boolean", "boolean"),
@@ -60,15 +64,21 @@ def how_to_flatten(type_name: str) -> str:
     'flatten it to a row or column for each element (pandas, Spark: explode), or leave it out'
     """
     if type_name.startswith("struct"):
-        return "flatten it to a column for each field (pandas: json_normalize, Spark: select field.*), or leave it out"
+        return (
+            "flatten it to a column for each field (pandas: json_normalize, Spark: select "
+            "field.*), or leave it out"
+        )
     if type_name.startswith(("array", "map")):
-        return "flatten it to a row or column for each element (pandas, Spark: explode), or leave it out"
+        return (
+            "flatten it to a row or column for each element (pandas, Spark: explode), or leave "
+            "it out"
+        )
     return "convert it to plain values, or leave it out"
 
 
 def readable(schema: pa.Schema) -> list[str]:
-    """The columns whose values can be read, without the mark of malformed rows. Of names that differ in case only, none
-    can be.
+    """The columns whose values can be read, without the mark of malformed rows. Of names that
+    differ in case only, none can be.
     """
     lower = Counter(name.lower() for name in schema.names)
     return [
@@ -92,7 +102,11 @@ def field_of(name: str, kind: Any) -> pa.Field:
     >>> str(field_of("age", "long").type), type_name(field_of("tags", {"type": "array", "elementType": "long"}))
     ('int64', 'array<bigint>')
     """
-    if isinstance(kind, dict) or kind == "void" or (kind not in TYPES and not kind.startswith("decimal(")):
+    if (
+        isinstance(kind, dict)
+        or kind == "void"
+        or (kind not in TYPES and not kind.startswith("decimal("))
+    ):
         return unsupported_field(name, _simple_name(kind))
     return pa.field(name, _arrow_type(kind))
 
@@ -122,13 +136,16 @@ def _simple(kind: pa.DataType) -> str:
 
 
 def delta_schema(schema: pa.Schema) -> str:
-    """A schema as Delta's log has it, and Spark the metadata of a Parquet file: all columns nullable, no metadata."""
+    """A schema as Delta's log has it, and Spark the metadata of a Parquet file: all columns
+    nullable, no metadata.
+    """
     return json.dumps(_struct(schema), separators=(",", ":"), ensure_ascii=False)
 
 
 def _struct(fields: Any) -> dict[str, Any]:
     listed = [
-        {"name": field.name, "type": _delta_type(field.type), "nullable": True, "metadata": {}} for field in fields
+        {"name": field.name, "type": _delta_type(field.type), "nullable": True, "metadata": {}}
+        for field in fields
     ]
     return {"type": "struct", "fields": listed}
 
@@ -149,7 +166,9 @@ def arrow_schema(text: str) -> pa.Schema:
     Raises:
         ValueError: if it has a type that no release has.
     """
-    return pa.schema([(field["name"], _arrow_type(field["type"])) for field in json.loads(text)["fields"]])
+    return pa.schema(
+        [(field["name"], _arrow_type(field["type"])) for field in json.loads(text)["fields"]]
+    )
 
 
 def _arrow_type(name: Any) -> pa.DataType:
@@ -157,7 +176,9 @@ def _arrow_type(name: Any) -> pa.DataType:
         if name["type"] == "array":
             return pa.list_(_arrow_type(name["elementType"]))
         if name["type"] == "struct":
-            return pa.struct([(field["name"], _arrow_type(field["type"])) for field in name["fields"]])
+            return pa.struct(
+                [(field["name"], _arrow_type(field["type"])) for field in name["fields"]]
+            )
     elif name.startswith("decimal("):
         return pa.decimal128(*map(int, name[len("decimal(") : -1].split(",")))
     elif name in TYPES:

@@ -25,7 +25,9 @@ NUMBER = QuasiIdentifier(type="numeric")
 def weights_of(column: pa.Array) -> pa.Array:
     """A column as doubles; NULL where it is no number from 0 to MOST_WEIGHT."""
     numbers = judged_values(_texts(column), NUMBER)
-    return pc.if_else(pc.and_(pc.greater_equal(numbers, 0), pc.less_equal(numbers, MOST_WEIGHT)), numbers, None)
+    return pc.if_else(
+        pc.and_(pc.greater_equal(numbers, 0), pc.less_equal(numbers, MOST_WEIGHT)), numbers, None
+    )
 
 
 def not_weights(column: pa.Array) -> BoolArray:
@@ -40,13 +42,15 @@ def millionths(column: pa.Array) -> IntArray:
 
 
 def rounded_type(kind: pa.DataType, step: Fraction) -> pa.DataType:
-    """The type of weights of a type that are rounded to multiples of a step: whole numbers stay so if the step is."""
+    """The type of weights of a type that are rounded to multiples of a step: whole numbers stay so
+    if the step is.
+    """
     return pa.int64() if pa.types.is_integer(kind) and step.denominator == 1 else pa.float64()
 
 
 def rounded(column: pa.Array, step: Fraction) -> pa.Array:
-    """The nearest multiples of a step, exactly; of two that are as near, the even multiple. NULL where there is no
-    weight.
+    """The nearest multiples of a step, exactly; of two that are as near, the even multiple. NULL
+    where there is no weight.
 
     >>> rounded(pa.array(["2.5", "7.5", "12.4"]), Fraction(5)).to_pylist()
     [0.0, 10.0, 10.0]
@@ -54,7 +58,9 @@ def rounded(column: pa.Array, step: Fraction) -> pa.Array:
     kind = rounded_type(column.type, step)
     held = pc.if_else(weights_of(column).is_valid(), _texts(column), None).dictionary_encode()
     multiples = [round(Fraction(text) / step) * step for text in held.dictionary.to_pylist()]
-    return pa.array([*map(int if pa.types.is_integer(kind) else float, multiples)], kind).take(held.indices)
+    return pa.array([*map(int if pa.types.is_integer(kind) else float, multiples)], kind).take(
+        held.indices
+    )
 
 
 def rounded_away(column: pa.Array, step: Fraction) -> BoolArray:
@@ -72,10 +78,16 @@ def _texts(column: pa.Array) -> pa.Array:
 
 
 def listed_totals(totals: Mapping[str | None, int]) -> list[dict[str, Any]]:
-    """The MOST_TOTALS values (`value`, None is missing) with most `people`, and last the others as one entry with their
-    number `others`. totals: by value, in MILLIONTHS.
+    """The MOST_TOTALS values (`value`, None is missing) with most `people`, and last the others as
+    one entry with their number `others`. totals: by value, in MILLIONTHS.
     """
     ranked = sorted(totals.items(), key=lambda one: (-one[1], one[0] is None, one[0] or ""))
-    listed: list[dict[str, Any]] = [{"value": value, "people": n / MILLIONTHS} for value, n in ranked[:MOST_TOTALS]]
+    listed: list[dict[str, Any]] = [
+        {"value": value, "people": n / MILLIONTHS} for value, n in ranked[:MOST_TOTALS]
+    ]
     others = ranked[MOST_TOTALS:]
-    return [*listed, {"others": len(others), "people": sum(n for _, n in others) / MILLIONTHS}] if others else listed
+    return (
+        [*listed, {"others": len(others), "people": sum(n for _, n in others) / MILLIONTHS}]
+        if others
+        else listed
+    )

@@ -1,7 +1,9 @@
-"""Whether a table counts people instead of having a row for each: a cell for each combination of its other columns.
+"""Whether a table counts people instead of having a row for each: a cell for each combination of
+its other columns.
 
-In a table of people, two rows agree by chance. In a table of counts, each combination is there once. Names decide
-nothing alone: a column named as a count and combinations that avoid each other are both required.
+In a table of people, two rows agree by chance. In a table of counts, each combination is there
+once. Names decide nothing alone: a column named as a count and combinations that avoid each other
+are both required.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ class CountedCells:
 def counted_cells(counts: Sequence[str], others: Mapping[str, IntArray]) -> CountedCells | None:
     """What shows that rows are cells of a table of counts; None if they are not.
 
-    counts: the columns of whole numbers that are named as counts. others: of the other columns that hold neither
-    fractions nor identifiers, a number from 0 for each row's value, shape (rows,).
+    counts: the columns of whole numbers that are named as counts. others: of the other columns that
+    hold neither fractions nor identifiers, a number from 0 for each row's value, shape (rows,).
     """
     if not counts:
         return None
@@ -49,7 +51,8 @@ def counted_cells(counts: Sequence[str], others: Mapping[str, IntArray]) -> Coun
 
 
 def avoid_each_other(dimensions: Sequence[IntArray]) -> bool:
-    """Whether far fewer pairs of rows agree in all dimensions than by chance, if each value were equally frequent.
+    """Whether far fewer pairs of rows agree in all dimensions than by chance, if each value were
+    equally frequent.
 
     dimensions: a number for each row's value, from 0.
 
@@ -74,8 +77,8 @@ def _is_dimension(codes: IntArray) -> bool:
 
 
 def _needed(columns: Mapping[str, IntArray]) -> dict[str, IntArray]:
-    """The columns without which rows would agree. Others follow from these, or differ between rows that differ anyway:
-    the state of a county, the sex of a worker in a panel.
+    """The columns without which rows would agree. Others follow from these, or differ between rows
+    that differ anyway: the state of a county, the sex of a worker in a panel.
     """
     needed = dict(columns)
     for name in sorted(columns, key=lambda name: int(columns[name].max())):

@@ -1,7 +1,9 @@
-"""Whom rows are about: the columns that group rows like persons and households, and signs of persons without a key.
+"""Whom rows are about: the columns that group rows like persons and households, and signs of
+persons without a key.
 
-Agreement within the values of a column shows that it groups rows. The names of the columns that agree show what the
-groups are: sex and education are those of a person, a place is that of a household, too.
+Agreement within the values of a column shows that it groups rows. The names of the columns that
+agree show what the groups are: sex and education are those of a person, a place is that of a
+household, too.
 """
 
 from __future__ import annotations
@@ -15,11 +17,18 @@ import numpy as np
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.column_names.hints import Hint
 from tclose_spark.table.entities.cells import CountedCells, counted_cells
-from tclose_spark.table.entities.grouping import Grouping, agreement_by_chance, groupings, pair_groupings
+from tclose_spark.table.entities.grouping import (
+    Grouping,
+    agreement_by_chance,
+    groupings,
+    pair_groupings,
+)
 from tclose_spark.table.entities.whole_values import MISSING, WholeValues
 
 INDIVIDUAL = frozenset(["sex", "age", "education", "marital status", "what is seen"])
-"""Concepts of columns that are constant within a person, and not within a household. Age may change over time."""
+"""Concepts of columns that are constant within a person, and not within a household. Age may change
+over time.
+"""
 SHARED = frozenset(["place", "household", "ethnicity", "origin", "household number"])
 """Concepts of columns that are constant within a household."""
 LASTING = frozenset(["sex", "ethnicity", "origin", "education", "place"])
@@ -33,7 +42,9 @@ UNIQUE = 0.999  # distinct values a row of an identifier of rows
 
 FEWEST_GROUPS = 20  # of rows that look like one person each
 MOST_WAVES = 60  # values of a column of times
-TOO_EQUAL = 0.25  # of the expected differences between times, below which the same persons are observed
+TOO_EQUAL = (
+    0.25  # of the expected differences between times, below which the same persons are observed
+)
 FEWEST_FREE = 20  # degrees of freedom from which differences between times are judged
 TOO_OFTEN = 10  # times as many equal rows as by chance
 MOSTLY = 0.5  # share of rows in groups, from which combinations recur
@@ -46,8 +57,9 @@ Kind = Literal["person", "household"]
 class Entity:
     """A column that groups the rows of a person or a household.
 
-    columns: its name; or two names, which group the rows together. values, rows_each: about. constant: the columns that
-    are constant within its values. same: other columns with the same groups.
+    columns: its name; or two names, which group the rows together. values, rows_each: about.
+    constant: the columns that are constant within its values. same: other columns with the same
+    groups.
     """
 
     columns: tuple[str, ...]
@@ -74,9 +86,9 @@ class UnnamedPersons:
 class Subjects:
     """Whom the rows of a table are about.
 
-    entities: persons first, the likeliest of each kind first. unnamed: only if no entity is a person.
-    refuted: columns within whose values people differ, so that they identify no person. cells: what shows that rows
-    are cells of a table of counts.
+    entities: persons first, the likeliest of each kind first. unnamed: only if no entity is a
+    person. refuted: columns within whose values people differ, so that they identify no person.
+    cells: what shows that rows are cells of a table of counts.
     """
 
     entities: tuple[Entity, ...] = ()
@@ -119,7 +131,11 @@ def find_subjects(sample: WholeValues, names: Sequence[str], hints: Sequence[Hin
     return Subjects(
         entities=tuple(entities),
         unnamed=None if persons else table.unnamed(),
-        refuted=tuple(names[one.columns[0]] for one in compared if one not in persons and table.is_refuted(one)),
+        refuted=tuple(
+            names[one.columns[0]]
+            for one in compared
+            if one not in persons and table.is_refuted(one)
+        ),
         cells=table.cells(),
     )
 
@@ -135,8 +151,9 @@ class _Table:
     def is_person(self, found: Grouping) -> bool:
         """Whether a column groups rows like the identifier of a person.
 
-        Where the table has the sex, it is constant within persons. So is another individual column, or the column is
-        called a number. Of tables without individual columns, several constant columns show it.
+        Where the table has the sex, it is constant within persons. So is another individual column,
+        or the column is called a number. Of tables without individual columns, several constant
+        columns show it.
         """
         individual = self._of(INDIVIDUAL, found.constant)
         sexes = self._of(SEX, self._compared(found))
@@ -153,15 +170,21 @@ class _Table:
         return several and any(self._numbers_persons(place) for place in found.columns)
 
     def is_refuted(self, found: Grouping) -> bool:
-        """Whether people differ within the values of a column: in their sex, or in all that is individual and lasts."""
+        """Whether people differ within the values of a column: in their sex, or in all that is
+        individual and lasts.
+        """
         if self._of(SEX, self._compared(found)):
-            return not self._of(SEX, found.constant) or (self._age_varies(found) and self._has_row_numbers(found))
+            return not self._of(SEX, found.constant) or (
+                self._age_varies(found) and self._has_row_numbers(found)
+            )
         lasting = INDIVIDUAL - {"age"}
-        return bool(self._of(lasting, self._compared(found))) and not self._of(INDIVIDUAL, found.constant)
+        return bool(self._of(lasting, self._compared(found))) and not self._of(
+            INDIVIDUAL, found.constant
+        )
 
     def is_household(self, found: Grouping) -> bool:
-        """Whether a column groups rows like the identifier of a household: what members share is constant within its
-        values, and what is individual varies.
+        """Whether a column groups rows like the identifier of a household: what members share is
+        constant within its values, and what is individual varies.
         """
         compared = self._of(INDIVIDUAL, self._compared(found))
         varying = [place for place in compared if (found.lift(place) or 0.0) < VARYING]
@@ -185,16 +208,22 @@ class _Table:
         )
 
     def likeliest(self, found: Grouping) -> tuple[bool, int, bool, int]:
-        """A sort key: identifiers of other people last; most constant columns first, then numbers, then the order of
-        the table.
+        """A sort key: identifiers of other people last; most constant columns first, then numbers,
+        then the order of the table.
         """
         first = found.columns[0]
         hint = self.hints[first]
         return hint.of_others, -len(found.constant), not hint.numbers, first
 
     def numbered_members(self, found: Sequence[Grouping]) -> Iterator[Grouping]:
-        """The pairs of a household and the number of its member that group rows like the identifier of a person."""
-        unknown = [place for place, hint in enumerate(self.hints) if hint.concept is None and not hint.technical]
+        """The pairs of a household and the number of its member that group rows like the identifier
+        of a person.
+        """
+        unknown = [
+            place
+            for place, hint in enumerate(self.hints)
+            if hint.concept is None and not hint.technical
+        ]
         for one in sorted(found, key=self.likeliest)[:MOST_HOUSEHOLDS]:
             pairs = pair_groupings(self.sample, one.columns[0], unknown)
             yield from (pair for pair in pairs if self.is_person(pair))
@@ -208,7 +237,9 @@ class _Table:
         others = {
             name: self.sample.codes(place) - MISSING
             for place, name in enumerate(self.names)
-            if place not in named and not self._is_direct(place) and not self.sample.is_measured(place)
+            if place not in named
+            and not self._is_direct(place)
+            and not self.sample.is_measured(place)
         }
         return counted_cells(counts, others)
 
@@ -218,15 +249,17 @@ class _Table:
         return concept is not None and concept.role == "direct"
 
     def unnamed(self) -> UnnamedPersons | None:
-        """Rows that look like those of persons without an identifier; None if they do not, or the sample is no whole
-        table.
+        """Rows that look like those of persons without an identifier; None if they do not, or the
+        sample is no whole table.
         """
         if self.sample.level or not len(self.sample.hashes):
             return None
         return next(iter([*self._observed_again(), *self._recurring()]), None)
 
     def _observed_again(self) -> Iterator[UnnamedPersons]:
-        """Persons who are observed at several times: columns that last have nearly the same values at all times."""
+        """Persons who are observed at several times: columns that last have nearly the same values
+        at all times.
+        """
         lasting = self._of(LASTING, range(len(self.names)))
         for place, hint in enumerate(self.hints):
             time = self.sample.codes(place)
@@ -234,15 +267,23 @@ class _Table:
             is_time = hint.technical or (hint.concept is not None and hint.concept.name == "event")
             if not is_time or not 1 < len(waves) <= MOST_WAVES:
                 continue
-            judged = [_differences(time, self.sample.codes(other)) for other in lasting if other != place]
+            judged = [
+                _differences(time, self.sample.codes(other)) for other in lasting if other != place
+            ]
             free = sum(degrees for _, degrees in judged)
             if free >= FEWEST_FREE and sum(found for found, _ in judged) < TOO_EQUAL * free:
                 groups = int(waves.max())
-                columns = tuple(self.names[other] for other in (place, *lasting) if other in (place, *lasting))
-                yield UnnamedPersons(groups=groups, rows_each=float(waves.sum()) / groups, columns=columns)
+                columns = tuple(
+                    self.names[other] for other in (place, *lasting) if other in (place, *lasting)
+                )
+                yield UnnamedPersons(
+                    groups=groups, rows_each=float(waves.sum()) / groups, columns=columns
+                )
 
     def _recurring(self) -> Iterator[UnnamedPersons]:
-        """Persons whose birth, sex and place recur: their combinations are equal far more often than by chance."""
+        """Persons whose birth, sex and place recur: their combinations are equal far more often
+        than by chance.
+        """
         places = self._finest_of_each(LASTING | {"age"})
         codes = [self.sample.codes(place) for place in places]
         known = np.all([one >= 0 for one in codes], axis=0) if codes else np.zeros(0, dtype=bool)
@@ -253,7 +294,11 @@ class _Table:
         _, sizes = np.unique(np.stack(codes)[:, known], axis=1, return_counts=True)
         groups = sizes[sizes > 1]
         others = float((sizes * (sizes - 1)).sum() / rows)  # equal rows of a row
-        if len(groups) >= FEWEST_GROUPS and groups.sum() >= MOSTLY * rows and others > TOO_OFTEN * chance * rows:
+        if (
+            len(groups) >= FEWEST_GROUPS
+            and groups.sum() >= MOSTLY * rows
+            and others > TOO_OFTEN * chance * rows
+        ):
             yield UnnamedPersons(
                 groups=len(sizes),
                 rows_each=rows / len(sizes),
@@ -261,7 +306,9 @@ class _Table:
             )
 
     def _finest_of_each(self, concepts: frozenset[str]) -> list[int]:
-        """Of each of these concepts the column with most values, so that none follows from another."""
+        """Of each of these concepts the column with most values, so that none follows from
+        another.
+        """
         finest: dict[str | None, int] = {}
         for place in self._of(concepts, range(len(self.names))):
             concept = self._concept(place)
@@ -274,7 +321,11 @@ class _Table:
 
     def _of(self, concepts: frozenset[str], places: Sequence[int] | range) -> list[int]:
         """The columns of these whose names have one of these concepts, of the person in the row."""
-        return [place for place in places if self._concept(place) in concepts and not self.hints[place].of_others]
+        return [
+            place
+            for place in places
+            if self._concept(place) in concepts and not self.hints[place].of_others
+        ]
 
     def _concept(self, place: int) -> str | None:
         concept = self.hints[place].concept
@@ -286,7 +337,9 @@ class _Table:
         return hint.numbers and not (hint.of_thing and hint.concept is None)
 
     def _is_described(self, place: int) -> bool:
-        """Whether the name says that the column describes people, or weighs rows, so that it is no key."""
+        """Whether the name says that the column describes people, or weighs rows, so that it is no
+        key.
+        """
         concept = self.hints[place].concept
         return concept is not None and concept.role != "direct"
 
@@ -310,13 +363,17 @@ class _Table:
 
 
 def _differences(time: IntArray, codes: IntArray) -> tuple[float, int]:
-    """(chi-squared of the values at several times, its degrees of freedom). Codes below 0 are missing."""
+    """(chi-squared of the values at several times, its degrees of freedom). Codes below 0 are
+    missing.
+    """
     known = (time >= 0) & (codes >= 0)
     time, codes = time[known], codes[known]
     if not len(time):
         return 0.0, 0
     width = int(codes.max()) + 1
-    table = np.bincount(time * width + codes, minlength=(int(time.max()) + 1) * width).reshape(-1, width)
+    table = np.bincount(time * width + codes, minlength=(int(time.max()) + 1) * width).reshape(
+        -1, width
+    )
     expected = table.sum(axis=1, keepdims=True) * (table.sum(axis=0, keepdims=True) / table.sum())
     used = expected > 0
     found = float(((table - expected)[used] ** 2 / expected[used]).sum())

@@ -1,4 +1,6 @@
-"""How columns group rows: within the values of some, other columns are constant far more often than by chance."""
+"""How columns group rows: within the values of some, other columns are constant far more often than
+by chance.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +37,10 @@ LARGEST = 2 * MOST_PLACEHOLDERS  # sizes from which such values are found
 class Agreement:
     """How often two rows agree in a column.
 
-    column: its place. by_chance: the share of all pairs of rows that agree. within: the share among pairs with the same
-    value of the grouping column. pairs: how many of these were compared. reverse: of pairs that agree in the column,
-    the share with the same value of the grouping column; 0 if the column is not constant.
+    column: its place. by_chance: the share of all pairs of rows that agree. within: the share among
+    pairs with the same value of the grouping column. pairs: how many of these were compared.
+    reverse: of pairs that agree in the column, the share with the same value of the grouping
+    column; 0 if the column is not constant.
     """
 
     column: int
@@ -48,7 +51,8 @@ class Agreement:
 
     @property
     def lift(self) -> float:
-        """1 if the column is constant within values, 0 if rows agree as by chance, negative if they agree less.
+        """1 if the column is constant within values, 0 if rows agree as by chance, negative if they
+        agree less.
 
         >>> round(Agreement(column=0, by_chance=0.5, within=0.95, pairs=100).lift, 2)
         0.9
@@ -71,8 +75,9 @@ class Agreement:
 class Grouping:
     """A column, or a pair of columns, and how other columns agree within its values.
 
-    columns: their places. values, rows: of the values in the sample, without values that stand for a missing person.
-    level: of the sample. agreements: of the columns that are not constant in the table.
+    columns: their places. values, rows: of the values in the sample, without values that stand for
+    a missing person. level: of the sample. agreements: of the columns that are not constant in the
+    table.
     """
 
     columns: tuple[int, ...]
@@ -84,7 +89,9 @@ class Grouping:
     @property
     def constant(self) -> tuple[int, ...]:
         """The columns that are constant within its values, without its other spellings."""
-        return tuple(one.column for one in self.agreements if one.is_constant and not one.is_spelling)
+        return tuple(
+            one.column for one in self.agreements if one.is_constant and not one.is_spelling
+        )
 
     @property
     def spellings(self) -> tuple[int, ...]:
@@ -111,14 +118,16 @@ def groupings(sample: WholeValues) -> Iterator[Grouping]:
     table = _Codes.of(sample)
     for place in range(len(table.columns)):
         if not sample.is_measured(place):
-            found = table.grouping((place,), np.where(sample.whole(place), table.columns[place], MISSING))
+            found = table.grouping(
+                (place,), np.where(sample.whole(place), table.columns[place], MISSING)
+            )
             if found is not None:
                 yield found
 
 
 def pair_groupings(sample: WholeValues, first: int, seconds: Iterable[int]) -> Iterator[Grouping]:
-    """The pairs of a column and one of few values within which some other column is constant, such as a household and
-    the number of its member.
+    """The pairs of a column and one of few values within which some other column is constant, such
+    as a household and the number of its member.
     """
     table = _Codes.of(sample)
     of_first = np.where(sample.whole(first), table.columns[first], MISSING)
@@ -128,17 +137,19 @@ def pair_groupings(sample: WholeValues, first: int, seconds: Iterable[int]) -> I
         if second == first or not 1 < width <= MOST_MEMBERS or sample.is_measured(second):
             continue
         pair = np.where((of_first >= 0) & (of_second >= 0), of_first * width + of_second, MISSING)
-        found = table.grouping((first, second), np.unique(pair, return_inverse=True)[1] - int((pair < 0).any()))
+        found = table.grouping(
+            (first, second), np.unique(pair, return_inverse=True)[1] - int((pair < 0).any())
+        )
         if found is not None and found.constant:
             yield found
 
 
 def placeholder_rows(sizes: IntArray, rows: int | None = None) -> int:
-    """The number of rows from which a value stands for a missing person: it has far more rows than any other value.
-    One more than the most rows if there is no such value.
+    """The number of rows from which a value stands for a missing person: it has far more rows than
+    any other value. One more than the most rows if there is no such value.
 
-    sizes: the rows of each value, shape (values,); the LARGEST of them, or more, are enough if `rows`
-    of all values are given.
+    sizes: the rows of each value, shape (values,); the LARGEST of them, or more, are enough if
+    `rows` of all values are given.
 
     >>> placeholder_rows(np.array([3, 4, 5, 900])), placeholder_rows(np.array([3, 40, 50, 90]))
     (900, 91)
@@ -156,7 +167,8 @@ def placeholder_rows(sizes: IntArray, rows: int | None = None) -> int:
 class _Codes:
     """The values of a sample as numbers.
 
-    columns: by column, 0, 1, ..., or MISSING, shape (sampled rows,). shuffled: the rows in random order.
+    columns: by column, 0, 1, ..., or MISSING, shape (sampled rows,). shuffled: the rows in random
+    order.
     """
 
     sample: WholeValues
@@ -167,7 +179,9 @@ class _Codes:
     def of(sample: WholeValues) -> _Codes:
         rows, columns = sample.hashes.shape
         shuffled = np.random.default_rng(SEED).permutation(rows)
-        return _Codes(sample=sample, columns=tuple(map(sample.codes, range(columns))), shuffled=shuffled)
+        return _Codes(
+            sample=sample, columns=tuple(map(sample.codes, range(columns))), shuffled=shuffled
+        )
 
     def grouping(self, places: tuple[int, ...], group: IntArray) -> Grouping | None:
         """How columns group rows; None if they have too few values, or too many rows of a value.
@@ -180,7 +194,11 @@ class _Codes:
             return None
         rows = rows[sizes[group[rows]] < placeholder_rows(sizes[sizes > 0])]
         values = len(np.unique(group[rows]))
-        if values < FEWEST_VALUES or len(rows) > MOST_ROWS * values or len(rows) - values < FEWEST_PAIRS:
+        if (
+            values < FEWEST_VALUES
+            or len(rows) > MOST_ROWS * values
+            or len(rows) - values < FEWEST_PAIRS
+        ):
             return None
         pairs = _pairs(rows, group[rows])
         others = [place for place in range(len(self.columns)) if place not in places]
@@ -193,8 +211,12 @@ class _Codes:
             agreements=tuple(one for one in agreements if one is not None),
         )
 
-    def _agreement(self, other: int, group: IntArray, rows: IntArray, pairs: Pairs) -> Agreement | None:
-        """How rows agree in a column; None if it is nearly constant in the table, or has too few pairs of values."""
+    def _agreement(
+        self, other: int, group: IntArray, rows: IntArray, pairs: Pairs
+    ) -> Agreement | None:
+        """How rows agree in a column; None if it is nearly constant in the table, or has too few
+        pairs of values.
+        """
         codes = self.columns[other]
         known = rows[codes[rows] >= 0]
         first, second = pairs
@@ -224,7 +246,9 @@ def agreement_by_chance(codes: IntArray) -> float:
 
 
 def _pairs(rows: IntArray, group: IntArray) -> Pairs:
-    """(one row, another row) of the same group, for each row of a group but one, in the order of `rows`."""
+    """(one row, another row) of the same group, for each row of a group but one, in the order of
+    `rows`.
+    """
     order = np.argsort(group, kind="stable")
     same = np.diff(group[order]) == 0
     return rows[order[:-1][same]], rows[order[1:][same]]

@@ -1,8 +1,9 @@
 """A sample of rows that holds whole values: all rows of some values of each column.
 
-A sample of single rows has one row of most people, so it cannot show what is constant within a person. Here a row is
-drawn if the hash of one of its values is low. The drawn rows follow from the content of the table alone, in whatever
-order its rows are, and however many tasks they are divided among.
+A sample of single rows has one row of most people, so it cannot show what is constant within a
+person. Here a row is drawn if the hash of one of its values is low. The drawn rows follow from the
+content of the table alone, in whatever order its rows are, and however many tasks they are divided
+among.
 
 A hash also shows whether its value looks measured: such a value is no key.
 """
@@ -25,7 +26,9 @@ from tclose_spark.table.columns.preparing import plain
 
 MOST_ROWS = 50_000
 MOST_CELLS = 4_000_000  # of the sample, so that tables of many columns need no more memory
-MOST_ROWS_OF_VALUE = 1_000  # a value with more draws no rows: it is neither a person nor a household
+MOST_ROWS_OF_VALUE = (
+    1_000  # a value with more draws no rows: it is neither a person nor a household
+)
 MOST_ROWS_ON_AVERAGE = 200  # of the values of a column; a column with more draws no rows
 SPARE = 1.25  # times MOST_ROWS, above which a task reduces its sample
 BITS = 64  # of a hash; with 32, the few that are drawn of a billion would be equal too often
@@ -47,7 +50,8 @@ FRACTION = r"^\s*[+-]?[0-9]*[.,][0-9]*[1-9][0-9]*\s*$"
 
 
 def value_hashes(column: pa.Array) -> Hashes:
-    """The hash of each row's value without its last bit, shape (n,): 0 if the value is missing, NaN, empty or blank.
+    """The hash of each row's value without its last bit, shape (n,): 0 if the value is missing,
+    NaN, empty or blank.
 
     >>> (value_hashes(pa.array(["a", None, " ", "a"])) > 0).tolist()
     [True, False, False, True]
@@ -59,7 +63,9 @@ def value_hashes(column: pa.Array) -> Hashes:
     if values.null_count:
         hashes[values.is_null().to_numpy(zero_copy_only=False)] = 0
     if pa.types.is_string(values.type):
-        blank = pc.or_(pc.utf8_is_space(values), pc.equal(pc.binary_length(values), 0)).fill_null(True)
+        blank = pc.or_(pc.utf8_is_space(values), pc.equal(pc.binary_length(values), 0)).fill_null(
+            True
+        )
         hashes[blank.to_numpy(zero_copy_only=False)] = 0
     return hashes
 
@@ -95,7 +101,9 @@ def _as_numbers(values: pa.Array) -> HashArray:
         values, kind = values.cast(pa.int32()), pa.int32()
     if pa.types.is_temporal(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return _as_unsigned(values.cast(pa.int64(), safe=False))
-    return _text_numbers(values.cast(pa.large_binary() if pa.types.is_binary(kind) else pa.large_string()))
+    return _text_numbers(
+        values.cast(pa.large_binary() if pa.types.is_binary(kind) else pa.large_string())
+    )
 
 
 def _mixed(numbers: HashArray) -> Hashes:
@@ -115,8 +123,8 @@ def _as_unsigned(numbers: pa.Array) -> HashArray:
 
 
 def _text_numbers(texts: pa.Array) -> HashArray:
-    """A number for each text, shape (n,), of eight bytes at a time. It is many times as fast as a cryptographic hash,
-    and nothing rests on it.
+    """A number for each text, shape (n,), of eight bytes at a time. It is many times as fast as a
+    cryptographic hash, and nothing rests on it.
     """
     nothing = "" if pa.types.is_large_string(texts.type) else b""
     filled = texts.fill_null(nothing) if texts.null_count else texts
@@ -137,7 +145,9 @@ def _text_numbers(texts: pa.Array) -> HashArray:
     return numbers
 
 
-def _of_rows(column: pa.DictionaryArray, of_values: NDArray[Scalar], of_missing: Scalar) -> NDArray[Scalar]:
+def _of_rows(
+    column: pa.DictionaryArray, of_values: NDArray[Scalar], of_missing: Scalar
+) -> NDArray[Scalar]:
     """What belongs to each row's value, shape (n,). of_values: by place in the dictionary."""
     if not column.indices.null_count:
         of_known: NDArray[Scalar] = of_values[column.indices.to_numpy()]
@@ -148,13 +158,17 @@ def _of_rows(column: pa.DictionaryArray, of_values: NDArray[Scalar], of_missing:
 
 
 def _last(level: int) -> np.uint64:
-    """The highest hash that begins with this many zeros; at level 0, of a value that may draw its row."""
+    """The highest hash that begins with this many zeros; at level 0, of a value that may draw its
+    row.
+    """
     return NEVER - np.uint64(1) if level == 0 else np.uint64((1 << (BITS - level)) - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CodedValues:
-    """The values of a dictionary, shape (values,). hashes: with MEASURED. draws: whether each draws its rows."""
+    """The values of a dictionary, shape (values,). hashes: with MEASURED. draws: whether each draws
+    its rows.
+    """
 
     hashes: Hashes
     draws: BoolArray
@@ -181,7 +195,13 @@ class WholeValues:
     def empty(columns: int) -> WholeValues:
         """Of no rows."""
         nothing = np.zeros((0, columns), dtype=np.uint64)
-        return WholeValues(hashes=nothing, rows=0, level=0, draws=(True,) * columns, frequent=(frozenset(),) * columns)
+        return WholeValues(
+            hashes=nothing,
+            rows=0,
+            level=0,
+            draws=(True,) * columns,
+            frequent=(frozenset(),) * columns,
+        )
 
     def __add__(self, other: WholeValues) -> WholeValues:
         """The sample of two parts of a table, which may have more than MOST_ROWS rows."""
@@ -206,7 +226,9 @@ class WholeValues:
         return self._is_drawn(self.hashes[:, column], column)
 
     def counts(self, column: int) -> tuple[int, int]:
-        """(rows, different values) of a column's whole values; of all its sampled values, if they draw no rows."""
+        """(rows, different values) of a column's whole values; of all its sampled values, if they
+        draw no rows.
+        """
         used = self.whole(column) if self.draws[column] else self.hashes[:, column] > 0
         return int(np.count_nonzero(used)), len(np.unique(self.hashes[used, column]))
 
@@ -239,12 +261,16 @@ class WholeValues:
         drawn = lowest <= _last(level)
         if drawn.all():
             return sample._with(level=level)
-        hashes = np.empty((np.count_nonzero(drawn), self.hashes.shape[1]), dtype=np.uint64, order="F")
+        hashes = np.empty(
+            (np.count_nonzero(drawn), self.hashes.shape[1]), dtype=np.uint64, order="F"
+        )
         for place, column in enumerate(sample.hashes.T):
             hashes[:, place] = column[drawn]
         return sample._with(level=level, hashes=hashes)
 
-    def drawn_from(self, columns: Sequence[pa.Array], coded: Mapping[int, CodedValues]) -> WholeValues:
+    def drawn_from(
+        self, columns: Sequence[pa.Array], coded: Mapping[int, CodedValues]
+    ) -> WholeValues:
         """The sample of more rows of the table at the same level.
 
         columns: of these rows; by place, those that are dictionaries are `coded`.
@@ -253,7 +279,9 @@ class WholeValues:
         known: dict[int, Hashes] = {}
         for place, column in enumerate(columns):
             if place in coded:
-                drawn |= coded[place].draws.any() and _of_rows(column, coded[place].draws, np.bool_(False))
+                drawn |= coded[place].draws.any() and _of_rows(
+                    column, coded[place].draws, np.bool_(False)
+                )
             elif self.draws[place]:
                 known[place] = value_hashes(column)
                 drawn |= self._is_drawn(known[place], place)
@@ -283,7 +311,9 @@ class WholeValues:
             "frequent": [sorted(hashes) for hashes in self.frequent],
         }
         columns = [pa.array(column) for column in self.hashes.T]
-        batch = pa.RecordBatch.from_arrays(columns, names=[f"c{place}" for place in range(len(columns))])
+        batch = pa.RecordBatch.from_arrays(
+            columns, names=[f"c{place}" for place in range(len(columns))]
+        )
         batch = batch.replace_schema_metadata({"about": json.dumps(about)})
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as stream:
@@ -305,7 +335,9 @@ class WholeValues:
             frequent=tuple(map(frozenset, about["frequent"])),
         )
 
-    def _with(self, *, hashes: Hashes | None = None, rows: int | None = None, level: int | None = None) -> WholeValues:
+    def _with(
+        self, *, hashes: Hashes | None = None, rows: int | None = None, level: int | None = None
+    ) -> WholeValues:
         return WholeValues(
             hashes=self.hashes if hashes is None else hashes,
             rows=self.rows if rows is None else rows,
@@ -315,7 +347,9 @@ class WholeValues:
         )
 
     def _lowest(self) -> Hashes:
-        """The lowest hash of each sampled row that may draw it; NEVER if there is none, shape (sampled rows,)."""
+        """The lowest hash of each sampled row that may draw it; NEVER if there is none, shape
+        (sampled rows,).
+        """
         lowest = np.full(len(self.hashes), NEVER)
         for place, column in enumerate(self.hashes.T):
             if self.draws[place]:
@@ -329,7 +363,9 @@ class WholeValues:
         drawn &= hashes > 0
         if frequent := self.frequent[column]:
             found = np.flatnonzero(drawn)
-            drawn[found] = ~np.isin(hashes[found] & ~MEASURED, np.array(sorted(frequent), dtype=np.uint64))
+            drawn[found] = ~np.isin(
+                hashes[found] & ~MEASURED, np.array(sorted(frequent), dtype=np.uint64)
+            )
         return drawn
 
     def without_frequent(self) -> WholeValues:
@@ -338,14 +374,20 @@ class WholeValues:
         for place in range(self.hashes.shape[1]):
             if not draws[place]:
                 continue
-            values, rows = np.unique(self.hashes[self.whole(place), place] & ~MEASURED, return_counts=True)
+            values, rows = np.unique(
+                self.hashes[self.whole(place), place] & ~MEASURED, return_counts=True
+            )
             is_frequent = rows > MOST_ROWS_OF_VALUE
             frequent[place] |= frozenset(values[is_frequent].tolist())
             rare = rows[~is_frequent]
             if len(values) > 1:  # one may stand for missing persons, whose rows come first
                 draws[place] = bool(0 < rare.sum() <= MOST_ROWS_ON_AVERAGE * len(rare))
         return WholeValues(
-            hashes=self.hashes, rows=self.rows, level=self.level, draws=tuple(draws), frequent=tuple(frequent)
+            hashes=self.hashes,
+            rows=self.rows,
+            level=self.level,
+            draws=tuple(draws),
+            frequent=tuple(frequent),
         )
 
 
@@ -361,7 +403,9 @@ class Sampler:
         """Draws from a batch with these columns, which may be dictionaries."""
         sample, dictionaries = self._sample, enumerate(columns)
         coded = {
-            place: sample.coded(column, place) for place, column in dictionaries if pa.types.is_dictionary(column.type)
+            place: sample.coded(column, place)
+            for place, column in dictionaries
+            if pa.types.is_dictionary(column.type)
         }
         for start in range(0, len(columns[0]), CACHED):
             part = sample.drawn_from([column.slice(start, CACHED) for column in columns], coded)
@@ -373,7 +417,9 @@ class Sampler:
             self._parts, self._drawn = [self._sample.hashes], len(self._sample.hashes)
 
     def sample(self) -> WholeValues:
-        """The sample so far, which may have up to SPARE times MOST_ROWS rows and those of a batch."""
+        """The sample so far, which may have up to SPARE times MOST_ROWS rows and those of a
+        batch.
+        """
         empty = self._sample.hashes[:0]
         return self._sample._with(hashes=np.concatenate([empty, *self._parts]), rows=self._rows)
 

@@ -30,8 +30,8 @@ class Remedies:
 class SubjectsWords:
     """The notes on whom the rows of a table are about.
 
-    remedies: None if a reader cannot change how rows are counted, as one of a published file. named: the columns that a
-    note may name; None for all.
+    remedies: None if a reader cannot change how rows are counted, as one of a published file.
+    named: the columns that a note may name; None for all.
     """
 
     remedies: Remedies | None = Remedies()
@@ -55,7 +55,10 @@ class SubjectsWords:
     def on_person(self, found: Entity) -> str:
         """The note on a column that groups rows like persons."""
         groups = "group" if len(found.columns) > 1 else "groups"
-        return f"{COUNTED}, and {self._columns(found)} {groups} them: {self._figures(found)}; {self._consequence()}"
+        return (
+            f"{COUNTED}, and {self._columns(found)} {groups} them: {self._figures(found)}; "
+            f"{self._consequence()}"
+        )
 
     def _on_cells(self, found: CountedCells) -> str:
         count = repr(found.count) if self._may_name(found.count) else UNPUBLISHED
@@ -65,13 +68,21 @@ class SubjectsWords:
         )
 
     def _on_household(self, found: Entity) -> str:
-        note = f"{self._columns(found)} groups rows like the members of households: {self._figures(found)}"
+        note = (
+            f"{self._columns(found)} groups rows like the members of households: "
+            f"{self._figures(found)}"
+        )
         remedies = self.remedies
-        return note if remedies is None else f"{note}; if they are households, {remedies.household} measures their risk"
+        return (
+            note
+            if remedies is None
+            else f"{note}; if they are households, {remedies.household} measures their risk"
+        )
 
     def _on_unnamed(self, found: UnnamedPersons) -> str:
         return (
-            f"{COUNTED}, and about {rounded(found.groups)} groups of {rounded(found.rows_each)} rows look like one "
+            f"{COUNTED}, and about {rounded(found.groups)} groups of {rounded(found.rows_each)} "
+            "rows look like one "
             f"person each by {self._listed(found.columns)}; {self._consequence()}"
         )
 
@@ -80,12 +91,18 @@ class SubjectsWords:
         if self.remedies is None:
             return told
         return (
-            f"{told}; if these are persons, use {self.remedies.person}; if each row is a person, {self.remedies.alone}"
+            f"{told}; if these are persons, use {self.remedies.person}; if each row is a "
+            f"person, {self.remedies.alone}"
         )
 
     def _figures(self, found: Entity) -> str:
-        constant = f", within which {self._listed(found.constant)} are constant" if found.constant else ""
-        return f"about {rounded(found.values)} values with {rounded(found.rows_each)} rows each{constant}"
+        constant = (
+            f", within which {self._listed(found.constant)} are constant" if found.constant else ""
+        )
+        return (
+            f"about {rounded(found.values)} values with {rounded(found.rows_each)} rows "
+            f"each{constant}"
+        )
 
     def _columns(self, found: Entity) -> str:
         shown = [repr(name) if self._may_name(name) else UNPUBLISHED for name in found.columns]

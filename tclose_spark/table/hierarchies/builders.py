@@ -1,7 +1,8 @@
 """Forms of hierarchies that are built: from a column's values to the labels above each value.
 
-Each form takes the values in their natural order. It returns the labels above each value, lowest first and without `*`,
-or None for a value that does not fit the form. Labels depend on the values and the run file only.
+Each form takes the values in their natural order. It returns the labels above each value, lowest
+first and without `*`, or None for a value that does not fit the form. Labels depend on the values
+and the run file only.
 """
 
 from __future__ import annotations
@@ -24,15 +25,16 @@ Above = list[tuple[str, ...] | None]
 """The labels above each value."""
 
 MOMENT = re.compile(
-    r"([+-]?[0-9]{4,})-([0-9]{2})-([0-9]{2})(?:[ T]([01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?)?Z?\Z"
+    r"([+-]?[0-9]{4,})-([0-9]{2})-([0-9]{2})(?:[ "
+    r"T]([01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?)?Z?\Z"
 )
 LAST = ("\U0010ffff", 0)  # the place of values that are no code
 LEAP = 2000  # any year with all days
 
 
 def intervals(values: Sequence[str], widths: Sequence[Fraction]) -> Above:
-    """Intervals of numbers that begin at multiples of each width. They are closed if all values and widths are
-    integers, otherwise half-open.
+    """Intervals of numbers that begin at multiples of each width. They are closed if all values and
+    widths are integers, otherwise half-open.
 
     >>> intervals(["7", "19"], [Fraction(5), Fraction(10)])
     [('[5, 9]', '[0, 9]'), ('[15, 19]', '[10, 19]')]
@@ -41,7 +43,10 @@ def intervals(values: Sequence[str], widths: Sequence[Fraction]) -> Above:
     """
     numbers = [number(value) for value in values]
     whole = all(x is None or x.denominator == 1 for x in [*numbers, *widths])
-    return [None if x is None else tuple(_interval(x, width, whole) for width in widths) for x in numbers]
+    return [
+        None if x is None else tuple(_interval(x, width, whole) for width in widths)
+        for x in numbers
+    ]
 
 
 def _interval(place: Fraction, width: Fraction, whole: bool) -> str:
@@ -60,8 +65,8 @@ def _decimal(end: Fraction) -> str:
 
 
 def prefixes(values: Sequence[str], kept: int | Sequence[int]) -> Above:
-    """Codes by their first characters. Each removed character of the longest value becomes `*`. A shorter value stays
-    unchanged until it is as long as the kept part.
+    """Codes by their first characters. Each removed character of the longest value becomes `*`. A
+    shorter value stays unchanged until it is as long as the kept part.
 
     kept: how many characters fewer each level keeps, or how many each keeps.
 
@@ -71,8 +76,15 @@ def prefixes(values: Sequence[str], kept: int | Sequence[int]) -> Above:
     [('A00', 'A00**', 'A****'), ('A00.*', 'A00**', 'A****')]
     """
     longest = max(map(len, values), default=0)
-    lengths = range(longest - kept, 0, -kept) if isinstance(kept, int) else [n for n in kept if n < longest]
-    return [tuple(value if len(value) < n else value[:n] + "*" * (longest - n) for n in lengths) for value in values]
+    lengths = (
+        range(longest - kept, 0, -kept)
+        if isinstance(kept, int)
+        else [n for n in kept if n < longest]
+    )
+    return [
+        tuple(value if len(value) < n else value[:n] + "*" * (longest - n) for n in lengths)
+        for value in values
+    ]
 
 
 def dates(values: Sequence[str], parts: Sequence[DatePart]) -> Above:
@@ -81,17 +93,24 @@ def dates(values: Sequence[str], parts: Sequence[DatePart]) -> Above:
     >>> dates(["2024-02-29", "soon"], ["month", "quarter", "year", "decade"])
     [('2024-02', '2024-Q1', '2024', '2020s'), None]
     """
-    return [None if (m := _moment(value)) is None else tuple(_part(m, part) for part in parts) for value in values]
+    return [
+        None if (m := _moment(value)) is None else tuple(_part(m, part) for part in parts)
+        for value in values
+    ]
 
 
 def _moment(value: str) -> tuple[str, str, str, str] | None:
-    """Year, month, day and hour of a date or time, as text; None if the text is neither. The hour of a date is 00."""
+    """Year, month, day and hour of a date or time, as text; None if the text is neither. The hour
+    of a date is 00.
+    """
     match = MOMENT.match(value)
     if match is None:
         return None
     year, month, day, hour = match[1], match[2], match[3], match[4] or "00"
     try:
-        datetime(LEAP + int(year) % 400, int(month), int(day), int(hour))  # the calendar repeats after 400 years
+        datetime(
+            LEAP + int(year) % 400, int(month), int(day), int(hour)
+        )  # the calendar repeats after 400 years
     except ValueError:
         return None
     return year, month, day, hour
@@ -113,8 +132,9 @@ def _part(moment: tuple[str, str, str, str], part: DatePart) -> str:
 
 
 def in_order(values: Sequence[str], size: int) -> Above:
-    """Groups of neighbours of a fixed size, then groups of these groups, up to `*`. A label gives the first and last
-    value: numbers and dates as `[a, b]`, others as `a..b`. Words among numbers are groups of their own.
+    """Groups of neighbours of a fixed size, then groups of these groups, up to `*`. A label gives
+    the first and last value: numbers and dates as `[a, b]`, others as `a..b`. Words among numbers
+    are groups of their own.
 
     >>> in_order(["1", "2", "3", "4", "5"], 2)
     [('[1, 2]', '[1, 4]'), ('[1, 2]', '[1, 4]'), ('[3, 4]', '[1, 4]'), ('[3, 4]', '[1, 4]'), ('5', '5')]
@@ -129,7 +149,9 @@ def in_order(values: Sequence[str], size: int) -> Above:
         for start in range(0, len(ordered), length):
             group = ordered[start : start + length]
             label = name_group(group, plain or are_plain(group))
-            above[start : start + length] = [(*labels, label) for labels in above[start : start + length]]
+            above[start : start + length] = [
+                (*labels, label) for labels in above[start : start + length]
+            ]
         length *= size
     levels = len(above[0]) if above else 0
     label_of = dict(zip(ordered, above, strict=True)) | {word: (word,) * levels for word in words}
@@ -137,8 +159,8 @@ def in_order(values: Sequence[str], size: int) -> Above:
 
 
 def by_place(values: Sequence[str]) -> list[str]:
-    """Values in the order of their numbers, with ranges such as `90+` at their ends, and words last. Values that are
-    mostly no numbers stay as they are.
+    """Values in the order of their numbers, with ranges such as `90+` at their ends, and words
+    last. Values that are mostly no numbers stay as they are.
 
     >>> by_place(["9", "10", "90", "90+", "<18", "refused", "17"])
     ['9', '10', '17', '<18', '90', '90+', 'refused']
@@ -155,11 +177,15 @@ def _words(values: Sequence[str]) -> frozenset[str]:
     numbers = [value for value in values if number(value) is not None]
     if len(numbers) == len(values) or 2 * len(numbers) <= len(values):
         return frozenset()
-    return frozenset(values) - {value for value in values if number(value) is not None or interval_or_none(value)}
+    return frozenset(values) - {
+        value for value in values if number(value) is not None or interval_or_none(value)
+    }
 
 
 def _place(value: str, known: Fraction | None) -> tuple[bool, Fraction, int]:
-    """The sort key of a number or a range; words last. A range without an end comes next to its other end."""
+    """The sort key of a number or a range; words last. A range without an end comes next to its
+    other end.
+    """
     if known is not None:
         return False, known, 0
     interval = interval_or_none(value)
@@ -187,13 +213,15 @@ def name_group(group: Sequence[str], plain: bool) -> str:
 
 
 def grouped(values: Sequence[str], builder: HierarchyBuilder) -> Above:
-    """Values by the groups that name them. The others have the label `other`, if the builder has one.
+    """Values by the groups that name them. The others have the label `other`, if the builder has
+    one.
 
     >>> grouped(["59", "75", "07"], HierarchyBuilder(groups={"North": ["59", "62"], "Paris": ["75"]}))
     [('North',), ('Paris',), None]
     """
     label_of = [
-        {member: label for label, members in groups.items() for member in members} for groups in builder.grouped
+        {member: label for label, members in groups.items() for member in members}
+        for groups in builder.grouped
     ]
     above: Above = []
     for value in values:
@@ -208,8 +236,9 @@ def grouped(values: Sequence[str], builder: HierarchyBuilder) -> Above:
 
 
 def in_ranges(values: Sequence[str], builder: HierarchyBuilder) -> Above:
-    """Codes by the ranges that hold their whole number; those of ICD-9 by category, section and chapter. A code in no
-    range of a fine table has its label of the next table. One in no range of the last has `other`, if there is one.
+    """Codes by the ranges that hold their whole number; those of ICD-9 by category, section and
+    chapter. A code in no range of a fine table has its label of the next table. One in no range of
+    the last has `other`, if there is one.
 
     >>> in_ranges(["10.2", "V7"], HierarchyBuilder(ranges={"food": "10-12"}, other="none"))
     [('food',), ('none',)]
@@ -230,20 +259,26 @@ def in_ranges(values: Sequence[str], builder: HierarchyBuilder) -> Above:
 
 
 def by_range(values: Sequence[str], builder: HierarchyBuilder) -> list[str]:
-    """Values in the order of the tables, then by code: an order that the presence of other values does not change.
+    """Values in the order of the tables, then by code: an order that the presence of other values
+    does not change.
 
     >>> by_range(["3", "20", "0015"], HierarchyBuilder(ranges={"high": "10-19", "low": "1-9"}, other="none"))
     ['0015', '3', '20']
     """
     tables = _tables(builder)
-    places = [{label: i for i, label in enumerate(dict.fromkeys(table.values()))} for table in reversed(tables)]
+    places = [
+        {label: i for i, label in enumerate(dict.fromkeys(table.values()))}
+        for table in reversed(tables)
+    ]
 
     def place(value: str, labels: tuple[str, ...] | None) -> tuple[list[int], tuple[str, int]]:
         upward = reversed(labels[-len(tables) :]) if labels is not None else [""] * len(tables)
         code = _code(_category(value, builder.ranges == "icd9")) or LAST
         return [of.get(label, len(of)) for of, label in zip(places, upward, strict=True)], code
 
-    pairs = sorted(zip(values, in_ranges(values, builder), strict=True), key=lambda pair: place(*pair))
+    pairs = sorted(
+        zip(values, in_ranges(values, builder), strict=True), key=lambda pair: place(*pair)
+    )
     return [value for value, _ in pairs]
 
 
@@ -259,7 +294,9 @@ def _tables(builder: HierarchyBuilder) -> tuple[Mapping[CodeRange, str], ...]:
 
 
 def _category(value: str, icd9: bool) -> str:
-    """What is before the dot of a code. Of ICD-9 without a dot, the first three characters, four of E codes."""
+    """What is before the dot of a code. Of ICD-9 without a dot, the first three characters, four of
+    E codes.
+    """
     code = value.partition(".")[0].strip().upper()
     return code[: 4 if code.startswith("E") else 3] if icd9 else code
 
@@ -271,11 +308,18 @@ def _code(category: str) -> tuple[str, int] | None:
 
 def _label(table: Mapping[CodeRange, str], category: str) -> str | None:
     code = _code(category)
-    return None if code is None else next((label for one, label in table.items() if one.holds(code)), None)
+    return (
+        None
+        if code is None
+        else next((label for one, label in table.items() if one.holds(code)), None)
+    )
 
 
 @cache
 def _icd9() -> tuple[Mapping[CodeRange, str], ...]:
     """Sections and chapters."""
     listed = yaml.safe_load(files(__package__).joinpath("icd9.yaml").read_text(encoding="utf-8"))
-    return tuple({CodeRange.of(text): text for text in listed[level].split()} for level in ("sections", "chapters"))
+    return tuple(
+        {CodeRange.of(text): text for text in listed[level].split()}
+        for level in ("sections", "chapters")
+    )

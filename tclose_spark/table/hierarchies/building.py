@@ -17,7 +17,9 @@ from tclose_spark.table.hierarchies import builders
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 
 HIERARCHIES, RELEASED_HIERARCHIES = "hierarchies", "released_hierarchies"
-"""The folders of those that were built: of all values, and where rows are suppressed of what is released."""
+"""The folders of those that were built: of all values, and where rows are suppressed of what is
+released.
+"""
 LONGEST_FILE_NAME = 200  # bytes, without the ending; file systems allow 255
 HOMELESS = {
     "intervals": "not numeric; correct them, or use another form",
@@ -51,13 +53,15 @@ def build_hierarchies(attributes: Attributes, counts: Mapping[str, Counts]) -> d
             continue
         settings = settings_of(attributes, name)
         numeric = isinstance(settings, QuasiIdentifier) and settings.reads_numbers
-        trees[name] = with_missing(build_hierarchy(builder, counts[name], name, key, numeric), settings, key)
+        trees[name] = with_missing(
+            build_hierarchy(builder, counts[name], name, key, numeric), settings, key
+        )
     return trees
 
 
 def file_of(name: str, folder: str = HIERARCHIES) -> str:
-    """The internal file of a column's built hierarchy. Its name escapes what the name of a file cannot have, and what
-    looks like such an escape, so that no two columns have the same file.
+    """The internal file of a column's built hierarchy. Its name escapes what the name of a file
+    cannot have, and what looks like such an escape, so that no two columns have the same file.
 
     >>> file_of("ZIP/PLZ"), file_of("ZIP%2FPLZ")
     ('hierarchies/ZIP%2FPLZ.csv', 'hierarchies/ZIP%252FPLZ.csv')
@@ -73,9 +77,11 @@ def settings_of(attributes: Attributes, name: str) -> QuasiIdentifier | Sensitiv
     return attributes.quasi_identifiers.get(name) or attributes.sensitive_attributes[name]
 
 
-def with_missing(tree: Hierarchy, settings: QuasiIdentifier | SensitiveAttribute, key: str) -> Hierarchy:
-    """The hierarchy, with a leaf for missing values of a sensitive attribute that has `missing: leaf`; with numbers as
-    leaves of a quasi-identifier that has `type: numeric`.
+def with_missing(
+    tree: Hierarchy, settings: QuasiIdentifier | SensitiveAttribute, key: str
+) -> Hierarchy:
+    """The hierarchy, with a leaf for missing values of a sensitive attribute that has `missing:
+    leaf`; with numbers as leaves of a quasi-identifier that has `type: numeric`.
     """
     if isinstance(settings, QuasiIdentifier) and settings.type == "numeric":
         return tree.of_numbers(key)
@@ -83,25 +89,32 @@ def with_missing(tree: Hierarchy, settings: QuasiIdentifier | SensitiveAttribute
     return tree.with_missing(key) if leaf else tree
 
 
-def build_hierarchy(builder: HierarchyBuilder, counts: Counts, name: str, key: str, numeric: bool = False) -> Hierarchy:
+def build_hierarchy(
+    builder: HierarchyBuilder, counts: Counts, name: str, key: str, numeric: bool = False
+) -> Hierarchy:
     """The hierarchy of a column with these values. Missing values are not leaves.
 
-    Its leaves are the values. For groups and levels, the values that only the run file names are leaves too.
-    counts: the rows of each value. name, key: the column and its key, for errors. numeric: whether equal numbers
-    are one value.
+    Its leaves are the values. For groups and levels, the values that only the run file names are
+    leaves too. counts: the rows of each value. name, key: the column and its key, for errors.
+    numeric: whether equal numbers are one value.
 
     >>> build_hierarchy(HierarchyBuilder(prefix=1), {"81667": 3, "81671": 1}, "zip", "zip.hierarchy").paths[1]
     ('81671', '8167*', '816**', '81***', '8****', '*')
 
     Raises:
-        InputError: if a value does not fit the form, equals a label, or cannot be written to a file.
+        InputError: if a value does not fit the form, equals a label, or cannot be written to a
+        file.
     """
     present = by_value([value for value in counts if value is not None])
     if not present:
-        raise InputError(f"{key}: column {name!r} has no value to build a hierarchy of; leave the hierarchy out")
+        raise InputError(
+            f"{key}: column {name!r} has no value to build a hierarchy of; leave the hierarchy out"
+        )
     if builder.form in ("groups", "levels"):
         builder = _as_written(builder, present, key) if numeric else builder
-        values = list(dict.fromkeys([*(v for group in builder.grouped[0].values() for v in group), *present]))
+        values = list(
+            dict.fromkeys([*(v for group in builder.grouped[0].values() for v in group), *present])
+        )
     else:
         values = builders.by_range(present, builder) if builder.ranges is not None else present
         values = builders.by_place(values) if builder.order is not None else values
@@ -109,19 +122,27 @@ def build_hierarchy(builder: HierarchyBuilder, counts: Counts, name: str, key: s
     lost = [value for value, labels in zip(values, above, strict=True) if labels is None]
     if lost:
         _refuse(name, f"{key}.{builder.form}", HOMELESS[builder.form], lost, counts)
-    paths = [(value, *labels, ROOT) for value, labels in zip(values, above, strict=True) if labels is not None]
+    paths = [
+        (value, *labels, ROOT)
+        for value, labels in zip(values, above, strict=True)
+        if labels is not None
+    ]
     leaves = set(values)
-    alike = sorted({label for path in paths for label in path[1:-1] if label in leaves and label != path[0]})
+    alike = sorted(
+        {label for path in paths for label in path[1:-1] if label in leaves and label != path[0]}
+    )
     if alike or ROOT in leaves:
-        _refuse(name, key, "written like a label of the hierarchy; rename them", alike or [ROOT], counts)
+        _refuse(
+            name, key, "written like a label of the hierarchy; rename them", alike or [ROOT], counts
+        )
     tree = _tree(paths, key)
     hierarchy_csv(tree, key)
     return tree
 
 
 def labels_above(builder: HierarchyBuilder, value: str, labels: Collection[str]) -> tuple[str, ...]:
-    """The labels, lowest first, that a value would have in a hierarchy that was built without it. None of `order`,
-    whose groups consist of the values that they were made of.
+    """The labels, lowest first, that a value would have in a hierarchy that was built without it.
+    None of `order`, whose groups consist of the values that they were made of.
 
     labels: of the hierarchy.
 
@@ -130,8 +151,12 @@ def labels_above(builder: HierarchyBuilder, value: str, labels: Collection[str])
     """
     if builder.order is not None:
         return ()
-    alike = [max(labels, key=len)] if builder.prefix is not None else []  # labels depend on the longest value,
-    alike += ["0.5"] if any(label.endswith(")") for label in labels) else []  # and on whether all are whole numbers
+    alike = (
+        [max(labels, key=len)] if builder.prefix is not None else []
+    )  # labels depend on the longest value,
+    alike += (
+        ["0.5"] if any(label.endswith(")") for label in labels) else []
+    )  # and on whether all are whole numbers
     return _labels(builder, [*alike, value])[-1] or ()
 
 
@@ -156,18 +181,23 @@ def _as_written(builder: HierarchyBuilder, present: Sequence[str], key: str) -> 
     Raises:
         ConfigurationError: if two of its groups have one number.
     """
-    numbers = Counter(number(member) for members in builder.grouped[0].values() for member in members)
+    numbers = Counter(
+        number(member) for members in builder.grouped[0].values() for member in members
+    )
     twice = sum(times > 1 for each, times in numbers.items() if each is not None)
     if twice:
         raise ConfigurationError(
-            f"{key}: {twice} numbers are in several groups, or twice in one; expected one label for each"
+            f"{key}: {twice} numbers are in several groups, or twice in one; expected one label "
+            "for each"
         )
     written = {number(value): value for value in present}
     lowest = {
         label: tuple(written.get(number(member), member) for member in members)
         for label, members in builder.grouped[0].items()
     }
-    changed = {"groups": lowest} if builder.levels is None else {"levels": (lowest, *builder.levels[1:])}
+    changed = (
+        {"groups": lowest} if builder.levels is None else {"levels": (lowest, *builder.levels[1:])}
+    )
     return builder.model_copy(update=changed)
 
 
@@ -175,7 +205,9 @@ def _tree(paths: Sequence[tuple[str, ...]], key: str) -> Hierarchy:
     try:
         return Hierarchy.build(paths, key)
     except ConfigurationError:  # whose message may hold a value
-        raise InputError(f"{key}: values and labels do not make a tree; rename what reads alike") from None
+        raise InputError(
+            f"{key}: values and labels do not make a tree; rename what reads alike"
+        ) from None
 
 
 def _refuse(name: str, key: str, what: str, values: Sequence[str], counts: Counts) -> None:
@@ -202,6 +234,7 @@ def hierarchy_csv(tree: Hierarchy, key: str) -> str:
         except ConfigurationError:
             continue
     raise InputError(
-        f"{key}: values with blanks at their ends, line breaks, or many separators have no place in a CSV; give the "
+        f"{key}: values with blanks at their ends, line breaks, or many separators have no place "
+        "in a CSV; give the "
         "column text: {strip: true}, or correct them"
     )

@@ -36,7 +36,11 @@ class Outline:
     @cached_property
     def lost(self) -> dict[str, int]:
         """Values without a leaf, with their rows, most rows first."""
-        lost = {v: n for v, n in self.counts.items() if v is not None and v not in self.hierarchy.leaf_set}
+        lost = {
+            v: n
+            for v, n in self.counts.items()
+            if v is not None and v not in self.hierarchy.leaf_set
+        }
         return dict(sorted(lost.items(), key=lambda item: (-item[1], item[0])))
 
     @property

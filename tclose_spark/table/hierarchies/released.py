@@ -1,4 +1,6 @@
-"""Built hierarchies after suppression: no label and no leaf names a value that only suppressed rows have."""
+"""Built hierarchies after suppression: no label and no leaf names a value that only suppressed rows
+have.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,13 @@ from dataclasses import dataclass
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
-from tclose_spark.table.hierarchies.builders import are_plain, dates, intervals, name_group, prefixes
+from tclose_spark.table.hierarchies.builders import (
+    are_plain,
+    dates,
+    intervals,
+    name_group,
+    prefixes,
+)
 from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, ROOT, Hierarchy
 
 
@@ -23,13 +31,15 @@ class ReleasedHierarchy:
     public: Hierarchy
 
     @staticmethod
-    def of(builder: HierarchyBuilder, tree: Hierarchy, released: Collection[str], name: str) -> ReleasedHierarchy:
+    def of(
+        builder: HierarchyBuilder, tree: Hierarchy, released: Collection[str], name: str
+    ) -> ReleasedHierarchy:
         """The hierarchy of a column whose released rows have these values.
 
-        Common ancestors of two values stay the same. Levels at the bottom that no longer join any values are
-        removed, so no distance grows. With `order`, the number of levels above them stays, and so depends on the
-        input's number of values. With `prefix: N` above 1, how many characters each level keeps depends on the length
-        of the input's longest value.
+        Common ancestors of two values stay the same. Levels at the bottom that no longer join any
+        values are removed, so no distance grows. With `order`, the number of levels above them
+        stays, and so depends on the input's number of values. With `prefix: N` above 1, how many
+        characters each level keeps depends on the length of the input's longest value.
 
         Raises:
             UnreachableError: if no value is left.
@@ -37,17 +47,28 @@ class ReleasedHierarchy:
         named = {value for group in builder.grouped[0].values() for value in group} | {MISSING_LEAF}
         kept = [i for i, leaf in enumerate(tree.leaves) if leaf in released or leaf in named]
         if not any(tree.leaves[i] != MISSING_LEAF for i in kept):
-            raise UnreachableError(f"{name}: no released row has a value; leave the column out, or suppress fewer rows")
+            raise UnreachableError(
+                f"{name}: no released row has a value; leave the column out, or suppress fewer rows"
+            )
         labels = _labels(builder, tree, kept)
         paths = [
-            (path[0], *(labels.get((h, int(tree.nodes[h][i])), label) for h, label in enumerate(path[1:-1], 1)), ROOT)
+            (
+                path[0],
+                *(
+                    labels.get((h, int(tree.nodes[h][i])), label)
+                    for h, label in enumerate(path[1:-1], 1)
+                ),
+                ROOT,
+            )
             for i, path in enumerate(tree.paths)
         ]
         left = [paths[i] for i in kept]
         empty = 0
         while empty + 1 < tree.height and all(path[empty + 1] == path[0] for path in left):
             empty += 1
-        return ReleasedHierarchy(Hierarchy(tuple(paths)), Hierarchy(tuple(path[empty:] for path in left)))
+        return ReleasedHierarchy(
+            Hierarchy(tuple(paths)), Hierarchy(tuple(path[empty:] for path in left))
+        )
 
     def renames(self, tree: Hierarchy) -> bool:
         """Whether a released value has another label above it than in this tree."""
@@ -55,8 +76,12 @@ class ReleasedHierarchy:
         return any(old[leaf] != new[leaf] for leaf in self.public.leaves)
 
 
-def _labels(builder: HierarchyBuilder, tree: Hierarchy, kept: Sequence[int]) -> Mapping[tuple[int, int], str]:
-    """New labels by (height, number) of the inner nodes above a kept leaf; nodes that keep their labels are absent."""
+def _labels(
+    builder: HierarchyBuilder, tree: Hierarchy, kept: Sequence[int]
+) -> Mapping[tuple[int, int], str]:
+    """New labels by (height, number) of the inner nodes above a kept leaf; nodes that keep their
+    labels are absent.
+    """
     values = [tree.leaves[i] for i in kept]
     if builder.order is not None:
         below: dict[tuple[int, int], list[str]] = {}
@@ -77,12 +102,16 @@ def _labels(builder: HierarchyBuilder, tree: Hierarchy, kept: Sequence[int]) -> 
     for value, i, written in zip(values, kept, above, strict=True):
         if written is not None:  # the missing leaf has no label
             path = (*[value] * (tree.height - 1 - len(written)), *written)
-            labels |= {(height, int(tree.nodes[height][i])): label for height, label in enumerate(path, 1)}
+            labels |= {
+                (height, int(tree.nodes[height][i])): label for height, label in enumerate(path, 1)
+            }
     return labels
 
 
 def _kept_characters(prefix: int | Sequence[int], tree: Hierarchy) -> Sequence[int]:
-    """How many characters each level of the tree keeps. Released values alone may be shorter, and have other levels."""
+    """How many characters each level of the tree keeps. Released values alone may be shorter, and
+    have other levels.
+    """
     if not isinstance(prefix, int):
         return prefix
     longest = max(len(leaf) for leaf in tree.leaves if leaf != MISSING_LEAF)

@@ -33,12 +33,16 @@ BOUNDS = JudgedQuasi("year", ("year_min", "year_max"), LabelLoss(numeric=True, s
 QUASI = [AGE, CITY, JOB]
 
 
-def class_table(session: Session, classes: Sequence[tuple[Any, ...]], quasi: Sequence[JudgedQuasi]) -> Table:
+def class_table(
+    session: Session, classes: Sequence[tuple[Any, ...]], quasi: Sequence[JudgedQuasi]
+) -> Table:
     """Classes (label, ..., records); labels are text."""
     names = [column for q in quasi for column in q.columns]
     labels = [dict(zip(names, row, strict=False)) for row in classes]
     kind = pa.struct([(name, pa.string()) for name in names])
-    table = pa.table({"quasi_identifiers": pa.array(labels, kind), "size": [row[-1] for row in classes]})
+    table = pa.table(
+        {"quasi_identifiers": pa.array(labels, kind), "size": [row[-1] for row in classes]}
+    )
     return of_arrow(session, table)
 
 
@@ -63,7 +67,10 @@ def test_a_list_of_everybody(session: Session):
     assert (found.joined, found.people, found.candidates) == (("age", "sex"), 7, 6)
     assert found.members == 2  # two women in their twenties, two records: both are in the table
     risks = found.risks
-    assert (risks.prosecutor, risks.prosecutor_mean) == (Fraction(1, 2), Fraction(2, 5))  # picks a record of 2, or of 3
+    assert (risks.prosecutor, risks.prosecutor_mean) == (
+        Fraction(1, 2),
+        Fraction(2, 5),
+    )  # picks a record of 2, or of 3
     assert risks.journalist == Fraction(1, 2)  # two people for each of the first two records
     assert risks.marketer == (2 * Fraction(1, 2) + 3 * Fraction(1, 4)) / 5
     assert (risks.presence, risks.unmatched) == (1, 0)
@@ -103,7 +110,8 @@ def test_all_classes_alike_by_the_columns_that_are_known_are_one(session: Sessio
         ["39", "39.0", "039", " 39 ", "thirty-nine", "38.9", None],
         [39.0, 39.0, 39.0, 39.0, 40.5, 38.9, float("nan")],
         pytest.param(
-            pa.array([*map(Decimal, [39, 39, 39, 39, 40, 38]), None], pa.decimal128(9, 3)), marks=pytest.mark.on_spark
+            pa.array([*map(Decimal, [39, 39, 39, 39, 40, 38]), None], pa.decimal128(9, 3)),
+            marks=pytest.mark.on_spark,
         ),
     ],
     ids=["text", "doubles", "decimals"],
@@ -118,13 +126,26 @@ def test_a_value_that_stands_twice_in_a_set_is_one(session: Session):
 
 
 def test_numbers_below_nodes_are_numbers_however_they_are_written(session: Session):
-    tree = Hierarchy.build([("38", "thirties", "*"), ("39", "thirties", "*"), ("40", "forties", "*")], "ages")
+    tree = Hierarchy.build(
+        [("38", "thirties", "*"), ("39", "thirties", "*"), ("40", "forties", "*")], "ages"
+    )
     age = JudgedQuasi("age", ("age",), LabelLoss(numeric=False, hierarchy=tree))
-    people = of_arrow(session, pa.table({"age": [38.0, 39.0, None]}))  # as pandas writes them if one is missing
-    assert join_background(class_table(session, [("thirties", 2)], [age]), people, [age], {"age": tree}).candidates == 2
+    people = of_arrow(
+        session, pa.table({"age": [38.0, 39.0, None]})
+    )  # as pandas writes them if one is missing
+    assert (
+        join_background(
+            class_table(session, [("thirties", 2)], [age]), people, [age], {"age": tree}
+        ).candidates
+        == 2
+    )
 
 
-AT = [datetime(2024, 1, 5, 12, 30, tzinfo=UTC), datetime(2024, 1, 9, tzinfo=UTC), datetime(2024, 2, 1, tzinfo=UTC)]
+AT = [
+    datetime(2024, 1, 5, 12, 30, tzinfo=UTC),
+    datetime(2024, 1, 9, tzinfo=UTC),
+    datetime(2024, 2, 1, tzinfo=UTC),
+]
 TIMES, DAYS = ("2024-01-05T12:30:00", "2024-01-09T00:00:00"), ("2024-01-05", "2024-01-09")
 
 
@@ -145,7 +166,9 @@ def test_times_and_numbers_below_nodes_are_themselves_however_they_are_written(
     tree = Hierarchy.build([(leaves[0], "first", "*"), (leaves[1], "second", "*")], "at")
     at = JudgedQuasi("at", ("at",), LabelLoss(numeric=False, hierarchy=tree))
     known = of_arrow(session, pa.table({"at": people}))
-    found = join_background(class_table(session, [("first", 1), ("second", 1)], [at]), known, [at], {"at": tree})
+    found = join_background(
+        class_table(session, [("first", 1), ("second", 1)], [at]), known, [at], {"at": tree}
+    )
     assert (found.people, found.candidates, found.members) == (3, 2, 2)
 
 
@@ -157,7 +180,9 @@ def test_bounds_are_joined_as_the_interval_between_them(session: Session):
 
 def test_nothing_to_join_by(session: Session):
     with pytest.raises(
-        InputError, match="--background: the table has none of the quasi-identifiers; expected columns such as 'age'"
+        InputError,
+        match="--background: the table has none of the quasi-identifiers; expected columns such as "
+        "'age'",
     ):
         join(session, [("20", 1)], {"name": ["Anna"]}, [AGE])
 
@@ -225,7 +250,8 @@ def by_trial(
         "prosecutor": Fraction(1, min(classes.values())),
         "prosecutor_mean": Fraction(len(classes), records),
         "journalist": Fraction(1, min(population.values())),
-        "marketer": sum(Fraction(classes[labels], population[labels]) for labels in classes) / records,
+        "marketer": sum(Fraction(classes[labels], population[labels]) for labels in classes)
+        / records,
         "presence": max(Fraction(classes[labels], population[labels]) for labels in classes),
         "unmatched": sum(len(inside) < classes[labels] for labels, inside in fits.items()),
     }
@@ -241,30 +267,47 @@ def by_trial(
     ],
     ids=["all columns", "one record for each label", "by a hierarchy", "by numbers and sets"],
 )
-def test_a_drawn_join_is_what_trying_gives(session: Session, seed: int, names: tuple[str, ...], most: int):
+def test_a_drawn_join_is_what_trying_gives(
+    session: Session, seed: int, names: tuple[str, ...], most: int
+):
     """People may be missing every value, be outside all intervals, and live where no node is."""
     draw = np.random.default_rng(seed)
-    drawn_labels = {tuple(draw.choice(np.array(list(COVERS[q.name]), dtype=object)) for q in QUASI) for _ in range(30)}
+    drawn_labels = {
+        tuple(draw.choice(np.array(list(COVERS[q.name]), dtype=object)) for q in QUASI)
+        for _ in range(30)
+    }
     table = [(*labels, int(draw.integers(1, most + 1))) for labels in sorted(drawn_labels, key=str)]
-    people = [tuple(draw.choice(np.array(PEOPLE[name], dtype=object)) for name in names) for _ in range(80)]
+    people = [
+        tuple(draw.choice(np.array(PEOPLE[name], dtype=object)) for name in names)
+        for _ in range(80)
+    ]
     places = [[q.name for q in QUASI].index(name) for name in names]
     classes: Counter[tuple[Any, ...]] = Counter()
     for row in table:
         classes[tuple(row[i] for i in places)] += row[-1]
 
     columns = zip(*people, strict=True)
-    found = join(session, table, {name: pa.array(column) for name, column in zip(names, columns, strict=True)})
+    found = join(
+        session,
+        table,
+        {name: pa.array(column) for name, column in zip(names, columns, strict=True)},
+    )
     expected = by_trial(classes, people, names)
-    figures = {**vars(found.risks), **{name: getattr(found, name) for name in ("people", "candidates", "members")}}
+    figures = {
+        **vars(found.risks),
+        **{name: getattr(found, name) for name in ("people", "candidates", "members")},
+    }
     assert {name: figures[name] for name in expected} == expected
     assert found.joined == names
     assert expected["candidates"] > 0
     assert expected["unmatched"] < len(classes)
 
 
-def test_a_missing_value_that_may_be_any_fits_every_label_and_a_missing_label_everybody(session: Session):
-    """Two people fit the label 20, one of them by a missing age; all three fit the missing label. Otherwise each class
-    has more records than people who fit.
+def test_a_missing_value_that_may_be_any_fits_every_label_and_a_missing_label_everybody(
+    session: Session,
+):
+    """Two people fit the label 20, one of them by a missing age; all three fit the missing label.
+    Otherwise each class has more records than people who fit.
     """
     any_age = replace(AGE, missing_any=True)
     classes, people = [("20", 2), (None, 3), ("40", 1)], {"age": [20.0, None, 30.0]}
@@ -283,7 +326,9 @@ def test_a_numeric_axis():
     axis = Axis.of(AGE, ["[20, 29]", "[29, 40[", "]20, 40[", "*", None, "35"], None)
     assert axis.ends == (20, 29, 35, 40)
     # below 20, 20, between, 29, between, 35, between, 40, above
-    assert [axis.point(x) for x in ("19.9", "20", "20.0", "28", "2.9e1", "30", "35", "39", "40", "41")] == [
+    assert [
+        axis.point(x) for x in ("19.9", "20", "20.0", "28", "2.9e1", "30", "35", "39", "40", "41")
+    ] == [
         0,
         1,
         1,
@@ -295,7 +340,11 @@ def test_a_numeric_axis():
         7,
         8,
     ]
-    assert (axis.point(None), axis.point("many"), axis.point("Infinity")) == (ABSENT, UNCOVERED, UNCOVERED)
+    assert (axis.point(None), axis.point("many"), axis.point("Infinity")) == (
+        ABSENT,
+        UNCOVERED,
+        UNCOVERED,
+    )
     assert axis.ranges("[20, 29]") == [(1, 3)]
     assert axis.ranges("[29, 40[") == [(3, 6)]
     assert axis.ranges("]20, 40[") == [(2, 6)]
@@ -309,7 +358,9 @@ def test_texts_on_a_numeric_axis_are_neither_missing_nor_each_other():
     codes = [axis.point(text) for text in ("adult", "child", "old")]
     assert len({*codes, ABSENT, UNCOVERED}) == 5
     assert max(codes) < 0
-    assert [axis.ranges(text) for text in ("adult", "child", "old")] == [[(code, code)] for code in codes]
+    assert [axis.ranges(text) for text in ("adult", "child", "old")] == [
+        [(code, code)] for code in codes
+    ]
 
 
 def test_people_fit_bins(session: Session):
@@ -321,7 +372,12 @@ def test_people_fit_bins(session: Session):
 
 def test_bins_among_values_say_not_whom_they_cover(session: Session):
     with pytest.raises(InputError, match=r"sex: 1 labels do not show which values they cover"):
-        join(session, [("20-29", 2), ("f", 2)], {"sex": ["f"]}, [replace(SEX, loss=replace(SEX.loss, foreign=True))])
+        join(
+            session,
+            [("20-29", 2), ("f", 2)],
+            {"sex": ["f"]},
+            [replace(SEX, loss=replace(SEX.loss, foreign=True))],
+        )
 
 
 def test_an_axis_of_a_hierarchy():
@@ -333,15 +389,27 @@ def test_an_axis_of_a_hierarchy():
         assert {city for city, code in codes.items() if low <= code <= high} == {
             path[0] for path in CITIES.paths if node in path
         }
-    assert (axis.point("Oslo"), axis.point("Italy"), axis.point(None)) == (UNCOVERED, UNCOVERED, ABSENT)
+    assert (axis.point("Oslo"), axis.point("Italy"), axis.point(None)) == (
+        UNCOVERED,
+        UNCOVERED,
+        ABSENT,
+    )
 
 
 @pytest.mark.parametrize(
     ("form", "values", "fits"),
     [
-        ({"intervals": [5, 20]}, ["20", "33", "41"], {"23": "[20, 24]", "38": "[20, 39]", "61": None, "x": None}),
+        (
+            {"intervals": [5, 20]},
+            ["20", "33", "41"],
+            {"23": "[20, 24]", "38": "[20, 39]", "61": None, "x": None},
+        ),
         ({"intervals": [5]}, ["0.5", "3"], {"4.99": "[0, 5)", "5": None, "0": "[0, 5)"}),
-        ({"prefix": [3, 1]}, ["10001", "10110"], {"10199": "101**", "12": "1****", "100011": None, "2": None}),
+        (
+            {"prefix": [3, 1]},
+            ["10001", "10110"],
+            {"10199": "101**", "12": "1****", "100011": None, "2": None},
+        ),
         (
             {"dates": ["month", "year"]},
             ["2024-02-29"],
@@ -355,11 +423,15 @@ def test_an_axis_of_a_hierarchy():
 def test_a_value_that_the_table_lacks_fits_the_built_labels_that_cover_it(form, values, fits):
     """It fits them and what is above, and no label beside or below."""
     builder = HierarchyBuilder.model_validate(form)
-    tree = build_hierarchy(builder, dict.fromkeys(values, 1), "q", "q.hierarchy", "intervals" in form)
+    tree = build_hierarchy(
+        builder, dict.fromkeys(values, 1), "q", "q.hierarchy", "intervals" in form
+    )
     nodes = {node for path in tree.paths for node in path}
     axis = Axis.of(replace(CITY, builder=builder), nodes, tree)
     for value, lowest in fits.items():
-        held = {n for n in nodes for low, high in axis.ranges(n) if low <= axis.point(value) <= high}
+        held = {
+            n for n in nodes for low, high in axis.ranges(n) if low <= axis.point(value) <= high
+        }
         path = () if lowest is None else next(path for path in tree.paths if lowest in path)
         assert held == {"*", *path[path.index(lowest) if path else 0 :]}, value
 

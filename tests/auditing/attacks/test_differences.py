@@ -1,4 +1,6 @@
-"""Differences of releases, found once more in plain Python by trying every value on every two classes."""
+"""Differences of releases, found once more in plain Python by trying every value on every two
+classes.
+"""
 
 from __future__ import annotations
 
@@ -44,10 +46,16 @@ def values_of(row: Row) -> set[tuple[int, str]]:
 
 def groups_of(tables: Sequence[Sequence[Row]]) -> list[set[tuple[int, Row]]]:
     """The groups, as sets of rows with the place of their table."""
-    groups: list[set[Any]] = [{(i, labels)} for i, table in enumerate(tables) for labels in {row[:2] for row in table}]
+    groups: list[set[Any]] = [
+        {(i, labels)} for i, table in enumerate(tables) for labels in {row[:2] for row in table}
+    ]
     for one, other in combinations([next(iter(group)) for group in groups], 2):
-        if one[0] != other[0] and values_of(Row(*one[1], "", "")) & values_of(Row(*other[1], "", "")):
-            first, second = (next(group for group in groups if each in group) for each in (one, other))
+        if one[0] != other[0] and values_of(Row(*one[1], "", "")) & values_of(
+            Row(*other[1], "", "")
+        ):
+            first, second = (
+                next(group for group in groups if each in group) for each in (one, other)
+            )
             if first is not second:
                 groups.remove(second)
                 first |= second
@@ -63,7 +71,8 @@ def expected(tables: Sequence[Sequence[Row]], k: int) -> Differences:
             exposed = []
             for group in groups:
                 first, second = (
-                    Counter(getattr(row, column) for row in tables[x] if (x, row[:2]) in group) for x in (i, j)
+                    Counter(getattr(row, column) for row in tables[x] if (x, row[:2]) in group)
+                    for x in (i, j)
                 )
                 apart = abs(first.total() - second.total())
                 if 0 < apart < k and (first <= second or second <= first):
@@ -99,11 +108,15 @@ ROWS = st.builds(
 @drawn(40)
 @given(st.lists(st.lists(ROWS, min_size=3, max_size=9), min_size=2, max_size=3), st.integers(1, 4))
 def test_differences_are_those_of_plain_python(tables: list[list[Row]], k: int) -> None:
-    tables = [[*table, Row("[90, 90]", "{a, b}", "flu", "1")] for table in tables]  # ages stay intervals, jobs sets
+    tables = [
+        [*table, Row("[90, 90]", "{a, b}", "flu", "1")] for table in tables
+    ]  # ages stay intervals, jobs sets
     assert compared(tables, k).together == expected(tables, k)
 
 
-TOWN = [Row("[20, 29]", "a", d, "1") for d in ("flu", "gout", "cold")] + [Row("[30, 39]", "a", "flu", "1")] * 3
+TOWN = [Row("[20, 29]", "a", d, "1") for d in ("flu", "gout", "cold")] + [
+    Row("[30, 39]", "a", "flu", "1")
+] * 3
 LATER = [*TOWN, Row("[20, 29]", "a", "ulcer", "1")]
 
 
@@ -112,10 +125,16 @@ def test_a_newcomer_is_exposed() -> None:
     result = compared([TOWN, LATER], 3)
     assert result.together == expected([TOWN, LATER], 3)
     assert result.verdict == "violated"
-    said = "disease: earlier 1 and the table expose the values of those who came or left (people: 1, groups: 1)"
+    said = (
+        "disease: earlier 1 and the table expose the values of those who came or left (people: "
+        "1, groups: 1)"
+    )
     assert said in repr(result)
     assert said[1:] in audit_page(result)
-    assert "k-anonymity of differences (earlier 1 and the table) of disease: worst group 1 person" in repr(result)
+    assert (
+        "k-anonymity of differences (earlier 1 and the table) of disease: worst group 1 person"
+        in repr(result)
+    )
     assert result.to_json()["several_releases"]["groups"] == 2
     assert compared([TOWN, TOWN], 3).verdict == "holds"
     assert not compared([TOWN, LATER], None).together.guarantees  # type: ignore[union-attr]
@@ -137,8 +156,14 @@ def test_both_engines_find_the_same(seed: int, spark: SparkSession) -> None:
 def test_nodes_of_a_hierarchy_overlap_with_those_below(tmp_path: Any) -> None:
     (tmp_path / "cities.csv").write_text("".join(";".join(path) + "\n" for path in CITIES.paths))
     old = pa.table({"city": ["Tuscany"] * 2 + ["Lyon"] * 2, "disease": ["flu", "gout"] * 2})
-    new = pa.table({"city": ["Pisa"] * 3 + ["Lyon"] * 2, "disease": ["flu", "gout", "flu", "flu", "gout"]})
-    asked: dict[str, Any] = {"hierarchies": {"city": tmp_path / "cities.csv"}, "engine": "local", "attacks": False}
+    new = pa.table(
+        {"city": ["Pisa"] * 3 + ["Lyon"] * 2, "disease": ["flu", "gout", "flu", "flu", "gout"]}
+    )
+    asked: dict[str, Any] = {
+        "hierarchies": {"city": tmp_path / "cities.csv"},
+        "engine": "local",
+        "attacks": False,
+    }
     found = audit(new, ["city"], ["disease"], k=2, earlier=old, **asked).together
     assert isinstance(found, Differences)
     assert (found.groups, found.found[0].people, found.found[0].groups) == (2, 1, 1)
@@ -146,13 +171,20 @@ def test_nodes_of_a_hierarchy_overlap_with_those_below(tmp_path: Any) -> None:
 
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [row._replace(age="young") for row in TOWN]
-    with pytest.raises(InputError, match="age: its labels are numbers in some tables and texts in others"):
+    with pytest.raises(
+        InputError, match="age: its labels are numbers in some tables and texts in others"
+    ):
         audit(table_of(TOWN), ["age"], earlier=table_of(texts), engine="local")
     earlier = [table_of(TOWN).drop(["age"]), table_of(TOWN).drop(["job"])]
     with pytest.raises(InputError, match="no quasi-identifier is in all tables"):
         audit(table_of(TOWN), ["age", "job"], earlier=earlier, engine="local")
     with pytest.raises(InputError, match="labels do not show which values they cover"):
-        audit(table_of(TOWN), ["job"], earlier=table_of([row._replace(job="a*") for row in TOWN]), engine="local")
+        audit(
+            table_of(TOWN),
+            ["job"],
+            earlier=table_of([row._replace(job="a*") for row in TOWN]),
+            engine="local",
+        )
     monkeypatch.setattr(differences, "MOST_PAIRS", 3)
     with pytest.raises(InputError, match="4 pairs of classes are more than 3"):
         compared([TOWN, LATER], 3)

@@ -1,4 +1,6 @@
-"""The intersection attack, carried out once more in plain Python: each person is tried on each class."""
+"""The intersection attack, carried out once more in plain Python: each person is tried on each
+class.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,10 @@ def expected(tables: Sequence[Sequence[Row]], people: Sequence[Person], k: int) 
     """What `found` has of the same tables and people."""
     combinations: Counter[Any] = Counter()
     for person in people:
-        fits = [frozenset(row[:3] for row in table if all(map(covers, row[:3], person))) for table in tables]
+        fits = [
+            frozenset(row[:3] for row in table if all(map(covers, row[:3], person)))
+            for table in tables
+        ]
         if all(fits):
             combinations[tuple(fits)] += 1
     figures: dict[str, Any] = {
@@ -76,16 +81,31 @@ def expected(tables: Sequence[Sequence[Row]], people: Sequence[Person], k: int) 
             left = [value for value in prior if weights[value]]
             certain += n * (len(left) == 1)
             contradicted += n * (not left)
-            posterior = {value: weights[value] / Fraction(prior[value]) ** (len(tables) - 1) for value in left}
+            posterior = {
+                value: weights[value] / Fraction(prior[value]) ** (len(tables) - 1)
+                for value in left
+            }
             beliefs += [weight / sum(posterior.values()) for weight in posterior.values()]
-        figures[column] = (certain, contradicted, pytest.approx(float(max(beliefs))) if max(beliefs) else None)
+        figures[column] = (
+            certain,
+            contradicted,
+            pytest.approx(float(max(beliefs))) if max(beliefs) else None,
+        )
     return figures
 
 
-def attacked(tables: Sequence[Sequence[Row]], people: Sequence[Person], k: int, engine: str = "local") -> Audit:
+def attacked(
+    tables: Sequence[Sequence[Row]], people: Sequence[Person], k: int, engine: str = "local"
+) -> Audit:
     *earlier, latest = (table_of(rows, Row) for rows in tables)
     known = table_of(people, Person)
-    asked: dict[str, Any] = {"k": k, "earlier": earlier, "background": known, "attacks": False, "engine": engine}
+    asked: dict[str, Any] = {
+        "k": k,
+        "earlier": earlier,
+        "background": known,
+        "attacks": False,
+        "engine": engine,
+    }
     return audit(latest, QUASI, SENSITIVE, **asked)
 
 
@@ -97,7 +117,9 @@ def found(result: Audit) -> dict[str, Any]:
     return {**counts, "below": one.guarantee.rows, **values}
 
 
-LABELS = st.sampled_from([f"[{low}, {low + width}]" for low in (20, 25, 30) for width in (4, 9)] + ["*"])
+LABELS = st.sampled_from(
+    [f"[{low}, {low + width}]" for low in (20, 25, 30) for width in (4, 9)] + ["*"]
+)
 ROWS = st.builds(
     Row,
     LABELS,
@@ -115,17 +137,23 @@ PEOPLE = st.builds(Person, st.integers(19, 40), st.sampled_from("fm"), st.sample
     st.lists(PEOPLE, min_size=1, max_size=12),
     st.integers(1, 4),
 )
-def test_the_attack_is_that_of_plain_python(tables: list[list[Row]], people: list[Person], k: int) -> None:
+def test_the_attack_is_that_of_plain_python(
+    tables: list[list[Row]], people: list[Person], k: int
+) -> None:
     wanted = expected(tables, people, k)
     assume(wanted["combinations"])
     assert found(attacked(tables, people, k)) == wanted
 
 
 def test_a_value_that_is_frequent_anyway_is_believed_less() -> None:
-    """Shares of 1/2 and 1/2, then 3/4 and 1/4, of values that 3/4 and 1/4 of the table have: 1/2 each. A third release
-    that has three of four with the rare value: (1/2)(3/4)(1/4) / (3/4)^2 against (1/2)(1/4)(3/4) / (1/4)^2.
+    """Shares of 1/2 and 1/2, then 3/4 and 1/4, of values that 3/4 and 1/4 of the table have: 1/2
+    each. A third release that has three of four with the rare value: (1/2)(3/4)(1/4) / (3/4)^2
+    against (1/2)(1/4)(3/4) / (1/4)^2.
     """
-    prior, two = np.array([0.75, 0.25, 0]), [np.array([[1, 1, 0], [0, 0, 5]]), np.array([[3, 1, 0], [1, 1, 2]])]
+    prior, two = (
+        np.array([0.75, 0.25, 0]),
+        [np.array([[1, 1, 0], [0, 0, 5]]), np.array([[3, 1, 0], [1, 1, 2]])],
+    )
     assert largest_belief(two, prior).tolist() == pytest.approx([0.5, 0])
     three = [*two, np.array([[1, 3, 0], [1, 1, 0]])]
     assert largest_belief(three, prior).tolist() == pytest.approx([0.9, 0])
@@ -136,13 +164,23 @@ def random_case(seed: int) -> tuple[list[list[Row]], list[Person]]:
     tables = []
     for n in (60, 90):
         low = draw.integers(2, 6, n) * 10
-        ages = [f"[{a}, {a + b}]" for a, b in zip(low.tolist(), draw.choice([9, 19], n).tolist(), strict=True)]
+        ages = [
+            f"[{a}, {a + b}]"
+            for a, b in zip(low.tolist(), draw.choice([9, 19], n).tolist(), strict=True)
+        ]
         rest = [
-            draw.choice(np.array(x), n).tolist() for x in (["f", "m", "*"], ["a", "*"], ["flu", "gout"], ["1", "2"])
+            draw.choice(np.array(x), n).tolist()
+            for x in (["f", "m", "*"], ["a", "*"], ["flu", "gout"], ["1", "2"])
         ]
         tables.append([Row(*row) for row in zip(ages, *rest, strict=True)])
-    picked = [draw.integers(20, 60, 300).tolist(), draw.choice(["f", "m"], 300).tolist(), draw.choice(["a", "b"], 300)]
-    return tables, [Person(int(age), str(sex), str(job)) for age, sex, job in zip(*picked, strict=True)]
+    picked = [
+        draw.integers(20, 60, 300).tolist(),
+        draw.choice(["f", "m"], 300).tolist(),
+        draw.choice(["a", "b"], 300),
+    ]
+    return tables, [
+        Person(int(age), str(sex), str(job)) for age, sex, job in zip(*picked, strict=True)
+    ]
 
 
 def test_the_attack_of_both_engines_is_the_same(spark: SparkSession) -> None:
@@ -152,9 +190,18 @@ def test_the_attack_of_both_engines_is_the_same(spark: SparkSession) -> None:
     assert attacked(tables, people, 5, "spark").together == local.together
 
 
-OLD = [Row("[20, 29]", "*", "*", d, "1") for d in ("flu", "gout")] + [Row("[30, 39]", "*", "*", "cold", "1")] * 2
-NEW = [Row("*", "f", "*", d, "1") for d in ("flu", "cold")] + [Row("*", "m", "*", d, "1") for d in ("gout", "cold")]
-ADA, BEA, CID, DOV = Person(21, "f", "a"), Person(35, "f", "a"), Person(22, "m", "a"), Person(60, "m", "a")
+OLD = [Row("[20, 29]", "*", "*", d, "1") for d in ("flu", "gout")] + [
+    Row("[30, 39]", "*", "*", "cold", "1")
+] * 2
+NEW = [Row("*", "f", "*", d, "1") for d in ("flu", "cold")] + [
+    Row("*", "m", "*", d, "1") for d in ("gout", "cold")
+]
+ADA, BEA, CID, DOV = (
+    Person(21, "f", "a"),
+    Person(35, "f", "a"),
+    Person(22, "m", "a"),
+    Person(60, "m", "a"),
+)
 
 
 def test_two_classes_have_one_value_in_common() -> None:
@@ -168,7 +215,8 @@ def test_two_classes_have_one_value_in_common() -> None:
     assert not one.guarantee.holds
     printed, page = repr(result), audit_page(result)
     said = (
-        "3 of 4 listed people fit a class of every release, by age, sex, job; they fit 3 combinations of classes, and "
+        "3 of 4 listed people fit a class of every release, by age, sex, job; they fit 3 "
+        "combinations of classes, and "
         "3 of them are alone in theirs"
     )
     assert said in printed
@@ -199,7 +247,9 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="none of the quasi-identifiers of earlier 1"):
         audit(new, QUASI, earlier=old.drop(["age"]), **known)
     masked = table_of([row._replace(job="a*") for row in OLD], Row)
-    with pytest.raises(InputError, match="earlier: earlier 1: job: 1 labels do not show which values they cover"):
+    with pytest.raises(
+        InputError, match="earlier: earlier 1: job: 1 labels do not show which values they cover"
+    ):
         audit(new, QUASI, earlier=masked, **{**known, "background": table_of([ADA], Person)})
     monkeypatch.setattr(intersection_attack, "MOST_JOINED", 1)
     with pytest.raises(InputError, match="earlier 1 has more than 1 classes"):

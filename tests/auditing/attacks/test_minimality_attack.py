@@ -1,4 +1,6 @@
-"""The outsider's attack: people who fit no narrow class of a value whose narrow classes stand at the cap."""
+"""The outsider's attack: people who fit no narrow class of a value whose narrow classes stand at
+the cap.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,12 @@ import numpy as np
 import pytest
 
 from tclose_spark.auditing.attacks import minimality_attack as outsider
-from tclose_spark.auditing.attacks.minimality_attack import Target, expected, find_targets, guess_values
+from tclose_spark.auditing.attacks.minimality_attack import (
+    Target,
+    expected,
+    find_targets,
+    guess_values,
+)
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.engine.protocol import Table
@@ -65,7 +72,9 @@ def test_the_labels_of_most_records_are_looked_at_where_there_are_many():
     low, high, counts = boxes()
     many = np.arange(2_500)[:, None] + np.array([-10_000, 0])
     low, high = np.concatenate([many, low]), np.concatenate([many, high])
-    assert find_targets(low, high, np.concatenate([np.tile([0, 1], (2_500, 1)), counts]))[0].low == 1
+    assert (
+        find_targets(low, high, np.concatenate([np.tile([0, 1], (2_500, 1)), counts]))[0].low == 1
+    )
 
 
 def test_classes_drawn_by_lot_are_no_target():
@@ -88,9 +97,11 @@ def test_who_fits_no_class_at_all_is_not_guessed():
     assert by.tolist() == [-1]
 
 
-def unrelated(seed: int, rows: int = 4000) -> tuple[list[tuple[str, str, str]], list[tuple[str, int, str]]]:
-    """(records, people) of a table whose disease has nothing to do with zip and age: classes of five neighbours, each
-    fourth one of any zip.
+def unrelated(
+    seed: int, rows: int = 4000
+) -> tuple[list[tuple[str, str, str]], list[tuple[str, int, str]]]:
+    """(records, people) of a table whose disease has nothing to do with zip and age: classes of
+    five neighbours, each fourth one of any zip.
     """
     draw = np.random.default_rng(seed)
     often = 1 / np.arange(2, 30)
@@ -124,7 +135,9 @@ def test_small_classes_of_no_association_make_no_guess(
         return expected(target, guessed, *others)
 
     monkeypatch.setattr(outsider, "expected", watched)
-    found = audit_table(table, question_from_columns(["zip", "age"], {"disease": {}}), background=known)
+    found = audit_table(
+        table, question_from_columns(["zip", "age"], {"disease": {}}), background=known
+    )
     assert (
         sum(looked) > 10
     )  # people fit no narrow class of their value, and some of these stand at the cap by whole numbers
@@ -133,11 +146,16 @@ def test_small_classes_of_no_association_make_no_guess(
 
 
 def wide_and_apart(flu: int, records: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Corners, records and counts of flu: narrow classes of value 1 at .3, ten classes of value 2 at .1, and one wide
-    class.
+    """Corners, records and counts of flu: narrow classes of value 1 at .3, ten classes of value 2
+    at .1, and one wide class.
     """
     low, high = np.array([[1], [1], *[[2]] * 10, [1]]), np.array([[1], [1], *[[2]] * 10, [2]])
-    return low, high, np.array([50, 50, *[100] * 10, records]), np.array([[15], [15], *[[10]] * 10, [flu]])
+    return (
+        low,
+        high,
+        np.array([50, 50, *[100] * 10, records]),
+        np.array([[15], [15], *[[10]] * 10, [flu]]),
+    )
 
 
 def test_what_a_guess_expects_is_what_others_in_the_wide_classes_do_not_explain():
@@ -147,16 +165,24 @@ def test_what_a_guess_expects_is_what_others_in_the_wide_classes_do_not_explain(
     assert belief == pytest.approx(30 / 40)
     assert chance < 1e-4
     # 80 people of the list are left for the wide class, of whom 40 fit a narrow one, too
-    assert expected(target, 40, 180, [12], *wide_and_apart(46, 200))[0] == pytest.approx((46 - 12) / 80)
+    assert expected(target, 40, 180, [12], *wide_and_apart(46, 200))[0] == pytest.approx(
+        (46 - 12) / 80
+    )
     # a list that is not everyone's
     assert expected(target, 5, 5, [12], *wide_and_apart(46, 200))[0] == 1.0
 
 
 def test_what_the_others_explain_is_chance():
-    assert expected(Target(0, 1, 1, 0), 40, 140, [12], *wide_and_apart(20, 200)) == (pytest.approx(0.1), 1.0)
+    assert expected(Target(0, 1, 1, 0), 40, 140, [12], *wide_and_apart(20, 200)) == (
+        pytest.approx(0.1),
+        1.0,
+    )
     for flu in range(3):  # a rare value in few records
         assert expected(Target(0, 1, 1, 0), 2, 2, [12], *wide_and_apart(flu, 8))[1] > 0.2
-    assert expected(Target(0, 1, 1, 0), 8, 108, [12], *wide_and_apart(8, 8)) == (1.0, pytest.approx(0.1**8))
+    assert expected(Target(0, 1, 1, 0), 8, 108, [12], *wide_and_apart(8, 8)) == (
+        1.0,
+        pytest.approx(0.1**8),
+    )
 
 
 def test_where_nobody_else_has_it_nothing_is_expected():
@@ -169,25 +195,37 @@ def test_where_nobody_else_has_it_nothing_is_expected():
 def test_a_guess_counts_from_the_gain_on(table_of: Callable[..., Table], gain: str, people: int):
     """It expects flu of all that are left, and their class says .3."""
     records: list[Any] = [
-        (zip_, age, disease) for zip_, age, flu, others in CLASSES for disease in ["flu"] * flu + ["gout"] * others
+        (zip_, age, disease)
+        for zip_, age, flu, others in CLASSES
+        for disease in ["flu"] * flu + ["gout"] * others
     ]
     table = table_of(records, **{**KINDS, "age": "string"})
     known = table_of([*LEFT, *OTHERS], **KINDS)
-    found = audit_table(table, question_from_columns(["zip", "age"], {"disease": {}}, gain=gain), background=known)
+    found = audit_table(
+        table, question_from_columns(["zip", "age"], {"disease": {}}, gain=gain), background=known
+    )
     assert found.background is not None
     assert [told.people for told in found.background.guesses] == [people]
 
 
 @pytest.mark.parametrize(
-    "owner", [pytest.param(True, id="with the truth", marks=pytest.mark.on_spark), pytest.param(False, id="without")]
+    "owner",
+    [
+        pytest.param(True, id="with the truth", marks=pytest.mark.on_spark),
+        pytest.param(False, id="without"),
+    ],
 )
 def test_the_audit_tells_it(table_of: Callable[..., Table], owner: bool):
     records: list[Any] = [
-        (zip_, age, disease) for zip_, age, flu, others in CLASSES for disease in ["flu"] * flu + ["gout"] * others
+        (zip_, age, disease)
+        for zip_, age, flu, others in CLASSES
+        for disease in ["flu"] * flu + ["gout"] * others
     ]
     table = table_of(records, **{**KINDS, "age": "string"})
     people = table_of([*LEFT, *OTHERS], **(KINDS if owner else {"zip": "string", "age": "int64"}))
-    found = audit_table(table, question_from_columns(["zip", "age"], {"disease": {}}), background=people)
+    found = audit_table(
+        table, question_from_columns(["zip", "age"], {"disease": {}}), background=people
+    )
     assert found.background is not None
     (told,) = found.background.guesses
     assert (told.attribute, told.people) == ("disease", len(LEFT))

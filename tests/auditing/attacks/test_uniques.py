@@ -1,4 +1,6 @@
-"""Special uniques in audits: both engines find the same, by quasi-identifier, and no value of a row is shown."""
+"""Special uniques in audits: both engines find the same, by quasi-identifier, and no value of a row
+is shown.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,15 @@ FOUND = {
 
 def table() -> pa.Table:
     zips, low, high, jobs = zip(*ROWS, strict=True)
-    return pa.table({"zip": zips, "age_min": low, "age_max": high, "job": jobs, "patient": [str(i) for i in range(13)]})
+    return pa.table(
+        {
+            "zip": zips,
+            "age_min": low,
+            "age_max": high,
+            "job": jobs,
+            "patient": [str(i) for i in range(13)],
+        }
+    )
 
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
@@ -67,7 +77,9 @@ def test_they_are_searched_for_on_request_only() -> None:
 
 
 def test_rows_that_are_twice_in_the_table_are_not_unique() -> None:
-    found = audit(pa.concat_tables([table(), table()]), QUASI, special_uniques=3, engine="local").special_uniques
+    found = audit(
+        pa.concat_tables([table(), table()]), QUASI, special_uniques=3, engine="local"
+    ).special_uniques
     assert found is not None
     assert (found.rows, found.unique, found.frequent) == (26, 0, ())
 
@@ -99,7 +111,15 @@ def test_what_is_refused(asked: dict[str, Any], message: str) -> None:
 
 def test_the_command(tmp_path: Path, tclose: Callable[..., tuple[int, str, str]]) -> None:
     pq.write_table(table(), tmp_path / "table.parquet")
-    asked = ["audit", str(tmp_path / "table.parquet"), "-q", "zip,age,job", "--special-uniques", "2", "--no-labels"]
+    asked = [
+        "audit",
+        str(tmp_path / "table.parquet"),
+        "-q",
+        "zip,age,job",
+        "--special-uniques",
+        "2",
+        "--no-labels",
+    ]
     code, printed, _ = tclose(*asked, "--html", str(tmp_path / "page.html"))
     assert code == 0
     lines = [line.split() for line in printed.splitlines()]

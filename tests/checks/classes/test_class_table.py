@@ -1,5 +1,5 @@
-"""The class table: what grouping the released rows and exact fractions give, however files and batches cut the
-classes.
+"""The class table: what grouping the released rows and exact fractions give, however files and
+batches cut the classes.
 """
 
 from collections import Counter
@@ -34,7 +34,9 @@ SEX = JudgedQuasi("sex", ("sex",), LabelLoss(numeric=False, distinct=2))
 CITY = JudgedQuasi("city", ("city",), LabelLoss(numeric=False, distinct=5, hierarchy=CITIES))
 
 
-def judged(name: str, values: Sequence[str | None], counts: Sequence[int], **asked: Any) -> JudgedAttribute:
+def judged(
+    name: str, values: Sequence[str | None], counts: Sequence[int], **asked: Any
+) -> JudgedAttribute:
     table = np.array(counts, dtype=np.int64)
     distances: dict[str, GroundDistance] = {
         "equal": EqualDistance(table),
@@ -43,15 +45,23 @@ def judged(name: str, values: Sequence[str | None], counts: Sequence[int], **ask
     }
     distance = asked.get("distance", "equal")
     asked |= {"hierarchy": "cities.csv"} if distance == "hierarchical" else {}
-    return JudgedAttribute(name, tuple(values), distances[distance], SensitiveAttribute.model_validate(asked))
+    return JudgedAttribute(
+        name, tuple(values), distances[distance], SensitiveAttribute.model_validate(asked)
+    )
 
 
 def class_table(
-    release: DataFrame, quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute], at_once: int = 5
+    release: DataFrame,
+    quasi: Sequence[JudgedQuasi],
+    attributes: Sequence[JudgedAttribute],
+    at_once: int = 5,
 ) -> DataFrame:
     """The class table of released rows."""
     tallied = tally_classes(
-        release, [column for q in quasi for column in q.columns], [a.name for a in attributes], at_once
+        release,
+        [column for q in quasi for column in q.columns],
+        [a.name for a in attributes],
+        at_once,
     )
     return classes.class_table(tallied, quasi, attributes)
 
@@ -70,7 +80,13 @@ def test_two_classes(spark: SparkSession) -> None:
         ],
         "age string, sex string, disease string",
     )
-    disease = judged("disease", ["flu", "gout"], [2, 2], t="0.25", l={"distinct": 2, "recursive": {"c": 3, "l": 2}})
+    disease = judged(
+        "disease",
+        ["flu", "gout"],
+        [2, 2],
+        t="0.25",
+        l={"distinct": 2, "recursive": {"c": 3, "l": 2}},
+    )
     first, second = rows(class_table(release, [AGE, SEX], [disease]))
     # EMD of flu 2/3 from 1/2: 1/6, as numerator 4 of 2 * 4 rows * 3 rows
     assert first["quasi_identifiers"].asDict() == {"age": "[20, 30]", "sex": "f"}
@@ -88,11 +104,19 @@ def test_two_classes(spark: SparkSession) -> None:
 
 
 def test_a_distance_that_equals_t_has_no_margin_left(spark: SparkSession) -> None:
-    release = spark.createDataFrame([("1", "a"), ("1", "a"), ("1", "a"), ("2", "b")], "age string, disease string")
+    release = spark.createDataFrame(
+        [("1", "a"), ("1", "a"), ("1", "a"), ("2", "b")], "age string, disease string"
+    )
     exactly = judged("disease", ["a", "b"], [3, 1], t="0.25")  # class 1: |1 - 3/4| = 1/4
-    assert [row["margin_disease"] < 0 for row in rows(class_table(release, [AGE], [exactly]))] == [False, True]
+    assert [row["margin_disease"] < 0 for row in rows(class_table(release, [AGE], [exactly]))] == [
+        False,
+        True,
+    ]
     below = judged("disease", ["a", "b"], [3, 1], t="0.2499999999999999999")
-    assert [row["margin_disease"] < 0 for row in rows(class_table(release, [AGE], [below]))] == [True, True]
+    assert [row["margin_disease"] < 0 for row in rows(class_table(release, [AGE], [below]))] == [
+        True,
+        True,
+    ]
 
 
 def test_bounds_are_two_columns_of_one_quasi_identifier(spark: SparkSession) -> None:
@@ -122,7 +146,9 @@ def test_the_loss_of_bounds_is_exact(low: object, high: object, loss: float) -> 
     age = JudgedQuasi("age", ("age_min", "age_max"), LabelLoss(numeric=True, span=Fraction(100)))
     texts = [pa.array([None if end is None else str(end)], pa.string()) for end in (low, high)]
     assert age.losses(texts).tolist() == [loss]
-    huge = JudgedQuasi("age", ("age_min", "age_max"), LabelLoss(numeric=True, span=Fraction(2 * 10**308)))
+    huge = JudgedQuasi(
+        "age", ("age_min", "age_max"), LabelLoss(numeric=True, span=Fraction(2 * 10**308))
+    )
     assert huge.losses([pa.array(["-1e308"]), pa.array(["1e308"])]).tolist() == [1.0]
 
 
@@ -135,9 +161,9 @@ def emd_equal(share: Sequence[Fraction], whole: Sequence[Fraction]) -> Fraction:
 
 def emd_ordered(share: Sequence[Fraction], whole: Sequence[Fraction]) -> Fraction:
     differences = [p - q for p, q in zip(share, whole, strict=True)]
-    return sum((abs(sum(differences[: i + 1])) for i in range(len(differences) - 1)), Fraction(0)) / (
-        len(differences) - 1
-    )
+    return sum(
+        (abs(sum(differences[: i + 1])) for i in range(len(differences) - 1)), Fraction(0)
+    ) / (len(differences) - 1)
 
 
 def emd_cities(share: Sequence[Fraction], whole: Sequence[Fraction]) -> Fraction:
@@ -163,14 +189,17 @@ ATTRIBUTES: dict[str, tuple[list[str | None], str, Oracle]] = {
 }
 
 
-def expected_classes(release: pd.DataFrame, labels: list[str]) -> dict[tuple[Any, ...], dict[str, Any]]:
+def expected_classes(
+    release: pd.DataFrame, labels: list[str]
+) -> dict[tuple[Any, ...], dict[str, Any]]:
     found = {}
     for key, rows in release.groupby(labels, dropna=False):
         figures: dict[str, Any] = {"size": len(rows)}
         for name, (values, _, emd) in ATTRIBUTES.items():
             inside, whole = Counter(rows[name]), Counter(release[name])
             figures[name] = emd(
-                [Fraction(inside[v], len(rows)) for v in values], [Fraction(whole[v], len(release)) for v in values]
+                [Fraction(inside[v], len(rows)) for v in values],
+                [Fraction(whole[v], len(release)) for v in values],
             )
         found[tuple(None if pd.isna(x) else x for x in key)] = figures
     return found
@@ -178,12 +207,17 @@ def expected_classes(release: pd.DataFrame, labels: list[str]) -> dict[tuple[Any
 
 @pytest.fixture(scope="module")
 def drawn() -> pd.DataFrame:
-    """400 released rows in some 40 classes of uneven sizes, NULL among the labels and the values."""
+    """400 released rows in some 40 classes of uneven sizes, NULL among the labels and the
+    values.
+    """
     draw = np.random.default_rng(17)
 
     def pick(values: Sequence[Any]) -> pd.Series:
         weights = np.arange(1, len(values) + 1) ** 2.0
-        return pd.Series([values[i] for i in draw.choice(len(values), 400, p=weights / weights.sum())], dtype=object)
+        return pd.Series(
+            [values[i] for i in draw.choice(len(values), 400, p=weights / weights.sum())],
+            dtype=object,
+        )
 
     return pd.DataFrame(
         {
@@ -217,10 +251,15 @@ def test_the_class_table_is_what_grouping_gives(
 ) -> None:
     values, lay = LAYOUTS[name]
     release = lay(
-        spark.createDataFrame([tuple(row) for row in drawn.to_numpy()], ", ".join(f"{c} string" for c in drawn.columns))
+        spark.createDataFrame(
+            [tuple(row) for row in drawn.to_numpy()],
+            ", ".join(f"{c} string" for c in drawn.columns),
+        )
     )
     attributes = [
-        judged(column, domain, [Counter(drawn[column])[value] for value in domain], distance=distance)
+        judged(
+            column, domain, [Counter(drawn[column])[value] for value in domain], distance=distance
+        )
         for column, (domain, distance, _) in ATTRIBUTES.items()
     ]
     with settings(values):
@@ -237,7 +276,9 @@ def test_the_class_table_is_what_grouping_gives(
             assert row[f"emd_{a.name}"] == pytest.approx(float(exact))
 
 
-def test_attributes_whose_names_differ_in_a_dot_have_columns_of_their_own(spark: SparkSession) -> None:
+def test_attributes_whose_names_differ_in_a_dot_have_columns_of_their_own(
+    spark: SparkSession,
+) -> None:
     release = spark.createDataFrame([("1", "a", "x"), ("1", "b", "x")], ["age", "a.b", "a_b"])
     attributes = [judged("a.b", ["a", "b"], [1, 1]), judged("a_b", ["x"], [2])]
     (row,) = class_table(release, [AGE], attributes).collect()
@@ -248,9 +289,15 @@ def test_no_two_measures_of_attributes_share_a_column() -> None:
     """Whatever the attributes are called: no measure's name begins with another's and a line."""
     asked = {"entropy": "1.5", "recursive": {"c": "3", "l": 2}, "distinct": 2}
     attribute = judged_attribute(
-        "x", SensitiveAttribute.model_validate({"t": "0.5", "l": asked}), {"a": 1, "b": 1}, None, True
+        "x",
+        SensitiveAttribute.model_validate({"t": "0.5", "l": asked}),
+        {"a": 1, "b": 1},
+        None,
+        True,
     )
     parts = [*fields_of([attribute]), *AttackColumns(attribute, Fraction(1, 5)).fields()]
     measures = {name.removesuffix("_x") for name, _ in parts}
     assert len(measures) == len(parts)
-    assert [(one, other) for one in measures for other in measures if other.startswith(f"{one}_")] == []
+    assert [
+        (one, other) for one in measures for other in measures if other.startswith(f"{one}_")
+    ] == []

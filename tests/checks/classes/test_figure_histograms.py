@@ -1,4 +1,6 @@
-"""How figures of all classes are spread: in bins that tasks count, and that do not grow with the classes."""
+"""How figures of all classes are spread: in bins that tasks count, and that do not grow with the
+classes.
+"""
 
 from fractions import Fraction
 
@@ -62,7 +64,9 @@ def test_there_are_few_bins_however_many_classes_there_are():
 @pytest.mark.parametrize("t", [Fraction(1, 10), Fraction(1, 7), Fraction(3, 10)])
 def test_a_distance_that_is_t_is_not_beyond_it(t: Fraction):
     at = float(t)
-    bins = DistanceHistogram("emd", t).bins(batch(emd=[0.0, at / 40, np.nextafter(at, 0), at, np.nextafter(at, 1)]))
+    bins = DistanceHistogram("emd", t).bins(
+        batch(emd=[0.0, at / 40, np.nextafter(at, 0), at, np.nextafter(at, 1)])
+    )
     assert bins.tolist() == [0, 1, 40, 40, 41]
 
 
@@ -72,25 +76,43 @@ def test_what_is_farther_than_four_t_is_reported_together():
     assert bins.tolist() == [20, 160, 160]
     near, far = spread.to_json(count_by_bin(bins, np.array([10, 10, 10])))
     assert (near["bin"], near["to"]) == (20, 0.05)
-    assert (far["bin"], far["from"], far["to"], far["classes"]) == (160, pytest.approx(0.3975), 1.0, 2)
+    assert (far["bin"], far["from"], far["to"], far["classes"]) == (
+        160,
+        pytest.approx(0.3975),
+        1.0,
+        2,
+    )
 
 
 def test_shares_are_in_twentieths_and_nothing_is_by_itself():
     spread = ShareHistogram("likeliest", over="size")
-    assert spread.bins(batch(likeliest=[1, 1, 3, 20, 0], size=[20, 1000, 20, 20, 20])).tolist() == [1, 1, 3, 20, 0]
+    assert spread.bins(batch(likeliest=[1, 1, 3, 20, 0], size=[20, 1000, 20, 20, 20])).tolist() == [
+        1,
+        1,
+        3,
+        20,
+        0,
+    ]
     assert spread.to_json({3: (1, 20)}) == [{"bin": 3, "to": 0.15, "classes": 1, "rows": 20}]
 
 
 def test_parts_are_added_up_whatever_their_order():
-    one, other = count_by_bin(np.array([1, 1, 2]), SIZE_COUNTS), count_by_bin(np.array([2, 3, 3]), SIZE_COUNTS)
+    one, other = (
+        count_by_bin(np.array([1, 1, 2]), SIZE_COUNTS),
+        count_by_bin(np.array([2, 3, 3]), SIZE_COUNTS),
+    )
     assert one == {1: (2, 12), 2: (1, 9)}
     assert add_bins(one, other) == add_bins(other, one) == {1: (2, 12), 2: (2, 14), 3: (2, 16)}
 
 
-def precision(spread: PrecisionHistogram, labels: list[str | None], losses: list[float]) -> list[str]:
+def precision(
+    spread: PrecisionHistogram, labels: list[str | None], losses: list[float]
+) -> list[str]:
     struct = pa.StructArray.from_arrays([pa.array(labels, pa.string())], ["q"])
     lost = pa.StructArray.from_arrays([pa.array(losses, pa.float64())], ["q"])
-    bins = spread.bins(pa.RecordBatch.from_arrays([struct, lost], names=["quasi_identifiers", "losses"]))
+    bins = spread.bins(
+        pa.RecordBatch.from_arrays([struct, lost], names=["quasi_identifiers", "losses"])
+    )
     return [spread.to_json({i: (1, 1)})[0]["precision"] for i in bins.tolist()]
 
 
@@ -103,10 +125,18 @@ def test_precision_of_numbers_is_the_width_of_their_interval():
 
 
 def test_precision_of_a_hierarchy_is_the_height_of_the_node():
-    tree = Hierarchy.build([("Pisa", "Italy", "*"), ("Rome", "Italy", "*"), ("Bern", "Bern", "*")], "q")
+    tree = Hierarchy.build(
+        [("Pisa", "Italy", "*"), ("Rome", "Italy", "*"), ("Bern", "Bern", "*")], "q"
+    )
     spread = PrecisionHistogram("q", "q", LabelLoss(numeric=False, hierarchy=tree))
     told = precision(spread, ["Pisa", "Italy", "Bern", "*", None], [0, 0.6, 0, 1, 0])
-    assert told == ["the value", "level 1 of its hierarchy", "the value", "* (nothing)", "missing (published as NULL)"]
+    assert told == [
+        "the value",
+        "level 1 of its hierarchy",
+        "the value",
+        "* (nothing)",
+        "missing (published as NULL)",
+    ]
 
 
 def test_precision_of_sets_is_how_many_values_they_have():

@@ -1,4 +1,6 @@
-"""The figures of a class table: who breaks each guarantee, and which class is farthest off, in exact fractions."""
+"""The figures of a class table: who breaks each guarantee, and which class is farthest off, in
+exact fractions.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +33,10 @@ def disease(counts: Sequence[int], **asked: Any) -> JudgedAttribute:
     """A sensitive attribute with the values a, b, ..., so many rows of each."""
     table = np.array(counts, dtype=np.int64)
     return JudgedAttribute(
-        "disease", tuple("abcdef"[: len(counts)]), EqualDistance(table), SensitiveAttribute.model_validate(asked)
+        "disease",
+        tuple("abcdef"[: len(counts)]),
+        EqualDistance(table),
+        SensitiveAttribute.model_validate(asked),
     )
 
 
@@ -55,15 +60,30 @@ ALONE = [(None, "f", "a")]
 
 
 def test_three_classes(session: Session):
-    asked = disease([4, 2], t="0.25", l={"distinct": 2, "entropy": "1.5", "recursive": {"c": "3", "l": 2}})
+    asked = disease(
+        [4, 2], t="0.25", l={"distinct": 2, "entropy": "1.5", "recursive": {"c": "3", "l": 2}}
+    )
     found = figures(session, [*OLD, *YOUNG, *ALONE], 3, asked)
-    assert (found.rows, found.classes, found.smallest, found.largest, found.discernibility) == (6, 3, 1, 3, 9 + 4 + 1)
+    assert (found.rows, found.classes, found.smallest, found.largest, found.discernibility) == (
+        6,
+        3,
+        1,
+        3,
+        9 + 4 + 1,
+    )
     assert found.losses == pytest.approx({"age": (3 * 0.25 + 2 * 0.5) / 6, "sex": 2 / 6})
     assert found.ncp == pytest.approx((3 * 0.25 + 2 * 0.5 + 2) / 12)
     old, young, alone = ({"age": age, "sex": sex} for age, sex, _ in (OLD[0], YOUNG[0], ALONE[0]))
     assert found.guarantees[:5] == (
         Guarantee(
-            measure="k-anonymity", attribute=None, required=3, achieved=1, classes=2, rows=3, worst=alone, size=1
+            measure="k-anonymity",
+            attribute=None,
+            required=3,
+            achieved=1,
+            classes=2,
+            rows=3,
+            worst=alone,
+            size=1,
         ),
         # shares of a: 2/3 in the table and among the old, 1/2 and 1 in the others
         Guarantee(
@@ -120,7 +140,9 @@ def test_a_suppressed_row_counts_in_the_losses_only(session: Session):
     classes = class_table(tally_classes(table, ["age", "sex"], ["disease"]), [AGE, SEX], attributes)
     found = class_figures(classes, 3, [AGE, SEX], attributes, suppressed=4)
     assert (found.rows, found.classes, found.discernibility) == (6, 3, 9 + 4 + 1 + 4 * 10)
-    assert found.losses == pytest.approx({"age": (3 * 0.25 + 2 * 0.5 + 4) / 10, "sex": (2 + 4) / 10})
+    assert found.losses == pytest.approx(
+        {"age": (3 * 0.25 + 2 * 0.5 + 4) / 10, "sex": (2 + 4) / 10}
+    )
 
 
 def test_what_is_not_asked_is_reported_and_broken_by_none(session: Session):
@@ -128,7 +150,14 @@ def test_what_is_not_asked_is_reported_and_broken_by_none(session: Session):
     alone = {"age": None, "sex": "f"}
     assert found.guarantees[:4] == (
         Guarantee(
-            measure="k-anonymity", attribute=None, required=None, achieved=1, classes=0, rows=0, worst=alone, size=1
+            measure="k-anonymity",
+            attribute=None,
+            required=None,
+            achieved=1,
+            classes=0,
+            rows=0,
+            worst=alone,
+            size=1,
         ),
         Guarantee(
             measure="t-closeness",
@@ -180,9 +209,9 @@ def test_a_bound_that_is_just_met_is_not_broken(session: Session):
     def broken(measure: int, k: int | None = None, **asked: Any) -> tuple[int, int, bool]:
         """(classes, their rows, holds)"""
         attribute = disease([4, 2], **asked)
-        guarantee = class_figures(class_table(tallies, [AGE, SEX], [attribute]), k, [AGE, SEX], [attribute]).guarantees[
-            measure
-        ]
+        guarantee = class_figures(
+            class_table(tallies, [AGE, SEX], [attribute]), k, [AGE, SEX], [attribute]
+        ).guarantees[measure]
         return guarantee.classes, guarantee.rows, guarantee.holds
 
     assert broken(0, k=1) == (0, 0, True)
@@ -194,7 +223,9 @@ def test_a_bound_that_is_just_met_is_not_broken(session: Session):
 
 def test_as_many_equally_frequent_values_as_asked_are_enough_entropy(session: Session):
     rows = [("1", "f", value) for value in "abc"]
-    entropy = figures(session, rows, None, disease([1, 1, 1], l={"entropy": "3"})).of("entropy l-diversity", "disease")
+    entropy = figures(session, rows, None, disease([1, 1, 1], l={"entropy": "3"})).of(
+        "entropy l-diversity", "disease"
+    )
     assert entropy is not None
     assert (entropy.achieved, entropy.classes) == (pytest.approx(3), 0)
 
@@ -211,20 +242,31 @@ CLASSES = {
     "mode_disease": pa.int64(),
     "gain_disease": pa.float64(),
     "similar_disease": pa.bool_(),
-    **{f"{measure}_disease": pa.float64() for measure in ("frequency", "beta", "delta", "divergence")},
+    **{
+        f"{measure}_disease": pa.float64()
+        for measure in ("frequency", "beta", "delta", "divergence")
+    },
 }
 
 
-@pytest.mark.parametrize("farthest", ["the smaller", pytest.param("the larger", marks=pytest.mark.on_spark)])
-def test_distances_that_are_one_double_are_told_apart(table_of: Callable[..., Table], farthest: str):
-    """Half, and half less a 12 * 10^18th part, are one double; classes of different size, so numerators do not compare
-    either.
+@pytest.mark.parametrize(
+    "farthest", ["the smaller", pytest.param("the larger", marks=pytest.mark.on_spark)]
+)
+def test_distances_that_are_one_double_are_told_apart(
+    table_of: Callable[..., Table], farthest: str
+):
+    """Half, and half less a 12 * 10^18th part, are one double; classes of different size, so
+    numerators do not compare either.
     """
     table = disease([10**18, 10**18], t="0.5")
-    less = {"the smaller": 3, "the larger": 2}[farthest]  # the size of the class that is nearer by the smallest step
+    less = {"the smaller": 3, "the larger": 2}[
+        farthest
+    ]  # the size of the class that is nearer by the smallest step
 
     def row(size: int) -> tuple[Any, ...]:
-        numerator = Decimal(2 * 10**18 * size - (size == less))  # of EMD = numerator / (2 * rows * size)
+        numerator = Decimal(
+            2 * 10**18 * size - (size == less)
+        )  # of EMD = numerator / (2 * rows * size)
         return (
             {"age": f"of {size}", "sex": "f"},
             size,
@@ -242,7 +284,9 @@ def test_distances_that_are_one_double_are_told_apart(table_of: Callable[..., Ta
 
     rows = [row(2), row(3)]
     assert rows[0][3] == rows[1][3] == 0.5
-    closeness = class_figures(table_of(rows, **CLASSES), None, [AGE, SEX], [table]).of("t-closeness", "disease")
+    closeness = class_figures(table_of(rows, **CLASSES), None, [AGE, SEX], [table]).of(
+        "t-closeness", "disease"
+    )
     assert closeness is not None
     assert closeness.achieved == Fraction(1, 2)
     assert closeness.worst == {"age": f"of {5 - less}", "sex": "f"}
@@ -251,12 +295,18 @@ def test_distances_that_are_one_double_are_told_apart(table_of: Callable[..., Ta
 # --- against an oracle
 
 
-def emd(inside: Counter[str], whole: Counter[str], values: Sequence[str], ordered: bool) -> Fraction:
+def emd(
+    inside: Counter[str], whole: Counter[str], values: Sequence[str], ordered: bool
+) -> Fraction:
     """Of shares in a class from shares in the table."""
-    extra = [Fraction(inside[v], inside.total()) - Fraction(whole[v], whole.total()) for v in values]
+    extra = [
+        Fraction(inside[v], inside.total()) - Fraction(whole[v], whole.total()) for v in values
+    ]
     if not ordered:
         return sum(map(abs, extra), Fraction(0)) / 2
-    return sum((abs(sum(extra[: i + 1])) for i in range(len(extra) - 1)), Fraction(0)) / (len(extra) - 1)
+    return sum((abs(sum(extra[: i + 1])) for i in range(len(extra) - 1)), Fraction(0)) / (
+        len(extra) - 1
+    )
 
 
 @pytest.mark.parametrize("seed", [pytest.param(1, marks=pytest.mark.on_spark), 2])
@@ -275,7 +325,9 @@ def test_drawn_classes_have_the_figures_of_their_definitions(session: Session, s
     )
     domains = {"disease": ["flu", "gout", "ulcer"], "grade": ["1", "2", "3", "4", "5"]}
     whole = {name: Counter(release[name]) for name in domains}
-    counts = {name: np.array([whole[name][value] for value in values]) for name, values in domains.items()}
+    counts = {
+        name: np.array([whole[name][value] for value in values]) for name, values in domains.items()
+    }
     diversity = {"distinct": 3, "entropy": "2", "recursive": {"c": "2", "l": 2}, "frequency": "3/2"}
     attributes = [
         JudgedAttribute(
@@ -288,10 +340,14 @@ def test_drawn_classes_have_the_figures_of_their_definitions(session: Session, s
             "grade",
             tuple(domains["grade"]),
             OrderedDistance(counts["grade"]),
-            SensitiveAttribute.model_validate({"distance": "ordered", "t": "0.2", "l": diversity, "beta": "3/4"}),
+            SensitiveAttribute.model_validate(
+                {"distance": "ordered", "t": "0.2", "l": diversity, "beta": "3/4"}
+            ),
         ),
     ]
-    table = of_arrow(session, pa.table({name: pa.array(list(release[name]), pa.string()) for name in release}))
+    table = of_arrow(
+        session, pa.table({name: pa.array(list(release[name]), pa.string()) for name in release})
+    )
     tallies = tally_classes(table, ["age", "sex"], list(domains), 9)
     found = class_figures(class_table(tallies, [AGE, SEX], attributes), 4, [AGE, SEX], attributes)
 
@@ -303,23 +359,53 @@ def test_drawn_classes_have_the_figures_of_their_definitions(session: Session, s
     assert found.discernibility == sum(len(rows) ** 2 for rows in classes.values())
 
     def check(
-        measure: str, name: str | None, figure: Mapping[Any, Any], breaks: Mapping[Any, bool], worst: Any
+        measure: str,
+        name: str | None,
+        figure: Mapping[Any, Any],
+        breaks: Mapping[Any, bool],
+        worst: Any,
     ) -> None:
         guarantee = found.of(measure, name)
         assert guarantee is not None
         broken = [key for key, is_broken in breaks.items() if is_broken]
         assert 0 < len(broken) < len(classes)
-        assert (guarantee.classes, guarantee.rows) == (len(broken), sum(len(classes[key]) for key in broken))
-        assert guarantee.achieved == pytest.approx(worst) if isinstance(worst, float) else guarantee.achieved == worst
-        assert figure[tuple(guarantee.worst.values())] == pytest.approx(worst) if isinstance(worst, float) else True
+        assert (guarantee.classes, guarantee.rows) == (
+            len(broken),
+            sum(len(classes[key]) for key in broken),
+        )
+        assert (
+            guarantee.achieved == pytest.approx(worst)
+            if isinstance(worst, float)
+            else guarantee.achieved == worst
+        )
+        assert (
+            figure[tuple(guarantee.worst.values())] == pytest.approx(worst)
+            if isinstance(worst, float)
+            else True
+        )
 
     sizes = {key: len(rows) for key, rows in classes.items()}
-    check("k-anonymity", None, sizes, {key: size < 4 for key, size in sizes.items()}, min(sizes.values()))
+    check(
+        "k-anonymity",
+        None,
+        sizes,
+        {key: size < 4 for key, size in sizes.items()},
+        min(sizes.values()),
+    )
     assert sizes[tuple(found.guarantees[0].worst.values())] == min(sizes.values())
     for a in attributes:
         inside = {key: Counter(rows[a.name]) for key, rows in classes.items()}
-        far = {key: emd(counts, whole[a.name], domains[a.name], a.name == "grade") for key, counts in inside.items()}
-        check("t-closeness", a.name, far, {key: x > Fraction(1, 5) for key, x in far.items()}, max(far.values()))
+        far = {
+            key: emd(counts, whole[a.name], domains[a.name], a.name == "grade")
+            for key, counts in inside.items()
+        }
+        check(
+            "t-closeness",
+            a.name,
+            far,
+            {key: x > Fraction(1, 5) for key, x in far.items()},
+            max(far.values()),
+        )
         closeness = found.of("t-closeness", a.name)
         assert closeness is not None
         assert far[tuple(closeness.worst.values())] == max(far.values())
@@ -331,7 +417,10 @@ def test_drawn_classes_have_the_figures_of_their_definitions(session: Session, s
             {key: x < 3 for key, x in distinct.items()},
             min(distinct.values()),
         )
-        entropy = {key: exp(-sum(c / n.total() * log(c / n.total()) for c in n.values())) for key, n in inside.items()}
+        entropy = {
+            key: exp(-sum(c / n.total() * log(c / n.total()) for c in n.values()))
+            for key, n in inside.items()
+        }
         check(
             "entropy l-diversity",
             a.name,
@@ -347,9 +436,17 @@ def test_drawn_classes_have_the_figures_of_their_definitions(session: Session, s
             key: max(Fraction(c, n.total()) / Fraction(all_[v], size) for v, c in n.items()) - 1
             for key, n in inside.items()
         }
-        check("beta-likeness", a.name, beta, {key: x > Fraction(3, 4) for key, x in beta.items()}, max(beta.values()))
+        check(
+            "beta-likeness",
+            a.name,
+            beta,
+            {key: x > Fraction(3, 4) for key, x in beta.items()},
+            max(beta.values()),
+        )
         lacking = [key for key, n in inside.items() if len(n) < len(all_)]
-        assert found.unlike[a.name] == ClassesAndRows(len(lacking), sum(len(classes[key]) for key in lacking))
+        assert found.unlike[a.name] == ClassesAndRows(
+            len(lacking), sum(len(classes[key]) for key in lacking)
+        )
         ranked = {key: sorted(n.values(), reverse=True) for key, n in inside.items()}
         recursive = {key: r[0] >= 2 * sum(r[1:]) for key, r in ranked.items()}
         check("recursive (c, l)-diversity", a.name, recursive, recursive, False)

@@ -11,7 +11,12 @@ from tclose_spark.options.weights.judge import release_weights
 from tclose_spark.table.columns import weights
 from tclose_spark.table.columns.weights import listed_totals
 
-ROWS = [("[20, 29]", "flu", 1.5), ("[20, 29]", None, 2.0), ("[30, 39]", "flu", 10.25), ("[30, 39]", "gout", 0.0)]
+ROWS = [
+    ("[20, 29]", "flu", 1.5),
+    ("[20, 29]", None, 2.0),
+    ("[30, 39]", "flu", 10.25),
+    ("[30, 39]", "gout", 0.0),
+]
 
 
 def test_two_classes_of_a_survey(table_of: Callable[..., Any]) -> None:
@@ -42,5 +47,7 @@ def test_the_largest_totals_are_listed_and_the_others_are_one_entry(
     most: int, listed: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(weights, "MOST_TOTALS", most)
-    expected = [one if isinstance(one, dict) else {"value": one[0], "people": one[1]} for one in listed]
+    expected = [
+        one if isinstance(one, dict) else {"value": one[0], "people": one[1]} for one in listed
+    ]
     assert listed_totals({None: 10**6, "flu": 10**6, "gout": 3 * 10**6}) == expected

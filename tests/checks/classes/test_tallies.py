@@ -1,4 +1,6 @@
-"""The tallies of the classes: what a group-by in pandas counts, however partitions and batches cut the classes."""
+"""The tallies of the classes: what a group-by in pandas counts, however partitions and batches cut
+the classes.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +31,9 @@ LABELS, SENSITIVE = ["age", "sex", "born"], ["disease", "score", "grade"]
 def tallied(
     table: DataFrame, labels: Sequence[str], sensitive: Sequence[str], at_once: int = 5
 ) -> dict[Key, Counter[Key]]:
-    """The tally of each class: {labels: {values: records}}. No class and no tuple of a class stands twice."""
+    """The tally of each class: {labels: {values: records}}. No class and no tuple of a class stands
+    twice.
+    """
     return read(tally_classes(table, labels, sensitive, at_once), len(labels))
 
 
@@ -62,7 +66,9 @@ def test_two_classes(spark: SparkSession):
         ("[20, 29]", "f"): {("flu", "3"): 2, ("gout", "3"): 1},
         ("[20, 29]", None): {("flu", "5"): 1, (None, None): 1},  # labels that are missing are equal
     }
-    assert tallied(table, ["age"], ["disease"]) == {("[20, 29]",): {("flu",): 3, ("gout",): 1, (None,): 1}}
+    assert tallied(table, ["age"], ["disease"]) == {
+        ("[20, 29]",): {("flu",): 3, ("gout",): 1, (None,): 1}
+    }
     assert tallied(table, ["sex"], []) == {
         ("f",): {(): 3},
         (None,): {(): 2},
@@ -71,14 +77,19 @@ def test_two_classes(spark: SparkSession):
 
 def test_nan_is_missing_and_the_sign_of_zero_is_none(spark: SparkSession):
     table = spark.createDataFrame(
-        [(NAN, -0.0), (None, 0.0), (0.0, NAN), (-0.0, None), (0.0, -0.0)], "age double, score double"
+        [(NAN, -0.0), (None, 0.0), (0.0, NAN), (-0.0, None), (0.0, -0.0)],
+        "age double, score double",
     )
-    assert tallied(table, ["age"], ["score"]) == {(None,): {("0.0",): 2}, ("0.0",): {(None,): 2, ("0.0",): 1}}
+    assert tallied(table, ["age"], ["score"]) == {
+        (None,): {("0.0",): 2},
+        ("0.0",): {(None,): 2, ("0.0",): 1},
+    }
 
 
 def test_labels_and_values_are_text(spark: SparkSession):
     table = spark.sql(
-        "SELECT 7 AS age, date'2001-02-03' AS born, 1.50BD AS cost, true AS smokes, date'2004-05-06' AS seen, 2.50BD "
+        "SELECT 7 AS age, date'2001-02-03' AS born, 1.50BD AS cost, true AS smokes, "
+        "date'2004-05-06' AS seen, 2.50BD "
         "AS pay"
     )
     tallies = tally_classes(table, ["age", "born", "cost", "smokes"], ["seen", "pay"])
@@ -99,13 +110,18 @@ def test_names_with_dots_and_backticks(spark: SparkSession):
 
 @pytest.fixture(scope="module")
 def people() -> pd.DataFrame:
-    """500 records in some 50 classes of uneven sizes, with missing labels and values, NaN and -0.0."""
+    """500 records in some 50 classes of uneven sizes, with missing labels and values, NaN and
+    -0.0.
+    """
     draw = np.random.default_rng(41)
     days = pd.to_datetime(["2001-02-03", "2004-05-06"]).date
 
     def pick(values: Sequence[Any]) -> pd.Series:
         weights = np.arange(1, len(values) + 1) ** 2.0
-        return pd.Series([values[i] for i in draw.choice(len(values), 500, p=weights / weights.sum())], dtype=object)
+        return pd.Series(
+            [values[i] for i in draw.choice(len(values), 500, p=weights / weights.sum())],
+            dtype=object,
+        )
 
     return pd.DataFrame(
         {
@@ -132,7 +148,12 @@ def as_text(x: Any) -> str | None:
 def expected_tallies(people: pd.DataFrame) -> dict[Key, Counter[Key]]:
     """By a group-by over labels and values as text."""
     plain = pd.DataFrame({column: people[column].map(as_text) for column in [*LABELS, *SENSITIVE]})
-    counts = plain.astype(object).where(plain.notna(), None).groupby([*LABELS, *SENSITIVE], dropna=False).size()
+    counts = (
+        plain.astype(object)
+        .where(plain.notna(), None)
+        .groupby([*LABELS, *SENSITIVE], dropna=False)
+        .size()
+    )
     found: dict[Key, Counter[Key]] = {}
     for key, count in counts.items():
         parts = tuple(None if pd.isna(part) else part for part in key)
@@ -149,7 +170,10 @@ BATCH, TASKS = "spark.sql.execution.arrow.maxRecordsPerBatch", "spark.sql.shuffl
 LAYOUTS: dict[str, tuple[Mapping[str, str], Callable[[DataFrame], DataFrame]]] = {
     "one file": ({}, lambda table: table.coalesce(1)),
     "classes in several files, batches of 7": ({BATCH: "7"}, lambda table: table.repartition(4)),
-    "batches of one row, three tasks": ({BATCH: "1", TASKS: "3"}, lambda table: table.repartition(2)),
+    "batches of one row, three tasks": (
+        {BATCH: "1", TASKS: "3"},
+        lambda table: table.repartition(2),
+    ),
 }
 
 
@@ -164,7 +188,12 @@ LAYOUTS: dict[str, tuple[Mapping[str, str], Callable[[DataFrame], DataFrame]]] =
     ],
 )
 def test_the_tallies_are_what_grouping_gives(
-    spark: SparkSession, settings: Any, people: pd.DataFrame, table: DataFrame, layout: str, at_once: int
+    spark: SparkSession,
+    settings: Any,
+    people: pd.DataFrame,
+    table: DataFrame,
+    layout: str,
+    at_once: int,
 ):
     values, lay = LAYOUTS[layout]
     expected = expected_tallies(people)
@@ -178,7 +207,10 @@ def test_what_is_asked_of_tallies_is_what_counting_the_rows_gives(
     settings: Any, people: pd.DataFrame, table: DataFrame, monkeypatch: pytest.MonkeyPatch
 ):
     texts = {name: [as_text(x) for x in people[name]] for name in SENSITIVE}
-    with settings({BATCH: "7"}), keep(tally_classes(table.repartition(3), ["sex"], SENSITIVE, 40)) as tallies:
+    with (
+        settings({BATCH: "7"}),
+        keep(tally_classes(table.repartition(3), ["sex"], SENSITIVE, 40)) as tallies,
+    ):
         assert tallies.storageLevel.useDisk
         assert read(tallies, 1) == read(tallies, 1)  # what is kept does not change
         assert sum(sum(tuples.values()) for tuples in read(tallies, 1).values()) == 500
@@ -190,7 +222,9 @@ def test_what_is_asked_of_tallies_is_what_counting_the_rows_gives(
     assert not tallies.storageLevel.useDisk  # and is let go
 
 
-def test_where_nothing_can_be_kept_the_table_is_computed(spark: SparkSession, monkeypatch: pytest.MonkeyPatch):
+def test_where_nothing_can_be_kept_the_table_is_computed(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+):
     table = spark.range(3)
 
     def refuse(*_: Any) -> DataFrame:
@@ -201,14 +235,21 @@ def test_where_nothing_can_be_kept_the_table_is_computed(spark: SparkSession, mo
         assert held is table
 
 
-def test_a_driver_holds_no_more_values_than_it_can(spark: SparkSession, monkeypatch: pytest.MonkeyPatch):
+def test_a_driver_holds_no_more_values_than_it_can(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+):
     tallies = tally_classes(
-        spark.createDataFrame([("1", "a", "x"), ("1", "b", "y"), ("2", "b", "x")], "q string, s string, u string"),
+        spark.createDataFrame(
+            [("1", "a", "x"), ("1", "b", "y"), ("2", "b", "x")], "q string, s string, u string"
+        ),
         "q",
         "su",
     )
     values = [{"a": 1, "b": 2}, {"x": 2, "y": 1}]
-    assert count_values(tallies, ["s", "u"]) == (values, {("a", "x"): 1, ("b", "y"): 1, ("b", "x"): 1})
+    assert count_values(tallies, ["s", "u"]) == (
+        values,
+        {("a", "x"): 1, ("b", "y"): 1, ("b", "x"): 1},
+    )
     monkeypatch.setattr(tallying, "MOST_VALUES", 2)
     assert count_values(tallies, ["s", "u"]) == (values, None)
     monkeypatch.setattr(tallying, "MOST_VALUES", 1)
@@ -223,7 +264,9 @@ def test_no_rows_are_no_classes(spark: SparkSession):
 
 
 def test_without_sensitive_attributes_there_is_nothing_to_count(spark: SparkSession):
-    assert count_values(tally_classes(spark.createDataFrame([("1",)], "q string"), ["q"], []), []) == ([], None)
+    assert count_values(
+        tally_classes(spark.createDataFrame([("1",)], "q string"), ["q"], []), []
+    ) == ([], None)
 
 
 # --- rows that are equal, pure
@@ -233,13 +276,17 @@ def check_groups(columns: Sequence[Sequence[Any]]) -> None:
     group, first = group_equal([pa.array(column) for column in columns])
     rows = list(zip(*columns, strict=True))
     assert len(first) == len(set(rows)) == len(set(group.tolist()))
-    assert [rows[first[g]] for g in group.tolist()] == rows  # each row is in the group of a row that is equal
+    assert [
+        rows[first[g]] for g in group.tolist()
+    ] == rows  # each row is in the group of a row that is equal
 
 
 @drawn(100)
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["a", "b", "", None]), st.sampled_from([1, 2, None]), st.booleans()),
+        st.tuples(
+            st.sampled_from(["a", "b", "", None]), st.sampled_from([1, 2, None]), st.booleans()
+        ),
         min_size=1,
         max_size=20,
     )
@@ -248,7 +295,9 @@ def test_rows_are_in_one_group_where_they_are_equal(rows: list[tuple[Any, ...]])
     check_groups(list(zip(*rows, strict=True)))
 
 
-@pytest.mark.parametrize("columns", [2, 3, 9], ids=["numbered", "sorted", "more groups than 62 bits could number"])
+@pytest.mark.parametrize(
+    "columns", [2, 3, 9], ids=["numbered", "sorted", "more groups than 62 bits could number"]
+)
 def test_many_columns_of_many_values(columns: int):
     draw = np.random.default_rng(columns)
     values = draw.integers(0, 400, (1000, columns))

@@ -8,14 +8,26 @@ from strategies import CITIES
 
 from tclose_spark.checks.labels.coverage import Coverage
 
-NUMERIC, PLAIN, SETS = Coverage(numeric=True), Coverage(numeric=False), Coverage(numeric=False, sets=True)
+NUMERIC, PLAIN, SETS = (
+    Coverage(numeric=True),
+    Coverage(numeric=False),
+    Coverage(numeric=False, sets=True),
+)
 TREE = Coverage(numeric=False, paths={path[0]: path for path in CITIES.paths})
 
 
-def covers(coverage: Coverage, label: str | None, value: object, kind: pa.DataType | None = None) -> bool:
+def covers(
+    coverage: Coverage, label: str | None, value: object, kind: pa.DataType | None = None
+) -> bool:
     """Whether the label of a single row covers its value."""
     if kind is None:
-        kind = pa.string() if not coverage.numeric else pa.float64() if isinstance(value, float) else pa.int64()
+        kind = (
+            pa.string()
+            if not coverage.numeric
+            else pa.float64()
+            if isinstance(value, float)
+            else pa.int64()
+        )
     return bool(coverage.covered(pa.array([value], kind), pa.array([label], pa.string()))[0])
 
 
@@ -104,7 +116,8 @@ def test_a_missing_value_is_covered_by_null_or_a_star_only(coverage):
 
 
 @pytest.mark.parametrize(
-    ("coverage", "value"), [(NUMERIC, 3), (NUMERIC, 3.5), (NUMERIC, 0), (TREE, "Pisa"), (PLAIN, "Pisa"), (PLAIN, "")]
+    ("coverage", "value"),
+    [(NUMERIC, 3), (NUMERIC, 3.5), (NUMERIC, 0), (TREE, "Pisa"), (PLAIN, "Pisa"), (PLAIN, "")],
 )
 def test_null_covers_no_value(coverage, value):
     assert not covers(coverage, None, value)
@@ -176,7 +189,14 @@ def test_judges_each_row_by_its_own_label():
     ]
     cities = ["Pisa", "Bari", None, "Lyon", "Pisa", "Pisa"]
     labels = ["Tuscany", "Tuscany", None, "*", "Pisa", None]
-    assert TREE.covered(pa.array(cities), pa.array(labels)).tolist() == [True, False, True, True, True, False]
+    assert TREE.covered(pa.array(cities), pa.array(labels)).tolist() == [
+        True,
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_judges_a_part_of_an_array():
@@ -184,7 +204,9 @@ def test_judges_a_part_of_an_array():
     assert NUMERIC.covered(raw, labels).tolist() == [True, True]
 
 
-@pytest.mark.parametrize(("coverage", "kind"), [(NUMERIC, pa.int64()), (NUMERIC, pa.float64()), (PLAIN, pa.string())])
+@pytest.mark.parametrize(
+    ("coverage", "kind"), [(NUMERIC, pa.int64()), (NUMERIC, pa.float64()), (PLAIN, pa.string())]
+)
 def test_no_rows_are_covered(coverage, kind):
     assert coverage.covered(pa.array([], kind), pa.array([], pa.string())).tolist() == []
 
@@ -207,13 +229,15 @@ def test_no_rows_are_covered(coverage, kind):
 )
 @pytest.mark.parametrize("kind", [pa.int64(), pa.float64()])
 def test_bounds_cover_a_number_between_them(low, value, high, covered, kind):
-    assert Coverage.between(pa.array([value], kind), pa.array([low], kind), pa.array([high], kind)).tolist() == [
-        covered
-    ]
+    assert Coverage.between(
+        pa.array([value], kind), pa.array([low], kind), pa.array([high], kind)
+    ).tolist() == [covered]
 
 
 def test_bounds_that_are_no_number_cover_nothing():
-    assert Coverage.between(pa.array([1.0]), pa.array([math.nan]), pa.array([5.0])).tolist() == [False]
+    assert Coverage.between(pa.array([1.0]), pa.array([math.nan]), pa.array([5.0])).tolist() == [
+        False
+    ]
 
 
 @pytest.mark.parametrize(

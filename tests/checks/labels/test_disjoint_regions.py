@@ -66,7 +66,9 @@ def test_bounds_are_an_interval():
     quasi = [JudgedQuasi("age", ("age_min", "age_max"), NUMBERS)]
 
     def bounds(*pairs):
-        return [[pa.chunked_array([pa.array(side, pa.string())]) for side in zip(*pairs, strict=True)]]
+        return [
+            [pa.chunked_array([pa.array(side, pa.string())]) for side in zip(*pairs, strict=True)]
+        ]
 
     assert labels_disjoint(bounds(("1", "5"), ("6", "9"), (None, None)), quasi)
     assert not labels_disjoint(bounds(("1", "6"), ("6", "9")), quasi)

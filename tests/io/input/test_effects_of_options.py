@@ -1,4 +1,6 @@
-"""Each option that a format takes changes what is read, on Spark and in this process, or is left to Spark."""
+"""Each option that a format takes changes what is read, on Spark and in this process, or is left to
+Spark.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ CASES: dict[str, tuple[str, str, dict[str, str]]] = {
 }
 OF_FOLDERS = {"pathGlobFilter": "*.csv", "recursiveFileLookup": "true"}
 NO_EFFECT_ON_A_SMALL_FILE = {"samplingRatio", "enableDateTimeParsingFallback"}
-"""Options of inferred types that Spark documents, whose effect is of chance, or of old forms of dates."""
+"""Options of inferred types that Spark documents, whose effect is of chance, or of old forms of
+dates.
+"""
 
 
 def what_is_read(session: Any, source: Input) -> Any:
@@ -83,7 +87,9 @@ def test_every_option_of_csv_has_a_case() -> None:
 def test_an_option_of_csv_changes_what_is_read(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(sources, "completed", lambda source, *_: source)  # which finds some options without it
+    monkeypatch.setattr(
+        sources, "completed", lambda source, *_: source
+    )  # which finds some options without it
     value, content, others = CASES[name]
     (tmp_path / "a.csv").write_text(content, encoding="utf-8")
     plain = Input(path=str(tmp_path / "a.csv"), format="csv", options=others)
@@ -95,13 +101,17 @@ def test_an_option_of_csv_changes_what_is_read(
 
 
 @pytest.mark.parametrize("name", OF_FOLDERS)
-def test_an_option_of_folders_changes_what_is_read(spark: SparkSession, tmp_path: Path, name: str) -> None:
+def test_an_option_of_folders_changes_what_is_read(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
     (tmp_path / "below").mkdir()
     for path, rows in {"a.csv": "a\n1\n", "b.txt": "a\n2\n", "below/c.csv": "a\n3\n"}.items():
         (tmp_path / path).write_text(rows)
     with_header = {"header": "true", "sep": ","}
     plain = Input(path=str(tmp_path), format="csv", options=with_header)
-    source = Input(path=str(tmp_path), format="csv", options={**with_header, name: OF_FOLDERS[name]})
+    source = Input(
+        path=str(tmp_path), format="csv", options={**with_header, name: OF_FOLDERS[name]}
+    )
     assert what_is_read(spark, source) != what_is_read(spark, plain)
 
 
@@ -122,7 +132,12 @@ def test_options_of_parquet_change_what_is_read(spark: SparkSession, tmp_path: P
     for name, columns in {"a": {"x": [1]}, "b": {"x": [2], "y": [3]}}.items():
         pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
     found = []
-    for options in ({}, {"mergeSchema": "true"}, {"pathGlobFilter": "a*"}, {"pathGlobFilter": "b*"}):
+    for options in (
+        {},
+        {"mergeSchema": "true"},
+        {"pathGlobFilter": "a*"},
+        {"pathGlobFilter": "b*"},
+    ):
         source = Input(path=str(tmp_path), format="parquet", options=options)
         found.append(repr(what_is_read(spark, source)))
     assert len({*found}) == len(found)

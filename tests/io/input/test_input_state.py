@@ -27,7 +27,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("place", ["{}", "file://{}"])
-def test_of_files_it_is_their_names_sizes_and_times(spark: SparkSession, folder: Path, place: str) -> None:
+def test_of_files_it_is_their_names_sizes_and_times(
+    spark: SparkSession, folder: Path, place: str
+) -> None:
     source = Input(path=place.format(folder), format="csv")
     file = folder / "part/a.csv"
     found = [state(spark, source)]
@@ -42,7 +44,9 @@ def test_of_files_it_is_their_names_sizes_and_times(spark: SparkSession, folder:
     assert len(set(found)) == len(found)
 
 
-def test_files_behind_links_are_looked_at(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+def test_files_behind_links_are_looked_at(
+    spark: SparkSession, folder: Path, tmp_path: Path
+) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/c.csv").write_text("age\n33\n")
     (folder / "linked").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
@@ -76,7 +80,9 @@ def test_of_a_delta_table_it_is_its_commit(spark: SparkSession, tmp_path: Path) 
     first, second = write("append"), write("append")
     assert first != second
     assert state(spark, source) == second
-    assert state(spark, Input(path=source.path, format="delta", options={"versionAsOf": "0"})) == first
+    assert (
+        state(spark, Input(path=source.path, format="delta", options={"versionAsOf": "0"})) == first
+    )
 
 
 def test_a_delta_table_that_was_made_anew_is_another(spark: SparkSession, tmp_path: Path) -> None:

@@ -19,15 +19,23 @@ from tclose_spark.io.input.notes import told
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.spec import Input
 
-DATES = st.sampled_from(["2020-01-01", "2020-01-01T00:30:00+02:00", "2020-01-01 12:00:00", "12:30", "1", "true", ""])
+DATES = st.sampled_from(
+    ["2020-01-01", "2020-01-01T00:30:00+02:00", "2020-01-01 12:00:00", "12:30", "1", "true", ""]
+)
 KINDS: dict[str, st.SearchStrategy[Any]] = {
-    "text": DATES | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4),
-    "whole": st.integers(-(10**20), 10**20) | st.integers(2**53 - 2, 2**53 + 3) | st.integers(2**63 - 2, 2**63 + 1),
+    "text": DATES
+    | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4),
+    "whole": st.integers(-(10**20), 10**20)
+    | st.integers(2**53 - 2, 2**53 + 3)
+    | st.integers(2**63 - 2, 2**63 + 1),
     "number": st.floats(allow_nan=False, allow_infinity=False) | st.integers(-100, 100),
     "truth": st.booleans(),
     "nothing": st.none(),
 }
-ROWS = st.lists(st.fixed_dictionaries({}, optional={n: st.none() | kind for n, kind in KINDS.items()}), min_size=1)
+ROWS = st.lists(
+    st.fixed_dictionaries({}, optional={n: st.none() | kind for n, kind in KINDS.items()}),
+    min_size=1,
+)
 
 
 def read(path: Path, content: str) -> tuple[list[dict[str, Any]], list[str]]:
@@ -59,27 +67,38 @@ def test_an_array_and_lines_have_the_values_that_were_written(
 
 
 def test_columns_that_the_first_object_lacks_are_there(tmp_path: Path) -> None:
-    assert read(tmp_path / "a.json", '[{"a": 1}, {"b": "x"}]')[0] == [{"a": 1, "b": None}, {"a": None, "b": "x"}]
+    assert read(tmp_path / "a.json", '[{"a": 1}, {"b": "x"}]')[0] == [
+        {"a": 1, "b": None},
+        {"a": None, "b": "x"},
+    ]
 
 
 def test_whole_numbers_keep_their_digits(tmp_path: Path) -> None:
     numbers = [2**53, 2**53 + 1, 10**20]
     rows, _ = read(tmp_path / "a.jsonl", "\n".join(f'{{"a": {number}}}' for number in numbers))
     assert [row["a"] for row in rows] == [*map(Decimal, numbers)]
-    with pytest.raises(InputError, match=r"column 'a' of a.jsonl has whole numbers of more digits than its type holds"):
+    with pytest.raises(
+        InputError,
+        match=r"column 'a' of a.jsonl has whole numbers of more digits than its type holds",
+    ):
         read(tmp_path / "a.jsonl", f'{{"a": 1.5}}\n{{"a": {2**53 + 1}}}')
 
 
 def test_times_of_a_zone_stay_texts_and_are_noted(tmp_path: Path) -> None:
     rows, notes = read(tmp_path / "a.jsonl", '{"at": "2020-01-01T00:30:00+02:00"}')
     assert rows == [{"at": "2020-01-01T00:30:00+02:00"}]
-    assert notes == ["note: a.jsonl has times with a zone, which a release shows in UTC and without a zone"]
+    assert notes == [
+        "note: a.jsonl has times with a zone, which a release shows in UTC and without a zone"
+    ]
 
 
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        ('{"a": 1}\n{"a": "SECRET"}', "column 'a' of a.json has values of several types, number and text"),
+        (
+            '{"a": 1}\n{"a": "SECRET"}',
+            "column 'a' of a.json has values of several types, number and text",
+        ),
         ('[{"a": true}, {"a": 1}]', "several types, number and true or false"),
         ('{"a": "SECRET", "a": 2}', "a.json has an object with a name twice"),
         ("[1]", "a.json has values that are no objects"),
@@ -89,7 +108,9 @@ def test_times_of_a_zone_stay_texts_and_are_noted(tmp_path: Path) -> None:
         ('{"a": "SECRET"', r"cannot be read as jsonl \(JSONDecodeError\)"),
     ],
 )
-def test_what_is_no_table_is_refused_without_its_content(tmp_path: Path, content: str, why: str) -> None:
+def test_what_is_no_table_is_refused_without_its_content(
+    tmp_path: Path, content: str, why: str
+) -> None:
     with pytest.raises(InputError, match=why) as found:
         read(tmp_path / "a.json", content)
     assert "SECRET" not in str(found.value)

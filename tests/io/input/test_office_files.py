@@ -1,4 +1,6 @@
-"""Files of spreadsheets and statistics programs, written by other packages than those that read them."""
+"""Files of spreadsheets and statistics programs, written by other packages than those that read
+them.
+"""
 
 from __future__ import annotations
 
@@ -49,13 +51,17 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "a.jsonl": lambda path: FRAME.assign(at=FRAME["at"].dt.date.astype("string")).to_json(
         path, orient="records", lines=True
     ),
-    "a.json": lambda path: FRAME.assign(at=FRAME["at"].dt.date.astype("string")).to_json(path, orient="records"),
+    "a.json": lambda path: FRAME.assign(at=FRAME["at"].dt.date.astype("string")).to_json(
+        path, orient="records"
+    ),
 }
 
 
 def read(path: Path, **options: str) -> list[dict[str, Any]]:
     """The rows, by the format that the path says."""
-    return collect(sources.read_table(LocalSession(), source_of(str(path), None, options))).to_pylist()
+    return collect(
+        sources.read_table(LocalSession(), source_of(str(path), None, options))
+    ).to_pylist()
 
 
 def plain(value: Any) -> Any:
@@ -71,7 +77,10 @@ def plain(value: Any) -> Any:
 def test_a_file_is_read(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name)
     rows = read(tmp_path / name)
-    assert rows == collect(sources.read_table(LocalSession(), Input(path=str(tmp_path / name)))).to_pylist()
+    assert (
+        rows
+        == collect(sources.read_table(LocalSession(), Input(path=str(tmp_path / name)))).to_pylist()
+    )
     assert [{key: plain(value) for key, value in row.items()} for row in rows] == ROWS
     if name in ("a.xlsx", "a.dta"):
         assert isinstance(rows[0]["age"], int)
@@ -108,14 +117,25 @@ def test_a_portable_file_of_spss(tmp_path: Path) -> None:
 
 
 def test_a_sheet_with_titles_and_totals(tmp_path: Path) -> None:
-    rows = [[], ["Cases of 2020"], [], ["age", "code", None, "seen", None], [31, 7, "x", dt.datetime(2020, 1, 1, 12)]]
-    path = workbook(tmp_path / "a.xlsx", [["a"], [1]], [*rows, [32, "b", "y", None], ["Total", 63, None, None]])
+    rows = [
+        [],
+        ["Cases of 2020"],
+        [],
+        ["age", "code", None, "seen", None],
+        [31, 7, "x", dt.datetime(2020, 1, 1, 12)],
+    ]
+    path = workbook(
+        tmp_path / "a.xlsx", [["a"], [1]], [*rows, [32, "b", "y", None], ["Total", 63, None, None]]
+    )
     lines: list[str] = []
     token = told.set(lines.append)
     try:
         source = source_of(str(path), None, {"sheet": "year 1"})
         made = completed(source, may_leave_out=True)
-        with pytest.raises(InputError, match=r"begin in line 4, and 1 lines below .* set input.options.skip_rows: 3 "):
+        with pytest.raises(
+            InputError,
+            match=r"begin in line 4, and 1 lines below .* set input.options.skip_rows: 3 ",
+        ):
             sources.read_table(LocalSession(), source)
         assert read(path) == [{"a": 1}]
     finally:
@@ -129,15 +149,22 @@ def test_a_sheet_with_titles_and_totals(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(("asked", "hint"), [("Sick 2020", "; did you mean 'Sick 2021'?"), ("2020", "")])
-def test_a_sheet_that_is_not_there_shows_no_names_but_an_alike_one(tmp_path: Path, asked: str, hint: str) -> None:
+@pytest.mark.parametrize(
+    ("asked", "hint"), [("Sick 2020", "; did you mean 'Sick 2021'?"), ("2020", "")]
+)
+def test_a_sheet_that_is_not_there_shows_no_names_but_an_alike_one(
+    tmp_path: Path, asked: str, hint: str
+) -> None:
     book = openpyxl.Workbook()
     for name in ("Hans Meier", "Sick 2021"):
         book.create_sheet(name)
     book.save(tmp_path / "a.xlsx")
     with pytest.raises(InputError) as found:
         read(tmp_path / "a.xlsx", sheet=asked)
-    assert str(found.value) == f"input.options.sheet: a.xlsx has no sheet of this name, but 3 other{hint}"
+    assert (
+        str(found.value)
+        == f"input.options.sheet: a.xlsx has no sheet of this name, but 3 other{hint}"
+    )
 
 
 def noted(path: Path, **options: str) -> tuple[list[dict[str, Any]], list[str]]:
@@ -177,12 +204,15 @@ def test_cells_keep_their_values(tmp_path: Path, name: str) -> None:
 
 
 def test_lost_cells_and_empty_rows_are_noted(tmp_path: Path) -> None:
-    path = workbook(tmp_path / "a.xlsx", [["a", "b"], [1, "#N/A"], [None, None], [2, "=A2"], [3, "x"]])
+    path = workbook(
+        tmp_path / "a.xlsx", [["a", "b"], [1, "#N/A"], [None, None], [2, "=A2"], [3, "x"]]
+    )
     rows, notes = noted(path)
     assert rows == [{"a": 1, "b": None}, {"a": 2, "b": None}, {"a": 3, "b": "x"}]
     assert notes == [
         "note: a.xlsx has 1 empty rows between others, which are left out",
-        "note: a.xlsx has 2 cells with errors, or with formulas without a stored value, read as missing",
+        "note: a.xlsx has 2 cells with errors, or with formulas without a stored value, read as "
+        "missing",
     ]
     assert noted(workbook(path, [["a"], [1], [None], [None]])) == ([{"a": 1}], [])
 
@@ -203,7 +233,10 @@ def test_errors_of_an_open_document_are_noted(tmp_path: Path) -> None:
     with zipfile.ZipFile(source) as held, zipfile.ZipFile(path, "w") as made:
         for name in held.namelist():
             content = held.read(name)
-            made.writestr(name, content.replace(b"</table:table>", error) if name == "content.xml" else content)
+            made.writestr(
+                name,
+                content.replace(b"</table:table>", error) if name == "content.xml" else content,
+            )
     assert any("1 cells with errors" in line for line in noted(path)[1])
 
 
@@ -213,12 +246,18 @@ WRITERS_OF_TIMES = {
     "a.por": ("write_por", "TIME11.2"),
     "a.xpt": ("write_xport", "TIME8"),
 }
-SECONDS = st.one_of(st.none(), st.integers(-(10**6), 10**6).map(float), st.floats(-1e5, 1e5).map(lambda x: round(x, 2)))
+SECONDS = st.one_of(
+    st.none(),
+    st.integers(-(10**6), 10**6).map(float),
+    st.floats(-1e5, 1e5).map(lambda x: round(x, 2)),
+)
 
 
 def seconds_of(text: str) -> float:
     hours, minutes, seconds = text.removeprefix("-").split(":")
-    return (3600 * int(hours) + 60 * int(minutes) + float(seconds)) * (-1 if text.startswith("-") else 1)
+    return (3600 * int(hours) + 60 * int(minutes) + float(seconds)) * (
+        -1 if text.startswith("-") else 1
+    )
 
 
 @pytest.mark.parametrize("name", WRITERS_OF_TIMES)
@@ -230,9 +269,13 @@ def test_times_of_statistics_programs_keep_whole_days(
     pyreadstat = pytest.importorskip("pyreadstat")
     writer, kind = WRITERS_OF_TIMES[name]
     path = tmp_path_factory.mktemp("times") / name
-    getattr(pyreadstat, writer)(pd.DataFrame({"X": values}, dtype=float), path, variable_format={"X": kind})
+    getattr(pyreadstat, writer)(
+        pd.DataFrame({"X": values}, dtype=float), path, variable_format={"X": kind}
+    )
     texts = [row["X"] for row in read(path)]
-    assert [None if text is None else seconds_of(text) for text in texts] == pytest.approx(values, abs=1e-4)
+    assert [None if text is None else seconds_of(text) for text in texts] == pytest.approx(
+        values, abs=1e-4
+    )
 
 
 def test_times_of_day_stay_as_they_were_written(tmp_path: Path) -> None:
@@ -258,7 +301,9 @@ def test_clocks_of_stata_are_times_within_a_day_and_moments_beyond(tmp_path: Pat
 @pytest.mark.parametrize("name", ["a.sav", "a.dta"])
 def test_numbers_beyond_integers_are_doubles(tmp_path: Path, name: str) -> None:
     pyreadstat = pytest.importorskip("pyreadstat")
-    getattr(pyreadstat, f"write_{name[2:]}")(pd.DataFrame({"x": [1e19, -(2.0**63), 3.0]}), tmp_path / name)
+    getattr(pyreadstat, f"write_{name[2:]}")(
+        pd.DataFrame({"x": [1e19, -(2.0**63), 3.0]}), tmp_path / name
+    )
     assert [row["x"] for row in read(tmp_path / name)] == [1e19, -(2.0**63), 3.0]
 
 
@@ -268,14 +313,20 @@ def test_codes_that_share_a_label_stay_codes(tmp_path: Path) -> None:
     frame.to_stata(tmp_path / "a.dta", write_index=False, value_labels=labels)
     rows, notes = noted(tmp_path / "a.dta")
     assert rows == [{"job": 1, "sex": "m"}, {"job": 2, "sex": "f"}, {"job": 3, "sex": "m"}]
-    assert notes == ["note: column 'job' of a.dta has codes that share a value label, so it is read as its codes"]
+    assert notes == [
+        "note: column 'job' of a.dta has codes that share a value label, so it is read as its codes"
+    ]
 
 
 def test_codes_are_their_labels_if_all_have_one(tmp_path: Path) -> None:
     frame = pd.DataFrame({"sex": [1, 2, 1], "age": [31, 98, 40]})
     labels: Any = {"sex": {1: "m", 2: "f"}, "age": {98: "refused"}}
     frame.to_stata(tmp_path / "a.dta", write_index=False, value_labels=labels)
-    assert read(tmp_path / "a.dta") == [{"sex": "m", "age": 31}, {"sex": "f", "age": 98}, {"sex": "m", "age": 40}]
+    assert read(tmp_path / "a.dta") == [
+        {"sex": "m", "age": 31},
+        {"sex": "f", "age": 98},
+        {"sex": "m", "age": 40},
+    ]
 
 
 def test_declared_missing_codes_of_spss_are_missing(tmp_path: Path) -> None:
@@ -288,19 +339,29 @@ def test_declared_missing_codes_of_spss_are_missing(tmp_path: Path) -> None:
 def test_a_sas_transport_file(tmp_path: Path) -> None:
     pyreadstat = pytest.importorskip("pyreadstat")
     pyreadstat.write_xport(FRAME[["age", "income"]], str(tmp_path / "a.xpt"))
-    assert read(tmp_path / "a.xpt") == [{key: row[key] for key in ("age", "income")} for row in ROWS]
+    assert read(tmp_path / "a.xpt") == [
+        {key: row[key] for key in ("age", "income")} for row in ROWS
+    ]
 
 
-@pytest.mark.parametrize(("name", "kind"), [("a.xlsx", "an Excel"), ("a.dta", "a Stata"), ("a.sav", "an SPSS")])
-def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "kind"), [("a.xlsx", "an Excel"), ("a.dta", "a Stata"), ("a.sav", "an SPSS")]
+)
+def test_a_missing_package_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, kind: str
+) -> None:
     (tmp_path / name).write_bytes(b"x")
     for module in ("python_calamine", "pyreadstat"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ConfigurationError, match=rf"{name} is {kind} file: pip install 'tclose-spark\[formats\]'"):
+    with pytest.raises(
+        ConfigurationError, match=rf"{name} is {kind} file: pip install 'tclose-spark\[formats\]'"
+    ):
         read(tmp_path / name)
 
 
-@pytest.mark.parametrize("name", ["a.xlsx", "a.ods", "a.dta", "a.sav", "a.sas7bdat", "a.feather", "a.orc", "a.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["a.xlsx", "a.ods", "a.dta", "a.sav", "a.sas7bdat", "a.feather", "a.orc", "a.jsonl"]
+)
 def test_a_damaged_file_is_refused_without_its_content(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"SECRET \xff" * 99)
     with pytest.raises(InputError, match="cannot be read as") as found:

@@ -25,19 +25,32 @@ FOUND = {"sep": ";", "decimal": ",", "thousands": "."}
 
 @pytest.fixture
 def find(tmp_path: Path) -> Any:
-    """`find(text, encoding, given options)`: (the options that were found, the lines that were printed)."""
+    """`find(text, encoding, given options)`: (the options that were found, the lines that were
+    printed).
+    """
 
-    def run(text: str | bytes, written: str = "utf-8", name: str = "a.csv", names: Any = (), **given: str) -> Any:
+    def run(
+        text: str | bytes,
+        written: str = "utf-8",
+        name: str = "a.csv",
+        names: Any = (),
+        **given: str,
+    ) -> Any:
         file = tmp_path / name
         file.write_bytes(text if isinstance(text, bytes) else text.encode(written))
         lines: list[str] = []
         token = told.set(lines.append)
         try:
-            made = completed(Input(path=str(file), format="csv", options=given), names, may_leave_out=True)
+            made = completed(
+                Input(path=str(file), format="csv", options=given), names, may_leave_out=True
+            )
         finally:
             told.reset(token)
         assert (
-            bool(lines) == (made.options != given) or "commas" in lines[0] or "points" in lines[0] or "zone" in lines[0]
+            bool(lines) == (made.options != given)
+            or "commas" in lines[0]
+            or "points" in lines[0]
+            or "zone" in lines[0]
         )
         assert not any("Köln" in line for line in lines)
         return {key: value for key, value in made.options.items() if key not in given}, lines
@@ -84,7 +97,9 @@ def test_a_plain_file_is_left_as_it_is(find: Any, text: str) -> None:
 def test_points_before_three_digits_beside_whole_numbers_are_doubted(
     find: Any, column: list[str], is_doubted: bool
 ) -> None:
-    found, lines = find("name;income\n" + "".join(f"a;{text}\n" for text in column), sep=";", header="true")
+    found, lines = find(
+        "name;income\n" + "".join(f"a;{text}\n" for text in column), sep=";", header="true"
+    )
     assert found == {}
     assert [line for line in lines if "points before three digits" in line] == lines
     assert len(lines) == is_doubted
@@ -95,7 +110,10 @@ def test_an_encoding_is_found(find: Any, encoding: str) -> None:
     found, lines = find(GERMAN, encoding, header="true")
     assert found == {"encoding": encoding, **FOUND}
     assert "found encoding, sep, decimal, thousands" in lines[0]
-    assert f"options: {{header: true, encoding: {encoding}, sep: ;, decimal: ',', thousands: .}}" in lines[1]
+    assert (
+        f"options: {{header: true, encoding: {encoding}, sep: ;, decimal: ',', thousands: .}}"
+        in lines[1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,7 +125,9 @@ def test_an_encoding_is_found(find: Any, encoding: str) -> None:
     ],
 )
 def test_other_encodings_are_found_by_their_words(find: Any, encoding: str, words: str) -> None:
-    assert find("a,b\n" + "".join(f"{word},1\n" for word in words.split()), encoding)[0] == {"encoding": encoding}
+    assert find("a,b\n" + "".join(f"{word},1\n" for word in words.split()), encoding)[0] == {
+        "encoding": encoding
+    }
 
 
 def test_lines_of_a_mac_have_the_encoding_of_a_mac(find: Any) -> None:
@@ -120,7 +140,11 @@ def test_utf_8_with_a_damaged_byte_stays_utf_8(find: Any) -> None:
 
 @pytest.mark.parametrize("end", ["\r", "\r\n"])
 def test_other_ends_of_lines(find: Any, end: str) -> None:
-    assert find(TITLED.replace("\n", end), header="true")[0] == {"skip_rows": "3", "skip_footer": "2", **FOUND}
+    assert find(TITLED.replace("\n", end), header="true")[0] == {
+        "skip_rows": "3",
+        "skip_footer": "2",
+        **FOUND,
+    }
 
 
 @pytest.mark.parametrize("sep", [";", "\t", "|"])
@@ -157,7 +181,10 @@ def test_a_header_is_found_by_the_names_of_the_run_file(find: Any) -> None:
 )
 def test_marks_in_numbers_are_found(find: Any, texts: str, found: dict[str, str]) -> None:
     rows = [f"{text};x" for text in texts.split("|")]
-    assert find("\n".join(["a;b;c"[: 2 * rows[0].count(";") + 1], *rows, ""]))[0] == {"sep": ";", **found}
+    assert find("\n".join(["a;b;c"[: 2 * rows[0].count(";") + 1], *rows, ""]))[0] == {
+        "sep": ";",
+        **found,
+    }
 
 
 @pytest.mark.parametrize(
@@ -171,11 +198,18 @@ def test_marks_in_numbers_are_found(find: Any, texts: str, found: dict[str, str]
     ],
 )
 def test_a_currency_is_found(find: Any, texts: str, found: dict[str, str]) -> None:
-    assert find("a;b\n" + "".join(f"{text};x\n" for text in texts.split("|")))[0] == {"sep": ";", **found}
+    assert find("a;b\n" + "".join(f"{text};x\n" for text in texts.split("|")))[0] == {
+        "sep": ";",
+        **found,
+    }
 
 
 def test_times_with_a_zone_are_reported(find: Any) -> None:
-    for at, lines in (("2020-01-31T10:30:00+02:00", 1), ("2020-01-31 10:30+00:00", 0), ("2020-01-31T10:30:00Z", 0)):
+    for at, lines in (
+        ("2020-01-31T10:30:00+02:00", 1),
+        ("2020-01-31 10:30+00:00", 0),
+        ("2020-01-31T10:30:00Z", 0),
+    ):
         assert len(find(f"at,b\n{at},y\n")[1]) == lines
 
 
@@ -195,15 +229,34 @@ TITLED = f"Office of statistics; 2020\n\nCases;;;\n{GERMAN}Summe;;;36.840,36\nQu
 
 def test_lines_around_a_table_are_found(find: Any, tmp_path: Path) -> None:
     found, lines = find(TITLED, header="true")
-    assert found == {"sep": ";", "skip_rows": "3", "skip_footer": "2", "decimal": ",", "thousands": "."}
-    assert "the table seems to begin in line 4; 2 lines below it seem to be a total or notes" in lines[0]
+    assert found == {
+        "sep": ";",
+        "skip_rows": "3",
+        "skip_footer": "2",
+        "decimal": ",",
+        "thousands": ".",
+    }
+    assert (
+        "the table seems to begin in line 4; 2 lines below it seem to be a total or notes"
+        in lines[0]
+    )
     assert find(TITLED, header="true", **found) == ({}, [])
-    with pytest.raises(InputError, match=r"begin in line 4, and 2 lines .* set input.options.skip_rows: 3 and input"):
+    with pytest.raises(
+        InputError,
+        match=r"begin in line 4, and 2 lines .* set input.options.skip_rows: 3 and input",
+    ):
         completed(Input(path=str(tmp_path / "a.csv"), format="csv", options={"header": "true"}))
 
 
 def test_a_given_option_wins(find: Any) -> None:
-    given = {"sep": ",", "encoding": "UTF-8", "decimal": ".", "skip_rows": "0", "skip_footer": "0", "quote": '"'}
+    given = {
+        "sep": ",",
+        "encoding": "UTF-8",
+        "decimal": ".",
+        "skip_rows": "0",
+        "skip_footer": "0",
+        "quote": '"',
+    }
     assert find(TITLED, "windows-1252", header="true", **given)[0] == {}
 
 
@@ -230,16 +283,22 @@ def test_only_the_first_bytes_are_read(find: Any, monkeypatch: pytest.MonkeyPatc
     assert find(f"a;b;c\n{rows}1,5;x;y\nTotal;;9\n")[0] == {"sep": ";"}
 
 
-@pytest.mark.parametrize("last", ["Note taker,c,", "Total Quality manager,7,", "Sources,x,9", "Sum,61,"])
+@pytest.mark.parametrize(
+    "last", ["Note taker,c,", "Total Quality manager,7,", "Sources,x,9", "Sum,61,"]
+)
 def test_a_last_row_that_only_looks_like_a_total_is_a_row(find: Any, last: str) -> None:
     assert find(f"job,pay,town\nclerk,20,x\nnurse,40,y\nclerk,31,x\n{last}\n")[0] == {}
 
 
 @drawn(60)
 @given(
-    st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 99)), min_size=3, max_size=12), st.booleans(), st.data()
+    st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 99)), min_size=3, max_size=12),
+    st.booleans(),
+    st.data(),
 )
-def test_a_total_has_the_sums_of_the_table(rows: list[tuple[int, int]], grouped: bool, data: st.DataObject) -> None:
+def test_a_total_has_the_sums_of_the_table(
+    rows: list[tuple[int, int]], grouped: bool, data: st.DataObject
+) -> None:
     table = [[f"p{i}", str(pay), f"{cost}.5", "x"] for i, (pay, cost) in enumerate(rows)]
     pay, cost = sum(one for one, _ in rows), sum(one + 0.5 for _, one in rows)
     total = [
@@ -268,7 +327,12 @@ NUMBERS = st.integers(0, 99).map(str)
     data=st.data(),
 )
 def test_a_header_of_another_length_than_its_rows_is_refused(
-    tmp_path_factory: pytest.TempPathFactory, names: list[str], kinds: list[Any], more: int, sep: str, data: Any
+    tmp_path_factory: pytest.TempPathFactory,
+    names: list[str],
+    kinds: list[Any],
+    more: int,
+    sep: str,
+    data: Any,
 ) -> None:
     width = len(names) - more
     rows = [[data.draw(kind) for kind in kinds[:width]] for _ in range(5)]
@@ -277,7 +341,9 @@ def test_a_header_of_another_length_than_its_rows_is_refused(
     file = tmp_path_factory.mktemp("header") / "a.csv"
     file.write_text("\n".join(sep.join(line) for line in [names, *rows]))
     source = Input(path=str(file), format="csv", options={"header": "true", "sep": sep})
-    with pytest.raises(InputError, match=f"differ in length: {len(names)} and {width} fields") as found:
+    with pytest.raises(
+        InputError, match=f"differ in length: {len(names)} and {width} fields"
+    ) as found:
         completed(source, may_leave_out=True)
     assert len(str(found.value).split()) <= 32
 
@@ -292,13 +358,17 @@ def test_a_header_of_another_length_than_its_rows_is_refused(
         ("a,b\n1,2,3,4\n1,2,3,4\n1,2,3,4\n", "2 and 4"),
     ],
 )
-def test_headers_of_r_and_with_a_separator_more_are_refused(find: Any, text: str, counts: str) -> None:
+def test_headers_of_r_and_with_a_separator_more_are_refused(
+    find: Any, text: str, counts: str
+) -> None:
     with pytest.raises(InputError, match=f"differ in length: {counts} fields.*skip_rows: 1"):
         find(text, header="true")
 
 
 @pytest.mark.parametrize(
-    "title", ["Cases of 2020", "Cases, 2020", "Cases"], ids=["a sentence", "with a separator", "a word"]
+    "title",
+    ["Cases of 2020", "Cases, 2020", "Cases"],
+    ids=["a sentence", "with a separator", "a word"],
 )
 def test_a_title_above_names_is_left_out(find: Any, title: str) -> None:
     found, _ = find(f"{title}\nage,sex,job\n1,f,a\n2,m,a\n3,f,b\n", header="true")

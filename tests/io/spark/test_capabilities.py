@@ -1,5 +1,6 @@
-"""Sessions that give their users little, as Databricks' shared and serverless compute do: no context, no JVM, no RDD,
-nothing kept, and few settings. (Spark Connect itself: tests/platforms/test_connect.py.)
+"""Sessions that give their users little, as Databricks' shared and serverless compute do: no
+context, no JVM, no RDD, nothing kept, and few settings. (Spark Connect itself:
+tests/platforms/test_connect.py.)
 
 The session is the tests' own; what such a platform refuses, it refuses to this package only.
 """
@@ -61,14 +62,24 @@ def restricted(allowed: tuple[str, ...] = ALLOWED) -> Iterator[list[str]]:
         set_(self, key, value)
 
     def keep_nothing(*_: Any, **__: Any) -> Any:
-        raise PySparkValueError("[NOT_SUPPORTED_WITH_SERVERLESS] PERSIST TABLE is not supported on serverless compute")
+        raise PySparkValueError(
+            "[NOT_SUPPORTED_WITH_SERVERLESS] PERSIST TABLE is not supported on serverless compute"
+        )
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SparkSession, "sparkContext", refused("sparkContext", SparkSession.sparkContext))
-        for kind, name in ((SparkSession, "_jvm"), (SparkSession, "_jsparkSession"), (SparkSession, "_sc")):
+        patch.setattr(
+            SparkSession, "sparkContext", refused("sparkContext", SparkSession.sparkContext)
+        )
+        for kind, name in (
+            (SparkSession, "_jvm"),
+            (SparkSession, "_jsparkSession"),
+            (SparkSession, "_sc"),
+        ):
             patch.setattr(kind, name, refused(name, None), raising=False)
         for name in ("_jdf", "_sc"):
-            patch.setattr(DataFrame, name, refused(name, getattr(DataFrame, name, None)), raising=False)
+            patch.setattr(
+                DataFrame, name, refused(name, getattr(DataFrame, name, None)), raising=False
+            )
         patch.setattr(DataFrame, "rdd", refused("rdd", DataFrame.rdd))
         for name in ("persist", "cache", "checkpoint", "localCheckpoint"):
             patch.setattr(DataFrame, name, keep_nothing)
@@ -116,7 +127,9 @@ def test_a_setting_that_is_refused_is_left_and_said_where_it_matters(
     assert capsys.readouterr().err == ""
 
 
-def test_a_decisive_setting_that_is_refused_is_an_error(spark: SparkSession, settings: Callable[..., Any]) -> None:
+def test_a_decisive_setting_that_is_refused_is_an_error(
+    spark: SparkSession, settings: Callable[..., Any]
+) -> None:
     with (
         settings({"spark.sql.ansi.enabled": "true"}),
         restricted(("spark.sql.session.timeZone",)),
@@ -135,4 +148,6 @@ def test_class_tables_that_are_not_brought(
 ) -> None:
     monkeypatch.setattr(validation, "MOST_LOCAL", 0)  # Great Expectations on Spark
     with restricted():
-        pipeline.release(make_run(drawn_people(6), quasi={"age": {"type": "numeric"}}, drop_others=True))
+        pipeline.release(
+            make_run(drawn_people(6), quasi={"age": {"type": "numeric"}}, drop_others=True)
+        )

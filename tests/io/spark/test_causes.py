@@ -1,4 +1,6 @@
-"""What stops a start or a run from outside ends in a line that names it, with its exit code, and in no traceback."""
+"""What stops a start or a run from outside ends in a line that names it, with its exit code, and in
+no traceback.
+"""
 
 from __future__ import annotations
 
@@ -31,16 +33,18 @@ pytestmark = pytest.mark.more
 
 ROOT = Path(__file__).resolve().parents[3]
 LOST = (
-    "An error occurred while calling o98.count.\n: org.apache.spark.SparkException: Job aborted due to stage "
-    "failure: Task 1 in stage 2.0 failed 4 times, most recent failure: Lost task 1.3 in stage 2.0 (TID 8) (10.0.0.7 "
+    "An error occurred while calling o98.count.\n: org.apache.spark.SparkException: Job aborted "
+    "due to stage "
+    "failure: Task 1 in stage 2.0 failed 4 times, most recent failure: Lost task 1.3 in stage 2.0 "
+    "(TID 8) (10.0.0.7 "
     "executor 3): "
 )
 
 
 @pytest.fixture
 def start(write_run: Callable[..., Path], tmp_path: Path) -> Callable[..., tuple[int, list[str]]]:
-    """`start(NAME=value, .., shell=...)`: the exit code and the lines of stderr of a release in a process of its own;
-    shell: what a shell does first.
+    """`start(NAME=value, .., shell=...)`: the exit code and the lines of stderr of a release in a
+    process of its own; shell: what a shell does first.
     """
     conf = write_run(tmp_path, PEOPLE, **ROLES)
 
@@ -63,10 +67,15 @@ def start(write_run: Callable[..., Path], tmp_path: Path) -> Callable[..., tuple
 def test_too_few_files_are_named(start: Callable[..., tuple[int, list[str]]]) -> None:
     code, (line,) = start(shell="ulimit -n 256")
     assert code == 2
-    assert "a process may open 256 files at once here (ulimit -n), which is too few; allow 1024 or more" in line
+    assert (
+        "a process may open 256 files at once here (ulimit -n), which is too few; allow 1024 or "
+        "more" in line
+    )
 
 
-def test_a_home_that_cannot_be_written_is_named(start: Callable[..., tuple[int, list[str]]], tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_written_is_named(
+    start: Callable[..., tuple[int, list[str]]], tmp_path: Path
+) -> None:
     home = tmp_path / "home"
     home.touch()
     code, (line,) = start(HOME=str(home), JAVA_TOOL_OPTIONS=f"-Duser.home={home}")
@@ -82,10 +91,14 @@ def test_a_scratch_folder_that_cannot_be_made_is_named(
     (tmp_path / "file").touch()
     folder = tmp_path / "file/scratch"
     code, (line,) = start(
-        *((ROOT / "jobs/release.py", "--config", tmp_path / "run.yaml") if job else ()), SPARK_LOCAL_DIRS=str(folder)
+        *((ROOT / "jobs/release.py", "--config", tmp_path / "run.yaml") if job else ()),
+        SPARK_LOCAL_DIRS=str(folder),
     )
     assert code == 2
-    assert f"SPARK_LOCAL_DIRS: {folder} cannot take 32 MiB of temporary files (Not a directory); fix that" in line
+    assert (
+        f"SPARK_LOCAL_DIRS: {folder} cannot take 32 MiB of temporary files (Not a directory); fix "
+        "that" in line
+    )
 
 
 @pytest.mark.parametrize("variable", ["SPARK_LOCAL_DIRS", "TMPDIR"])
@@ -96,7 +109,10 @@ def test_a_full_disk_is_named_with_what_is_free(
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = f"mount -t tmpfs -o size=512k tmpfs '{disk}'"
-    if shutil.which("unshare") is None or subprocess.run([*own, "sh", "-c", mount], check=False).returncode:
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*own, "sh", "-c", mount], check=False).returncode
+    ):
         pytest.skip("this user may not mount a small disk")
     code, (line,) = start(shell=mount, around=own, **{variable: str(disk)})
     assert code == 2
@@ -117,7 +133,10 @@ def test_a_full_disk_is_named_with_what_is_free(
             "FileNotFoundError(2, \"No usable temporary directory found in ['/tmp', '/var/tmp']\")",
             "TMPDIR: no folder for temporary files can be written ('/tmp', '/var/tmp')",
         ),
-        ("ModuleNotFoundError(\"No module named 'rich'\")", "No module named 'rich'; install the package with what"),
+        (
+            "ModuleNotFoundError(\"No module named 'rich'\")",
+            "No module named 'rich'; install the package with what",
+        ),
         ("RuntimeError('broken')", "tclose cannot start: RuntimeError: broken"),
     ],
 )
@@ -137,17 +156,23 @@ def test_what_is_met_while_the_package_is_imported_is_2(
     assert says in line
 
 
-def test_an_error_that_cannot_be_printed_keeps_its_exit_code(start: Callable[..., tuple[int, list[str]]]) -> None:
+def test_an_error_that_cannot_be_printed_keeps_its_exit_code(
+    start: Callable[..., tuple[int, list[str]]],
+) -> None:
     assert start("-m", "tclose_spark", "plan", "none.yaml", shell="exec 2> /dev/full") == (2, [])
 
 
-def test_a_spark_that_is_none_is_named(start: Callable[..., tuple[int, list[str]]], tmp_path: Path) -> None:
+def test_a_spark_that_is_none_is_named(
+    start: Callable[..., tuple[int, list[str]]], tmp_path: Path
+) -> None:
     code, (line,) = start(SPARK_HOME=str(tmp_path))
     assert code == 2
     assert f"SPARK_HOME is '{tmp_path}', where there is no bin/spark-submit" in line
 
 
-def test_jars_that_hold_no_delta_are_named(start: Callable[..., tuple[int, list[str]]], tmp_path: Path) -> None:
+def test_jars_that_hold_no_delta_are_named(
+    start: Callable[..., tuple[int, list[str]]], tmp_path: Path
+) -> None:
     jar = tmp_path / "delta.jar"
     jar.write_text("cut off")
     code, (line,) = start(TCLOSE_DELTA_JARS=str(jar))
@@ -185,16 +210,24 @@ def test_an_error_of_a_jvm_that_has_ended_is_not_known() -> None:
     assert "unexpected FromJava" in unexpected(FromJava())
 
 
-def test_a_disk_that_takes_nothing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_disk_that_takes_nothing_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def full(dir: str) -> Any:
-        raise OSError(errno.ENOSPC if dir == str(tmp_path) else errno.EACCES, "No space left on device")
+        raise OSError(
+            errno.ENOSPC if dir == str(tmp_path) else errno.EACCES, "No space left on device"
+        )
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path}/not/yet")
-    assert f"Spark did not start: SPARK_LOCAL_DIRS: {tmp_path}/not/yet" in why_no_session("", "no text")
+    assert f"Spark did not start: SPARK_LOCAL_DIRS: {tmp_path}/not/yet" in why_no_session(
+        "", "no text"
+    )
 
 
-def test_local_sessions_try_tasks_again(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local_sessions_try_tasks_again(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert spark.sparkContext.master == DEFAULT_MASTER == "local[*, 4]"
     monkeypatch.setenv("TCLOSE_MASTER", "local[2]")
     assert master() == "local[2]"
@@ -231,19 +264,33 @@ def test_a_worker_that_is_lost_each_time_is_named(spark: SparkSession, tmp_path:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (f"{LOST}org.apache.spark.SparkException: Python worker exited unexpectedly (crashed).", "a Python worker of"),
-        (f"{LOST}ExecutorLostFailure (executor 3 exited) Reason: Command exited with code 137", "an executor of Spark"),
+        (
+            f"{LOST}org.apache.spark.SparkException: Python worker exited unexpectedly (crashed).",
+            "a Python worker of",
+        ),
+        (
+            f"{LOST}ExecutorLostFailure (executor 3 exited) Reason: Command exited with code 137",
+            "an executor of Spark",
+        ),
     ],
 )
 def test_the_host_of_what_was_lost_is_named(text: str, says: str) -> None:
     meant = str(known(RuntimeError(text)))
     assert meant.startswith(f"{says}")
-    assert "was lost (task 1.3 in stage 2.0, executor 3 on 10.0.0.7, try 4), most likely for want of memory" in meant
+    assert (
+        "was lost (task 1.3 in stage 2.0, executor 3 on 10.0.0.7, try 4), most likely for want of "
+        "memory" in meant
+    )
 
 
 def test_a_task_without_memory_is_named() -> None:
-    text = "Traceback (most recent call last):\n  File x\nnumpy._core._exceptions._ArrayMemoryError: Unable to allocate"
-    assert "a Python worker of Spark was lost, most likely for want of memory" in str(known(RuntimeError(text)))
+    text = (
+        "Traceback (most recent call last):\n  File "
+        "x\nnumpy._core._exceptions._ArrayMemoryError: Unable to allocate"
+    )
+    assert "a Python worker of Spark was lost, most likely for want of memory" in str(
+        known(RuntimeError(text))
+    )
     assert known(RuntimeError("no MemoryError here")) is None
 
 
@@ -254,7 +301,11 @@ def test_a_task_without_memory_is_named() -> None:
             "When uploading part: AWS Error SLOW_DOWN during UploadPart operation: AKIA",
             "not answer (slow down); nothing",
         ),
-        ("java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found", "no connector to"),
+        (
+            "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not "
+            "found",
+            "no connector to",
+        ),
         (
             'org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "gs"',
             "no connector to the file",
@@ -270,7 +321,9 @@ def test_an_object_store_that_is_not_reached_is_named(text: str, says: str) -> N
 
 def test_what_stops_a_run_has_its_exit_code() -> None:
     assert isinstance(known(OSError(errno.EMFILE, "Too many open files")), ConfigurationError)
-    assert isinstance(known(RuntimeError("java.io.IOException: /x/y (Too many open files)")), ConfigurationError)
+    assert isinstance(
+        known(RuntimeError("java.io.IOException: /x/y (Too many open files)")), ConfigurationError
+    )
 
 
 def workers_of(process: int) -> list[int]:
@@ -293,7 +346,9 @@ def workers_of(process: int) -> list[int]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
-def test_a_release_whose_workers_get_lost_is_the_same(conf: Path, finished: Path, tmp_path: Path) -> None:
+def test_a_release_whose_workers_get_lost_is_the_same(
+    conf: Path, finished: Path, tmp_path: Path
+) -> None:
     command = ["-m", "tclose_spark", "release", str(conf), "--set", f"output.path={tmp_path}/out"]
     process = subprocess.Popen([sys.executable, *command])
     lost = 0

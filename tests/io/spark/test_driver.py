@@ -39,7 +39,9 @@ def fake_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("size", "chosen", "options"),
     [(0, "", QUICK), (LARGE, "", ""), (0, "full", ""), (LARGE, "quick", QUICK)],
 )
-def test_the_compiler_fits_the_input(monkeypatch: pytest.MonkeyPatch, size: int, chosen: str, options: str) -> None:
+def test_the_compiler_fits_the_input(
+    monkeypatch: pytest.MonkeyPatch, size: int, chosen: str, options: str
+) -> None:
     monkeypatch.setenv("TCLOSE_COMPILER", chosen)
     assert compiler(size) == options
 
@@ -56,13 +58,19 @@ def test_the_size_of_an_input(tmp_path: Path) -> None:
     (tmp_path / "b").write_bytes(b"123")
     assert driver.size_on_disk(str(tmp_path)) == 8
     assert driver.size_on_disk(f"file://{tmp_path}/b") == 3
-    assert driver.size_on_disk(str(tmp_path / "none")) == driver.size_on_disk("s3://bucket/table") == 0
+    assert (
+        driver.size_on_disk(str(tmp_path / "none")) == driver.size_on_disk("s3://bucket/table") == 0
+    )
 
 
-def test_the_users_java_options_come_after_ours(fake_spark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_java_options_come_after_ours(
+    fake_spark: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=4")
     jvm = Jvm({"spark.master": "local"}, QUICK)
-    while not (fake_spark / "told").exists() or not (fake_spark / "told").read_text().endswith("pyspark-shell\n"):
+    while not (fake_spark / "told").exists() or not (fake_spark / "told").read_text().endswith(
+        "pyspark-shell\n"
+    ):
         assert jvm.runs
     options, *arguments = (fake_spark / "told").read_text().splitlines()
     jvm.end()
@@ -84,7 +92,10 @@ def test_other_processes_do_not_find_its_port(fake_spark: Path) -> None:
     jvm = Jvm({}, "")
     (jvm.folder / "port").write_bytes(b"\0\0\x1f\x40" + b"\0\0\0\3abc")
     with jvm.gateway():
-        assert (os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]) == ("8000", "abc")
+        assert (os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]) == (
+            "8000",
+            "abc",
+        )
     assert "PYSPARK_GATEWAY_PORT" not in os.environ
     jvm.end()
 
@@ -93,7 +104,8 @@ def test_a_run_file_that_is_wrong_starts_no_java(fake_spark: Path, tmp_path: Pat
     (tmp_path / "run.yaml").write_text("name: x\n")
     code = (
         "import sys; from tclose_spark.cli import main; code = main();"
-        "assert not {'pyspark', 'numba', 'pandas', 'great_expectations'} & set(sys.modules); sys.exit(code)"
+        "assert not {'pyspark', 'numba', 'pandas', 'great_expectations'} & set(sys.modules); "
+        "sys.exit(code)"
     )
     command = [sys.executable, "-c", code, "release", str(tmp_path / "run.yaml")]
     assert subprocess.run(command, capture_output=True, check=False).returncode == 2
@@ -110,12 +122,16 @@ def start_early(monkeypatch: pytest.MonkeyPatch, path: Path, gateway: object) ->
     return started
 
 
-def test_java_is_started_for_the_size_of_the_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_java_is_started_for_the_size_of_the_input(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "table.csv").write_text("a,b\n")
     assert start_early(monkeypatch, tmp_path / "table.csv", gateway=None) == [4]
 
 
-def test_no_java_is_started_where_there_is_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_java_is_started_where_there_is_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     assert start_early(monkeypatch, tmp_path, gateway=object()) == []
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "8000")
     assert start_early(monkeypatch, tmp_path, gateway=None) == []
@@ -154,7 +170,9 @@ def test_spark_submit_is_given_the_jars_that_are_known(cache: Path) -> None:
 
 def test_jars_of_another_delta_are_looked_for(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jars.remember(DELTA, [str(cache / "c.jar")])
-    monkeypatch.setattr("importlib.metadata.version", {"delta-spark": "4.5.0", "pyspark": "4.1.4"}.__getitem__)
+    monkeypatch.setattr(
+        "importlib.metadata.version", {"delta-spark": "4.5.0", "pyspark": "4.1.4"}.__getitem__
+    )
     assert jars.delta_settings()["spark.jars.packages"] == "io.delta:delta-spark_4.1_2.13:4.5.0"
 
 
@@ -169,12 +187,16 @@ def test_jars_of_another_delta_are_looked_for(cache: Path, monkeypatch: pytest.M
 def test_jars_are_those_of_the_spark_that_is_installed(
     monkeypatch: pytest.MonkeyPatch, delta: str, spark: str, package: str
 ) -> None:
-    monkeypatch.setattr("importlib.metadata.version", {"delta-spark": delta, "pyspark": spark}.__getitem__)
+    monkeypatch.setattr(
+        "importlib.metadata.version", {"delta-spark": delta, "pyspark": spark}.__getitem__
+    )
     assert jars.to_be_found()["spark.jars.packages"] == package
 
 
 def test_a_delta_of_spark_4_0_is_refused_on_4_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.metadata.version", {"delta-spark": "4.0.1", "pyspark": "4.1.4"}.__getitem__)
+    monkeypatch.setattr(
+        "importlib.metadata.version", {"delta-spark": "4.0.1", "pyspark": "4.1.4"}.__getitem__
+    )
     with pytest.raises(ConfigurationError, match=r"'delta-spark==4.4.0', or 'pyspark<4.1'"):
         jars.to_be_found()
 

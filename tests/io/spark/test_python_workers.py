@@ -1,4 +1,6 @@
-"""Python workers: texts are made of values in the same way on Spark 4.1 and on 4.0; modules cost a task nothing."""
+"""Python workers: texts are made of values in the same way on Spark 4.1 and on 4.0; modules cost a
+task nothing.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,17 @@ import pytest
 from tclose_spark.io.spark.workers import freeze_modules
 
 
-def test_the_garbage_collector_skips_modules_once_they_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_garbage_collector_skips_modules_once_they_are_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     try:
         monkeypatch.setitem(sys.modules, "loaded_first", ModuleType("loaded_first"))
         freeze_modules()
         frozen = gc.get_freeze_count()
         assert frozen > 10_000
-        made = [[] for _ in range(100)]  # of a task; not frozen, so that cycles of tasks are collected
+        made = [
+            [] for _ in range(100)
+        ]  # of a task; not frozen, so that cycles of tasks are collected
         freeze_modules()
         assert gc.get_freeze_count() <= frozen
         monkeypatch.setitem(sys.modules, "loaded_later", ModuleType("loaded_later"))

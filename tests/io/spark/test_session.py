@@ -1,4 +1,6 @@
-"""The session: the active one with the settings of a run, else a new one, else a message that says what is missing."""
+"""The session: the active one with the settings of a run, else a new one, else a message that says
+what is missing.
+"""
 
 import os
 import stat
@@ -18,7 +20,8 @@ from tclose_spark.io.spark.session import SESSION_SETTINGS, get_session
 pytestmark = pytest.mark.more
 
 RUN = (
-    "name: x\ninput: {path: people.parquet}\noutput: {path: out}\nattributes: {quasi_identifiers: {a: }, "
+    "name: x\ninput: {path: people.parquet}\noutput: {path: out}\nattributes: {quasi_identifiers: "
+    "{a: }, "
     "sensitive_attributes: {b: {t: 1}}}\n"
 )
 
@@ -35,7 +38,11 @@ def tclose(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]
         str(folder / "run.yaml"),
     ]
     return subprocess.run(
-        command, env={"TCLOSE_ENGINE": "spark", **environment}, capture_output=True, text=True, check=False
+        command,
+        env={"TCLOSE_ENGINE": "spark", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -74,21 +81,35 @@ def test_delta_jars_that_are_not_there_are_named(tmp_path: Path) -> None:
         (
             "JAVA_HOME",
             "/nonexistent",
-            "JAVA_HOME is '/nonexistent', where there is no bin/java; set it to a Java 17, or unset it",
+            "JAVA_HOME is '/nonexistent', where there is no bin/java; set it to a Java 17, or "
+            "unset it",
         ),
         (
             "TCLOSE_MASTER",
             "nonsense",
-            "TCLOSE_MASTER is 'nonsense'; expected local[*], local[N], spark://HOST:PORT, yarn or k8s",
+            "TCLOSE_MASTER is 'nonsense'; expected local[*], local[N], spark://HOST:PORT, yarn or "
+            "k8s",
         ),
-        ("TCLOSE_MASTER", "spark://127.0.0.1:1", "TCLOSE_MASTER is 'spark://127.0.0.1:1', where nothing answers"),
-        ("TCLOSE_DRIVER_MEMORY", "lots", "TCLOSE_DRIVER_MEMORY is 'lots'; expected a size such as 4g or 800m"),
+        (
+            "TCLOSE_MASTER",
+            "spark://127.0.0.1:1",
+            "TCLOSE_MASTER is 'spark://127.0.0.1:1', where nothing answers",
+        ),
+        (
+            "TCLOSE_DRIVER_MEMORY",
+            "lots",
+            "TCLOSE_DRIVER_MEMORY is 'lots'; expected a size such as 4g or 800m",
+        ),
         (
             "TCLOSE_DRIVER_MEMORY",
             "10m",
             "TCLOSE_DRIVER_MEMORY is '10m'; expected a size such as 4g or 800m, of at least 450m",
         ),
-        ("TCLOSE_DRIVER_MEMORY", "100000g", "TCLOSE_DRIVER_MEMORY is '100000g', and this machine has "),
+        (
+            "TCLOSE_DRIVER_MEMORY",
+            "100000g",
+            "TCLOSE_DRIVER_MEMORY is '100000g', and this machine has ",
+        ),
     ],
 )
 def test_the_variable_that_keeps_spark_from_starting_is_named(
@@ -102,7 +123,15 @@ def test_the_variable_that_keeps_spark_from_starting_is_named(
 
 @pytest.mark.parametrize(
     "value",
-    ["local", "local[2]", "local[*]", "local[4, 3]", "local-cluster[2,1,1024]", "yarn", "k8s://https://host:6443"],
+    [
+        "local",
+        "local[2]",
+        "local[*]",
+        "local[4, 3]",
+        "local-cluster[2,1,1024]",
+        "yarn",
+        "k8s://https://host:6443",
+    ],
 )
 def test_masters_that_spark_knows_are_taken(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("TCLOSE_MASTER", value)
@@ -113,11 +142,13 @@ def test_masters_that_spark_knows_are_taken(monkeypatch: pytest.MonkeyPatch, val
     ("log", "says"),
     [
         (
-            "Error occurred during initialization of VM\nCould not reserve enough space for object heap",
+            "Error occurred during initialization of VM\nCould not reserve enough space for object "
+            "heap",
             "TCLOSE_DRIVER_MEMORY",
         ),
         (
-            "java.lang.IllegalArgumentException: System memory 259522560 must be at least 471859200.",
+            "java.lang.IllegalArgumentException: System memory 259522560 must be at least "
+            "471859200.",
             "TCLOSE_DRIVER_MEMORY",
         ),
         (
@@ -126,11 +157,13 @@ def test_masters_that_spark_knows_are_taken(monkeypatch: pytest.MonkeyPatch, val
         ),
         (
             ":: unresolved dependency: io.delta#delta-spark_4.1_2.13;4.4.0: not found",
-            f"(delta-spark_{'.'.join(pyspark.__version__.split('.')[:2])}_2.13-4.4.0.jar and delta-storage-4.4.0.jar)",
+            f"(delta-spark_{'.'.join(pyspark.__version__.split('.')[:2])}_2.13-4.4.0.jar and "
+            "delta-storage-4.4.0.jar)",
         ),
         ("SparkException: All masters are unresponsive! Giving up.\n\tat x.Y", "TCLOSE_MASTER"),
         (
-            "Exception in thread: java.net.BindException: Cannot assign\n\tat x.Y.main(Y)\n\t... 3 more",
+            "Exception in thread: java.net.BindException: Cannot assign\n\tat x.Y.main(Y)\n\t... 3 "
+            "more",
             "BindException: Cannot assign",
         ),
     ],
@@ -141,7 +174,8 @@ def test_what_spark_says_when_it_does_not_start(log: str, says: str) -> None:
 
 def test_without_the_network_the_message_names_the_setting_for_local_jars(tmp_path: Path) -> None:
     offline = (
-        f"-Duser.home={tmp_path} -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9 -Dhttp.proxyHost=127.0.0.1 "
+        f"-Duser.home={tmp_path} -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9 "
+        "-Dhttp.proxyHost=127.0.0.1 "
         "-Dhttp.proxyPort=9"
     )
     done = tclose(

@@ -1,4 +1,6 @@
-"""Shuffles have tasks by rows, the session keeps its own number; and rows come to the tasks that they are sent to."""
+"""Shuffles have tasks by rows, the session keeps its own number; and rows come to the tasks that
+they are sent to.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ from tclose_spark.io.spark.shuffles import (
 
 
 @pytest.mark.parametrize(
-    ("rows", "tasks"), [(0, "1"), (1, "1"), (ROWS_A_TASK, "1"), (ROWS_A_TASK + 1, "2"), (10**9, "10000")]
+    ("rows", "tasks"),
+    [(0, "1"), (1, "1"), (ROWS_A_TASK, "1"), (ROWS_A_TASK + 1, "2"), (10**9, "10000")],
 )
 def test_tasks_follow_from_rows(spark: SparkSession, rows: int, tasks: str) -> None:
     before = spark.conf.get(PARTITIONS)
@@ -49,22 +52,31 @@ def test_the_sessions_number_is_put_back_after_an_error(spark: SparkSession) -> 
     assert spark.conf.get(PARTITIONS) == before
 
 
-def test_an_audit_writes_no_crowd_of_files(spark: SparkSession, settings: Callable[..., Any], tmp_path: Path) -> None:
+def test_an_audit_writes_no_crowd_of_files(
+    spark: SparkSession, settings: Callable[..., Any], tmp_path: Path
+) -> None:
     people = spark.createDataFrame(
-        [(f"zip {i % 10}", "flu" if i % 3 else "gout") for i in range(60)], "zip string, disease string"
+        [(f"zip {i % 10}", "flu" if i % 3 else "gout") for i in range(60)],
+        "zip string, disease string",
     )
     with settings({PARTITIONS: "200"}):
         audit_table(
             people,
             question_from_columns(
-                ["zip"], {"disease": {"t": "0.5"}}, k=2, classes_output=str(tmp_path / "classes"), attacks=False
+                ["zip"],
+                {"disease": {"t": "0.5"}},
+                k=2,
+                classes_output=str(tmp_path / "classes"),
+                attacks=False,
             ),
         )
     assert len(list((tmp_path / "classes").glob("*.parquet"))) == 1
 
 
 WAYS = [
-    pytest.param(by_number, marks=pytest.mark.skipif(not SENDS_TO_TASKS, reason="came with Spark 4.1")),
+    pytest.param(
+        by_number, marks=pytest.mark.skipif(not SENDS_TO_TASKS, reason="came with Spark 4.1")
+    ),
     by_key,
 ]
 
@@ -77,19 +89,25 @@ def test_spark_sends_the_key_of_a_task_to_it(spark: SparkSession, tasks: int) ->
 
 
 def brought(way: Callable[..., DataFrame], table: DataFrame, tasks: int) -> pa.Table:
-    """The rows of a table (`id`, `task`) after they were sent: `partition`, where each is, `task`, and its id."""
+    """The rows of a table (`id`, `task`) after they were sent: `partition`, where each is, `task`,
+    and its id.
+    """
 
     def say(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             ids = batch.column("id").cast(pa.string()).cast(pa.binary())
-            yield pa.RecordBatch.from_arrays([batch.column("task").cast(pa.int32()), ids], names=["task", "rows"])
+            yield pa.RecordBatch.from_arrays(
+                [batch.column("task").cast(pa.int32()), ids], names=["task", "rows"]
+            )
 
     def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         assert context is not None
         for batch in batches:
             place = pa.array(np.full(batch.num_rows, context.partitionId()))
-            yield pa.RecordBatch.from_arrays([place, *batch.columns], names=["partition", *batch.schema.names])
+            yield pa.RecordBatch.from_arrays(
+                [place, *batch.columns], names=["partition", *batch.schema.names]
+            )
 
     sent = way(table, say, T.StructType.fromDDL("task int, rows binary"), tasks)
     return sent.mapInArrow(tell, "partition bigint, task int, rows binary").toArrow()
@@ -97,7 +115,9 @@ def brought(way: Callable[..., DataFrame], table: DataFrame, tasks: int) -> pa.T
 
 @pytest.mark.parametrize("tasks", [1, 2, 7, 64])
 @pytest.mark.parametrize("way", WAYS)
-def test_every_row_comes_to_its_task(spark: SparkSession, way: Callable[..., Any], tasks: int) -> None:
+def test_every_row_comes_to_its_task(
+    spark: SparkSession, way: Callable[..., Any], tasks: int
+) -> None:
     rows = 3 * tasks + 5
     table = spark.range(0, rows, 1, 3).select("id", (F.col("id") * 7 % tasks).alias("task"))
     came = brought(way, table, tasks)
@@ -124,7 +144,9 @@ def test_adaptive_execution_neither_joins_nor_cuts_tasks(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_number_that_is_no_task_counts_modulo_the_tasks(spark: SparkSession, way: Callable[..., Any]) -> None:
+def test_a_number_that_is_no_task_counts_modulo_the_tasks(
+    spark: SparkSession, way: Callable[..., Any]
+) -> None:
     table = spark.createDataFrame([(i, i) for i in (-1, -9, 4, 11)], "id int, task int")
     came = brought(way, table, 4)
     assert dict(zip(came["task"].to_pylist(), came["partition"].to_pylist(), strict=True)) == {

@@ -1,5 +1,5 @@
-"""One writer for each output: a second one is told who has it and since when; the lock of a process that is gone is
-taken over.
+"""One writer for each output: a second one is told who has it and since when; the lock of a process
+that is gone is taken over.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ def test_that_of_a_process_that_is_gone_is_taken_over(folder: LocalFolder) -> No
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     ours = Owner.of_this_process()
-    for left in (replace(ours, pid=gone.pid), replace(ours, born="1")):  # ended; ended and its number is used again
+    for left in (
+        replace(ours, pid=gone.pid),
+        replace(ours, born="1"),
+    ):  # ended; ended and its number is used again
         folder.write(LOCK, json.dumps(asdict(left)))
         with locked(folder):
             assert json.loads(folder.read(LOCK))["pid"] == os.getpid()
@@ -61,23 +64,46 @@ def test_that_of_a_process_that_is_gone_is_taken_over(folder: LocalFolder) -> No
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]"])
 def test_another_hosts_and_one_that_says_nothing_are_kept(folder: LocalFolder, text: str) -> None:
-    for left in (text, json.dumps(asdict(replace(Owner.of_this_process(), host="elsewhere", pid=999_999_999)))):
+    for left in (
+        text,
+        json.dumps(asdict(replace(Owner.of_this_process(), host="elsewhere", pid=999_999_999))),
+    ):
         folder.write(LOCK, left)
-        with pytest.raises(ConfigurationError, match=r"elsewhere|does not say who it is"), locked(folder):
+        with (
+            pytest.raises(ConfigurationError, match=r"elsewhere|does not say who it is"),
+            locked(folder),
+        ):
             pytest.fail("both write")
         assert folder.read(LOCK) == left
 
 
-def test_that_of_a_container_with_the_same_host_name_is_kept(folder: LocalFolder, tmp_path: Path) -> None:
+def test_that_of_a_container_with_the_same_host_name_is_kept(
+    folder: LocalFolder, tmp_path: Path
+) -> None:
     """Its process number means nothing here."""
     hold = (
-        "import sys; from tclose_spark.io.storage.folders import LocalFolder; from tclose_spark.io.storage.lock import "
+        "import sys; from tclose_spark.io.storage.folders import LocalFolder; from "
+        "tclose_spark.io.storage.lock import "
     )
     hold += "locked\nwith locked(LocalFolder(sys.argv[1])): print(flush=True); input()"
-    container = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", hold, str(tmp_path)]
-    if os.geteuid() != 0 or subprocess.run([*container[:4], "true"], check=False, capture_output=True).returncode:
+    container = [
+        "unshare",
+        "--pid",
+        "--fork",
+        "--mount-proc",
+        sys.executable,
+        "-c",
+        hold,
+        str(tmp_path),
+    ]
+    if (
+        os.geteuid() != 0
+        or subprocess.run([*container[:4], "true"], check=False, capture_output=True).returncode
+    ):
         pytest.skip("a container needs root and unshare")
-    with subprocess.Popen(container, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen(
+        container, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "\n"
         with pytest.raises(ConfigurationError, match="process 1 of root on"), locked(folder):
@@ -97,5 +123,8 @@ def test_a_run_is_refused_while_another_writes(
     with locked(internal):
         code, _, err = tclose("release", path)
     assert code == 2
-    assert f": output: {path.parent}/out/internal is being written by another run: process {os.getpid()}" in err
+    assert (
+        f": output: {path.parent}/out/internal is being written by another run: process "
+        f"{os.getpid()}" in err
+    )
     assert not (path.parent / "out/public").exists()

@@ -7,7 +7,14 @@ from types import SimpleNamespace
 import pytest
 from pyarrow.fs import AzureFileSystem, GcsFileSystem
 
-from tclose_spark.io.storage.servers import AMAZON, AZURE, GOOGLE, AzureAccount, delta_options, open_bucket
+from tclose_spark.io.storage.servers import (
+    AMAZON,
+    AZURE,
+    GOOGLE,
+    AzureAccount,
+    delta_options,
+    open_bucket,
+)
 
 KEY = "a2V5"
 PLACE = "people@acme.dfs.core.windows.net"
@@ -30,7 +37,9 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_azure_account_is_that_of_the_connection_string(
     monkeypatch: pytest.MonkeyPatch, rest: str, server: str
 ) -> None:
-    monkeypatch.setenv(AZURE, f"DefaultEndpointsProtocol=https;AccountName=acme;AccountKey={KEY}=={rest}")
+    monkeypatch.setenv(
+        AZURE, f"DefaultEndpointsProtocol=https;AccountName=acme;AccountKey={KEY}=={rest}"
+    )
     account = AzureAccount.of(PLACE)
     assert account is not None
     assert (account.key, account.signature, account.server.geturl()) == (f"{KEY}==", None, server)
@@ -59,9 +68,15 @@ def test_an_azure_account_is_that_of_the_connection_string(
     )
 
 
-@pytest.mark.parametrize("account_of", ["AccountName=acme", "BlobEndpoint=https://acme.blob.core.windows.net/"])
-def test_an_azure_account_by_a_shared_access_signature(monkeypatch: pytest.MonkeyPatch, account_of: str) -> None:
-    """Its signature has signs of equality; pyarrow appends it to URLs. Azure's portal names the server alone."""
+@pytest.mark.parametrize(
+    "account_of", ["AccountName=acme", "BlobEndpoint=https://acme.blob.core.windows.net/"]
+)
+def test_an_azure_account_by_a_shared_access_signature(
+    monkeypatch: pytest.MonkeyPatch, account_of: str
+) -> None:
+    """Its signature has signs of equality; pyarrow appends it to URLs. Azure's portal names the
+    server alone.
+    """
     monkeypatch.setenv(AZURE, f"{account_of};SharedAccessSignature=sv=2020-08-04&sig=a%3D")
     assert AzureAccount.of("people@other.dfs.core.windows.net") is None
     account = AzureAccount.of(PLACE)

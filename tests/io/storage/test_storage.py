@@ -1,4 +1,6 @@
-"""Folders behind a URI, moved in one step or file by file, as object stores do; by Hadoop, or by pyarrow."""
+"""Folders behind a URI, moved in one step or file by file, as object stores do; by Hadoop, or by
+pyarrow.
+"""
 
 from __future__ import annotations
 
@@ -60,11 +62,15 @@ def public(opened: Callable[[str], Folder]) -> Folder:
 
 @pytest.fixture
 def held(tmp_path: Path) -> Callable[..., dict[str, str]]:
-    """`held(folder)`: the files of its release, without the checksums of a local Hadoop file system."""
+    """`held(folder)`: the files of its release, without the checksums of a local Hadoop file
+    system.
+    """
 
     def found(folder: Folder, name: str = "release") -> dict[str, str]:
         root = tmp_path / Path(folder.path()).name / name
-        files = [file for file in root.rglob("*") if file.is_file() and not file.name.endswith(".crc")]
+        files = [
+            file for file in root.rglob("*") if file.is_file() and not file.name.endswith(".crc")
+        ]
         return {str(file.relative_to(root)): file.read_text() for file in files}
 
     return found
@@ -73,7 +79,9 @@ def held(tmp_path: Path) -> Callable[..., dict[str, str]]:
 Held = Callable[..., dict[str, str]]
 
 
-def test_a_folder_moves_in_place_of_an_older_one(staging: Folder, public: Folder, held: Held) -> None:
+def test_a_folder_moves_in_place_of_an_older_one(
+    staging: Folder, public: Folder, held: Held
+) -> None:
     public.write("release/older.parquet", "older")
     move("release", staging, public)
     assert held(public) == FILES
@@ -91,7 +99,10 @@ def test_a_file_moves_in_place_of_an_older_one(staging: Folder, public: Folder, 
 
 def test_names_are_those_of_files_and_folders(staging: Folder, public: Folder) -> None:
     staging.write("profile.json", "{}")
-    assert {name for name in staging.names() if not name.endswith(".crc")} == {"profile.json", "release"}
+    assert {name for name in staging.names() if not name.endswith(".crc")} == {
+        "profile.json",
+        "release",
+    }
     staging.remove("release")
     assert not staging.exists("release")
     assert staging.exists("profile.json")
@@ -108,7 +119,9 @@ class BreaksOff(OSError):
 
 
 @pytest.fixture
-def broken_off(staging: Folder, public: Folder, monkeypatch: pytest.MonkeyPatch, kind: str, held: Held) -> list[str]:
+def broken_off(
+    staging: Folder, public: Folder, monkeypatch: pytest.MonkeyPatch, kind: str, held: Held
+) -> list[str]:
     """A move file by file that ended before its last one; what had arrived."""
     if kind == "in one step":
         pytest.skip("it does not break off")
@@ -129,7 +142,9 @@ def broken_off(staging: Folder, public: Folder, monkeypatch: pytest.MonkeyPatch,
     return sorted(held(public))
 
 
-def test_a_move_that_broke_off_goes_on(broken_off: list[str], staging: Folder, public: Folder, held: Held) -> None:
+def test_a_move_that_broke_off_goes_on(
+    broken_off: list[str], staging: Folder, public: Folder, held: Held
+) -> None:
     assert broken_off == ["_delta_log/00.json", "part 1%.parquet"]
     assert held(staging) == {"part-2.parquet": "two"}
     move("release", staging, public)
@@ -157,7 +172,9 @@ def test_across_file_systems_by_copies(
 
 
 def test_one_of_many_writers_gets_a_new_file(public: Folder, kind: str) -> None:
-    """Writers that pyarrow sends may hinder one another; then none gets it, and the next one does."""
+    """Writers that pyarrow sends may hinder one another; then none gets it, and the next one
+    does.
+    """
     public.create()
     with ThreadPoolExecutor(8) as writers:
         for lock in map(str, range(50)):
@@ -167,7 +184,9 @@ def test_one_of_many_writers_gets_a_new_file(public: Folder, kind: str) -> None:
             assert sum(got) == 1
             assert public.read(lock) == str(got.index(True))
             assert not public.write_new(lock, "late")
-    assert {name for name in public.names() if not name.endswith(".crc")} == set(map(str, range(50)))
+    assert {name for name in public.names() if not name.endswith(".crc")} == set(
+        map(str, range(50))
+    )
 
 
 @pytest.mark.parametrize("kind", [BY_PYARROW], indirect=True)
@@ -181,9 +200,14 @@ def test_a_writer_waits_for_no_claim_of_one_that_was_killed(
     assert isinstance(public, ArrowFolder)
 
 
-def test_what_a_file_system_refuses_is_no_file_that_is_there(public: Folder, tmp_path: Path, kind: str) -> None:
+def test_what_a_file_system_refuses_is_no_file_that_is_there(
+    public: Folder, tmp_path: Path, kind: str
+) -> None:
     (tmp_path / "public").write_text("a file where the folder would be")
-    requests: list[Callable[[], Any]] = [lambda: public.write_new("lock", "mine"), lambda: public.read("lock")]
+    requests: list[Callable[[], Any]] = [
+        lambda: public.write_new("lock", "mine"),
+        lambda: public.read("lock"),
+    ]
     if kind not in IN_THIS_PROCESS:  # where files make their folders
         requests.append(lambda: public.create())
     for refused in requests:
@@ -193,7 +217,9 @@ def test_what_a_file_system_refuses_is_no_file_that_is_there(public: Folder, tmp
 
 def test_only_spark_reaches_uris() -> None:
     assert open_folder("/srv/out", LocalSession()).path("lock") == "/srv/out/lock"
-    with pytest.raises(ConfigurationError, match=r"^hdfs://host/out: only Spark reaches .*; set engine: spark"):
+    with pytest.raises(
+        ConfigurationError, match=r"^hdfs://host/out: only Spark reaches .*; set engine: spark"
+    ):
         open_folder("hdfs://host/out", LocalSession())
 
 
@@ -235,7 +261,9 @@ def test_a_release_behind_a_uri(make_run: Callable[..., Run], tmp_path: Path) ->
     run = make_run(people, output={"path": f"file://{tmp_path}/out"})
     run.public.write("report.html.partial", "of a copy that broke off")
     assert pipeline.release(run)["verdict"] == "holds"
-    assert sorted(path.name for path in (tmp_path / "out/public").iterdir() if path.suffix != ".crc") == [
+    assert sorted(
+        path.name for path in (tmp_path / "out/public").iterdir() if path.suffix != ".crc"
+    ) == [
         "certificate.json",
         "codebook.csv",
         "contract.yaml",

@@ -31,7 +31,9 @@ def schema(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.fixture(scope="module")
-def run(spark: SparkSession, write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(
+    spark: SparkSession, write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+) -> Run:
     """A finished release, with its table."""
     path = write_run(
         tmp_path_factory.mktemp("people"),
@@ -65,7 +67,9 @@ def test_a_release_that_does_not_hold_does_not_reach_it(
 ) -> None:
     before = versions(spark)
     monkeypatch.setattr(
-        pipeline, "require_holds", lambda *_, **__: (_ for _ in ()).throw(GuaranteeError("it does not"))
+        pipeline,
+        "require_holds",
+        lambda *_, **__: (_ for _ in ()).throw(GuaranteeError("it does not")),
     )
     with pytest.raises(GuaranteeError):
         pipeline.release(run)
@@ -114,7 +118,9 @@ def test_where_the_table_may_not_be_replaced_the_finished_release_stays(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether that is seen at the begin, or the table came while the run went."""
-    spec = run.spec.model_copy(update={"output": run.spec.output.model_copy(update={"table": "offices.raw"})})
+    spec = run.spec.model_copy(
+        update={"output": run.spec.output.model_copy(update={"table": "offices.raw"})}
+    )
     other = Run(spec, run.spark, run.announce, overwrite=True)
     before = run.public.read("certificate.json")
     with pytest.raises(ConfigurationError, match="that no release made"):
@@ -127,7 +133,9 @@ def test_where_the_table_may_not_be_replaced_the_finished_release_stays(
     assert run.public.read("certificate.json") == before
     monkeypatch.undo()
     pipeline.release(run)
-    assert json.loads(run.public.read("certificate.json"))["release"] == json.loads(before)["release"]
+    assert (
+        json.loads(run.public.read("certificate.json"))["release"] == json.loads(before)["release"]
+    )
 
 
 def test_a_table_that_cannot_be_looked_at_again_is_taken_back(
@@ -143,12 +151,15 @@ def test_a_table_that_cannot_be_looked_at_again_is_taken_back(
 
 
 def test_a_schema_that_is_not_there_is_reported(spark: SparkSession, run: Run) -> None:
-    with pytest.raises(ConfigurationError, match=r"output\.table: nowhere\.released cannot be written"):
+    with pytest.raises(
+        ConfigurationError, match=r"output\.table: nowhere\.released cannot be written"
+    ):
         catalog.replace_table(run.public.path("release"), "nowhere.released", spark)
 
 
 @pytest.mark.parametrize(
-    ("table", "kind"), [("ice.offices.released", "iceberg"), ("offices.released", "delta"), ("released", "delta")]
+    ("table", "kind"),
+    [("ice.offices.released", "iceberg"), ("offices.released", "delta"), ("released", "delta")],
 )
 def test_a_table_has_the_format_of_its_catalog(spark: SparkSession, table: str, kind: str) -> None:
     spark.conf.set("spark.sql.catalog.ice", "org.apache.iceberg.spark.SparkCatalog")

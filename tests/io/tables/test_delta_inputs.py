@@ -1,5 +1,5 @@
-"""Delta tables of all kinds as input: their rows, at the version that the run began with, give the release of a plain
-table.
+"""Delta tables of all kinds as input: their rows, at the version that the run began with, give the
+release of a plain table.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def with_mapped_columns(people: DataFrame, path: str) -> None:
     spark = people.sparkSession
     mapping = property_list(**{"delta.columnMapping.mode": "name"})
     spark.sql(
-        f"CREATE TABLE delta.`{path}` (years bigint, {TYPES.partition(', ')[2]}) USING delta TBLPROPERTIES ({mapping})"
+        f"CREATE TABLE delta.`{path}` (years bigint, {TYPES.partition(', ')[2]}) USING delta "
+        f"TBLPROPERTIES ({mapping})"
     )
     people.withColumnRenamed("age", "years").write.format("delta").mode("append").save(path)
     spark.sql(f"ALTER TABLE delta.`{path}` RENAME COLUMN years TO age")
@@ -96,16 +97,22 @@ def with_mapped_columns(people: DataFrame, path: str) -> None:
 
 
 def with_a_generated_column(people: DataFrame, path: str) -> None:
-    table = DeltaTable.create(people.sparkSession).addColumns(people.schema)  # which Delta 4.0 does not by SQL
+    table = DeltaTable.create(people.sparkSession).addColumns(
+        people.schema
+    )  # which Delta 4.0 does not by SQL
     table.addColumn("decade", "bigint", generatedAlwaysAs="age DIV 10")
-    table.addColumn("number", "bigint", generatedAlwaysAs=IdentityGenerator()).location(path).execute()
+    table.addColumn("number", "bigint", generatedAlwaysAs=IdentityGenerator()).location(
+        path
+    ).execute()
     people.write.format("delta").mode("append").save(path)
 
 
 def with_a_change_data_feed(people: DataFrame, path: str) -> None:
     spark = people.sparkSession
     feed = {"delta.enableChangeDataFeed": "true"}
-    people.selectExpr("age + 1 AS age", *COLUMNS[1:]).write.format("delta").options(**feed).save(path)
+    people.selectExpr("age + 1 AS age", *COLUMNS[1:]).write.format("delta").options(**feed).save(
+        path
+    )
     spark.sql(f"UPDATE delta.`{path}` SET age = age - 1")
     assert (Path(path) / "_change_data").is_dir()
 
@@ -114,7 +121,8 @@ def clustered_with_tracked_rows(people: DataFrame, path: str) -> None:
     spark = people.sparkSession
     spark.sql(
         f"CREATE TABLE delta.`{path}` ({TYPES}) USING delta CLUSTER BY (age) "
-        f"TBLPROPERTIES ({property_list(**{'delta.enableRowTracking': 'true', 'delta.checkpointPolicy': 'v2'})})"
+        "TBLPROPERTIES "
+        f"({property_list(**{'delta.enableRowTracking': 'true', 'delta.checkpointPolicy': 'v2'})})"
     )
     people.write.format("delta").mode("append").save(path)
 
@@ -123,7 +131,8 @@ def with_a_widened_type(people: DataFrame, path: str) -> None:
     spark = people.sparkSession
     widening = property_list(**{"delta.enableTypeWidening": "true"})
     spark.sql(
-        f"CREATE TABLE delta.`{path}` (age int, {TYPES.partition(', ')[2]}) USING delta TBLPROPERTIES ({widening})"
+        f"CREATE TABLE delta.`{path}` (age int, {TYPES.partition(', ')[2]}) USING delta "
+        f"TBLPROPERTIES ({widening})"
     )
     half = people.selectExpr("CAST(age AS int) AS age", *COLUMNS[1:]).coalesce(1).localCheckpoint()
     first = half.limit(ROWS // 2).localCheckpoint()
@@ -163,11 +172,15 @@ def test_a_table(
     settings: Callable[..., Any],
 ) -> None:
     path = str(tmp_path / "people")
-    with settings({"spark.databricks.delta.stats.collect": "true"}):  # as tables have them that others write
+    with settings(
+        {"spark.databricks.delta.stats.collect": "true"}
+    ):  # as tables have them that others write
         make(people, path)
     certificate = release(path)
     assert of_any_version(certificate) == expected
-    last = people.sparkSession.sql(f"DESCRIBE HISTORY delta.`{path}` LIMIT 1").collect()[0]["version"]
+    last = people.sparkSession.sql(f"DESCRIBE HISTORY delta.`{path}` LIMIT 1").collect()[0][
+        "version"
+    ]
     assert certificate["input"]["version"] == last
 
 
@@ -235,8 +248,13 @@ def test_a_name_that_only_a_mapped_column_has(
 
     path = str(tmp_path / "people")
     mapped = {"delta.columnMapping.mode": "name"}
-    people.withColumnRenamed("age", "age in years").write.format("delta").options(**mapped).save(path)
-    roles = "attributes.quasi_identifiers={age in years: {type: numeric}, sex: {}, city: {hierarchy: cities.csv}}"
+    people.withColumnRenamed("age", "age in years").write.format("delta").options(**mapped).save(
+        path
+    )
+    roles = (
+        "attributes.quasi_identifiers={age in years: {type: numeric}, sex: {}, city: "
+        "{hierarchy: cities.csv}}"
+    )
     with pytest.raises(InputError, match="a Delta table cannot hold this name"):
         release(path, roles)
     assert of_any_version(release(path, "input.columns={age in years: age}")) == expected

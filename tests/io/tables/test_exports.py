@@ -33,7 +33,8 @@ PEOPLE = pa.table(
         "note": [[None, "", " a ", 'b"c', "d,e", "f\ng", "h\\", "ü"][i % 8] for i in range(N)],
         "score": pa.array([None if i % 7 == 0 else i / 10 for i in range(N)], pa.float64()),
         "at": pa.array(
-            [datetime(2024, 1, 1, i % 24, 0, 0, i, tzinfo=UTC) for i in range(N)], pa.timestamp("us", "UTC")
+            [datetime(2024, 1, 1, i % 24, 0, 0, i, tzinfo=UTC) for i in range(N)],
+            pa.timestamp("us", "UTC"),
         ),
     }
 )
@@ -84,12 +85,16 @@ def test_parquet_has_the_rows(finished: Path) -> None:
     assert sorted(map(str, exported.to_pylist())) == sorted(map(str, released.to_pylist()))
 
 
-@pytest.mark.skipif(minor(pyspark.__version__) == "4.0", reason="Parquet of Spark 4.0 always writes them")
+@pytest.mark.skipif(
+    minor(pyspark.__version__) == "4.0", reason="Parquet of Spark 4.0 always writes them"
+)
 def test_parquet_has_no_figures_of_columns(finished: Path) -> None:
     for file in (finished / "release_parquet").iterdir():
         groups = pq.ParquetFile(file).metadata
         columns = [
-            groups.row_group(i).column(j) for i in range(groups.num_row_groups) for j in range(groups.num_columns)
+            groups.row_group(i).column(j)
+            for i in range(groups.num_row_groups)
+            for j in range(groups.num_columns)
         ]
         assert not any(column.is_stats_set and column.statistics.has_min_max for column in columns)
 
@@ -102,15 +107,23 @@ def test_csv_is_read_by_others_as_it_was_written(finished: Path) -> None:
     assert list(rows[0]) == ["age", "born_min", "born_max", "disease", "note", "score", "at"]
     people = PEOPLE.to_pylist()
     assert sorted(row["note"] for row in rows) == sorted(person["note"] or "" for person in people)
-    assert sorted(row["score"] for row in rows) == sorted("" if p["score"] is None else str(p["score"]) for p in people)
-    assert sorted(datetime.fromisoformat(row["at"]) for row in rows) == sorted(p["at"] for p in people)
-    assert all(date.fromisoformat(row["born_min"]) <= date.fromisoformat(row["born_max"]) for row in rows)
+    assert sorted(row["score"] for row in rows) == sorted(
+        "" if p["score"] is None else str(p["score"]) for p in people
+    )
+    assert sorted(datetime.fromisoformat(row["at"]) for row in rows) == sorted(
+        p["at"] for p in people
+    )
+    assert all(
+        date.fromisoformat(row["born_min"]) <= date.fromisoformat(row["born_max"]) for row in rows
+    )
 
 
 def test_csv_with_formulas_escaped(
     write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path
 ) -> None:
-    """Texts that a spreadsheet may calculate get an apostrophe; numbers, and the release itself, are as they were."""
+    """Texts that a spreadsheet may calculate get an apostrophe; numbers, and the release itself,
+    are as they were.
+    """
     texts = ["=1+cmd", "+a", "-a", "@a", "\ta", "\ra", "-5", "+1e3", "a=1", "'=1", "", None]
     table = PEOPLE.set_column(3, "note", pa.array([texts[i % 12] for i in range(N)]))
     table = table.set_column(4, "score", pa.array([-float(i) for i in range(N)]))
@@ -134,19 +147,31 @@ def test_csv_with_formulas_escaped(
     assert is_everywhere(open_run(conf), json.loads(other.internal.read("run.json")))
 
 
-def test_an_export_may_be_one_file(open_run: Callable[..., Run], conf: Path, tmp_path: Path) -> None:
-    run = open_run(conf, f"output={{path: {tmp_path / 'out'}, export: [csv, parquet], one_file: true}}")
+def test_an_export_may_be_one_file(
+    open_run: Callable[..., Run], conf: Path, tmp_path: Path
+) -> None:
+    run = open_run(
+        conf, f"output={{path: {tmp_path / 'out'}, export: [csv, parquet], one_file: true}}"
+    )
     pipeline.release(run)
     for kind in ("csv", "parquet"):
-        assert [file.name for file in (tmp_path / f"out/public/release_{kind}").iterdir()] == [f"release.{kind}"]
+        assert [file.name for file in (tmp_path / f"out/public/release_{kind}").iterdir()] == [
+            f"release.{kind}"
+        ]
     assert pq.read_table(tmp_path / "out/public/release_parquet/release.parquet").num_rows == N
-    with (tmp_path / "out/public/release_csv/release.csv").open(encoding="utf-8", newline="") as text:
+    with (tmp_path / "out/public/release_csv/release.csv").open(
+        encoding="utf-8", newline=""
+    ) as text:
         rows = list(csv.DictReader(text))
-    assert sorted(row["note"] for row in rows) == sorted(person["note"] or "" for person in PEOPLE.to_pylist())
+    assert sorted(row["note"] for row in rows) == sorted(
+        person["note"] or "" for person in PEOPLE.to_pylist()
+    )
     assert pipeline.verify(run, finished=True).holds
     state = json.loads(run.internal.read("run.json"))
     assert is_everywhere(run, state)
-    assert not is_everywhere(open_run(conf, f"output={{path: {tmp_path / 'out'}, export: [csv, parquet]}}"), state)
+    assert not is_everywhere(
+        open_run(conf, f"output={{path: {tmp_path / 'out'}, export: [csv, parquet]}}"), state
+    )
     (tmp_path / "out/public/release_csv/part-0.csv").write_text("age\n")
     with pytest.raises(GuaranteeError, match=r"release_csv/part-0.csv is no file of this release"):
         pipeline.verify(run, finished=True)
@@ -174,15 +199,24 @@ def added(folder: Path) -> None:
     ("change", "kind"), [(altered, "csv"), (doubled, "parquet"), (lost, "csv"), (added, "parquet")]
 )
 def test_what_was_changed_is_noticed(
-    conf: Path, finished: Path, open_run: Callable[..., Run], tmp_path: Path, change: Callable[[Path], None], kind: str
+    conf: Path,
+    finished: Path,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
+    change: Callable[[Path], None],
+    kind: str,
 ) -> None:
     shutil.copytree(finished.parent, tmp_path / "out")
     change(tmp_path / f"out/public/release_{kind}")
     run = open_run(conf, f"output.path={tmp_path / 'out'}")
-    with pytest.raises(GuaranteeError, match=rf"release_{kind}/\S+ (was changed|is no file|is missing)"):
+    with pytest.raises(
+        GuaranteeError, match=rf"release_{kind}/\S+ (was changed|is no file|is missing)"
+    ):
         pipeline.verify(run, finished=True)
     list_again(tmp_path / "out")
-    with pytest.raises(GuaranteeError, match=f"release_{kind} has not the (rows|files)|_SUCCESS cannot be read"):
+    with pytest.raises(
+        GuaranteeError, match=f"release_{kind} has not the (rows|files)|_SUCCESS cannot be read"
+    ):
         pipeline.verify(run, finished=True)
 
 
@@ -190,7 +224,9 @@ def test_overwriting_replaces_and_removes_exports(
     conf: Path, finished: Path, open_run: Callable[..., Run], tmp_path: Path
 ) -> None:
     shutil.copytree(finished.parent, tmp_path / "out")
-    run = open_run(conf, f"output={{path: {tmp_path / 'out'}, export: [csv]}}", "privacy.k=4", overwrite=True)
+    run = open_run(
+        conf, f"output={{path: {tmp_path / 'out'}, export: [csv]}}", "privacy.k=4", overwrite=True
+    )
     pipeline.release(run)
     public = tmp_path / "out/public"
     assert not (public / "release_parquet").exists()
@@ -214,7 +250,11 @@ def test_an_export_that_lost_rows_is_never_public(
     assert not run.public.exists()
 
 
-def test_csv_takes_no_bytes(write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path) -> None:
+def test_csv_takes_no_bytes(
+    write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path
+) -> None:
     table = PEOPLE.set_column(3, "note", pa.array([b"x"] * N))
     with pytest.raises(InputError, match="'note' is of type binary, which CSV does not hold"):
-        pipeline.release(open_run(write_run(tmp_path, table, **{**ROLES, "output": {"export": ["csv"]}})))
+        pipeline.release(
+            open_run(write_run(tmp_path, table, **{**ROLES, "output": {"export": ["csv"]}}))
+        )

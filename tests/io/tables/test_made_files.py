@@ -1,4 +1,6 @@
-"""Tables of files that tasks make: the same rows whichever way they are written, and no byte of anything else."""
+"""Tables of files that tasks make: the same rows whichever way they are written, and no byte of
+anything else.
+"""
 
 import io
 import json
@@ -60,7 +62,10 @@ ROWS: list[tuple[Any, ...]] = [
 
 def arrow(rows: list[tuple[Any, ...]], schema: T.StructType = SCHEMA) -> pa.Table:
     kinds = to_arrow_schema(schema)
-    columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), kinds, strict=True)]
+    columns = [
+        pa.array(column, field.type)
+        for column, field in zip(zip(*rows, strict=True), kinds, strict=True)
+    ]
     return pa.Table.from_arrays(columns, schema=kinds)
 
 
@@ -70,7 +75,9 @@ def files_of(spark: SparkSession, tables: dict[str, pa.Table], copies: int = 3) 
     def make(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for _ in range(batch.num_rows):
-                yield pa.record_batch([pa.array([None], pa.string()), pa.array([None], pa.binary())], [TABLE, FILE])
+                yield pa.record_batch(
+                    [pa.array([None], pa.string()), pa.array([None], pa.binary())], [TABLE, FILE]
+                )
                 for name, table in tables.items():
                     columns = [
                         column.combine_chunks().dictionary_encode()
@@ -79,18 +86,24 @@ def files_of(spark: SparkSession, tables: dict[str, pa.Table], copies: int = 3) 
                         for column in table.columns
                     ]
                     for file in parquet_files(columns, table.schema):
-                        yield pa.record_batch([pa.array([name]), pa.array([file], pa.binary())], [TABLE, FILE])
+                        yield pa.record_batch(
+                            [pa.array([name]), pa.array([file], pa.binary())], [TABLE, FILE]
+                        )
 
     return map_batches(spark.range(0, copies, 1, 2), make, f"`{TABLE}` string, `{FILE}` binary")
 
 
 @pytest.fixture(params=["a path", "a URI", "a file system that moves no folders", "no JVM"])
-def folder(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path, monkeypatch: Any) -> Folder:
+def folder(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path, monkeypatch: Any
+) -> Folder:
     if request.param == "no JVM":
         monkeypatch.setattr(made_files, "java_of", lambda spark: None)
     if request.param.startswith("a file system"):
         monkeypatch.setattr(HadoopFolder, "moves_at_once", False)
-    folder = open_folder(str(tmp_path) if request.param == "a path" else f"file://{tmp_path}", spark)
+    folder = open_folder(
+        str(tmp_path) if request.param == "a path" else f"file://{tmp_path}", spark
+    )
     folder.create()
     return folder
 
@@ -99,17 +112,26 @@ def shown(rows: Iterable[Any]) -> list[str]:
     return sorted(repr(tuple(row)) for row in rows)
 
 
-def test_what_is_read_is_what_was_made(spark: SparkSession, folder: Folder, settings: Settings) -> None:
-    other = T.StructType([T.StructField("a.b", T.StringType()), T.StructField("table", T.LongType())])
+def test_what_is_read_is_what_was_made(
+    spark: SparkSession, folder: Folder, settings: Settings
+) -> None:
+    other = T.StructType(
+        [T.StructField("a.b", T.StringType()), T.StructField("table", T.LongType())]
+    )
     tables = {"release": arrow(ROWS), "linked": arrow([("x", 1), (None, None)], other)}
     folder.write("release/left.txt", "of a run that broke off")
     write_tables(files_of(spark, tables), {"release": SCHEMA, "linked": other}, folder)
-    expected = {"release": spark.createDataFrame(ROWS * 3, SCHEMA), "linked": [("x", 1), (None, None)] * 3}
+    expected = {
+        "release": spark.createDataFrame(ROWS * 3, SCHEMA),
+        "linked": [("x", 1), (None, None)] * 3,
+    }
     for name, schema in (("release", SCHEMA), ("linked", other)):
         read = spark.read.format("delta").load(folder.path(name))
         assert read.schema == schema
         rows = expected[name]
-        with settings({"spark.sql.parquet.datetimeRebaseModeInRead": "LEGACY"}):  # of files by nobody knows whom
+        with settings(
+            {"spark.sql.parquet.datetimeRebaseModeInRead": "LEGACY"}
+        ):  # of files by nobody knows whom
             found = read.collect()
         assert shown(found) == shown(rows.collect() if isinstance(rows, DataFrame) else rows)
         require_plain_table(folder, name)
@@ -117,7 +139,9 @@ def test_what_is_read_is_what_was_made(spark: SparkSession, folder: Folder, sett
 
 
 def test_rows_lie_in_their_order_in_every_file(spark: SparkSession, folder: Folder) -> None:
-    schema = T.StructType([T.StructField("age", T.StringType()), T.StructField("sick", T.StringType())])
+    schema = T.StructType(
+        [T.StructField("age", T.StringType()), T.StructField("sick", T.StringType())]
+    )
     table = arrow([(None, "b"), ("20", None), ("20", "a"), ("31", "a")], schema)
     write_tables(files_of(spark, {"release": table}, copies=6), {"release": schema}, folder)
     files = [name for name in folder.names("release") if name.endswith(".parquet")]
@@ -131,7 +155,12 @@ def test_rows_lie_in_their_order_in_every_file(spark: SparkSession, folder: Fold
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("columnMapping.mode", "name"), ("enableRowTracking", "true"), ("enableDeletionVectors", "true")]
+    ("key", "value"),
+    [
+        ("columnMapping.mode", "name"),
+        ("enableRowTracking", "true"),
+        ("enableDeletionVectors", "true"),
+    ],
 )
 def test_tables_have_no_settings_that_a_cluster_gives_every_table(
     spark: SparkSession, folder: Folder, key: str, value: str
@@ -139,7 +168,9 @@ def test_tables_have_no_settings_that_a_cluster_gives_every_table(
     setting = f"spark.databricks.delta.properties.defaults.{key}"
     spark.conf.set(setting, value)
     try:
-        write_tables(files_of(spark, {"release": arrow(ROWS)}, copies=1), {"release": SCHEMA}, folder)
+        write_tables(
+            files_of(spark, {"release": arrow(ROWS)}, copies=1), {"release": SCHEMA}, folder
+        )
         assert spark.conf.get(setting) == value
     finally:
         spark.conf.unset(setting)
@@ -151,21 +182,34 @@ def test_tables_have_no_settings_that_a_cluster_gives_every_table(
 def test_files_are_found_however_a_cluster_names_them(spark: SparkSession, tmp_path: Path) -> None:
     schema = T.StructType([T.StructField("age", T.StringType())])
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()
-    folder, files = open_folder(str(tmp_path), spark), files_of(spark, {"release": arrow([("20",)], schema)}, copies=1)
+    folder, files = (
+        open_folder(str(tmp_path), spark),
+        files_of(spark, {"release": arrow([("20",)], schema)}, copies=1),
+    )
     hadoop.set("mapreduce.output.basename", "data")
     try:
         write_tables(files, {"release": schema}, folder)
     finally:
         hadoop.unset("mapreduce.output.basename")
-    assert [row.age for row in spark.read.format("delta").load(folder.path("release")).collect()] == ["20"]
+    assert [
+        row.age for row in spark.read.format("delta").load(folder.path("release")).collect()
+    ] == ["20"]
 
 
 def test_the_log_says_nothing_of_who_wrote_what(spark: SparkSession, folder: Folder) -> None:
     schema = T.StructType([T.StructField("age", T.StringType())])
-    write_tables(files_of(spark, {"release": arrow([("[20, 30]",)], schema)}), {"release": schema}, folder)
-    (log,) = folder.names("release/_delta_log")  # and no checksum, which would tell of the table as it was before
+    write_tables(
+        files_of(spark, {"release": arrow([("[20, 30]",)], schema)}), {"release": schema}, folder
+    )
+    (log,) = folder.names(
+        "release/_delta_log"
+    )  # and no checksum, which would tell of the table as it was before
     actions = [json.loads(line) for line in folder.read(f"release/_delta_log/{log}").splitlines()]
-    assert sorted({kind for action in actions for kind in action}) == ["add", "metaData", "protocol"]
+    assert sorted({kind for action in actions for kind in action}) == [
+        "add",
+        "metaData",
+        "protocol",
+    ]
     assert all("stats" not in action["add"] for action in actions if "add" in action)
     assert [action["metaData"]["configuration"] for action in actions if "metaData" in action] == [
         {"delta.dataSkippingNumIndexedCols": "0", "delta.enableChangeDataFeed": "false"}
@@ -182,17 +226,25 @@ def test_files_are_not_written_over_where_their_folder_cannot_be_removed(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     schema = T.StructType([T.StructField("age", T.StringType())])
-    folder, files = open_folder(str(tmp_path), spark), files_of(spark, {"release": arrow([("20",)], schema)})
+    folder, files = (
+        open_folder(str(tmp_path), spark),
+        files_of(spark, {"release": arrow([("20",)], schema)}),
+    )
     write_tables(files, {"release": schema}, folder)
     monkeypatch.setattr(type(folder), "remove", lambda self, name="": None)
     with pytest.raises(ConfigurationError, match="holds a table already"):
         write_tables(files, {"release": schema}, folder)
 
 
-def test_files_stay_as_they_are_where_a_cluster_compresses_what_is_written(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_stay_as_they_are_where_a_cluster_compresses_what_is_written(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()
     schema = T.StructType([T.StructField("age", T.StringType())])
-    folder, files = open_folder(str(tmp_path), spark), files_of(spark, {"release": arrow([("20",)], schema)}, copies=1)
+    folder, files = (
+        open_folder(str(tmp_path), spark),
+        files_of(spark, {"release": arrow([("20",)], schema)}, copies=1),
+    )
     hadoop.set("mapreduce.output.fileoutputformat.compress", "true")
     try:
         write_tables(files, {"release": schema}, folder)
@@ -202,44 +254,65 @@ def test_files_stay_as_they_are_where_a_cluster_compresses_what_is_written(spark
     assert pq.read_table(file).to_pylist() == [{"age": "20"}]
 
 
-@pytest.mark.parametrize("changed", [{"lineSep": "2"}, {"compression": "gzip"}, {"maxRecordsPerFile": "0"}])
+@pytest.mark.parametrize(
+    "changed", [{"lineSep": "2"}, {"compression": "gzip"}, {"maxRecordsPerFile": "0"}]
+)
 def test_a_text_writer_that_changes_bytes_is_noticed(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, str]
 ) -> None:
     monkeypatch.setattr(made_files, "TEXT_OPTIONS", made_files.TEXT_OPTIONS | changed)
     schema = T.StructType([T.StructField("age", T.StringType())])
-    files = files_of(spark, {"release": arrow([("20",)], schema)}).coalesce(1)  # so that a file may get several values
+    files = files_of(spark, {"release": arrow([("20",)], schema)}).coalesce(
+        1
+    )  # so that a file may get several values
     folder = open_folder(str(tmp_path), spark)
     with pytest.raises(ChangedFileError):
         write_tables(files, {"release": schema}, folder)
     write_tables(files, {"release": schema}, folder, trusts_text_writer=False)
-    assert [row.age for row in spark.read.format("delta").load(folder.path("release")).collect()] == ["20"] * 3
+    assert [
+        row.age for row in spark.read.format("delta").load(folder.path("release")).collect()
+    ] == ["20"] * 3
     assert folder.names() == ["release"]
 
 
 def test_a_release_is_the_same_if_the_text_writer_changes_bytes(
     spark: SparkSession, run_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    people = pa.table({"age": [30 + i % 7 for i in range(40)], "disease": ["flu", "flu", "gout", "ulcer"] * 10})
-    path, notes = run_file(people, quasi={"age": {"type": "numeric"}}, sensitive={"disease": {"t": "0.3"}}), list[str]()
+    people = pa.table(
+        {"age": [30 + i % 7 for i in range(40)], "disease": ["flu", "flu", "gout", "ulcer"] * 10}
+    )
+    path, notes = (
+        run_file(people, quasi={"age": {"type": "numeric"}}, sensitive={"disease": {"t": "0.3"}}),
+        list[str](),
+    )
     monkeypatch.setenv("TCLOSE_SECRET", "the same for both")
     expected = pipeline.release(Run(load_spec(path), spark, notes.append))["release"]
     assert not [note for note in notes if "text writer" in note]
-    monkeypatch.setattr(made_files, "TEXT_OPTIONS", made_files.TEXT_OPTIONS | {"compression": "gzip"})
-    assert pipeline.release(Run(load_spec(path), spark, notes.append, overwrite=True))["release"] == expected
+    monkeypatch.setattr(
+        made_files, "TEXT_OPTIONS", made_files.TEXT_OPTIONS | {"compression": "gzip"}
+    )
+    assert (
+        pipeline.release(Run(load_spec(path), spark, notes.append, overwrite=True))["release"]
+        == expected
+    )
     assert [note for note in notes if "text writer" in note] == [
-        "note: Spark's text writer changes files on this platform; Delta writes them instead, more slowly"
+        "note: Spark's text writer changes files on this platform; Delta writes them instead, more "
+        "slowly"
     ]
 
 
 def test_rows_of_one_table(spark: SparkSession) -> None:
     schema = T.StructType([T.StructField("age", T.StringType())])
-    files = files_of(spark, {"one": arrow([("1",)], schema), "other": arrow([("2",)], schema)}, copies=1)
+    files = files_of(
+        spark, {"one": arrow([("1",)], schema), "other": arrow([("2",)], schema)}, copies=1
+    )
     assert [row.age for row in rows_of(files, "other", schema).collect()] == ["2"]
 
 
 def test_a_file_holds_no_value_that_its_rows_have_not() -> None:
-    column = pa.DictionaryArray.from_arrays([3, 1, 1, 3, 4], ["secret", "b", "another secret", "a", None])
+    column = pa.DictionaryArray.from_arrays(
+        [3, 1, 1, 3, 4], ["secret", "b", "another secret", "a", None]
+    )
     (file,) = parquet_files([column], pa.schema([("label", pa.string())]))
     assert b"secret" not in file
     read = pq.read_table(io.BytesIO(file), read_dictionary=["label"])["label"]
@@ -252,9 +325,9 @@ def test_much_becomes_several_files(monkeypatch: pytest.MonkeyPatch) -> None:
     column = pa.array([f"{i:0100}" for i in range(95)])
     files = list(parquet_files([column], pa.schema([("text", pa.string())])))
     assert len(files) > 5
-    assert pa.concat_tables([pq.read_table(io.BytesIO(file)) for file in files])["text"].to_pylist() == (
-        column.to_pylist()
-    )
+    assert pa.concat_tables([pq.read_table(io.BytesIO(file)) for file in files])[
+        "text"
+    ].to_pylist() == (column.to_pylist())
     assert all(file.endswith(b"PAR" + made_files.END) for file in files)
 
 
@@ -262,7 +335,9 @@ def test_a_few_long_values_are_files_of_their_own(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(parquet, "FILE_BYTES", 10_000)
     column = pa.array(["few"] * 910).dictionary_encode()
     long = pa.array([""] * 900 + [f"{i}" * 4000 for i in range(10)])
-    files = list(parquet_files([column, long], pa.schema([("text", pa.string()), ("long", pa.string())])))
+    files = list(
+        parquet_files([column, long], pa.schema([("text", pa.string()), ("long", pa.string())]))
+    )
     assert all(pq.read_table(io.BytesIO(file))["long"].nbytes <= 10_000 for file in files)
     assert sum(pq.read_metadata(io.BytesIO(file)).num_rows for file in files) == 910
 
@@ -275,7 +350,9 @@ def test_a_file_tells_no_minima_and_maxima() -> None:
 @pytest.mark.parametrize("coded", [False, True])
 def test_large_text_is_text(coded: bool) -> None:
     column = pa.array(["a", None, "a"], pa.large_string())
-    (file,) = parquet_files([column.dictionary_encode() if coded else column], pa.schema([("text", pa.string())]))
+    (file,) = parquet_files(
+        [column.dictionary_encode() if coded else column], pa.schema([("text", pa.string())])
+    )
     assert pq.read_table(io.BytesIO(file))["text"].to_pylist() == ["a", None, "a"]
 
 

@@ -15,7 +15,9 @@ from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.storage.folders import LocalFolder
 from tclose_spark.io.tables.plain_parquet import require_plain_parquet
 
-ROWS = pa.table({"disease": ["flu", None, "gout", "ulcer"], "age": pa.array([20, 30, 30, 41], pa.int64())})
+ROWS = pa.table(
+    {"disease": ["flu", None, "gout", "ulcer"], "age": pa.array([20, 30, 30, 41], pa.int64())}
+)
 WITHOUT: dict[str, Any] = {"store_schema": False, "write_statistics": False}
 OLDER = (b"version 1.16.0", b"version 1.15.2")
 
@@ -35,7 +37,9 @@ def made(folder: Path, words: dict[str, str] | None = None, **options: Any) -> P
 
 def by_spark(spark: SparkSession, folder: Path, statistics: str) -> Path:
     frame = spark.createDataFrame(ROWS.to_pandas().astype({"age": "int64"})).coalesce(1)
-    frame.write.option("parquet.column.statistics.enabled", statistics).parquet(f"file://{folder}/made")
+    frame.write.option("parquet.column.statistics.enabled", statistics).parquet(
+        f"file://{folder}/made"
+    )
     (file,) = (folder / "made").glob("part-*.parquet")
     return file
 
@@ -60,14 +64,19 @@ def test_a_file_of_rows_is_one(tmp_path: Path) -> None:
         {"write_statistics": True, "write_page_index": True},
         {"sorting_columns": [pq.SortingColumn(0)]},
         {"words": {"note": "person 1 has flu"}},
-        *({"words": {f"org.apache.spark.legacy{key}": "person 1 has flu"}} for key in ("INT96", "DateTime")),
+        *(
+            {"words": {f"org.apache.spark.legacy{key}": "person 1 has flu"}}
+            for key in ("INT96", "DateTime")
+        ),
         {"store_schema": True},
     ],
     ids=lambda options: " ".join(options),
 )
 def test_what_else_arrow_writes_is_found(tmp_path: Path, options: dict[str, Any]) -> None:
     file = made(tmp_path, **options)
-    with pytest.raises(GuaranteeError, match=r"part\.parquet has metadata beyond that of the release"):
+    with pytest.raises(
+        GuaranteeError, match=r"part\.parquet has metadata beyond that of the release"
+    ):
         judge(file)
 
 
@@ -81,7 +90,9 @@ def test_a_column_more_is_found(tmp_path: Path) -> None:
         judge(made(tmp_path), ROWS.schema.remove(1))
 
 
-@pytest.mark.parametrize("change", [lambda b: b[:4] + b"text" + b[4:], lambda b: b[:-8] + b"\x05" + b[-7:], len])
+@pytest.mark.parametrize(
+    "change", [lambda b: b[:4] + b"text" + b[4:], lambda b: b[:-8] + b"\x05" + b[-7:], len]
+)
 def test_other_bytes_are_found(tmp_path: Path, change: Callable[[bytes], Any]) -> None:
     file = made(tmp_path)
     changed = change(file.read_bytes())
@@ -125,5 +136,7 @@ def test_statistics_that_spark_writes_are_compared_with_the_rows(
     content = file.read_bytes()
     at = len(content) - 8 - pq.read_metadata(file).serialized_size
     file.write_bytes(content[:at] + content[at:].replace(b"ulcer", b"fluuu"))
-    with pytest.raises(GuaranteeError, match="statistics of 'disease' that are not those of its rows"):
+    with pytest.raises(
+        GuaranteeError, match="statistics of 'disease' that are not those of its rows"
+    ):
         judge(file)

@@ -1,4 +1,6 @@
-"""Reading and writing tables: missing values, malformed rows, fingerprints, what a written release carries."""
+"""Reading and writing tables: missing values, malformed rows, fingerprints, what a written release
+carries.
+"""
 
 import json
 import math
@@ -43,7 +45,8 @@ def rows(table: DataFrame) -> list[tuple[Any, ...]]:
 def read_csv(spark: SparkSession, folder: Path, text: str, **options: str) -> DataFrame:
     (folder / "people.csv").write_text(text)
     return read_table(
-        spark, Input(path=str(folder / "people.csv"), format="csv", options={"header": "true", **options})
+        spark,
+        Input(path=str(folder / "people.csv"), format="csv", options={"header": "true", **options}),
     )
 
 
@@ -67,29 +70,46 @@ def test_empty_csv_fields_are_missing_and_direct_identifiers_end_here(
 
 
 def test_quoted_empty_csv_fields_are_missing_too(spark: SparkSession, tmp_path: Path) -> None:
-    assert rows(read_csv(spark, tmp_path, 'age,sex\n"",m\n31,""\n')) == [(None, "m", False), ("31", None, False)]
+    assert rows(read_csv(spark, tmp_path, 'age,sex\n"",m\n31,""\n')) == [
+        (None, "m", False),
+        ("31", None, False),
+    ]
 
 
-def test_empty_csv_fields_are_missing_where_another_text_means_missing_too(spark: SparkSession, tmp_path: Path) -> None:
+def test_empty_csv_fields_are_missing_where_another_text_means_missing_too(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     assert rows(read_csv(spark, tmp_path, 'age,sex\n,m\nNA,""\n', nullValue="NA")) == [
         (None, "m", False),
         (None, None, False),
     ]
 
 
-def test_quotes_are_doubled_inside_quotes_and_commas_stand_in_them(spark: SparkSession, tmp_path: Path) -> None:
-    assert rows(read_csv(spark, tmp_path, 'age,sex\n1,"a ""b"", c"\n')) == [("1", 'a "b", c', False)]
+def test_quotes_are_doubled_inside_quotes_and_commas_stand_in_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    assert rows(read_csv(spark, tmp_path, 'age,sex\n1,"a ""b"", c"\n')) == [
+        ("1", 'a "b", c', False)
+    ]
 
 
-def test_nan_is_missing_and_negative_zero_is_zero(spark: SparkSession, run_file: RunFile, open_run: OpenRun) -> None:
+def test_nan_is_missing_and_negative_zero_is_zero(
+    spark: SparkSession, run_file: RunFile, open_run: OpenRun
+) -> None:
     path = run_file(
-        {"age": [0.0, -0.0, math.nan, None], "sex": ["f"] * 4, "disease": [-0.0, 0.0, math.nan, None]},
+        {
+            "age": [0.0, -0.0, math.nan, None],
+            "sex": ["f"] * 4,
+            "disease": [-0.0, 0.0, math.nan, None],
+        },
         quasi=ROLES["quasi"],
     )
     run = open_run(path)
     found = rows(prepare(read_table(spark, run.spec.input), run.spec))
     assert found == [(0.0, "f", 0.0), (0.0, "f", 0.0), (None, "f", None), (None, "f", None)]
-    assert {math.copysign(1, value) for row in found for value in row if isinstance(value, float)} == {1.0}
+    assert {
+        math.copysign(1, value) for row in found for value in row if isinstance(value, float)
+    } == {1.0}
 
 
 def test_integers_stay_integers_and_categories_become_text(
@@ -102,7 +122,12 @@ def test_integers_stay_integers_and_categories_become_text(
         )
     )
     prepared = prepare(read_table(spark, run.spec.input), run.spec)
-    assert prepared.dtypes == [("c0", "bigint"), ("c1", "string"), ("c2", "bigint"), ("c3", "double")]
+    assert prepared.dtypes == [
+        ("c0", "bigint"),
+        ("c1", "string"),
+        ("c2", "bigint"),
+        ("c3", "double"),
+    ]
     assert rows(prepared) == [(30, "true", 1, 1.5), (31, "false", 2, None)]
 
 
@@ -112,7 +137,9 @@ def test_malformed_csv_rows_are_marked(spark: SparkSession, tmp_path: Path, row:
     assert malformed(table) == 1
 
 
-def test_malformed_rows_are_marked_whichever_columns_are_read(spark: SparkSession, tmp_path: Path) -> None:
+def test_malformed_rows_are_marked_whichever_columns_are_read(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     table = read_csv(spark, tmp_path, "age,sex,disease\n30,f\n31,m,gout\n")
     assert table.select("age", MALFORMED).collect() == [("30", True), ("31", False)]
 
@@ -130,7 +157,9 @@ def test_types_are_inferred_on_request_only(spark: SparkSession, tmp_path: Path)
 @pytest.mark.parametrize("kind", ["csv", "parquet", "delta", "table"])
 def test_a_missing_table_is_named(spark: SparkSession, kind: str) -> None:
     with pytest.raises(InputError, match=r"input\.path: (/nowhere/)?people does not exist"):
-        read_table(spark, Input(path="people" if kind == "table" else "/nowhere/people", format=kind))
+        read_table(
+            spark, Input(path="people" if kind == "table" else "/nowhere/people", format=kind)
+        )
 
 
 def test_a_file_of_another_format_is_named(spark: SparkSession, tmp_path: Path) -> None:
@@ -151,7 +180,9 @@ def delta_input(spark: SparkSession, tmp_path: Path) -> Input:
     return Input(path=path, format="delta")
 
 
-def test_a_delta_input_is_read_at_the_version_that_is_given(spark: SparkSession, delta_input: Input) -> None:
+def test_a_delta_input_is_read_at_the_version_that_is_given(
+    spark: SparkSession, delta_input: Input
+) -> None:
     assert commit_of(spark, delta_input).version == 1
     assert sorted(rows(read_table(spark, delta_input, 1))) == [(1,), (2,), (3,)]
     assert sorted(rows(read_table(spark, delta_input, 0))) == [(1,), (2,)]
@@ -169,7 +200,9 @@ def test_the_version_of_a_delta_input_is_the_one_that_is_read(
     )
     assert first is not None
     source = Input(
-        path=delta_input.path, format="delta", options={travel: "0" if travel == "versionAsOf" else first[0]}
+        path=delta_input.path,
+        format="delta",
+        options={travel: "0" if travel == "versionAsOf" else first[0]},
     )
     assert sorted(rows(read_table(spark, source))) == [(1,), (2,)]
     assert commit_of(spark, source).version == 0
@@ -191,7 +224,9 @@ def written(spark: SparkSession, tmp_path: Path) -> Path:
             T.StructField("note", T.StringType(), metadata={"owner": "outer secret"}),
         ]
     )
-    write_delta(spark.createDataFrame([(31, "x"), (40, "y")], schema).coalesce(1), str(tmp_path / "release"))
+    write_delta(
+        spark.createDataFrame([(31, "x"), (40, "y")], schema).coalesce(1), str(tmp_path / "release")
+    )
     scrub_table(open_folder(str(tmp_path), spark), "release")
     return tmp_path / "release"
 
@@ -217,13 +252,22 @@ def test_a_release_has_no_statistics_in_its_log(written: Path) -> None:
 
 def test_a_release_has_no_statistics_in_its_files(written: Path) -> None:
     files = [pq.read_metadata(file) for file in written.glob("*.parquet")]
-    columns = [file.row_group(g).column(c) for file in files for g in range(file.num_row_groups) for c in range(2)]
+    columns = [
+        file.row_group(g).column(c)
+        for file in files
+        for g in range(file.num_row_groups)
+        for c in range(2)
+    ]
     assert columns
     assert not any(column.is_stats_set for column in columns)
 
 
 def test_a_release_has_no_comments_and_nobody_s_name(written: Path) -> None:
-    texts = [file.read_text() for file in (written / "_delta_log").glob("*0.*") if not file.name.startswith(".")]
+    texts = [
+        file.read_text()
+        for file in (written / "_delta_log").glob("*0.*")
+        if not file.name.startswith(".")
+    ]
     assert texts
     assert not any("outer secret" in text or "commitInfo" in text for text in texts)
     for file in written.glob("*.parquet"):
@@ -260,7 +304,9 @@ def test_a_file_that_is_cut_short_or_gone_is_lost(spark: SparkSession, written: 
         require_plain_table(folder, "release")
 
 
-def test_a_table_that_is_read_as_it_was_written_has_no_leftovers(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_table_that_is_read_as_it_was_written_has_no_leftovers(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     table = spark.createDataFrame([(31, "x"), (None, "y")], "age bigint, note string")
     read = write_and_read(table, str(tmp_path / "classes"))
     assert sorted(rows(read), key=str) == [(31, "x"), (None, "y")]

@@ -24,7 +24,13 @@ def number_distance(value: int | None, label: tuple[int, int] | str | None, span
     if label == "*":
         return Fraction(1)
     width = max(value, label[1]) - min(value, label[0])
-    return Fraction(0) if width == 0 else min(Fraction(1), Fraction(width, span)) if span else Fraction(1)
+    return (
+        Fraction(0)
+        if width == 0
+        else min(Fraction(1), Fraction(width, span))
+        if span
+        else Fraction(1)
+    )
 
 
 @pytest.mark.parametrize("chunk", [100, 2])
@@ -38,7 +44,8 @@ def test_it_is_that_of_the_definition(chunk: int, data: st.DataObject) -> None:
     span = max((high for _, high in ends), default=0) - min((low for low, _ in ends), default=0)
     apart = [
         [
-            number_distance(age, label, span) + (Fraction(len(SETS[kind]), 3) if job in SETS[kind] else 1)
+            number_distance(age, label, span)
+            + (Fraction(len(SETS[kind]), 3) if job in SETS[kind] else 1)
             for label, kind, _ in listed
         ]
         for age, job in rows
@@ -49,12 +56,21 @@ def test_it_is_that_of_the_definition(chunk: int, data: st.DataObject) -> None:
         nearest += Fraction(sum(sizes[i] for i in tied if i in own), sum(sizes[i] for i in tied))
         blind += Fraction(sum(sizes[i] for i in own), sum(sizes))
     slots = [data.draw(st.integers(0, len(listed) - 1)) for _ in rows]
-    costs = {chosen: sum(apart[i][slots[j]] for i, j in enumerate(chosen)) for chosen in permutations(range(len(rows)))}
+    costs = {
+        chosen: sum(apart[i][slots[j]] for i, j in enumerate(chosen))
+        for chosen in permutations(range(len(rows)))
+    }
     cheapest = [chosen for chosen, cost in costs.items() if cost == min(costs.values())]
-    right = {sum(slots[j] in owners[i] for i, j in enumerate(chosen)) / len(rows) for chosen in cheapest}
+    right = {
+        sum(slots[j] in owners[i] for i, j in enumerate(chosen)) / len(rows) for chosen in cheapest
+    }
 
     low, high = np.array(
-        [{None: (np.nan, np.nan), "*": (-np.inf, np.inf)}.get(label, label) for label, *_ in listed], dtype=float
+        [
+            {None: (np.nan, np.nan), "*": (-np.inf, np.inf)}.get(label, label)
+            for label, *_ in listed
+        ],
+        dtype=float,
     ).T
     ages = np.array([np.nan if age is None else age for age, _ in rows], dtype=float)
     between = np.array([[len(one) / 3 if job in one else 1 for one in SETS] for job in "abc"])
@@ -62,8 +78,13 @@ def test_it_is_that_of_the_definition(chunk: int, data: st.DataObject) -> None:
     own = np.array([[i in mine for i in range(len(listed))] for mine in owners])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "CHUNK", chunk)
-        distances = [of_numbers(ages, low, high), of_values(between, jobs, np.array([kind for _, kind, _ in listed]))]
-        found = link(distances, lambda places: own[places], len(rows), np.array(sizes), np.array(slots))
+        distances = [
+            of_numbers(ages, low, high),
+            of_values(between, jobs, np.array([kind for _, kind, _ in listed])),
+        ]
+        found = link(
+            distances, lambda places: own[places], len(rows), np.array(sizes), np.array(slots)
+        )
     assert (found.rows, found.classes) == (len(rows), len(listed))
     assert found.nearest == pytest.approx(float(nearest / len(rows)))
     assert found.blind == pytest.approx(float(blind / len(rows)))
@@ -72,10 +93,16 @@ def test_it_is_that_of_the_definition(chunk: int, data: st.DataObject) -> None:
 
 
 def test_equal_assignments_are_decided_by_chance() -> None:
-    """Rows and released rows in the same order, all equally far apart, are not linked to themselves."""
+    """Rows and released rows in the same order, all equally far apart, are not linked to
+    themselves.
+    """
     everyone = np.arange(200)
     found = link(
-        [lambda rows: np.ones((len(rows), 200))], lambda r: r[:, None] == everyone, 200, np.ones(200), everyone
+        [lambda rows: np.ones((len(rows), 200))],
+        lambda r: r[:, None] == everyone,
+        200,
+        np.ones(200),
+        everyone,
     )
     assert found.nearest == pytest.approx(found.blind)
     assert found.one_to_one is not None

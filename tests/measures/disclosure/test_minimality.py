@@ -1,4 +1,6 @@
-"""What choosing by sensitive value tells: the tally against counting person by person, and the figure's formula."""
+"""What choosing by sensitive value tells: the tally against counting person by person, and the
+figure's formula.
+"""
 
 from fractions import Fraction
 
@@ -20,7 +22,9 @@ TREE = tuple(np.concatenate([[0], node + 1]) for node in CITIES.nodes[:-1])  # 0
 FLAT = (np.arange(5),)
 
 
-def drawn(seed: int, nodes: tuple[np.ndarray, ...], rows: int = 240) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def drawn(
+    seed: int, nodes: tuple[np.ndarray, ...], rows: int = 240
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(values, sensitive codes, first rows of classes): half of the classes have one value only."""
     draw = np.random.default_rng(seed)
     starts = np.unique(np.concatenate([[0], draw.integers(rows, size=30)]))
@@ -50,20 +54,30 @@ def test_the_figure_is_what_counting_gives(
             mates = {r: [q for q in range(len(value)) if owner[q] == owner[r]] for r in here}
             left = [r for r in here if any(node[value[q]] != i for q in mates[r])]
             if (height, i) not in lines:
-                child_alone = height > 0 and len({nodes[height - 1][v] for v in range(len(node)) if node[v] == i}) == 1
+                child_alone = (
+                    height > 0
+                    and len({nodes[height - 1][v] for v in range(len(node)) if node[v] == i}) == 1
+                )
                 assert child_alone or not left or len(left) == len(here)
                 continue
             one = lines[height, i]
             seen += 1
             said = sum(
-                Fraction(sum(sensitive[q] == one.sensitive for q in mates[r]), len(mates[r])) for r in left
+                Fraction(sum(sensitive[q] == one.sensitive for q in mates[r]), len(mates[r]))
+                for r in left
             ) / len(left)
             assert (one.people, one.wide) == (len(here), len(left))
-            assert one.true == pytest.approx(sum(sensitive[r] == one.sensitive for r in left) / len(left))
+            assert one.true == pytest.approx(
+                sum(sensitive[r] == one.sensitive for r in left) / len(left)
+            )
             assert one.said == pytest.approx(float(said), abs=2 / UNIT * len(value))
-            assert one.whole == pytest.approx(sum(sensitive[r] == one.sensitive for r in here) / len(here))
+            assert one.whole == pytest.approx(
+                sum(sensitive[r] == one.sensitive for r in here) / len(here)
+            )
             stayed = [r for r in here if r not in left]
-            assert one.narrow == pytest.approx(sum(sensitive[r] == one.sensitive for r in stayed) / len(stayed))
+            assert one.narrow == pytest.approx(
+                sum(sensitive[r] == one.sensitive for r in stayed) / len(stayed)
+            )
     assert seen > 3
 
 
@@ -83,11 +97,19 @@ def test_parts_of_a_table_add_up():
 def test_the_height_of_a_label():
     pisa, siena, lyon = (1 + CITIES.leaves.index(city) for city in ("Pisa", "Siena", "Lyon"))
     value = np.array([pisa, pisa, pisa, siena, pisa, lyon, 0, 0, 0, pisa])
-    assert label_heights(value, np.array([0, 2, 4, 6, 8]), TREE).tolist() == [0, 1, len(TREE), 0, len(TREE)]
+    assert label_heights(value, np.array([0, 2, 4, 6, 8]), TREE).tolist() == [
+        0,
+        1,
+        len(TREE),
+        0,
+        len(TREE),
+    ]
 
 
 def two_kinds(n1: int, n2: int, narrow: float, wide: float, said: float) -> HeightTally:
-    """People of one value in narrow and in wide classes, of whom these shares have sensitive value 0."""
+    """People of one value in narrow and in wide classes, of whom these shares have sensitive value
+    0.
+    """
     people, told = np.zeros((1, 2, 2), dtype=np.int64), np.zeros((1, 2, 2), dtype=np.int64)
     people[0, 0] = round(n1 * narrow), n1 - round(n1 * narrow)
     people[0, 1] = round(n2 * wide), n2 - round(n2 * wide)
@@ -110,20 +132,24 @@ def test_who_is_left_is_what_was_too_much():
 
 
 def test_the_sensitive_value_is_the_one_with_the_most_evidence():
-    """Of two values, the one is as much too rare as the other is too frequent: only the latter is evidence."""
+    """Of two values, the one is as much too rare as the other is too frequent: only the latter is
+    evidence.
+    """
     assert figure(300, 300, 1 - 0.29, 1 - 0.91, 1 - 0.27).sensitive == 1
 
 
 def test_what_is_true_of_all_people_of_a_value_is_not_revealed_by_choosing():
-    """Few were chosen: those left have the value as often as all of them, far more often than their classes say."""
+    """Few were chosen: those left have the value as often as all of them, far more often than their
+    classes say.
+    """
     one = figure(5, 595, 0.6, 0.6, 0.2)
     assert one.surplus == pytest.approx(0, abs=0.01)
     assert beyond_chance([one], 2) == []
 
 
 def test_those_who_stay_show_the_choice_where_most_are_left():
-    """Nearly all people of a value are left, so they have the sensitive value as often as all of them; but of the few
-    who stay in narrow classes hardly more have it than t allows.
+    """Nearly all people of a value are left, so they have the sensitive value as often as all of
+    them; but of the few who stay in narrow classes hardly more have it than t allows.
     """
     one = figure(25, 200, 0.56, 0.99, 0.33)
     assert one.whole > 0.94
@@ -138,12 +164,15 @@ def test_few_people_left_are_chance():
 
 
 def test_lots_are_seldom_more_than_chance():
-    """Classes drawn by lot: of 200 tables of 20 values and 5 sensitive values hardly one has a line."""
+    """Classes drawn by lot: of 200 tables of 20 values and 5 sensitive values hardly one has a
+    line.
+    """
     lines = 0
     for seed in range(200):
         draw = np.random.default_rng(seed)
         found = HeightTally(
-            draw.multinomial(40, [0.2] * 5, size=(20, 2)).astype(np.int64), np.zeros((20, 2, 5), dtype=np.int64)
+            draw.multinomial(40, [0.2] * 5, size=(20, 2)).astype(np.int64),
+            np.zeros((20, 2, 5), dtype=np.int64),
         )
         found.said[:, 1] = 8 * UNIT
         lines += bool(beyond_chance(groups_in_wide_classes(found, (np.arange(20),), 5), 5))
@@ -152,7 +181,12 @@ def test_lots_are_seldom_more_than_chance():
 
 def test_nobody_narrow_or_nobody_wide_is_no_line():
     for n1, n2 in ((0, 50), (50, 0)):
-        assert groups_in_wide_classes(two_kinds(n1, n2, 0.5, 0.5, 0.5), (np.zeros(1, dtype=np.int64),), 5) == []
+        assert (
+            groups_in_wide_classes(
+                two_kinds(n1, n2, 0.5, 0.5, 0.5), (np.zeros(1, dtype=np.int64),), 5
+            )
+            == []
+        )
 
 
 def test_fewer_people_than_k_are_no_line():

@@ -1,4 +1,6 @@
-"""Risks against a population, record by record, and estimates of its uniques against populations that are known."""
+"""Risks against a population, record by record, and estimates of its uniques against populations
+that are known.
+"""
 
 from fractions import Fraction
 
@@ -9,12 +11,21 @@ from hypothesis import strategies as st
 from strategies import drawn
 
 from tclose_spark.measures.disclosure import population_uniques
-from tclose_spark.measures.disclosure.population import PopulationSizes, Risk, population_risks, prosecutor_risk
+from tclose_spark.measures.disclosure.population import (
+    PopulationSizes,
+    Risk,
+    population_risks,
+    prosecutor_risk,
+)
 from tclose_spark.measures.disclosure.population_uniques import estimate_uniques
 
 FRACTIONS = st.fractions(min_value=Fraction(1, 1000), max_value=1, max_denominator=1000)
-THRESHOLDS = st.sampled_from([Fraction(1, 11), Fraction(9, 100), Fraction(1, 2), Fraction(1, 3), Fraction(1)])
-GROUPS = st.lists(st.tuples(st.integers(1, 12), st.integers(0, 60), st.integers(1, 4)), min_size=1, max_size=12)
+THRESHOLDS = st.sampled_from(
+    [Fraction(1, 11), Fraction(9, 100), Fraction(1, 2), Fraction(1, 3), Fraction(1)]
+)
+GROUPS = st.lists(
+    st.tuples(st.integers(1, 12), st.integers(0, 60), st.integers(1, 4)), min_size=1, max_size=12
+)
 
 
 def brute(chances: list[Fraction], threshold: Fraction) -> tuple[Fraction, Fraction, Fraction]:
@@ -37,14 +48,22 @@ def test_risks_are_those_of_every_record(groups, threshold, unit):
     sizes, population, classes = columns(groups)
     whole = PopulationSizes(sizes=sizes, population=population, unit=unit, classes=classes)
     found = population_risks(whole, threshold, estimate=True)
-    each = [(f, max(Fraction(people, unit), Fraction(f))) for f, people, n in groups for _ in range(n)]
+    each = [
+        (f, max(Fraction(people, unit), Fraction(f))) for f, people, n in groups for _ in range(n)
+    ]
     of_records = brute([1 / people for f, people in each for _ in range(f)], threshold)
     assert figures(found["marketer"]) == of_records
     from_people = Fraction(len(each)) / sum(people for _, people in each)
-    assert figures(found["journalist"]) == (of_records[0], max(of_records[1], from_people), of_records[2])
+    assert figures(found["journalist"]) == (
+        of_records[0],
+        max(of_records[1], from_people),
+        of_records[2],
+    )
     assert {risk.estimate for risk in found.values()} == {True}
     prosecutor = prosecutor_risk(sizes, classes, threshold)
-    assert figures(prosecutor) == brute([Fraction(1, f) for f, _ in each for _ in range(f)], threshold)
+    assert figures(prosecutor) == brute(
+        [Fraction(1, f) for f, _ in each for _ in range(f)], threshold
+    )
     assert not prosecutor.estimate
     assert whole.unmatched == sum(n for f, people, n in groups if people < f * unit)
 
@@ -53,7 +72,9 @@ def test_risks_are_those_of_every_record(groups, threshold, unit):
 @given(GROUPS, THRESHOLDS, FRACTIONS)
 def test_a_fraction_scales_every_class(groups, threshold, fraction):
     sizes, _, classes = columns(groups)
-    found = population_risks(PopulationSizes.of_fraction(sizes, classes, fraction), threshold, estimate=True)
+    found = population_risks(
+        PopulationSizes.of_fraction(sizes, classes, fraction), threshold, estimate=True
+    )
     chances = [fraction / f for f, _, n in groups for _ in range(f * n)]
     assert figures(found["marketer"]) == brute(chances, threshold)
     assert figures(found["journalist"]) == brute(chances, threshold)
@@ -61,7 +82,10 @@ def test_a_fraction_scales_every_class(groups, threshold, fraction):
 
 def test_a_threshold_of_many_digits_is_compared_exactly():
     sizes, classes = np.array([3, 4]), np.array([1, 1])
-    for threshold, share in ((Fraction(10**40 + 1, 4 * 10**40), Fraction(3, 7)), (Fraction(10**40 - 1, 4 * 10**40), 1)):
+    for threshold, share in (
+        (Fraction(10**40 + 1, 4 * 10**40), Fraction(3, 7)),
+        (Fraction(10**40 - 1, 4 * 10**40), 1),
+    ):
         assert prosecutor_risk(sizes, classes, threshold).share == share
 
 
@@ -85,13 +109,16 @@ def people(name: str, n: int = 100_000) -> np.ndarray:
 
 
 def sampled(population: np.ndarray, fraction: Fraction, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    drawn = np.random.default_rng(seed).choice(population, int(fraction * len(population)), replace=False)
+    drawn = np.random.default_rng(seed).choice(
+        population, int(fraction * len(population)), replace=False
+    )
     return np.unique(np.unique(drawn, return_counts=True)[1], return_counts=True)
 
 
 @pytest.mark.parametrize("name", ["zipf", "zips", "jobs"])
 @pytest.mark.parametrize(
-    ("fraction", "factor"), [("0.02", 2.5), ("0.05", 1.8), ("0.1", 1.45), ("0.2", 1.2), ("0.5", 1.1)]
+    ("fraction", "factor"),
+    [("0.02", 2.5), ("0.05", 1.8), ("0.1", 1.45), ("0.2", 1.2), ("0.5", 1.1)],
 )
 def test_the_chosen_estimate_is_near_the_uniques_of_the_population(name, fraction, factor):
     population, fraction = people(name), Fraction(fraction)
@@ -103,12 +130,14 @@ def test_the_chosen_estimate_is_near_the_uniques_of_the_population(name, fractio
     if fraction <= Fraction(1, 10):
         assert {one.chosen for one in found} == {"pitman"}
     else:
-        assert all(one.estimate == min(x for x in (one.snb, one.zayatz) if x is not None) for one in found)
+        assert all(
+            one.estimate == min(x for x in (one.snb, one.zayatz) if x is not None) for one in found
+        )
 
 
 def test_pitman_of_a_sample_of_his_own_urn():
-    """People who choose classes one after another, by Pitman's formula: a new one with theta + alpha K, one of f people
-    with f - alpha.
+    """People who choose classes one after another, by Pitman's formula: a new one with theta +
+    alpha K, one of f people with f - alpha.
     """
     draw, theta, alpha, n = np.random.default_rng(2), 200.0, 0.4, 40_000
     chosen: list[int] = []
@@ -128,7 +157,9 @@ def test_pitman_of_a_sample_of_his_own_urn():
 
 
 def test_pitman_at_the_limit_is_hoshinos_formula():
-    """Gamma(theta + 1) / Gamma(theta + alpha) N^alpha: 100 times the people, 100^alpha times the uniques."""
+    """Gamma(theta + 1) / Gamma(theta + alpha) N^alpha: 100 times the people, 100^alpha times the
+    uniques.
+    """
     sizes, counts = sampled(people("zipf"), Fraction(1, 20), 0)
     first, second, third = (population_uniques.pitman(sizes, counts, n) for n in (1e8, 1e10, 1e12))
     assert second / first == pytest.approx(third / second, rel=1e-4)
@@ -146,7 +177,9 @@ def test_the_slide_negative_binomial_of_its_own_population(monkeypatch):
     population = np.repeat(np.arange(classes), 1 + draw.negative_binomial(alpha, beta, classes))
     monkeypatch.setattr(population_uniques, "population_classes", lambda *_: float(classes))
     for fraction in (Fraction(1, 5), Fraction(1, 2)):
-        estimate = population_uniques.slide_negative_binomial(*sampled(population, fraction, 4), float(fraction))
+        estimate = population_uniques.slide_negative_binomial(
+            *sampled(population, fraction, 4), float(fraction)
+        )
         assert estimate == pytest.approx(classes * beta**alpha, rel=0.05)
 
 
@@ -170,7 +203,9 @@ def test_the_whole_population_has_the_uniques_of_the_sample():
 
 @pytest.mark.parametrize("fraction", ["0.05", "0.5"])
 def test_zayatz_stands_in_for_an_estimator_without_a_solution(fraction):
-    """All records alone: neither Pitman's likelihood nor the slide negative binomial has a solution."""
+    """All records alone: neither Pitman's likelihood nor the slide negative binomial has a
+    solution.
+    """
     found = estimate_uniques(np.array([1]), np.array([50]), Fraction(fraction))
     assert (found.pitman, found.snb, found.chosen) == (None, None, "zayatz")
     assert found.estimate == pytest.approx(float(found.population))

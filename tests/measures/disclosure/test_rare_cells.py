@@ -1,4 +1,6 @@
-"""Rare cells: against a count of every combination by its definition, and against a published table."""
+"""Rare cells: against a count of every combination by its definition, and against a published
+table.
+"""
 
 from collections import Counter
 from itertools import combinations
@@ -27,28 +29,40 @@ def found_in(rows: list[tuple], below: tuple[int, ...], **how: Any) -> RareCells
     return rare_cells(columns, np.array(list(counted.values())), below, **how)
 
 
-def defined(rows: list[tuple], below: tuple[int, ...], levels: dict[str, int] | None = None) -> dict[str, tuple]:
+def defined(
+    rows: list[tuple], below: tuple[int, ...], levels: dict[str, int] | None = None
+) -> dict[str, tuple]:
     """(cells, smallest, rare cells, their rows) of each combination, by its letters."""
     found = {}
     for size, threshold in enumerate(below, start=1):
         for chosen in combinations(range(len(rows[0])), size):
-            of_levels = [(levels or dict(zip(NAMES, range(1, 9), strict=True)))[NAMES[i]] for i in chosen]
+            of_levels = [
+                (levels or dict(zip(NAMES, range(1, 9), strict=True)))[NAMES[i]] for i in chosen
+            ]
             if 0 in of_levels or len(set(of_levels)) < size:
                 continue
             cells = Counter(tuple(row[i] for i in chosen) for row in rows)
             rare = [n for n in cells.values() if n < threshold]
-            found["".join(NAMES[i] for i in chosen)] = (len(cells), min(cells.values()), len(rare), sum(rare))
+            found["".join(NAMES[i] for i in chosen)] = (
+                len(cells),
+                min(cells.values()),
+                len(rare),
+                sum(rare),
+            )
     return found
 
 
 def listed(found: RareCells) -> dict[str, tuple]:
     return {
-        "".join(one.columns): (one.cells, one.smallest, one.rare_cells, one.rare_rows) for one in found.combinations
+        "".join(one.columns): (one.cells, one.smallest, one.rare_cells, one.rare_rows)
+        for one in found.combinations
     }
 
 
 tables = st.integers(1, 5).flatmap(
-    lambda m: st.lists(st.tuples(*[st.sampled_from([None, 0, 1, 2, 3])] * m), min_size=1, max_size=20)
+    lambda m: st.lists(
+        st.tuples(*[st.sampled_from([None, 0, 1, 2, 3])] * m), min_size=1, max_size=20
+    )
 )
 
 
@@ -70,12 +84,21 @@ def test_they_are_those_of_the_definition(
         found = found_in(rows, thresholds, levels=by_name)
     expected = defined(rows, thresholds, by_name)
 
-    assert (listed(found), found.rows, found.below, found.left) == (expected, len(rows), thresholds, ())
-    order = [(-one.rare_rows, len(one.columns), -one.rare_cells, one.columns) for one in found.combinations]
+    assert (listed(found), found.rows, found.below, found.left) == (
+        expected,
+        len(rows),
+        thresholds,
+        (),
+    )
+    order = [
+        (-one.rare_rows, len(one.columns), -one.rare_cells, one.columns)
+        for one in found.combinations
+    ]
     assert order == sorted(order)
     part = {one.name: one.rare_cells for one in found.columns}
     assert part == {
-        name: sum(n for chosen, (_, _, n, _) in expected.items() if name in chosen) for name in NAMES[: len(rows[0])]
+        name: sum(n for chosen, (_, _, n, _) in expected.items() if name in chosen)
+        for name in NAMES[: len(rows[0])]
     }
     assert [*part.values()] == sorted(part.values(), reverse=True)
     rare = sum(
@@ -106,7 +129,9 @@ def test_a_bound_leaves_the_columns_with_the_fewest_values() -> None:
     found = rare_cells(columns, counts, (3, 3, 3), most=200)
     (left,) = found.left
     assert left.size == 3
-    assert set(left.among) == {f"c{i}" for i in range(len(left.among))}  # those with the fewest values
+    assert set(left.among) == {
+        f"c{i}" for i in range(len(left.among))
+    }  # those with the fewest values
     assert left.combinations == comb(len(left.among), 3)
     examined = {one.columns for one in found.combinations}
     assert len(examined) == 12 + comb(12, 2) + comb(12, 3) - left.combinations <= 200
@@ -121,4 +146,6 @@ def test_what_is_left_is_counted_with_levels() -> None:
     columns = {name: np.arange(4) for name in "abcd"}
     levels = {"a": 1, "b": 1, "c": 2, "d": 0}
     found = rare_cells(columns, np.ones(4, dtype=np.int64), (3, 3), levels, most=3)
-    assert [(one.size, one.among, one.combinations) for one in found.left] == [(2, ("a", "b", "c"), 2)]
+    assert [(one.size, one.among, one.combinations) for one in found.left] == [
+        (2, ("a", "b", "c"), 2)
+    ]

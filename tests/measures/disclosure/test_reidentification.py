@@ -1,5 +1,5 @@
-"""Re-identification by a join: points in boxes against all pairs, and the risks against their definitions in
-fractions.
+"""Re-identification by a join: points in boxes against all pairs, and the risks against their
+definitions in fractions.
 """
 
 from fractions import Fraction
@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 from strategies import drawn
 
 from tclose_spark.measures.disclosure import reidentification
-from tclose_spark.measures.disclosure.reidentification import count_inside, count_people_inside, risks
+from tclose_spark.measures.disclosure.reidentification import (
+    count_inside,
+    count_people_inside,
+    risks,
+)
 
 
 def all_pairs(points, weights, low, high, records) -> tuple[list[int], list[int]]:
@@ -20,8 +24,13 @@ def all_pairs(points, weights, low, high, records) -> tuple[list[int], list[int]
         [all(a <= x <= b for a, x, b in zip(lo, point, hi, strict=True)) for point in points]
         for lo, hi in zip(low, high, strict=True)
     ]
-    people = [sum(weight for weight, holds in zip(weights, row, strict=True) if holds) for row in inside]
-    held = [sum(count for count, row in zip(records, inside, strict=True) if row[p]) for p in range(len(points))]
+    people = [
+        sum(weight for weight, holds in zip(weights, row, strict=True) if holds) for row in inside
+    ]
+    held = [
+        sum(count for count, row in zip(records, inside, strict=True) if row[p])
+        for p in range(len(points))
+    ]
     return people, held
 
 
@@ -39,7 +48,10 @@ def points_and_boxes(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
     count = st.integers(1, 10**10)
     points = draw(st.lists(st.tuples(place, count), min_size=0, max_size=12))
     boxes = draw(st.lists(st.tuples(place, place, count, st.booleans()), min_size=0, max_size=8))
-    ends = [(a, b) if as_drawn else (list(map(min, a, b)), list(map(max, a, b))) for a, b, _, as_drawn in boxes]
+    ends = [
+        (a, b) if as_drawn else (list(map(min, a, b)), list(map(max, a, b)))
+        for a, b, _, as_drawn in boxes
+    ]
     return (
         np.array([point for point, _ in points], dtype=np.int64).reshape(-1, d),
         np.array([weight for _, weight in points], dtype=np.int64),
@@ -54,8 +66,15 @@ def points_and_boxes(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
 @given(st.data())
 def test_a_person_with_several_points_counts_once_in_a_class(at_once, data):
     points, _, low, high, _ = data.draw(points_and_boxes())
-    whose = np.array(data.draw(st.lists(st.integers(0, 5), min_size=len(points), max_size=len(points))), dtype=np.int64)
-    owner = np.sort(np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(low), max_size=len(low))), np.int64))
+    whose = np.array(
+        data.draw(st.lists(st.integers(0, 5), min_size=len(points), max_size=len(points))),
+        dtype=np.int64,
+    )
+    owner = np.sort(
+        np.array(
+            data.draw(st.lists(st.integers(0, 3), min_size=len(low), max_size=len(low))), np.int64
+        )
+    )
     sizes = np.array([5, 7, 11, 13])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reidentification, "MOST_PAIRS", at_once)
@@ -66,7 +85,8 @@ def test_a_person_with_several_points_counts_once_in_a_class(at_once, data):
             if all(a <= x <= b for a, x, b in zip(lo, point, hi, strict=True)):
                 inside[of].add(who)
     held = [
-        sum(int(n) for n, people in zip(sizes, inside, strict=True) if who in people) for who in set(whose.tolist())
+        sum(int(n) for n, people in zip(sizes, inside, strict=True) if who in people)
+        for who in set(whose.tolist())
     ]
     overlapping = any(
         (np.maximum(low[i], low[j]) <= np.minimum(high[i], high[j])).all() and owner[i] == owner[j]
@@ -99,7 +119,11 @@ def test_counts_many_points_in_many_boxes():
         patch.setattr(reidentification, "FEW_POINTS", 8)
         patch.setattr(reidentification, "SMALL_PRODUCT", 256)
         assert_counted(
-            points, generator.integers(1, 9, 800), middle - width, middle + width, generator.integers(1, 9, 400)
+            points,
+            generator.integers(1, 9, 800),
+            middle - width,
+            middle + width,
+            generator.integers(1, 9, 400),
         )
 
 
@@ -114,7 +138,9 @@ def test_an_axis_may_have_more_codes_than_16_bits():
 
 @st.composite
 def sizes_and_populations(draw: st.DrawFn, most: int) -> tuple[np.ndarray, np.ndarray]:
-    pairs = draw(st.lists(st.tuples(st.integers(1, most), st.integers(0, 2 * most)), min_size=1, max_size=8))
+    pairs = draw(
+        st.lists(st.tuples(st.integers(1, most), st.integers(0, 2 * most)), min_size=1, max_size=8)
+    )
     sizes, population = zip(*pairs, strict=True)
     return np.array(sizes), np.array(population)
 
@@ -124,13 +150,17 @@ def sizes_and_populations(draw: st.DrawFn, most: int) -> tuple[np.ndarray, np.nd
 def test_risks_are_those_of_the_definitions(case):
     sizes, population = (part.tolist() for part in case)
     found = risks(*case)
-    records = [(n, max(n, people)) for n, people in zip(sizes, population, strict=True) for _ in range(n)]
+    records = [
+        (n, max(n, people)) for n, people in zip(sizes, population, strict=True) for _ in range(n)
+    ]
     assert found.prosecutor == max(Fraction(1, n) for n, _ in records)
     assert found.prosecutor_mean == sum(Fraction(1, n) for n, _ in records) / len(records)
     assert found.journalist == max(Fraction(1, fitting) for _, fitting in records)
     assert found.marketer == sum(Fraction(1, fitting) for _, fitting in records) / len(records)
     assert found.presence == max(Fraction(n, fitting) for n, fitting in records)
-    assert found.members == sum(people for n, people in zip(sizes, population, strict=True) if people <= n)
+    assert found.members == sum(
+        people for n, people in zip(sizes, population, strict=True) if people <= n
+    )
     assert found.unmatched == sum(people < n for n, people in zip(sizes, population, strict=True))
 
 
@@ -138,7 +168,9 @@ def test_risks_are_those_of_the_definitions(case):
 @given(sizes_and_populations(most=10**10))
 def test_the_marketer_is_exact_or_barely_rounded_up(case):
     sizes, population = (part.tolist() for part in case)
-    exact = sum(Fraction(n, max(n, people)) for n, people in zip(sizes, population, strict=True)) / sum(sizes)
+    exact = sum(
+        Fraction(n, max(n, people)) for n, people in zip(sizes, population, strict=True)
+    ) / sum(sizes)
     found = risks(*case).marketer
     assert exact <= found < exact + Fraction(len(sizes), sum(sizes) * 10**18)
     assert found.denominator <= 10**18 * sum(sizes)
@@ -155,7 +187,11 @@ def test_who_knows_less_risks_less(case):
 
 def test_a_background_of_the_table_itself():
     found = risks(np.array([2, 3]), np.array([2, 3]))
-    assert (found.prosecutor, found.journalist, found.marketer) == (Fraction(1, 2), Fraction(1, 2), Fraction(2, 5))
+    assert (found.prosecutor, found.journalist, found.marketer) == (
+        Fraction(1, 2),
+        Fraction(1, 2),
+        Fraction(2, 5),
+    )
     assert (found.members, found.unmatched, found.presence) == (5, 0, 1)
 
 

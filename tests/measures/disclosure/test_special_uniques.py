@@ -1,4 +1,6 @@
-"""Special uniques: against all subsets of each row, against published examples, and where they are planted."""
+"""Special uniques: against all subsets of each row, against published examples, and where they are
+planted.
+"""
 
 from collections import Counter
 from itertools import combinations
@@ -32,11 +34,17 @@ def minimal_of(rows: list[tuple], row: tuple, size: int) -> list[tuple[int, ...]
         for chosen in combinations(range(len(row)), s)
         if sum(all(other[i] == row[i] for i in chosen) for other in rows) == 1
     ]
-    return [tuple(sorted(one)) for one in alone if len(one) <= size and not any(part < one for part in alone)]
+    return [
+        tuple(sorted(one))
+        for one in alone
+        if len(one) <= size and not any(part < one for part in alone)
+    ]
 
 
 tables = st.integers(1, 5).flatmap(
-    lambda m: st.lists(st.tuples(*[st.sampled_from([None, 0, 1, 2, 3])] * m), min_size=1, max_size=14)
+    lambda m: st.lists(
+        st.tuples(*[st.sampled_from([None, 0, 1, 2, 3])] * m), min_size=1, max_size=14
+    )
 )
 
 
@@ -55,9 +63,19 @@ def test_they_are_those_of_the_definition(few: int, rows: list[tuple], size: int
     scores = [sum(score[len(one)] for one in of_row) for of_row in expected if of_row]
     sets = Counter(one for of_row in expected for one in of_row)
 
-    assert (found.rows, found.searched, found.complete, found.unique) == (len(rows), size, True, len(scores))
-    assert found.by_size == tuple(sum(any(len(one) == s for one in each) for each in expected) for s in score)
-    assert (found.highest, found.mean) == (max(scores, default=0), pytest.approx(sum(scores) / max(len(scores), 1)))
+    assert (found.rows, found.searched, found.complete, found.unique) == (
+        len(rows),
+        size,
+        True,
+        len(scores),
+    )
+    assert found.by_size == tuple(
+        sum(any(len(one) == s for one in each) for each in expected) for s in score
+    )
+    assert (found.highest, found.mean) == (
+        max(scores, default=0),
+        pytest.approx(sum(scores) / max(len(scores), 1)),
+    )
     by_column = {one.name: (one.uniques, one.share) for one in found.columns}
     for i, name in enumerate("abcde"[:m]):
         those = {one: n for one, n in sets.items() if i in one}
@@ -65,7 +83,10 @@ def test_they_are_those_of_the_definition(few: int, rows: list[tuple], size: int
         assert by_column[name] == (sum(those.values()), pytest.approx(share))
     listed = {tuple("abcde".index(c) for c in one.columns): one.rows for one in found.frequent}
     assert all(sets[one] == n for one, n in listed.items())
-    assert sorted(listed.values(), reverse=True) == sorted(sets.values(), reverse=True)[: module.MOST_FREQUENT]
+    assert (
+        sorted(listed.values(), reverse=True)
+        == sorted(sets.values(), reverse=True)[: module.MOST_FREQUENT]
+    )
 
 
 GUIDELINE = [
@@ -80,11 +101,15 @@ GUIDELINE = [
     ("Urban", "Female", "Secondary incomplete", "Non-LF"),
     ("Urban", "Female", "Secondary incomplete", "Non-LF"),
 ]
-"""The example of "Statistical Disclosure Control: A Practice Guide" (World Bank), which sdcMicro tests, too."""
+"""The example of "Statistical Disclosure Control: A Practice Guide" (World Bank), which sdcMicro
+tests, too.
+"""
 
 
 def test_the_example_of_the_practice_guide() -> None:
-    """Its scores are 6, 12, 6 and 10, and 0 for the other rows. Row 5 is unique as Rural, and by three pairs."""
+    """Its scores are 6, 12, 6 and 10, and 0 for the other rows. Row 5 is unique as Rural, and by
+    three pairs.
+    """
     found = found_in(GUIDELINE, 3)
     assert (found.unique, found.highest, found.mean) == (4, 12, (6 + 12 + 6 + 10) / 4)
     assert found.by_size == (4, 2, 0)
@@ -117,7 +142,14 @@ def test_contributions_are_those_of_sdcmicro() -> None:
 
 def test_planted_special_uniques_are_found() -> None:
     """All rows twice, and two rows of their own: one by a pair of common values, one by a value."""
-    common = [(a, b, c, d) for a in range(3) for b in range(3) for c in range(3) for d in (a, b) if (a, b) != (2, 2)]
+    common = [
+        (a, b, c, d)
+        for a in range(3)
+        for b in range(3)
+        for c in range(3)
+        for d in (a, b)
+        if (a, b) != (2, 2)
+    ]
     found = found_in([*common, *common, (2, 2, 0, 1), (0, 1, 99, 0)], 3)
     assert found.by_size[:2] == (1, 1)
     listed = {one.columns: one.rows for one in found.frequent}
@@ -127,7 +159,10 @@ def test_planted_special_uniques_are_found() -> None:
 
 def test_a_size_is_searched_whole_or_not_at_all() -> None:
     """Four columns have 4, 6 and 4 combinations."""
-    assert (found_in(GUIDELINE, 3, most=14).searched, found_in(GUIDELINE, 3, most=14).combinations) == (3, 14)
+    assert (
+        found_in(GUIDELINE, 3, most=14).searched,
+        found_in(GUIDELINE, 3, most=14).combinations,
+    ) == (3, 14)
     found = found_in(GUIDELINE, 3, most=13)
     assert (found.searched, found.required, found.complete, found.combinations) == (2, 3, False, 10)
     assert found.by_size == found_in(GUIDELINE, 2).by_size
@@ -146,5 +181,8 @@ def test_how_many_columns_the_default_allows(columns: int, size: int) -> None:
     """As docs/special_uniques.md says; one column more, and the largest size is left out."""
     one = {str(i): np.zeros(1, dtype=np.int64) for i in range(columns + 1)}
     counts = np.array([2])
-    assert special_uniques({name: one[name] for name in list(one)[:columns]}, counts, size).searched == size
+    assert (
+        special_uniques({name: one[name] for name in list(one)[:columns]}, counts, size).searched
+        == size
+    )
     assert not special_uniques(one, counts, size).complete

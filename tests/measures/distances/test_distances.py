@@ -1,5 +1,5 @@
-"""Earth mover's distances against the definition: dense distributions in exact fractions, and the transport problem
-itself.
+"""Earth mover's distances against the definition: dense distributions in exact fractions, and the
+transport problem itself.
 """
 
 from fractions import Fraction
@@ -26,7 +26,10 @@ from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 def differences(counts: np.ndarray, table: np.ndarray) -> list[Fraction]:
     """p - q of each value."""
     s, n = sum(counts.tolist()), sum(table.tolist())
-    return [Fraction(c, s) - Fraction(total, n) for c, total in zip(counts.tolist(), table.tolist(), strict=True)]
+    return [
+        Fraction(c, s) - Fraction(total, n)
+        for c, total in zip(counts.tolist(), table.tolist(), strict=True)
+    ]
 
 
 def equal_emd(counts: np.ndarray, table: np.ndarray) -> Fraction:
@@ -36,12 +39,14 @@ def equal_emd(counts: np.ndarray, table: np.ndarray) -> Fraction:
 
 def ordered_emd(counts: np.ndarray, table: np.ndarray) -> Fraction:
     """The sum of the absolute cumulative differences, over m - 1; 0 for one value."""
-    return sum(map(abs, accumulate(differences(counts, table))), Fraction(0)) / max(len(table) - 1, 1)
+    return sum(map(abs, accumulate(differences(counts, table))), Fraction(0)) / max(
+        len(table) - 1, 1
+    )
 
 
 def hierarchical_emd(counts: np.ndarray, table: np.ndarray, tree: Hierarchy) -> Fraction:
-    """What crosses the edges of the tree, each as long as 1 / 2H: so two leaves are as far apart as their ancestor is
-    high.
+    """What crosses the edges of the tree, each as long as 1 / 2H: so two leaves are as far apart as
+    their ancestor is high.
     """
     total = Fraction(0)
     for level in range(tree.height):
@@ -65,11 +70,16 @@ def emds(distance: GroundDistance, classes: np.ndarray) -> list[Fraction]:
     """The exact distance of each class, a row of counts."""
     numerators = distance.numerators(Histograms.dense(classes))
     unit = distance.scale * int(distance.table.sum())
-    return [Fraction(int(x), unit * int(s)) for x, s in zip(numerators, classes.sum(axis=1), strict=True)]
+    return [
+        Fraction(int(x), unit * int(s))
+        for x, s in zip(numerators, classes.sum(axis=1), strict=True)
+    ]
 
 
 MOST = {"small": 6, "near 64 bits": 3 * 10**7, "beyond 64 bits": 10**12}
-TABLES = pytest.mark.parametrize("tables", [count_tables(most=most) for most in MOST.values()], ids=MOST)
+TABLES = pytest.mark.parametrize(
+    "tables", [count_tables(most=most) for most in MOST.values()], ids=MOST
+)
 
 
 @TABLES
@@ -87,7 +97,9 @@ def test_equal_distance_is_that_of_the_definition(tables, data):
 def test_ordered_distance_is_that_of_the_definition(tables, data):
     classes = data.draw(tables)
     table = classes.sum(axis=0)
-    assert emds(OrderedDistance(table), classes) == [ordered_emd(counts, table) for counts in classes]
+    assert emds(OrderedDistance(table), classes) == [
+        ordered_emd(counts, table) for counts in classes
+    ]
 
 
 @pytest.mark.parametrize("most", MOST.values(), ids=MOST)
@@ -95,7 +107,9 @@ def test_ordered_distance_is_that_of_the_definition(tables, data):
 @given(st.data())
 def test_hierarchical_distance_is_that_of_the_definition(most, data):
     tree = data.draw(trees())
-    counts = st.lists(st.integers(0, most), min_size=len(tree.leaves), max_size=len(tree.leaves)).filter(any)
+    counts = st.lists(
+        st.integers(0, most), min_size=len(tree.leaves), max_size=len(tree.leaves)
+    ).filter(any)
     classes = np.array(data.draw(st.lists(counts, min_size=1, max_size=5)), dtype=np.int64)
     table = classes.sum(axis=0)
     assert emds(HierarchicalDistance(table, tree.parents), classes) == [
@@ -116,7 +130,9 @@ def test_a_domain_may_be_large_and_a_class_small():
     classes = np.zeros((2, 1000), dtype=np.int64)
     classes[0, [0, 500, 999]] = 1, 2, 3
     classes[1, 999] = 1
-    assert emds(OrderedDistance(table), classes) == [ordered_emd(counts, table) for counts in classes]
+    assert emds(OrderedDistance(table), classes) == [
+        ordered_emd(counts, table) for counts in classes
+    ]
 
 
 CASES = [
@@ -125,7 +141,13 @@ CASES = [
     (np.array([1, 1, 1, 1, 1]), np.array([1, 9, 2, 1, 1])),
 ]
 TREE = Hierarchy.build(
-    [("a", "x", "m", "*"), ("b", "x", "m", "*"), ("c", "y", "m", "*"), ("d", "z", "n", "*"), ("e", "z", "n", "*")],
+    [
+        ("a", "x", "m", "*"),
+        ("b", "x", "m", "*"),
+        ("c", "y", "m", "*"),
+        ("d", "z", "n", "*"),
+        ("e", "z", "n", "*"),
+    ],
     "tree",
 )
 GROUNDS = {
@@ -133,7 +155,10 @@ GROUNDS = {
     "ordered": (OrderedDistance, np.abs(np.subtract.outer(np.arange(5), np.arange(5))) / 4),
     "hierarchical": (
         lambda table: HierarchicalDistance(table, TREE.parents),
-        np.array([[0, 1, 2, 3, 3], [1, 0, 2, 3, 3], [2, 2, 0, 3, 3], [3, 3, 3, 0, 1], [3, 3, 3, 1, 0]]) / 3,
+        np.array(
+            [[0, 1, 2, 3, 3], [1, 0, 2, 3, 3], [2, 2, 0, 3, 3], [3, 3, 3, 0, 1], [3, 3, 3, 1, 0]]
+        )
+        / 3,
     ),
 }
 
@@ -142,7 +167,9 @@ GROUNDS = {
 @pytest.mark.parametrize(("counts", "table"), CASES)
 def test_is_the_cost_of_the_cheapest_transport(ground, counts, table):
     make, costs = GROUNDS[ground]
-    assert float(emds(make(table), counts[None, :])[0]) == pytest.approx(transport_emd(counts, table, costs), abs=1e-9)
+    assert float(emds(make(table), counts[None, :])[0]) == pytest.approx(
+        transport_emd(counts, table, costs), abs=1e-9
+    )
 
 
 def all_distances(table: np.ndarray) -> list[GroundDistance]:
@@ -186,8 +213,12 @@ def test_opposite_ends_are_at_distance_one():
 @drawn(100)
 @given(count_tables(classes=8), st.data())
 def test_merging_classes_never_raises_the_maximum(classes, data):
-    merged_into = data.draw(st.lists(st.integers(0, 2), min_size=len(classes), max_size=len(classes)))
-    merged = np.stack([classes[np.array(merged_into) == group].sum(axis=0) for group in sorted(set(merged_into))])
+    merged_into = data.draw(
+        st.lists(st.integers(0, 2), min_size=len(classes), max_size=len(classes))
+    )
+    merged = np.stack(
+        [classes[np.array(merged_into) == group].sum(axis=0) for group in sorted(set(merged_into))]
+    )
     for distance in all_distances(classes.sum(axis=0)):
         assert max(emds(distance, merged)) <= max(emds(distance, classes))
 
@@ -196,7 +227,9 @@ def test_merging_classes_never_raises_the_maximum(classes, data):
 @given(count_tables())
 def test_an_ordered_distance_is_at_most_the_equal_one(classes):
     table = classes.sum(axis=0)
-    pairs = zip(emds(OrderedDistance(table), classes), emds(EqualDistance(table), classes), strict=True)
+    pairs = zip(
+        emds(OrderedDistance(table), classes), emds(EqualDistance(table), classes), strict=True
+    )
     assert all(ordered <= equal for ordered, equal in pairs)
 
 

@@ -1,4 +1,6 @@
-"""Every distance as a weighted sum of absolute differences: of features one by one, and as the cost of transport."""
+"""Every distance as a weighted sum of absolute differences: of features one by one, and as the cost
+of transport.
+"""
 
 from fractions import Fraction
 
@@ -33,8 +35,13 @@ def by_feature(distance: GroundDistance, classes: np.ndarray) -> list[Fraction]:
     of_table = features.counts(distance.table[None, :])[0].tolist()
     weights = [1] * len(of_table) if features.weights is None else features.weights.tolist()
     result = []
-    for held, s in zip(features.counts(classes).tolist(), classes.sum(axis=1).tolist(), strict=True):
-        parts = [w * abs(Fraction(c, s) - Fraction(x, n)) for w, c, x in zip(weights, held, of_table, strict=True)]
+    for held, s in zip(
+        features.counts(classes).tolist(), classes.sum(axis=1).tolist(), strict=True
+    ):
+        parts = [
+            w * abs(Fraction(c, s) - Fraction(x, n))
+            for w, c, x in zip(weights, held, of_table, strict=True)
+        ]
         result.append(sum(parts, Fraction(0)) / features.scale)
     return result
 
@@ -46,8 +53,15 @@ def test_numerators_are_the_sums_over_all_features(most, data):
     tree = data.draw(trees())
     m = len(tree.leaves)
     counts = st.lists(st.integers(0, most), min_size=m, max_size=m).filter(any)
-    classes, table = np.array(data.draw(st.lists(counts, min_size=1, max_size=5))), np.array(data.draw(counts))
-    for distance in (EqualDistance(table), OrderedDistance(table), HierarchicalDistance(table, tree.parents)):
+    classes, table = (
+        np.array(data.draw(st.lists(counts, min_size=1, max_size=5))),
+        np.array(data.draw(counts)),
+    )
+    for distance in (
+        EqualDistance(table),
+        OrderedDistance(table),
+        HierarchicalDistance(table, tree.parents),
+    ):
         assert emds(distance, classes) == by_feature(distance, classes)
 
 
@@ -79,7 +93,9 @@ def test_with_steps_that_differ_it_is_the_cost_of_the_cheapest_transport(case, d
     assert all(move.distance == ground[move.source][move.target] for move in plan.moves)
     margins = np.vstack([np.kron(np.eye(m), np.ones(m)), np.kron(np.ones(m), np.eye(m))])
     costs = np.array(ground, dtype=float).ravel()
-    best = linprog(costs, A_eq=margins, b_eq=np.concatenate([counts / counts.sum(), table / table.sum()])).fun
+    best = linprog(
+        costs, A_eq=margins, b_eq=np.concatenate([counts / counts.sum(), table / table.sum()])
+    ).fun
     assert float(emd) == pytest.approx(best, abs=1e-9)
 
 

@@ -26,7 +26,11 @@ def test_keeps_the_values_that_occur():
         [1, 2, 0],
         [2, 1, 5],
     )
-    assert (classes.groups, classes.sizes.tolist(), classes.entries_of.tolist()) == (2, [3, 5], [2, 1])
+    assert (classes.groups, classes.sizes.tolist(), classes.entries_of.tolist()) == (
+        2,
+        [3, 5],
+        [2, 1],
+    )
     assert (classes.starts.tolist(), classes.owner.tolist()) == ([0, 2], [0, 0, 1])
 
 
@@ -34,17 +38,24 @@ def test_keeps_the_values_that_occur():
 @given(count_tables(), st.randoms(use_true_random=False))
 def test_tallies_observations_in_any_order(table, random):
     groups, domain = table.shape
-    observations = [(g, v, 1) for g in range(groups) for v in range(domain) for _ in range(table[g, v])]
+    observations = [
+        (g, v, 1) for g in range(groups) for v in range(domain) for _ in range(table[g, v])
+    ]
     random.shuffle(observations)
     owner, values, counts = np.array(observations, dtype=np.int64).T
-    tallied, dense = Histograms.tally(owner, values, counts, groups, domain), Histograms.dense(table)
+    tallied, dense = (
+        Histograms.tally(owner, values, counts, groups, domain),
+        Histograms.dense(table),
+    )
     for part in ("offsets", "values", "counts"):
         assert getattr(tallied, part).tolist() == getattr(dense, part).tolist()
     assert tallied.sizes.tolist() == table.sum(axis=1).tolist()
 
 
 @drawn(100)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.integers(1, 10**12)), max_size=30))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.integers(1, 10**12)), max_size=30)
+)
 def test_adds_up_weighted_observations(observations):
     observations += [(g, 0, 1) for g in range(4)]
     expected = [Counter() for _ in range(4)]

@@ -23,7 +23,9 @@ def nearest(counts: list[int], size: int) -> Fraction:
 
 
 @given(tables, st.data())
-def test_no_class_of_the_size_is_nearer_and_one_is_as_near(counts: list[int], data: st.DataObject) -> None:
+def test_no_class_of_the_size_is_nearer_and_one_is_as_near(
+    counts: list[int], data: st.DataObject
+) -> None:
     size = data.draw(st.integers(1, sum(counts)))
     assert least_distance(np.array(counts), size) == nearest(counts, size)
 
@@ -36,7 +38,9 @@ def test_smaller_classes_are_too_far(counts: list[int], t: Fraction) -> None:
 
 def test_people_who_all_differ_are_one_minus_their_share_from_the_table() -> None:
     everyone = np.ones(50, dtype=np.int64)
-    assert [least_distance(everyone, s) for s in (1, 10, 50)] == [1 - Fraction(s, 50) for s in (1, 10, 50)]
+    assert [least_distance(everyone, s) for s in (1, 10, 50)] == [
+        1 - Fraction(s, 50) for s in (1, 10, 50)
+    ]
     assert fewest_rows(everyone, Fraction(3, 10)) == 35
 
 

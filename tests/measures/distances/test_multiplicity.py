@@ -14,7 +14,9 @@ from tclose_spark.measures.distances.multiplicity import sum_at
 
 
 @st.composite
-def tuples(draw: st.DrawFn, domains: tuple[int, ...] | None = None) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+def tuples(
+    draw: st.DrawFn, domains: tuple[int, ...] | None = None
+) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
     """Weighted tuples in any order, some of them equal, and the sizes of their domains."""
     domains = domains or tuple(draw(st.lists(st.integers(1, 5), min_size=1, max_size=4)))
     one = st.tuples(st.tuples(*[st.integers(0, m - 1) for m in domains]), st.integers(1, 9))
@@ -35,7 +37,10 @@ def dense(codes: np.ndarray, counts: np.ndarray, domains: tuple[int, ...]) -> np
 def test_adds_up_equal_tuples_in_lexicographic_order(case):
     codes, counts, domains = case
     matrix = matrix_of(codes, counts, domains)
-    assert dense(matrix.codes, matrix.counts, domains).tolist() == dense(codes, counts, domains).tolist()
+    assert (
+        dense(matrix.codes, matrix.counts, domains).tolist()
+        == dense(codes, counts, domains).tolist()
+    )
     assert [tuple(code) for code in matrix.codes.tolist()] == sorted({*map(tuple, codes.tolist())})
     assert matrix.cells == len(matrix.counts) == len({*map(tuple, codes.tolist())})
     assert matrix.rows == counts.sum()
@@ -60,7 +65,12 @@ def test_bins_of_equal_width():
     assert equal_width([0, 1, 2, 3, 4], 2).tolist() == [0, 0, 1, 1, 1]
     assert equal_width([0, 1, 100], 10).tolist() == [0, 0, 1]
     assert equal_width([7, 7], 3).tolist() == [0, 0]
-    assert equal_width([Fraction(0), Fraction(1, 3), Fraction(2, 3), Fraction(1)], 3).tolist() == [0, 1, 2, 2]
+    assert equal_width([Fraction(0), Fraction(1, 3), Fraction(2, 3), Fraction(1)], 3).tolist() == [
+        0,
+        1,
+        2,
+        2,
+    ]
     for numbers, bins in (([2, 1], 2), ([], 2), ([1, 2], 0)):
         with pytest.raises(ValueError, match=r"ascend|bins"):
             equal_width(numbers, bins)

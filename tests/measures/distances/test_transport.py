@@ -34,7 +34,11 @@ def far_apart(kind: str, tree: Hierarchy) -> list[list[Fraction]]:
         if kind == "ordered":
             return Fraction(abs(i - j), max(m - 1, 1))
         return Fraction(
-            next(height for height in range(tree.height + 1) if tree.paths[i][height] == tree.paths[j][height]),
+            next(
+                height
+                for height in range(tree.height + 1)
+                if tree.paths[i][height] == tree.paths[j][height]
+            ),
             tree.height,
         )
 
@@ -67,10 +71,14 @@ def execute(plan: TransportPlan, counts: np.ndarray) -> list[Fraction]:
 
 
 @st.composite
-def cases(draw: st.DrawFn, most: int = 5, leaves: int = 8) -> tuple[Hierarchy, np.ndarray, np.ndarray]:
+def cases(
+    draw: st.DrawFn, most: int = 5, leaves: int = 8
+) -> tuple[Hierarchy, np.ndarray, np.ndarray]:
     """A tree, and counts of a class and of a table over its leaves; neither need hold the other."""
     tree = draw(trees(leaves))
-    counts = st.lists(st.integers(0, most), min_size=len(tree.leaves), max_size=len(tree.leaves)).filter(any)
+    counts = st.lists(
+        st.integers(0, most), min_size=len(tree.leaves), max_size=len(tree.leaves)
+    ).filter(any)
     return tree, np.array(draw(counts), dtype=np.int64), np.array(draw(counts), dtype=np.int64)
 
 
@@ -99,7 +107,11 @@ def test_moves_only_surplus_into_deficit_at_the_ground_distance(kind, case):
         assert move.mass > 0
         assert 0 < move.distance == far[move.source][move.target] <= 1
         assert move.cost == move.mass * move.distance
-    assert len({(move.source, move.target) for move in plan.moves}) == len(plan.moves) < max(len(table), 1)
+    assert (
+        len({(move.source, move.target) for move in plan.moves})
+        == len(plan.moves)
+        < max(len(table), 1)
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -110,8 +122,12 @@ def test_no_plan_is_cheaper(kind, case):
     m = len(table)
     margins = np.vstack([np.kron(np.eye(m), np.ones(m)), np.kron(np.ones(m), np.eye(m))])
     costs = np.array(far_apart(kind, tree), dtype=float).ravel()
-    best = linprog(costs, A_eq=margins, b_eq=np.concatenate([counts / counts.sum(), table / table.sum()])).fun
-    assert float(transport_plan(ground(kind, table, tree), counts).cost) == pytest.approx(best, abs=1e-9)
+    best = linprog(
+        costs, A_eq=margins, b_eq=np.concatenate([counts / counts.sum(), table / table.sum()])
+    ).fun
+    assert float(transport_plan(ground(kind, table, tree), counts).cost) == pytest.approx(
+        best, abs=1e-9
+    )
 
 
 @drawn(60)
@@ -119,7 +135,9 @@ def test_no_plan_is_cheaper(kind, case):
 def test_no_two_moves_of_an_ordered_plan_cross(case):
     _, counts, table = case
     moves = transport_plan(OrderedDistance(table), counts).moves
-    assert all(one.source <= other.source and one.target <= other.target for one, other in pairwise(moves))
+    assert all(
+        one.source <= other.source and one.target <= other.target for one, other in pairwise(moves)
+    )
 
 
 @drawn(60)
@@ -133,7 +151,8 @@ def test_a_hierarchical_plan_evens_out_lower_nodes_first(case):
         for code in set(node.tolist()):
             below = {leaf for leaf, above in enumerate(node.tolist()) if above == code}
             crossing = sum(
-                (move.mass for move in moves if (move.source in below) != (move.target in below)), Fraction(0)
+                (move.mass for move in moves if (move.source in below) != (move.target in below)),
+                Fraction(0),
             )
             assert crossing == abs(sum((before[leaf] - after[leaf] for leaf in below), Fraction(0)))
 
@@ -151,12 +170,17 @@ def test_a_class_like_the_table_moves_nothing():
 
 def test_an_equal_plan_moves_in_order_at_distance_one():
     plan = transport_plan(EqualDistance(np.array([1, 1, 1, 1])), np.array([0, 2, 0, 2]))
-    assert plan.moves == (Move(1, 0, Fraction(1, 4), Fraction(1)), Move(3, 2, Fraction(1, 4), Fraction(1)))
+    assert plan.moves == (
+        Move(1, 0, Fraction(1, 4), Fraction(1)),
+        Move(3, 2, Fraction(1, 4), Fraction(1)),
+    )
 
 
 def test_a_hierarchical_plan_of_two_heights():
     # a, b under x; c, d under y. The class is all a: b is filled at height 1, c and d from above.
-    distance = HierarchicalDistance(np.array([1, 1, 1, 1]), (np.array([0, 0, 1, 1]), np.array([0, 0])))
+    distance = HierarchicalDistance(
+        np.array([1, 1, 1, 1]), (np.array([0, 0, 1, 1]), np.array([0, 0]))
+    )
     plan = transport_plan(distance, np.array([3, 0, 0, 0]))
     quarter = Fraction(1, 4)
     assert plan.moves == (
@@ -190,4 +214,6 @@ def test_the_work_is_proportional_to_the_values():
 )
 def test_counts_that_are_no_distribution_are_refused(table, counts, complaint):
     with pytest.raises(ValueError, match=complaint):
-        transport_plan(EqualDistance(np.array(table, dtype=np.int64)), np.array(counts, dtype=np.int64))
+        transport_plan(
+            EqualDistance(np.array(table, dtype=np.int64)), np.array(counts, dtype=np.int64)
+        )

@@ -14,9 +14,17 @@ from strategies import drawn
 
 from tclose_spark.auditing.label_facts import LabelFacts
 from tclose_spark.measures.loss.bands import read_bands, unread_numbers
-from tclose_spark.table.ranges import INFINITY, SPELLED, folded, interval_or_none, read_interval, shows_nothing
+from tclose_spark.table.ranges import (
+    INFINITY,
+    SPELLED,
+    folded,
+    interval_or_none,
+    read_interval,
+    shows_nothing,
+)
 
-# Language, labels, and the numbers at their ends; `..` is an open end, and `?` a label without numbers.
+# Language, labels, and the numbers at their ends; `..` is an open end, and `?` a label without
+# numbers.
 SETS: list[tuple[str, str, str]] = [
     ("English", "Y_LT15 | Y15-24 | Y25-64 | Y_GE65", "..15 15 24 25 64 65.."),
     ("English", "Y_LT15 | Y15T24 | Y25T64 | Y_GE65", "..15 15 24 25 64 65.."),
@@ -42,7 +50,11 @@ SETS: list[tuple[str, str, str]] = [
     ("German", "bis einschl. 500 qm | 501-1.000 qm | 1.001-1.999 qm", "..500 501 1000 1001 1999"),
     ("German", "500-999 | 1.000-1.999 | 2.000-2.999", "500 999 1000 1999 2000 2999"),
     ("German", "01.01.2020-31.03.2020 | 01.04.2020-30.06.2020", "18262 18352 18353 18443"),
-    ("French", "Moins de 15 ans révolus | 15-24 ans révolus | 25-34 ans révolus", "..15 15 24 25 34"),
+    (
+        "French",
+        "Moins de 15 ans révolus | 15-24 ans révolus | 25-34 ans révolus",
+        "..15 15 24 25 34",
+    ),
     ("French", "0 à 9,9 | 10,0 à 19,9 | 20,0 à 29,9", "0 9.9 10 19.9 20 29.9"),
     ("Spanish", "menos de 15 cumplidos | 15-29 cumplidos | 30 y más cumplidos", "..15 15 29 30.."),
     ("Italian", "fino a 14 compiuti | 15-24 compiuti | 25 e più compiuti", "..14 15 24 25.."),
@@ -50,15 +62,27 @@ SETS: list[tuple[str, str, str]] = [
     ("Dutch", "0 tot 15 jaar | 15 tot 65 jaar | 65 jaar of ouder", "0 15 15 65 65.."),
     ("Dutch", "25 t/m 34 jaar | 35 t/m 44 jaar | 45 jaar en ouder", "25 34 35 44 45.."),
     ("Finnish", "alle 18 | 18-64 | 65 ja yli", "..18 18 64 65.."),
-    ("Finnish", "18\u201324-vuotiaat | 25\u201334-vuotiaat | 35 vuotta täyttäneet", "18 24 25 34 35.."),
+    (
+        "Finnish",
+        "18\u201324-vuotiaat | 25\u201334-vuotiaat | 35 vuotta täyttäneet",
+        "18 24 25 34 35..",
+    ),
     ("Swedish", "under 20 år | 20-34 år | 35 år och äldre", "..20 20 34 35.."),
     ("Danish", "0-17 år | 18-29 år | 30 år og derover", "0 17 18 29 30.."),
-    ("Norwegian", "Inntil 9 999 kr | 10 000-19 999 kr | 20 000-29 999 kr", "..9999 10000 19999 20000 29999"),
+    (
+        "Norwegian",
+        "Inntil 9 999 kr | 10 000-19 999 kr | 20 000-29 999 kr",
+        "..9999 10000 19999 20000 29999",
+    ),
     ("Polish", "do 18 lat | 19-24 lata | 25-34 lata | powyżej 34 lat", "..18 19 24 25 34 34.."),
     ("Czech", "méně než 15 | 15 až 29 | 30 až 44 | 45 a více", "..15 15 29 30 44 45.."),
     ("Hungarian", "18 év alatt | 18-29 éves | 30-39 éves | 40 év felett", "..18 18 29 30 39 40.."),
     ("Turkish", "18 yaş altı | 18-24 arası | 25-34 arası | 35 ve üzeri", "..18 18 24 25 34 35.."),
-    ("Russian", "до 18 лет | 18\u201324 года | 25\u201334 года | 35 лет и старше", "..18 18 24 25 34 35.."),
+    (
+        "Russian",
+        "до 18 лет | 18\u201324 года | 25\u201334 года | 35 лет и старше",
+        "..18 18 24 25 34 35..",
+    ),
     ("Ukrainian", "до 10 тис. | 10\u201319 тис. | 20\u201329 тис.", "..10 10 19 20 29"),
     ("Greek", "έως 17 | 18-29 | 30-44 | 45 και άνω", "..17 18 29 30 44 45.."),
     ("Arabic", "أقل من ١٥ | ١٥-٢٤ | ٢٥-٣٤ | ٣٥ فأكثر", "..15 15 24 25 34 35.."),
@@ -66,7 +90,11 @@ SETS: list[tuple[str, str, str]] = [
     ("Hebrew", "עד 17 | 18-24 | 25-34 | 35 ומעלה", "..17 18 24 25 34 35.."),
     ("Japanese", "18歳以下 | 19歳\uff5e29歳 | 30歳\uff5e39歳 | 40歳以上", "..18 19 29 30 39 40.."),
     ("Japanese", "20歳代 | 30歳代 | 40歳代", "20 30 30 40 40 50"),
-    ("Japanese", "100万円未満 | 100万円～200万円 | 200万円～300万円", "..1000000 1000000 2000000 2000000 3000000"),
+    (
+        "Japanese",
+        "100万円未満 | 100万円～200万円 | 200万円～300万円",
+        "..1000000 1000000 2000000 2000000 3000000",
+    ),
     ("Chinese", "18岁以下 | 18-24岁 | 25-34岁 | 35岁及以上", "..18 18 24 25 34 35.."),
     ("Korean", "20세 미만 | 20-29세 | 30-39세 | 40세 이상", "..20 20 29 30 39 40.."),
     ("Thai", "ต่ำกว่า 15 | 15-24 | 25-34 | 35 ขึ้นไป", "..15 15 24 25 34 35.."),
@@ -76,7 +104,9 @@ SETS: list[tuple[str, str, str]] = [
 
 
 def ends_of(labels: Sequence[str]) -> list[tuple[Fraction, Fraction]] | None:
-    """The ends of each label of a column; None if its loss is unknown, and () of what counts as a value."""
+    """The ends of each label of a column; None if its loss is unknown, and () of what counts as a
+    value.
+    """
     facts = LabelFacts()
     for label in labels:
         facts.add(label)
@@ -105,7 +135,9 @@ def written(ends: str) -> list[tuple[Fraction, Fraction]]:
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
-@pytest.mark.parametrize(("language", "labels", "ends"), SETS, ids=[labels for _, labels, _ in SETS])
+@pytest.mark.parametrize(
+    ("language", "labels", "ends"), SETS, ids=[labels for _, labels, _ in SETS]
+)
 def test_bands_in_any_language_have_their_ends(language: str, labels: str, ends: str) -> None:
     column = labels.split(" | ")
     assert ends_of(column) == written(ends), language
@@ -118,23 +150,38 @@ def test_the_sets_are_in_many_languages() -> None:
 
 
 WORDS = st.text(st.characters(categories=("Lu", "Ll", "Lo", "Lt")), min_size=3, max_size=8).filter(
-    lambda word: not SPELLED.search(word.lower()) and not any(map(interval_or_none, (f"{word} 5", f"5 {word}")))
+    lambda word: (
+        not SPELLED.search(word.lower())
+        and not any(map(interval_or_none, (f"{word} 5", f"5 {word}")))
+    )
 )
 """Words of no language, and no spelled numbers: twelve -12 may be a range between two numbers."""
-SEPARATORS = st.sampled_from(["-", " - ", "\u2013", "..", " ... ", " to ", "/", "~", "_", " & ", " \u2192 "])
+SEPARATORS = st.sampled_from(
+    ["-", " - ", "\u2013", "..", " ... ", " to ", "/", "~", "_", " & ", " \u2192 "]
+)
 
 
 @st.composite
 def columns(draw: st.DrawFn) -> tuple[list[str], list[tuple[Fraction, Fraction]]]:
     """Bands between drawn cut points in a drawn format, some of them left out, and their ends."""
     places = draw(st.sampled_from([0, 0, 1, 2]))
-    cuts = sorted(draw(st.sets(st.integers(-100, 100) | st.integers(0, 10**7), min_size=3, max_size=8)))
+    cuts = sorted(
+        draw(st.sets(st.integers(-100, 100) | st.integers(0, 10**7), min_size=3, max_size=8))
+    )
     below = draw(st.sampled_from([0, 1]))
-    mark, groups = draw(st.sampled_from([(".", ""), (".", ","), (",", "."), (",", " "), (".", "'")]))
+    mark, groups = draw(
+        st.sampled_from([(".", ""), (".", ","), (",", "."), (",", " "), (".", "'")])
+    )
     zero = draw(st.sampled_from([0x30, 0x30, 0x660, 0x966, 0xFF10]))
-    before, between, after = draw(st.tuples(st.just("") | WORDS, SEPARATORS | WORDS, st.just("") | WORDS))
+    before, between, after = draw(
+        st.tuples(st.just("") | WORDS, SEPARATORS | WORDS, st.just("") | WORDS)
+    )
     blank = draw(st.sampled_from(["", " "]))
-    ends_words = st.none() | WORDS | st.sampled_from([before or None, between if between.isalpha() else None])
+    ends_words = (
+        st.none()
+        | WORDS
+        | st.sampled_from([before or None, between if between.isalpha() else None])
+    )
     first, last = draw(st.tuples(ends_words, ends_words))
     assume(after == "" or folded(after) not in {folded(word or "") for word in (first, last)})
 
@@ -165,14 +212,18 @@ def columns(draw: st.DrawFn) -> tuple[list[str], list[tuple[Fraction, Fraction]]
 
 @given(columns())
 @drawn(300)
-def test_ends_are_right_or_the_loss_is_unknown(column: tuple[list[str], list[tuple[Fraction, Fraction]]]) -> None:
+def test_ends_are_right_or_the_loss_is_unknown(
+    column: tuple[list[str], list[tuple[Fraction, Fraction]]],
+) -> None:
     labels, ends = column
     found = ends_of(labels)
     assert found is None or found == ends or in_thousands(found) == ends
 
 
 def in_thousands(ends: Sequence[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
-    """The ends of a column of nothing but numbers such as 1.000-1.999, which has the same loss in ones."""
+    """The ends of a column of nothing but numbers such as 1.000-1.999, which has the same loss in
+    ones.
+    """
     return [(low * 1000, high * 1000) for low, high in ends if 1 <= low <= high < 1000]
 
 
@@ -189,11 +240,37 @@ def test_the_order_of_labels_changes_nothing(
 @pytest.mark.parametrize(
     "labels",
     [
-        *("Type 1 | Type 2", "Level 2 | Level 3 | Level 4", "M1 | M2 | M3", "Grade 9 | Grade 10 | Grade 11"),
-        *("2019 | 2020 | 2021", "E10.4 | A00 | M54", "02138-1001 | 02139-4307", "94107 | 94110", "030 | 040 | 0711"),
-        *("A10 | A20 | A30", "1st | 2nd | 3rd", "123-45-6789 | 987-65-4321", "2001-02-03 | 2001-03-01"),
-        *("10:30 | 11:45", "9-May | 10-Jun", "01.02.2020 | 17.05.2021", "3f2a9c1 | 77be0d2", "Rome | Oslo | Route 66"),
-        *("{a 1, b 2} | c 3", "QX12 | QY34", "7th-8th | 9th | Masters | Doctorate | Preschool | Some-college | HS"),
+        *(
+            "Type 1 | Type 2",
+            "Level 2 | Level 3 | Level 4",
+            "M1 | M2 | M3",
+            "Grade 9 | Grade 10 | Grade 11",
+        ),
+        *(
+            "2019 | 2020 | 2021",
+            "E10.4 | A00 | M54",
+            "02138-1001 | 02139-4307",
+            "94107 | 94110",
+            "030 | 040 | 0711",
+        ),
+        *(
+            "A10 | A20 | A30",
+            "1st | 2nd | 3rd",
+            "123-45-6789 | 987-65-4321",
+            "2001-02-03 | 2001-03-01",
+        ),
+        *(
+            "10:30 | 11:45",
+            "9-May | 10-Jun",
+            "01.02.2020 | 17.05.2021",
+            "3f2a9c1 | 77be0d2",
+            "Rome | Oslo | Route 66",
+        ),
+        *(
+            "{a 1, b 2} | c 3",
+            "QX12 | QY34",
+            "7th-8th | 9th | Masters | Doctorate | Preschool | Some-college | HS",
+        ),
     ],
 )
 def test_codes_and_numbered_names_are_values(labels: str) -> None:
@@ -207,10 +284,35 @@ def test_codes_and_numbered_names_are_values(labels: str) -> None:
 @pytest.mark.parametrize(
     "labels",
     [
-        *("Y_LT15 | Y15-24 | Y_GE65", "0 tot 15 jaar | 65 jaar of ouder", "25 t/m 34 jaar", "65 ja yli", "do 18 lat"),
-        *("$1-$199 ($1-$10,399) | Nil income", "1e3-2e3", "10:00-12:00", "Jan-Mar 2020", "20±5 | 30±5", "1×2 | 3×4"),
-        *("LOWEST THRU 20", "0-5m | 1-4y", "A00-B99 | C00-D48", "A00-A09 | A10-A19", "18/24", "1/2 | 3/4"),
-        *("500-999 | 1.500-1.999", "20200101-20200331", "do 18 | do 25 | do 40", "30 tai alle | 31 tai yli"),
+        *(
+            "Y_LT15 | Y15-24 | Y_GE65",
+            "0 tot 15 jaar | 65 jaar of ouder",
+            "25 t/m 34 jaar",
+            "65 ja yli",
+            "do 18 lat",
+        ),
+        *(
+            "$1-$199 ($1-$10,399) | Nil income",
+            "1e3-2e3",
+            "10:00-12:00",
+            "Jan-Mar 2020",
+            "20±5 | 30±5",
+            "1×2 | 3×4",
+        ),
+        *(
+            "LOWEST THRU 20",
+            "0-5m | 1-4y",
+            "A00-B99 | C00-D48",
+            "A00-A09 | A10-A19",
+            "18/24",
+            "1/2 | 3/4",
+        ),
+        *(
+            "500-999 | 1.500-1.999",
+            "20200101-20200331",
+            "do 18 | do 25 | do 40",
+            "30 tai alle | 31 tai yli",
+        ),
         *(
             "от 20 до 29 | от 30 до 39 | от 40",
             "20-29 vuotta | 25-34 vuotta",
@@ -246,6 +348,8 @@ def test_ends_are_open_where_words_or_neighbours_show_it() -> None:
     assert found["20 to under 30"] == "[20, 30["
 
 
-@pytest.mark.parametrize("label", ["NA-NA", "NaN - nan", "[NA, NA]", "(nan, nan]", "None..None", "null to null"])
+@pytest.mark.parametrize(
+    "label", ["NA-NA", "NaN - nan", "[NA, NA]", "(nan, nan]", "None..None", "null to null"]
+)
 def test_missing_ends_show_nothing(label: str) -> None:
     assert shows_nothing(label)

@@ -13,7 +13,8 @@ from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 def limit(**settings) -> Coarsest:
     found = Coarsest.of(
-        QuasiIdentifier.model_validate(settings), CITIES if settings.get("hierarchy") is not None else None
+        QuasiIdentifier.model_validate(settings),
+        CITIES if settings.get("hierarchy") is not None else None,
     )
     assert found is not None
     return found
@@ -22,12 +23,20 @@ def limit(**settings) -> Coarsest:
 @pytest.mark.parametrize(
     ("settings", "fine", "coarse"),
     [
-        ({"type": "numeric", "coarsest": 10}, ["7", "[20, 30]", "[-5.5, 4.5]", None], ["[20, 30.01]", "*"]),
+        (
+            {"type": "numeric", "coarsest": 10},
+            ["7", "[20, 30]", "[-5.5, 4.5]", None],
+            ["[20, 30.01]", "*"],
+        ),
         ({"type": "numeric", "coarsest": 0}, ["7", "[7, 7]", None], ["[7, 8]", "*"]),
         ({"hierarchy": "cities.csv", "coarsest": 0}, ["Pisa", None], ["Tuscany", "Italy", "*"]),
         ({"hierarchy": "cities.csv", "coarsest": 1}, ["Pisa", "Tuscany", None], ["Italy", "*"]),
         ({"hierarchy": "cities.csv", "coarsest": CITIES.height}, ["Pisa", "Italy", "*", None], []),
-        ({"generalization": "set", "coarsest": 2}, ["a", "{a, b}", '{"a, b", c}', None], ["{a, b, c}", "*"]),
+        (
+            {"generalization": "set", "coarsest": 2},
+            ["a", "{a, b}", '{"a, b", c}', None],
+            ["{a, b, c}", "*"],
+        ),
         ({"coarsest": 0}, ["a", "{a, b, c}", None], ["*"]),
     ],
 )
@@ -46,10 +55,17 @@ def test_two_bounds_are_an_interval():
 
 
 def test_a_label_that_stands_at_several_levels_has_the_highest():
-    tree = Hierarchy.build([("A", "A", "X", "*"), ("B", "X", "X", "*"), ("C", "*", "*", "*")], "padded")
+    tree = Hierarchy.build(
+        [("A", "A", "X", "*"), ("B", "X", "X", "*"), ("C", "*", "*", "*")], "padded"
+    )
     levels = [Coarsest.of(QuasiIdentifier(hierarchy="h.csv", coarsest=n), tree) for n in range(4)]
     coarse = [[limit.broken_by(label) for limit in levels] for label in ("A", "C", "X", "*")]
-    assert coarse == [[False] * 4, [False] * 4, [True, True, False, False], [True, True, True, False]]
+    assert coarse == [
+        [False] * 4,
+        [False] * 4,
+        [True, True, False, False],
+        [True, True, True, False],
+    ]
 
 
 def test_no_limit():

@@ -23,12 +23,18 @@ LEAVES = len(CITIES.leaves)
 def tree(codes: list[int]) -> NodeWidths:
     """The widths of cities by code."""
     code = np.array(codes)
-    return NodeWidths([node[code] for node in CITIES.nodes], [share[code] for share in CITIES.shares])
+    return NodeWidths(
+        [node[code] for node in CITIES.nodes], [share[code] for share in CITIES.shares]
+    )
 
 
-def taken_back(widths: PairWidths, group: np.ndarray, weight: np.ndarray, fewest: int = 1) -> float | None:
+def taken_back(
+    widths: PairWidths, group: np.ndarray, weight: np.ndarray, fewest: int = 1
+) -> float | None:
     """The share that knowing the group takes back."""
-    return share_taken_back(mean_width(widths, group, weight, fewest), mean_width(widths, np.zeros_like(group), weight))
+    return share_taken_back(
+        mean_width(widths, group, weight, fewest), mean_width(widths, np.zeros_like(group), weight)
+    )
 
 
 def width_in_tree(a: int, b: int) -> float:
@@ -69,10 +75,15 @@ records = st.lists(
 def test_sums_over_pairs_are_those_of_every_pair(people):
     cities, numbers, group, weight = (list(column) for column in zip(*people, strict=True))
     every = [i for i, w in enumerate(weight) for _ in range(w)]
-    cases = ((tree(cities), cities, width_in_tree), (NumberWidths(np.array(numbers)), numbers, width_of_numbers))
+    cases = (
+        (tree(cities), cities, width_in_tree),
+        (NumberWidths(np.array(numbers)), numbers, width_of_numbers),
+    )
     for widths, values, width in cases:
         expected, _ = one_by_one([values[i] for i in every], width, [group[i] for i in every])
-        assert widths.between(np.array(group), np.array(weight)) == pytest.approx(expected, abs=1e-9)
+        assert widths.between(np.array(group), np.array(weight)) == pytest.approx(
+            expected, abs=1e-9
+        )
 
 
 @drawn(100)
@@ -83,7 +94,11 @@ def test_the_share_taken_back_is_that_of_the_mean_widths(people):
     same, pairs = one_by_one([cities[i] for i in every], width_in_tree, [group[i] for i in every])
     whole, all_pairs = one_by_one([cities[i] for i in every], width_in_tree, [0] * len(every))
     found = taken_back(tree(cities), np.array(group), np.array(weight))
-    assert found == (pytest.approx(1 - (same / pairs) / (whole / all_pairs), abs=1e-9) if pairs and whole else None)
+    assert found == (
+        pytest.approx(1 - (same / pairs) / (whole / all_pairs), abs=1e-9)
+        if pairs and whole
+        else None
+    )
 
 
 def test_independence_takes_nothing_back_and_determination_all():
@@ -100,7 +115,12 @@ def test_it_is_none_where_no_two_people_have_a_value_or_all_labels_are_alike():
     ones = np.ones(4, dtype=np.int64)
     assert taken_back(NumberWidths(np.array([0.0, 0.2, 0.5, 1.0])), np.arange(4), ones) is None
     assert taken_back(NumberWidths(np.zeros(4)), np.array([0, 0, 1, 1]), ones) is None
-    assert taken_back(NumberWidths(np.array([0.0, 0.0, 1.0, 1.0])), np.array([0, 0, 1, 1]), ones, fewest=3) is None
+    assert (
+        taken_back(
+            NumberWidths(np.array([0.0, 0.0, 1.0, 1.0])), np.array([0, 0, 1, 1]), ones, fewest=3
+        )
+        is None
+    )
 
 
 def test_groups_of_several_columns_are_those_that_agree_in_all():

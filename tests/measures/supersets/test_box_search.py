@@ -1,4 +1,6 @@
-"""Natural supersets of classes: each box that is named proves, and every step of who cut the table is found."""
+"""Natural supersets of classes: each box that is named proves, and every step of who cut the table
+is found.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,20 @@ from strategies import CITIES, drawn
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.labels.regions import BoxProofs
 from tclose_spark.measures.closeness import nt_close_superset
-from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.distances.ground_distances import (
+    EqualDistance,
+    HierarchicalDistance,
+    OrderedDistance,
+)
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.loss.information_loss import LabelLoss
-from tclose_spark.measures.supersets.box_search import BoxSearch, ProofTarget, count_heights, heights_to_try, nearness
+from tclose_spark.measures.supersets.box_search import (
+    BoxSearch,
+    ProofTarget,
+    count_heights,
+    heights_to_try,
+    nearness,
+)
 from tclose_spark.measures.supersets.label_axes import LabelAxis
 
 TREE = (np.arange(4), np.array([0, 0, 1, 1]), np.zeros(4, dtype=np.int64))
@@ -52,7 +64,10 @@ def boxes(search, attribute=0):
     """{class: (the ends of its box by axis, records)} of those that are proven."""
     found = search.found[attribute]
     return {
-        one: (*zip(found.low[:, one].tolist(), found.high[:, one].tolist(), strict=True), int(found.records[one]))
+        one: (
+            *zip(found.low[:, one].tolist(), found.high[:, one].tolist(), strict=True),
+            int(found.records[one]),
+        )
         for one in np.flatnonzero(found.proven).tolist()
     }
 
@@ -70,7 +85,9 @@ def members(search, attribute=0):
 
 
 def test_the_box_that_proves_a_class_is_named():
-    """Of four quarters the first two are alike, and so are the others; no half is near to the table."""
+    """Of four quarters the first two are alike, and so are the others; no half is near to the
+    table.
+    """
     x, y = axis_of((0, 4), (5, 9), (0, 4), (5, 9)), axis_of((0, 1), (0, 1), (2, 3), (2, 3))
     counts = [[8, 2], [7, 3], [1, 9], [2, 8]]
     search = BoxSearch([x, y], np.full(4, 10), [near_of(counts, "0.1")], 20)
@@ -81,7 +98,9 @@ def test_the_box_that_proves_a_class_is_named():
     search = BoxSearch([x, y], np.full(4, 10), [near_of(counts, "0.1")], 21)  # a half has 20
     assert search.run()
     assert boxes(search) == {}
-    assert search.found[0].emd[0] == pytest.approx(7 / 20)  # from the table, the nearest that has 21
+    assert search.found[0].emd[0] == pytest.approx(
+        7 / 20
+    )  # from the table, the nearest that has 21
     search = BoxSearch([x, y], np.full(4, 10), [near_of(counts, "0.1")], 41)
     assert search.run()
     assert search.tried == 0
@@ -96,10 +115,14 @@ def test_a_second_cut_is_tried_where_the_most_even_one_proves_nothing():
 
 
 def test_a_part_takes_no_more_than_its_share_of_the_boxes():
-    """What proves the last two classes is found, though the first ones have more cuts than may be tried."""
+    """What proves the last two classes is found, though the first ones have more cuts than may be
+    tried.
+    """
     ends = [(i, i) for i in range(64)]
     counts = [[10, 0], [0, 10]] * 31 + [[5, 5], [5, 5]]
-    search = BoxSearch([axis_of(*ends)], np.full(64, 10), [near_of(counts, "0.1", still=[True] * 64)], 20)
+    search = BoxSearch(
+        [axis_of(*ends)], np.full(64, 10), [near_of(counts, "0.1", still=[True] * 64)], 20
+    )
     assert not search.run(most=80)
     assert {62, 63} <= members(search).keys()
 
@@ -127,7 +150,9 @@ def test_heights_are_tried_from_both_ends(tops):
 
 @pytest.mark.parametrize("kind", [EqualDistance, OrderedDistance, HierarchicalDistance])
 def test_a_class_is_as_far_from_a_widening_as_from_a_cut(kind):
-    """Two labels overlap, so no cut is between them; the first class is near to both together, exactly at its t."""
+    """Two labels overlap, so no cut is between them; the first class is near to both together,
+    exactly at its t.
+    """
     counts = np.array([[3, 1, 0], [0, 1, 3], [0, 0, 900]])
     tree = ((np.array([0, 0, 1]), np.array([0, 0])),) if kind is HierarchicalDistance else ()
     table = kind(counts.sum(axis=0), *tree)
@@ -143,7 +168,9 @@ def test_a_class_is_as_far_from_a_widening_as_from_a_cut(kind):
 
 
 def searched(columns, counts, t, n, kind=EqualDistance, most=100_000):
-    """(the proofs of the classes with these labels by name, what is told of each that is proven)."""
+    """(the proofs of the classes with these labels by name, what is told of each that is
+    proven).
+    """
     quasi = [JudgedQuasi(name, (name,), KINDS[name][1]) for name in columns]
     labels = [[pa.chunked_array([pa.array(column, pa.string())])] for column in columns.values()]
     counts = np.array(counts, dtype=np.int64)
@@ -154,7 +181,9 @@ def searched(columns, counts, t, n, kind=EqualDistance, most=100_000):
 
 @st.composite
 def tables(draw):
-    """({name: labels of the classes}, records by class and value): no two classes have equal labels."""
+    """({name: labels of the classes}, records by class and value): no two classes have equal
+    labels.
+    """
     names = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=3, unique=True))
     one = st.tuples(*[st.sampled_from(LABELS[name]) for name in names])
     classes = draw(st.lists(one, min_size=1, max_size=10, unique=True))
@@ -170,7 +199,9 @@ def twin_of(columns, counts, t, n, kind):
         for labels, row in zip(zip(*columns.values(), strict=True), counts, strict=True)
     }
     kinds = [(KINDS[name][0], KINDS[name][2]) for name in columns]
-    return Twin(classes, kinds, values, n, Fraction(t), "ordered" if kind is OrderedDistance else "equal")
+    return Twin(
+        classes, kinds, values, n, Fraction(t), "ordered" if kind is OrderedDistance else "equal"
+    )
 
 
 T = st.sampled_from(["0.05", "0.1", "1/6", "0.2", "1/3"])
@@ -212,8 +243,14 @@ def test_of_values_and_nodes_every_proof_that_there_is_is_found(table, t, n, kin
 
 
 COUNTED = {
-    "inside a wider interval": {"age": ["[20, 29]", "[22, 25]", "[40, 49]"] * 2, "sex": ["f"] * 3 + ["m"] * 3},
-    "inside bounds": {"age": [("20", "29"), ("22", "25"), ("40", "49")] * 2, "sex": ["f"] * 3 + ["m"] * 3},
+    "inside a wider interval": {
+        "age": ["[20, 29]", "[22, 25]", "[40, 49]"] * 2,
+        "sex": ["f"] * 3 + ["m"] * 3,
+    },
+    "inside bounds": {
+        "age": [("20", "29"), ("22", "25"), ("40", "49")] * 2,
+        "sex": ["f"] * 3 + ["m"] * 3,
+    },
     "inside a set": {"team": ["{a, b}", "a", "d"] * 2, "sex": ["f"] * 3 + ["m"] * 3},
     "inside a node": {"city": ["Tuscany", "Pisa", "Lyon"] * 2, "sex": ["f"] * 3 + ["m"] * 3},
 }
@@ -221,15 +258,21 @@ COUNTED = {
 
 @pytest.mark.parametrize("columns", COUNTED.values(), ids=COUNTED)
 def test_a_class_counts_in_every_label_that_holds_its_own(columns):
-    """Five with flu each in the wide label, fifty with none each in a narrow one inside it, and beside it."""
+    """Five with flu each in the wide label, fifty with none each in a narrow one inside it, and
+    beside it.
+    """
     counts = np.array([[5, 0], [0, 50], [0, 50]] * 2)
     quasi, arrays = [], []
     for name, labels in columns.items():
         parts = list(zip(*labels, strict=True)) if isinstance(labels[0], tuple) else [labels]
-        quasi.append(JudgedQuasi(name, tuple(f"{name}{i}" for i in range(len(parts))), KINDS[name][1]))
+        quasi.append(
+            JudgedQuasi(name, tuple(f"{name}{i}" for i in range(len(parts))), KINDS[name][1])
+        )
         arrays.append([pa.chunked_array([pa.array(part, pa.string())]) for part in parts])
     wide = np.array([True, False, False] * 2)
-    near = ProofTarget(EqualDistance(counts.sum(axis=0)), Fraction(1, 10), Histograms.dense(counts), wide)
+    near = ProofTarget(
+        EqualDistance(counts.sum(axis=0)), Fraction(1, 10), Histograms.dense(counts), wide
+    )
     proofs = BoxProofs.of(arrays, counts.sum(axis=1), [near], quasi, 10)
     assert proofs.complete
     assert not proofs.search.found[0].proven.any()
@@ -246,7 +289,9 @@ def test_a_class_counts_in_every_label_that_holds_its_own(columns):
 
 
 def test_a_text_that_no_one_can_place_is_in_no_box_but_everything():
-    """`47***` may hold `476**`: zip=47*** is no superset of 10, and neither are its women and men."""
+    """`47***` may hold `476**`: zip=47*** is no superset of 10, and neither are its women and
+    men.
+    """
     zips = JudgedQuasi("zip", ("zip",), LabelLoss(numeric=False, foreign=True))
     sexes = JudgedQuasi("sex", ("sex",), LabelLoss(numeric=False))
     counts = np.array([[5, 0], [5, 0], [0, 50], [0, 50]])
@@ -258,13 +303,19 @@ def test_a_text_that_no_one_can_place_is_in_no_box_but_everything():
 
 @st.composite
 def cut_tables(draw):
-    """(the low and the high ends of boxes that a rectangle is cut into, shape (2, boxes) each; each step's boxes)."""
+    """(the low and the high ends of boxes that a rectangle is cut into, shape (2, boxes) each; each
+    step's boxes).
+    """
     pending, boxes, steps = [((0, 0), (15, 15))], [], []
     tree = []
     while pending:
         low, high = pending.pop()
         axis = draw(st.integers(0, 1))
-        if len(boxes) + len(pending) < 12 and high[axis] - low[axis] >= 2 and draw(st.integers(0, 4)):
+        if (
+            len(boxes) + len(pending) < 12
+            and high[axis] - low[axis] >= 2
+            and draw(st.integers(0, 4))
+        ):
             at = draw(st.integers(low[axis] + 1, high[axis]))
             tree.append((low, high))
             one, other = list(high), list(low)
@@ -280,14 +331,22 @@ def cut_tables(draw):
 
 
 @drawn(150)
-@given(cut_tables(), st.integers(2, 40), st.sampled_from(["0.05", "0.1", "0.2"]), st.integers(0, 2**32), st.booleans())
+@given(
+    cut_tables(),
+    st.integers(2, 40),
+    st.sampled_from(["0.05", "0.1", "0.2"]),
+    st.integers(0, 2**32),
+    st.booleans(),
+)
 def test_every_step_of_a_cut_table_is_found_and_each_proof_is_one(table, n, t, seed, ordered):
     lows, highs, steps = table
     draw = np.random.default_rng(seed)
     counts = draw.integers(0, 6, (lows.shape[1], 3)) + np.array([[1, 0, 0]])
     sizes, kind = counts.sum(axis=1), OrderedDistance if ordered else EqualDistance
     near = near_of(counts, t, kind)
-    search = BoxSearch([LabelAxis(*ends, 16) for ends in zip(lows, highs, strict=True)], sizes, [near], n)
+    search = BoxSearch(
+        [LabelAxis(*ends, 16) for ends in zip(lows, highs, strict=True)], sizes, [near], n
+    )
     assert search.run()
     texts = [np.repeat(["0", "1", "2"], row).tolist() for row in counts]
     asked = {"distance": "ordered", "order": ["0", "1", "2"]} if ordered else {"distance": "equal"}
@@ -296,7 +355,9 @@ def test_every_step_of_a_cut_table_is_found_and_each_proof_is_one(table, n, t, s
         assert search.found[0].records[one] == sizes[held].sum()
         whole = [value for member in held for value in texts[member]]
         assert nt_close_superset(texts[one], [whole], n, t, **asked) == 0
-        _, (emd,) = nearness(near.distance, near.t, counts[held].sum(axis=0), Histograms.dense(counts[[one]]))
+        _, (emd,) = nearness(
+            near.distance, near.t, counts[held].sum(axis=0), Histograms.dense(counts[[one]])
+        )
         assert search.found[0].emd[one] == emd
     for step in steps:
         whole = [value for member in step.tolist() for value in texts[member]]
@@ -306,7 +367,10 @@ def test_every_step_of_a_cut_table_is_found_and_each_proof_is_one(table, n, t, s
 
 
 def test_a_distance_from_a_superset_is_over_the_whole_domain_and_exact():
-    distance, one = OrderedDistance(np.array([1, 1, 1, 1, 1])), Histograms.dense(np.array([[1, 0, 0, 0, 0]]))
+    distance, one = (
+        OrderedDistance(np.array([1, 1, 1, 1, 1])),
+        Histograms.dense(np.array([[1, 0, 0, 0, 0]])),
+    )
     for t, holds in ((Fraction(1, 8), True), (Fraction(1, 8) - Fraction(1, 10**40), False)):
         near, far = nearness(distance, t, np.array([2, 2, 0, 0, 0]), one)
         assert (near.tolist(), far.tolist()) == ([holds], [0.125])

@@ -20,7 +20,9 @@ MASKS = st.integers(1, 15)
 def some_boxes(draw: st.DrawFn) -> Boxes:
     """Up to 12 boxes in 2 dimensions and one of sets; few of them meet."""
     n = draw(st.integers(1, 12))
-    ends = np.array([[sorted(draw(st.tuples(*[st.integers(0, 6)] * 2))) for _ in range(n)] for _ in range(2)])
+    ends = np.array(
+        [[sorted(draw(st.tuples(*[st.integers(0, 6)] * 2))) for _ in range(n)] for _ in range(2)]
+    )
     masks = [draw(MASKS) for _ in range(n)]
     members = np.array(masks, dtype=np.int64)[:, None]
     low = np.array([min(b for b in range(4) if mask >> b & 1) for mask in masks])
@@ -29,7 +31,10 @@ def some_boxes(draw: st.DrawFn) -> Boxes:
 
 
 def points(boxes: Boxes, i: int) -> set[tuple[int, ...]]:
-    ranges = [range(lo, hi + 1) for lo, hi in zip(boxes.low[:2, i].tolist(), boxes.high[:2, i].tolist(), strict=True)]
+    ranges = [
+        range(lo, hi + 1)
+        for lo, hi in zip(boxes.low[:2, i].tolist(), boxes.high[:2, i].tolist(), strict=True)
+    ]
     mask = int(boxes.sets[2][i, 0])
     return {(x, y, b) for x in ranges[0] for y in ranges[1] for b in range(4) if mask >> b & 1}
 

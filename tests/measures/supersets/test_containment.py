@@ -12,7 +12,13 @@ from tclose_spark.measures.supersets.containment import FAN, BoxIndex
 
 
 @drawn(100)
-@given(st.integers(1, 4), st.integers(1, FAN**2 + 9), st.integers(1, 40), st.integers(1, 9), st.integers(0, 2**32))
+@given(
+    st.integers(1, 4),
+    st.integers(1, FAN**2 + 9),
+    st.integers(1, 40),
+    st.integers(1, 9),
+    st.integers(0, 2**32),
+)
 def test_sums_are_of_the_boxes_inside_and_no_others(axes, boxes, ends, wide, seed):
     draw = np.random.default_rng(seed)
     low, high = np.sort(draw.integers(-1, ends, (2, axes, boxes)), axis=0)
@@ -20,7 +26,9 @@ def test_sums_are_of_the_boxes_inside_and_no_others(axes, boxes, ends, wide, see
     values = draw.integers(0, 100, (boxes, 2))
     index = BoxIndex.of(low, high)
     found = index.inside(first, last).sums(index.prefix(values), wide)
-    inside = (low[:, None] >= first[:, :, None]).all(axis=0) & (high[:, None] <= last[:, :, None]).all(axis=0)
+    inside = (low[:, None] >= first[:, :, None]).all(axis=0) & (
+        high[:, None] <= last[:, :, None]
+    ).all(axis=0)
     assert found.tolist() == (inside.astype(np.int64) @ values).tolist()
 
 

@@ -1,4 +1,6 @@
-"""Published labels along an axis: which lies in which, where they may be cut, and what a box of them is called."""
+"""Published labels along an axis: which lies in which, where they may be cut, and what a box of
+them is called.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,10 @@ def cuts_of(axis, count):
 
 LYING = {
     "number": (NUMBER, ["2", "[2, 4]", "[3, 5]", "4", "4.5", "[-1, 9]", None, "*"]),
-    "set": (SET, ["a", "{a, b}", "b", "{b, c}", "{a, b, c}", None, "*"]),  # of values that follow each other
+    "set": (
+        SET,
+        ["a", "{a, b}", "b", "{b, c}", "{a, b, c}", None, "*"],
+    ),  # of values that follow each other
     "tree": (TREE, ["Pisa", "Siena", "Tuscany", "Bari", "Italy", "Lyon", "France", None, "*"]),
     "value": (VALUE, ["f", "m", None, "*"]),
 }
@@ -86,7 +91,12 @@ def test_what_a_label_is_widened_to(loss, label, expected):
         (NUMBER, ["[20, 29]", "30", "[31, 45.5]"], [[[0], [1, 2]], [[0, 1], [2]]], "[20, 45.5]"),
         (NUMBER, ["[20, 30]", "30", "[31, 45]"], [[[0, 1], [2]]], "[20, 45]"),
         (NUMBER, ["[20, 30]", "*", "[31, 45]"], [], "*"),
-        (NUMBER, ["[20, 30]", None, "[31, 45]"], [[[1], [0, 2]]], "*"),  # what is missing leaves first
+        (
+            NUMBER,
+            ["[20, 30]", None, "[31, 45]"],
+            [[[1], [0, 2]]],
+            "*",
+        ),  # what is missing leaves first
         (NUMBER, [None, "*", "[31, 45]"], [], "*"),
         (NUMBER, [("20", "30"), ("31", "40"), ("31", "31")], [[[0], [1, 2]]], "[20, 40]"),
         (FOREIGN, ["[20, 30[", "[30, 40[", "[39, 50["], [[[0], [1, 2]]], "[20, 50)"),
@@ -100,7 +110,12 @@ def test_what_a_label_is_widened_to(loss, label, expected):
         ),
         (SET, [f"{{a{i}, a{i + 1}}}" for i in range(10, 30, 2)], None, "{a10, ..., a29}"),
         (FOREIGN, ["20s", "30-39", "40+"], [[[0], [1, 2]], [[0, 1], [2]]], "[20, inf)"),
-        (FOREIGN, ["[20, 30[", "unknown", "[39, 50["], [], "*"),  # a text among numbers has no place beside them
+        (
+            FOREIGN,
+            ["[20, 30[", "unknown", "[39, 50["],
+            [],
+            "*",
+        ),  # a text among numbers has no place beside them
         (TREE, ["Pisa", "Siena", "France"], [[[0, 1], [2]]], "*"),
         (TREE, ["Pisa", "Siena", "Bari"], [[[0, 1], [2]]], "Italy"),
         (TREE, ["Pisa", "Siena", "Tuscany"], [], "Tuscany"),
@@ -115,7 +130,12 @@ def test_what_a_label_is_widened_to(loss, label, expected):
         (VALUE, ["m", "*", "m"], [], "*"),
         (VALUE, ["m", "m", "m"], [], "m"),
         (VALUE, [None, None, None], [], "missing"),
-        (SET, ["{10, 9}", "11", "{11, 12}"], [[[0], [1, 2]]], "{9, 10, 11, 12}"),  # by the order of values
+        (
+            SET,
+            ["{10, 9}", "11", "{11, 12}"],
+            [[[0], [1, 2]]],
+            "{9, 10, 11, 12}",
+        ),  # by the order of values
         (SET, ["{10, 9}", "*", "{11, 12}"], [], "*"),
     ],
 )
@@ -132,14 +152,23 @@ def test_a_class_is_open_if_neither_it_nor_the_table_has_n_records_and_is_near()
     distance, t = EqualDistance(np.array([8, 8])), Fraction(1, 4)
     assert open_classes(distance, t, classes, 6).tolist() == [False, True, False]
     assert open_classes(distance, t, classes, 7).tolist() == [False, True, True]
-    assert open_classes(distance, t, classes, 17).tolist() == [True, True, True]  # nor has the table
+    assert open_classes(distance, t, classes, 17).tolist() == [
+        True,
+        True,
+        True,
+    ]  # nor has the table
 
 
 def test_what_is_proven_is_reported_by_the_labels_of_its_box():
     counts = np.array([[5, 1], [5, 1], [1, 5], [1, 5]])
     quasi = [JudgedQuasi("q", ("q",), NUMBER), JudgedQuasi("sex", ("sex",), VALUE)]
     columns = [columns_of("20", "[30, 39]", "20", "[30, 39]"), columns_of("f", "f", "m", "m")]
-    near = ProofTarget(EqualDistance(counts.sum(axis=0)), Fraction(0), Histograms.dense(counts), np.ones(4, dtype=bool))
+    near = ProofTarget(
+        EqualDistance(counts.sum(axis=0)),
+        Fraction(0),
+        Histograms.dense(counts),
+        np.ones(4, dtype=bool),
+    )
     proofs = BoxProofs.of(columns, counts.sum(axis=1), [near], quasi, 12)
     assert proofs.proves
     assert proofs.best(0, np.arange(4)).to_pylist() == [

@@ -6,7 +6,9 @@ import pytest
 from tclose_spark.measures.supersets.overlap import overlapping_groups
 
 
-def test_groups_do_not_depend_on_how_many_pairs_are_compared_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_do_not_depend_on_how_many_pairs_are_compared_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     draw = np.random.default_rng(5)
     low = draw.integers(0, 150, (400, 2))
     ends = low + draw.integers(0, 9, (400, 2))
@@ -15,4 +17,8 @@ def test_groups_do_not_depend_on_how_many_pairs_are_compared_at_once(monkeypatch
     assert 2 < len(np.unique(whole)) < 350
     monkeypatch.setattr("tclose_spark.measures.supersets.overlap.PAIRS_AT_ONCE", 1)
     parts = overlapping_groups(*given)
-    assert len({*zip(whole.tolist(), parts.tolist(), strict=True)}) == len(np.unique(whole)) == len(np.unique(parts))
+    assert (
+        len({*zip(whole.tolist(), parts.tolist(), strict=True)})
+        == len(np.unique(whole))
+        == len(np.unique(parts))
+    )

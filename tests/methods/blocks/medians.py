@@ -1,4 +1,6 @@
-"""A method that needs `methods.blocks` and nothing more: halves at the median, as long as both hold."""
+"""A method that needs `methods.blocks` and nothing more: halves at the median, as long as both
+hold.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,17 @@ def holds_by_itself(block: Block, rows: IntArray) -> bool:
 
 
 def find_cut(block: Block, rows: IntArray) -> tuple[int, int] | None:
-    """(the first quasi-identifier whose halves at the median both hold, the highest code of the lower half)."""
+    """(the first quasi-identifier whose halves at the median both hold, the highest code of the
+    lower half).
+    """
     for j, column in enumerate(block.quasi[rows].T):
         highest = int(np.sort(column)[len(rows) // 2]) - 1
         below = column <= highest
-        if below.any() and holds_by_itself(block, rows[below]) and holds_by_itself(block, rows[~below]):
+        if (
+            below.any()
+            and holds_by_itself(block, rows[below])
+            and holds_by_itself(block, rows[~below])
+        ):
             return j, highest
     return None
 
@@ -79,7 +87,9 @@ class MedianPlan(BlocksPlan):
 
 
 def put_into_classes(block: Block) -> tuple[IntArray, dict[str, float]]:
-    """A leaf is a class, or two where its rows, halved as they stand, both hold: so their order counts."""
+    """A leaf is a class, or two where its rows, halved as they stand, both hold: so their order
+    counts.
+    """
     classes, splits = split_by_medians(block)
     for leaf in range(splits.leaves):
         rows = np.flatnonzero(classes == leaf)
@@ -92,5 +102,7 @@ def put_into_classes(block: Block) -> tuple[IntArray, dict[str, float]]:
 def make_plan(given: PlanningInput, rows_per_block: int, rows_per_task: int) -> MedianPlan:
     """The same halves on the sample, stopped at the size of a block."""
     table = SampledTable.of(given)
-    layout = plan_blocks(table, lambda sample, stop: split_by_medians(sample, stop)[1], rows_per_block, rows_per_task)
+    layout = plan_blocks(
+        table, lambda sample, stop: split_by_medians(sample, stop)[1], rows_per_block, rows_per_task
+    )
     return MedianPlan(layout)

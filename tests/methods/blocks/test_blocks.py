@@ -28,8 +28,12 @@ SENSITIVE = {
 
 
 @drawn(40)
-@given(people(least=8, most=60), st.integers(2, 4), st.integers(4, 30), st.integers(1, 20), st.data())
-def test_every_class_of_a_method_in_blocks_holds_however_rows_come(records, k, per_block, per_task, data):
+@given(
+    people(least=8, most=60), st.integers(2, 4), st.integers(4, 30), st.integers(1, 20), st.data()
+)
+def test_every_class_of_a_method_in_blocks_holds_however_rows_come(
+    records, k, per_block, per_task, data
+):
     problem, rows = make_problem(records, SENSITIVE, k=k)
     few = problem.sample.take(np.arange(data.draw(st.integers(1, len(rows)))))
     problem = replace(problem, sample=few)
@@ -65,7 +69,10 @@ def test_figures_of_the_blocks_of_a_task_become_one():
     assert plan.tasks == 1 < plan.blocks
     settled = plan.assign_classes(rows, 0)
     assert settled.blocks == plan.blocks
-    assert settled.figures == {"rows": 600, "largest": np.unique(settled.classes, return_counts=True)[1].max()}
+    assert settled.figures == {
+        "rows": 600,
+        "largest": np.unique(settled.classes, return_counts=True)[1].max(),
+    }
 
 
 def test_a_task_that_gets_other_rows_says_so():
@@ -87,8 +94,13 @@ def test_counts_of_cells_hold_what_their_rows_hold(records, k, data):
 
 
 def test_figures_are_counted_from_the_rows():
-    records = [{"age": age, "disease": disease} for age, disease in zip((20, 30, 40, 60), "abab", strict=True)]
-    problem, rows = make_problem(records, {"disease": {"t": "0.5"}}, {"age": {"type": "numeric"}}, k=2)
+    records = [
+        {"age": age, "disease": disease}
+        for age, disease in zip((20, 30, 40, 60), "abab", strict=True)
+    ]
+    problem, rows = make_problem(
+        records, {"disease": {"t": "0.5"}}, {"age": {"type": "numeric"}}, k=2
+    )
     block, _ = Dense(problem.attributes, 2).block(rows)
     assert rows_lost(block, np.array([0, 0, 1, 1])) == pytest.approx(2 * 10 / 40 + 2 * 20 / 40)
     assert closeness_ratios(block, np.array([0, 0, 1, 1])).tolist() == [0, 0]
@@ -132,7 +144,9 @@ def test_rows_walk_the_tree_to_their_leaves(records, random):
 
 
 def walked(splits: Splits, codes: list[np.ndarray], rows: Rows, row: int) -> int:
-    """The leaf of a row, by the definition of Splits: over the places of its codes among those that are known."""
+    """The leaf of a row, by the definition of Splits: over the places of its codes among those that
+    are known.
+    """
     node, cell = (0 if len(splits.quasi) else -1), int(rows.cell[row])
     while node >= 0:
         j = int(splits.quasi[node])
@@ -162,7 +176,9 @@ def test_rows_with_codes_that_no_split_knows_go_where_the_next_code_goes(seed):
         splits.cut[node] = random.integers(-1, len(codes[j]), cells)
         splits.share[node] = random.choice([0, 0.3, 1], cells)
         below = 2 * node + 1, 2 * node + 2
-        splits.left[node], splits.right[node] = [child if child < nodes else -1 - child for child in below]
+        splits.left[node], splits.right[node] = [
+            child if child < nodes else -1 - child for child in below
+        ]
     rows = Rows(
         tuple(random.choice(values, 60) for _ in range(q)),
         random.integers(0, cells, 60),

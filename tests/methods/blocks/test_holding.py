@@ -36,7 +36,9 @@ from tclose_spark.runfile.attributes import Diversity, SensitiveAttribute
 )
 def test_limits_are_rounded_down_exactly(t, scale, rows, largest):
     (limits, anything) = exact_limits([t, None], [scale, scale], rows, largest)
-    assert limits.tolist() == [t.numerator * scale * rows * size // t.denominator for size in range(largest + 1)]
+    assert limits.tolist() == [
+        t.numerator * scale * rows * size // t.denominator for size in range(largest + 1)
+    ]
     assert set(anything.tolist()) == {np.iinfo(np.int64).max}
 
 
@@ -61,11 +63,17 @@ def test_closeness_ratios_are_those_of_measures(drawn_classes):
     distance, classes = drawn_classes
     requirement = requirement_of([distance], [Fraction(1, 3)])
     space = work_space(requirement)
-    for counts, numerator in zip(classes, distance.numerators(Histograms.dense(classes)), strict=True):
+    for counts, numerator in zip(
+        classes, distance.numerators(Histograms.dense(classes)), strict=True
+    ):
         size = int(counts.sum())
         ratio = closeness_ratio(counts[None, :], size, requirement, space)
-        assert ratio >= 3 * float(numerator) / (distance.scale * requirement.rows * size) * (1 - 1e-12)
-        assert holds(counts[None, :], size, requirement, space) == (ratio <= 1)  # the limit is rounded down
+        assert ratio >= 3 * float(numerator) / (distance.scale * requirement.rows * size) * (
+            1 - 1e-12
+        )
+        assert holds(counts[None, :], size, requirement, space) == (
+            ratio <= 1
+        )  # the limit is rounded down
 
 
 @drawn(200, quick=50)
@@ -83,9 +91,13 @@ def test_caps_are_those_that_fractions_say(drawn_classes, beta, level):
     for counts in classes:
         size = int(counts.sum())
         shares = [
-            (Fraction(int(c), size), Fraction(int(whole), n)) for c, whole in zip(counts, distance.table, strict=True)
+            (Fraction(int(c), size), Fraction(int(whole), n))
+            for c, whole in zip(counts, distance.table, strict=True)
         ]
-        within = all((beta is None or p <= (1 + beta) * q) and (level is None or p <= 1 / level) for p, q in shares)
+        within = all(
+            (beta is None or p <= (1 + beta) * q) and (level is None or p <= 1 / level)
+            for p, q in shares
+        )
         assert holds(counts[None, :], size, requirement, space) == within
         assert (closeness_ratio(counts[None, :], size, requirement, space) <= 1) == within
 
@@ -123,12 +135,14 @@ SIZES = [1, 2, 3, 7]  # rows of a person
 @drawn(200, quick=50)
 @given(distances_and_classes(), st.data(), st.integers(0, 12), st.integers(1, 4), st.integers(1, 3))
 def test_people_hold_what_exact_fractions_say(drawn_classes, data, twelfths, k, distinct):
-    """Rows of people with 1 to 7 rows each, some of them the first of their person. A cell is a value, such a number
-    and such a flag.
+    """Rows of people with 1 to 7 rows each, some of them the first of their person. A cell is a
+    value, such a number and such a flag.
     """
     distance, _ = drawn_classes
     values = len(distance.table)
-    codes, sizes, first = (part.ravel() for part in np.meshgrid(range(values), SIZES, [0, 1], indexing="ij"))
+    codes, sizes, first = (
+        part.ravel() for part in np.meshgrid(range(values), SIZES, [0, 1], indexing="ij")
+    )
     cells = st.lists(st.integers(0, 3), min_size=len(codes), max_size=len(codes)).filter(any)
     classes = np.array(data.draw(st.lists(cells, min_size=2, max_size=4)), dtype=np.int64)
     whole = classes.sum(axis=0)
@@ -142,8 +156,12 @@ def test_people_hold_what_exact_fractions_say(drawn_classes, data, twelfths, k, 
         return [weight / sum(found) for weight in found]
 
     weight = np.rint(WHOLE / sizes).astype(np.int64)
-    tables = np.stack([np.bincount(codes, part, values) for part in (whole, whole * first, whole * weight)])
-    plain = requirement_of([replace(distance, table=np.bincount(codes, whole, values).astype(np.int64))], [None], 1)
+    tables = np.stack(
+        [np.bincount(codes, part, values) for part in (whole, whole * first, whole * weight)]
+    )
+    plain = requirement_of(
+        [replace(distance, table=np.bincount(codes, whole, values).astype(np.int64))], [None], 1
+    )
     requirement = plain._replace(
         codes=codes[:, None].astype(np.int32),
         tables=tables.astype(np.int64),
@@ -160,7 +178,13 @@ def test_people_hold_what_exact_fractions_say(drawn_classes, data, twelfths, k, 
         for cell, n in enumerate(rows):
             add_cell(counts, cell, n, requirement)
         people = int(rows @ first)
-        of_first = len({int(value) for value, is_first, n in zip(codes, first, rows, strict=True) if is_first and n})
+        of_first = len(
+            {
+                int(value)
+                for value, is_first, n in zip(codes, first, rows, strict=True)
+                if is_first and n
+            }
+        )
         emd = exact_distance(distance, shares(rows), shares(whole))
         assert abs(distance_over(1, 0, counts, requirement, space) - emd) < 1e-6
         if abs(emd - t) > 1e-6:
@@ -173,7 +197,9 @@ def exact_distance(distance, one, other):
     if isinstance(distance, EqualDistance):
         return sum(abs(p - q) for p, q in zip(one, other, strict=True)) / 2
     if isinstance(distance, OrderedDistance):
-        return sum(map(abs, accumulate(p - q for p, q in zip(one, other, strict=True)))) / max(len(one) - 1, 1)
+        return sum(map(abs, accumulate(p - q for p, q in zip(one, other, strict=True)))) / max(
+            len(one) - 1, 1
+        )
     total, nodes = Fraction(0), range(len(one))
     net = [p - q for p, q in zip(one, other, strict=True)]
     for above in distance.parents:

@@ -1,5 +1,5 @@
-"""The plan of the closeness tree and what its tasks make of the rows: valid classes whatever the sample, the same ones
-however rows come.
+"""The plan of the closeness tree and what its tasks make of the rows: valid classes whatever the
+sample, the same ones however rows come.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ FAST = {"name": "closeness_tree", "effort": "fast"}
 SENSITIVE = st.sampled_from(
     [
         {"disease": {"t": "0.3"}},
-        {"disease": {"t": "0.4", "l": {"distinct": 2}}, "grade": {"distance": "ordered", "t": "0.25"}},
+        {
+            "disease": {"t": "0.4", "l": {"distinct": 2}},
+            "grade": {"distance": "ordered", "t": "0.25"},
+        },
         {"grade": {"distance": "ordered"}},
     ]
 )
@@ -45,17 +48,24 @@ def asked(problem: Problem, **method: Any) -> Problem:
 
 
 @drawn(40)
-@given(people(least=8), SENSITIVE, st.integers(2, 4), st.integers(4, 30), st.integers(1, 20), st.data())
+@given(
+    people(least=8), SENSITIVE, st.integers(2, 4), st.integers(4, 30), st.integers(1, 20), st.data()
+)
 def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
     records, sensitive, k, per_block, per_task, data
 ):
     problem, rows = make_problem(records, sensitive, k=k)
     problem = asked(problem)
-    dense, effort = Dense(problem.attributes, problem.spec.privacy.k), effort_of(problem.spec.method)
+    dense, effort = (
+        Dense(problem.attributes, problem.spec.privacy.k),
+        effort_of(problem.spec.method),
+    )
     check_however_rows_come(
         problem,
         rows,
-        make=lambda rows_per_task: make_plan(problem.given(count_in(rows)), per_block, rows_per_task),
+        make=lambda rows_per_task: make_plan(
+            problem.given(count_in(rows)), per_block, rows_per_task
+        ),
         read=lambda tree: ClosenessTreePlan.from_json(tree, dense, effort),
         per_task=per_task,
         order=np.array(data.draw(st.permutations(range(len(rows))))),
@@ -111,7 +121,11 @@ def test_a_crowd_with_the_same_quasi_identifiers_is_many_blocks():
         0, 2**64, len(rows), dtype=np.uint64
     )  # they differ in insensitive columns
     rows = replace(rows, hash=hashes)
-    plan = make_plan(asked(replace(problem, sample=rows.take(rows.sorted_by_hash()))).given(count_in(rows)), 200, 500)
+    plan = make_plan(
+        asked(replace(problem, sample=rows.take(rows.sorted_by_hash()))).given(count_in(rows)),
+        200,
+        500,
+    )
     assert plan.blocks >= 8
     assert plan.layout.block_rows.max() <= 600
     check_classes(problem, *settle_all(plan, rows))
@@ -122,10 +136,14 @@ def test_figures_are_those_of_the_classes():
     plan = make_plan(asked(problem).given(count_in(rows)), 200, 300)
     assert plan.tasks > 1
     _, task = plan.route(rows)
-    settled = [plan.assign_classes(rows.take(np.flatnonzero(task == number)), number) for number in range(plan.tasks)]
+    settled = [
+        plan.assign_classes(rows.take(np.flatnonzero(task == number)), number)
+        for number in range(plan.tasks)
+    ]
     assert sum(s.blocks for s in settled) == plan.blocks
     together = {
-        name: (sum if how == "sum" else max)(s.figures[name] for s in settled) for name, how in plan.figures.items()
+        name: (sum if how == "sum" else max)(s.figures[name] for s in settled)
+        for name, how in plan.figures.items()
     }
     told = plan.describe(together)
     assert together["rows"] == 600
@@ -143,8 +161,8 @@ def test_the_growth_that_loses_least_on_the_sample_is_planned():
 
 
 def test_the_blocks_that_lose_least_when_they_are_grown_to_the_end_are_planned():
-    """Each way is planned alone and carried out: its classes lose about what the trial foretells, and where all are
-    tried, the way of which least is foretold is taken.
+    """Each way is planned alone and carried out: its classes lose about what the trial foretells,
+    and where all are tried, the way of which least is foretold is taken.
     """
     problem, rows = make_problem(town(4000), {"disease": {"t": "0.25"}}, k=5)
     problem, plans, foretold = asked(problem, effort=0), [], []
@@ -154,10 +172,15 @@ def test_the_blocks_that_lose_least_when_they_are_grown_to_the_end_are_planned()
             patch.setattr(plan_module, "GROWTHS", (growth,))
             plan = make_plan(problem.given(count_in(rows), told.append), 1200)
         row, task = plan.route(rows)
-        settled = [plan.assign_classes(rows.take(row[task == number]), number) for number in range(plan.tasks)]
+        settled = [
+            plan.assign_classes(rows.take(row[task == number]), number)
+            for number in range(plan.tasks)
+        ]
         assert plan.blocks > 2
         foretold.append(float(told[-1].split("information loss ")[1].split()[0]))
-        assert foretold[-1] == pytest.approx(sum(s.figures["lost_by_tree"] for s in settled) / len(rows), rel=0.05)
+        assert foretold[-1] == pytest.approx(
+            sum(s.figures["lost_by_tree"] for s in settled) / len(rows), rel=0.05
+        )
         plans.append(plan)
     assert len(set(foretold)) == PLANNED
     best = plans[int(np.argmin(foretold))]
@@ -174,13 +197,17 @@ def test_the_counts_of_leaves_are_limited(monkeypatch):
     problem, rows = make_problem(town(3000), {"disease": {"t": "0.3"}}, k=5)
     usual = make_plan(asked(problem).given(count_in(rows)), 100).layout.tree.splits.leaves
     monkeypatch.setattr(planning, "MOST_COUNTS", 4 * len(problem.profile.cells))
-    assert make_plan(asked(problem).given(count_in(rows)), 100).layout.tree.splits.leaves < usual / 2
+    assert (
+        make_plan(asked(problem).given(count_in(rows)), 100).layout.tree.splits.leaves < usual / 2
+    )
 
 
 def test_what_does_not_fit_the_integers_is_refused_when_it_is_planned():
     problem, rows = make_problem(town(300), {"disease": {"t": "0.3"}}, k=5)
     many = 10**13
-    domains = tuple(replace(s, counts=tuple(n * many for n in s.counts)) for s in problem.profile.sensitive)
+    domains = tuple(
+        replace(s, counts=tuple(n * many for n in s.counts)) for s in problem.profile.sensitive
+    )
     profile = replace(problem.profile, rows=300 * many, sensitive=domains)
     with pytest.raises(ConfigurationError, match="too many for the integers"):
         make_plan(replace(asked(problem), profile=profile).given(count_in(rows)), 10**18)
@@ -191,7 +218,9 @@ def test_the_best_tree_is_kept_and_small_blocks_are_annealed_from_several():
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     effort = Effort(trees=3, sweeps=3, heats=((1, 4),), sample_rows=1, rows_per_task=1)
     trees = [grow(block, way) for way in GROWTHS[:3]]
-    starts = [exchange(block, tree.leaf, classes_module.TRIAL, 0, classes_module.SEED) for tree in trees]
+    starts = [
+        exchange(block, tree.leaf, classes_module.TRIAL, 0, classes_module.SEED) for tree in trees
+    ]
     ends = [rows_lost(block, exchange(block, start, 3, 4, classes_module.SEED)) for start in starts]
     classes, figures = put_into_classes(block, GROWTHS[0], effort)
     assert figures["lost"] == rows_lost(block, classes) == min(ends)
@@ -209,12 +238,16 @@ def test_trees_with_the_same_classes_are_exchanged_once(monkeypatch: pytest.Monk
     starts: list[set[frozenset[int]]] = []
 
     def watched(block: Any, classes: Any, *effort: Any) -> Any:
-        starts.append({frozenset(np.flatnonzero(classes == number)) for number in np.unique(classes)})
+        starts.append(
+            {frozenset(np.flatnonzero(classes == number)) for number in np.unique(classes)}
+        )
         return exchange(block, classes, *effort)
 
     monkeypatch.setattr(classes_module, "exchange", watched)
     heats = ((9, 1), (9, 1))
-    put_into_classes(block, GROWTHS[0], Effort(trees=9, sweeps=1, heats=heats, sample_rows=1, rows_per_task=1))
+    put_into_classes(
+        block, GROWTHS[0], Effort(trees=9, sweeps=1, heats=heats, sample_rows=1, rows_per_task=1)
+    )
     assert starts.count(starts[-1]) <= 1 + len(heats)
 
 
@@ -245,7 +278,13 @@ def test_more_effort_loses_no_more():
 )
 def test_what_the_whole_table_does_not_hold(sensitive, k, error, message):
     records = [
-        {"age": 20 + i, "sex": "f", "city": "Pisa", "disease": ["flu", "gout", "mumps", "ulcer"][i % 4], "grade": 1}
+        {
+            "age": 20 + i,
+            "sex": "f",
+            "city": "Pisa",
+            "disease": ["flu", "gout", "mumps", "ulcer"][i % 4],
+            "grade": 1,
+        }
         for i in range(8)
     ]
     problem, rows = make_problem(records, sensitive, k=k)

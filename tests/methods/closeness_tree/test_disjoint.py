@@ -1,4 +1,6 @@
-"""`overlap: none`: the closeness tree's regions lie apart, with every effort, and no row is carved or exchanged."""
+"""`overlap: none`: the closeness tree's regions lie apart, with every effort, and no row is carved
+or exchanged.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def test_regions_of_every_effort_lie_apart(effort):
     check_classes(problem, stayed, classes)
     assert values_in_both(problem, stayed, classes) == []
     assert set(regions_of_each(problem, stayed, classes).tolist()) == {1}
-    again = method.read_plan(json.loads(json.dumps(plan.to_json())), problem.attributes, 5, settings)
+    again = method.read_plan(
+        json.loads(json.dumps(plan.to_json())), problem.attributes, 5, settings
+    )
     assert np.array_equal(settle_all(again, rows)[1], classes)
 
 
@@ -49,7 +53,8 @@ def test_more_effort_loses_less_and_all_less_than_medians():
     problem, rows = make_problem(town(2500), CLOSE, k=5)
     plans = [t_mondrian.make_plan(problem.given(count_in(rows)))]
     plans += [
-        disjoint.make_plan(given_by(problem, rows, settings_of(effort=effort))) for effort in (1, "fast", "balanced")
+        disjoint.make_plan(given_by(problem, rows, settings_of(effort=effort)))
+        for effort in (1, "fast", "balanced")
     ]
     lost = []
     for plan in plans:

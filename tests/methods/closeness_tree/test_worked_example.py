@@ -18,9 +18,13 @@ Held = set[tuple[tuple[str, ...], int, int]]
 @pytest.fixture
 def block() -> Block:
     records = [
-        {"zip": z, "disease": d} for z, flu in (("A", 6), ("B", 2)) for d in ["flu"] * flu + ["gout"] * (10 - flu)
+        {"zip": z, "disease": d}
+        for z, flu in (("A", 6), ("B", 2))
+        for d in ["flu"] * flu + ["gout"] * (10 - flu)
     ]
-    problem, _ = make_problem(records, {"disease": {"t": "0.1"}}, {"zip": {"generalization": "set"}}, k=5)
+    problem, _ = make_problem(
+        records, {"disease": {"t": "0.1"}}, {"zip": {"generalization": "set"}}, k=5
+    )
     return Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)[0]
 
 
@@ -42,9 +46,19 @@ def test_the_tree_carves_where_a_split_would_break_t(block: Block) -> None:
 def test_the_exchange_moves_rows_to_classes_that_cover_them(block: Block) -> None:
     classes, _ = put_into_classes(block, GROWTHS[0], EFFORTS["fast"])
     assert held(block, classes) == {(("A",), 4, 4), (("B",), 2, 4), (("A", "B"), 2, 4)}
-    disease, wide = block.requirement.codes[block.cell, 0], np.isin(classes, _of_both(block, classes))
-    assert disease[wide & (block.quasi[:, 0] == 0)].tolist() == [0, 0]  # the people of A who are left: flu, both
+    disease, wide = (
+        block.requirement.codes[block.cell, 0],
+        np.isin(classes, _of_both(block, classes)),
+    )
+    assert disease[wide & (block.quasi[:, 0] == 0)].tolist() == [
+        0,
+        0,
+    ]  # the people of A who are left: flu, both
 
 
 def _of_both(block: Block, classes: np.ndarray) -> list[int]:
-    return [c for c in range(int(classes.max()) + 1) if len(np.unique(block.quasi[classes == c, 0])) == 2]
+    return [
+        c
+        for c in range(int(classes.max()) + 1)
+        if len(np.unique(block.quasi[classes == c, 0])) == 2
+    ]

@@ -1,4 +1,6 @@
-"""Locality: keys depend on a row's content only, keep the order of values, and put like rows side by side."""
+"""Locality: keys depend on a row's content only, keep the order of values, and put like rows side
+by side.
+"""
 
 from functools import partial
 from itertools import pairwise, product
@@ -37,12 +39,24 @@ def rows_of(*columns: list[int], hashes: list[int] | None = None) -> Rows:
     """Rows of one cell with these codes."""
     n = len(columns[0])
     keyed = np.array([0] * n if hashes is None else hashes, dtype=np.uint64)
-    return Rows(tuple(np.array(column, dtype=np.int64) for column in columns), np.zeros(n, dtype=np.int64), keyed)
+    return Rows(
+        tuple(np.array(column, dtype=np.int64) for column in columns),
+        np.zeros(n, dtype=np.int64),
+        keyed,
+    )
 
 
 def test_a_missing_value_is_the_lowest_digit():
     assert Digit(3).of(np.array([M, 0, 1, 2])).tolist() == [0, 1, 2, 3]
-    assert Digit(0, (10, 20)).of(np.array([M, -5, 9, 10, 19, 20, 99])).tolist() == [0, 1, 1, 2, 2, 3, 3]
+    assert Digit(0, (10, 20)).of(np.array([M, -5, 9, 10, 19, 20, 99])).tolist() == [
+        0,
+        1,
+        1,
+        2,
+        2,
+        3,
+        3,
+    ]
     assert (Digit(3).size, Digit(0, (10, 20)).size) == (4, 4)
 
 
@@ -64,10 +78,15 @@ def quasi_of(domain: QuasiDomain) -> ResolvedQuasi:
 
 
 @drawn(100)
-@given(st.lists(st.none() | st.floats(-1e6, 1e6), min_size=1, max_size=50), st.lists(st.floats(-1e7, 1e7), min_size=1))
+@given(
+    st.lists(st.none() | st.floats(-1e6, 1e6), min_size=1, max_size=50),
+    st.lists(st.floats(-1e7, 1e7), min_size=1),
+)
 def test_bins_of_a_number_keep_its_order(sample, others):
     codes = encode_numbers(np.array([np.nan if x is None else x for x in sample]))
-    (digit,) = make_digits([quasi_of(QuasiDomain(name="x", kind="double", missing=0))], rows_of(codes.tolist()))
+    (digit,) = make_digits(
+        [quasi_of(QuasiDomain(name="x", kind="double", missing=0))], rows_of(codes.tolist())
+    )
     assert digit.bins == tuple(sorted(set(digit.bins)))
     digits = digit.of(encode_numbers(np.array(sorted(others))))
     assert (np.diff(digits) >= 0).all()
@@ -76,18 +95,24 @@ def test_bins_of_a_number_keep_its_order(sample, others):
 
 
 def test_bins_hold_even_shares_of_the_sample():
-    (digit,) = make_digits([quasi_of(QuasiDomain(name="x", kind="integer", missing=0))], rows_of(list(range(10_000))))
+    (digit,) = make_digits(
+        [quasi_of(QuasiDomain(name="x", kind="integer", missing=0))], rows_of(list(range(10_000)))
+    )
     shares = np.bincount(digit.of(np.arange(10_000)))
     assert shares.max() <= 10_000 / BINS + 2
 
 
 def test_each_of_few_numbers_has_a_bin_of_its_own():
-    (digit,) = make_digits([quasi_of(QuasiDomain(name="x", kind="integer", missing=1))], rows_of([M, 30, 30, 20, 50]))
+    (digit,) = make_digits(
+        [quasi_of(QuasiDomain(name="x", kind="integer", missing=1))], rows_of([M, 30, 30, 20, 50])
+    )
     assert digit.of(np.array([20, 30, 50])).tolist() == [1, 2, 3]
 
 
 def test_a_sample_without_numbers_has_one_bin():
-    (digit,) = make_digits([quasi_of(QuasiDomain(name="x", kind="integer", missing=1))], rows_of([M, M]))
+    (digit,) = make_digits(
+        [quasi_of(QuasiDomain(name="x", kind="integer", missing=1))], rows_of([M, M])
+    )
     assert digit.of(np.array([M, 7])).tolist() == [0, 1]
 
 
@@ -118,7 +143,9 @@ def test_rows_with_equal_digits_follow_their_hashes():
     assert np.argsort(Locality((Digit(3),), (0,)).key(rows)).tolist() == [2, 1, 3, 0]
 
 
-@pytest.mark.parametrize("sizes", [(2, 3), (3, 2), (2, 2, 2), (3, 3, 3), (3, 4, 2), (4, 3, 5), (2, 3, 2, 3)])
+@pytest.mark.parametrize(
+    "sizes", [(2, 3), (3, 2), (2, 2, 2), (3, 3, 3), (3, 4, 2), (4, 3, 5), (2, 3, 2, 3)]
+)
 def test_neighbours_differ_by_one_in_one_digit(sizes):
     codes = list(product(*map(range, sizes)))
     locality = Locality(tuple(Digit(size) for size in sizes), tuple(range(len(sizes))))
@@ -130,7 +157,10 @@ def test_neighbours_differ_by_one_in_one_digit(sizes):
 def test_digits_that_do_not_fit_are_left_out():
     digits = tuple(Digit(MOST_DIGITS) for _ in range(6))
     rows = rows_of(*[[0, MOST_DIGITS - 1]] * 3, *[[5, 5]] * 2, [1, 2])
-    long, short = Locality(digits, (3, 4, 0, 1, 2, 5)).key(rows), Locality(digits, (3, 4, 0)).key(rows)
+    long, short = (
+        Locality(digits, (3, 4, 0, 1, 2, 5)).key(rows),
+        Locality(digits, (3, 4, 0)).key(rows),
+    )
     assert long.tolist() == short.tolist()
     assert long[0] != long[1]
 
@@ -159,7 +189,8 @@ def test_the_chosen_order_loses_no_more_than_the_first(records, size):
 
 
 def test_the_digit_that_classes_should_share_leads():
-    # Three sexes and sixty ages, independent: whichever of them a class's loss depends on should lead.
+    # Three sexes and sixty ages, independent: whichever of them a class's loss depends on should
+    # lead.
     rows = rows_of([i % 3 for i in range(60)], [(7 * i) % 60 for i in range(60)])
     domains = [
         QuasiDomain(name="sex", kind="category", missing=0, values=("f", "m", "x")),
@@ -182,4 +213,6 @@ def test_the_digit_that_classes_should_share_leads():
     assert choose_locality(start, rows, rows.cell, stack, 4, [mixed, free]).order == (0, 1)
     assert choose_locality(start, rows, rows.cell, stack, 4, [free, wide]).order == (1, 0)
     assert simulate_loss(Locality(start.digits, (0, 1)), rows, stack, 4, [mixed, free]) == 0
-    assert simulate_loss(Locality(start.digits, (1, 0)), rows, stack, 4, [free, wide]) == pytest.approx(3 / 59 / 2)
+    assert simulate_loss(
+        Locality(start.digits, (1, 0)), rows, stack, 4, [free, wide]
+    ) == pytest.approx(3 / 59 / 2)

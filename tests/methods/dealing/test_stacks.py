@@ -35,7 +35,9 @@ KINDS = ("equal", "ordered", "hierarchical", "numeric", "weighted tree")
 @st.composite
 def stacks(draw: st.DrawFn, cells: int = 7, most: int = 12) -> tuple[Stack, int]:
     """A stack in some order, and a number of classes that it can be dealt to."""
-    counts = np.array(draw(st.lists(st.integers(1, most), min_size=1, max_size=cells)), dtype=np.int64)
+    counts = np.array(
+        draw(st.lists(st.integers(1, most), min_size=1, max_size=cells)), dtype=np.int64
+    )
     order = draw(st.sampled_from(["frequency", "value", "any"]))
     if order == "any":
         stack = Stack(np.array(draw(st.permutations(range(len(counts)))), dtype=np.int64), counts)
@@ -58,7 +60,10 @@ def worst(classes: np.ndarray, codes: np.ndarray, distance: GroundDistance) -> F
     np.add.at(by_code.T, codes, classes.T)
     numerators = distance.numerators(Histograms.dense(by_code))
     unit = distance.scale * int(distance.table.sum())
-    return max(Fraction(int(x), unit * int(s)) for x, s in zip(numerators, classes.sum(axis=1), strict=True))
+    return max(
+        Fraction(int(x), unit * int(s))
+        for x, s in zip(numerators, classes.sum(axis=1), strict=True)
+    )
 
 
 def test_stacks_by_frequency_with_ties_by_value():
@@ -71,7 +76,9 @@ def test_stacks_by_frequency_with_ties_by_value():
 @given(st.integers(0, 60), st.integers(1, 12))
 def test_counts_the_positions_before_one_that_a_class_gets(x, e):
     classes = np.arange(e)
-    assert positions_before(np.full(e, x), classes, e).tolist() == [sum(p % e == c for p in range(x)) for c in range(e)]
+    assert positions_before(np.full(e, x), classes, e).tolist() == [
+        sum(p % e == c for p in range(x)) for c in range(e)
+    ]
 
 
 @drawn(200, quick=50)
@@ -131,7 +138,11 @@ def test_the_largest_distance_is_that_of_all_classes(kind, case):
 def test_the_largest_distance_of_one_attribute_of_several(kind, case, data):
     stack, e = case
     m = data.draw(st.integers(1, 5))
-    codes = np.array(data.draw(st.lists(st.integers(0, m - 1), min_size=len(stack.counts), max_size=len(stack.counts))))
+    codes = np.array(
+        data.draw(
+            st.lists(st.integers(0, m - 1), min_size=len(stack.counts), max_size=len(stack.counts))
+        )
+    )
     if data.draw(st.booleans()):
         codes = np.sort(codes)
     table = np.bincount(codes, stack.counts, minlength=m).astype(np.int64)
@@ -161,7 +172,9 @@ def test_compositions_may_come_in_chunks(case, chunk):
         for part in parts
         for i, j in zip(part.offsets, part.offsets[1:], strict=False)
     }
-    assert found == {frozenset((cell, n) for cell, n in enumerate(row) if n) for row in deal(stack, e).tolist()}
+    assert found == {
+        frozenset((cell, n) for cell, n in enumerate(row) if n) for row in deal(stack, e).tolist()
+    }
 
 
 @drawn(200, quick=50)
@@ -179,5 +192,10 @@ def test_shares_give_each_class_the_counts_of_dealing(case):
 def test_shares_hold_for_billions_of_rows():
     stack, e = stack_by_frequency(np.array([5, 10**12 + 1])), 10**9
     shares = Shares.of(stack, e)
-    assert shares.class_of(np.array([1, 1, 1, 1]), np.array([0, 1000, 1001, 10**12])).tolist() == [0, 0, 1, e - 1]
+    assert shares.class_of(np.array([1, 1, 1, 1]), np.array([0, 1000, 1001, 10**12])).tolist() == [
+        0,
+        0,
+        1,
+        e - 1,
+    ]
     assert shares.class_of(np.zeros(5, dtype=np.int64), np.arange(5)).tolist() == [1, 2, 3, 4, 5]

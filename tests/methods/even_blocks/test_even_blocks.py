@@ -30,7 +30,10 @@ def put_into_blocks(blocks: EvenBlocks, rows):
     """The rows with their blocks, as tasks have them."""
     row, task = blocks.route(rows)
     settled = [
-        (row[task == number], blocks.assign_classes(rows.take(row[task == number]), number, one_class, FIGURES))
+        (
+            row[task == number],
+            blocks.assign_classes(rows.take(row[task == number]), number, one_class, FIGURES),
+        )
         for number in range(blocks.tasks)
     ]
     here = np.concatenate([sent[s.here] for sent, s in settled])
@@ -47,7 +50,9 @@ def test_every_block_has_its_share_of_every_cell():
     there, block = put_into_blocks(blocks, rows)
     assert sorted(np.bincount(block)) == sorted(blocks.block_rows)
     by_hash = [there.hash[block == b] for b in range(5)]
-    assert all(np.all(hashes[1:] >= hashes[:-1]) for hashes in by_hash)  # nothing else orders what is free
+    assert all(
+        np.all(hashes[1:] >= hashes[:-1]) for hashes in by_hash
+    )  # nothing else orders what is free
     held = np.zeros((5, len(problem.attributes.cells)), dtype=np.int64)
     np.add.at(held, (block, there.cell), 1)
     shares = problem.attributes.cell_rows / 5
@@ -61,7 +66,10 @@ def test_near_rows_are_in_one_block():
     problem, rows = make_problem(town(2000), {"disease": {"t": "0.1"}}, k=5)
     blocks = plan_even_blocks(problem.given(count_in(rows)), 200, 300)
     there, block = put_into_blocks(blocks, rows)
-    inside = [np.mean([np.var(codes[block == b]) for b in range(10)]) / np.var(codes) for codes in there.quasi]
+    inside = [
+        np.mean([np.var(codes[block == b]) for b in range(10)]) / np.var(codes)
+        for codes in there.quasi
+    ]
     assert min(inside) < 0.3  # cities, in whose order blocks are
 
 
@@ -71,7 +79,9 @@ def test_fewer_blocks_where_more_would_not_hold(monkeypatch):
     assert blocks.blocks < 15
     check_classes(problem, *put_into_blocks(blocks, rows))
     monkeypatch.setattr(layout, "MOST_ROWS", 50)
-    with pytest.raises(UnreachableError, match=r"hold in blocks of [0-9]+ rows and more only.*at most 50;"):
+    with pytest.raises(
+        UnreachableError, match=r"hold in blocks of [0-9]+ rows and more only.*at most 50;"
+    ):
         plan_even_blocks(problem.given(count_in(rows)), 20, 300)
 
 
@@ -80,13 +90,20 @@ def test_a_block_has_k_rows_and_distinct_values():
     blocks = plan_even_blocks(problem.given(count_in(rows)), 2, 300)
     assert blocks.blocks == 1
     rare = town(64, seed=5)
-    rare = [{**r, "disease": "flu" if i >= 4 else ["gout", "mumps", "ulcer", "gout"][i]} for i, r in enumerate(rare)]
+    rare = [
+        {**r, "disease": "flu" if i >= 4 else ["gout", "mumps", "ulcer", "gout"][i]}
+        for i, r in enumerate(rare)
+    ]
     problem, rows = make_problem(rare, {"disease": {"l": {"distinct": 2}}}, k=2)
-    assert plan_even_blocks(problem.given(count_in(rows)), 8, 300).blocks <= 4  # four rows are not flu
+    assert (
+        plan_even_blocks(problem.given(count_in(rows)), 8, 300).blocks <= 4
+    )  # four rows are not flu
 
 
 def naive_merge(problem, block: Block, classes: list[int]) -> list[list[int]]:
-    """Merging by its definition: the worst class that does not hold joins the one with which it loses least."""
+    """Merging by its definition: the worst class that does not hold joins the one with which it
+    loses least.
+    """
     groups = {c: [i for i, d in enumerate(classes) if d == c] for c in sorted(set(classes))}
     dense, spec = Dense(problem.attributes, problem.spec.privacy.k), problem.attributes.sensitive
 
@@ -95,11 +112,15 @@ def naive_merge(problem, block: Block, classes: list[int]) -> list[list[int]]:
         for a in spec:
             if a.t is not None:
                 counts = np.bincount(
-                    problem.attributes.cells[block.cell[rows], a.column], minlength=len(a.domain.values)
+                    problem.attributes.cells[block.cell[rows], a.column],
+                    minlength=len(a.domain.values),
                 )
                 numerator = int(a.distance.numerators(Histograms.dense(counts[None, :]))[0])
                 limit = int(a.t * a.distance.scale * len(block.cell) * len(rows))
-                worst = max(worst, Fraction(numerator, limit) if limit else Fraction(10**9 if numerator else 0))
+                worst = max(
+                    worst,
+                    Fraction(numerator, limit) if limit else Fraction(10**9 if numerator else 0),
+                )
         return worst
 
     def holds(rows: list[int]) -> bool:
@@ -108,11 +129,14 @@ def naive_merge(problem, block: Block, classes: list[int]) -> list[list[int]]:
     def lost(rows: list[int]) -> float:
         ends = block.quasi[rows]
         return len(rows) * sum(
-            width(j, int(ends[:, j].min()), int(ends[:, j].max()), block.widths) for j in range(ends.shape[1])
+            width(j, int(ends[:, j].min()), int(ends[:, j].max()), block.widths)
+            for j in range(ends.shape[1])
         )
 
     while len(groups) > 1 and not all(map(holds, groups.values())):
-        worst = max((c for c in groups if not holds(groups[c])), key=lambda c: (ratio(groups[c]), -c))
+        worst = max(
+            (c for c in groups if not holds(groups[c])), key=lambda c: (ratio(groups[c]), -c)
+        )
         near = min(
             (c for c in groups if c != worst),
             key=lambda c: (round(lost(groups[worst] + groups[c]) - lost(groups[c]), 9), c),
@@ -128,7 +152,10 @@ def naive_merge(problem, block: Block, classes: list[int]) -> list[list[int]]:
     st.sampled_from(
         [
             {"disease": {"t": "0.3"}},
-            {"disease": {"t": "0.4", "l": {"distinct": 2}}, "grade": {"distance": "ordered", "t": "0.25"}},
+            {
+                "disease": {"t": "0.4", "l": {"distinct": 2}},
+                "grade": {"distance": "ordered", "t": "0.25"},
+            },
             {"grade": {"distance": "ordered"}},
         ]
     ),

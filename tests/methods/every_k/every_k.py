@@ -1,5 +1,5 @@
-"""A method that another package brings: classes of every k rows in the order of one quasi-identifier. It may suppress
-those that come last.
+"""A method that another package brings: classes of every k rows in the order of one
+quasi-identifier. It may suppress those that come last.
 """
 
 from __future__ import annotations
@@ -11,7 +11,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.method import ClassAssignment, Method, PlanningInput, PlanReport, require_rows
+from tclose_spark.methods.method import (
+    ClassAssignment,
+    Method,
+    PlanningInput,
+    PlanReport,
+    require_rows,
+)
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.registry import MethodSettings
 from tclose_spark.table.arrays import IntArray
@@ -21,13 +27,13 @@ from tclose_spark.table.rows import Rows
 class EveryK(MethodSettings):
     """Its section of a run file.
 
-    by: the place of the quasi-identifier.
-    others: whether the labels of the others are the classes' own, their whole domain (a global recoding), or a lie: the
+    by: the place of the quasi-identifier. others: whether the labels of the others are the classes'
+    own, their whole domain (a global recoding), or a lie: the
         lowest value.
-    suppress: how many rows it leaves out, whatever is allowed.
-    mistake: with one row that it leaves out (or else with the last one).
-    any_t: a t is taken, and not looked at.
-    apart: it promises regions that do not overlap; they do not with others=whole, where no value of `by` is cut in two.
+    suppress: how many rows it leaves out, whatever is allowed. mistake: with one row that it leaves
+    out (or else with the last one). any_t: a t is taken, and not looked at. apart: it promises
+    regions that do not overlap; they do not with others=whole, where no value of `by` is cut in
+    two.
     """
 
     suppresses: ClassVar[bool] = True
@@ -84,7 +90,11 @@ class EveryKPlan:
         classes = np.minimum(np.arange(len(stay)) // self.k, len(stay) // self.k - 1)
         regions = self._regions(rows.take(stay), classes)
         return ClassAssignment(
-            here=stay, classes=classes, regions=regions, figures={"rows": len(rows)}, suppressed=left
+            here=stay,
+            classes=classes,
+            regions=regions,
+            figures={"rows": len(rows)},
+            suppressed=left,
         )
 
     def _regions(self, rows: Rows, classes: IntArray) -> IntArray | None:
@@ -96,7 +106,9 @@ class EveryKPlan:
         order = np.argsort(classes, kind="stable")
         starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
         for bound, extreme in zip(regions, (np.minimum, np.maximum), strict=True):
-            bound[self.settings.by] = extreme.reduceat(rows.quasi[self.settings.by][order], starts)[classes]
+            bound[self.settings.by] = extreme.reduceat(rows.quasi[self.settings.by][order], starts)[
+                classes
+            ]
         return regions
 
     def to_json(self) -> dict[str, Any]:
@@ -129,10 +141,15 @@ def make_plan(given: PlanningInput) -> EveryKPlan:
     return read_plan(tree, given.attributes, given.k, given.settings)
 
 
-def read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: EveryK) -> EveryKPlan:
+def read_plan(
+    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: EveryK
+) -> EveryKPlan:
     """The plan that `to_json` wrote."""
     domains = [q.domain for q in attributes.quasi_identifiers]
-    ends = tuple((0, len(d.values) - 1) if d.kind == "category" else (int(d.low), int(d.high)) for d in domains)
+    ends = tuple(
+        (0, len(d.values) - 1) if d.kind == "category" else (int(d.low), int(d.high))
+        for d in domains
+    )
     return EveryKPlan(tree["rows"], k, settings, ends, tree["most"])
 
 

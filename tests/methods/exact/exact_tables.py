@@ -19,20 +19,29 @@ from tclose_spark.table.rows import Rows
 
 DIGITS: dict[str, dict[str, Any]] = {f"c{i}": {} for i in range(8)}
 TABLE_1: list[Record] = [
-    {**dict(zip(DIGITS, cells, strict=True)), "disease": disease} for cells, disease in zip(CELLS, DISEASE, strict=True)
+    {**dict(zip(DIGITS, cells, strict=True)), "disease": disease}
+    for cells, disease in zip(CELLS, DISEASE, strict=True)
 ]
 """Liang and Yuan's Table 1, every digit a quasi-identifier."""
 
 
-def problem_of(records: Sequence[Record], sensitive: Mapping[str, Any], k: int, **asked: Any) -> tuple[Problem, Rows]:
+def problem_of(
+    records: Sequence[Record], sensitive: Mapping[str, Any], k: int, **asked: Any
+) -> tuple[Problem, Rows]:
     """asked: `quasi`, `hierarchies`, and settings of the method."""
     shape = {name: asked.pop(name) for name in ("quasi", "hierarchies") if name in asked}
     problem, rows = make_problem(records, sensitive, k=k, **shape)
     method = {"method": {"name": "exact", **asked}}
     spec = type(problem.spec).model_validate(problem.spec.model_dump(exclude={"method"}) | method)
-    limits = {name: quasi.limits for name, quasi in spec.attributes.quasi_identifiers.items() if quasi.limits}
+    limits = {
+        name: quasi.limits
+        for name, quasi in spec.attributes.quasi_identifiers.items()
+        if quasi.limits
+    }
     domains = [
-        replace(d, low=int(limits[d.name][0]), high=int(limits[d.name][1]), known=True) if d.name in limits else d
+        replace(d, low=int(limits[d.name][0]), high=int(limits[d.name][1]), known=True)
+        if d.name in limits
+        else d
         for d in problem.profile.quasi
     ]
     return replace(problem, spec=spec, profile=replace(problem.profile, quasi=tuple(domains))), rows
@@ -62,10 +71,16 @@ class Fixed:
 
 
 def certified_losses(plan: Any, problem: Problem, rows: Rows) -> dict[str, float]:
-    """The loss of a plan's release by quasi-identifier, over what its labels name, as the certificate has it."""
-    classes = PublishedClasses.of(apply_plan(plan, problem.attributes, rows, problem.spec), problem.spec)
+    """The loss of a plan's release by quasi-identifier, over what its labels name, as the
+    certificate has it.
+    """
+    classes = PublishedClasses.of(
+        apply_plan(plan, problem.attributes, rows, problem.spec), problem.spec
+    )
     quasi = judged(classes, problem.spec, problem.hierarchies)
-    return {q.name: float(q.losses(classes.labels[q.name]) @ classes.sizes) / len(rows) for q in quasi}
+    return {
+        q.name: float(q.losses(classes.labels[q.name]) @ classes.sizes) / len(rows) for q in quasi
+    }
 
 
 def figures_of(plan: Any, problem: Problem, rows: Rows) -> Figures:

@@ -33,12 +33,18 @@ SUPPRESSED_CELLS = [
     (2, {"t": "0.1"}, 64),  # the paper's has 67
     (2, {}, 46),
     (5, {}, 65),
-    (2, {"l": {"recursive": {"c": "1.01", "l": 2}}}, 50),  # no value in more than half of a class; the paper's has 62
+    (
+        2,
+        {"l": {"recursive": {"c": "1.01", "l": 2}}},
+        50,
+    ),  # no value in more than half of a class; the paper's has 62
 ]
 
 
 @pytest.mark.parametrize(("k", "asked", "cost"), SUPPRESSED_CELLS)
-def test_the_least_cost_of_liang_and_yuans_table_1(k: int, asked: dict[str, Any], cost: int) -> None:
+def test_the_least_cost_of_liang_and_yuans_table_1(
+    k: int, asked: dict[str, Any], cost: int
+) -> None:
     problem, rows = problem_of(TABLE_1, {"disease": asked}, k, quasi=DIGITS)
     plan = make_plan(given(problem, rows))
     assert 80 * plan.loss == pytest.approx(cost, abs=1e-9)
@@ -49,17 +55,29 @@ def test_the_least_cost_of_liang_and_yuans_table_1(k: int, asked: dict[str, Any]
 SENSITIVE = st.sampled_from(
     [
         {"disease": {"t": "0.3"}},
-        {"disease": {"t": "0.45", "l": {"distinct": 2}}, "grade": {"distance": "ordered", "t": "0.3"}},
+        {
+            "disease": {"t": "0.45", "l": {"distinct": 2}},
+            "grade": {"distance": "ordered", "t": "0.3"},
+        },
         {"disease": {"l": {"entropy": "1.5"}}},
-        {"disease": {"l": {"recursive": {"c": "2", "l": 2}}}, "grade": {"distance": "ordered", "t": "0.4"}},
+        {
+            "disease": {"l": {"recursive": {"c": "2", "l": 2}}},
+            "grade": {"distance": "ordered", "t": "0.4"},
+        },
         {"disease": {}},
     ]
 )
 KINDS = st.sampled_from(
     [
         QUASI,
-        {"age": {"type": "numeric", "round_to": "5", "weight": "3"}, "city": {"generalization": "set"}},
-        {"age": {"type": "numeric", "range": [0, 100], "coarsest": "25"}, "city": {"hierarchy": "cities.csv"}},
+        {
+            "age": {"type": "numeric", "round_to": "5", "weight": "3"},
+            "city": {"generalization": "set"},
+        },
+        {
+            "age": {"type": "numeric", "range": [0, 100], "coarsest": "25"},
+            "city": {"hierarchy": "cities.csv"},
+        },
         {"city": {"hierarchy": "cities.csv", "coarsest": "2"}, "sex": {"weight": "2"}},
     ]
 )
@@ -68,7 +86,10 @@ KINDS = st.sampled_from(
 def with_kinds(draw: st.DataObject, records: Any) -> dict[str, Any]:
     """Quasi-identifiers, and the hierarchy if one of them has it."""
     quasi = draw.draw(KINDS)
-    return {"quasi": quasi, "hierarchies": {"city": CITIES} if "hierarchy" in quasi.get("city", {}) else {}}
+    return {
+        "quasi": quasi,
+        "hierarchies": {"city": CITIES} if "hierarchy" in quasi.get("city", {}) else {},
+    }
 
 
 def partitions(n: int) -> Iterator[list[int]]:
@@ -81,19 +102,27 @@ def partitions(n: int) -> Iterator[list[int]]:
             yield [*classes, last]
 
 
-def check_against_all_partitions(records: Any, sensitive: Any, k: int, shape: dict[str, Any]) -> Any:
-    """What the certificate states of the optimum, None without a release, compared with all partitions by the
-    certificate's losses and weights.
+def check_against_all_partitions(
+    records: Any, sensitive: Any, k: int, shape: dict[str, Any]
+) -> Any:
+    """What the certificate states of the optimum, None without a release, compared with all
+    partitions by the certificate's losses and weights.
     """
     problem, rows = problem_of(records, sensitive, k, **shape)
     weights = {q.name: q.weight for q in problem.attributes.quasi_identifiers}
 
     def weighted(plan: Any) -> float:
-        return sum(weights[name] * loss for name, loss in certified_losses(plan, problem, rows).items()) / len(weights)
+        return sum(
+            weights[name] * loss for name, loss in certified_losses(plan, problem, rows).items()
+        ) / len(weights)
 
     fixed = [Fixed(np.array(one)) for one in partitions(len(rows))]
     figures = [figures_of(one, problem, rows) for one in fixed]
-    losses = [weighted(one) for one, of_one in zip(fixed, figures, strict=True) if of_one.holds and not of_one.coarse]
+    losses = [
+        weighted(one)
+        for one, of_one in zip(fixed, figures, strict=True)
+        if of_one.holds and not of_one.coarse
+    ]
     try:
         plan = make_plan(given(problem, rows))
     except UnreachableError:
@@ -104,7 +133,9 @@ def check_against_all_partitions(records: Any, sensitive: Any, k: int, shape: di
     assert not made.coarse
     assert min(losses) >= plan.loss - 1e-12  # no release loses less, by either measure
     certified = {"ncp": made.ncp, "ncp_by_quasi_identifier": certified_losses(plan, problem, rows)}
-    optimum = proven(problem.spec, {**certified, "optimum": {"proven": "proven", "loss": round(plan.loss, 6)}})
+    optimum = proven(
+        problem.spec, {**certified, "optimum": {"proven": "proven", "loss": round(plan.loss, 6)}}
+    )
     if optimum == "proven":
         assert weighted(plan) == pytest.approx(min(losses), abs=1e-9)
     else:
@@ -122,12 +153,15 @@ def test_no_partition_loses_less(records: Any, sensitive: Any, k: int, data: st.
 @pytest.mark.slow
 @drawn(500)
 @drawn_from(people(least=3, most=7), SENSITIVE, st.integers(2, 3), st.data())
-def test_no_partition_of_500_tables_loses_less(records: Any, sensitive: Any, k: int, data: st.DataObject) -> None:
+def test_no_partition_of_500_tables_loses_less(
+    records: Any, sensitive: Any, k: int, data: st.DataObject
+) -> None:
     check_against_all_partitions(records, sensitive, k, with_kinds(data, records))
 
 
 NAMED_LESS = [
-    {"age": a, "c": c, "d": d} for a, c, d in zip((20, 21, 20, 30, 25, 20, 30), "cccabac", "duuuuvv", strict=True)
+    {"age": a, "c": c, "d": d}
+    for a, c, d in zip((20, 21, 20, 30, 25, 20, 30), "cccabac", "duuuuvv", strict=True)
 ]
 """A set of all values is `*`, so labels name fewer values than the input has."""
 NAMED_LESS_SHAPE: dict[str, Any] = {
@@ -146,7 +180,11 @@ def test_labels_that_name_less_than_the_input_are_proven_over_the_input_only() -
 def test_the_program_over_labels_finds_the_least_loss_too(
     records: Any, sensitive: Any, k: int, data: st.DataObject
 ) -> None:
-    if any(kind in asked.get("l", {}) for asked in sensitive.values() for kind in ("entropy", "recursive")):
+    if any(
+        kind in asked.get("l", {})
+        for asked in sensitive.values()
+        for kind in ("entropy", "recursive")
+    ):
         sensitive = {"disease": {"t": "0.5", "l": {"distinct": 2}}}
     problem, rows = problem_of(records, sensitive, k, **with_kinds(data, records))
     both = []
@@ -170,7 +208,9 @@ def test_a_hierarchical_distance_in_the_program() -> None:
     sensitive = {"city": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.3"}}
     losses = []
     for most_rows in (16, 0):
-        problem, rows = problem_of(town(12), sensitive, 2, quasi={"sex": {}, "grade": {"type": "numeric"}})
+        problem, rows = problem_of(
+            town(12), sensitive, 2, quasi={"sex": {}, "grade": {"type": "numeric"}}
+        )
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(planning, "MOST_ROWS", most_rows)
             losses.append(make_plan(given(problem, rows)).loss)
@@ -180,7 +220,9 @@ def test_a_hierarchical_distance_in_the_program() -> None:
 
 @drawn(25, quick=8)
 @drawn_from(people(least=4, most=12), SENSITIVE, st.data())
-def test_classes_do_not_depend_on_the_order_of_rows(records: Any, sensitive: Any, data: st.DataObject) -> None:
+def test_classes_do_not_depend_on_the_order_of_rows(
+    records: Any, sensitive: Any, data: st.DataObject
+) -> None:
     problem, rows = problem_of(records, sensitive, 2)
     check_however_rows_come(
         problem,
@@ -209,7 +251,12 @@ def test_best_partition_of_nothing_that_holds() -> None:
 def refusals() -> Iterator[tuple[str, Callable[[], tuple[Any, Any]], type[Exception], str]]:
     yield (
         "kinds",
-        lambda: problem_of(town(2_400), {"disease": {"t": "0.3"}}, 4, quasi={"age": {"type": "numeric"}, "city": {}}),
+        lambda: problem_of(
+            town(2_400),
+            {"disease": {"t": "0.3"}},
+            4,
+            quasi={"age": {"type": "numeric"}, "city": {}},
+        ),
         UnreachableError,
         "exact is for small tables, and this one has 2,400 rows of",
     )
@@ -220,17 +267,23 @@ def refusals() -> Iterator[tuple[str, Callable[[], tuple[Any, Any]], type[Except
         "entropy and recursive l for at most 16 rows, and the table has 17",
     )
     pairs = [
-        {"city": c, "disease": d} for c, both in (("Pisa", "ab"), ("Lyon", "ac"), ("Nice", "bc")) for d in both * 3
+        {"city": c, "disease": d}
+        for c, both in (("Pisa", "ab"), ("Lyon", "ac"), ("Nice", "bc"))
+        for d in both * 3
     ]
     yield (
         "t just below 1/3, which each city is from the table",
-        lambda: problem_of(pairs, {"disease": {"t": "0.33333333"}}, 2, quasi={"city": {}}, hierarchies={}),
+        lambda: problem_of(
+            pairs, {"disease": {"t": "0.33333333"}}, 2, quasi={"city": {}}, hierarchies={}
+        ),
         UnreachableError,
         "miss a t, l or beta by less than its solver's tolerance",
     )
     yield (
         "coarsest",
-        lambda: problem_of(town(8), {"disease": {}}, 8, quasi={"age": {"type": "numeric", "coarsest": "1"}}),
+        lambda: problem_of(
+            town(8), {"disease": {}}, 8, quasi={"age": {"type": "numeric", "coarsest": "1"}}
+        ),
         UnreachableError,
         "no classes hold k, every t, l, beta and coarsest",
     )
@@ -242,7 +295,9 @@ def refusals() -> Iterator[tuple[str, Callable[[], tuple[Any, Any]], type[Except
     )
 
 
-@pytest.mark.parametrize(("make", "error", "says"), [case[1:] for case in refusals()], ids=[c[0] for c in refusals()])
+@pytest.mark.parametrize(
+    ("make", "error", "says"), [case[1:] for case in refusals()], ids=[c[0] for c in refusals()]
+)
 def test_what_it_cannot_do_is_reported_with_the_size(
     make: Callable[[], tuple[Any, Any]], error: type[Exception], says: str
 ) -> None:
@@ -257,7 +312,9 @@ def test_classes_that_are_judged_by_more_than_their_rows_are_refused() -> None:
     with pytest.raises(ConfigurationError, match=r"privacy\.nt: method exact"):
         make_plan(near)
     quasi = tuple(replace(q, missing_any=True) for q in problem.attributes.quasi_identifiers)
-    any_value = replace(given(problem, rows), attributes=replace(problem.attributes, quasi_identifiers=quasi))
+    any_value = replace(
+        given(problem, rows), attributes=replace(problem.attributes, quasi_identifiers=quasi)
+    )
     with pytest.raises(ConfigurationError, match=r"age\.missing: method exact"):
         make_plan(any_value)
 
@@ -269,23 +326,40 @@ def test_the_certificate_names_the_measure_of_a_proof(make_run: Callable[..., An
     certificate = pipeline.release(run)
     assert certificate["utility"]["optimum"] == {"gap": 0.0, "over": "input"}
     page = Path(run.public.path("report.html")).read_text()
-    assert "loses less, over the range and the values of the input, of which labels name fewer, with" in page
+    assert (
+        "loses less, over the range and the values of the input, of which labels name fewer, with"
+        in page
+    )
     pipeline.verify(run)
 
 
 def test_the_certificate_says_what_is_proven(make_run: Callable[..., Any]) -> None:
     table = pa.Table.from_pylist(TABLE_1)
-    run = make_run(table, quasi=DIGITS, sensitive={"disease": {"t": "0.3"}}, k=3, method={"name": "exact"})
+    run = make_run(
+        table, quasi=DIGITS, sensitive={"disease": {"t": "0.3"}}, k=3, method={"name": "exact"}
+    )
     certificate = pipeline.release(run)
     assert certificate["utility"]["optimum"] == "proven"
     assert 80 * certificate["utility"]["ncp"] == pytest.approx(63)
-    assert "no other release of all rows loses less" in Path(run.public.path("report.html")).read_text()
-    schema = json.loads(resources.files("tclose_spark").joinpath("report/certificate.schema.json").read_text())
+    assert (
+        "no other release of all rows loses less"
+        in Path(run.public.path("report.html")).read_text()
+    )
+    schema = json.loads(
+        resources.files("tclose_spark").joinpath("report/certificate.schema.json").read_text()
+    )
     jsonschema.validate(certificate, schema)
-    plan = ExactPlan(kinds=np.zeros((2, 1), dtype=np.int64), parts=np.zeros((3, 1), dtype=np.int64), loss=0.5, gap=0.1)
+    plan = ExactPlan(
+        kinds=np.zeros((2, 1), dtype=np.int64),
+        parts=np.zeros((3, 1), dtype=np.int64),
+        loss=0.5,
+        gap=0.1,
+    )
     certificate["utility"]["optimum"] = plan.describe({"classes": 1})["optimum"]
     assert certificate["utility"]["optimum"] == {"gap": 0.1}
     jsonschema.validate(certificate, schema)
     certificate["utility"]["optimum"] = {"gap": 0.0, "over": "input"}
-    assert replace(plan, gap=2e-8).describe({"classes": 1})["optimum"] == {"gap": 0.000001}, "rounded up"
+    assert replace(plan, gap=2e-8).describe({"classes": 1})["optimum"] == {"gap": 0.000001}, (
+        "rounded up"
+    )
     jsonschema.validate(certificate, schema)

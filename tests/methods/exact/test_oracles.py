@@ -1,5 +1,5 @@
-"""Two algorithms of Liang and Yuan against the exact method: 2-diversity by matching (section 6), and the
-m-approximation of k-anonymity (section 5). A cost is the number of suppressed cells.
+"""Two algorithms of Liang and Yuan against the exact method: 2-diversity by matching (section 6),
+and the m-approximation of k-anonymity (section 5). A cost is the number of suppressed cells.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def cost(group: Cells) -> int:
 
 
 def least_2_diverse(cells: Cells, values: Sequence[str]) -> int | None:
-    """Lemma 2: groups of 2 or 3 rows with different sensitive values suffice. Each row is in one: a matching."""
+    """Lemma 2: groups of 2 or 3 rows with different sensitive values suffice. Each row is in one: a
+    matching.
+    """
     rows = range(len(cells))
     edges = [e for n in (2, 3) for e in combinations(rows, n) if len({values[i] for i in e}) == n]
     if not edges:
@@ -36,7 +38,10 @@ def least_2_diverse(cells: Cells, values: Sequence[str]) -> int | None:
     within = np.array([[row in edge for edge in edges] for row in rows], dtype=float)
     costs = np.array([cost([cells[i] for i in edge]) for edge in edges], dtype=float)
     found = milp(
-        costs, integrality=np.ones(len(edges)), bounds=Bounds(0, 1), constraints=LinearConstraint(within, 1, 1)
+        costs,
+        integrality=np.ones(len(edges)),
+        bounds=Bounds(0, 1),
+        constraints=LinearConstraint(within, 1, 1),
     )
     return None if found.x is None else round(found.fun)
 
@@ -51,7 +56,9 @@ def approximately_k_anonymous(cells: Cells, k: int) -> list[list[Sequence[str]]]
     together = [row for c in small for row in c]
     if not together:
         return large
-    if len(together) + sum(len(c) - k for c in large) >= k:  # cases 1 and 2: larger classes give what they can spare
+    if (
+        len(together) + sum(len(c) - k for c in large) >= k
+    ):  # cases 1 and 2: larger classes give what they can spare
         for c in large:
             while len(together) < k and len(c) > k:
                 together.append(c.pop())
@@ -62,12 +69,17 @@ def approximately_k_anonymous(cells: Cells, k: int) -> list[list[Sequence[str]]]
 def least_cost(cells: Cells, values: Sequence[str], asked: dict[str, Any], k: int) -> int | None:
     """By the exact method."""
     columns: dict[str, dict[str, Any]] = {f"c{i}": {} for i in range(len(cells[0]))}
-    records = [{**dict(zip(columns, row, strict=True)), "d": v} for row, v in zip(cells, values, strict=True)]
+    records = [
+        {**dict(zip(columns, row, strict=True)), "d": v}
+        for row, v in zip(cells, values, strict=True)
+    ]
     problem, rows = problem_of(records, {"d": asked}, k, quasi=columns, hierarchies={})
     return round(make_plan(given(problem, rows)).loss * len(cells) * len(columns), 6)
 
 
-TWO_DIVERSE = {"l": {"recursive": {"c": "1.01", "l": 2}}}  # no value in more than half of a class of at most 100 rows
+TWO_DIVERSE = {
+    "l": {"recursive": {"c": "1.01", "l": 2}}
+}  # no value in more than half of a class of at most 100 rows
 TABLES = st.lists(st.lists(st.sampled_from("abc"), min_size=3, max_size=3), min_size=4, max_size=9)
 
 

@@ -1,5 +1,5 @@
-"""Drawn multiplicity matrices with a ground distance for each attribute, and the definitions of Delta and the bounds,
-one by one.
+"""Drawn multiplicity matrices with a ground distance for each attribute, and the definitions of
+Delta and the bounds, one by one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ class Case:
     def delta(self, attribute: int, cells: list[int]) -> Fraction:
         """Rows times Delta of the cells: the most expensive value that they could all get."""
         ground = self.grounds[attribute]
-        rows = [(self.matrix.codes[cell, attribute], int(self.matrix.counts[cell])) for cell in cells]
+        rows = [
+            (self.matrix.codes[cell, attribute], int(self.matrix.counts[cell])) for cell in cells
+        ]
         return max(sum((count * ground[u][v] for u, count in rows), Fraction(0)) for v, _ in rows)
 
     def bounds(self, fragment_of: np.ndarray) -> tuple[Fraction, ...]:
@@ -60,12 +62,17 @@ class Case:
 
 @st.composite
 def cases(
-    draw: st.DrawFn, attributes: int = 4, kinds: tuple[str, ...] = ("ordered", "equal", "hierarchical"), cells: int = 12
+    draw: st.DrawFn,
+    attributes: int = 4,
+    kinds: tuple[str, ...] = ("ordered", "equal", "hierarchical"),
+    cells: int = 12,
 ) -> Case:
     """A drawn matrix of 1 to `attributes` attributes with a distance each."""
     chosen = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=attributes))
     hierarchies = [draw(trees(leaves=6)) if kind == "hierarchical" else None for kind in chosen]
-    domains = tuple(draw(st.integers(1, 6)) if tree is None else len(tree.leaves) for tree in hierarchies)
+    domains = tuple(
+        draw(st.integers(1, 6)) if tree is None else len(tree.leaves) for tree in hierarchies
+    )
     one = st.tuples(st.tuples(*[st.integers(0, m - 1) for m in domains]), st.integers(1, 9))
     codes, counts = zip(*draw(st.lists(one, min_size=1, max_size=cells)), strict=True)
     matrix = matrix_of(np.array(codes), np.array(counts), domains)
@@ -77,7 +84,10 @@ def cases(
             distances.append(HierarchicalDistance(table, tree.parents))
             nodes = tree.nodes
             grounds.append(
-                [[Fraction(sum(int(a[u] != a[v]) for a in nodes), tree.height) for u, v in row] for row in pairs]
+                [
+                    [Fraction(sum(int(a[u] != a[v]) for a in nodes), tree.height) for u, v in row]
+                    for row in pairs
+                ]
             )
         elif kind == "ordered":
             distances.append(OrderedDistance(table))

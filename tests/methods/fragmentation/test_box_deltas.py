@@ -1,4 +1,6 @@
-"""Aggregate bounds: by the definition, never below the distance of a class that conforms, and attained."""
+"""Aggregate bounds: by the definition, never below the distance of a class that conforms, and
+attained.
+"""
 
 from fractions import Fraction
 
@@ -17,14 +19,16 @@ from tclose_spark.methods.fragmentation.search import find_fragmentation
 
 
 def searched(case: Case, most: int) -> np.ndarray:
-    path = find_fragmentation(case.matrix, case.diameters, [Fraction(1, 10)] * case.matrix.attributes, most=most)
+    path = find_fragmentation(
+        case.matrix, case.diameters, [Fraction(1, 10)] * case.matrix.attributes, most=most
+    )
     return path.fragmentation(path.steps)
 
 
 @st.composite
 def conforming(draw: st.DrawFn, case: Case, fragment_of: np.ndarray) -> np.ndarray:
-    """Rows by cell of a class that takes from each fragment a fixed multiple of its rows, distributed over its cells in
-    any way.
+    """Rows by cell of a class that takes from each fragment a fixed multiple of its rows,
+    distributed over its cells in any way.
     """
     times = draw(st.integers(1, 3))
     class_counts = np.zeros(case.matrix.cells, dtype=np.int64)
@@ -61,7 +65,9 @@ def test_the_bound_of_one_attribute_is_attained(kind, data):
         alone = [case.matrix.counts * (fragment_of != fragment) for _ in cells]
         for counts, cell in zip(alone, cells, strict=True):
             counts[cell] = rows
-        worst[max(zip([case.emd(0, counts) for counts in alone], cells.tolist(), strict=True))[1]] = rows
+        worst[
+            max(zip([case.emd(0, counts) for counts in alone], cells.tolist(), strict=True))[1]
+        ] = rows
     assert case.emd(0, worst) == aggregate_bounds(case.matrix, fragment_of, case.diameters)[0]
 
 
@@ -69,7 +75,9 @@ def test_the_bound_of_one_attribute_is_attained(kind, data):
 @given(st.data())
 def test_bounds_are_those_of_the_definition_for_any_sets_of_cells(data):
     case = data.draw(cases())
-    numbers = data.draw(st.lists(st.integers(0, 3), min_size=case.matrix.cells, max_size=case.matrix.cells))
+    numbers = data.draw(
+        st.lists(st.integers(0, 3), min_size=case.matrix.cells, max_size=case.matrix.cells)
+    )
     fragment_of = np.unique(numbers, return_inverse=True)[1]
     assert aggregate_bounds(case.matrix, fragment_of, case.diameters) == case.bounds(fragment_of)
 
@@ -79,7 +87,10 @@ def test_bounds_are_those_of_the_definition_for_any_sets_of_cells(data):
 def test_a_search_adds_up_the_bounds_of_the_definition(data):
     case = data.draw(cases(3))
     path = find_fragmentation(
-        case.matrix, case.diameters, [0.1] * case.matrix.attributes, most=data.draw(st.integers(1, 6))
+        case.matrix,
+        case.diameters,
+        [0.1] * case.matrix.attributes,
+        most=data.draw(st.integers(1, 6)),
     )
     for steps in range(path.steps + 1):
         assert path.exact_bounds[steps] == case.bounds(path.fragmentation(steps))
@@ -90,22 +101,35 @@ def test_a_search_adds_up_the_bounds_of_the_definition(data):
 def test_the_bounds_of_the_domain_are_never_above_the_papers(data):
     case = data.draw(cases(3, ("ordered",)))
     path = find_fragmentation(
-        case.matrix, case.diameters, [0.1] * case.matrix.attributes, kind="paper", most=data.draw(st.integers(1, 6))
+        case.matrix,
+        case.diameters,
+        [0.1] * case.matrix.attributes,
+        kind="paper",
+        most=data.draw(st.integers(1, 6)),
     )
     fragment_of, boxes = path.fragmentation(path.steps), path.boxes(path.steps)
     papers = paper_bounds(case.matrix, fragment_of, boxes)
-    assert all(a <= b for a, b in zip(aggregate_bounds(case.matrix, fragment_of, case.diameters), papers, strict=True))
+    assert all(
+        a <= b
+        for a, b in zip(
+            aggregate_bounds(case.matrix, fragment_of, case.diameters), papers, strict=True
+        )
+    )
     assert papers == path.exact_bounds[path.steps] == box_bounds(case.matrix, fragment_of, boxes)
 
 
-def box_bounds(matrix: MultiplicityMatrix, fragment_of: np.ndarray, boxes: np.ndarray) -> tuple[Fraction, ...]:
+def box_bounds(
+    matrix: MultiplicityMatrix, fragment_of: np.ndarray, boxes: np.ndarray
+) -> tuple[Fraction, ...]:
     """By the definition: the rows of each box, as they are, to its first or to its last index."""
     result = []
     for s in range(matrix.attributes):
         total = Fraction(0)
         for fragment, (first, last) in enumerate(boxes[:, s].tolist()):
             inside = np.flatnonzero(fragment_of == fragment)
-            rows = list(zip(matrix.codes[inside, s].tolist(), matrix.counts[inside].tolist(), strict=True))
+            rows = list(
+                zip(matrix.codes[inside, s].tolist(), matrix.counts[inside].tolist(), strict=True)
+            )
             assert all(first <= code <= last for code, _ in rows)
             total += max(
                 Fraction(sum(count * abs(code - end) for code, count in rows), max(last - first, 1))
@@ -152,7 +176,9 @@ def test_delta_of_uneven_steps_is_that_of_the_definition(case, data):
 @pytest.mark.parametrize("rows", [10**3, 10**17])
 def test_billions_of_rows_are_exact(rows):
     # Half at each end of 101 values, or of one tree.
-    matrix = matrix_of(np.array([[0, 0, 0], [100, 100, 100]]), np.array([rows, rows + 2]), (101, 101, 101))
+    matrix = matrix_of(
+        np.array([[0, 0, 0], [100, 100, 100]]), np.array([rows, rows + 2]), (101, 101, 101)
+    )
     diameters = [
         ordered(101),
         equal(101),

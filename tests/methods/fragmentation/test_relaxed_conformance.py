@@ -1,4 +1,6 @@
-"""Relaxed conformance: whatever rows of the fragments a class takes, it is no farther from the table than is proven."""
+"""Relaxed conformance: whatever rows of the fragments a class takes, it is no farther from the
+table than is proven.
+"""
 
 from fractions import Fraction
 
@@ -15,27 +17,40 @@ from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.relaxed_conformance import LOOK_FIRST, FragmentTable
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
 from tclose_spark.methods.fragmentation.search import find_fragmentation
-from tclose_spark.methods.fragmentation.sizing import centres, conform_exactly, gcd_classes, prove, sizes_from
+from tclose_spark.methods.fragmentation.sizing import (
+    centres,
+    conform_exactly,
+    gcd_classes,
+    prove,
+    sizes_from,
+)
 
 
 @st.composite
 def fragmented(draw: st.DrawFn, attributes: int = 4) -> tuple[Case, np.ndarray]:
     """A drawn matrix, and a fragmentation that its search comes through."""
     case = draw(cases(attributes))
-    path = find_fragmentation(case.matrix, case.diameters, [Fraction(1, 10)] * case.matrix.attributes)
+    path = find_fragmentation(
+        case.matrix, case.diameters, [Fraction(1, 10)] * case.matrix.attributes
+    )
     return case, path.fragmentation(draw(st.integers(0, path.steps)))
 
 
 def draw_class(
-    random: np.random.Generator, matrix: MultiplicityMatrix, fragment_of: np.ndarray, shares: np.ndarray
+    random: np.random.Generator,
+    matrix: MultiplicityMatrix,
+    fragment_of: np.ndarray,
+    shares: np.ndarray,
 ) -> np.ndarray:
-    """Rows in each cell of a class with these rows of each fragment, few kinds of them at a time: vertices are the
-    worst.
+    """Rows in each cell of a class with these rows of each fragment, few kinds of them at a time:
+    vertices are the worst.
     """
     counts = np.zeros(matrix.cells, dtype=np.int64)
     for fragment, rows in enumerate(shares.tolist()):
         cells = np.flatnonzero(fragment_of == fragment)
-        kinds = random.choice(cells, size=min(len(cells), int(random.integers(1, 3))), replace=False)
+        kinds = random.choice(
+            cells, size=min(len(cells), int(random.integers(1, 3))), replace=False
+        )
         np.add.at(counts, random.choice(kinds, size=rows), 1)
     return counts
 
@@ -73,7 +88,10 @@ def test_conforming_shares_cost_nothing_more(case_and_fragments):
 @given(cases(), st.integers(1, 20), st.data())
 def test_of_single_tuples_it_is_the_exact_distance(case, e, data):
     matrix = case.matrix
-    stack, e = Stack(np.array(data.draw(st.permutations(range(matrix.cells)))), matrix.counts), min(e, matrix.rows)
+    stack, e = (
+        Stack(np.array(data.draw(st.permutations(range(matrix.cells)))), matrix.counts),
+        min(e, matrix.rows),
+    )
     table = FragmentTable.of(matrix, np.arange(matrix.cells), case.distances)
     dealt = class_counts(stack, np.arange(e), e)
     exact = [max(case.emd(a, counts) for counts in dealt) for a in range(matrix.attributes)]
@@ -82,7 +100,8 @@ def test_of_single_tuples_it_is_the_exact_distance(case, e, data):
 
 
 def test_all_compositions_are_looked_at_not_the_first_few_only():
-    # Forty cells of uneven sizes make more compositions than are looked at first, and the worst is not among those.
+    # Forty cells of uneven sizes make more compositions than are looked at first, and the worst is
+    # not among those.
     counts = np.array([3 + (7 * i) % 11 for i in range(40)])
     matrix = matrix_of(np.arange(40)[:, None], counts, (40,))
     table = FragmentTable.of(matrix, np.arange(40), [OrderedDistance(counts)])
@@ -91,8 +110,13 @@ def test_all_compositions_are_looked_at_not_the_first_few_only():
         stack = Stack(np.argsort(np.arange(40) * 17 % 40), counts)
         dealt = class_counts(stack, np.arange(e), e)
         worst = table.proven_bounds(dealt / dealt.sum(axis=1, keepdims=True)).max()
-        few = representatives(stack, e)[np.linspace(0, len(representatives(stack, e)) - 1, LOOK_FIRST).astype(int)]
-        differs += table.proven_bounds(dealt[few] / dealt[few].sum(axis=1, keepdims=True)).max() < worst - 1e-9
+        few = representatives(stack, e)[
+            np.linspace(0, len(representatives(stack, e)) - 1, LOOK_FIRST).astype(int)
+        ]
+        differs += (
+            table.proven_bounds(dealt[few] / dealt[few].sum(axis=1, keepdims=True)).max()
+            < worst - 1e-9
+        )
         assert table.largest_bounds(stack, e, np.array([np.inf]))[0] == pytest.approx(worst)
     assert differs > 5
 
@@ -123,8 +147,8 @@ def test_features_that_are_added_up_never_prove_more(case_and_fragments, most, s
 
 
 def test_the_bound_is_attained():
-    # Two halves of four values; a class of two rows with one of each: 0 and 3 is as far as it gets, and as far as is
-    # proven.
+    # Two halves of four values; a class of two rows with one of each: 0 and 3 is as far as it gets,
+    # and as far as is proven.
     matrix = matrix_of(np.arange(4)[:, None], np.full(4, 5), (4,))
     table = FragmentTable.of(matrix, np.array([0, 0, 1, 1]), [OrderedDistance(matrix.marginal(0))])
     assert table.deltas.tolist() == [[1 / 6, 1 / 6]]
@@ -135,14 +159,20 @@ def test_the_bound_is_attained():
 def test_uneven_shares_are_charged():
     matrix = matrix_of(np.arange(2)[:, None], np.array([6, 4]), (2,))
     table = FragmentTable.of(matrix, np.arange(2), [EqualDistance(matrix.marginal(0))])
-    assert table.proven_bounds(np.array([[0.5, 0.5], [0.6, 0.4]])) == pytest.approx(np.array([[0.1], [0.0]]))
+    assert table.proven_bounds(np.array([[0.5, 0.5], [0.6, 0.4]])) == pytest.approx(
+        np.array([[0.1], [0.0]])
+    )
 
 
 @drawn(100, quick=25)
 @given(cases(kinds=("ordered",)), st.data())
 def test_with_boxes_it_has_the_papers_bounds(case, data):
     path = find_fragmentation(
-        case.matrix, case.diameters, [Fraction(1, 10)] * case.matrix.attributes, kind="paper", objective="hinge"
+        case.matrix,
+        case.diameters,
+        [Fraction(1, 10)] * case.matrix.attributes,
+        kind="paper",
+        objective="hinge",
     )
     steps = data.draw(st.integers(0, path.steps))
     fragment_of, boxes = path.fragmentation(steps), path.boxes(steps)
@@ -160,14 +190,19 @@ def test_the_size_that_is_proven_is_the_first_that_holds(case_and_fragments, k, 
     table = FragmentTable.of(matrix, fragment_of, case.distances)
     bounds = tuple(float(b) for b in aggregate_bounds(matrix, fragment_of, case.diameters))
     found = prove(matrix, fragment_of, table, bounds, limits, tuple("abcd"[: matrix.attributes]), k)
-    assert (found.classes, found.size) == (matrix.rows // max(found.size, 1), matrix.rows // found.classes)
+    assert (found.classes, found.size) == (
+        matrix.rows // max(found.size, 1),
+        matrix.rows // found.classes,
+    )
     assert found.size >= k
     assert found.classes == 1 or all(p <= t for p in found.proven)
     assert sorted(found.stack.order.tolist()) == list(range(len(table.rows)))
     if all(b <= t for b in bounds):
         smaller = [(size, e) for size, e in sizes_from(k, matrix.rows) if size < found.size]
         assert all(
-            (table.largest_bounds(found.stack, e, np.full(len(limits), np.inf)) > limits - 1e-9).any()
+            (
+                table.largest_bounds(found.stack, e, np.full(len(limits), np.inf)) > limits - 1e-9
+            ).any()
             for _, e in smaller
         )
     else:
@@ -188,7 +223,9 @@ def test_fragments_are_ordered_by_their_centres():
     assert found.codes.tolist() == [[1, 0, 0], [0, 1, 1]]
 
 
-@pytest.mark.parametrize(("k", "classes"), [(2, 50), (20, 50), (21, 25), (50, 10), (600, 1), (5_000, 1)])
+@pytest.mark.parametrize(
+    ("k", "classes"), [(2, 50), (20, 50), (21, 25), (50, 10), (600, 1), (5_000, 1)]
+)
 def test_exact_conformance_takes_as_many_classes_as_divide_all_fragments(k, classes):
     matrix = matrix_of(np.arange(4)[:, None], np.array([250, 100, 350, 300]), (4,))
     found = conform_exactly(matrix, np.arange(4), matrix.counts, (0.0,), k)
@@ -200,4 +237,6 @@ def test_exact_conformance_takes_as_many_classes_as_divide_all_fragments(k, clas
 @drawn(100, quick=25)
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=5))
 def test_the_most_classes_of_one_size(sizes):
-    assert gcd_classes(sizes) == max(e for e in range(1, sum(sizes) + 1) if all(size % e == 0 for size in sizes))
+    assert gcd_classes(sizes) == max(
+        e for e in range(1, sum(sizes) + 1) if all(size % e == 0 for size in sizes)
+    )

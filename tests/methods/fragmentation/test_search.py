@@ -1,4 +1,6 @@
-"""The search: every cut's change is the true one, the best is taken, and the path can be replayed."""
+"""The search: every cut's change is the true one, the best is taken, and the path can be
+replayed.
+"""
 
 from fractions import Fraction
 
@@ -14,14 +16,21 @@ from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.fragment_diameter import DiameterInHierarchy
 from tclose_spark.methods.fragmentation import fragments, search
-from tclose_spark.methods.fragmentation.fragments import DomainFragments, Fragment, PaperFragments, thinned
+from tclose_spark.methods.fragmentation.fragments import (
+    DomainFragments,
+    Fragment,
+    PaperFragments,
+    thinned,
+)
 from tclose_spark.methods.fragmentation.search import find_fragmentation, hinge, steepest
 
 ORDERED = ("ordered",)
 
 
 def brute_cuts(case: Case, cells: list[int]) -> dict[tuple[int, int], tuple[list[int], list[int]]]:
-    """(attribute, last code that stays): the cells of both halves, by the rules of each distance."""
+    """(attribute, last code that stays): the cells of both halves, by the rules of each
+    distance.
+    """
     codes, counts, found = case.matrix.codes, case.matrix.counts, {}
     for s, diameter in enumerate(case.diameters):
         present = sorted(set(codes[cells, s].tolist()))
@@ -45,7 +54,9 @@ def brute_cuts(case: Case, cells: list[int]) -> dict[tuple[int, int], tuple[list
 @given(st.data())
 def test_changes_are_those_of_the_definition(chunk, data):
     case = data.draw(cases())
-    cells = data.draw(st.lists(st.integers(0, case.matrix.cells - 1), min_size=1, unique=True).map(sorted))
+    cells = data.draw(
+        st.lists(st.integers(0, case.matrix.cells - 1), min_size=1, unique=True).map(sorted)
+    )
     kind = DomainFragments(case.matrix, case.diameters, {})
     fragment = Fragment(np.array(cells))
     with pytest.MonkeyPatch.context() as patch:
@@ -53,8 +64,12 @@ def test_changes_are_those_of_the_definition(chunk, data):
         cuts = kind.cuts(fragment)
     expected = brute_cuts(case, cells)
     assert list(zip(cuts.attribute.tolist(), cuts.last.tolist(), strict=True)) == list(expected)
-    for (attribute, last), changes, halves in zip(expected, cuts.changes, expected.values(), strict=True):
-        assert [half.cells.tolist() for half in kind.halves(fragment, attribute, last)] == list(halves)
+    for (attribute, last), changes, halves in zip(
+        expected, cuts.changes, expected.values(), strict=True
+    ):
+        assert [half.cells.tolist() for half in kind.halves(fragment, attribute, last)] == list(
+            halves
+        )
         for s, change in enumerate(changes.tolist()):
             true = sum(case.delta(s, half) for half in halves) - case.delta(s, cells)
             assert change == pytest.approx(float(true / case.matrix.rows), abs=1e-12)
@@ -72,7 +87,9 @@ def test_the_path_has_the_bounds_of_its_fragmentations(case, objective, most):
         fragment_of = path.fragmentation(steps)
         assert sorted(set(fragment_of.tolist())) == list(range(steps + 1))
         assert path.exact_bounds[steps] == case.bounds(fragment_of)
-        assert path.bounds[steps].tolist() == pytest.approx([float(b) for b in path.exact_bounds[steps]])
+        assert path.bounds[steps].tolist() == pytest.approx(
+            [float(b) for b in path.exact_bounds[steps]]
+        )
         if coarser is not None:
             moved = fragment_of != coarser
             assert set(fragment_of[moved].tolist()) == {steps}
@@ -93,20 +110,30 @@ def test_ends_at_the_bottom(case, objective):
 @given(cases(), st.sampled_from(["hinge", "steepest"]), st.data())
 def test_takes_the_best_cut(case, objective, data):
     t = data.draw(
-        st.lists(st.sampled_from([0.05, 0.2, 0.4]), min_size=case.matrix.attributes, max_size=case.matrix.attributes)
+        st.lists(
+            st.sampled_from([0.05, 0.2, 0.4]),
+            min_size=case.matrix.attributes,
+            max_size=case.matrix.attributes,
+        )
     )
     path = find_fragmentation(case.matrix, case.diameters, t, objective=objective, most=4)
 
     def value(found: tuple[Fraction, ...]) -> float:
         over = [(float(bound), limit) for bound, limit in zip(found, t, strict=True)]
-        return sum(max(b - x, 0) for b, x in over) if objective == "hinge" else sum((b / x) ** 4 for b, x in over)
+        return (
+            sum(max(b - x, 0) for b, x in over)
+            if objective == "hinge"
+            else sum((b / x) ** 4 for b, x in over)
+        )
 
     for step in range(path.steps):
         before = path.fragmentation(step)
         ranked = []
         for fragment in range(step + 1):
             cells = np.flatnonzero(before == fragment).tolist()
-            for place, ((attribute, last), (_, upper)) in enumerate(brute_cuts(case, cells).items()):
+            for place, ((attribute, last), (_, upper)) in enumerate(
+                brute_cuts(case, cells).items()
+            ):
                 after = before.copy()
                 after[upper] = step + 1
                 ranked.append((value(case.bounds(after)), attribute, fragment, place, last))
@@ -120,12 +147,16 @@ def test_takes_the_best_cut(case, objective, data):
 @given(cases(3, ORDERED), st.sampled_from(["hinge", "steepest"]), st.integers(1, 8))
 def test_boxes_of_the_papers(case, objective, most):
     thresholds = [0.1] * case.matrix.attributes
-    path = find_fragmentation(case.matrix, case.diameters, thresholds, kind="paper", objective=objective, most=most)
+    path = find_fragmentation(
+        case.matrix, case.diameters, thresholds, kind="paper", objective=objective, most=most
+    )
     for steps in range(path.steps + 1):
         fragment_of, boxes = path.fragmentation(steps), path.boxes(steps)
         assert sorted(set(fragment_of.tolist())) == list(range(len(boxes)))
         assert paper_bounds(case.matrix, fragment_of, boxes) == path.exact_bounds[steps]
-        inside = (boxes[:, None, :, 0] <= case.matrix.codes) & (case.matrix.codes <= boxes[:, None, :, 1])
+        inside = (boxes[:, None, :, 0] <= case.matrix.codes) & (
+            case.matrix.codes <= boxes[:, None, :, 1]
+        )
         assert inside.all(axis=2).sum(axis=0).tolist() == [1] * case.matrix.cells
 
 
@@ -133,7 +164,11 @@ def test_boxes_of_the_papers(case, objective, most):
 @given(cases(3, ORDERED), st.sampled_from(["hinge", "steepest"]))
 def test_boxes_of_the_papers_end_at_the_bottom(case, objective):
     path = find_fragmentation(
-        case.matrix, case.diameters, [0.1] * case.matrix.attributes, kind="paper", objective=objective
+        case.matrix,
+        case.diameters,
+        [0.1] * case.matrix.attributes,
+        kind="paper",
+        objective=objective,
     )
     assert path.exact_bounds[-1] == (0,) * case.matrix.attributes
     assert len(path.boxes(path.steps)) == case.matrix.cells
@@ -154,7 +189,9 @@ def test_changes_of_boxes_are_those_of_the_definition(data):
         halves = kind.halves(fragment, int(cuts.attribute[chosen]), int(cuts.last[chosen]))
         fragment = data.draw(st.sampled_from([half for half in halves if len(half.cells)]))
     cuts = kind.cuts(fragment)
-    ends = [(s, i) for s, (first, last) in enumerate(fragment.box.tolist()) for i in range(first, last)]
+    ends = [
+        (s, i) for s, (first, last) in enumerate(fragment.box.tolist()) for i in range(first, last)
+    ]
     assert list(zip(cuts.attribute.tolist(), cuts.last.tolist(), strict=True)) == ends
     whole = kind.weighted(fragment)
     for (attribute, last), changes in zip(ends, cuts.changes, strict=True):
@@ -175,7 +212,10 @@ def test_cuts_at_the_edges_of_bins_only(kind):
     path = find_fragmentation(matrix, diameters, [0.01, 0.01], kind=kind, bins={0: bin_of})
     fragment_of = path.fragmentation(path.steps)
     assert fragment_of.max() + 1 == 3 * 4
-    assert len(set(zip(bin_of[matrix.codes[:, 0]], matrix.codes[:, 1], fragment_of, strict=True))) == 3 * 4
+    assert (
+        len(set(zip(bin_of[matrix.codes[:, 0]], matrix.codes[:, 1], fragment_of, strict=True)))
+        == 3 * 4
+    )
     assert path.exact_bounds[-1][1] == 0
     # Bins of 2, 3 and 1 values of 4 rows each: the mean is half, and one, value away from an end.
     assert path.exact_bounds[-1][0] == (
@@ -187,19 +227,26 @@ def test_stops_at_the_given_bound():
     matrix, diameters = grid(6, 6), [ordered(6)] * 2
     for kind in ("domain", "paper"):
         path = find_fragmentation(
-            matrix, diameters, [0.2, 0.3], kind=kind, stop=lambda found, _: found[0] <= 0.2 and found[1] <= 0.3
+            matrix,
+            diameters,
+            [0.2, 0.3],
+            kind=kind,
+            stop=lambda found, _: found[0] <= 0.2 and found[1] <= 0.3,
         )
         met = [bool(row[0] <= 0.2 and row[1] <= 0.3) for row in path.bounds]
         assert met == [False] * path.steps + [True]
     seen: list[int] = []
-    find_fragmentation(matrix, diameters, [0.2, 0.3], stop=lambda _, count: seen.append(count) or count == 5)
+    find_fragmentation(
+        matrix, diameters, [0.2, 0.3], stop=lambda _, count: seen.append(count) or count == 5
+    )
     assert seen == [1, 2, 3, 4, 5]
 
 
 def test_out_of_time_says_how_far_it_came():
     with pytest.raises(
         UnreachableError,
-        match=r"reached 1 fragments with the bounds 0\.5 \(t 0\.1\), 0\.5 in 0 seconds.*method\.search_seconds",
+        match=r"reached 1 fragments with the bounds 0\.5 \(t 0\.1\), 0\.5 in 0 "
+        r"seconds.*method\.search_seconds",
     ):
         find_fragmentation(grid(6, 6), [ordered(6)] * 2, [0.1, None], limit=0)
 
@@ -207,7 +254,9 @@ def test_out_of_time_says_how_far_it_came():
 def test_says_how_far_it_is(monkeypatch):
     monkeypatch.setattr(search, "PROGRESS_SECONDS", 0.0)
     said: list[tuple[int, float]] = []
-    path = find_fragmentation(grid(6, 6), [ordered(6)] * 2, [0.1, None], most=4, progress=lambda *now: said.append(now))
+    path = find_fragmentation(
+        grid(6, 6), [ordered(6)] * 2, [0.1, None], most=4, progress=lambda *now: said.append(now)
+    )
     assert said == [(i + 1, pytest.approx(path.bounds[i, 0] / 0.1)) for i in range(3)]
 
 
@@ -218,7 +267,9 @@ def test_refuses_what_it_cannot_search():
     with pytest.raises(ValueError, match="ordered attributes only"):
         find_fragmentation(matrix, [ordered(3), equal(3)], [0.1, 0.1], kind="paper")
     with pytest.raises(ValueError, match="bins are of an ordered attribute"):
-        find_fragmentation(matrix, [ordered(3), equal(3)], [0.1, 0.1], bins={1: np.array([0, 0, 1])})
+        find_fragmentation(
+            matrix, [ordered(3), equal(3)], [0.1, 0.1], bins={1: np.array([0, 0, 1])}
+        )
     with pytest.raises(ValueError, match="only fragments of the papers' bounds are boxes"):
         find_fragmentation(matrix, [ordered(3)] * 2, [0.1, 0.1]).boxes(0)
 
@@ -274,7 +325,9 @@ def test_a_domain_much_larger_than_its_rows():
 
 def test_of_equal_cuts_the_first_attribute_comes_before_the_first_fragment():
     path = find_fragmentation(grid(3, 3), [ordered(3)] * 2, [1, 1], objective="hinge", most=4)
-    assert list(zip(path.attributes.tolist(), path.parents.tolist(), path.last.tolist(), strict=True)) == [
+    assert list(
+        zip(path.attributes.tolist(), path.parents.tolist(), path.last.tolist(), strict=True)
+    ) == [
         (0, 0, 0),
         (0, 1, 1),
         (1, 0, 0),
@@ -285,11 +338,20 @@ def test_boxes_without_rows_are_not_counted():
     matrix = matrix_of(np.array([[1], [3]]), np.array([1, 1]), (5,))
     seen: list[int] = []
     path = find_fragmentation(
-        matrix, [ordered(5)], [1], kind="paper", objective="hinge", stop=lambda _, count: bool(seen.append(count))
+        matrix,
+        [ordered(5)],
+        [1],
+        kind="paper",
+        objective="hinge",
+        stop=lambda _, count: bool(seen.append(count)),
     )
-    # Every bound meets a t of 1, so the lowest cut is taken each time: [0], [1], [2], and then [3] from [4].
+    # Every bound meets a t of 1, so the lowest cut is taken each time: [0], [1], [2], and then [3]
+    # from [4].
     assert seen == [1, 1, 2, 2, 2]
     assert path.last.tolist() == [0, 1, 2, 3]
     assert [len(path.boxes(steps)) for steps in range(5)] == seen
     assert path.boxes(4).tolist() == [[[1, 1]], [[3, 3]]]
-    assert find_fragmentation(matrix, [ordered(5)], [1], kind="paper", objective="hinge", most=2).steps == 2
+    assert (
+        find_fragmentation(matrix, [ordered(5)], [1], kind="paper", objective="hinge", most=2).steps
+        == 2
+    )

@@ -28,7 +28,9 @@ def from_average(block: Block, left: list[int]) -> list[float]:
             place = block.widths.place[j]
             missing = bool(block.widths.missing[j])
             known = range(int(missing), len(counts))
-            mean = sum((counts[c] * place[c] for c in known), 0.0) / max(sum(int(counts[c]) for c in known), 1)
+            mean = sum((counts[c] * place[c] for c in known), 0.0) / max(
+                sum(int(counts[c]) for c in known), 1
+            )
             steps = [1.0 if missing and c == 0 else abs(place[c] - mean) for c in codes]
         else:
             most = int(np.argmax(counts))
@@ -38,10 +40,21 @@ def from_average(block: Block, left: list[int]) -> list[float]:
 
 
 def seeds_and_classes(block: Block, stop, choose) -> np.ndarray:
-    """MDAV: from a seed the class that `choose(left by distance, distances)` takes, until `stop(left)`."""
-    left, classes, number, seed_before = list(range(len(block.cell))), np.full(len(block.cell), -1), 0, None
+    """MDAV: from a seed the class that `choose(left by distance, distances)` takes, until
+    `stop(left)`.
+    """
+    left, classes, number, seed_before = (
+        list(range(len(block.cell))),
+        np.full(len(block.cell), -1),
+        0,
+        None,
+    )
     while not stop(left):
-        far = from_average(block, left) if seed_before is None else [distance(block, seed_before, i) for i in left]
+        far = (
+            from_average(block, left)
+            if seed_before is None
+            else [distance(block, seed_before, i) for i in left]
+        )
         seed = left[int(np.argmax(far))]
         near = {i: distance(block, seed, i) for i in left}
         chosen = choose(sorted(left, key=lambda i: (near[i], i)), len(left))
@@ -101,10 +114,14 @@ def of_buckets(block: Block, bucket: np.ndarray, classes: int) -> np.ndarray:
 
 
 def clusters(problem, cell: np.ndarray, size: int) -> tuple[list[int], int]:
-    """Clusters of equal size, row by row: (the cluster of each row, the number of classes). Diseases are as far apart
-    as the height of their lowest common ancestor of three, and grades as their places.
+    """Clusters of equal size, row by row: (the cluster of each row, the number of classes).
+    Diseases are as far apart as the height of their lowest common ancestor of three, and grades as
+    their places.
     """
-    attributes, paths = problem.attributes, {path[0]: path for path in problem.hierarchies["disease"].paths}
+    attributes, paths = (
+        problem.attributes,
+        {path[0]: path for path in problem.hierarchies["disease"].paths},
+    )
     disease, grade = problem.profile.sensitive
     most = len(grade.values) - 1
 

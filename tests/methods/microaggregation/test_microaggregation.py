@@ -1,4 +1,6 @@
-"""The three algorithms: as the papers have them, valid whatever the table, the same however rows come."""
+"""The three algorithms: as the papers have them, valid whatever the table, the same however rows
+come.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -26,12 +28,23 @@ from tclose_spark.methods.microaggregation.buckets import (
     microaggregate_buckets,
     paper_size,
 )
-from tclose_spark.methods.microaggregation.cells import cut_into_clusters, cut_of, first_component, rank_scores
+from tclose_spark.methods.microaggregation.cells import (
+    cut_into_clusters,
+    cut_of,
+    first_component,
+    rank_scores,
+)
 from tclose_spark.methods.microaggregation.mdav import microaggregate
 from tclose_spark.methods.microaggregation.plan import MicroaggregationPlan, make_plan
 
-ONE = [{"disease": {"t": "0.3"}}, {"grade": {"distance": "ordered", "t": "0.25"}}, {"grade": {"distance": "ordered"}}]
-TWO = [{"disease": {"t": "0.4", "l": {"distinct": 2}}, "grade": {"distance": "ordered", "t": "0.25"}}]
+ONE = [
+    {"disease": {"t": "0.3"}},
+    {"grade": {"distance": "ordered", "t": "0.25"}},
+    {"grade": {"distance": "ordered"}},
+]
+TWO = [
+    {"disease": {"t": "0.4", "l": {"distinct": 2}}, "grade": {"distance": "ordered", "t": "0.25"}}
+]
 SEVERAL = st.sampled_from([{"cells": "first_component"}, {"cells": "clusters"}])
 ASKED = st.one_of(
     st.tuples(st.sampled_from([{"algorithm": 1}, {"algorithm": 2}]), st.sampled_from(ONE + TWO)),
@@ -48,7 +61,9 @@ def block_of(records, sensitive, k):
 
 def problem_of(records, sensitive, k, **method):
     problem, rows = make_problem(records, sensitive, k=k)
-    settings = problem.spec.model_dump(exclude={"method"}) | {"method": {"name": "microaggregation", **method}}
+    settings = problem.spec.model_dump(exclude={"method"}) | {
+        "method": {"name": "microaggregation", **method}
+    }
     return replace(problem, spec=type(problem.spec).model_validate(settings)), rows
 
 
@@ -62,8 +77,12 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
     check_however_rows_come(
         problem,
         rows,
-        make=lambda rows_per_task: make_plan(problem.given(count_in(rows)), per_block, rows_per_task),
-        read=lambda tree: MicroaggregationPlan.from_json(tree, problem.attributes, k, problem.spec.method),
+        make=lambda rows_per_task: make_plan(
+            problem.given(count_in(rows)), per_block, rows_per_task
+        ),
+        read=lambda tree: MicroaggregationPlan.from_json(
+            tree, problem.attributes, k, problem.spec.method
+        ),
         per_task=per_task,
         order=np.array(data.draw(st.permutations(range(len(rows))))),
     )
@@ -85,7 +104,9 @@ def test_refinement_is_the_papers_walk(records, sensitive, k):
 
 def test_refinement_brings_classes_nearer_to_the_table():
     _, _, block = block_of(town(600), {"disease": {"t": "0.3"}}, 5)
-    merged = [merge_until_all_hold(block, microaggregate(block, refined))[1] for refined in (False, True)]
+    merged = [
+        merge_until_all_hold(block, microaggregate(block, refined))[1] for refined in (False, True)
+    ]
     assert merged[1] < merged[0] / 2
 
 
@@ -166,8 +187,13 @@ def town_of_pairs(n=200):
     """Diseases in a hierarchy, and grades."""
     names = LI_FIGURE_1.leaves
     records = [{**r, "disease": names[i * i % len(names)]} for i, r in enumerate(town(n))]
-    sensitive = {"disease": {"distance": "hierarchical", "hierarchy": "diseases.csv", "t": "0.3"}, **ONE[1]}
-    return make_problem(records, sensitive, {"age": {"type": "numeric"}, "sex": {}}, {"disease": LI_FIGURE_1}, k=4)
+    sensitive = {
+        "disease": {"distance": "hierarchical", "hierarchy": "diseases.csv", "t": "0.3"},
+        **ONE[1],
+    }
+    return make_problem(
+        records, sensitive, {"age": {"type": "numeric"}, "sex": {}}, {"disease": LI_FIGURE_1}, k=4
+    )
 
 
 @given(st.integers(2, 40), st.booleans())
@@ -175,7 +201,14 @@ def test_tuples_are_cut_in_the_order_of_their_first_component(size, rising):
     """Two attributes of which one is a function of the other vary along one line."""
     ages = range(30)
     records = [
-        {"age": 20, "sex": "f", "city": None, "disease": f"{g if rising else 30 - g:02}", "grade": g} for g in ages
+        {
+            "age": 20,
+            "sex": "f",
+            "city": None,
+            "disease": f"{g if rising else 30 - g:02}",
+            "grade": g,
+        }
+        for g in ages
     ]
     sensitive = {"disease": {"distance": "ordered", "order": "frequency", "t": "0.2"}, **ONE[1]}
     attributes = make_problem(records, sensitive)[0].attributes
@@ -215,7 +248,9 @@ def test_clusters_are_of_one_size_around_seeds_far_from_each_other(size):
 
 
 def test_clusters_spread_every_attribute_over_a_class():
-    """Before any are merged, classes are nearer to the table than those of buckets of one of the attributes."""
+    """Before any are merged, classes are nearer to the table than those of buckets of one of the
+    attributes.
+    """
     problem, rows = town_of_pairs(600)
     attributes = problem.attributes
     block = Dense(attributes, 4).block(rows.take(rows.sorted_by_hash()))[0]
@@ -232,16 +267,31 @@ def proven(records, sensitive, k, per_block):
     problem, rows = problem_of(records, sensitive, k, class_size="proven")
     plan = make_plan(problem.given(count_in(rows)), per_block)
     dealt = plan.layout.numbering.deal(rows, 0)
-    return problem, rows, plan, [rows.take(dealt.here[dealt.classes == b]) for b in range(plan.blocks)]
+    return (
+        problem,
+        rows,
+        plan,
+        [rows.take(dealt.here[dealt.classes == b]) for b in range(plan.blocks)],
+    )
 
 
 @drawn(100)
-@given(people(least=8), st.sampled_from(ONE[:2]), st.integers(2, 4), st.integers(8, 30), st.integers(1, 40))
-def test_proven_classes_hold_before_any_are_merged_and_no_smaller_ones_are_proven(records, asked, k, per_block, parts):
+@given(
+    people(least=8),
+    st.sampled_from(ONE[:2]),
+    st.integers(2, 4),
+    st.integers(8, 30),
+    st.integers(1, 40),
+)
+def test_proven_classes_hold_before_any_are_merged_and_no_smaller_ones_are_proven(
+    records, asked, k, per_block, parts
+):
     ((name, settings),) = asked.items()
     t = Fraction(parts, 50)
     try:
-        problem, rows, plan, blocks = proven(records, {name: {**settings, "t": str(float(t))}}, k, per_block)
+        problem, rows, plan, blocks = proven(
+            records, {name: {**settings, "t": str(float(t))}}, k, per_block
+        )
     except UnreachableError:
         return
     sizes = []
@@ -258,21 +308,32 @@ def test_proven_classes_hold_before_any_are_merged_and_no_smaller_ones_are_prove
     for size in range(k, plan.class_size):
         if min(b.rows // (b.rows // size) for b in counts) == plan.class_size:
             break  # rows left over make classes of this size as large
-        assert max(BucketSizing(attribute.distance).largest_bound(block, size) for block in counts) > float(t) - SURE
+        assert (
+            max(BucketSizing(attribute.distance).largest_bound(block, size) for block in counts)
+            > float(t) - SURE
+        )
 
 
 @pytest.mark.parametrize(("blocks", "size"), [(1, 6), (2, 5)])
 def test_whole_rows_of_buckets_are_charged(blocks, size):
-    """122 grades are no whole number of classes of four: some take two rows of a bucket. Near people have grades at the
-    same end of every bucket, so that these classes break t.
+    """122 grades are no whole number of classes of four: some take two rows of a bucket. Near
+    people have grades at the same end of every bucket, so that these classes break t.
     """
-    records = [{"age": 20 + g % 30, "sex": "f", "city": None, "disease": "flu", "grade": g} for g in range(122)]
-    _, rows, plan, parts = proven(records, {"grade": {"distance": "ordered", "t": "930/7381"}}, 3, 122 // blocks)
+    records = [
+        {"age": 20 + g % 30, "sex": "f", "city": None, "disease": "flu", "grade": g}
+        for g in range(122)
+    ]
+    _, rows, plan, parts = proven(
+        records, {"grade": {"distance": "ordered", "t": "930/7381"}}, 3, 122 // blocks
+    )
     assert (plan.blocks, plan.class_size) == (blocks, size)
     assert plan.assign_classes(rows, 0).figures["merged"] == 0
     for part in parts:
         block, _ = plan.layout.dense.block(part)
-        assert closeness_ratios(block, microaggregate_buckets(block, *plan.cut(block.cell, 4))).max() > 1
+        assert (
+            closeness_ratios(block, microaggregate_buckets(block, *plan.cut(block.cell, 4))).max()
+            > 1
+        )
         assert closeness_ratios(block, plan.formed(block)).max() <= 1
 
 
@@ -281,7 +342,9 @@ def test_sizes():
     problem, rows = problem_of(town(600), {"grade": {"distance": "ordered", "t": str(float(t))}}, 5)
 
     def planned(**method):
-        tree = problem.spec.model_dump(exclude={"method"}) | {"method": {"name": "microaggregation", **method}}
+        tree = problem.spec.model_dump(exclude={"method"}) | {
+            "method": {"name": "microaggregation", **method}
+        }
         asked = replace(problem, spec=type(problem.spec).model_validate(tree))
         plan = make_plan(asked.given(count_in(rows)))
         there, classes = settle_all(plan, rows)
@@ -317,10 +380,13 @@ def test_figures_are_those_of_the_classes():
     plan = make_plan(problem.given(count_in(rows)), 200, 300)
     _, task = plan.route(rows)
     row, _ = plan.route(rows)
-    settled = [plan.assign_classes(rows.take(row[task == number]), number) for number in range(plan.tasks)]
+    settled = [
+        plan.assign_classes(rows.take(row[task == number]), number) for number in range(plan.tasks)
+    ]
     assert sum(s.blocks for s in settled) == plan.blocks == 3
     together = {
-        name: (sum if how == "sum" else max)(s.figures[name] for s in settled) for name, how in plan.figures.items()
+        name: (sum if how == "sum" else max)(s.figures[name] for s in settled)
+        for name, how in plan.figures.items()
     }
     told = plan.describe(together)
     assert together["rows"] == 600

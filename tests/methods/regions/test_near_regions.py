@@ -1,4 +1,6 @@
-"""Regions with (n, t)-closeness: each has a natural superset among the regions that it was cut from."""
+"""Regions with (n, t)-closeness: each has a natural superset among the regions that it was cut
+from.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,18 @@ from tclose_spark.runfile.registry import read_settings
 from tclose_spark.runfile.spec import Supersets
 
 ASKED = {"disease": {"t": "0.2"}, "grade": {"distance": "ordered", "t": "0.25"}}
-MONDRIAN, APART = {"name": "t_mondrian"}, {"name": "closeness_tree", "overlap": "none", "effort": "fast"}
+MONDRIAN, APART = (
+    {"name": "t_mondrian"},
+    {"name": "closeness_tree", "overlap": "none", "effort": "fast"},
+)
 
 
 def near(problem, n, method=None):
     privacy = problem.spec.privacy.model_copy(update={"nt": None if n is None else Supersets(n=n)})
     settings = read_settings(method or MONDRIAN)
-    return replace(problem, spec=problem.spec.model_copy(update={"privacy": privacy, "method": settings}))
+    return replace(
+        problem, spec=problem.spec.model_copy(update={"privacy": privacy, "method": settings})
+    )
 
 
 def figures_of(problem, rows, plan):
@@ -37,7 +44,12 @@ def figures_of(problem, rows, plan):
 
 
 @drawn(40)
-@given(people(least=20, most=120), st.integers(5, 60), st.sampled_from([MONDRIAN, APART]), st.booleans())
+@given(
+    people(least=20, most=120),
+    st.integers(5, 60),
+    st.sampled_from([MONDRIAN, APART]),
+    st.booleans(),
+)
 def test_every_region_holds_by_its_labels_and_no_two_meet(records, n, method, in_blocks):
     problem, rows = make_problem(records, ASKED, k=2)
     problem = near(problem, min(n, len(records)), method)
@@ -58,7 +70,9 @@ def test_what_is_near_to_a_part_of_the_table_may_be_far_from_it():
     assert found[2000] == found[None]
     assert found[100].holds
     assert found[100].ncp < found[None].ncp
-    assert Fraction(found[100].emd["disease"]) > Fraction(1, 5) >= Fraction(found[None].emd["disease"])
+    assert (
+        Fraction(found[100].emd["disease"]) > Fraction(1, 5) >= Fraction(found[None].emd["disease"])
+    )
 
 
 def test_regions_without_a_superset_are_found_to_hold_nothing():
@@ -81,7 +95,10 @@ def test_a_large_table_is_cut_on_a_sample_into_blocks_that_have_n_rows_or_are_ne
     plan = make_plan(half.given(count_in(rows)), 600, 1200)
     assert plan.blocks > 2
     task = plan.route(rows)[1]
-    settled = [plan.assign_classes(rows.take(np.flatnonzero(task == number)), number) for number in range(plan.tasks)]
+    settled = [
+        plan.assign_classes(rows.take(np.flatnonzero(task == number)), number)
+        for number in range(plan.tasks)
+    ]
     assert max(of.figures["largest_closeness_ratio"] for of in settled) <= 1
     assert figures_of(asked, rows, plan).holds
 

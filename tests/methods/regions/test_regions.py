@@ -1,4 +1,6 @@
-"""Regions that do not overlap: every class holds, no two labels meet, whatever the order of rows, blocks and tasks."""
+"""Regions that do not overlap: every class holds, no two labels meet, whatever the order of rows,
+blocks and tasks.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ BY_SCORE = RegionGrowth(split_rule(cuts=12, tries=8, each=2), budget=50)
 SENSITIVE = st.sampled_from(
     [
         {"disease": {"t": "0.5"}},
-        {"disease": {"t": "0.6", "l": {"distinct": 2}}, "grade": {"distance": "ordered", "t": "0.4"}},
+        {
+            "disease": {"t": "0.6", "l": {"distinct": 2}},
+            "grade": {"distance": "ordered", "t": "0.4"},
+        },
         {"grade": {"distance": "ordered", "t": "1"}},
         {"disease": {}},
     ]
@@ -47,7 +52,9 @@ QUASI = st.sampled_from(
 GROWTHS = st.sampled_from([AT_MEDIANS, BY_SCORE])
 
 
-def planned(problem: Any, rows: Any, growth: RegionGrowth, per_block: int, per_task: int) -> RegionPlan:
+def planned(
+    problem: Any, rows: Any, growth: RegionGrowth, per_block: int, per_task: int
+) -> RegionPlan:
     layout = plan_regions(problem.given(count_in(rows)), growth, per_block, per_task)
     return RegionPlan(layout=layout, growths=(growth,))
 
@@ -62,8 +69,18 @@ def little_caution() -> Iterator[None]:
 
 
 @drawn(150)
-@given(people(least=8, most=60), SENSITIVE, QUASI, GROWTHS, st.integers(2, 3), st.integers(2, 40), st.data())
-def test_classes_hold_and_lie_apart_however_rows_come(records, sensitive, quasi, growth, k, per_block, data):
+@given(
+    people(least=8, most=60),
+    SENSITIVE,
+    QUASI,
+    GROWTHS,
+    st.integers(2, 3),
+    st.integers(2, 40),
+    st.data(),
+)
+def test_classes_hold_and_lie_apart_however_rows_come(
+    records, sensitive, quasi, growth, k, per_block, data
+):
     problem, rows = make_problem(records, sensitive, quasi, k=k)
     some = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, unique=True))
     few = rows.take(np.array(some if data.draw(st.booleans()) else range(len(rows))))
@@ -84,7 +101,9 @@ def test_classes_hold_and_lie_apart_however_rows_come(records, sensitive, quasi,
     assert content(*settle_all(again, rows)) == content(stayed, classes)
 
 
-def classes_by(growth: RegionGrowth, records: Any, sensitive: Any, quasi: Any, k: int = 2) -> tuple[Any, Any, Any]:
+def classes_by(
+    growth: RegionGrowth, records: Any, sensitive: Any, quasi: Any, k: int = 2
+) -> tuple[Any, Any, Any]:
     problem, rows = make_problem(records, sensitive, quasi, k=k)
     block, _ = RegionDense(problem.attributes, k).block(rows)
     return problem, rows, cut(block, growth).region
@@ -116,7 +135,9 @@ CLOSE = {"disease": {"t": "0.1"}}
 )
 @pytest.mark.parametrize("growth", [AT_MEDIANS, BY_SCORE], ids=["median", "score"])
 def test_what_may_be_cut_is_cut(quasi, values, labels, growth):
-    problem, rows = make_problem(of("x", *values), CLOSE, {"x": quasi}, {"x": CITIES} if "hierarchy" in quasi else {})
+    problem, rows = make_problem(
+        of("x", *values), CLOSE, {"x": quasi}, {"x": CITIES} if "hierarchy" in quasi else {}
+    )
     block, _ = RegionDense(problem.attributes, 2).block(rows)
     found = cut(block, growth).region
     assert {label for (label,) in labels_of(problem, rows, found)} == labels
@@ -124,16 +145,24 @@ def test_what_may_be_cut_is_cut(quasi, values, labels, growth):
 
 def test_a_value_that_cannot_leave_keeps_its_siblings_together():
     records = [*of("x", "Pisa", "Bari", "Lyon", "Lyon"), {"x": "Nice", "disease": "flu"}]
-    problem, rows = make_problem(records, {"disease": {"t": "0.2"}}, {"x": {"hierarchy": "x.csv"}}, {"x": CITIES})
+    problem, rows = make_problem(
+        records, {"disease": {"t": "0.2"}}, {"x": {"hierarchy": "x.csv"}}, {"x": CITIES}
+    )
     block, _ = RegionDense(problem.attributes, 2).block(rows)
     for growth in (AT_MEDIANS, BY_SCORE):
-        assert {label for (label,) in labels_of(problem, rows, cut(block, growth).region)} == {"Pisa", "Bari", "France"}
+        assert {label for (label,) in labels_of(problem, rows, cut(block, growth).region)} == {
+            "Pisa",
+            "Bari",
+            "France",
+        }
 
 
 def test_what_is_missing_and_cannot_leave_keeps_all_together():
     records = [*of("x", "Pisa", "Pisa", "Lyon", "Lyon"), {"x": None, "disease": "flu"}]
     for quasi in ({"hierarchy": "x.csv"}, {"generalization": "set"}, {}):
-        problem, rows = make_problem(records, {"disease": {"t": "0.2"}}, {"x": quasi}, {"x": CITIES})
+        problem, rows = make_problem(
+            records, {"disease": {"t": "0.2"}}, {"x": quasi}, {"x": CITIES}
+        )
         block, _ = RegionDense(problem.attributes, 2).block(rows)
         assert len(set(cut(block, BY_SCORE).region.tolist())) == 1
 
@@ -146,7 +175,10 @@ def test_the_widest_is_cut_first_at_the_median():
     ]
     quasi = {"height": {"type": "numeric"}, "age": {"type": "numeric"}}
     problem, rows, found = classes_by(AT_MEDIANS, records, CLOSE, quasi, k=6)
-    assert labels_of(problem, rows, found) == {("[1, 9]", "[20, 22]"), ("[1, 9]", "[60, 62]")}  # 4 and 8 are too few
+    assert labels_of(problem, rows, found) == {
+        ("[1, 9]", "[20, 22]"),
+        ("[1, 9]", "[60, 62]"),
+    }  # 4 and 8 are too few
     problem, rows, found = classes_by(AT_MEDIANS, records, CLOSE, quasi, k=4)
     assert ("1", "[20, 60]") in labels_of(problem, rows, found)
 
@@ -181,7 +213,9 @@ def least_loss(problem: Any, rows: Any) -> float:
             yield from ((codes >= code).astype(int) for code in np.unique(codes)[1:])
         else:
             nodes = [np.array(node)[codes] for node in quasi.hierarchy.nodes]
-            yield from (node for node, above in pairwise(nodes) if len(set(node)) > len(set(above)) == 1)
+            yield from (
+                node for node, above in pairwise(nodes) if len(set(node)) > len(set(above)) == 1
+            )
 
     def best(part: tuple[int, ...]) -> float:
         if part not in lost:
@@ -190,7 +224,10 @@ def least_loss(problem: Any, rows: Any) -> float:
             for quasi, codes in zip(problem.attributes.quasi_identifiers, here.quasi, strict=True):
                 for side in sides(quasi, codes):
                     parts = [np.array(part)[side == x] for x in np.unique(side)]
-                    counts = [np.bincount(rows.cell[p], minlength=len(problem.attributes.cells)) for p in parts]
+                    counts = [
+                        np.bincount(rows.cell[p], minlength=len(problem.attributes.cells))
+                        for p in parts
+                    ]
                     if all(dense.holds(cells) for cells in counts):
                         lost[part] = min(lost[part], sum(best(tuple(p.tolist())) for p in parts))
         return lost[part]
@@ -201,7 +238,9 @@ def least_loss(problem: Any, rows: Any) -> float:
 @drawn(60)
 @given(people(least=10, most=40), st.sampled_from(["0.3", "0.45", "0.6"]))
 def test_a_large_budget_finds_the_best_of_all_trees_of_cuts(records, t):
-    records = [{**one, "city": one["city"] or "Bari", "age": (one["age"] or 20) // 4} for one in records]
+    records = [
+        {**one, "city": one["city"] or "Bari", "age": (one["age"] or 20) // 4} for one in records
+    ]
     quasi = {"age": {"type": "numeric"}, "city": {"hierarchy": "cities.csv"}}
     problem, rows = make_problem(records, {"disease": {"t": t}}, quasi, k=2)
     rows = rows.take(rows.sorted_by_hash())
@@ -224,7 +263,10 @@ def test_a_sample_plans_many_blocks_and_tasks(growth):
 
 def test_without_a_search_many_blocks_of_the_whole_table_are_cut_as_one_is():
     problem, rows = make_problem(town(2000), {"disease": {"t": "0.45"}}, k=5)
-    plans = [planned(problem, rows, replace(AT_MEDIANS, budget=0), per_block, 600) for per_block in (3000, 300)]
+    plans = [
+        planned(problem, rows, replace(AT_MEDIANS, budget=0), per_block, 600)
+        for per_block in (3000, 300)
+    ]
     assert plans[1].blocks > plans[0].blocks == 1
     assert len({frozenset(labels_of(problem, *settle_all(plan, rows))) for plan in plans}) == 1
 
@@ -261,8 +303,15 @@ def test_a_task_that_gets_other_rows_says_so():
     ],
 )
 def test_a_hierarchy_with_a_label_at_two_levels_is_refused(paths):
-    records = [{"age": 1, "sex": "f", "city": "ABCD"[i % 4], "disease": "flu", "grade": 1} for i in range(40)]
+    records = [
+        {"age": 1, "sex": "f", "city": "ABCD"[i % 4], "disease": "flu", "grade": 1}
+        for i in range(40)
+    ]
     quasi = {"city": {"hierarchy": "cities.csv"}}
-    problem, rows = make_problem(records, {"disease": {"t": "1"}}, quasi, {"city": Hierarchy.build(paths, "cities")})
-    with pytest.raises(ConfigurationError, match=r"city\.hierarchy: the same label is used at several levels"):
+    problem, rows = make_problem(
+        records, {"disease": {"t": "1"}}, quasi, {"city": Hierarchy.build(paths, "cities")}
+    )
+    with pytest.raises(
+        ConfigurationError, match=r"city\.hierarchy: the same label is used at several levels"
+    ):
         plan_regions(problem.given(count_in(rows)), AT_MEDIANS, 100, 100)

@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 from strategies import LI_FIGURE_1, count_in, drawn, make_problem, people, settle_all, town
 
 from requirements import check_classes, check_however_rows_come, distances_and_classes
-from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.distances.ground_distances import (
+    EqualDistance,
+    HierarchicalDistance,
+    OrderedDistance,
+)
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
 from tclose_spark.methods.dealing.fragment_diameter import diameter_of
@@ -22,7 +26,10 @@ from tclose_spark.methods.sabre.redistribution import Redistribution, class_size
 SENSITIVE = st.sampled_from(
     [
         {"disease": {"t": "0.3"}},
-        {"disease": {"t": "measure", "l": {"distinct": 2}}, "grade": {"distance": "ordered", "t": "0.25"}},
+        {
+            "disease": {"t": "measure", "l": {"distinct": 2}},
+            "grade": {"distance": "ordered", "t": "0.25"},
+        },
         {"grade": {"distance": "ordered"}},
     ]
 )
@@ -52,7 +59,9 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
     check_however_rows_come(
         problem,
         rows,
-        make=lambda rows_per_task: make_plan(problem.given(count_in(rows)), per_block, rows_per_task),
+        make=lambda rows_per_task: make_plan(
+            problem.given(count_in(rows)), per_block, rows_per_task
+        ),
         read=lambda tree: SabrePlan.from_json(tree, problem.attributes, k),
         per_task=per_task,
         order=np.array(data.draw(st.permutations(range(len(rows))))),
@@ -80,7 +89,9 @@ def test_the_bound_is_below_t_and_would_not_be_with_a_split_less(drawn_table, tw
     if isinstance(distance, OrderedDistance):
         assert np.all(np.diff(bucket_of[present]) >= 0)
         merged = [np.where(bucket_of > b, bucket_of - 1, bucket_of) for b in range(buckets - 1)]
-        assert buckets == 1 or max(bound(distance, m) for m in merged) >= limit  # the split that was made last
+        assert (
+            buckets == 1 or max(bound(distance, m) for m in merged) >= limit
+        )  # the split that was made last
     elif isinstance(distance, EqualDistance):
         assert buckets in (1, len(present))
 
@@ -96,10 +107,18 @@ def test_splits_that_lower_the_bound_most_come_first():
 def test_nodes_are_split_into_their_children():
     diseases = HierarchicalDistance(np.arange(1, 11), LI_FIGURE_1.parents)
     bucket_of = bucketize(diseases, bound(diseases, np.zeros(10, dtype=np.int64)))
-    assert LI_FIGURE_1.leaves[:5] == ("flu", "pneumonia", "bronchitis", "pulmonary edema", "pulmonary embolism")
+    assert LI_FIGURE_1.leaves[:5] == (
+        "flu",
+        "pneumonia",
+        "bronchitis",
+        "pulmonary edema",
+        "pulmonary embolism",
+    )
     assert bucket_of.tolist() == [0] * 5 + [1] * 5  # respiratory, digestive
     bucket_of = bucketize(diseases, bound(diseases, bucket_of))
-    assert bucket_of.tolist() == [0] * 5 + [1] * 3 + [2] * 2  # and what is digestive and more frequent: stomach, colon
+    assert (
+        bucket_of.tolist() == [0] * 5 + [1] * 3 + [2] * 2
+    )  # and what is digestive and more frequent: stomach, colon
     assert bucketize(diseases, Fraction(1, 1000)).tolist() == list(range(10))
 
 
@@ -112,16 +131,29 @@ def free(rows) -> FragmentTable:
 
 def test_the_papers_example_in_proportion():
     """Weber, 2.3.4: of 16, 32 and 64 rows, 16 classes have 1, 2 and 4 each."""
-    assert class_sizes(np.array([16, 32, 64]), 7, free([16, 32, 64]), 1e-9).tolist() == [[1, 2, 4]] * 16
-    assert class_sizes(np.array([16, 32, 64]), 8, free([16, 32, 64]), 1e-9).tolist() == [[2, 4, 8]] * 8
-    assert len(class_sizes(np.array([16, 32, 65]), 7, free([16, 32, 65]), 1e-9)) == 1  # not in whole rows
+    assert (
+        class_sizes(np.array([16, 32, 64]), 7, free([16, 32, 64]), 1e-9).tolist()
+        == [[1, 2, 4]] * 16
+    )
+    assert (
+        class_sizes(np.array([16, 32, 64]), 8, free([16, 32, 64]), 1e-9).tolist() == [[2, 4, 8]] * 8
+    )
+    assert (
+        len(class_sizes(np.array([16, 32, 65]), 7, free([16, 32, 65]), 1e-9)) == 1
+    )  # not in whole rows
     assert len(class_sizes(np.array([16, 32, 65]), 7, free([16, 32, 65]), 0.01)) > 8
 
 
-ROUNDING = 1e-12  # a charge is a sum of doubles; whether classes hold is decided in integers, afterwards
+ROUNDING = (
+    1e-12  # a charge is a sum of doubles; whether classes hold is decided in integers, afterwards
+)
 
 
-@given(st.lists(st.integers(0, 40), min_size=1, max_size=6).filter(any), st.integers(1, 6), st.floats(0.0, 0.5))
+@given(
+    st.lists(st.integers(0, 40), min_size=1, max_size=6).filter(any),
+    st.integers(1, 6),
+    st.floats(0.0, 0.5),
+)
 @example([12, 18], 1, 0.0)
 def test_classes_are_halves_of_halves_within_the_limit(rows, k, limit):
     table, made = (
@@ -131,16 +163,25 @@ def test_classes_are_halves_of_halves_within_the_limit(rows, k, limit):
     assert made.sum(axis=0).tolist() == rows
     if len(made) > 1:
         assert made.sum(axis=1).min() >= k
-        assert np.all(table.proven_bounds(made / made.sum(axis=1, keepdims=True)) <= limit + ROUNDING)
+        assert np.all(
+            table.proven_bounds(made / made.sum(axis=1, keepdims=True)) <= limit + ROUNDING
+        )
     first, second = halves(made)
     assert np.all(np.abs(np.cumsum(first - second, axis=1)) <= 1)
     enough = (first.sum(axis=1) >= k) & (second.sum(axis=1) >= k)
-    for one, other in zip(first[enough], second[enough], strict=True):  # none of them could be halved further
-        assert max(table.proven_bounds(np.array([one / one.sum(), other / other.sum()]))[:, 0]) > limit - ROUNDING
+    for one, other in zip(
+        first[enough], second[enough], strict=True
+    ):  # none of them could be halved further
+        assert (
+            max(table.proven_bounds(np.array([one / one.sum(), other / other.sum()]))[:, 0])
+            > limit - ROUNDING
+        )
 
 
 @pytest.mark.parametrize(
-    "sensitive", [{"disease": {"t": "0.2"}}, {"grade": {"distance": "ordered", "t": "0.1"}}], ids=["equal", "ordered"]
+    "sensitive",
+    [{"disease": {"t": "0.2"}}, {"grade": {"distance": "ordered", "t": "0.1"}}],
+    ids=["equal", "ordered"],
 )
 def test_what_is_proven_holds_before_anything_is_merged(sensitive):
     problem, rows = problem_of(town(3000), sensitive, 5)
@@ -160,7 +201,9 @@ def test_what_is_proven_holds_before_anything_is_merged(sensitive):
 def test_what_is_measured_loses_no_more_and_figures_are_those_of_the_classes():
     lost = {}
     for bounds in ("measured", "proven"):
-        problem, rows = problem_of(town(600), {"grade": {"distance": "ordered", "t": "0.1"}}, 5, bounds=bounds)
+        problem, rows = problem_of(
+            town(600), {"grade": {"distance": "ordered", "t": "0.1"}}, 5, bounds=bounds
+        )
         plan = make_plan(problem.given(count_in(rows)))
         there, classes = settle_all(plan, rows)
         figures = plan.assign_classes(rows, 0).figures

@@ -1,4 +1,6 @@
-"""Layered dealing: every row in one class, sizes even, loads as measured by hand, never worse than dealing in turn."""
+"""Layered dealing: every row in one class, sizes even, loads as measured by hand, never worse than
+dealing in turn.
+"""
 
 from fractions import Fraction
 from itertools import combinations
@@ -46,8 +48,12 @@ def distance_of(kind: str, table: np.ndarray) -> GroundDistance:
 
 
 @st.composite
-def matrices(draw: st.DrawFn, attributes: int = 3, rows: int = 40) -> tuple[MultiplicityMatrix, list[GroundDistance]]:
-    """A matrix with one to three attributes, each with a drawn ground distance. Values may be in no row."""
+def matrices(
+    draw: st.DrawFn, attributes: int = 3, rows: int = 40
+) -> tuple[MultiplicityMatrix, list[GroundDistance]]:
+    """A matrix with one to three attributes, each with a drawn ground distance. Values may be in no
+    row.
+    """
     domains = draw(st.lists(st.integers(1, 6), min_size=1, max_size=attributes))
     tuples = st.tuples(*(st.integers(0, m - 1) for m in domains))
     codes = np.array(draw(st.lists(tuples, min_size=4, max_size=rows)))
@@ -57,13 +63,18 @@ def matrices(draw: st.DrawFn, attributes: int = 3, rows: int = 40) -> tuple[Mult
 
 
 def worst(
-    matrix: MultiplicityMatrix, distances: list[GroundDistance], cells: np.ndarray, classes: np.ndarray
+    matrix: MultiplicityMatrix,
+    distances: list[GroundDistance],
+    cells: np.ndarray,
+    classes: np.ndarray,
 ) -> Fraction:
     """The largest distance of any class and attribute."""
     found = []
     for a, distance in enumerate(distances):
         ones = np.ones(len(cells), dtype=np.int64)
-        part = Histograms.tally(classes, matrix.codes[cells, a], ones, int(classes.max()) + 1, len(distance.table))
+        part = Histograms.tally(
+            classes, matrix.codes[cells, a], ones, int(classes.max()) + 1, len(distance.table)
+        )
         found.append(maximum(distance, distance.numerators(part), part.sizes))
     return max(found)
 
@@ -73,10 +84,17 @@ def worst(
 def test_a_closeness_ratio_is_the_distance_after_an_exchange(case, data):
     matrix, distances = case
     cells = np.array(data.draw(st.lists(st.integers(0, matrix.cells - 1), min_size=1, max_size=6)))
-    out, into = data.draw(st.sampled_from(cells.tolist())), data.draw(st.integers(0, matrix.cells - 1))
+    out, into = (
+        data.draw(st.sampled_from(cells.tolist())),
+        data.draw(st.integers(0, matrix.cells - 1)),
+    )
     held = np.sort(matrix.codes[cells].T, axis=1)
     found = closeness_ratio(
-        held, len(cells), matrix.codes[out], matrix.codes[into], kernel_distances(distances, [1.0] * len(distances))
+        held,
+        len(cells),
+        matrix.codes[out],
+        matrix.codes[into],
+        kernel_distances(distances, [1.0] * len(distances)),
     )
     after = cells.copy()
     after[cells.tolist().index(out)] = into
@@ -96,9 +114,15 @@ def test_deals_every_row_evenly_and_no_worse_than_in_turn(case, data):
     cells = np.repeat(order, matrix.counts[order])
     e = data.draw(st.integers(1, len(cells)))
     by_cell = np.sort(cells)
-    classes = deal_in_layers(cells, e, matrix.codes, kernel_distances(distances, [1.0] * len(distances)))
+    classes = deal_in_layers(
+        cells, e, matrix.codes, kernel_distances(distances, [1.0] * len(distances))
+    )
     sizes = np.bincount(classes, minlength=e)
-    assert (len(classes), sizes.min(), sizes.max()) == (matrix.rows, matrix.rows // e, -(-matrix.rows // e))
+    assert (len(classes), sizes.min(), sizes.max()) == (
+        matrix.rows,
+        matrix.rows // e,
+        -(-matrix.rows // e),
+    )
     assert all(np.all(np.diff(classes[by_cell == cell]) >= 0) for cell in range(matrix.cells))
     in_turn = worst(matrix, distances, cells, np.arange(len(cells)) % e)
     assert worst(matrix, distances, by_cell, classes) <= in_turn
@@ -116,7 +140,11 @@ def test_finds_the_best_partition_where_dealing_in_turn_does_not():
             owner[members] = number
         every.append(worst(matrix, [distance], nine, owner))
     found = deal_in_layers(nine, 3, matrix.codes, kernel_distances([distance], [1.0]))
-    assert worst(matrix, [distance], nine, found) == min(every) < worst(matrix, [distance], nine, nine % 3)
+    assert (
+        worst(matrix, [distance], nine, found)
+        == min(every)
+        < worst(matrix, [distance], nine, nine % 3)
+    )
 
 
 @drawn(60)
@@ -182,7 +210,8 @@ def test_bounds_of_one_size_are_the_formulas():
 
 
 def test_the_bound_does_not_overflow():
-    # A billion rows of a thousand even values, in classes of five: every cumulative count misses its ideal.
+    # A billion rows of a thousand even values, in classes of five: every cumulative count misses
+    # its ideal.
     table = np.full(1000, 10**6)
     bound = supply_bound(OrderedDistance(table), 2 * 10**8)
     parts = [Fraction(5 * (i + 1) % 1000, 1000) for i in range(999)]
@@ -195,31 +224,46 @@ def test_the_bound_does_not_overflow_with_large_weights():
 
         @property
         def features(self) -> Features:
-            return Features(values=len(self.table), scale=2 * 5000, weights=np.full(len(self.table), 5000))
+            return Features(
+                values=len(self.table), scale=2 * 5000, weights=np.full(len(self.table), 5000)
+            )
 
     table = np.full(1000, 10**5)
     assert supply_bound(Heavy(table), 10**6) == supply_bound(EqualDistance(table), 10**6)
 
 
 def test_a_rare_value_must_be_somewhere():
-    # One row of a thousand has the highest value: its class of ten is a tenth there, 1/10 - 1/1000 from the table.
+    # One row of a thousand has the highest value: its class of ten is a tenth there, 1/10 - 1/1000
+    # from the table.
     table = np.array([999, 1])
-    assert supply_bound(EqualDistance(table), 100) < forced_bound(EqualDistance(table), 100) == Fraction(99, 1000)
+    assert (
+        supply_bound(EqualDistance(table), 100)
+        < forced_bound(EqualDistance(table), 100)
+        == Fraction(99, 1000)
+    )
     assert forced_bound(OrderedDistance(table), 100) == Fraction(99, 1000)
 
 
 def test_the_portfolio_has_each_cell_once_and_the_papers_order_first():
-    matrix = matrix_of(np.array([[a, b] for a in range(4) for b in range(5)]), np.arange(1, 21), (4, 5))
+    matrix = matrix_of(
+        np.array([[a, b] for a in range(4) for b in range(5)]), np.arange(1, 21), (4, 5)
+    )
     portfolio = dict(orders(matrix, ("a", "b")))
     assert next(iter(portfolio)) == "frequency"
-    assert {"frequency", "value", "serpentine of a, b", "serpentine of b, a", "2 blocks of a, serpentine of b"} <= set(
-        portfolio
-    )
+    assert {
+        "frequency",
+        "value",
+        "serpentine of a, b",
+        "serpentine of b, a",
+        "2 blocks of a, serpentine of b",
+    } <= set(portfolio)
     assert all(sorted(stack.order.tolist()) == list(range(20)) for stack in portfolio.values())
 
 
 def test_a_serpentine_turns_at_its_ends():
-    matrix = matrix_of(np.array([[a, b] for a in range(3) for b in range(3)]), np.ones(9, dtype=np.int64), (3, 3))
+    matrix = matrix_of(
+        np.array([[a, b] for a in range(3) for b in range(3)]), np.ones(9, dtype=np.int64), (3, 3)
+    )
     assert matrix.codes[serpentine(matrix, (0, 1)).order].tolist() == [
         [0, 0],
         [0, 1],
@@ -245,7 +289,9 @@ def test_a_serpentine_turns_at_its_ends():
 
 
 def test_blocks_go_through_the_second_attribute_from_end_to_end():
-    matrix = matrix_of(np.array([[a, b] for a in range(4) for b in range(2)]), np.ones(8, dtype=np.int64), (4, 2))
+    matrix = matrix_of(
+        np.array([[a, b] for a in range(4) for b in range(2)]), np.ones(8, dtype=np.int64), (4, 2)
+    )
     blocks = matrix.codes[serpentine(matrix, (0, 1), blocks=2).order].tolist()
     assert [sorted(a for a, _ in blocks[i : i + 4]) for i in (0, 4)] == [[0, 0, 1, 1], [2, 2, 3, 3]]
     assert [b for _, b in blocks] == [0, 0, 1, 1, 1, 1, 0, 0]

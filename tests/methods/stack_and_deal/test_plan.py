@@ -1,5 +1,5 @@
-"""The plan: every row exactly once, in the class that its content gives it, whatever the tasks, batches and order of
-rows.
+"""The plan: every row exactly once, in the class that its content gives it, whatever the tasks,
+batches and order of rows.
 """
 
 import json
@@ -42,12 +42,18 @@ def plan_of(problem: Problem, rows: Rows, rows_per_task: int = 10**6) -> StackAn
 
 @drawn(60)
 @given(people(), SENSITIVE, DEALS, st.integers(2, 4), st.integers(1, 20), st.data())
-def test_classes_do_not_depend_on_tasks_batches_or_the_order_of_rows(records, sensitive, deal, k, rows_per_task, data):
+def test_classes_do_not_depend_on_tasks_batches_or_the_order_of_rows(
+    records, sensitive, deal, k, rows_per_task, data
+):
     problem, rows = make_problem(records, sensitive, k=k, deal=deal)
     expected = content(*settle_all(plan_of(problem, rows), rows))
     plan = plan_of(problem, rows, rows_per_task)
     classes = plan.numbering.classes
-    groups = {"round_robin": classes, "local": -(-classes // 2), "layered": min(groups_of(len(rows)), classes)}
+    groups = {
+        "round_robin": classes,
+        "local": -(-classes // 2),
+        "layered": min(groups_of(len(rows)), classes),
+    }
     assert plan.tasks == min(groups[deal], -(-len(rows) // rows_per_task))
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     cuts = data.draw(st.lists(st.integers(0, len(rows)), max_size=4).map(sorted))
@@ -66,7 +72,9 @@ def test_classes_are_those_that_were_planned(records, sensitive, deal, k, rows_p
     if deal != "layered":
         assert (
             found.tolist()
-            == class_counts(plan.numbering.stack, np.arange(plan.numbering.classes), plan.numbering.classes).tolist()
+            == class_counts(
+                plan.numbering.stack, np.arange(plan.numbering.classes), plan.numbering.classes
+            ).tolist()
         )
     assert found.sum(axis=1).min() >= k
     planned = next(report for report in plan.sizes if report.classes == plan.numbering.classes)
@@ -82,7 +90,12 @@ def largest_distances(problem: Problem, rows: Rows, classes: np.ndarray) -> tupl
         np.add.at(table, (classes, codes), 1)
         numerators = attribute.distance.numerators(Histograms.dense(table))
         unit = attribute.distance.scale * len(rows)
-        worst.append(max(Fraction(int(x), unit * int(s)) for x, s in zip(numerators, table.sum(axis=1), strict=True)))
+        worst.append(
+            max(
+                Fraction(int(x), unit * int(s))
+                for x, s in zip(numerators, table.sum(axis=1), strict=True)
+            )
+        )
     return tuple(worst)
 
 
@@ -94,7 +107,10 @@ def test_by_published_labels_no_distance_is_larger(records, sensitive, deal):
     order, labels = Generalizer.of(problem.attributes.quasi_identifiers).publish(rows, classes, [])
     groups: dict[tuple[str | None, ...], int] = {}
     by_label = np.array(
-        [groups.setdefault(label, len(groups)) for label in zip(*[c.to_pylist() for c in labels], strict=True)]
+        [
+            groups.setdefault(label, len(groups))
+            for label in zip(*[c.to_pylist() for c in labels], strict=True)
+        ]
     )
     published = largest_distances(problem, rows.take(order), by_label)
     planned = largest_distances(problem, rows, classes)
@@ -159,12 +175,15 @@ def test_a_bucket_goes_to_the_tasks_between_its_first_row_and_its_last(records, 
         for b in bucket[sent[plan.assign_classes(rows.take(sent), number).here]].tolist():
             stays.setdefault(b, []).append(number)
     for b, tasks in stays.items():
-        assert sorted(set(task[bucket[row] == b].tolist())) == list(range(min(tasks), max(tasks) + 1))
+        assert sorted(set(task[bucket[row] == b].tolist())) == list(
+            range(min(tasks), max(tasks) + 1)
+        )
 
 
 def test_the_only_row_of_a_bucket_lost_is_noticed():
     records = [
-        {"age": age, "disease": disease} for age, disease in [(20, "flu"), (30, "flu"), (40, "flu"), (50, "gout")]
+        {"age": age, "disease": disease}
+        for age, disease in [(20, "flu"), (30, "flu"), (40, "flu"), (50, "gout")]
     ]
     problem, rows = make_problem(records, ONE, {"age": {"type": "numeric"}})
     plan = plan_of(problem, rows)
@@ -174,7 +193,8 @@ def test_the_only_row_of_a_bucket_lost_is_noticed():
 
 def test_a_row_of_an_empty_bucket_is_noticed():
     records = [
-        {"age": age, "disease": disease} for age, disease in [(20, "flu"), (30, "flu"), (40, "gout"), (50, "gout")]
+        {"age": age, "disease": disease}
+        for age, disease in [(20, "flu"), (30, "flu"), (40, "gout"), (50, "gout")]
     ]
     problem, rows = make_problem(records, ONE, {"age": {"type": "numeric"}})
     plan = plan_of(problem, rows)
@@ -196,7 +216,10 @@ def test_sorts_by_cell_key_hash_and_codes(cells):
     random = np.random.default_rng(cells)
     n = 500
     rows = Rows(
-        (random.integers(0, 3, n), np.where(random.random(n) < 0.5, MISSING, random.integers(0, 3, n))),
+        (
+            random.integers(0, 3, n),
+            np.where(random.random(n) < 0.5, MISSING, random.integers(0, 3, n)),
+        ),
         random.integers(0, cells, n),
         random.integers(0, 3, n, dtype=np.uint64) << np.uint64(62),
     )

@@ -1,4 +1,6 @@
-"""What Stack & Deal reaches on real tables. TCLOSE_DATA is the folder that holds adult/ and heart/."""
+"""What Stack & Deal reaches on real tables. TCLOSE_DATA is the folder that holds adult/ and
+heart/.
+"""
 
 import csv
 import os
@@ -11,7 +13,12 @@ import pytest
 from strategies import count_in, make_problem, settle_all
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.measures.distances.ground_distances import EqualDistance, GroundDistance, OrderedDistance, maximum
+from tclose_spark.measures.distances.ground_distances import (
+    EqualDistance,
+    GroundDistance,
+    OrderedDistance,
+    maximum,
+)
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.stacks import stack_by_frequency, stack_by_value
@@ -24,8 +31,12 @@ from tclose_spark.table.domains import by_value
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import range_losses, ranges
 
-DATA = Path(os.environ.get("TCLOSE_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data").resolve()
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no real tables: {DATA} is not a folder (set TCLOSE_DATA)")
+DATA = Path(
+    os.environ.get("TCLOSE_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data"
+).resolve()
+pytestmark = pytest.mark.skipif(
+    not DATA.is_dir(), reason=f"no real tables: {DATA} is not a folder (set TCLOSE_DATA)"
+)
 
 ADULT, HEART = ("adult/adult.csv", ";"), ("heart/heart_1025.csv", ",")
 STACKS = {"frequency": stack_by_frequency, "value": stack_by_value}
@@ -58,7 +69,9 @@ def largest(distance: GroundDistance, stack: str, k: int) -> Fraction:
         (HEART, "trestbps", OrderedDistance, 5, 0.183, 0.107),
     ],
 )
-def test_largest_distance_by_stack_order(table, column, distance, k, by_frequency, by_order_of_value):
+def test_largest_distance_by_stack_order(
+    table, column, distance, k, by_frequency, by_order_of_value
+):
     over = distance(histogram(table, column))
     assert round(float(largest(over, "frequency", k)), 3) == by_frequency
     assert round(float(largest(over, "value", k)), 3) == by_order_of_value
@@ -83,7 +96,9 @@ def test_layers_all_but_reach_the_bound(table, column, distance, reached, bound)
         e = stack.rows // k
         deal = LayeredDeal(stack, codes, kernel_distances([over], [1.0]), np.array([0, e]))
         cells, classes = deal.group(0)
-        found = Histograms.tally(classes, cells, np.ones(len(cells), dtype=np.int64), e, len(over.table))
+        found = Histograms.tally(
+            classes, cells, np.ones(len(cells), dtype=np.int64), e, len(over.table)
+        )
         largest_found = maximum(over, over.numerators(found), found.sizes)
         assert found.sizes.min() >= k
         assert lower_bound(over, e) <= largest_found < best + 0.0006
@@ -98,18 +113,30 @@ PAIRS = {
 
 @pytest.mark.parametrize(
     ("table", "t", "by_frequency", "best", "in_layers"),
-    [("heart", "0.1", 16, 7, 5), ("heart", "0.2", 8, 3, 3), ("adult", "0.15", 94, 16, 15), ("adult", "0.3", 37, 9, 7)],
+    [
+        ("heart", "0.1", 16, 7, 5),
+        ("heart", "0.2", 8, 3, 3),
+        ("adult", "0.15", 94, 16, 15),
+        ("adult", "0.3", 37, 9, 7),
+    ],
 )
 def test_smallest_class_size_of_pairs(table, t, by_frequency, best, in_layers):
     (path, separator), kinds = PAIRS[table]
     with (DATA / path).open(encoding="utf-8", newline="") as file:
         records = [
-            {name: int(row[name]) if kind == "ordered" else row[name] for name, kind in kinds.items()}
+            {
+                name: int(row[name]) if kind == "ordered" else row[name]
+                for name, kind in kinds.items()
+            }
             | {"sex": row["sex"]}
             for row in csv.DictReader(file, delimiter=separator)
         ]
     sensitive = {name: {"distance": kind, "t": t} for name, kind in kinds.items()}
-    for method, size in [({"stack_order": "frequency"}, by_frequency), ({}, best), ({"deal": "layered"}, in_layers)]:
+    for method, size in [
+        ({"stack_order": "frequency"}, by_frequency),
+        ({}, best),
+        ({"deal": "layered"}, in_layers),
+    ]:
         problem, _ = make_problem(records, sensitive, {"sex": {}}, **method)
         assert choose_size(problem.given(), make_stacks(problem.given()))[0].size == size
 
@@ -119,7 +146,9 @@ def adults() -> list[dict[str, str | int]]:
     """The records of Adult."""
     path, separator = ADULT
     with (DATA / path).open(encoding="utf-8", newline="") as file:
-        return [{**row, "age": int(row["age"])} for row in csv.DictReader(file, delimiter=separator)]
+        return [
+            {**row, "age": int(row["age"])} for row in csv.DictReader(file, delimiter=separator)
+        ]
 
 
 def test_the_distance_is_not_monotone_in_the_class_size(adults):
@@ -135,7 +164,9 @@ def test_the_distance_is_not_monotone_in_the_class_size(adults):
         (19, 0.174, True),
     ]
     exactly, _ = make_problem(adults, sensitive, {"sex": {}}, k=17, class_size="k", **method)
-    with pytest.raises(UnreachableError, match=r"classes of size 17 reach t = 0.2028 .* begin with 19"):
+    with pytest.raises(
+        UnreachableError, match=r"classes of size 17 reach t = 0.2028 .* begin with 19"
+    ):
         choose_size(exactly.given(), make_stacks(exactly.given()))
 
 
@@ -147,13 +178,22 @@ def test_local_dealing_loses_less_than_round_robin(adults):
     quasi = {"age": {"type": "numeric"}, **{name: {"hierarchy": f"{name}.csv"} for name in TREES}}
     losses = {}
     for deal in ("local", "round_robin"):
-        problem, rows = make_problem(adults, {"occupation": {"t": "0.2"}}, quasi, trees, k=20, deal=deal)
-        rows, classes = settle_all(make_plan(problem.given(count_in(rows)), rows_per_task=10_000), rows)
+        problem, rows = make_problem(
+            adults, {"occupation": {"t": "0.2"}}, quasi, trees, k=20, deal=deal
+        )
+        rows, classes = settle_all(
+            make_plan(problem.given(count_in(rows)), rows_per_task=10_000), rows
+        )
         sizes = np.bincount(classes)
         assert (sizes.min(), sizes.max()) == (20, 21)
         starts = np.cumsum(sizes) - sizes
-        columns = zip(problem.profile.quasi, rows.take(np.argsort(classes, kind="stable")).quasi, strict=True)
-        widths = [range_losses(*ranges(codes, starts), d, False, trees.get(d.name)) for d, codes in columns]
+        columns = zip(
+            problem.profile.quasi, rows.take(np.argsort(classes, kind="stable")).quasi, strict=True
+        )
+        widths = [
+            range_losses(*ranges(codes, starts), d, False, trees.get(d.name))
+            for d, codes in columns
+        ]
         losses[deal] = float(np.mean([width @ sizes for width in widths])) / len(rows)
     assert losses["local"] < 0.6  # .64 without the nearest rows
     assert losses["round_robin"] > 0.85

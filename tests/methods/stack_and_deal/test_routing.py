@@ -1,4 +1,6 @@
-"""How much a plan moves: a task is sent little more than it keeps, whatever the deal and however small the sample."""
+"""How much a plan moves: a task is sent little more than it keeps, whatever the deal and however
+small the sample.
+"""
 
 from dataclasses import replace
 
@@ -13,8 +15,8 @@ N, PER_TASK = 60_000, 3_000
 
 
 def many(repeats: int = 1) -> tuple[Problem, Rows]:
-    """A problem of N rows, of which `repeats` at a time are alike; its sample is drawn by the low bits of the
-    hashes.
+    """A problem of N rows, of which `repeats` at a time are alike; its sample is drawn by the low
+    bits of the hashes.
     """
     draw = np.random.default_rng(5)
     records = [
@@ -26,13 +28,17 @@ def many(repeats: int = 1) -> tuple[Problem, Rows]:
             strict=True,
         )
     ]
-    problem, few = make_problem(records, {"disease": {}}, {"age": {"type": "numeric"}, "sex": {}}, k=5)
+    problem, few = make_problem(
+        records, {"disease": {}}, {"age": {"type": "numeric"}, "sex": {}}, k=5
+    )
     place = np.repeat(draw.integers(0, len(few), N // repeats), repeats)
     hashes = np.repeat(draw.integers(0, 2**64, N // repeats, dtype=np.uint64), repeats)
     rows = Rows(tuple(codes[place] for codes in few.quasi), few.cell[place], hashes)
     profile = problem.profile
     cells = tuple(np.bincount(rows.cell, minlength=len(profile.cells)).tolist())
-    profile = replace(profile, rows=N, cell_counts=cells, sensitive=(replace(profile.sensitive[0], counts=cells),))
+    profile = replace(
+        profile, rows=N, cell_counts=cells, sensitive=(replace(profile.sensitive[0], counts=cells),)
+    )
     drawn = np.flatnonzero((hashes & np.uint64(2**31 - 1)) < np.uint64(2**31 * repeats // 40))
     return Problem(problem.spec, profile, {}, rows.take(drawn)), rows
 
@@ -41,8 +47,12 @@ def many(repeats: int = 1) -> tuple[Problem, Rows]:
 @pytest.mark.parametrize("repeats", [1, 10])
 def test_a_task_is_sent_little_more_than_it_keeps(deal, repeats):
     problem, rows = many(repeats)
-    spec = problem.spec.model_copy(update={"method": problem.spec.method.model_copy(update={"deal": deal})})
-    plan = make_plan(Problem(spec, problem.profile, {}, problem.sample).given(count_in(rows)), PER_TASK)
+    spec = problem.spec.model_copy(
+        update={"method": problem.spec.method.model_copy(update={"deal": deal})}
+    )
+    plan = make_plan(
+        Problem(spec, problem.profile, {}, problem.sample).given(count_in(rows)), PER_TASK
+    )
     row, task = plan.route(rows)
     assert plan.tasks == N // PER_TASK
     assert len(row) < 1.3 * N

@@ -24,7 +24,10 @@ def table(**counts: int) -> list[dict[str, object]]:
 
 
 def problem_of(
-    records: list[dict[str, object]], k: int, method: dict[str, str] | None = None, **disease: object
+    records: list[dict[str, object]],
+    k: int,
+    method: dict[str, str] | None = None,
+    **disease: object,
 ) -> Problem:
     return make_problem(records, {"disease": disease}, {"sex": {}}, k=k, **method or {})[0]
 
@@ -34,12 +37,22 @@ def chosen(problem: Problem):
 
 
 def equal_emd(records: list[dict[str, object]], e: int) -> Fraction:
-    """The largest equal distance of the classes that dealing makes: most frequent first, ties by value, one by one."""
+    """The largest equal distance of the classes that dealing makes: most frequent first, ties by
+    value, one by one.
+    """
     counts = Counter(record["disease"] for record in records)
-    stack = [value for value in sorted(counts, key=lambda v: (-counts[v], v)) for _ in range(counts[value])]
+    stack = [
+        value
+        for value in sorted(counts, key=lambda v: (-counts[v], v))
+        for _ in range(counts[value])
+    ]
     classes = [Counter(stack[c::e]) for c in range(e)]
     return max(
-        sum(abs(Fraction(part[v], part.total()) - Fraction(n, len(stack))) for v, n in counts.items()) / 2
+        sum(
+            abs(Fraction(part[v], part.total()) - Fraction(n, len(stack)))
+            for v, n in counts.items()
+        )
+        / 2
         for part in classes
     )
 
@@ -50,7 +63,8 @@ def test_without_t_the_size_is_k():
 
 
 def test_takes_the_smallest_size_that_reaches_t():
-    # Classes of two hold one gout or none: 1/4 and 1/4 from the table. Classes of four are the table.
+    # Classes of two hold one gout or none: 1/4 and 1/4 from the table. Classes of four are the
+    # table.
     records = table(flu=6, gout=2)
     assert (
         chosen(problem_of(records, k=2, t=Fraction(1, 4))).size,
@@ -71,12 +85,20 @@ def test_the_chosen_size_is_the_first_that_dealing_one_by_one_reaches(records, k
 
 def test_every_attribute_must_be_reached():
     records = [
-        {"sex": "f", "disease": d, "grade": g} for d, g in [("flu", 1), ("flu", 2), ("gout", 1), ("gout", 2)] * 2
+        {"sex": "f", "disease": d, "grade": g}
+        for d, g in [("flu", 1), ("flu", 2), ("gout", 1), ("gout", 2)] * 2
     ]
     easy, hard = {"t": 1}, {"t": "0.1"}
-    for disease, grade, size in [(easy, easy, 2), (hard, easy, 2), (easy, hard, 4), (hard, hard, 4)]:
+    for disease, grade, size in [
+        (easy, easy, 2),
+        (hard, easy, 2),
+        (easy, hard, 4),
+        (hard, hard, 4),
+    ]:
         asked = {"disease": disease, "grade": {"distance": "ordered", **grade}}
-        assert chosen(make_problem(records, asked, {"sex": {}}, stack_order="value")[0]).size == size
+        assert (
+            chosen(make_problem(records, asked, {"sex": {}}, stack_order="value")[0]).size == size
+        )
 
 
 @pytest.mark.parametrize(
@@ -102,7 +124,9 @@ def test_as_many_equally_frequent_values_are_entropy_diverse(values):
 
 
 def test_k_above_the_rows_is_refused():
-    with pytest.raises(UnreachableError, match=r"privacy.k is 5, but the table has 4 rows") as found:
+    with pytest.raises(
+        UnreachableError, match=r"privacy.k is 5, but the table has 4 rows"
+    ) as found:
         chosen(problem_of(table(flu=4), k=5))
     assert found.value.exit_code == 3
 
@@ -114,7 +138,8 @@ def test_k_may_be_all_rows():
 def test_diversity_that_the_whole_table_lacks_is_refused():
     with pytest.raises(
         UnreachableError,
-        match=r"no class size from 2 to the whole table .* classes of size 5 reach t = 0.0000 for disease",
+        match=r"no class size from 2 to the whole table .* classes of size 5 reach t = 0.0000 for "
+        r"disease",
     ):
         chosen(problem_of(table(flu=3, gout=2), k=2, l={"distinct": 3}))
 
@@ -166,10 +191,11 @@ def test_stacks_by_value_where_values_are_ordered_else_by_frequency(sensitive, a
 
 
 def test_layers_lower_what_is_far_over_its_t():
-    # Two attributes that hang together badly: with a tight t for the one, its distance is lower than with a tight t for
-    # the other.
+    # Two attributes that hang together badly: with a tight t for the one, its distance is lower
+    # than with a tight t for the other.
     records = [
-        {"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 7} for i in range(60)
+        {"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 7}
+        for i in range(60)
     ]
     reached = {}
     for disease, grade in (("0.9", "0.02"), ("0.02", "0.9")):
@@ -189,7 +215,8 @@ def test_layers_lower_what_is_far_over_its_t():
             for a in attributes
         ]
         reached[disease] = [
-            maximum(a.distance, a.distance.numerators(h), h.sizes) for a, h in zip(attributes, part, strict=True)
+            maximum(a.distance, a.distance.numerators(h), h.sizes)
+            for a, h in zip(attributes, part, strict=True)
         ]
     assert reached["0.02"][0] < reached["0.9"][0]
     assert reached["0.9"][1] < reached["0.02"][1]
@@ -206,7 +233,8 @@ def test_layers_keep_the_diversity_that_is_asked():
 def test_of_many_stacks_the_best_are_looked_at_further(monkeypatch):
     monkeypatch.setattr("tclose_spark.methods.stack_and_deal.sizing.SCREENED_CELLS", 0)
     records = [
-        {"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 23} for i in range(90)
+        {"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 23}
+        for i in range(90)
     ]
     sensitive = {"disease": {"t": "0.2"}, "grade": {"distance": "ordered", "t": "0.1"}}
     problem, _ = make_problem(records, sensitive, {"sex": {}}, k=5)
@@ -216,7 +244,8 @@ def test_of_many_stacks_the_best_are_looked_at_further(monkeypatch):
     codes, attributes = problem.profile.cell_codes, problem.attributes.sensitive
     ratios = {
         name: worst_closeness_ratio(
-            attributes, [maximum_emd(s, codes[:, a.column], a.distance, 90 // 5) for a in attributes]
+            attributes,
+            [maximum_emd(s, codes[:, a.column], a.distance, 90 // 5) for a in attributes],
         )
         for name, s in stacks
     }
@@ -225,10 +254,15 @@ def test_of_many_stacks_the_best_are_looked_at_further(monkeypatch):
 
 def test_the_best_stack_of_the_portfolio_is_taken():
     records = [
-        {"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 23} for i in range(90)
+        {"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 23}
+        for i in range(90)
     ]
-    problem, _ = make_problem(records, {"disease": {}, "grade": {"distance": "ordered"}}, {"sex": {}}, k=5)
+    problem, _ = make_problem(
+        records, {"disease": {}, "grade": {"distance": "ordered"}}, {"sex": {}}, k=5
+    )
     stacks = make_stacks(problem.given())
     report = report_size(problem.given(), stacks, 18)
-    assert max(report.emd) == min(max(report_size(problem.given(), [one], 18).emd) for one in stacks)
+    assert max(report.emd) == min(
+        max(report_size(problem.given(), [one], 18).emd) for one in stacks
+    )
     assert max(report.emd) < max(max(report_size(problem.given(), [one], 18).emd) for one in stacks)

@@ -1,4 +1,6 @@
-"""Full-domain recoding by brute force: every node's classes counted from rows, by the definitions. Shared by tests."""
+"""Full-domain recoding by brute force: every node's classes counted from rows, by the definitions.
+Shared by tests.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,10 @@ def given_of(problem: Problem, rows: Rows, most: int = 0, of: Any = "input") -> 
 def levels_of(problem: Problem, rows: Rows) -> list[Levels]:
     """The levels of all quasi-identifiers."""
     quasi = problem.attributes.quasi_identifiers
-    return [Levels.of(q, *np.unique(c, return_counts=True)) for q, c in zip(quasi, rows.quasi, strict=True)]
+    return [
+        Levels.of(q, *np.unique(c, return_counts=True))
+        for q, c in zip(quasi, rows.quasi, strict=True)
+    ]
 
 
 def groups_of(levels: Sequence[Levels], rows: Rows, node: LatticeNode) -> list[IntArray]:
@@ -61,24 +66,37 @@ def groups_of(levels: Sequence[Levels], rows: Rows, node: LatticeNode) -> list[I
 
 
 def is_class(problem: Problem, rows: Rows, places: IntArray, whole: IntArray) -> bool:
-    """Whether these rows hold all that is required, by the definitions, distances from the rows at `whole`."""
+    """Whether these rows hold all that is required, by the definitions, distances from the rows at
+    `whole`.
+    """
     if is_poor(problem, rows, places):
         return False
     for a in problem.attributes.sensitive:
         counts, table = (
-            np.bincount(problem.profile.cell_codes[rows.cell[here], a.column], minlength=len(a.domain.values))
+            np.bincount(
+                problem.profile.cell_codes[rows.cell[here], a.column],
+                minlength=len(a.domain.values),
+            )
             for here in (places, whole)
         )
-        histogram, settings = Histograms.dense(counts[None]), problem.spec.attributes.sensitive_attributes[a.name]
+        histogram, settings = (
+            Histograms.dense(counts[None]),
+            problem.spec.attributes.sensitive_attributes[a.name],
+        )
         present = {value: int(n) for value, n in zip(a.domain.values, table, strict=True) if n}
-        judged = sensitive_domain(a.name, present, settings, a.hierarchy, a.name != "grade")  # as the verifier does
+        judged = sensitive_domain(
+            a.name, present, settings, a.hierarchy, a.name != "grade"
+        )  # as the verifier does
         by_value = dict(zip(a.domain.values, counts.tolist(), strict=True))
         part = Histograms.dense(np.array([[by_value.get(value, 0) for value in judged.values]]))
         distance = ground_distance(settings.distance, judged.table, judged.values, a.hierarchy)
         emd = Fraction(int(distance.numerators(part)[0]), distance.scale * len(whole) * len(places))
         if a.t is not None and emd > a.t:
             return False
-        if settings.l.entropy is not None and diversity.entropy_margins(histogram, settings.l.entropy)[0] < 0:
+        if (
+            settings.l.entropy is not None
+            and diversity.entropy_margins(histogram, settings.l.entropy)[0] < 0
+        ):
             return False
         if settings.l.recursive is not None:
             ranked = sorted(counts.tolist(), reverse=True)
@@ -92,20 +110,30 @@ def is_poor(problem: Problem, rows: Rows, places: IntArray) -> bool:
     codes = problem.profile.cell_codes[rows.cell[places]]
     settings = problem.spec.attributes.sensitive_attributes
     few = any(
-        len(np.unique(codes[:, a.column])) < (settings[a.name].l.distinct or 1) for a in problem.attributes.sensitive
+        len(np.unique(codes[:, a.column])) < (settings[a.name].l.distinct or 1)
+        for a in problem.attributes.sensitive
     )
     return few or len(places) < problem.spec.privacy.k
 
 
 def loss_of(
-    metric: str, problem: Problem, rows: Rows, levels: Sequence[Levels], node: LatticeNode, left: set[int]
+    metric: str,
+    problem: Problem,
+    rows: Rows,
+    levels: Sequence[Levels],
+    node: LatticeNode,
+    left: set[int],
 ) -> Any:
     """The loss of a node where the rows at `left` are suppressed, row by row."""
     n, groups = len(rows), groups_of(levels, rows, node)
     if metric == "discernibility":
-        return sum(len(places) ** 2 for places in groups if int(places[0]) not in left) + n * len(left)
+        return sum(len(places) ** 2 for places in groups if int(places[0]) not in left) + n * len(
+            left
+        )
     total = 0.0
-    for q, of, level, codes in zip(problem.attributes.quasi_identifiers, levels, node, rows.quasi, strict=True):
+    for q, of, level, codes in zip(
+        problem.attributes.quasi_identifiers, levels, node, rows.quasi, strict=True
+    ):
         label = of.levels[level].label[np.searchsorted(of.codes, codes)]
         low, high = of.levels[level].low[label], of.levels[level].high[label]
         ncp = range_losses(low, high, q.domain, q.sets, q.hierarchy)

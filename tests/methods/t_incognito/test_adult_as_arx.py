@@ -1,4 +1,6 @@
-"""Adult with ARX's hierarchies: the nodes that ARX finds optimal. TCLOSE_DATA is the folder that holds adult/."""
+"""Adult with ARX's hierarchies: the nodes that ARX finds optimal. TCLOSE_DATA is the folder that
+holds adult/.
+"""
 
 import csv
 import os
@@ -11,8 +13,12 @@ from strategies import make_problem
 from tclose_spark.methods.t_incognito.planning import make_plan
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
-DATA = Path(os.environ.get("TCLOSE_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data").resolve()
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no real tables: {DATA} is not a folder (set TCLOSE_DATA)")
+DATA = Path(
+    os.environ.get("TCLOSE_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data"
+).resolve()
+pytestmark = pytest.mark.skipif(
+    not DATA.is_dir(), reason=f"no real tables: {DATA} is not a folder (set TCLOSE_DATA)"
+)
 
 QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass")
 HIERARCHICAL = {"t": "0.2", "distance": "hierarchical", "hierarchy": "occupation.csv"}
@@ -25,7 +31,9 @@ def adult():
         records = list(csv.DictReader(file, delimiter=";"))
     trees = DATA / "adult/hierarchies"
     names = (*QUASI, "occupation")
-    return records, {n: Hierarchy.parse((trees / f"adult_hierarchy_{n}.csv").read_text(), n) for n in names}
+    return records, {
+        n: Hierarchy.parse((trees / f"adult_hierarchy_{n}.csv").read_text(), n) for n in names
+    }
 
 
 def details_of(adult, asked, metric="ncp", most=0, of="input", **options):
@@ -56,7 +64,9 @@ def test_the_optimum_without_suppression(adult, asked, node, ncp, classes):
 
 
 def test_the_optimum_with_suppression(adult):
-    """ARX measures classes from the input and asks nothing of what it suppresses, which is no class here."""
+    """ARX measures classes from the input and asks nothing of what it suppresses, which is no class
+    here.
+    """
     arx = details_of(adult, {"t": "0.2"}, "discernibility", 1508, class_of_suppressed=False)
     assert tuple(arx["node"].values()) == (1, 4, 1, 0, 3, 2, 2)
     assert (arx["classes"], arx["suppressed"]) == (5, 848)

@@ -14,7 +14,9 @@ def counted(labels, cells):
     """The frequency set of rows, by a dictionary."""
     tally = Tally.of(np.stack([*labels, cells]))
     groups, group = np.unique(tally.keys[:-1], axis=1, return_inverse=True)
-    return FrequencySet(labels=groups, group=group.reshape(-1), cell=tally.keys[-1], rows=tally.rows)
+    return FrequencySet(
+        labels=groups, group=group.reshape(-1), cell=tally.keys[-1], rows=tally.rows
+    )
 
 
 def content(groups):
@@ -25,7 +27,9 @@ def content(groups):
 @given(st.lists(st.tuples(*[st.integers(0, 3)] * 4), min_size=1, max_size=60), st.data())
 def test_a_coarser_set_follows_from_a_finer_one(rows, data):
     *labels, cells = np.array(rows).T
-    maps = [np.sort(data.draw(st.lists(st.integers(0, 2), min_size=4, max_size=4))) for _ in range(3)]
+    maps = [
+        np.sort(data.draw(st.lists(st.integers(0, 2), min_size=4, max_size=4))) for _ in range(3)
+    ]
     maps = [np.unique(above, return_inverse=True)[1] for above in maps]
     kept = data.draw(st.lists(st.sampled_from([0, 1, 2]), min_size=1, max_size=3, unique=True))
     made = counted(labels, cells).rolled_up([(place, maps[place]) for place in kept], 4)

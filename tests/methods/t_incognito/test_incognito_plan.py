@@ -1,4 +1,6 @@
-"""Plans of t-Incognito carried out: classes that hold, one label for each value, however rows come."""
+"""Plans of t-Incognito carried out: classes that hold, one label for each value, however rows
+come.
+"""
 
 import json
 from dataclasses import replace
@@ -17,18 +19,25 @@ from tclose_spark.methods.t_incognito import planning, scanning
 from tclose_spark.methods.t_incognito.plan import TIncognitoPlan, group_keys
 from tclose_spark.methods.t_incognito.planning import make_plan
 
-SENSITIVE = {"disease": {"t": "0.4", "l": {"distinct": 2}}, "grade": {"distance": "ordered", "t": "0.3"}}
+SENSITIVE = {
+    "disease": {"t": "0.4", "l": {"distinct": 2}},
+    "grade": {"distance": "ordered", "t": "0.3"},
+}
 
 
 def carried_out(plan, rows):
-    """(each task's published rows, the labels of each, whether it is suppressed): all rows, gathered by task."""
+    """(each task's published rows, the labels of each, whether it is suppressed): all rows,
+    gathered by task.
+    """
     row, task = plan.route(rows)
     tasks = []
     for number in range(plan.tasks):
         mine = row[task == number]
         settled = plan.assign_classes(rows.take(mine), number)
         assert set(settled.figures) == set(plan.figures)
-        tasks.append((mine[settled.here], settled.classes, settled.regions, mine[settled.suppressed]))
+        tasks.append(
+            (mine[settled.here], settled.classes, settled.regions, mine[settled.suppressed])
+        )
     everyone = np.concatenate([part for here, _, _, left in tasks for part in (here, left)])
     assert sorted(everyone.tolist()) == list(range(len(rows)))
     return tasks
@@ -38,7 +47,9 @@ def labels_by_content(tasks, rows):
     """What is published of each row, sorted by content."""
     published = []
     for here, _, regions, left in tasks:
-        contents = zip(*(codes.tolist() for codes in (*rows.quasi, rows.cell, rows.hash)), strict=True)
+        contents = zip(
+            *(codes.tolist() for codes in (*rows.quasi, rows.cell, rows.hash)), strict=True
+        )
         contents = list(contents)
         published += [(contents[r], regions[:, :, i].tolist()) for i, r in enumerate(here.tolist())]
         published += [(contents[r], None) for r in left.tolist()]
@@ -54,7 +65,9 @@ def labels_by_content(tasks, rows):
     st.integers(3, 100),
     st.data(),
 )
-def test_every_class_of_every_task_holds_and_a_value_has_one_label(records, k, most, of, per_task, data):
+def test_every_class_of_every_task_holds_and_a_value_has_one_label(
+    records, k, most, of, per_task, data
+):
     problem, rows = make_problem(records, SENSITIVE, k=k, name="t_incognito")
     try:
         plan = make_plan(given_of(problem, rows, most, of), per_task)
@@ -75,11 +88,15 @@ def test_every_class_of_every_task_holds_and_a_value_has_one_label(records, k, m
         for i, codes in enumerate(rows.quasi):
             low, high = regions[:, i]
             assert np.all((low <= codes[here]) & (codes[here] <= high))
-            for code, label in zip(codes[here].tolist(), zip(low.tolist(), high.tolist(), strict=True), strict=True):
+            for code, label in zip(
+                codes[here].tolist(), zip(low.tolist(), high.tolist(), strict=True), strict=True
+            ):
                 assert label_of.setdefault((i, code), label) == label
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     again = TIncognitoPlan.from_json(json.loads(json.dumps(plan.to_json())))
-    assert labels_by_content(carried_out(again, rows.take(order)), rows.take(order)) == labels_by_content(tasks, rows)
+    assert labels_by_content(
+        carried_out(again, rows.take(order)), rows.take(order)
+    ) == labels_by_content(tasks, rows)
     mixed = make_plan(given_of(problem, rows.take(order), most, of), 10_000)
     assert labels_by_content(carried_out(mixed, rows), rows) == labels_by_content(tasks, rows)
 
@@ -112,8 +129,12 @@ def test_several_tasks_know_their_rows():
 
 
 def test_what_cannot_be_made_says_what_can(monkeypatch):
-    problem, rows = make_problem(town(200), {"disease": {"l": {"entropy": "4"}}}, k=5, name="t_incognito")
-    with pytest.raises(UnreachableError, match=r"sensitive_attributes\.disease\.l: even all rows as one class"):
+    problem, rows = make_problem(
+        town(200), {"disease": {"l": {"entropy": "4"}}}, k=5, name="t_incognito"
+    )
+    with pytest.raises(
+        UnreachableError, match=r"sensitive_attributes\.disease\.l: even all rows as one class"
+    ):
         make_plan(given_of(problem, rows))
     problem, rows = make_problem(town(200), {"disease": {"t": "0.3"}}, k=5, name="t_incognito")
     with pytest.raises(UnreachableError, match=r"privacy\.k is 201, but the table has 200 rows"):
@@ -123,7 +144,9 @@ def test_what_cannot_be_made_says_what_can(monkeypatch):
         with pytest.raises(UnreachableError, match="3 quasi-identifiers have 48"):
             make_plan(given_of(problem, rows))
     monkeypatch.setattr(scanning, "MOST_KEYS", 50)
-    with pytest.raises(UnreachableError, match=r"counts the values of each quasi-identifier .* more than 50"):
+    with pytest.raises(
+        UnreachableError, match=r"counts the values of each quasi-identifier .* more than 50"
+    ):
         make_plan(given_of(problem, rows))
     with pytest.raises(UnreachableError, match=r"pass 2\^62"):
         group_keys([np.array([0])] * 3, [2**31] * 3)
@@ -143,7 +166,10 @@ def test_what_a_plan_prints():
     report = method.make_plan(replace(given_of(problem, rows, 25), log=lines.append)).report()
     details = json.loads(json.dumps(report.details))
     tables, notes = method.tables(
-        "town", replace(report, details=details), settings, problem.spec.attributes.sensitive_attributes
+        "town",
+        replace(report, details=details),
+        settings,
+        problem.spec.attributes.sensitive_attributes,
     )
     console = Console(width=250)
     with console.capture() as capture:
@@ -167,12 +193,18 @@ def test_levels_that_are_too_coarse_are_left_out():
     problem, rows = make_problem(
         town(600), {"grade": {"distance": "ordered", "t": "0.4"}}, LIMITED, k=3, name="t_incognito"
     )
-    free, _ = make_problem(town(600), {"grade": {"distance": "ordered", "t": "0.4"}}, k=3, name="t_incognito")
+    free, _ = make_problem(
+        town(600), {"grade": {"distance": "ordered", "t": "0.4"}}, k=3, name="t_incognito"
+    )
     limited, other = (make_plan(given_of(p, rows)) for p in (problem, free))
-    for quasi, low, high in zip(problem.attributes.quasi_identifiers, limited.low, limited.high, strict=True):
+    for quasi, low, high in zip(
+        problem.attributes.quasi_identifiers, limited.low, limited.high, strict=True
+    ):
         _, labels = quasi.labeller.cover(low, high)
         assert quasi.coarsest is None or not any(map(quasi.coarsest.broken_by, labels))
-    assert limited.reported.details["levels"]["city"] == other.reported.details["levels"]["city"][:2]
+    assert (
+        limited.reported.details["levels"]["city"] == other.reported.details["levels"]["city"][:2]
+    )
 
 
 @pytest.mark.parametrize(
@@ -184,15 +216,21 @@ def test_levels_that_are_too_coarse_are_left_out():
 )
 def test_limits_within_which_nothing_holds_cannot_be_reached(limits):
     quasi = {name: {**settings, "coarsest": limits.get(name)} for name, settings in QUASI.items()}
-    problem, rows = make_problem(town(300), {"disease": {"t": "0.05"}}, quasi, k=5, name="t_incognito")
+    problem, rows = make_problem(
+        town(300), {"disease": {"t": "0.05"}}, quasi, k=5, name="t_incognito"
+    )
     with pytest.raises(UnreachableError, match=f"coarsest of {' and '.join(limits)}: no labels"):
         make_plan(given_of(problem, rows))
 
 
 def test_intervals_of_a_rounded_number_are_made_of_narrower_ones():
     women = {0.65: 1, 0.7: 1, 0.1 * 7: 4, 0.75: 6, 0.1: 6, 1.9: 6}
-    people = [(x, "f") for x, n in women.items() for _ in range(n)] + [(x, "m") for x in women for _ in range(8)]
-    records = [{"age": x, "sex": sex, "city": "Pisa", "disease": "flu", "grade": 1} for x, sex in people]
+    people = [(x, "f") for x, n in women.items() for _ in range(n)] + [
+        (x, "m") for x in women for _ in range(8)
+    ]
+    records = [
+        {"age": x, "sex": sex, "city": "Pisa", "disease": "flu", "grade": 1} for x, sex in people
+    ]
     quasi = {"age": {"type": "numeric", "round_to": "0.01"}, "sex": {}}
     problem, rows = make_problem(records, {"disease": {"t": "1"}}, quasi, k=5, name="t_incognito")
     plan = make_plan(given_of(problem, rows), 8)

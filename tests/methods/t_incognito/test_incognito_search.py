@@ -20,7 +20,14 @@ ASKED = [
     {"grade": {"distance": "ordered", "order": "frequency", "t": "0.2"}},
     {"disease": {"l": {"entropy": "1.5"}}},
     {"disease": {"l": {"recursive": {"c": 2, "l": 2}}}, "grade": {"t": "0.6"}},
-    {"city": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.25", "missing": "leaf"}},
+    {
+        "city": {
+            "distance": "hierarchical",
+            "hierarchy": "cities.csv",
+            "t": "0.25",
+            "missing": "leaf",
+        }
+    },
 ]
 QUASI = {"age": {"type": "numeric", "round_to": 5}, "sex": {}, "city": {"hierarchy": "cities.csv"}}
 
@@ -33,8 +40,15 @@ def problem_of(records, asked, k, metric):
 
 
 @drawn(60)
-@given(people(least=6, most=30), st.sampled_from(ASKED), st.integers(2, 3), st.sampled_from(["ncp", "discernibility"]))
-def test_without_suppression_the_best_of_all_nodes_is_found_among_minimal_ones(records, asked, k, metric):
+@given(
+    people(least=6, most=30),
+    st.sampled_from(ASKED),
+    st.integers(2, 3),
+    st.sampled_from(["ncp", "discernibility"]),
+)
+def test_without_suppression_the_best_of_all_nodes_is_found_among_minimal_ones(
+    records, asked, k, metric
+):
     problem, rows = problem_of(records, asked, k, metric)
     levels, whole = levels_of(problem, rows), np.arange(len(rows))
     holds = {
@@ -69,7 +83,9 @@ def test_without_suppression_the_best_of_all_nodes_is_found_among_minimal_ones(r
     st.integers(1, 8),
 )
 def test_with_suppression_no_node_that_holds_loses_less(records, asked, of, metric, most):
-    """Of the nodes that hold where what is no class is left out, and what is left out is a class where it has to be."""
+    """Of the nodes that hold where what is no class is left out, and what is left out is a class
+    where it has to be.
+    """
     problem, rows = problem_of(records, asked, 2, metric)
     levels, losses = levels_of(problem, rows), []
     for node in all_nodes(levels):
@@ -86,7 +102,9 @@ def test_with_suppression_no_node_that_holds_loses_less(records, asked, of, metr
 
 
 def left_out(problem, rows, groups, of, most):
-    """The rows of groups that are no classes; None if they are too many, or must be a class and are none."""
+    """The rows of groups that are no classes; None if they are too many, or must be a class and are
+    none.
+    """
     left = {row for places in groups if is_poor(problem, rows, places) for row in places.tolist()}
     whole = np.arange(len(rows))
     if len(left) > most:
@@ -94,7 +112,9 @@ def left_out(problem, rows, groups, of, most):
     while True:
         stay = np.array([row for row in whole if row not in left], dtype=np.int64)
         compared = whole if of == "input" else stay
-        broken = [g for g in groups if int(g[0]) not in left and not is_class(problem, rows, g, compared)]
+        broken = [
+            g for g in groups if int(g[0]) not in left and not is_class(problem, rows, g, compared)
+        ]
         left |= {row for places in broken for row in places.tolist()}
         if len(left) > most or len(left) == len(rows):
             return None
@@ -106,7 +126,9 @@ def left_out(problem, rows, groups, of, most):
 
 
 def test_a_coarser_node_may_break_t_where_a_finer_one_suppresses_little():
-    """What rules out pruning by t with a suppression limit: Siena's six go, but all of Tuscany would have to."""
+    """What rules out pruning by t with a suppression limit: Siena's six go, but all of Tuscany
+    would have to.
+    """
     rows_of = {"Lyon": (450, 476), "Pisa": (60, 40), "Siena": (6, 0)}
     records = [
         {"city": city, "disease": disease}
@@ -116,7 +138,12 @@ def test_a_coarser_node_may_break_t_where_a_finer_one_suppresses_little():
     ]
     quasi = {"city": {"hierarchy": "cities.csv"}}
     problem, rows = make_problem(
-        records, {"disease": {"t": "0.1"}}, quasi=quasi, k=5, name="t_incognito", metric="discernibility"
+        records,
+        {"disease": {"t": "0.1"}},
+        quasi=quasi,
+        k=5,
+        name="t_incognito",
+        metric="discernibility",
     )
     details = make_plan(given_of(problem, rows, 6), class_of_suppressed=False).report().details
     assert (details["node"], details["suppressed"], details["classes"]) == ({"city": 0}, 6, 2)
@@ -125,22 +152,30 @@ def test_a_coarser_node_may_break_t_where_a_finer_one_suppresses_little():
 
 
 def test_a_node_that_holds_only_beside_what_is_released_is_not_pruned():
-    """Pisa is too far from the input; without Lyon's four, who are suppressed, it is all there is."""
+    """Pisa is too far from the input; without Lyon's four, who are suppressed, it is all there
+    is.
+    """
     records = [
         {"city": city, "disease": disease}
         for city, disease, n in (("Pisa", "flu", 60), ("Pisa", "gout", 56), ("Lyon", "gout", 4))
         for _ in range(n)
     ]
     quasi = {"city": {"hierarchy": "cities.csv"}}
-    problem, rows = make_problem(records, {"disease": {"t": "0.01"}}, quasi=quasi, k=5, name="t_incognito")
+    problem, rows = make_problem(
+        records, {"disease": {"t": "0.01"}}, quasi=quasi, k=5, name="t_incognito"
+    )
     details = make_plan(given_of(problem, rows, 4, "released")).report().details
     assert (details["node"], details["suppressed"], details["classes"]) == ({"city": 0}, 4, 1)
 
 
 def test_beside_what_is_released_the_domain_is_without_values_that_are_suppressed_altogether():
-    """Lyon's three are all who have 9; without them 1 and 2 are at distance 1, no more at 1/2, so Pisa is too far."""
+    """Lyon's three are all who have 9; without them 1 and 2 are at distance 1, no more at 1/2, so
+    Pisa is too far.
+    """
     rows_of = {"Lyon": [9] * 3, "Pisa": [1] * 30 + [2] * 10, "Siena": [1] * 20 + [2] * 20}
-    records = [{"city": city, "grade": grade} for city, grades in rows_of.items() for grade in grades]
+    records = [
+        {"city": city, "grade": grade} for city, grades in rows_of.items() for grade in grades
+    ]
     quasi = {"city": {"hierarchy": "cities.csv"}}
     for t, node in (("0.12", 1), ("0.13", 0)):
         asked = {"grade": {"distance": "ordered", "t": t}}
@@ -151,17 +186,30 @@ def test_beside_what_is_released_the_domain_is_without_values_that_are_suppresse
 
 
 def test_a_node_that_holds_only_in_the_domain_of_what_is_released_is_not_pruned():
-    """Lyon's 5 stands between 1 and 9; without it these are a step apart, and each city within t."""
+    """Lyon's 5 stands between 1 and 9; without it these are a step apart, and each city within
+    t.
+    """
     rows_of = {"Lyon": [5] * 3, "Pisa": [1] * 20 + [10] * 20, "Siena": [9] * 20 + [10] * 20}
-    records = [{"city": city, "grade": grade} for city, grades in rows_of.items() for grade in grades]
-    quasi, asked = {"city": {"hierarchy": "cities.csv"}}, {"grade": {"distance": "ordered", "t": "0.125"}}
+    records = [
+        {"city": city, "grade": grade} for city, grades in rows_of.items() for grade in grades
+    ]
+    quasi, asked = (
+        {"city": {"hierarchy": "cities.csv"}},
+        {"grade": {"distance": "ordered", "t": "0.125"}},
+    )
     problem, rows = make_problem(records, asked, quasi=quasi, k=5, name="t_incognito")
     details = make_plan(given_of(problem, rows, 3, "released")).report().details
-    assert (details["node"], details["suppressed"], details["emd"]) == ({"city": 0}, 3, {"grade": "1/8"})
+    assert (details["node"], details["suppressed"], details["emd"]) == (
+        {"city": 0},
+        3,
+        {"grade": "1/8"},
+    )
 
 
 def test_the_smallest_classes_are_suppressed_with_what_is_no_class():
-    """Where the input is compared with: Siena's six are none alone, and are one with the eight of Nice."""
+    """Where the input is compared with: Siena's six are none alone, and are one with the eight of
+    Nice.
+    """
     rows_of = {"Lyon": (450, 452), "Pisa": (48, 46), "Siena": (6, 0), "Nice": (1, 7)}
     records = [
         {"city": city, "disease": disease}
@@ -170,9 +218,13 @@ def test_the_smallest_classes_are_suppressed_with_what_is_no_class():
         for _ in range(n)
     ]
     quasi = {"city": {"hierarchy": "cities.csv"}}
-    problem, rows = make_problem(records, {"disease": {"t": "0.4"}}, quasi=quasi, k=5, name="t_incognito")
+    problem, rows = make_problem(
+        records, {"disease": {"t": "0.4"}}, quasi=quasi, k=5, name="t_incognito"
+    )
     for most, alone, left in ((14, False, 14), (13, True, 0), (14, True, 14)):
-        details = make_plan(given_of(problem, rows, most), class_of_suppressed=alone).report().details
+        details = (
+            make_plan(given_of(problem, rows, most), class_of_suppressed=alone).report().details
+        )
         assert details["suppressed"] == (6 if not alone else left)
     assert details["losses"] == {
         "ncp": pytest.approx(14 / 1010),
@@ -193,6 +245,8 @@ def test_far_fewer_nodes_are_looked_at_than_there_are():
 def test_each_metric_finds_its_own_least(metric):
     found = {}
     for other in ("ncp", "discernibility", "entropy"):
-        problem, rows = make_problem(town(600), {"disease": {"t": "0.25"}}, k=5, name="t_incognito", metric=other)
+        problem, rows = make_problem(
+            town(600), {"disease": {"t": "0.25"}}, k=5, name="t_incognito", metric=other
+        )
         found[other] = make_plan(given_of(problem, rows)).report().details["losses"]
     assert found[metric][metric] == min(losses[metric] for losses in found.values())

@@ -1,4 +1,6 @@
-"""The levels of a quasi-identifier: labels that do not meet, each made of labels of the level before."""
+"""The levels of a quasi-identifier: labels that do not meet, each made of labels of the level
+before.
+"""
 
 import numpy as np
 import pytest
@@ -21,7 +23,9 @@ def levels_for(values, **settings):
     """The levels of one quasi-identifier with these values, and its labeller."""
     records = [{"x": value, "disease": "flu"} for value in values]
     hierarchies = {"x": CITIES} if "hierarchy" in settings else {}
-    problem, rows = make_problem(records, SENSITIVE, {"x": settings}, hierarchies, name="t_incognito")
+    problem, rows = make_problem(
+        records, SENSITIVE, {"x": settings}, hierarchies, name="t_incognito"
+    )
     return levels_of(problem, rows)[0], problem.attributes.quasi_identifiers[0].labeller
 
 
@@ -37,7 +41,10 @@ def test_labels_of_numbers_cover_their_values_do_not_meet_and_nest(values, step)
     assert of.rows.sum() == len(values)
     for place, level in enumerate(of.levels):
         low, high = level.low[level.label], level.high[level.label]
-        assert all(covers(*each) for each in zip(low.tolist(), high.tolist(), of.codes.tolist(), strict=True))
+        assert all(
+            covers(*each)
+            for each in zip(low.tolist(), high.tolist(), of.codes.tolist(), strict=True)
+        )
         assert np.all(level.low[1:] > level.high[:-1])
         assert np.all(np.diff(level.label) >= 0)
         if place:
@@ -59,7 +66,14 @@ def test_intervals_begin_at_multiples_of_their_width():
         "intervals of 40",
         "the whole range",
     ]
-    assert texts(of, 3, labeller) == [None, "[17, 19]", "[20, 39]", "[40, 59]", "[60, 79]", "[80, 90]"]
+    assert texts(of, 3, labeller) == [
+        None,
+        "[17, 19]",
+        "[20, 39]",
+        "[40, 59]",
+        "[60, 79]",
+        "[80, 90]",
+    ]
     assert texts(of, 5, labeller) == ["*"]
 
 

@@ -1,4 +1,6 @@
-"""Rows beside what is published of them: what tasks send is put together whatever their order, and stays bounded."""
+"""Rows beside what is published of them: what tasks send is put together whatever their order, and
+stays bounded.
+"""
 
 from types import SimpleNamespace
 from typing import Any
@@ -72,7 +74,9 @@ def test_the_order_of_tasks_does_not_matter():
     assert one.to_json() == other.to_json()
 
 
-def test_rows_that_are_alike_are_counted_and_neither_crowd_the_sample(monkeypatch: pytest.MonkeyPatch):
+def test_rows_that_are_alike_are_counted_and_neither_crowd_the_sample(
+    monkeypatch: pytest.MonkeyPatch,
+):
     monkeypatch.setattr(linked_sample, "SAMPLE_ROWS", 10)
     many, few = profile(1000, 2), rows([2] * 900 + [5] * 100)
     sample = LinkedSample(SPARK, many, 1)

@@ -1,5 +1,5 @@
-"""What a method tells by its choices, measured while a release is written: much where it chooses by sensitive value,
-else nothing.
+"""What a method tells by its choices, measured while a release is written: much where it chooses by
+sensitive value, else nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,12 @@ def skewed(rows: int = 1500) -> pa.Table:
     zips = draw.integers(10, size=rows)
     flu = draw.random(rows) < np.where(zips == 0, 0.6, 0.15)
     others = np.array(["gout", "ulcer", "cold", "asthma"])[draw.integers(4, size=rows)]
-    return pa.table({"zip": [f"zip {chr(65 + z)}" for z in zips], "disease": np.where(flu, "flu", others).tolist()})
+    return pa.table(
+        {
+            "zip": [f"zip {chr(65 + z)}" for z in zips],
+            "disease": np.where(flu, "flu", others).tolist(),
+        }
+    )
 
 
 def released_rows(folder: Folder) -> Any:
@@ -53,10 +58,16 @@ def written(run: Run) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "method", [{"name": "closeness_tree", "effort": "fast"}, {"name": "stack_and_deal", "deal": "local"}], ids=str
+    "method",
+    [{"name": "closeness_tree", "effort": "fast"}, {"name": "stack_and_deal", "deal": "local"}],
+    ids=str,
 )
-def test_who_is_left_in_wide_classes_is_what_was_too_much(make_run: MakeRun, method: dict[str, Any]):
-    run = make_run(skewed(), quasi={"zip": {}}, sensitive={"disease": {"t": "0.1"}}, k=5, method=method)
+def test_who_is_left_in_wide_classes_is_what_was_too_much(
+    make_run: MakeRun, method: dict[str, Any]
+):
+    run = make_run(
+        skewed(), quasi={"zip": {}}, sensitive={"disease": {"t": "0.1"}}, k=5, method=method
+    )
     found = written(run)
     worst = found["worst"]
     assert (worst["quasi_identifier"], worst["value"]) == ("zip", "zip A")
@@ -78,12 +89,18 @@ def test_who_is_left_in_wide_classes_is_what_was_too_much(make_run: MakeRun, met
 
 def test_round_robin_chooses_nobody(make_run: MakeRun):
     method = {"name": "stack_and_deal", "deal": "round_robin"}
-    found = written(make_run(skewed(600), quasi={"zip": {}}, sensitive={"disease": {"t": "0.1"}}, k=5, method=method))
+    found = written(
+        make_run(
+            skewed(600), quasi={"zip": {}}, sensitive={"disease": {"t": "0.1"}}, k=5, method=method
+        )
+    )
     assert (found["measured"], found["worst"], found["beyond_chance"]) == (True, None, [])
 
 
 def test_suppressed_rows_are_the_widest_class(make_run: MakeRun):
-    """3,000 people, flu .6 in zip A and .15 elsewhere: those of A who are too many with flu are left out."""
+    """3,000 people, flu .6 in zip A and .15 elsewhere: those of A who are too many with flu are
+    left out.
+    """
     run = make_run(
         skewed(3000),
         quasi={"zip": {"coarsest": 0}},
@@ -98,7 +115,9 @@ def test_suppressed_rows_are_the_widest_class(make_run: MakeRun):
     assert worst["suppressed"] == worst["wide"] > 100
     assert worst["true"] > 0.9
     assert worst["said"] < 0.4
-    (warning,) = [text for text in certificate["warnings"] if "an adversary who knows the method" in text]
+    (warning,) = [
+        text for text in certificate["warnings"] if "an adversary who knows the method" in text
+    ]
     assert warning.startswith("disease: ")
     assert warning.endswith("rows of some zip that are suppressed or in wide classes")
     assert warning in run.public.read("report.html").replace("&#39;", "'")
@@ -119,18 +138,30 @@ def test_whom_full_domain_recoding_suppresses_is_counted(make_run: MakeRun):
     assert found["worst"] is None  # all of zip A are left out, and nobody of another
 
 
-QUASI: dict[str, Any] = {"age": {"type": "numeric"}, "zone": {"type": "numeric"}, "edu": {"type": "numeric"}}
+QUASI: dict[str, Any] = {
+    "age": {"type": "numeric"},
+    "zone": {"type": "numeric"},
+    "edu": {"type": "numeric"},
+}
 
 
 def refusing(rows: int = 6000) -> pa.Table:
     """One in eleven has flu, so a side without flu is close enough to the table."""
     draw = np.random.default_rng(7)
-    age, zone, edu = draw.integers(20, 80, size=rows), draw.integers(8, size=rows), draw.integers(16, size=rows)
+    age, zone, edu = (
+        draw.integers(20, 80, size=rows),
+        draw.integers(8, size=rows),
+        draw.integers(16, size=rows),
+    )
     flu = draw.random(rows) < 0.09
-    return pa.table({"age": age, "zone": zone, "edu": edu, "disease": np.where(flu, "flu", "none").tolist()})
+    return pa.table(
+        {"age": age, "zone": zone, "edu": edu, "disease": np.where(flu, "flu", "none").tolist()}
+    )
 
 
-@pytest.mark.parametrize("method", [{"name": "t_mondrian"}, {"name": "closeness_tree", "overlap": "none"}], ids=str)
+@pytest.mark.parametrize(
+    "method", [{"name": "t_mondrian"}, {"name": "closeness_tree", "overlap": "none"}], ids=str
+)
 def test_what_refused_cuts_reveal_is_measured(make_run: MakeRun, method: dict[str, Any]):
     run = make_run(refusing(), quasi=QUASI, sensitive={"disease": {"t": "0.1"}}, k=5, method=method)
     certificate = pipeline.release(run)
@@ -148,7 +179,13 @@ def test_what_refused_cuts_reveal_is_measured(make_run: MakeRun, method: dict[st
 
 def test_what_refused_cuts_reveal_is_true(make_run: MakeRun):
     table = refusing().to_pandas()
-    run = make_run(refusing(), quasi=QUASI, sensitive={"disease": {"t": "0.1"}}, k=5, method={"name": "t_mondrian"})
+    run = make_run(
+        refusing(),
+        quasi=QUASI,
+        sensitive={"disease": {"t": "0.1"}},
+        k=5,
+        method={"name": "t_mondrian"},
+    )
     written(run)
     counts = [int((table["disease"] == value).sum()) for value in ("flu", "none")]
     distance, revealed = [(EqualDistance(np.array(counts)), Fraction(1, 10))], 0
@@ -171,16 +208,31 @@ def test_what_refused_cuts_reveal_is_true(make_run: MakeRun):
                 )
                 for one in disclosed_by_refusal(counts, below, distance, 0) or []:
                     diseases = [part["disease"] for size, part in side if size == one.rows]
-                    assert any((values == ("flu", "none")[one.value]).sum() >= one.at_least for values in diseases)
+                    assert any(
+                        (values == ("flu", "none")[one.value]).sum() >= one.at_least
+                        for values in diseases
+                    )
                     revealed += 1
     assert revealed > 0
 
 
 @pytest.mark.parametrize(
-    "more", [{"privacy": {"nt": {"n": 100}}}, {"sensitive": {"disease": {"t": "0.1", "l": {"distinct": 2}}}}], ids=str
+    "more",
+    [
+        {"privacy": {"nt": {"n": 100}}},
+        {"sensitive": {"disease": {"t": "0.1", "l": {"distinct": 2}}}},
+    ],
+    ids=str,
 )
-def test_where_cuts_are_refused_for_other_reasons_nothing_is_said(make_run: MakeRun, more: dict[str, Any]):
-    given = {"sensitive": {"disease": {"t": "0.1"}}, "k": 5, "method": {"name": "t_mondrian"}, **more}
+def test_where_cuts_are_refused_for_other_reasons_nothing_is_said(
+    make_run: MakeRun, more: dict[str, Any]
+):
+    given = {
+        "sensitive": {"disease": {"t": "0.1"}},
+        "k": 5,
+        "method": {"name": "t_mondrian"},
+        **more,
+    }
     found = written(make_run(refusing(1000), quasi=QUASI, **given))
     assert "refused_cuts" not in found
 
@@ -189,7 +241,9 @@ def test_where_cuts_are_refused_for_other_reasons_nothing_is_said(make_run: Make
 
 
 def test_numbers_are_halved():
-    scale = Scale.of(QuasiDomain(name="age", kind="integer", missing=0, low=17, high=90), None, 10_000)
+    scale = Scale.of(
+        QuasiDomain(name="age", kind="integer", missing=0, low=17, high=90), None, 10_000
+    )
     assert scale is not None
     codes = np.array([MISSING, 17, 18, 19, 90, 89])
     assert scale.values(codes).tolist() == [0, 1, 1, 2, 37, 37]  # in ranges of two years
@@ -199,10 +253,19 @@ def test_numbers_are_halved():
 
 
 def test_doubles_are_halved_too():
-    scale = Scale.of(QuasiDomain(name="pay", kind="double", missing=0, low=-1.0, high=1.0), None, 20)
+    scale = Scale.of(
+        QuasiDomain(name="pay", kind="double", missing=0, low=-1.0, high=1.0), None, 20
+    )
     assert scale is not None
     assert scale.names[0] == ("missing", "-1 to -0.5", "-0.5 to 0", "0 to 0.5", "0.5 to 1")
-    assert scale.values(encode_numbers(np.array([np.nan, -1, -0.5, -0.0, 0.75, 1]))).tolist() == [0, 1, 2, 3, 4, 4]
+    assert scale.values(encode_numbers(np.array([np.nan, -1, -0.5, -0.0, 0.75, 1]))).tolist() == [
+        0,
+        1,
+        2,
+        3,
+        4,
+        4,
+    ]
 
 
 def test_a_hierarchy_is_cut_below_where_its_leaves_are_too_many():
@@ -219,7 +282,11 @@ def test_a_hierarchy_is_cut_below_where_its_leaves_are_too_many():
     assert len(fine.nodes) == CITIES.height
     assert Scale.of(domain, CITIES, 1) is None
     assert (
-        Scale.of(QuasiDomain(name="zip", kind="category", missing=0, values=tuple(map(str, range(99)))), None, 100)
+        Scale.of(
+            QuasiDomain(name="zip", kind="category", missing=0, values=tuple(map(str, range(99)))),
+            None,
+            100,
+        )
         is None
     )
 

@@ -1,4 +1,6 @@
-"""Labels of ages and areas, against all ages and areas one by one; and which texts are dates finer than a year."""
+"""Labels of ages and areas, against all ages and areas one by one; and which texts are dates finer
+than a year.
+"""
 
 from __future__ import annotations
 
@@ -74,11 +76,25 @@ def test_a_node_must_have_all_leaves_from_90_up():
     assert dividing_ages({"blue": 1, "91": 1}, None, None) == ["91"]
 
 
-@given(st.dictionaries(st.sampled_from([f"{i}{j}" for i in "12" for j in "123"]), st.integers(0, 60), min_size=1))
+@given(
+    st.dictionaries(
+        st.sampled_from([f"{i}{j}" for i in "12" for j in "123"]), st.integers(0, 60), min_size=1
+    )
+)
 @drawn(200)
 def test_people_of_labels_are_those_of_their_areas(people: Mapping[str, int]):
-    tree = Hierarchy.build([(area, "odd" if int(area) % 2 else "even", "*") for area in sorted(people)], "areas")
-    labels = {"*": 1, "1*": 1, "odd": 1, "even": 1, "{11, 12}": 1, "nowhere": 1, **dict.fromkeys(people, 1)}
+    tree = Hierarchy.build(
+        [(area, "odd" if int(area) % 2 else "even", "*") for area in sorted(people)], "areas"
+    )
+    labels = {
+        "*": 1,
+        "1*": 1,
+        "odd": 1,
+        "even": 1,
+        "{11, 12}": 1,
+        "nowhere": 1,
+        **dict.fromkeys(people, 1),
+    }
     has = {
         "1*": lambda area: area[0] == "1",
         "odd": lambda area: int(area) % 2,
@@ -87,13 +103,17 @@ def test_people_of_labels_are_those_of_their_areas(people: Mapping[str, int]):
         "nowhere": lambda area: False,
         **{area: (lambda own: lambda area: area == own)(area) for area in people},
     }
-    small = {label for label, of in has.items() if sum(n for area, n in people.items() if of(area)) < 50}
+    small = {
+        label for label, of in has.items() if sum(n for area, n in people.items() if of(area)) < 50
+    }
     assert set(small_areas(labels, people, 50, tree)) == small
 
 
 def test_a_code_below_the_areas_has_nobody_and_000_stands_for_all_small_ones():
     people = {"941": 800_000}
-    assert small_areas({"94107": 1, "941**": 1, "000": 1, "000**": 1}, people, 20_001, None, "000") == ["94107"]
+    assert small_areas(
+        {"94107": 1, "941**": 1, "000": 1, "000**": 1}, people, 20_001, None, "000"
+    ) == ["94107"]
     assert small_areas({"000": 1}, people, 20_001, None) == ["000"]
 
 

@@ -30,5 +30,9 @@ def words(spec: ReleaseSpec, figures: dict[str, Any]) -> dict[str, Any]:
 
 OPTION = BroughtOption(
     settings=Stamp,
-    parts={"maker": "stamp_maker:StampMaker", "judge": "stamp_judge:StampJudge", "words": "stamp:words"},
+    parts={
+        "maker": "stamp_maker:StampMaker",
+        "judge": "stamp_judge:StampJudge",
+        "words": "stamp:words",
+    },
 )

@@ -17,4 +17,7 @@ class StampMaker(ReleaseMaker):
 
     def tables(self, part: TaskPart, made: Tables) -> None:
         if RELEASE in made:
-            made[RELEASE] = [*made[RELEASE], pa.array([text_of(self.spec)] * len(part.rows), pa.string())]
+            made[RELEASE] = [
+                *made[RELEASE],
+                pa.array([text_of(self.spec)] * len(part.rows), pa.string()),
+            ]

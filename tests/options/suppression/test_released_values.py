@@ -1,4 +1,6 @@
-"""What tasks note of released rows, and where labels then end; in memory, but for what Spark adds up."""
+"""What tasks note of released rows, and where labels then end; in memory, but for what Spark adds
+up.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +27,24 @@ WIDTH = 100
 
 
 def settled_rows(codes: IntArray) -> tuple[Rows, ClassAssignment]:
-    """Rows of one number, labelled by the interval of WIDTH numbers that has theirs; missing ones by themselves."""
+    """Rows of one number, labelled by the interval of WIDTH numbers that has theirs; missing ones
+    by themselves.
+    """
     n, missing = len(codes), codes == MISSING
     low = np.where(missing, MISSING, codes // WIDTH * WIDTH)
     regions = np.stack([low, np.where(missing, MISSING, low + WIDTH - 1)])[:, None]
     rows = Rows((codes,), np.zeros(n, dtype=np.int64), np.arange(n).astype(np.uint64))
-    return rows, ClassAssignment(here=np.arange(n), classes=np.zeros(n, dtype=np.int64), regions=regions)
+    return rows, ClassAssignment(
+        here=np.arange(n), classes=np.zeros(n, dtype=np.int64), regions=regions
+    )
 
 
 def attributes_of(labeller: NumericLabels) -> Any:
     domain = QuasiDomain(name="age", kind="integer", missing=0, low=0, high=10**6)
     quasi = SimpleNamespace(name="age", domain=domain, labeller=labeller, hierarchy=None)
-    return SimpleNamespace(quasi_identifiers=(quasi,), sensitive=(), cells=np.zeros((1, 0), dtype=np.int64))
+    return SimpleNamespace(
+        quasi_identifiers=(quasi,), sensitive=(), cells=np.zeros((1, 0), dtype=np.int64)
+    )
 
 
 PLAIN = attributes_of(NumericLabels(integral=True))
@@ -54,7 +62,9 @@ def names_of(ends: IntArray, attributes: Any, monkeypatch: pytest.MonkeyPatch) -
 def test_numbers_are_noted_by_region_not_by_value() -> None:
     rows, settled = settled_rows(np.random.default_rng(1).permutation(20_000))
     assert note_values(rows, settled, PLAIN).num_rows == 20_000 // WIDTH
-    alone = ClassAssignment(here=settled.here, classes=settled.classes, regions=np.stack([rows.quasi[0]] * 2)[:, None])
+    alone = ClassAssignment(
+        here=settled.here, classes=settled.classes, regions=np.stack([rows.quasi[0]] * 2)[:, None]
+    )
     assert note_values(rows, alone, PLAIN).num_rows == 0  # labels of one value need no other ends
 
 
@@ -64,7 +74,9 @@ def test_regions_end_at_the_released_values_in_them(codes: list[int], data: st.D
     rows, settled = settled_rows(np.array(codes))
     some = st.lists(st.sampled_from(range(len(codes))), min_size=1, unique=True)
     place = np.array(data.draw(some))  # in the order of classes, not of rows
-    names = PublicNames(quasi=(), ends={0: noted(rows, settled.restricted(place))}, hierarchies={}, differs=True)
+    names = PublicNames(
+        quasi=(), ends={0: noted(rows, settled.restricted(place))}, hierarchies={}, differs=True
+    )
     shrunk = names.shrink(settled.restricted(place))
     assert shrunk.regions is not None
     for row, (low, high) in zip(shrunk.here.tolist(), shrunk.regions[:, 0].T.tolist(), strict=True):

@@ -31,7 +31,9 @@ class AtMost(BroughtSettings):
 
 
 def needs(settings: AtMost, domain: SensitiveDomain) -> Needs:
-    """Small classes have few rows of a value that is at most twice as frequent in them as in the table."""
+    """Small classes have few rows of a value that is at most twice as frequent in them as in the
+    table.
+    """
     cap = Cap(
         share=Fraction(2),
         key="at_most",
@@ -43,7 +45,9 @@ def needs(settings: AtMost, domain: SensitiveDomain) -> Needs:
 
 
 def judge(settings: AtMost, a: JudgedAttribute) -> Judge:
-    """`at_most_`: the rows with the value, as a double to read. `exact_at_most_`: how many more there may be."""
+    """`at_most_`: the rows with the value, as a double to read. `exact_at_most_`: how many more
+    there may be.
+    """
     code = a.values.index(settings.value)
 
     def rows(classes: Histograms) -> Any:
@@ -80,7 +84,8 @@ REQUIREMENT = BroughtRequirement(
         exact=True,
         section="at_most",
         violated=lambda g, over: (
-            f"have more than {g.required} rows with the value of at_most{over}; the worst has {g.achieved:.0f}"
+            f"have more than {g.required} rows with the value of at_most{over}; the worst has "
+            f"{g.achieved:.0f}"
         ),
     ),
 )

@@ -1,4 +1,6 @@
-"""Raw rows as codes: they decode to what was read, and neither sample nor counts depend on partitions or batches."""
+"""Raw rows as codes: they decode to what was read, and neither sample nor counts depend on
+partitions or batches.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -58,22 +60,30 @@ def test_codes_decode_to_the_prepared_rows(run: Run, table: DataFrame) -> None:
     staged = stage(run, table.coalesce(1))
     codec = staged.encoder.codec
     packed = codec.unpack(codec.pack(staged.rows()).tobytes())
-    decoded = [column.to_pylist() for column in (*codec.decode(packed), *codec.sensitive_texts(packed))]
+    decoded = [
+        column.to_pylist() for column in (*codec.decode(packed), *codec.sensitive_texts(packed))
+    ]
     expected = prepare(table, run.spec).collect()
     assert list(zip(*decoded, strict=True)) == [(*row[:6], str(row[6])) for row in expected]
 
 
-def test_rows_that_are_alike_have_equal_hashes_and_others_have_not(run: Run, table: DataFrame) -> None:
+def test_rows_that_are_alike_have_equal_hashes_and_others_have_not(
+    run: Run, table: DataFrame
+) -> None:
     rows = stage(run, table).rows()
     assert len(set(rows.hash.tolist())) == len(set(contents(rows))) < len(rows)
 
 
 def test_hashes_are_keyed_with_the_secret(run: Run, table: DataFrame) -> None:
-    one, other = (set(stage(run, table, secret).rows().hash.tolist()) for secret in ("one", "other"))
+    one, other = (
+        set(stage(run, table, secret).rows().hash.tolist()) for secret in ("one", "other")
+    )
     assert not one & other
 
 
-def test_insensitive_columns_count_in_the_hash(make_run: MakeRun, drawn_people: Callable[..., pa.Table]) -> None:
+def test_insensitive_columns_count_in_the_hash(
+    make_run: MakeRun, drawn_people: Callable[..., pa.Table]
+) -> None:
     run = make_run(
         drawn_people(5),
         quasi={"sex": {}},
@@ -83,7 +93,9 @@ def test_insensitive_columns_count_in_the_hash(make_run: MakeRun, drawn_people: 
     )
     table = read_table(run.spark, run.spec.input)
     rows = stage(run, table).rows()
-    assert len(set(rows.hash.tolist())) == table.select("sex", "site", "note", "at").distinct().count()
+    assert (
+        len(set(rows.hash.tolist())) == table.select("sex", "site", "note", "at").distinct().count()
+    )
 
 
 def test_a_value_that_the_profile_does_not_have_is_an_error(run: Run, table: DataFrame) -> None:
@@ -109,9 +121,13 @@ HERE_AND_THERE = pytest.mark.parametrize("most_local", [0, 1000], ids=["by Spark
 
 
 @HERE_AND_THERE
-def test_the_sample_of_a_small_table_is_all_of_it(run: Run, table: DataFrame, most_local: int) -> None:
+def test_the_sample_of_a_small_table_is_all_of_it(
+    run: Run, table: DataFrame, most_local: int
+) -> None:
     staged = stage(run, table)
-    assert Counter(contents(staged.encoded(most_local).sample(20_000))) == Counter(contents(staged.rows()))
+    assert Counter(contents(staged.encoded(most_local).sample(20_000))) == Counter(
+        contents(staged.rows())
+    )
 
 
 @HERE_AND_THERE
@@ -121,7 +137,11 @@ def test_the_sample_is_the_same_for_any_order_and_partitions(
 ) -> None:
     samples = [
         contents(stage(run, each).encoded(place).sample(wanted))
-        for each, place in ((table, most_local), (table.orderBy("id"), most_local), (table.repartition(7), 0))
+        for each, place in (
+            (table, most_local),
+            (table.orderBy("id"), most_local),
+            (table.repartition(7), 0),
+        )
     ]
     assert samples[0] == samples[1] == samples[2]
     assert 5 < len(samples[0]) < 60 if wanted == 20 else len(samples[0]) == 90
@@ -131,7 +151,9 @@ def test_the_sample_is_the_same_for_any_order_and_partitions(
 def test_many_rows_alike_leave_a_sample(run: Run, table: DataFrame, most_local: int) -> None:
     """Three contents, thousands of rows each: all three are drawn, not all their rows."""
     few = table.orderBy("id").limit(3)
-    crowd = few.crossJoin(table.sparkSession.range(5000).select(F.col("id").alias("_copy"))).drop("_copy")
+    crowd = few.crossJoin(table.sparkSession.range(5000).select(F.col("id").alias("_copy"))).drop(
+        "_copy"
+    )
     staged = stage(run, crowd)
     sample = staged.encoded(20_000 * most_local).sample(300)
     assert set(contents(sample)) == set(contents(stage(run, few).rows(staged.encoder)))
@@ -165,7 +187,10 @@ def test_keys_are_counted_as_in_memory(
         staged = stage(run, table.repartition(5))
         encoded, expected = staged.encoded(most_local), tally_of(staged.rows())
         found = encoded.frequencies(tally_of, len(expected))
-        assert (found.keys.tolist(), found.rows.tolist()) == (expected.keys.tolist(), expected.rows.tolist())
+        assert (found.keys.tolist(), found.rows.tolist()) == (
+            expected.keys.tolist(),
+            expected.rows.tolist(),
+        )
         assert found.rows.sum() == 90
         for most in (len(expected) - 1, 3):  # told by the driver, and by a task
             with pytest.raises(TooManyKeysError):

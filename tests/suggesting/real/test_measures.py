@@ -10,7 +10,15 @@ import tclose_spark as tc
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from benchmarks.roles import LABELS, LabelledColumn, LabelledTable, judge, labels_of, proposal_of, verdict
+from benchmarks.roles import (
+    LABELS,
+    LabelledColumn,
+    LabelledTable,
+    judge,
+    labels_of,
+    proposal_of,
+    verdict,
+)
 
 TABLE = LabelledTable(
     key="made/table",
@@ -71,7 +79,10 @@ def test_the_best_proposal_has_every_measure():
 @pytest.mark.parametrize(
     ("changed", "harm"),
     [
-        ({"person": {"column": "wage"}}, {("a wrong person", "wage"), ("a person not found", "id")}),
+        (
+            {"person": {"column": "wage"}},
+            {("a wrong person", "wage"), ("a person not found", "id")},
+        ),
         ({"person": None, "direct_identifiers": ["id"]}, {("a person not found", "id")}),
         ({"household": "kilos"}, {("a wrong person", "kilos")}),
         ({"insensitive_attributes": ["id"]}, {("an identifier published", "id")}),

@@ -1,4 +1,6 @@
-"""The labels of real tables in roles.yaml are well formed: benchmarks/roles.py compares `tclose suggest` with them."""
+"""The labels of real tables in roles.yaml are well formed: benchmarks/roles.py compares `tclose
+suggest` with them.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-LABELS: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "roles.yaml").read_text(encoding="utf-8"))
+LABELS: dict[str, Any] = yaml.safe_load(
+    (Path(__file__).parent / "roles.yaml").read_text(encoding="utf-8")
+)
 ROLES = {"direct", "quasi", "sensitive", "insensitive", "weight", "person", "household", "left_out"}
 TYPES = {"numeric", "categorical", "date"}
 
@@ -46,4 +50,6 @@ def test_nobody_misses_an_identifier_of_rows(key: str) -> None:
     columns = LABELS[key]["columns"].values()
     identifiers = [column["roles"] for column in columns if column["roles"][0] == "direct"]
     assert all("left_out" in roles for roles in identifiers)
-    assert not any({"quasi", "sensitive", "insensitive", "weight"} & set(roles) for roles in identifiers)
+    assert not any(
+        {"quasi", "sensitive", "insensitive", "weight"} & set(roles) for roles in identifiers
+    )

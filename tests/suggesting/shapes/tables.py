@@ -1,4 +1,6 @@
-"""Fifteen shapes of public tables, of 500 rows from a seed. `<shape>.yaml` has what an expert would write of each."""
+"""Fifteen shapes of public tables, of 500 rows from a seed. `<shape>.yaml` has what an expert would
+write of each.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,12 @@ Columns = dict[str, list[Any]]
 
 
 def hospital_discharges(draw: Draw) -> Columns:
-    icd = [f"{letter}{number}.{digit}" for letter in "CEIJK" for number in (10, 25, 44) for digit in (0, 1, 9)]
+    icd = [
+        f"{letter}{number}.{digit}"
+        for letter in "CEIJK"
+        for number in (10, 25, 44)
+        for digit in (0, 1, 9)
+    ]
     return {
         "encounter_id": draw.ids("E{}"),
         "age": draw.few(draw.whole(0, 95), 999, 0.04),
@@ -134,7 +141,9 @@ def school_grades(draw: Draw) -> Columns:
         "student_id": draw.ids("S{}"),
         "geburtsdatum": draw.days(date(2005, 1, 1), 1500, "%d.%m.%Y"),
         "geschlecht": draw.one_of(["m", "w"]),
-        "muttersprache": draw.few(draw.one_of(["deutsch", "türkisch", "arabisch"]), "unbekannt", 0.06),
+        "muttersprache": draw.few(
+            draw.one_of(["deutsch", "türkisch", "arabisch"]), "unbekannt", 0.06
+        ),
         "schule": draw.whole(1, 14),
         "note_mathe": draw.one_of([1, 2, 3, 4, 5, 6, 99], [0.1, 0.2, 0.3, 0.2, 0.1, 0.05, 0.05]),
         "schuljahr": draw.one_of(["2021/22", "2022/23"]),
@@ -245,7 +254,9 @@ def app_users(draw: Draw) -> Columns:
         "gender": draw.few(draw.one_of(["f", "m"]), "null", 0.1),
         "signup_date": draw.days(date(2022, 1, 1), 500),
         "os": draw.one_of(["android", "ios"]),
-        "sexual_orientation": draw.few(draw.one_of(["hetero", "gay", "bi"]), "prefer not to say", 0.1),
+        "sexual_orientation": draw.few(
+            draw.one_of(["hetero", "gay", "bi"]), "prefer not to say", 0.1
+        ),
         "purchases": draw.money(20, 2),
     }
 
@@ -253,8 +264,25 @@ def app_users(draw: Draw) -> Columns:
 SHAPES: dict[str, Callable[[Draw], Columns]] = {
     made.__name__: made
     for made in (
-        *(hospital_discharges, covid_cases, labour_force, census_microdata, household_budget, students, school_grades),
-        *(police_stops, court_cases, tax_returns, payroll, insurance_claims, mobility_trips, pharmacy_sales, app_users),
+        *(
+            hospital_discharges,
+            covid_cases,
+            labour_force,
+            census_microdata,
+            household_budget,
+            students,
+            school_grades,
+        ),
+        *(
+            police_stops,
+            court_cases,
+            tax_returns,
+            payroll,
+            insurance_claims,
+            mobility_trips,
+            pharmacy_sales,
+            app_users,
+        ),
     )
 }
 

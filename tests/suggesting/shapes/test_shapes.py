@@ -1,4 +1,6 @@
-"""Roles, forms and codes that are suggested for fifteen shapes of public tables, against what an expert would write."""
+"""Roles, forms and codes that are suggested for fifteen shapes of public tables, against what an
+expert would write.
+"""
 
 import re
 from pathlib import Path
@@ -20,13 +22,21 @@ def suggested(shape: str, **options: Any) -> Suggestion:
 
 
 def form_of(column: SuggestedColumn) -> str | None:
-    """How the column is released: the distance of a sensitive attribute, the labels of a quasi-identifier."""
+    """How the column is released: the distance of a sensitive attribute, the labels of a
+    quasi-identifier.
+    """
     if column.role == "sensitive":
         return str(sensitive_settings(column, "0.2").settings["distance"])
     if column.role != "quasi":
         return None
     settings = quasi_identifier_settings(column).settings
-    return "set" if "generalization" in settings else "hierarchy" if "hierarchy" in settings else settings["type"]
+    return (
+        "set"
+        if "generalization" in settings
+        else "hierarchy"
+        if "hierarchy" in settings
+        else settings["type"]
+    )
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -67,12 +77,19 @@ def test_answers_are_named_as_a_group() -> None:
     assert "# q17" not in suggestion.yaml
     assert suggestion.roles["gpa"] == "sensitive attribute"
     answers = table_of("students").drop_columns(["gpa"])  # one of them has to be sensitive
-    assert suggest(answers, engine="local", log=None, trial=False).choice.groups == suggestion.choice.groups == (said,)
+    assert (
+        suggest(answers, engine="local", log=None, trial=False).choice.groups
+        == suggestion.choice.groups
+        == (said,)
+    )
 
 
 def test_the_run_file_proposes_codes_with_their_share() -> None:
     suggestion = suggested("labour_force", trial=False)
-    assert suggestion.spec["attributes"]["quasi_identifiers"]["Alter"] == {"type": "numeric", "missing_values": [999]}
+    assert suggestion.spec["attributes"]["quasi_identifiers"]["Alter"] == {
+        "type": "numeric",
+        "missing_values": [999],
+    }
     assert "999 in 4.0% of rows" in suggestion.yaml
     assert suggestion.roles["pw"] == "survey weight"
     assert not suggestion.warnings

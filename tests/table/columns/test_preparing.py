@@ -1,4 +1,6 @@
-"""Values are prepared in Arrow as Spark prepares them: the same texts, numbers, days and times, and the same marks."""
+"""Values are prepared in Arrow as Spark prepares them: the same texts, numbers, days and times, and
+the same marks.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,13 @@ from spark_casts import plain as in_one_form
 
 from tclose_spark.io.tables.columns import quoted
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
-from tclose_spark.table.columns.preparing import as_text, is_damaged, judged_values, not_of_type, plain
+from tclose_spark.table.columns.preparing import (
+    as_text,
+    is_damaged,
+    judged_values,
+    not_of_type,
+    plain,
+)
 from tclose_spark.table.columns.spark_types import type_name
 
 RANDOM = np.random.default_rng(7)
@@ -27,9 +35,22 @@ RANDOM = np.random.default_rng(7)
 
 def floats(kind: type[np.floating[Any]], bits: type[np.integer[Any]]) -> pa.Array:
     """Numbers as people have them, and the ends of the range."""
-    info, short = np.finfo(kind), RANDOM.integers(-(10**6), 10**6, 600) / 10.0 ** RANDOM.integers(-9, 9, 600)
+    info, short = (
+        np.finfo(kind),
+        RANDOM.integers(-(10**6), 10**6, 600) / 10.0 ** RANDOM.integers(-9, 9, 600),
+    )
     tiny = np.arange(1, 200, dtype=bits).view(kind)
-    ends = [0.0, -0.0, np.nan, np.inf, -np.inf, info.max, info.tiny, -info.tiny, info.smallest_subnormal]
+    ends = [
+        0.0,
+        -0.0,
+        np.nan,
+        np.inf,
+        -np.inf,
+        info.max,
+        info.tiny,
+        -info.tiny,
+        info.smallest_subnormal,
+    ]
     powers = [10.0**power for power in range(-30, 16)]
     named = [0.1, 0.3, 1e-3, 9999999.0, 1e7, 12345678.0, 0.00099999, 1e22, 2.5e30]
     with np.errstate(over="ignore"):
@@ -62,11 +83,41 @@ TIMES = words(
 )
 ZONES = [
     "",
-    *words("Z z UTC +00:00 -00:00 +02:00 -07:30 +18:00 -18:00 +18:01 -18:30 +19:00 +01:60 +17:59 +2:00 +0200 +02"),
+    *words(
+        "Z z UTC +00:00 -00:00 +02:00 -07:30 +18:00 -18:00 +18:01 -18:30 +19:00 +01:60 +17:59 "
+        "+2:00 +0200 +02"
+    ),
     " Z",
 ]
-AROUND = ["", " ", "\t", "\n", "\r", "\r\n", "\n\n", "\r\r", "\n\r", "\0", "\u00a0", "\u0085", "\u2028"]
-WORDS = ["", " ", "flu", " Flu ", "FLU", "Stra\u00dfe", "e\u0301", "\ufb01", "\ufffd", "a\0b", "\U0001f600", "\u0130"]
+AROUND = [
+    "",
+    " ",
+    "\t",
+    "\n",
+    "\r",
+    "\r\n",
+    "\n\n",
+    "\r\r",
+    "\n\r",
+    "\0",
+    "\u00a0",
+    "\u0085",
+    "\u2028",
+]
+WORDS = [
+    "",
+    " ",
+    "flu",
+    " Flu ",
+    "FLU",
+    "Stra\u00dfe",
+    "e\u0301",
+    "\ufb01",
+    "\ufffd",
+    "a\0b",
+    "\U0001f600",
+    "\u0130",
+]
 
 
 def around(texts: Sequence[str]) -> list[str]:
@@ -82,31 +133,95 @@ def drawn(alphabet: str, longest: int, number: int) -> list[str]:
     return ["".join(RANDOM.choice(list(alphabet), length)) for length in lengths]
 
 
-MOMENTS = [f"{date}{gap}{time}{zone}" for date in DATES[:4] for gap in "T " for time, zone in product(TIMES, ZONES)]
-MOMENTS += [f"{date}T{time}{zone}" for date, time, zone in product(DATES, TIMES[:9], ["", "Z", "+02:00", "-18:00"])]
+MOMENTS = [
+    f"{date}{gap}{time}{zone}"
+    for date in DATES[:4]
+    for gap in "T "
+    for time, zone in product(TIMES, ZONES)
+]
+MOMENTS += [
+    f"{date}T{time}{zone}"
+    for date, time, zone in product(DATES, TIMES[:9], ["", "Z", "+02:00", "-18:00"])
+]
 TEXTS = {
-    "numbers": [*around(NUMBERS), *drawn("00123459.eE+-", 12, 3000), *drawn("0123456789.", 20, 1000)],
+    "numbers": [
+        *around(NUMBERS),
+        *drawn("00123459.eE+-", 12, 3000),
+        *drawn("0123456789.", 20, 1000),
+    ],
     "dates": [*around(DATES), *drawn("0129-", 10, 500)],
-    "times": [*MOMENTS, *around([f"{DATES[0]}T12:00:00", f"{DATES[0]} 12:00", f"{DATES[0]}T12:00:00.5Z"])],
+    "times": [
+        *MOMENTS,
+        *around([f"{DATES[0]}T12:00:00", f"{DATES[0]} 12:00", f"{DATES[0]}T12:00:00.5Z"]),
+    ],
     "words": around(WORDS),
 }
-DAYS = [0, -1, 1, 19_000, -719_162, -719_163, -719_528, -719_529, 2_932_896, 2_932_897, 10**8, -(10**8), 2**31 - 1]
+DAYS = [
+    0,
+    -1,
+    1,
+    19_000,
+    -719_162,
+    -719_163,
+    -719_528,
+    -719_529,
+    2_932_896,
+    2_932_897,
+    10**8,
+    -(10**8),
+    2**31 - 1,
+]
 DAYS += [-(2**31), *RANDOM.integers(-800_000, 3_000_000, 500).tolist()]
-MICROS = [0, -1, 1, 10, 100_000, 1_200_000, -62_135_596_800_000_000, -62_135_596_800_000_001, 2**62, -(2**62)]
+MICROS = [
+    0,
+    -1,
+    1,
+    10,
+    100_000,
+    1_200_000,
+    -62_135_596_800_000_000,
+    -62_135_596_800_000_001,
+    2**62,
+    -(2**62),
+]
 MICROS += [253_402_300_799_999_999, 253_402_300_800_000_000, 2**63 - 1, -(2**63) + 1]
 MICROS += RANDOM.integers(-(10**17), 10**17, 500).tolist()
-WHOLE = [0, 1, -1, 127, -128, 2**15 - 1, -(2**15), 2**31 - 1, -(2**31), 2**53, 2**53 + 1, 2**63 - 1, -(2**63)]
+WHOLE = [
+    0,
+    1,
+    -1,
+    127,
+    -128,
+    2**15 - 1,
+    -(2**15),
+    2**31 - 1,
+    -(2**31),
+    2**53,
+    2**53 + 1,
+    2**63 - 1,
+    -(2**63),
+]
 
 
 def whole(bits: int) -> pa.Array:
-    return pa.array([n for n in WHOLE if -(2 ** (bits - 1)) <= n < 2 ** (bits - 1)], pa.from_numpy_dtype(f"int{bits}"))
+    return pa.array(
+        [n for n in WHOLE if -(2 ** (bits - 1)) <= n < 2 ** (bits - 1)],
+        pa.from_numpy_dtype(f"int{bits}"),
+    )
 
 
 def decimals(precision: int, scale: int) -> pa.Array:
     """Of every length, most with zeros at an end."""
     lengths = RANDOM.integers(0, precision + 1, 300)
     digits = ["".join(RANDOM.choice(list("0123456789"), length)) or "0" for length in lengths]
-    ends = ["0", "1", "9" * precision, "1" + "0" * (precision - 1), "5" * min(precision, 16), "12345678901234567"]
+    ends = [
+        "0",
+        "1",
+        "9" * precision,
+        "1" + "0" * (precision - 1),
+        "5" * min(precision, 16),
+        "12345678901234567",
+    ]
     numbers = [f"{sign}{n}" for n in [*digits, *ends] if len(n) <= precision for sign in ("", "-")]
     return pa.array([Decimal(f"{n}E-{scale}") for n in numbers], pa.decimal128(precision, scale))
 
@@ -114,11 +229,25 @@ def decimals(precision: int, scale: int) -> pa.Array:
 COLUMNS: dict[str, pa.Array] = {name: pa.array(texts) for name, texts in TEXTS.items()}
 COLUMNS |= {f"int{bits}": whole(bits) for bits in (8, 16, 32, 64)}
 COLUMNS |= {"double": floats(np.float64, np.int64), "float": floats(np.float32, np.int32)}
-COLUMNS |= {f"decimal {p} {s}": decimals(p, s) for p in (5, 15, 16, 18, 19, 38) for s in (0, 1, 2, 6, 7, 18) if s <= p}
+COLUMNS |= {
+    f"decimal {p} {s}": decimals(p, s)
+    for p in (5, 15, 16, 18, 19, 38)
+    for s in (0, 1, 2, 6, 7, 18)
+    if s <= p
+}
 COLUMNS |= {"boolean": pa.array([True, False]), "date": pa.array(DAYS, pa.date32())}
-COLUMNS |= {"timestamp": pa.array(MICROS, pa.timestamp("us", "UTC")), "ntz": pa.array(MICROS, pa.timestamp("us"))}
-COLUMNS = {name: pa.concat_arrays([values, pa.nulls(3, values.type)]) for name, values in COLUMNS.items()}
-NUMERIC = [name for name in COLUMNS if name.startswith(("numbers", "words", "int", "double", "float", "decimal"))]
+COLUMNS |= {
+    "timestamp": pa.array(MICROS, pa.timestamp("us", "UTC")),
+    "ntz": pa.array(MICROS, pa.timestamp("us")),
+}
+COLUMNS = {
+    name: pa.concat_arrays([values, pa.nulls(3, values.type)]) for name, values in COLUMNS.items()
+}
+NUMERIC = [
+    name
+    for name in COLUMNS
+    if name.startswith(("numbers", "words", "int", "double", "float", "decimal"))
+]
 SETTINGS = {
     "numeric": ({"type": "numeric"}, NUMERIC),
     "intervals": ({"type": "numeric", "hierarchy": {"intervals": [5]}}, NUMERIC),
@@ -126,15 +255,23 @@ SETTINGS = {
     "date": ({"type": "date"}, ["dates", "words", "date"]),
     "dates": ({"type": "date", "hierarchy": {"dates": ["month"]}}, ["dates", "date"]),
     "timestamp": ({"type": "timestamp"}, ["times", "dates", "words", "timestamp", "ntz"]),
-    "timestamps": ({"type": "timestamp", "hierarchy": {"dates": ["month"]}}, ["times", "timestamp", "ntz"]),
+    "timestamps": (
+        {"type": "timestamp", "hierarchy": {"dates": ["month"]}},
+        ["times", "timestamp", "ntz"],
+    ),
     "categorical": ({}, list(COLUMNS)),
-    "spellings": ({"text": {"normal_form": "NFKC", "strip": True, "case": "fold"}}, ["words", "numbers"]),
+    "spellings": (
+        {"text": {"normal_form": "NFKC", "strip": True, "case": "fold"}},
+        ["words", "numbers"],
+    ),
     "no spellings": ({"text": {}}, ["words"]),
 }
 """Settings of quasi-identifiers, with the columns that may have them."""
 CASES = [(settings, name) for settings, (_, names) in SETTINGS.items() for name in names]
 LINE_ENDS = ("\u0085", "\u2028")
-"""Spark's pattern of numbers allows them at the end and its cast does not: such text was missing and not marked."""
+"""Spark's pattern of numbers allows them at the end and its cast does not: such text was missing
+and not marked.
+"""
 
 
 LONGEST = max(map(len, COLUMNS.values()))
@@ -144,19 +281,28 @@ OfSpark = Callable[[Hashable, str, Expression], pa.Array]
 
 @pytest.fixture(scope="module")
 def of_spark(spark: SparkSession) -> OfSpark:
-    """`of_spark(key, name, expression)`: what an expression of Spark makes of a column, in the order of its values.
+    """`of_spark(key, name, expression)`: what an expression of Spark makes of a column, in the
+    order of its values.
 
-    Expressions with the same key are the same one. One job evaluates it for all columns that may have it.
+    Expressions with the same key are the same one. One job evaluates it for all columns that may
+    have it.
     """
-    padded = {name: pa.concat_arrays([it, pa.nulls(LONGEST - len(it), it.type)]) for name, it in COLUMNS.items()}
-    kinds = ", ".join(f"`{name}` {type_name(pa.field(name, values.type))}" for name, values in COLUMNS.items())
+    padded = {
+        name: pa.concat_arrays([it, pa.nulls(LONGEST - len(it), it.type)])
+        for name, it in COLUMNS.items()
+    }
+    kinds = ", ".join(
+        f"`{name}` {type_name(pa.field(name, values.type))}" for name, values in COLUMNS.items()
+    )
     table = spark.createDataFrame(pa.table(padded), kinds)
     made: dict[Hashable, pa.Table] = {}
 
     def values(key: Hashable, name: str, expression: Expression) -> pa.Array:
         if key not in made:
             names = SETTINGS[key[-1]][1] if isinstance(key, tuple) else COLUMNS
-            made[key] = table.select(*(expression(table, name).alias(name) for name in names)).toArrow()
+            made[key] = table.select(
+                *(expression(table, name).alias(name) for name in names)
+            ).toArrow()
         return made[key][name].combine_chunks()[: len(COLUMNS[name])]
 
     return values
@@ -168,17 +314,21 @@ def differences(spark: pa.Array, ours: pa.Array) -> list[int]:
     if pa.types.is_floating(ours.type):
         bits = pa.int64() if pa.types.is_float64(ours.type) else pa.int32()
         spark, ours = spark.view(bits), ours.view(bits)
-    same = pc.or_(pc.fill_null(pc.equal(spark, ours), False), pc.and_(spark.is_null(), ours.is_null()))
+    same = pc.or_(
+        pc.fill_null(pc.equal(spark, ours), False), pc.and_(spark.is_null(), ours.is_null())
+    )
     return np.flatnonzero(~np.asarray(same)).tolist()
 
 
 def is_same_number(kind: pa.DataType, theirs: str, ours: str) -> bool:
-    """Whether two texts are one number of this type, and ours has no more digits. Java before version 19 writes some
-    floats and doubles with more digits than needed.
+    """Whether two texts are one number of this type, and ours has no more digits. Java before
+    version 19 writes some floats and doubles with more digits than needed.
     """
     number = kind.to_pandas_dtype()
     same = number(theirs) == number(ours)
-    return bool(same and (abs(number(ours)) < 1e-40 or len(digits_of(ours)) <= len(digits_of(theirs))))
+    return bool(
+        same and (abs(number(ours)) < 1e-40 or len(digits_of(ours)) <= len(digits_of(theirs)))
+    )
 
 
 def digits_of(text: str) -> str:
@@ -188,15 +338,22 @@ def digits_of(text: str) -> str:
 @pytest.mark.parametrize("name", COLUMNS)
 def test_texts_are_those_of_sparks_cast(of_spark: OfSpark, name: str) -> None:
     values = COLUMNS[name]
-    theirs, ours = of_spark("text", name, lambda _, name: quoted(name).cast("string")), as_text(values)
+    theirs, ours = (
+        of_spark("text", name, lambda _, name: quoted(name).cast("string")),
+        as_text(values),
+    )
     found = differences(theirs, ours)
     if pa.types.is_floating(values.type):
-        found = [i for i in found if not is_same_number(values.type, theirs[i].as_py(), ours[i].as_py())]
+        found = [
+            i for i in found if not is_same_number(values.type, theirs[i].as_py(), ours[i].as_py())
+        ]
     assert [(values[i], theirs[i], ours[i]) for i in found] == []
 
 
 @pytest.mark.parametrize(("asked", "name"), CASES)
-def test_judged_values_are_those_of_spark_where_none_is_marked(of_spark: OfSpark, asked: str, name: str) -> None:
+def test_judged_values_are_those_of_spark_where_none_is_marked(
+    of_spark: OfSpark, asked: str, name: str
+) -> None:
     settings, values = QuasiIdentifier(**SETTINGS[asked][0]), COLUMNS[name]
     theirs = of_spark(("judged", asked), name, partial(judged_column, settings=settings))
     ours = judged_values(values, settings)
@@ -205,44 +362,66 @@ def test_judged_values_are_those_of_spark_where_none_is_marked(of_spark: OfSpark
         marked = not_of_type(values, settings)
         found = [i for i in found if not marked[i]]
     if pa.types.is_floating(values.type):  # a float is the number of its text
-        kind = values.type if pa.types.is_float32(values.type) or pa.types.is_string(ours.type) else pa.float64()
+        kind = (
+            values.type
+            if pa.types.is_float32(values.type) or pa.types.is_string(ours.type)
+            else pa.float64()
+        )
         found = [i for i in found if not is_same_number(kind, str(theirs[i]), str(ours[i]))]
     assert [(values[i], theirs[i], ours[i]) for i in found] == []
 
 
 def is_long(value: Any) -> bool:
-    """Whether it is a decimal with more than 15 digits, which Java before version 19 may write as they are."""
+    """Whether it is a decimal with more than 15 digits, which Java before version 19 may write as
+    they are.
+    """
     return isinstance(value, Decimal) and len(digits_of(str(value))) > 15
 
 
 @pytest.mark.parametrize(
-    ("asked", "name"), [case for case in CASES if case[0] in ("numeric", "intervals", "date", "timestamp")]
+    ("asked", "name"),
+    [case for case in CASES if case[0] in ("numeric", "intervals", "date", "timestamp")],
 )
 def test_values_are_marked_that_spark_marks(of_spark: OfSpark, asked: str, name: str) -> None:
     settings, values = QuasiIdentifier(**SETTINGS[asked][0]), COLUMNS[name]
-    theirs = of_spark(("marked", asked), name, partial(in_spark, settings=settings)).fill_null(False)
+    theirs = of_spark(("marked", asked), name, partial(in_spark, settings=settings)).fill_null(
+        False
+    )
     found = differences(theirs, pa.array(not_of_type(values, settings)))
     assert not any(theirs[i].as_py() for i in found)
-    assert [values[i] for i in found if not str(values[i]).endswith(LINE_ENDS) and not is_long(values[i].as_py())] == []
+    assert [
+        values[i]
+        for i in found
+        if not str(values[i]).endswith(LINE_ENDS) and not is_long(values[i].as_py())
+    ] == []
 
 
 def fold(values: pa.Array) -> SensitiveAttribute:
     """A sensitive attribute that folds case where its values are text."""
-    return SensitiveAttribute(t="0.5", text={"case": "fold"} if pa.types.is_string(values.type) else None)
+    return SensitiveAttribute(
+        t="0.5", text={"case": "fold"} if pa.types.is_string(values.type) else None
+    )
 
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_sensitive_values_keep_their_type(of_spark: OfSpark, name: str) -> None:
     values = COLUMNS[name]
     for key, settings in (("folded", fold), ("sensitive", lambda _: SensitiveAttribute(t="0.5"))):
-        theirs = of_spark(key, name, lambda table, name, of=settings: judged_column(table, name, of(COLUMNS[name])))
+        theirs = of_spark(
+            key,
+            name,
+            lambda table, name, of=settings: judged_column(table, name, of(COLUMNS[name])),
+        )
         assert differences(theirs, judged_values(values, settings(values))) == []
     assert differences(of_spark("plain", name, in_one_form), plain(values)) == []
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_damaged_text_is_found(name: str) -> None:
-    damaged = [text is not None and ("\ufffd" in text or "\0" in text) for text in COLUMNS[name].to_pylist()]
+    damaged = [
+        text is not None and ("\ufffd" in text or "\0" in text)
+        for text in COLUMNS[name].to_pylist()
+    ]
     assert is_damaged(COLUMNS[name]).tolist() == damaged
 
 
@@ -257,4 +436,8 @@ def test_a_column_may_be_empty_or_missing(asked: str) -> None:
 
 
 def test_bytes_become_text() -> None:
-    assert as_text(pa.array([b"flu", None, "\u00e9".encode()])).to_pylist() == ["flu", None, "\u00e9"]
+    assert as_text(pa.array([b"flu", None, "\u00e9".encode()])).to_pylist() == [
+        "flu",
+        None,
+        "\u00e9",
+    ]

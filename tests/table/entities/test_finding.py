@@ -14,8 +14,29 @@ from tclose_spark.table.entities.grouping import groupings, placeholder_rows
 from tclose_spark.table.entities.whole_values import sample_of
 
 NAMES = [
-    *("msisdn", "subject", "member", "participant", "customer", "caseid", "vehicle", "Kundennummer", "USUBJID"),
-    *("respondent", "x1", "ref", "code", "who", "empl_no", "learner", "tenant", "beneficiary", "Versicherter"),
+    *(
+        "msisdn",
+        "subject",
+        "member",
+        "participant",
+        "customer",
+        "caseid",
+        "vehicle",
+        "Kundennummer",
+        "USUBJID",
+    ),
+    *(
+        "respondent",
+        "x1",
+        "ref",
+        "code",
+        "who",
+        "empl_no",
+        "learner",
+        "tenant",
+        "beneficiary",
+        "Versicherter",
+    ),
     *("numero_abonne", "worker", "driver", "pupil", "resident"),
 ]
 
@@ -24,10 +45,14 @@ def subjects(columns: dict[str, object]) -> Subjects:
     """Whom the rows of a table are about."""
     table = pa.table({name: pa.array(values) for name, values in columns.items()})
     hints = [hint_of(name) for name in table.column_names]
-    return find_subjects(sample_of(table.to_batches(max_chunksize=700), len(hints)), table.column_names, hints)
+    return find_subjects(
+        sample_of(table.to_batches(max_chunksize=700), len(hints)), table.column_names, hints
+    )
 
 
-def persons(rng: np.random.Generator, name: str, people: int = 300, each: int = 10) -> dict[str, object]:
+def persons(
+    rng: np.random.Generator, name: str, people: int = 300, each: int = 10
+) -> dict[str, object]:
     """Rows of persons: what is constant within them, and a measurement."""
     of_row = rng.permutation(np.repeat(np.arange(people), each))
     return {
@@ -57,7 +82,9 @@ def households(rng: np.random.Generator, homes: int = 900) -> dict[str, object]:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_person_is_found_under_any_name(name):
     found = subjects(persons(np.random.default_rng(1), name))
-    assert [(one.columns, one.kind, one.values) for one in found.entities] == [((name,), "person", 300)]
+    assert [(one.columns, one.kind, one.values) for one in found.entities] == [
+        ((name,), "person", 300)
+    ]
     assert found.entities[0].constant == ("age", "gender", "district")
 
 
@@ -114,13 +141,16 @@ def test_a_school_is_neither():
     assert not found.entities
 
 
-@pytest.mark.parametrize("placeholder", ["-", "0", "-1", "unknown", "anonymous", "999999", None, ""])
+@pytest.mark.parametrize(
+    "placeholder", ["-", "0", "-1", "unknown", "anonymous", "999999", None, ""]
+)
 def test_values_that_stand_for_no_person_are_left_out(placeholder):
     rng = np.random.default_rng(6)
     columns = persons(rng, "subject")
     missing = rng.random(3_000) < 0.67
     columns["subject"] = [
-        placeholder if gone else str(one) for gone, one in zip(missing, columns["subject"], strict=True)
+        placeholder if gone else str(one)
+        for gone, one in zip(missing, columns["subject"], strict=True)
     ]
     columns["gender"] = np.where(missing, rng.choice(["m", "f"], 3_000), columns["gender"])
     columns["age"] = np.where(missing, rng.integers(18, 90, 3_000), columns["age"])
@@ -184,7 +214,12 @@ def cells(count: str, numbers: list[int], **dimensions: list[object]) -> dict[st
 @pytest.mark.parametrize("count", ["deaths", "n", "population", "Anzahl", "cases_total"])
 def test_the_cells_of_a_table_of_counts_are_found(count):
     columns = cells(
-        count, [7, 0, 31, 5, 2], area=[*"abcdefgh"], sex=["m", "f"], cause=[*"xyz"], year=[2019, 2020, 2021]
+        count,
+        [7, 0, 31, 5, 2],
+        area=[*"abcdefgh"],
+        sex=["m", "f"],
+        cause=[*"xyz"],
+        year=[2019, 2020, 2021],
     )
     found = subjects(columns).cells
     assert found is not None
@@ -207,7 +242,10 @@ def test_agreement_follows_from_the_rows_and_not_from_their_order(seed):
     columns = persons(rng, "subject", people=60, each=9)
     order = rng.permutation(540)
     first, second = (
-        sample_of(pa.table({name: np.asarray(columns[name])[of] for name in columns}).to_batches(), len(columns))
+        sample_of(
+            pa.table({name: np.asarray(columns[name])[of] for name in columns}).to_batches(),
+            len(columns),
+        )
         for of in (np.arange(540), order)
     )
     assert list(groupings(first.ordered())) == list(groupings(second.ordered()))

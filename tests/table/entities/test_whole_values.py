@@ -9,7 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose_spark.table.entities import whole_values
-from tclose_spark.table.entities.whole_values import WholeValues, looks_measured, sample_of, value_hashes
+from tclose_spark.table.entities.whole_values import (
+    WholeValues,
+    looks_measured,
+    sample_of,
+    value_hashes,
+)
 
 ROWS = 6_000
 
@@ -18,7 +23,13 @@ def a_table(seed: int) -> pa.Table:
     """A table of persons with four rows each on average, a sex, and a text of their names."""
     rng = np.random.default_rng(seed)
     person = rng.integers(0, ROWS // 4, ROWS)
-    return pa.table({"person": person, "sex": rng.choice(["m", "f"], ROWS), "name": [f"n{one}" for one in person]})
+    return pa.table(
+        {
+            "person": person,
+            "sex": rng.choice(["m", "f"], ROWS),
+            "name": [f"n{one}" for one in person],
+        }
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +46,9 @@ def test_drawn_values_have_all_their_rows(batch):
     assert sample.rows == ROWS
     drawn = sample.whole(0)
     hashes = value_hashes(table["person"].combine_chunks())
-    in_table = {one: int(np.count_nonzero(hashes == one)) for one in sample.hashes[drawn, 0].tolist()}
+    in_table = {
+        one: int(np.count_nonzero(hashes == one)) for one in sample.hashes[drawn, 0].tolist()
+    }
     values, rows = np.unique(sample.hashes[drawn, 0], return_counts=True)
     assert {int(value): int(n) for value, n in zip(values, rows, strict=True)} == in_table
 
@@ -48,8 +61,12 @@ def test_columns_of_few_values_draw_no_rows():
 
 def test_a_column_draws_rows_although_those_without_a_person_come_first():
     table = a_table(3)
-    unknown = pa.table({"person": [-1] * 2 * ROWS, "sex": ["m"] * 2 * ROWS, "name": ["-"] * 2 * ROWS})
-    sample = sample_of(pa.concat_tables([unknown, table]).to_batches(max_chunksize=500), 3).reduced()
+    unknown = pa.table(
+        {"person": [-1] * 2 * ROWS, "sex": ["m"] * 2 * ROWS, "name": ["-"] * 2 * ROWS}
+    )
+    sample = sample_of(
+        pa.concat_tables([unknown, table]).to_batches(max_chunksize=500), 3
+    ).reduced()
     persons = sample.hashes[sample.whole(0), 0]
     assert 20 < len(np.unique(persons)) <= ROWS // 4
 
@@ -69,7 +86,10 @@ def test_the_sample_follows_from_the_content_alone(seed, cuts):
     assert sorted(map(tuple, together.hashes.tolist())) == sorted(map(tuple, alone.hashes.tolist()))
 
 
-VALUES = st.lists(st.one_of(st.none(), st.text(max_size=12), st.sampled_from(["", " ", "12", "1.5", "é"])), max_size=30)
+VALUES = st.lists(
+    st.one_of(st.none(), st.text(max_size=12), st.sampled_from(["", " ", "12", "1.5", "é"])),
+    max_size=30,
+)
 
 
 @settings(deadline=None)
@@ -77,7 +97,10 @@ VALUES = st.lists(st.one_of(st.none(), st.text(max_size=12), st.sampled_from([""
 def test_equal_texts_have_equal_hashes_also_in_dictionaries_and_slices(values):
     column = pa.array(values, pa.string())
     hashes = value_hashes(column)
-    known = [value is not None and value.strip(" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0") != "" for value in values]
+    known = [
+        value is not None and value.strip(" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0") != ""
+        for value in values
+    ]
     by_value = dict(zip(values, hashes.tolist(), strict=True))
     assert [by_value[value] for value in values] == hashes.tolist()
     present = {value for value, is_known in zip(values, known, strict=True) if is_known}
@@ -110,5 +133,10 @@ def test_all_types_have_hashes(values):
 
 def test_measured_values():
     assert looks_measured(pa.array([1.5, 2.0, None])).tolist() == [True, False, False]
-    assert looks_measured(pa.array(["0,713", "1001.0", "A1.5", "31.12.2020"])).tolist() == [True, False, False, True]
+    assert looks_measured(pa.array(["0,713", "1001.0", "A1.5", "31.12.2020"])).tolist() == [
+        True,
+        False,
+        False,
+        True,
+    ]
     assert looks_measured(pa.array([1, 2], pa.date32())).all()

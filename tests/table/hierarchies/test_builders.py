@@ -1,4 +1,6 @@
-"""Hierarchies that a run file describes: labels of each form, what the values must be, and the file that is kept."""
+"""Hierarchies that a run file describes: labels of each form, what the values must be, and the file
+that is kept.
+"""
 
 from fractions import Fraction
 
@@ -48,13 +50,25 @@ FORMS = {
         {"values": ["A00.1", "A00", "B1"], "prefix": [3, 1]},
         ["A00/A00**/A****/*", "A00.1/A00**/A****/*", "B1/B1/B****/*"],
     ),
-    "a list that keeps all leaves that level out": ({"values": ["ab"], "prefix": [9, 2, 1]}, ["ab/a*/*"]),
+    "a list that keeps all leaves that level out": (
+        {"values": ["ab"], "prefix": [9, 2, 1]},
+        ["ab/a*/*"],
+    ),
     "dates": (
-        {"values": ["2024-02-29", "2023-07-01"], "dates": ["month", "quarter", "half", "year", "decade"]},
-        ["2023-07-01/2023-07/2023-Q3/2023-H2/2023/2020s/*", "2024-02-29/2024-02/2024-Q1/2024-H1/2024/2020s/*"],
+        {
+            "values": ["2024-02-29", "2023-07-01"],
+            "dates": ["month", "quarter", "half", "year", "decade"],
+        },
+        [
+            "2023-07-01/2023-07/2023-Q3/2023-H2/2023/2020s/*",
+            "2024-02-29/2024-02/2024-Q1/2024-H1/2024/2020s/*",
+        ],
     ),
     "times": (
-        {"values": ["2024-02-29T23:10:00", "2024-02-29 07:00:00.5"], "dates": ["hour", "day", "month"]},
+        {
+            "values": ["2024-02-29T23:10:00", "2024-02-29 07:00:00.5"],
+            "dates": ["hour", "day", "month"],
+        },
         [
             "2024-02-29 07:00:00.5/2024-02-29T07/2024-02-29/2024-02/*",
             "2024-02-29T23:10:00/2024-02-29T23/2024-02-29/2024-02/*",
@@ -66,7 +80,13 @@ FORMS = {
     ),
     "neighbours of numbers": (
         {"values": ["10", "9", "1", "2", "3"], "order": 2},
-        ["1/[1, 2]/[1, 9]/*", "2/[1, 2]/[1, 9]/*", "3/[3, 9]/[1, 9]/*", "9/[3, 9]/[1, 9]/*", "10/10/10/*"],
+        [
+            "1/[1, 2]/[1, 9]/*",
+            "2/[1, 2]/[1, 9]/*",
+            "3/[3, 9]/[1, 9]/*",
+            "9/[3, 9]/[1, 9]/*",
+            "10/10/10/*",
+        ],
     ),
     "neighbours of texts": (
         {"values": ["c", "a", "b", "d"], "order": 3},
@@ -82,11 +102,19 @@ FORMS = {
         ["75/Paris/*", "1/elsewhere/*", "59/elsewhere/*"],
     ),
     "levels": (
-        {"values": ["a", "z"], "levels": [{"x": ["a"], "y": ["b"]}, {"X": ["x", "y"]}], "other": "rest"},
+        {
+            "values": ["a", "z"],
+            "levels": [{"x": ["a"], "y": ["b"]}, {"X": ["x", "y"]}],
+            "other": "rest",
+        },
         ["a/x/X/*", "b/y/X/*", "z/rest/rest/*"],
     ),
     "groups of numbers take equal ones for one": (
-        {"values": ["39", "40"], "numeric": True, "groups": {"low": ["39.0", "7"], "high": ["4e1"]}},
+        {
+            "values": ["39", "40"],
+            "numeric": True,
+            "groups": {"low": ["39.0", "7"], "high": ["4e1"]},
+        },
         ["39/low/*", "7/low/*", "40/high/*"],
     ),
     "a value may be the label of itself alone": (
@@ -98,7 +126,10 @@ FORMS = {
         ["0112/crops/*", "250.7/mining/*"],
     ),
     "ranges of codes with letters": (
-        {"values": ["D10", "A99", "B01", "C5"], "ranges": {"infections": "A00-B99", "tumours": ["C00-D48"]}},
+        {
+            "values": ["D10", "A99", "B01", "C5"],
+            "ranges": {"infections": "A00-B99", "tumours": ["C00-D48"]},
+        },
         ["A99/infections/*", "B01/infections/*", "C5/tumours/*", "D10/tumours/*"],
     ),
     "ranges of ranges, and a code in a wide one only": (
@@ -132,7 +163,10 @@ REFUSED = {
         {"values": {"7": 1, "Zebulon": 3, "Zoe": 2}, "intervals": [5]},
         r"key\.intervals: 2 values in 5 rows are not numeric",
     ),
-    "no date": ({"values": {"2024-02-30": 3}, "dates": ["year"]}, r"key\.dates: 1 value in 3 rows is neither a date"),
+    "no date": (
+        {"values": {"2024-02-30": 3}, "dates": ["year"]},
+        r"key\.dates: 1 value in 3 rows is neither a date",
+    ),
     "no group": (
         {"values": {"a": 1, "Zebulon": 3}, "groups": {"x": ["a"]}},
         r"key\.groups: 1 value in 3 rows is in no group; name them, or give other",
@@ -145,10 +179,19 @@ REFUSED = {
         {"values": {"Z***": 2, "Zebu": 1}, "prefix": 1},
         r"key: 1 value in 2 rows is written like a label",
     ),
-    "like the root": ({"values": {"*": 2, "Zebu": 1}, "prefix": 1}, r"key: 1 value in 2 rows is written like a label"),
-    "no value": ({"values": {None: 3}, "prefix": 1}, r"key: column '.*' has no value to build a hierarchy of"),
+    "like the root": (
+        {"values": {"*": 2, "Zebu": 1}, "prefix": 1},
+        r"key: 1 value in 2 rows is written like a label",
+    ),
+    "no value": (
+        {"values": {None: 3}, "prefix": 1},
+        r"key: column '.*' has no value to build a hierarchy of",
+    ),
     "blanks": ({"values": {" Zebulon": 2}, "prefix": 1}, r"key: values with blanks at their ends"),
-    "line breaks": ({"values": {"Zebu\nlon": 2}, "order": 2}, r"key: values with blanks at their ends, line breaks"),
+    "line breaks": (
+        {"values": {"Zebu\nlon": 2}, "order": 2},
+        r"key: values with blanks at their ends, line breaks",
+    ),
 }
 
 
@@ -159,9 +202,13 @@ def test_values_without_a_place_are_counted_and_not_shown(asked, message):
     assert "Zeb" not in str(refused.value)
 
 
-@pytest.mark.parametrize("groups", [{"a": ["1.0"], "b": ["1"]}, {"a": ["1.0", "1"]}], ids=["of two", "of one"])
+@pytest.mark.parametrize(
+    "groups", [{"a": ["1.0"], "b": ["1"]}, {"a": ["1.0", "1"]}], ids=["of two", "of one"]
+)
 def test_one_number_stands_in_one_group_once(groups):
-    with pytest.raises(ConfigurationError, match="key: 1 numbers are in several groups, or twice in one"):
+    with pytest.raises(
+        ConfigurationError, match="key: 1 numbers are in several groups, or twice in one"
+    ):
         build(["1"], numeric=True, groups=groups)
 
 
@@ -194,14 +241,18 @@ def test_intervals_hold_their_values_and_nest(numbers, places, factors):
             interval = read_interval(label)
             whole = not interval.open_high
             assert interval.low <= below.low
-            assert below.high < interval.high or (below.high == interval.high and whole >= (not below.open_high))
+            assert below.high < interval.high or (
+                below.high == interval.high and whole >= (not below.open_high)
+            )
             assert interval.high - interval.low + whole == width
             assert interval.low % width == 0
             below = interval
 
 
 @given(
-    st.lists(st.text(min_size=1, max_size=4, alphabet="ab;,\"'0."), min_size=1, max_size=12, unique=True),
+    st.lists(
+        st.text(min_size=1, max_size=4, alphabet="ab;,\"'0."), min_size=1, max_size=12, unique=True
+    ),
     st.integers(2, 4),
 )
 @drawn(80)
@@ -218,15 +269,26 @@ def test_the_file_that_is_kept_says_the_same_tree(values, size):
 def test_the_loss_of_a_node_counts_its_leaves():
     tree = build({"75": 1, "59": 2, "1": 1}, groups={"North": ["59", "62", "80"]}, other="rest")
     loss = LabelLoss(numeric=False, hierarchy=tree)
-    assert [loss.of(label) for label in ("59", "North", "rest", "*")] == [0, Fraction(3, 5), Fraction(2, 5), 1]
+    assert [loss.of(label) for label in ("59", "North", "rest", "*")] == [
+        0,
+        Fraction(3, 5),
+        Fraction(2, 5),
+        1,
+    ]
 
 
 def test_an_outline_counts_rows_leaves_and_what_has_none():
     tree = build(["a", "b", "c"], groups={"x": ["a", "b", "q"], "c": ["c"]})
     outline = Outline(tree, {"a": 2, "c": 3, "z": 4, "y": 5, None: 6})
-    assert (outline.rows, outline.lost, outline.unused, outline.labels) == (14, {"y": 5, "z": 4}, 2, (4, 2, 1))
+    assert (outline.rows, outline.lost, outline.unused, outline.labels) == (
+        14,
+        {"y": 5, "z": 4},
+        2,
+        (4, 2, 1),
+    )
     assert [
-        (node.label, node.leaves, node.rows, len(node.children)) for node in (outline.root, *outline.root.children)
+        (node.label, node.leaves, node.rows, len(node.children))
+        for node in (outline.root, *outline.root.children)
     ] == [
         ("*", 4, 5, 2),
         ("x", 3, 2, 3),
@@ -236,7 +298,11 @@ def test_an_outline_counts_rows_leaves_and_what_has_none():
 
 
 def test_every_category_of_icd9_has_a_chapter_and_sections_are_inside_chapters():
-    codes = [f"{n:03d}" for n in range(1, 1000)] + [f"V{n:02d}" for n in range(1, 92)] + [f"E{n}" for n in range(1000)]
+    codes = (
+        [f"{n:03d}" for n in range(1, 1000)]
+        + [f"V{n:02d}" for n in range(1, 92)]
+        + [f"E{n}" for n in range(1000)]
+    )
     made = build(codes, ranges="icd9")
     assert {path[-2] for path in made.paths if path[0] in ("001", "139")} == {"001-139"}
     assert len({path[-2] for path in made.paths}) == 19

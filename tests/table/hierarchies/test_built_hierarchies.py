@@ -1,4 +1,6 @@
-"""Hierarchies that the run file describes, from the input to the finished release, and `tclose hierarchy`."""
+"""Hierarchies that the run file describes, from the input to the finished release, and `tclose
+hierarchy`.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,12 @@ QUASI: dict[str, Any] = {
     "size": {"type": "numeric", "hierarchy": {"intervals": ["2.5", 10]}},
     "zip": {"hierarchy": {"prefix": 1}},
     "born": {"hierarchy": {"dates": ["month", "year"]}},
-    "city": {"hierarchy": {"groups": {"Italy": ["Pisa", "Siena", "Bari"], "France": ["Lyon"]}, "other": "elsewhere"}},
+    "city": {
+        "hierarchy": {
+            "groups": {"Italy": ["Pisa", "Siena", "Bari"], "France": ["Lyon"]},
+            "other": "elsewhere",
+        }
+    },
     "ward": {"hierarchy": {"order": 4}},
 }
 SENSITIVE: dict[str, Any] = {
@@ -68,7 +75,11 @@ FILES = {
 def conf(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run whose hierarchies are all built."""
     return write_run(
-        tmp_path_factory.mktemp("built"), PEOPLE, quasi=QUASI, sensitive=SENSITIVE, method={"name": "t_mondrian"}
+        tmp_path_factory.mktemp("built"),
+        PEOPLE,
+        quasi=QUASI,
+        sensitive=SENSITIVE,
+        method={"name": "t_mondrian"},
     )
 
 
@@ -100,7 +111,9 @@ def test_labels_are_values_and_nodes(finished: Run) -> None:
     assert len(rows) == N
     inner = 0
     for place, name in enumerate(QUASI):
-        tree = Hierarchy.parse((Path(finished.internal.path("hierarchies")) / f"{name}.csv").read_text(), name)
+        tree = Hierarchy.parse(
+            (Path(finished.internal.path("hierarchies")) / f"{name}.csv").read_text(), name
+        )
         labels = {row[place] for row in rows} - {None}
         assert labels <= tree.leaf_set | set(tree.leaves_under)
         inner += len(labels - tree.leaf_set - {"*"})
@@ -120,7 +133,10 @@ def test_the_certificate_counts_leaves_and_names_none(finished: Run) -> None:
         sum(told.get(label, 0.0) for label in labels) / N
     )
     disease = certificate["attributes"]["sensitive"]["disease"]
-    assert (disease["missing"], ["flu", "lung", "*"] in disease["hierarchy"]["paths"]) == ("leaf", True)
+    assert (disease["missing"], ["flu", "lung", "*"] in disease["hierarchy"]["paths"]) == (
+        "leaf",
+        True,
+    )
 
 
 def test_nothing_public_tells_a_value_that_no_label_does(finished: Run) -> None:
@@ -130,7 +146,9 @@ def test_nothing_public_tells_a_value_that_no_label_does(finished: Run) -> None:
         .to_pylist()
     )
     released = {label for row in rows for label in row}
-    hidden = {str(value) for name in ("zip", "born") for value in PEOPLE[name].to_pylist()} - released
+    hidden = {
+        str(value) for name in ("zip", "born") for value in PEOPLE[name].to_pylist()
+    } - released
     assert len(hidden) > 100
     public = [finished.public.read(name) for name in ("certificate.json", "report.html")]
     assert [value for value in hidden if any(value in text for text in public)] == []
@@ -172,8 +190,15 @@ def test_every_value_has_one_label_where_levels_are_recoded(
         for name in chosen:
             labels.setdefault((name, row[f"{name}_raw"]), set()).add(row[name])
     assert {len(of) for of in labels.values()} == {1}
-    ages = {label for (name, raw), of in labels.items() if name == "age" and raw is not None for label in of}
-    assert ages <= {f"[{low}, {low + width - 1}]" for width in (5, 10, 20) for low in range(0, 80, width)} | {"*"}
+    ages = {
+        label
+        for (name, raw), of in labels.items()
+        if name == "age" and raw is not None
+        for label in of
+    }
+    assert ages <= {
+        f"[{low}, {low + width - 1}]" for width in (5, 10, 20) for low in range(0, 80, width)
+    } | {"*"}
     assert "*" not in ages
 
 
@@ -199,7 +224,10 @@ REFUSED = {
         "city={hierarchy: {groups: {Italy: [Pisa, Siena]}}}",
         r"city\.hierarchy\.groups: 2 values in 120 rows are in no group",
     ),
-    "no date": ("zip={hierarchy: {dates: [year]}}", r"zip\.hierarchy\.dates: \d+ values in 240 rows are neither"),
+    "no date": (
+        "zip={hierarchy: {dates: [year]}}",
+        r"zip\.hierarchy\.dates: \d+ values in 240 rows are neither",
+    ),
 }
 
 
@@ -218,7 +246,9 @@ def test_texts_that_are_no_numbers_are_counted(
 ) -> None:
     table = {"size": ["7", "7.0", "ten", None] * 3, "disease": ["flu", "gout"] * 6}
     quasi = {"size": {"type": "numeric", "hierarchy": {"intervals": [5]}}}
-    with pytest.raises(InputError, match="'size' is type: numeric, but 3 of 12 rows hold no finite number"):
+    with pytest.raises(
+        InputError, match="'size' is type: numeric, but 3 of 12 rows hold no finite number"
+    ):
         pipeline.profile(open_run(write_run(tmp_path, table, quasi=quasi)))
 
 
@@ -255,10 +285,14 @@ def test_the_command_shows_writes_and_checks(tclose: Command, people: str, tmp_p
     assert "Italy  120 rows, 2 values" in shown
     assert "Oslo  60 rows" in shown
     assert "internal" in shown
-    assert (tmp_path / "c.csv").read_text() == "Pisa;Italy;*\nSiena;Italy;*\nLyon;rest;*\nOslo;rest;*\n"
+    assert (
+        tmp_path / "c.csv"
+    ).read_text() == "Pisa;Italy;*\nSiena;Italy;*\nLyon;rest;*\nOslo;rest;*\n"
     assert (tmp_path / "c.csv").stat().st_mode & 0o077 == 0
     assert tclose("hierarchy", people, "city", "--check", tmp_path / "c.csv")[0] == 0
-    code, _, error = tclose("hierarchy", people, "city", "--build", "prefix: 1", "--output", tmp_path / "c.csv")
+    code, _, error = tclose(
+        "hierarchy", people, "city", "--build", "prefix: 1", "--output", tmp_path / "c.csv"
+    )
     assert (code, "exists already" in error) == (2, True)
 
 
@@ -282,7 +316,13 @@ def test_the_command_reads_run_files(tclose: Command, conf: Path) -> None:
     assert "lung" in tclose("hierarchy", conf, "disease")[1]
     assert (
         "8****"
-        in tclose("hierarchy", conf, "zip", "--set", "attributes.quasi_identifiers.zip.hierarchy={prefix: 4}")[1]
+        in tclose(
+            "hierarchy",
+            conf,
+            "zip",
+            "--set",
+            "attributes.quasi_identifiers.zip.hierarchy={prefix: 4}",
+        )[1]
     )
 
 
@@ -299,23 +339,33 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), WRONG)
-def test_the_command_says_what_is_wrong(tclose: Command, people: str, arguments: list[str], message: str) -> None:
+def test_the_command_says_what_is_wrong(
+    tclose: Command, people: str, arguments: list[str], message: str
+) -> None:
     code, _, error = tclose("hierarchy", people, *arguments)
     assert (code, message in error) == (2, True), error
 
 
-def test_an_audit_takes_those_of_the_finished_release(tclose: Command, conf: Path, finished: Run) -> None:
-    code, shown, error = tclose("audit", finished.public.path("release"), "--config", conf, "--json", "--no-attacks")
+def test_an_audit_takes_those_of_the_finished_release(
+    tclose: Command, conf: Path, finished: Run
+) -> None:
+    code, shown, error = tclose(
+        "audit", finished.public.path("release"), "--config", conf, "--json", "--no-attacks"
+    )
     assert code == 0, error
     certificate = json.loads(finished.public.read("certificate.json"))
-    assert json.loads(shown)["utility"]["ncp"] == pytest.approx(certificate["utility"]["ncp"], rel=0.2)
+    assert json.loads(shown)["utility"]["ncp"] == pytest.approx(
+        certificate["utility"]["ncp"], rel=0.2
+    )
     release = read_delta(finished.session, finished.public.path("release"))
     question = question_from_columns({"zip": {"hierarchy": {"prefix": 1}}})
     with pytest.raises(ConfigurationError, match="an audit builds no hierarchy; expected a CSV"):
         audit_table(release, question)
 
 
-def test_a_comparison_keeps_what_was_built(conf: Path, open_run: Callable[..., Run], tmp_path: Path) -> None:
+def test_a_comparison_keeps_what_was_built(
+    conf: Path, open_run: Callable[..., Run], tmp_path: Path
+) -> None:
     run = open_run(conf, f"output.path={tmp_path}")
     run.internal.create(private=True)
     table = read_rows(run, LocalFolder(str(tmp_path)), 100)

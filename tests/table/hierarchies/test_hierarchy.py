@@ -117,7 +117,9 @@ def test_siblings_keep_the_order_of_the_file():
 def test_finds_the_lowest_common_ancestor(tree, data):
     chosen = data.draw(st.sets(st.integers(0, len(tree.leaves) - 1), min_size=1))
     paths = [tree.paths[leaf] for leaf in chosen]
-    expected = next(height for height in range(tree.height + 1) if len({path[height:] for path in paths}) == 1)
+    expected = next(
+        height for height in range(tree.height + 1) if len({path[height:] for path in paths}) == 1
+    )
     height, leaf = tree.common_ancestors(np.array([min(chosen)]), np.array([max(chosen)]))
     assert int(height[0]) == expected
     assert all(tree.paths[int(leaf[0])][expected:] == path[expected:] for path in paths)
@@ -127,15 +129,25 @@ def test_finds_the_lowest_common_ancestor(tree, data):
 @given(trees())
 def test_counts_the_leaves_under_each_inner_label(tree):
     inner = {label for path in tree.paths for label in path[1:]}
-    assert tree.leaves_under == {label: sum(label in path[1:] for path in tree.paths) for label in inner}
+    assert tree.leaves_under == {
+        label: sum(label in path[1:] for path in tree.paths) for label in inner
+    }
     for leaf, path in enumerate(tree.paths):
-        shares = [1 / len(tree.paths), *(tree.leaves_under[label] / len(tree.paths) for label in path[1:])]
+        shares = [
+            1 / len(tree.paths),
+            *(tree.leaves_under[label] / len(tree.paths) for label in path[1:]),
+        ]
         assert tree.shares[:, leaf].tolist() == pytest.approx(shares)
 
 
 def test_numbers_the_nodes_of_each_height_in_the_order_of_the_tree():
     tree = build("a/x/m/*", "b/x/m/*", "c/y/m/*", "d/z/n/*")
-    assert [nodes.tolist() for nodes in tree.nodes] == [[0, 1, 2, 3], [0, 0, 1, 2], [0, 0, 0, 1], [0, 0, 0, 0]]
+    assert [nodes.tolist() for nodes in tree.nodes] == [
+        [0, 1, 2, 3],
+        [0, 0, 1, 2],
+        [0, 0, 0, 1],
+        [0, 0, 0, 0],
+    ]
     assert [parents.tolist() for parents in tree.parents] == [[0, 0, 1, 2], [0, 0, 1], [0, 0]]
 
 
@@ -157,7 +169,8 @@ def test_missing_values_are_a_leaf_of_their_own_under_the_root():
     assert [tree.paths[i][h] for i, h in zip(leaf, height, strict=True)] == ["*"] * 5
     with pytest.raises(
         ConfigurationError,
-        match=r"cities: missing values become the leaf '\(missing\)', which the hierarchy has already",
+        match=r"cities: missing values become the leaf '\(missing\)', which the hierarchy has "
+        r"already",
     ):
         tree.with_missing("cities")
 
@@ -167,8 +180,14 @@ def test_a_whole_number_with_a_point_is_the_leaf_without_it(value: str, leaf: st
     settings = QuasiIdentifier(type="numeric", hierarchy="ages.csv")
     tree = with_missing(Hierarchy.parse(f"{leaf};20-30;*\n007;0-10;*\n", "ages"), settings, "ages")
     assert tree.leaves == ("25", "007")
-    assert judged_values(pa.array([value, "007", "x.0"]), settings).to_pylist() == ["25", "007", "x.0"]
+    assert judged_values(pa.array([value, "007", "x.0"]), settings).to_pylist() == [
+        "25",
+        "007",
+        "x.0",
+    ]
     text = QuasiIdentifier(hierarchy="ages.csv")
     assert judged_values(pa.array([value]), text).to_pylist() == [value]
-    with pytest.raises(InputError, match=r"floats such as 25.0 for 25; set type: numeric, or make them integers"):
+    with pytest.raises(
+        InputError, match=r"floats such as 25.0 for 25; set type: numeric, or make them integers"
+    ):
         categorical_domain("age", {"25.0": 3}, Hierarchy.parse("25;20-30;*\n", "ages"))

@@ -1,5 +1,5 @@
-"""CSV files as Spark writes them: a field has quotes if it needs them, a missing value is an empty field, an empty text
-is two quotes.
+"""CSV files as Spark writes them: a field has quotes if it needs them, a missing value is an empty
+field, an empty text is two quotes.
 """
 
 from __future__ import annotations
@@ -40,14 +40,20 @@ def write_csv(partitions: Sequence[Partition], schema: pa.Schema, folder: Place)
 
 def _lines(columns: Sequence[pa.Array]) -> bytes:
     """The lines of rows whose fields have these texts."""
-    fields = [_quoted(column, IN_QUOTES if i else FIRST_IN_QUOTES) for i, column in enumerate(columns)]
+    fields = [
+        _quoted(column, IN_QUOTES if i else FIRST_IN_QUOTES) for i, column in enumerate(columns)
+    ]
     lines = pc.binary_join_element_wise(*fields, ",", null_handling="replace", null_replacement="")
     return "".join(f"{line}\n" for line in lines.to_pylist()).encode()
 
 
 def _quoted(texts: pa.Array, where: str) -> pa.Array:
     inside = pc.replace_substring(texts, '"', '""')
-    return pc.if_else(pc.match_substring_regex(texts, where), pc.binary_join_element_wise('"', inside, '"', ""), texts)
+    return pc.if_else(
+        pc.match_substring_regex(texts, where),
+        pc.binary_join_element_wise('"', inside, '"', ""),
+        texts,
+    )
 
 
 def _field(values: pa.Array) -> pa.Array:
@@ -62,7 +68,8 @@ def read_csv(file: Place, schema: pa.Schema) -> Iterable[pa.RecordBatch]:
     """The rows of a file that `write_csv` wrote.
 
     Raises:
-        pa.ArrowException, ValueError, KeyError: if a field is not of its column's type, or a column is missing.
+        pa.ArrowException, ValueError, KeyError: if a field is not of its column's type, or a column
+        is missing.
     """
     names = schema.names
     reader = csv.open_csv(
@@ -82,7 +89,9 @@ def read_csv(file: Place, schema: pa.Schema) -> Iterable[pa.RecordBatch]:
 
 def _parsed(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        columns = [_values(texts, field.type) for texts, field in zip(batch.columns, schema, strict=True)]
+        columns = [
+            _values(texts, field.type) for texts, field in zip(batch.columns, schema, strict=True)
+        ]
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
@@ -93,4 +102,9 @@ def _values(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     is_date, distinct = pa.types.is_date(kind), texts.dictionary_encode()
     plain = [text.removeprefix("+").removesuffix("Z") for text in distinct.dictionary.to_pylist()]
     numbers = np.array(plain, "datetime64[D]" if is_date else "datetime64[us]").astype(np.int64)
-    return pa.array(numbers, pa.int64()).cast(pa.int32() if is_date else pa.int64()).cast(kind).take(distinct.indices)
+    return (
+        pa.array(numbers, pa.int64())
+        .cast(pa.int32() if is_date else pa.int64())
+        .cast(kind)
+        .take(distinct.indices)
+    )

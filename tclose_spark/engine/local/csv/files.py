@@ -22,7 +22,14 @@ from tclose_spark.engine.local.watched import MALFORMED as MALFORMED_ROWS
 from tclose_spark.engine.local.watched import ROWS, Counting, Counts, is_utf8, text_of
 from tclose_spark.errors import InputError
 from tclose_spark.io.input import problems
-from tclose_spark.io.input.csv_options import Numerals, encoding_of, is_wide, lines_left_out, numerals_of, option_of
+from tclose_spark.io.input.csv_options import (
+    Numerals,
+    encoding_of,
+    is_wide,
+    lines_left_out,
+    numerals_of,
+    option_of,
+)
 from tclose_spark.io.input.signatures import SAMPLE, recognise, require_mark
 from tclose_spark.io.input.text_files import is_known, is_packed
 from tclose_spark.io.storage.stores import Place
@@ -34,7 +41,9 @@ BATCH = 1 << 16  # rows
 MOST_COLUMNS = 20480  # that Spark parses
 OPTIONS = {"header", "sep", "delimiter", "encoding", "charset", "inferschema", "nullvalue", "quote"}
 OPTIONS |= {"decimal", "thousands", "currency", "skip_rows", "skip_footer"}
-PACKED = re.compile(r"\.(deflate|snappy|lz4|zst|zstd|xz|br|lzo)$")  # names whose content Spark unpacks
+PACKED = re.compile(
+    r"\.(deflate|snappy|lz4|zst|zstd|xz|br|lzo)$"
+)  # names whose content Spark unpacks
 BLANK = re.compile(rb"\n[\0-\x20]+(?=\n)")  # lines that Spark passes over
 NEWLINE, RETURN = b"\n"[0], b"\r"[0]
 
@@ -61,7 +70,12 @@ class Dialect:
         text = line.decode(errors="replace")
         try:
             return next(
-                csv.reader([text], delimiter=self.separator.decode(), quotechar=self.quote.decode(), strict=True)
+                csv.reader(
+                    [text],
+                    delimiter=self.separator.decode(),
+                    quotechar=self.quote.decode(),
+                    strict=True,
+                )
             )
         except csv.Error as error:  # a field of more than 131,072 characters
             raise NeedsSparkError(f"input.path: the first line of a file has a {error}") from None
@@ -110,11 +124,17 @@ def _inferred(parts: Sequence[Part], schema: pa.Schema, dialect: Dialect) -> pa.
     columns = [Inferred() for _ in schema]
     for part in parts:
         for batch in _rows(part, schema, dialect, Counter()):
-            if dialect.header and all(pc.any(pc.equal(batch[name], name)).as_py() for name in schema.names):
-                raise NeedsSparkError(f"input.path: {part.file.name} has its first line again, with inferSchema")
+            if dialect.header and all(
+                pc.any(pc.equal(batch[name], name)).as_py() for name in schema.names
+            ):
+                raise NeedsSparkError(
+                    f"input.path: {part.file.name} has its first line again, with inferSchema"
+                )
             for column, texts in zip(columns, batch.columns, strict=True):
                 column.add(texts)
-    return pa.schema([(name, column.type_of(name)) for name, column in zip(schema.names, columns, strict=True)])
+    return pa.schema(
+        [(name, column.type_of(name)) for name, column in zip(schema.names, columns, strict=True)]
+    )
 
 
 def _dialect(source: Input) -> Dialect:
@@ -123,21 +143,42 @@ def _dialect(source: Input) -> Dialect:
         raise NeedsSparkError(f"input.options.{other[0]}: it is an option of Spark's reader")
     if not is_known(encoding_of(source)):
         raise NeedsSparkError(f"input.options.encoding: it is {encoding_of(source)}")
-    header, infers = (option_of(source, key).lower() or "false" for key in ("header", "inferSchema"))
+    header, infers = (
+        option_of(source, key).lower() or "false" for key in ("header", "inferSchema")
+    )
     given = option_of(source, "sep", "delimiter")
     separator = "\t" if given == "\\t" else given or ","
-    plain = len(separator) == 1 and separator.isascii() and (separator.isprintable() or separator == "\t")
-    if not plain or separator in '"\\ ' or separator.isalnum() or not {header, infers} <= {"true", "false"}:
+    plain = (
+        len(separator) == 1
+        and separator.isascii()
+        and (separator.isprintable() or separator == "\t")
+    )
+    if (
+        not plain
+        or separator in '"\\ '
+        or separator.isalnum()
+        or not {header, infers} <= {"true", "false"}
+    ):
         raise NeedsSparkError(
-            "input.options: the separator is no single sign, or header or inferSchema is neither true nor false"
+            "input.options: the separator is no single sign, or header or inferSchema is neither "
+            "true nor false"
         )
     null = option_of(source, "nullValue")
     if not null.isascii():
         raise NeedsSparkError("input.options.nullValue: it has other letters than those of ASCII")
     quote = option_of(source, "quote") or '"'
     if quote not in ('"', "'"):
-        raise NeedsSparkError("input.options.quote: it is another sign than one or two small strokes")
-    return Dialect(separator.encode(), header == "true", infers == "true", null, quote.encode(), numerals_of(source))
+        raise NeedsSparkError(
+            "input.options.quote: it is another sign than one or two small strokes"
+        )
+    return Dialect(
+        separator.encode(),
+        header == "true",
+        infers == "true",
+        null,
+        quote.encode(),
+        numerals_of(source),
+    )
 
 
 def _whole(file: Place, source: Input) -> Part:
@@ -176,29 +217,40 @@ def _head(whole: Part, dialect: Dialect, source: Input) -> bytes | None:
 
 
 def _check_names(names: Sequence[str], source: Input) -> None:
-    """Raises NeedsSparkError if names are not what they are in the file, and InputError if one is there twice."""
+    """Raises NeedsSparkError if names are not what they are in the file, and InputError if one is
+    there twice.
+    """
     readable = all(name.isprintable() and "\ufffd" not in name for name in names)
-    if not readable or MALFORMED in names or any(name == f"_c{place}" for place, name in enumerate(names)):
-        raise NeedsSparkError(f"input.path: the first line of {source.path} has an unreadable column name")
+    if (
+        not readable
+        or MALFORMED in names
+        or any(name == f"_c{place}" for place, name in enumerate(names))
+    ):
+        raise NeedsSparkError(
+            f"input.path: the first line of {source.path} has an unreadable column name"
+        )
     problems.require_names_once(names, source)
 
 
 def _require_plain(lines: bytes, dialect: Dialect, file: str) -> None:
-    """Raises NeedsSparkError unless each line ends at its line feed, and all quotes are those of RFC 4180."""
+    """Raises NeedsSparkError unless each line ends at its line feed, and all quotes are those of
+    RFC 4180.
+    """
     if lines.count(b"\r") != lines.count(b"\r\n"):  # in a wide encoding
         raise NeedsSparkError(f"input.path: {file} has a carriage return without a line feed")
     if b"\0" in lines and dialect.quote in lines:
         raise NeedsSparkError(f"input.path: {file} has quotes and NUL bytes")
     if dialect.quote in lines and not _are_plain(np.frombuffer(b"\n" + lines, np.uint8), dialect):
         raise NeedsSparkError(
-            f"input.path: {file} has a quote inside an unquoted field, text after a closing quote, or a line break "
+            f"input.path: {file} has a quote inside an unquoted field, text after a closing quote, "
+            "or a line break "
             "inside quotes"
         )
 
 
 def _are_plain(lines: npt.NDArray[np.uint8], dialect: Dialect) -> bool:
-    """Whether every other quote opens a field, those between close it, and two in a row inside a field are one. The
-    first byte is a line feed.
+    """Whether every other quote opens a field, those between close it, and two in a row inside a
+    field are one. The first byte is a line feed.
     """
     quotes, separator = np.flatnonzero(lines == dialect.quote[0]), dialect.separator[0]
     if len(quotes) % 2:
@@ -214,7 +266,9 @@ def _are_plain(lines: npt.NDArray[np.uint8], dialect: Dialect) -> bool:
     return bool(opens.all() and closes.all()) and on_one_line
 
 
-def _rows(part: Part, schema: pa.Schema, dialect: Dialect, counts: Counts) -> Iterator[pa.RecordBatch]:
+def _rows(
+    part: Part, schema: pa.Schema, dialect: Dialect, counts: Counts
+) -> Iterator[pa.RecordBatch]:
     """The batches of a part."""
     awaits_header = dialect.header and part.begin == 0
     for block in part.blocks():
@@ -224,8 +278,12 @@ def _rows(part: Part, schema: pa.Schema, dialect: Dialect, counts: Counts) -> It
                 continue
             block, awaits_header = block[block.index(line) + len(line) :], False
         _require_plain(block, dialect, part.file.name)
-        if dialect.null and 2 * dialect.quote in block:  # with a nullValue, Spark reads it as an empty text
-            raise NeedsSparkError(f"input.path: {part.file.name} has empty texts in quotes beside a nullValue")
+        if (
+            dialect.null and 2 * dialect.quote in block
+        ):  # with a nullValue, Spark reads it as an empty text
+            raise NeedsSparkError(
+                f"input.path: {part.file.name} has empty texts in quotes beside a nullValue"
+            )
         lines = BLANK.sub(b"", b"\n" + block)
         if lines == b"\n":
             continue
@@ -238,7 +296,9 @@ def _rows(part: Part, schema: pa.Schema, dialect: Dialect, counts: Counts) -> It
         yield from table.to_batches(max_chunksize=BATCH)
 
 
-def _parsed(lines: bytes, schema: pa.Schema, dialect: Dialect, counts: Counts) -> tuple[pa.Table, int]:
+def _parsed(
+    lines: bytes, schema: pa.Schema, dialect: Dialect, counts: Counts
+) -> tuple[pa.Table, int]:
     """(the rows of lines, the number of those that have too few or too many fields)."""
     malformed = []
 
@@ -247,13 +307,19 @@ def _parsed(lines: bytes, schema: pa.Schema, dialect: Dialect, counts: Counts) -
         return "skip"
 
     may_hold_nul, is_text = b"\0" in lines, lines.isascii() or is_utf8(lines)
-    if not is_text:  # each byte becomes a character, because the parser reports malformed rows as text
+    if (
+        not is_text
+    ):  # each byte becomes a character, because the parser reports malformed rows as text
         lines = lines.decode("latin-1").encode()
     table = arrow_csv.read_csv(
         pa.BufferReader(lines),
-        arrow_csv.ReadOptions(use_threads=False, block_size=len(lines) + 1, column_names=schema.names),
+        arrow_csv.ReadOptions(
+            use_threads=False, block_size=len(lines) + 1, column_names=schema.names
+        ),
         arrow_csv.ParseOptions(
-            delimiter=dialect.separator.decode(), quote_char=dialect.quote.decode(), invalid_row_handler=skip
+            delimiter=dialect.separator.decode(),
+            quote_char=dialect.quote.decode(),
+            invalid_row_handler=skip,
         ),
         arrow_csv.ConvertOptions(
             check_utf8=False,
@@ -267,7 +333,9 @@ def _parsed(lines: bytes, schema: pa.Schema, dialect: Dialect, counts: Counts) -
     for field, column in zip(schema, table.columns, strict=True):
         array = column.chunk(0) if column.num_chunks else pa.array([], pa.string())
         if not is_text:
-            array = pa.array([None if v is None else v.encode("latin-1") for v in array.to_pylist()], pa.binary())
+            array = pa.array(
+                [None if v is None else v.encode("latin-1") for v in array.to_pylist()], pa.binary()
+            )
         if may_hold_nul or not is_text:
             array = text_of(array, field.name, counts, may_hold_nul)
         array = _plain_numbers(array, dialect.numerals) if dialect.numerals else array
@@ -278,5 +346,9 @@ def _parsed(lines: bytes, schema: pa.Schema, dialect: Dialect, counts: Counts) -
 def _plain_numbers(texts: pa.Array, numerals: Numerals) -> pa.Array:
     """Texts in which numbers are written as in Python."""
     are_numbers = pc.match_substring_regex(texts, numerals.pattern)
-    digits = pc.replace_substring_regex(texts, f"[{re.escape(numerals.others)}]", "") if numerals.others else texts
+    digits = (
+        pc.replace_substring_regex(texts, f"[{re.escape(numerals.others)}]", "")
+        if numerals.others
+        else texts
+    )
     return pc.if_else(are_numbers, pc.replace_substring(digits, numerals.decimal, "."), texts)

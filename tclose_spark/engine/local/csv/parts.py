@@ -24,8 +24,8 @@ MARK = MARKS[0][0]
 
 @dataclass(frozen=True)
 class Part:
-    """The lines of a file that begin in a range of its bytes. A file is one part if it is compressed, in another
-    encoding than UTF-8, or has lines at its ends that are no rows.
+    """The lines of a file that begin in a range of its bytes. A file is one part if it is
+    compressed, in another encoding than UTF-8, or has lines at its ends that are no rows.
 
     above, below: how many lines that are, without blank ones below.
     """
@@ -58,7 +58,9 @@ class Part:
         except EOFError:
             raise problems.truncated(where) from None
         except UnicodeError:
-            raise InputError(f"{where} does not begin as {self.encoding} does; set input.options.encoding") from None
+            raise InputError(
+                f"{where} does not begin as {self.encoding} does; set input.options.encoding"
+            ) from None
         except (OSError, zlib.error, BadZipFile, NotImplementedError) as error:
             require_answer(error, self.file)
             raise problems.damaged(where) from None

@@ -13,11 +13,16 @@ NUMBERS = {"int", "bigint", "decimal", "double"}
 OTHERS = {"boolean": pa.bool_(), "date": pa.date32(), "timestamp": MOMENT}
 
 NUMBER, POWER, BLANK = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", "[eE][+-]?[0-9]", r"[\x01-\x20]*"
-DAY, TIME, ZONE = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}", "Z|[+-](0[0-9]|1[0-7]):[0-5][0-9]"
+DAY, TIME, ZONE = (
+    "[0-9]{4}-[0-9]{2}-[0-9]{2}",
+    "[0-9]{2}:[0-9]{2}",
+    "Z|[+-](0[0-9]|1[0-7]):[0-5][0-9]",
+)
 
-# The kinds of texts: the first pattern that matches counts, and a text that matches none is a string to Spark too.
-# A decimal has no digit behind its point, or an exponent that may take them all: it is a double beside a double.
-# Spark reads most of the odd ones as numbers or times, in ways that are not repeated here.
+# The kinds of texts: the first pattern that matches counts, and a text that matches none is a
+# string to Spark too. A decimal has no digit behind its point, or an exponent that may take them
+# all: it is a double beside a double. Spark reads most of the odd ones as numbers or times, in ways
+# that are not repeated here.
 PATTERNS = {
     "bigint": "^[+-]?[0-9]+$",
     "decimal": rf"^[+-]?([0-9]+\.({POWER}+)?|[0-9]+[eE][+-]?0+|[0-9]*\.[0-9]+[eE]\+?[0-9]+)$",
@@ -27,13 +32,16 @@ PATTERNS = {
     "timestamp": rf"^{DAY}[ T]{TIME}(:[0-9]{{2}}(\.[0-9]{{1,6}})?({ZONE})?)?$",
     "odd number": rf"\x00|^[+-]?[0-9.]*[^\x00-\x7f\P{{Nd}}]|{POWER}{{10}}|"
     rf"^{BLANK}([+-]?(NaN|Infinity)|{NUMBER}({POWER}+)?[dDfF]|[+-]?0[xX][0-9a-fA-F.]+[pP].*){BLANK}$",
-    "odd time": r"^[\x01-\x20\x7f]*([+-]?[0-9]{4,19}-[0-9]{1,2}([\x01-\x20\x7f]|-[0-9]{1,2}|$)|T?[0-9]{1,2}:[0-9]|"
+    "odd "
+    "time": r"^[\x01-\x20\x7f]*([+-]?[0-9]{4,19}-[0-9]{1,2}([\x01-\x20\x7f]|-[0-9]{1,2}|$)|T?[0-9]{1,2}:[0-9]|"
     r"T[0-9]{1,2}[\x01-\x20\x7f]*$)",
 }
 
 
 class Inferred:
-    """What is known of a column's type after some of its texts. kinds: keys of PATTERNS, int and string."""
+    """What is known of a column's type after some of its texts. kinds: keys of PATTERNS, int and
+    string.
+    """
 
     def __init__(self) -> None:
         self.kinds: set[str] = set()
@@ -55,7 +63,8 @@ class Inferred:
         """The column's type.
 
         Raises:
-            NeedsSparkError: naming it, if it is a decimal, has odd texts, or has texts of types that are not one.
+            NeedsSparkError: naming it, if it is a decimal, has odd texts, or has texts of types
+            that are not one.
         """
         kinds = self.kinds
         if "string" in kinds or not kinds:
@@ -69,7 +78,9 @@ class Inferred:
             return MOMENT
         if len(kinds) == 1 and kinds <= OTHERS.keys():
             return OTHERS[kinds.pop()]
-        raise NeedsSparkError(f"input.options.inferSchema: column {name!r} has {' and '.join(sorted(kinds))} values")
+        raise NeedsSparkError(
+            f"input.options.inferSchema: column {name!r} has {' and '.join(sorted(kinds))} values"
+        )
 
 
 def _kinds(texts: pa.Array, kind: str) -> set[str]:

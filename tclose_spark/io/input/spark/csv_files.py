@@ -1,4 +1,6 @@
-"""Reading CSV files: requires a readable header, marks malformed rows, and reads empty text as missing."""
+"""Reading CSV files: requires a readable header, marks malformed rows, and reads empty text as
+missing.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ def read_csv(spark: SparkSession, source: Input) -> DataFrame:
     """The table, as text unless `inferSchema` is set, with its malformed rows marked in MALFORMED.
 
     Raises:
-        InputError: if the file is empty, in another encoding, or has a first line that is no header.
+        InputError: if the file is empty, in another encoding, or has a first line that is no
+        header.
     """
     options = csv_options(source)
     first = spark.read.options(**options).csv(for_spark(source.path))
@@ -47,7 +50,11 @@ def read_csv(spark: SparkSession, source: Input) -> DataFrame:
     require_mark(_first_bytes(first), source)
     unnamed = option_of(source, "header").lower() == "true" and _check_header(first, source)
     marked = T.StructType([*first.schema.fields, T.StructField(MALFORMED, T.StringType())])
-    options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": MALFORMED, "columnPruning": "false"}
+    options |= {
+        "mode": "PERMISSIVE",
+        "columnNameOfCorruptRecord": MALFORMED,
+        "columnPruning": "false",
+    }
     options["enforceSchema"] = (
         "true" if unnamed else "false"
     )  # the check of headers against one another fails at a name that is empty
@@ -55,7 +62,10 @@ def read_csv(spark: SparkSession, source: Input) -> DataFrame:
     names = _given_names(first, source) if unnamed else first.columns
     numerals = numerals_of(source)
     return table.select(
-        *[_value(field, numerals).alias(name) for field, name in zip(first.schema.fields, names, strict=True)],
+        *[
+            _value(field, numerals).alias(name)
+            for field, name in zip(first.schema.fields, names, strict=True)
+        ],
         quoted(MALFORMED).isNotNull().alias(MALFORMED),
     )
 
@@ -73,16 +83,24 @@ def _value(field: T.StructField, numerals: Numerals | None) -> Column:
 
 
 def _given_names(table: DataFrame, source: Input) -> list[str]:
-    """The names of columns. One without a name is `_` and its place, which Spark calls `_c` and its place."""
+    """The names of columns. One without a name is `_` and its place, which Spark calls `_c` and its
+    place.
+    """
     first = _first_line(table, source)
     return [name if first[place] else f"_{place}" for place, name in enumerate(table.columns)]
 
 
 def _first_line(table: DataFrame, source: Input) -> list[str]:
     """The fields of the first line."""
-    options = {key: value for key, value in csv_options(source).items() if key.lower() not in ("header", "inferschema")}
+    options = {
+        key: value
+        for key, value in csv_options(source).items()
+        if key.lower() not in ("header", "inferschema")
+    }
     return [
-        str(name or "") for name in table.sparkSession.read.options(**options).csv(for_spark(source.path)).head() or ()
+        str(name or "")
+        for name in table.sparkSession.read.options(**options).csv(for_spark(source.path)).head()
+        or ()
     ]
 
 
@@ -98,27 +116,39 @@ def _check_header(table: DataFrame, source: Input) -> bool:
         if what:
             raise InputError(f"input.path: {what}")
         if any(NUL in name for name in names):
-            raise InputError(f"input.path: the first line of {source.path} holds NUL bytes, which no text has")
-        lost = _malformed_names(table.sparkSession, source) if any(REPLACEMENT in name for name in names) else 0
+            raise InputError(
+                f"input.path: the first line of {source.path} holds NUL bytes, which no text has"
+            )
+        lost = (
+            _malformed_names(table.sparkSession, source)
+            if any(REPLACEMENT in name for name in names)
+            else 0
+        )
         if lost:
             raise InputError(
-                f"input.path: {lost} of {len(names)} names in the first line of {source.path} are not in "
+                f"input.path: {lost} of {len(names)} names in the first line of {source.path} are "
+                "not in "
                 f"{encoding_of(source)}; {how_to_set_encoding(source)}"
             )
     _check_names_once(table, source)
     unnamed = any(name == f"_c{place}" for place, name in enumerate(names))
     if unnamed and len(table.inputFiles()) > 1:
         raise InputError(
-            f"input.path: the first line of a file in {source.path} leaves a column without a name; name it, or write "
+            f"input.path: the first line of a file in {source.path} leaves a column without a "
+            "name; name it, or write "
             "the files without it (pandas: to_csv(index=False))"
         )
     return unnamed
 
 
 def _check_names_once(table: DataFrame, source: Input) -> None:
-    """Raises InputError if the header has a name twice, in any case. Spark would then add its place to each."""
+    """Raises InputError if the header has a name twice, in any case. Spark would then add its place
+    to each.
+    """
     ends = [
-        name.removesuffix(str(place)).lower() for place, name in enumerate(table.columns) if name.endswith(str(place))
+        name.removesuffix(str(place)).lower()
+        for place, name in enumerate(table.columns)
+        if name.endswith(str(place))
     ]
     if len(set(ends)) < len(ends):
         problems.require_names_once(_first_line(table, source), source)
@@ -141,8 +171,8 @@ def _is_valid(name: str) -> bool:
 
 
 def looks_like(table: DataFrame, source: Input) -> str:
-    """A sentence about the true format of a table's first file, by its first bytes; empty if they may be CSV in its
-    encoding.
+    """A sentence about the true format of a table's first file, by its first bytes; empty if they
+    may be CSV in its encoding.
     """
     if is_wide(encoding_of(source)):
         return ""  # it has the mark and the NUL bytes that its first bytes would be known by

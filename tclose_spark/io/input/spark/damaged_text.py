@@ -1,7 +1,8 @@
 """Rows and text that were not read as they are in the file: counted, and rejected.
 
-Spark silently replaces bytes that it cannot decode by one character, which makes different values equal. Such text is
-therefore rejected. Messages name columns and counts, never the content of a file.
+Spark silently replaces bytes that it cannot decode by one character, which makes different values
+equal. Such text is therefore rejected. Messages name columns and counts, never the content of a
+file.
 """
 
 from __future__ import annotations
@@ -69,18 +70,21 @@ def holds_damage(text: str | None) -> bool:
 
 def is_damaged(column: Column) -> Column:
     """`holds_damage` of each row."""
-    return F.coalesce(F.contains(column, F.lit(REPLACEMENT)) | F.contains(column, F.lit(NUL)), F.lit(False))
+    return F.coalesce(
+        F.contains(column, F.lit(REPLACEMENT)) | F.contains(column, F.lit(NUL)), F.lit(False)
+    )
 
 
 def check_text(opened: SourceTable) -> None:
-    """Raises InputError if a column of text has bytes that are invalid in its encoding, or NUL, with the rows of each
-    column.
+    """Raises InputError if a column of text has bytes that are invalid in its encoding, or NUL,
+    with the rows of each column.
     """
     texts, source = opened.texts, opened.source
     is_csv = source.format == "csv"
     nuls = [F.contains(quoted(name), F.lit(NUL)) for name in texts]
     lost = [
-        F.contains(quoted(name), F.lit(REPLACEMENT)) if is_csv else ~F.is_valid_utf8(quoted(name)) for name in texts
+        F.contains(quoted(name), F.lit(REPLACEMENT)) if is_csv else ~F.is_valid_utf8(quoted(name))
+        for name in texts
     ]
     counts = _count_rows(opened.table, [*nuls, *lost])
     with_nul = dict(zip(texts, counts[: len(texts)], strict=True))
@@ -123,18 +127,27 @@ def checked(opened: SourceTable) -> DataFrame:
     return table.drop(MALFORMED)
 
 
-def _count_rows(table: DataFrame, conditions: Sequence[Column], more: Sequence[Column] = ()) -> list[int]:
+def _count_rows(
+    table: DataFrame, conditions: Sequence[Column], more: Sequence[Column] = ()
+) -> list[int]:
     """The number of rows that meet each condition."""
-    counts = [F.sum(condition.cast("bigint")).alias(f"n{i}") for i, condition in enumerate(conditions)]
-    counted = table.agg(*counts, *[column.alias(f"m{i}") for i, column in enumerate(more)]).head() if counts else None
+    counts = [
+        F.sum(condition.cast("bigint")).alias(f"n{i}") for i, condition in enumerate(conditions)
+    ]
+    counted = (
+        table.agg(*counts, *[column.alias(f"m{i}") for i, column in enumerate(more)]).head()
+        if counts
+        else None
+    )
     return [int(counted[i] or 0) if counted else 0 for i in range(len(conditions))]
 
 
 def _count_malformed(opened: SourceTable, texts: Sequence[str]) -> dict[str, int]:
-    """The number of rows of each column of a CSV file that are invalid UTF-8. A U+FFFD in the file is valid text.
+    """The number of rows of each column of a CSV file that are invalid UTF-8. A U+FFFD in the file
+    is valid text.
 
-    If the file is read as ISO-8859-1, every byte is one character, and separators, quotes and line ends are the
-    same as in UTF-8.
+    If the file is read as ISO-8859-1, every byte is one character, and separators, quotes and line
+    ends are the same as in UTF-8.
     """
     source, names = opened.source, opened.table.columns
     raw = opened.table.sparkSession.read.options(**as_bytes(source)).csv(for_spark(source.path))
@@ -142,7 +155,9 @@ def _count_malformed(opened: SourceTable, texts: Sequence[str]) -> dict[str, int
     return dict(
         zip(
             texts,
-            _count_rows(raw, [~F.is_valid_utf8(F.encode(c, "ISO-8859-1").cast("string")) for c in columns]),
+            _count_rows(
+                raw, [~F.is_valid_utf8(F.encode(c, "ISO-8859-1").cast("string")) for c in columns]
+            ),
             strict=True,
         )
     )

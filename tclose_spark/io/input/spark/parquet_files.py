@@ -1,4 +1,6 @@
-"""Reading Parquet files: marks types that Spark does not support, and names files that are not Parquet."""
+"""Reading Parquet files: marks types that Spark does not support, and names files that are not
+Parquet.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,8 @@ NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
 
 
 def read_parquet(spark: SparkSession, source: Input) -> DataFrame:
-    """The table. A column of timestamps in nanoseconds, which Spark does not support, is marked in its metadata; in a
-    local file also one of durations, or of times of a zone.
+    """The table. A column of timestamps in nanoseconds, which Spark does not support, is marked in
+    its metadata; in a local file also one of durations, or of times of a zone.
     """
     reader = spark.read.options(**source.options)
     try:
@@ -50,16 +52,28 @@ def read_parquet(spark: SparkSession, source: Input) -> DataFrame:
     if not _merges_schemas(spark, source):
         problems.require_columns_alike({path: schema.names for path, schema in schemas.items()})
     fields = {field.name: field for schema in schemas.values() for field in schema}
-    why = {name: problems.not_of_spark(one.type) for name, one in fields.items() if pa.types.is_duration(one.type)}
-    why |= {name: problems.of_zone(one.type) for name, one in fields.items() if problems.of_zone(one.type)}
-    return _with_intervals(_marked(table, why), {n: b for n, one in fields.items() if (b := brackets_of(one))})
+    why = {
+        name: problems.not_of_spark(one.type)
+        for name, one in fields.items()
+        if pa.types.is_duration(one.type)
+    }
+    why |= {
+        name: problems.of_zone(one.type)
+        for name, one in fields.items()
+        if problems.of_zone(one.type)
+    }
+    return _with_intervals(
+        _marked(table, why), {n: b for n, one in fields.items() if (b := brackets_of(one))}
+    )
 
 
 def _require_partitions_as_written(table: DataFrame, source: Input) -> None:
-    """Raises InputError if the folders of a partition column, which Spark reads as numbers, have a text that no number
-    is written as, such as 01: two texts would become one number.
+    """Raises InputError if the folders of a partition column, which Spark reads as numbers, have a
+    text that no number is written as, such as 01: two texts would become one number.
     """
-    numbers = {field.name for field in table.schema.fields if isinstance(field.dataType, T.NumericType)}
+    numbers = {
+        field.name for field in table.schema.fields if isinstance(field.dataType, T.NumericType)
+    }
     root = source.path.rstrip("/")
     paths = [unquote(file) for file in table.inputFiles()]
     below = [path.partition(root)[2] if root in path else path for path in paths]
@@ -73,7 +87,9 @@ def _with_intervals(table: DataFrame, brackets: Mapping[str, str]) -> DataFrame:
     """The table with columns of intervals as texts (`interval_texts`)."""
     for name, pair in brackets.items():
         ends = [quoted(name)[side].cast("string") for side in ("left", "right")]
-        table = table.withColumn(name, F.concat(F.lit(pair[0]), ends[0], F.lit(", "), ends[1], F.lit(pair[1])))
+        table = table.withColumn(
+            name, F.concat(F.lit(pair[0]), ends[0], F.lit(", "), ends[1], F.lit(pair[1]))
+        )
     return table
 
 
@@ -95,7 +111,10 @@ def _marked(table: DataFrame, why: Mapping[str, str]) -> DataFrame:
     if not why:
         return table
     return table.select(
-        *[quoted(c).alias(c, metadata={UNREADABLE: why[c]}) if c in why else quoted(c) for c in table.columns]
+        *[
+            quoted(c).alias(c, metadata={UNREADABLE: why[c]}) if c in why else quoted(c)
+            for c in table.columns
+        ]
     )
 
 
@@ -110,14 +129,20 @@ def _with_nanoseconds(spark: SparkSession, source: Input) -> DataFrame:
 
 
 def _nanosecond_columns(spark: SparkSession, table: DataFrame) -> set[str]:
-    """The columns that the footer of a file declares as timestamps in nanoseconds; without a readable footer, all
-    candidates.
+    """The columns that the footer of a file declares as timestamps in nanoseconds; without a
+    readable footer, all candidates.
     """
     java = java_of(spark)
     with contextlib.suppress(PySparkException, Py4JError, IndexError):
         if java is not None:
             file = java.jvm.org.apache.hadoop.fs.Path(unquote(table.inputFiles()[0]))
-            footer = java.jvm.org.apache.parquet.hadoop.ParquetFileReader.readFooter(java.hadoop, file)
+            footer = java.jvm.org.apache.parquet.hadoop.ParquetFileReader.readFooter(
+                java.hadoop, file
+            )
             fields = footer.getFileMetaData().getSchema().getFields()
-            return {field.getName() for field in fields if "TIMESTAMP(NANOS" in str(field.getLogicalTypeAnnotation())}
+            return {
+                field.getName()
+                for field in fields
+                if "TIMESTAMP(NANOS" in str(field.getLogicalTypeAnnotation())
+            }
     return {field.name for field in table.schema.fields if isinstance(field.dataType, T.LongType)}

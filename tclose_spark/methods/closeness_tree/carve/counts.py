@@ -1,4 +1,6 @@
-"""The rows of a node by the codes of a quasi-identifier and by cell: a table or, of few rows, the rows in order."""
+"""The rows of a node by the codes of a quasi-identifier and by cell: a table or, of few rows, the
+rows in order.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,15 @@ TABLED = 2  # rows that a node has for each entry of a table, at least
 
 @kernel
 def tabulate(j: int, node: TreeNode, work: TreeWorkspace) -> bool:
-    """Set work.tables[j] or work.ordered[j], if it is not yet set for this node; whether it is the table."""
-    cells, length, codes, tally = len(node.cells), work.present.length[j], work.present.codes[j], work.tally
+    """Set work.tables[j] or work.ordered[j], if it is not yet set for this node; whether it is the
+    table.
+    """
+    cells, length, codes, tally = (
+        len(node.cells),
+        work.present.length[j],
+        work.present.codes[j],
+        work.tally,
+    )
     column, table = node.rows[j, node.start : node.end], work.tables[j]
     is_table = bool(TABLED * (length + 1) * cells <= len(column))
     if work.is_counted[j]:
@@ -38,7 +47,9 @@ def tabulate(j: int, node: TreeNode, work: TreeWorkspace) -> bool:
 
 
 @kernel
-def count_region(j: int, a: int, b: int, node: TreeNode, work: TreeWorkspace, part: FloatArray) -> None:
+def count_region(
+    j: int, a: int, b: int, node: TreeNode, work: TreeWorkspace, part: FloatArray
+) -> None:
     """Set part to the rows by cell with present codes a..b of j."""
     if tabulate(j, node, work):
         cells, table = len(part), work.tables[j]
@@ -49,7 +60,9 @@ def count_region(j: int, a: int, b: int, node: TreeNode, work: TreeWorkspace, pa
 
 
 @kernel
-def _count_ordered(j: int, a: int, b: int, rows: int, work: TreeWorkspace, part: FloatArray) -> None:
+def _count_ordered(
+    j: int, a: int, b: int, rows: int, work: TreeWorkspace, part: FloatArray
+) -> None:
     """`count_region` by work.ordered. These or the other rows are counted, whichever are fewer."""
     below, q = work.present.below, len(work.ordered)
     start, end, cells, tally = below[j, a], below[j, b + 1], work.ordered[j], work.tally

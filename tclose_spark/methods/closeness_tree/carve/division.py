@@ -1,5 +1,5 @@
-"""Carrying out a split: marking the rows that go left, checking both sides exactly, moving rows, recording the
-split.
+"""Carrying out a split: marking the rows that go left, checking both sides exactly, moving rows,
+recording the split.
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ from tclose_spark.kernels.sorting import find_present, sort_rows
 from tclose_spark.methods.blocks.holding import holds
 from tclose_spark.methods.blocks.routing_tree import Splits
 from tclose_spark.methods.closeness_tree.carve.halves import halve
-from tclose_spark.methods.closeness_tree.carve.node import HALVES, REGION, Split, TreeInputs, TreeNode, TreeWorkspace
+from tclose_spark.methods.closeness_tree.carve.node import (
+    HALVES,
+    REGION,
+    Split,
+    TreeInputs,
+    TreeNode,
+    TreeWorkspace,
+)
 from tclose_spark.table.arrays import Codes
 
 
@@ -32,7 +39,9 @@ def find_cells(rows: Codes, start: int, end: int, inputs: TreeInputs, work: Tree
     for c in range(count):
         work.tally[cells[c]] = 0
         for s in range(inputs.goal.codes.shape[1]):
-            whole[s, inputs.goal.codes[cells[c], s]] += present.below[q, c + 1] - present.below[q, c]
+            whole[s, inputs.goal.codes[cells[c], s]] += (
+                present.below[q, c + 1] - present.below[q, c]
+            )
     return int(count)
 
 
@@ -58,7 +67,9 @@ def mark_left(split: Split, node: TreeNode, inputs: TreeInputs, work: TreeWorksp
 
 @kernel
 def is_sound(size: int, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace) -> bool:
-    """Whether both sides meet the requirement, exactly, by a count of their rows (in work.sides)."""
+    """Whether both sides meet the requirement, exactly, by a count of their rows (in
+    work.sides).
+    """
     requirement, left, sides = inputs.requirement, work.left, work.sides
     codes, number = requirement.codes, node.rows[-1, node.start : node.end]
     sides[:] = 0
@@ -73,7 +84,9 @@ def is_sound(size: int, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace)
 
 @kernel
 def part_rows(node: TreeNode, left: NDArray[np.bool_], other: Codes) -> None:
-    """Move the node's rows that go left before the others, both in their old order. other: to work in."""
+    """Move the node's rows that go left before the others, both in their old order. other: to work
+    in.
+    """
     for x in range(len(node.rows)):
         row = node.rows[x]
         to, count = node.start, 0
@@ -91,8 +104,8 @@ def part_rows(node: TreeNode, left: NDArray[np.bool_], other: Codes) -> None:
 def record_split(
     me: int, split: Split, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace, splits: Splits
 ) -> None:
-    """Record the split as node `me` of `splits`. Codes that the node lacks go where their neighbours go. A cell that
-    the region lacks is divided by the mean share.
+    """Record the split as node `me` of `splits`. Codes that the node lacks go where their
+    neighbours go. A cell that the region lacks is divided by the mean share.
     """
     j, left, counted, taken = split.j, work.left, work.counted, work.taken
     column, number = node.rows[j, node.start : node.end], node.rows[-1, node.start : node.end]
@@ -128,9 +141,11 @@ def record_split(
 
 
 @kernel
-def halve_cells(node: TreeNode, inputs: TreeInputs, work: TreeWorkspace, made: int, splits: Splits) -> int:
-    """Set work.left to half the rows of every cell, odd ones rounded up and down by turns; how many. Up to rounding,
-    both sides are as near to the table as the node.
+def halve_cells(
+    node: TreeNode, inputs: TreeInputs, work: TreeWorkspace, made: int, splits: Splits
+) -> int:
+    """Set work.left to half the rows of every cell, odd ones rounded up and down by turns; how
+    many. Up to rounding, both sides are as near to the table as the node.
     """
     for c in range(len(node.cells)):
         work.take[c] = 0.0

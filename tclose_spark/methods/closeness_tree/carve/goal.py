@@ -13,8 +13,18 @@ from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.structures import structure
-from tclose_spark.methods.blocks.numerators import equal_numerator, ordered_numerator, twice_hierarchical_numerator
-from tclose_spark.methods.blocks.requirement import ANYTHING, HIERARCHICAL, ORDERED, Requirement, metrics_of
+from tclose_spark.methods.blocks.numerators import (
+    equal_numerator,
+    ordered_numerator,
+    twice_hierarchical_numerator,
+)
+from tclose_spark.methods.blocks.requirement import (
+    ANYTHING,
+    HIERARCHICAL,
+    ORDERED,
+    Requirement,
+    metrics_of,
+)
 from tclose_spark.methods.closeness_tree.carve.bins import DomainBins, bins_of, expected_deviation
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
@@ -29,21 +39,24 @@ class Goal(NamedTuple):
     """The requirement of the tree's nodes, in floats."""
 
     codes: Codes  # the value, or bin, of each attribute in each cell, shape (cells, attributes)
-    target: FloatArray  # the share of each value in the whole table, shape (attributes, largest domain)
+    target: (
+        FloatArray  # the share of each value in the whole table, shape (attributes, largest domain)
+    )
     t: FloatArray  # the largest distance, in units of one row's; infinite without a t, shape (attributes,)
     unit: FloatArray  # t * scale: numerator / (unit * rows) is the closeness ratio, shape (attributes,)
     domains: IntArray  # values, or bins, of each attribute, shape (attributes,)
     metric: NDArray[np.int8]  # EQUAL, ORDERED or HIERARCHICAL, shape (attributes,)
     parents: Codes  # as in `Requirement`, of bins if there are any
     heights: IntArray  # as in `Requirement`
-    # Of a hierarchical attribute, the share of every node except the root: values first, then height by height, shape
-    # (attributes, largest domain * highest hierarchy).
+    # Of a hierarchical attribute, the share of every node except the root: values first, then
+    # height by height, shape (attributes, largest domain * highest hierarchy).
     shares: FloatArray
-    # The estimated numerator that bins hide in a part, by its rows, shape (attributes, largest size + 1); (attributes,
-    # 1) and 0 without such bins.
+    # The estimated numerator that bins hide in a part, by its rows, shape (attributes, largest size
+    # + 1); (attributes, 1) and 0 without such bins.
     hidden: FloatArray
-    # How far the share of each value may rise above `target` to its cap, infinite without one, shape (attributes,
-    # largest domain); (attributes, 0) without any cap. A bin may have what its values may.
+    # How far the share of each value may rise above `target` to its cap, infinite without one,
+    # shape (attributes, largest domain); (attributes, 0) without any cap. A bin may have what its
+    # values may.
     room: FloatArray
 
 
@@ -52,21 +65,27 @@ class Scratch(NamedTuple):
     """Arrays to work in."""
 
     excess: FloatArray  # of each node, shape (highest hierarchy + 1, largest domain)
-    gradient: FloatArray  # how much the distance falls with a row of each value, shape (largest domain,)
+    gradient: (
+        FloatArray  # how much the distance falls with a row of each value, shape (largest domain,)
+    )
     nodes: FloatArray  # rows of the nodes of a hierarchy, as `Goal.shares`
 
 
 def goal_of(requirement: Requirement) -> Goal:
-    """The goal of a requirement. t * scale is taken from the limit of the largest class, rounded up.
+    """The goal of a requirement. t * scale is taken from the limit of the largest class, rounded
+    up.
 
-    An ordered attribute of more than MOST_BINS values has so many bins of successive values, and others of more than
-    WIDE values have `bins`. Their distance is nearly the exact one, and work does not grow with the number of values.
+    An ordered attribute of more than MOST_BINS values has so many bins of successive values, and
+    others of more than WIDE values have `bins`. Their distance is nearly the exact one, and work
+    does not grow with the number of values.
     """
     largest, metric = requirement.limits.shape[1] - 1, metrics_of(requirement)
     bins = [_bins(requirement, s) for s in range(len(metric))]
     domains = np.array([int(each.bin_of.max()) + 1 for each in bins])
     target = np.zeros((len(bins), int(domains.max())))
-    parents = np.full((len(bins), requirement.parents.shape[1], target.shape[1]), -1, dtype=np.int32)
+    parents = np.full(
+        (len(bins), requirement.parents.shape[1], target.shape[1]), -1, dtype=np.int32
+    )
     shares = np.zeros((len(bins), parents.shape[1] * parents.shape[2]))
     hidden = np.zeros((len(bins), largest + 1 if any(len(each.hidden) for each in bins) else 1))
     for s, (bin_of, tree, inside) in enumerate(bins):
@@ -77,15 +96,21 @@ def goal_of(requirement: Requirement) -> Goal:
         if metric[s] == HIERARCHICAL:
             add_up(target[s], domains[s], parents[s], requirement.heights[s], shares[s])
         if len(inside):
-            hidden[s] = expected_deviation(inside, largest) * (0.5 if metric[s] == HIERARCHICAL else 1.0)
+            hidden[s] = expected_deviation(inside, largest) * (
+                0.5 if metric[s] == HIERARCHICAL else 1.0
+            )
     ts = [
         np.inf if row[-1] == ANYTHING else (int(row[-1]) + 1) / (requirement.rows * max(largest, 1))
         for row in requirement.limits
     ]
     scales = np.where(
-        requirement.heights > 0, requirement.heights, np.where(requirement.ordered, np.maximum(domains - 1, 1), 2)
+        requirement.heights > 0,
+        requirement.heights,
+        np.where(requirement.ordered, np.maximum(domains - 1, 1), 2),
     )
-    before = np.where(requirement.ordered & (domains < requirement.domains), requirement.domains - 1, scales)
+    before = np.where(
+        requirement.ordered & (domains < requirement.domains), requirement.domains - 1, scales
+    )
     t = np.maximum(np.array(ts, dtype=np.float64), 1e-9) / before
     codes = np.stack([each.bin_of[requirement.codes[:, s]] for s, each in enumerate(bins)], axis=1)
     return Goal(
@@ -136,7 +161,9 @@ def is_wide(requirement: Requirement) -> NDArray[np.bool_]:
 
 
 def with_cells_merged(goal: Goal) -> tuple[Goal, IntArray]:
-    """(the goal over distinct cells of bins, ascending; which of them each cell is, shape (cells,))."""
+    """(the goal over distinct cells of bins, ascending; which of them each cell is, shape
+    (cells,)).
+    """
     codes, merged = np.unique(goal.codes, axis=0, return_inverse=True)
     return goal._replace(codes=np.ascontiguousarray(codes, dtype=np.int32)), merged.reshape(-1)
 
@@ -153,8 +180,8 @@ def scratch_of(goal: Goal) -> Scratch:
 
 @kernel
 def add_up(values: FloatArray, m: int, parents: Codes, height: int, nodes: FloatArray) -> int:
-    """Set nodes to the sums below each node except the root, in the order of `Goal.shares`; how many nodes these
-    are.
+    """Set nodes to the sums below each node except the root, in the order of `Goal.shares`; how
+    many nodes these are.
     """
     for v in range(m):
         nodes[v] = values[v]
@@ -171,13 +198,17 @@ def add_up(values: FloatArray, m: int, parents: Codes, height: int, nodes: Float
 
 @kernel
 def hidden_numerator(s: int, size: float, goal: Goal) -> float:
-    """The estimated part of the numerator of attribute s that bins hide, for a part of so many rows."""
+    """The estimated part of the numerator of attribute s that bins hide, for a part of so many
+    rows.
+    """
     return float(goal.hidden[s, min(int(size), goal.hidden.shape[1] - 1)])
 
 
 @kernel
 def worst_cap(s: int, values: FloatArray, size: float, goal: Goal) -> tuple[float, int]:
-    """(how much of the way to its cap the share of a value of attribute s is, at most: 1 at the cap; which value)."""
+    """(how much of the way to its cap the share of a value of attribute s is, at most: 1 at the
+    cap; which value).
+    """
     largest, value = 0.0, -1
     for v in range(goal.domains[s] if goal.room.shape[1] > 0 else 0):
         ratio = (values[v] / size - goal.target[s, v]) / goal.room[s, v]
@@ -188,7 +219,9 @@ def worst_cap(s: int, values: FloatArray, size: float, goal: Goal) -> tuple[floa
 
 @kernel
 def worst(values: FloatArray, size: float, goal: Goal, scratch: Scratch) -> tuple[float, int]:
-    """(the largest closeness ratio of an attribute, which one it is) of `size` rows with these counts by value."""
+    """(the largest closeness ratio of an attribute, which one it is) of `size` rows with these
+    counts by value.
+    """
     largest, attribute = 0.0, 0
     for s in range(len(goal.unit)):
         capped, _ = worst_cap(s, values[s], size, goal)
@@ -199,7 +232,14 @@ def worst(values: FloatArray, size: float, goal: Goal, scratch: Scratch) -> tupl
         m = goal.domains[s]
         if goal.metric[s] == HIERARCHICAL:
             numerator = 0.5 * twice_hierarchical_numerator(
-                values[s], size, goal.target[s], m, goal.parents[s], goal.heights[s], 1.0, scratch.excess[0]
+                values[s],
+                size,
+                goal.target[s],
+                m,
+                goal.parents[s],
+                goal.heights[s],
+                1.0,
+                scratch.excess[0],
             )
         elif goal.metric[s] == ORDERED:
             numerator = ordered_numerator(values[s], size, goal.target[s], m, 1.0)

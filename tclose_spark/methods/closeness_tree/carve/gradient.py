@@ -1,4 +1,6 @@
-"""The gradient of the distance of a part: how much it falls with a row of each value. Trimming follows it."""
+"""The gradient of the distance of a part: how much it falls with a row of each value. Trimming
+follows it.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from tclose_spark.table.arrays import FloatArray
 
 @kernel
 def gradient(s: int, values: FloatArray, size: float, goal: Goal, scratch: Scratch) -> float:
-    """Set scratch.gradient[v] to how much the distance of attribute s falls with a row of value v (equal: to the excess
-    rows of v); the closeness ratio. values: rows by value; size: their sum.
+    """Set scratch.gradient[v] to how much the distance of attribute s falls with a row of value v
+    (equal: to the excess rows of v); the closeness ratio. values: rows by value; size: their sum.
     """
     target, m, slope, numerator = goal.target[s], goal.domains[s], scratch.gradient, 0.0
     if goal.metric[s] == EQUAL:
@@ -33,9 +35,11 @@ def gradient(s: int, values: FloatArray, size: float, goal: Goal, scratch: Scrat
 
 
 @kernel
-def cap_gradient(s: int, values: FloatArray, size: float, worst: int, goal: Goal, scratch: Scratch) -> None:
-    """Set scratch.gradient[v] to the excess rows of v in attribute s, in what the cap of the value `worst` leaves for
-    each row that the cap of v leaves.
+def cap_gradient(
+    s: int, values: FloatArray, size: float, worst: int, goal: Goal, scratch: Scratch
+) -> None:
+    """Set scratch.gradient[v] to the excess rows of v in attribute s, in what the cap of the value
+    `worst` leaves for each row that the cap of v leaves.
     """
     for v in range(goal.domains[s]):
         excess = values[v] - size * goal.target[s, v]
@@ -49,9 +53,12 @@ def sign_of(x: float) -> float:
 
 
 @kernel
-def _hierarchical_gradient(s: int, values: FloatArray, size: float, goal: Goal, scratch: Scratch) -> float:
-    """Set scratch.gradient[leaf] to the sum of the signs of the excess of the leaf and of the nodes above it, except
-    the root; twice the numerator. It is `twice_hierarchical_numerator`, with each height in a row of scratch.excess.
+def _hierarchical_gradient(
+    s: int, values: FloatArray, size: float, goal: Goal, scratch: Scratch
+) -> float:
+    """Set scratch.gradient[leaf] to the sum of the signs of the excess of the leaf and of the nodes
+    above it, except the root; twice the numerator. It is `twice_hierarchical_numerator`, with each
+    height in a row of scratch.excess.
     """
     excess, parents, height, m = scratch.excess, goal.parents[s], goal.heights[s], goal.domains[s]
     for v in range(m):

@@ -1,4 +1,6 @@
-"""Aligned halves: of each cell, the half of its rows with the lower codes of a numeric quasi-identifier goes left."""
+"""Aligned halves: of each cell, the half of its rows with the lower codes of a numeric
+quasi-identifier goes left.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,21 @@ from tclose_spark.kernels.widths import width
 from tclose_spark.methods.closeness_tree.carve.counts import tabulate
 from tclose_spark.methods.closeness_tree.carve.node import TreeInputs, TreeNode, TreeWorkspace
 from tclose_spark.methods.closeness_tree.carve.regions import binary_entropy
-from tclose_spark.methods.closeness_tree.carve.score import count_sides, keep_better, rate, side_ratios
+from tclose_spark.methods.closeness_tree.carve.score import (
+    count_sides,
+    keep_better,
+    rate,
+    side_ratios,
+)
 from tclose_spark.methods.closeness_tree.carve.trim import NEARLY
 from tclose_spark.table.arrays import FloatArray
 
 
 @kernel
 def set_quotas(node: TreeNode, work: TreeWorkspace) -> int:
-    """Set work.quota to half the node's rows of each cell, odd ones rounded up and down by turns; their sum."""
+    """Set work.quota to half the node's rows of each cell, odd ones rounded up and down by turns;
+    their sum.
+    """
     quota, below, size, odd = work.quota, work.present.below[len(work.ordered)], 0, 0
     for c in range(len(node.cells)):
         rows = below[c + 1] - below[c]
@@ -26,7 +35,9 @@ def set_quotas(node: TreeNode, work: TreeWorkspace) -> int:
 
 @kernel
 def halve(node: TreeNode, work: TreeWorkspace) -> int:
-    """Set work.left for the rows in the lower halves of their cells by the order work.order; how many there are."""
+    """Set work.left for the rows in the lower halves of their cells by the order work.order; how
+    many there are.
+    """
     quota, size = work.quota, set_quotas(node, work)
     for i in work.order[: len(node.cell)]:
         c = node.cell[i]
@@ -36,9 +47,11 @@ def halve(node: TreeNode, work: TreeWorkspace) -> int:
 
 
 @kernel
-def count_halves(j: int, node: TreeNode, work: TreeWorkspace, part: FloatArray) -> tuple[int, int, int]:
-    """(rows in the lower halves of their cells by their codes of j, their highest code, the lowest code of the
-    others).
+def count_halves(
+    j: int, node: TreeNode, work: TreeWorkspace, part: FloatArray
+) -> tuple[int, int, int]:
+    """(rows in the lower halves of their cells by their codes of j, their highest code, the lowest
+    code of the others).
 
     part: becomes those rows by cell.
     """
@@ -46,7 +59,12 @@ def count_halves(j: int, node: TreeNode, work: TreeWorkspace, part: FloatArray) 
     quota, size, taken, top, bottom = work.quota, set_quotas(node, work), 0, -1, -1
     for c in range(len(part)):
         part[c] = quota[c]
-    cells, table, codes, below = work.ordered[j], work.tables[j], work.present.codes[j], work.present.below[j]
+    cells, table, codes, below = (
+        work.ordered[j],
+        work.tables[j],
+        work.present.codes[j],
+        work.present.below[j],
+    )
     for x in range(work.present.length[j]):
         before = taken
         if is_table:
@@ -69,8 +87,12 @@ def count_halves(j: int, node: TreeNode, work: TreeWorkspace, part: FloatArray) 
 
 
 @kernel
-def try_halves(best: float, j: int, limit: float, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace) -> float:
-    """The score of aligned halves of j if both are within the limit and it is above `best`, else `best`."""
+def try_halves(
+    best: float, j: int, limit: float, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace
+) -> float:
+    """The score of aligned halves of j if both are within the limit and it is above `best`, else
+    `best`.
+    """
     rows, part = node.end - node.start, work.part[: len(node.cells)]
     size, top, bottom = count_halves(j, node, work, part)
     if size < inputs.least or rows - size < inputs.least:
@@ -88,4 +110,6 @@ def try_halves(best: float, j: int, limit: float, node: TreeNode, inputs: TreeIn
     ratio_in, ratio_out = side_ratios(float(size), float(rows), inputs.goal, work)
     if max(ratio_in, ratio_out) > limit * NEARLY:
         return best
-    return keep_better(best, rate(gain, p, ratio_in, ratio_out, node.ratio, inputs.price), part, inputs, work)
+    return keep_better(
+        best, rate(gain, p, ratio_in, ratio_out, node.ratio, inputs.price), part, inputs, work
+    )

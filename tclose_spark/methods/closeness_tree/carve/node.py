@@ -1,4 +1,6 @@
-"""The inputs of the kernels that grow a tree: the block with the settings of growth, a node, and arrays to work in."""
+"""The inputs of the kernels that grow a tree: the block with the settings of growth, a node, and
+arrays to work in.
+"""
 
 from __future__ import annotations
 
@@ -63,18 +65,27 @@ class TreeWorkspace(NamedTuple):
     inside: FloatArray  # those of the part that is tried
     outside: FloatArray  # those of the rest
     order: IntArray  # rows sorted by a quasi-identifier, shape (rows,)
-    ordered: Codes  # the place of each row's cell, rows sorted by each quasi-identifier, shape (q, rows)
-    # The rows with each of the first 0, 1, ... present codes of a quasi-identifier, by cell, shape (q, rows).
+    ordered: (
+        Codes  # the place of each row's cell, rows sorted by each quasi-identifier, shape (q, rows)
+    )
+    # The rows with each of the first 0, 1, ... present codes of a quasi-identifier, by cell, shape
+    # (q, rows).
     tables: Codes
-    is_counted: NDArray[np.bool_]  # for which quasi-identifiers one of these two is the node's, shape (q,)
+    is_counted: NDArray[
+        np.bool_
+    ]  # for which quasi-identifiers one of these two is the node's, shape (q,)
     left: NDArray[np.bool_]  # which rows go left, shape (rows,)
     other: Codes  # rows that go right, on their way, shape (rows,)
     cell: IntArray  # `TreeNode.cell`, shape (rows,)
     cells: IntArray  # goal: `TreeNode.cells`
     quota: IntArray  # goal: rows of each cell that may still go left
-    counted: FloatArray  # rows in the region of a split that is recorded, by cell of the requirement
+    counted: (
+        FloatArray  # rows in the region of a split that is recorded, by cell of the requirement
+    )
     taken: FloatArray  # those of them that go left
-    sides: IntArray  # rows of both sides by value, for the exact test, shape (2, attributes, values)
+    sides: (
+        IntArray  # rows of both sides by value, for the exact test, shape (2, attributes, values)
+    )
 
 
 def make_workspace(block: Block, goal: Goal) -> TreeWorkspace:
@@ -94,7 +105,10 @@ def make_workspace(block: Block, goal: Goal) -> TreeWorkspace:
             length=np.zeros(q + 1, np.int64),
         ),
         regions=Regions(
-            where=np.zeros((most, 3), np.int64), inner=np.zeros(most), outer=np.zeros(most), bound=np.zeros(most)
+            where=np.zeros((most, 3), np.int64),
+            inner=np.zeros(most),
+            outer=np.zeros(most),
+            bound=np.zeros(most),
         ),
         scratch=scratch_of(goal),
         excess=work_space(block.requirement),

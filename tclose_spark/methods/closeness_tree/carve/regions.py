@@ -1,5 +1,5 @@
-"""The regions that may be split off a node: ranges of the codes of one quasi-identifier, with bounds on their
-scores.
+"""The regions that may be split off a node: ranges of the codes of one quasi-identifier, with
+bounds on their scores.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ CUTS = 12  # of a numeric quasi-identifier, in each node
 class Regions(NamedTuple):
     """Candidate regions, and room for more."""
 
-    where: IntArray  # quasi-identifier, first and last place among its present codes, shape (most, 3)
+    where: (
+        IntArray  # quasi-identifier, first and last place among its present codes, shape (most, 3)
+    )
     inner: FloatArray  # the width of the region, shape (most,)
     outer: FloatArray  # the width of the rest, shape (most,)
     bound: FloatArray  # an upper bound on the score, shape (most,)
@@ -34,37 +36,56 @@ def binary_entropy(p: float) -> float:
 
 @kernel
 def add_region(
-    count: int, region: tuple[int, int, int], least: int, present: PresentCodes, widths: LabelWidths, regions: Regions
+    count: int,
+    region: tuple[int, int, int],
+    least: int,
+    present: PresentCodes,
+    widths: LabelWidths,
+    regions: Regions,
 ) -> int:
-    """Add the region (j, a, b), the present codes a..b of j, if both sides are large enough and it can gain; how many
-    regions there are now.
+    """Add the region (j, a, b), the present codes a..b of j, if both sides are large enough and it
+    can gain; how many regions there are now.
 
-    Its bound: a carved part of share p gains at most p (w0 - inner), and p / binary_entropy(p) grows with p, so it is
-    highest with all rows of the region.
+    Its bound: a carved part of share p gains at most p (w0 - inner), and p / binary_entropy(p)
+    grows with p, so it is highest with all rows of the region.
     """
     j, a, b = region
     length = present.length[j]
     size, rows = present.below[j, b + 1] - present.below[j, a], present.below[j, length]
-    if size < least or rows - size < least or size < SMALLEST_SHARE * rows or count >= len(regions.bound):
+    if (
+        size < least
+        or rows - size < least
+        or size < SMALLEST_SHARE * rows
+        or count >= len(regions.bound)
+    ):
         return count
     codes = present.codes[j]
     w0 = width(j, codes[0], codes[length - 1], widths)
     inner = width(j, codes[a], codes[b], widths)
-    lowest, highest = codes[0] if a > 0 else codes[b + 1], codes[length - 1] if b < length - 1 else codes[a - 1]
+    lowest, highest = (
+        codes[0] if a > 0 else codes[b + 1],
+        codes[length - 1] if b < length - 1 else codes[a - 1],
+    )
     outer = width(j, lowest, highest, widths)
     p = size / rows
     gain = max(p * (w0 - inner), w0 - p * inner - (1.0 - p) * outer)
     if gain <= 0.0:
         return count
     regions.where[count, 0], regions.where[count, 1], regions.where[count, 2] = j, a, b
-    regions.inner[count], regions.outer[count], regions.bound[count] = inner, outer, gain / binary_entropy(p)
+    regions.inner[count], regions.outer[count], regions.bound[count] = (
+        inner,
+        outer,
+        gain / binary_entropy(p),
+    )
     return count + 1
 
 
 @kernel
-def propose_cuts(count: int, j: int, least: int, present: PresentCodes, widths: LabelWidths, regions: Regions) -> int:
-    """Add prefixes and suffixes of a numeric quasi-identifier at cuts of nearly equal mass; missing values are
-    separate.
+def propose_cuts(
+    count: int, j: int, least: int, present: PresentCodes, widths: LabelWidths, regions: Regions
+) -> int:
+    """Add prefixes and suffixes of a numeric quasi-identifier at cuts of nearly equal mass; missing
+    values are separate.
     """
     start, length = 0, present.length[j]
     rows = present.below[j, length]
@@ -84,8 +105,12 @@ def propose_cuts(count: int, j: int, least: int, present: PresentCodes, widths: 
 
 
 @kernel
-def propose_nodes(count: int, j: int, least: int, present: PresentCodes, widths: LabelWidths, regions: Regions) -> int:
-    """Add the single values of a categorical quasi-identifier, then the hierarchy nodes with more than one child."""
+def propose_nodes(
+    count: int, j: int, least: int, present: PresentCodes, widths: LabelWidths, regions: Regions
+) -> int:
+    """Add the single values of a categorical quasi-identifier, then the hierarchy nodes with more
+    than one child.
+    """
     codes, length, nodes = present.codes[j], present.length[j], widths.nodes[j]
     for a in range(length):
         count = add_region(count, (j, a, a), least, present, widths, regions)

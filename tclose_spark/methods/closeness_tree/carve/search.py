@@ -1,5 +1,5 @@
-"""The best split of a node: a region of a quasi-identifier with the rows of each cell that go left, or aligned
-halves.
+"""The best split of a node: a region of a quasi-identifier with the rows of each cell that go left,
+or aligned halves.
 """
 
 from __future__ import annotations
@@ -18,8 +18,17 @@ from tclose_spark.methods.closeness_tree.carve.node import (
     TreeNode,
     TreeWorkspace,
 )
-from tclose_spark.methods.closeness_tree.carve.regions import binary_entropy, propose_cuts, propose_nodes
-from tclose_spark.methods.closeness_tree.carve.score import count_sides, keep_better, rate, side_ratios
+from tclose_spark.methods.closeness_tree.carve.regions import (
+    binary_entropy,
+    propose_cuts,
+    propose_nodes,
+)
+from tclose_spark.methods.closeness_tree.carve.score import (
+    count_sides,
+    keep_better,
+    rate,
+    side_ratios,
+)
 from tclose_spark.methods.closeness_tree.carve.sizes import largest_part
 from tclose_spark.methods.closeness_tree.carve.trim import NEARLY, SMALLEST_SHARE, Division, trim
 from tclose_spark.table.arrays import FloatArray
@@ -36,7 +45,12 @@ def propose_all(node: TreeNode, inputs: TreeInputs, work: TreeWorkspace) -> int:
     work.is_counted[:] = False
     for j in range(len(inputs.widths.domains)):
         find_present(
-            j, node.rows[j, node.start : node.end], inputs.widths.domains[j], work.tally, work.order, work.present
+            j,
+            node.rows[j, node.start : node.end],
+            inputs.widths.domains[j],
+            work.tally,
+            work.order,
+            work.present,
         )
         if work.present.length[j] < 2:
             continue
@@ -48,11 +62,15 @@ def propose_all(node: TreeNode, inputs: TreeInputs, work: TreeWorkspace) -> int:
 
 
 @kernel
-def try_region(best: float, r: int, limit: float, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace) -> float:
-    """The best score of a region if it is above `best` (then work.take has the rows that go left), else `best`.
+def try_region(
+    best: float, r: int, limit: float, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace
+) -> float:
+    """The best score of a region if it is above `best` (then work.take has the rows that go left),
+    else `best`.
 
-    The whole region is taken if both sides are within the limit. Otherwise parts of it are trimmed, to lower and lower
-    closeness ratios. Each begins with the part before it, whose size bounds what is left to gain.
+    The whole region is taken if both sides are within the limit. Otherwise parts of it are trimmed,
+    to lower and lower closeness ratios. Each begins with the part before it, whose size bounds what
+    is left to gain.
     """
     j, a, b = work.regions.where[r]
     codes, rows, goal = work.present.codes[j], node.end - node.start, inputs.goal
@@ -66,11 +84,19 @@ def try_region(best: float, r: int, limit: float, node: TreeNode, inputs: TreeIn
     share = size / rows
     if max(ratio_in, ratio_out) <= limit * NEARLY:
         gain = w0 - share * inner - (1.0 - share) * work.regions.outer[r]
-        return keep_better(best, rate(gain, share, ratio_in, ratio_out, node.ratio, inputs.price), part, inputs, work)
+        return keep_better(
+            best,
+            rate(gain, share, ratio_in, ratio_out, node.ratio, inputs.price),
+            part,
+            inputs,
+            work,
+        )
     smallest, low = max(float(inputs.least), SMALLEST_SHARE * size), max(node.ratio, FLOOR)
     if inner >= w0 - 1e-12:
         return best
-    division = Division(part=part, cells=node.cells, inside=inside, outside=outside, rows=float(rows))
+    division = Division(
+        part=part, cells=node.cells, inside=inside, outside=outside, rows=float(rows)
+    )
     for step in range(TARGETS):
         target = limit if step == 0 else low + (limit - low) * (1.0 - step / TARGETS)
         bound = largest_part(inside, size, target, goal, work.scratch)
@@ -85,7 +111,11 @@ def try_region(best: float, r: int, limit: float, node: TreeNode, inputs: TreeIn
         ratio_in, ratio_out = side_ratios(size, float(rows), goal, work)
         share = size / rows
         best = keep_better(
-            best, rate(share * (w0 - inner), share, ratio_in, ratio_out, node.ratio, inputs.price), part, inputs, work
+            best,
+            rate(share * (w0 - inner), share, ratio_in, ratio_out, node.ratio, inputs.price),
+            part,
+            inputs,
+            work,
         )
     return best
 
@@ -101,11 +131,14 @@ def first_largest(bounds: FloatArray) -> int:
 
 
 @kernel
-def search(count: int, limit: float, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace) -> Split:
-    """The best split of a node with `count` regions such that both closeness ratios are within the limit.
+def search(
+    count: int, limit: float, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace
+) -> Split:
+    """The best split of a node with `count` regions such that both closeness ratios are within the
+    limit.
 
-    Regions are tried in the order of their bounds, until no bound is above the best score; then aligned halves.
-    work.whole: the node's rows by value.
+    Regions are tried in the order of their bounds, until no bound is above the best score; then
+    aligned halves. work.whole: the node's rows by value.
     """
     best = Split(score=0.0, kind=NOTHING, j=-1, first=0, last=0)
     bounds = work.regions.bound[:count]

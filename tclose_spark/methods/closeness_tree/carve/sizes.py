@@ -1,4 +1,6 @@
-"""How small and how large a side of a split can be: bounds on the sizes that meet the requirement."""
+"""How small and how large a side of a split can be: bounds on the sizes that meet the
+requirement.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,16 @@ HIDDEN_MOST = 2 / 3  # of a closeness ratio: parts in which bins hide more are n
 
 
 @kernel
-def largest_part(values: FloatArray, size: float, limit: float, goal: Goal, scratch: Scratch) -> float:
+def largest_part(
+    values: FloatArray, size: float, limit: float, goal: Goal, scratch: Scratch
+) -> float:
     """An upper bound, up to rounding, on the rows of a part of these rows that is within the limit.
 
-    With an equal attribute, a part of x rows lacks at least the sum of (x Q_v - values_v)+ rows, and may lack limit t
-    x. The sum is convex in x, so Newton's steps down from the whole never pass the largest x that is allowed. With a
-    hierarchical attribute, the same is true of all nodes together. The estimate of what bins hide depends on the size,
-    so the steps are repeated until it is stable.
+    With an equal attribute, a part of x rows lacks at least the sum of (x Q_v - values_v)+ rows,
+    and may lack limit t x. The sum is convex in x, so Newton's steps down from the whole never pass
+    the largest x that is allowed. With a hierarchical attribute, the same is true of all nodes
+    together. The estimate of what bins hide depends on the size, so the steps are repeated until it
+    is stable.
     """
     before = np.inf
     while size < before - 1.0:
@@ -41,7 +46,9 @@ def _within(values: FloatArray, size: float, limit: float, goal: Goal, scratch: 
             size = largest_equal_part(values[s], size, spare, goal.target[s], goal.domains[s])
         else:
             spare = limit * goal.unit[s] - hidden
-            nodes = add_up(values[s], goal.domains[s], goal.parents[s], goal.heights[s], scratch.nodes)
+            nodes = add_up(
+                values[s], goal.domains[s], goal.parents[s], goal.heights[s], scratch.nodes
+            )
             size = largest_equal_part(scratch.nodes, size, spare, goal.shares[s], nodes)
         if size <= 0.0:
             return 0.0
@@ -49,8 +56,12 @@ def _within(values: FloatArray, size: float, limit: float, goal: Goal, scratch: 
 
 
 @kernel
-def largest_equal_part(counts: FloatArray, size: float, spare: float, target: FloatArray, m: int) -> float:
-    """`largest_part` for one attribute. counts: by value; spare: the share of a part that may be in excess."""
+def largest_equal_part(
+    counts: FloatArray, size: float, spare: float, target: FloatArray, m: int
+) -> float:
+    """`largest_part` for one attribute. counts: by value; spare: the share of a part that may be in
+    excess.
+    """
     for _ in range(20):
         held, share, lacking = 0.0, -spare, -spare * size
         for v in range(m):
@@ -68,18 +79,19 @@ def largest_equal_part(counts: FloatArray, size: float, spare: float, target: Fl
 
 
 def smallest_size(requirement: Requirement, most: int) -> int:
-    """The size of the smallest class, from k to `most` rows, whose distances can be within the limits; `most` if none
-    can.
+    """The size of the smallest class, from k to `most` rows, whose distances can be within the
+    limits; `most` if none can.
 
-    With the equal distance, rounding up the largest remainders gives the class nearest to the table, and s rows have at
-    most the s most frequent values. With the ordered one, every cumulative count is rounded. Hierarchical distances are
-    ignored.
+    With the equal distance, rounding up the largest remainders gives the class nearest to the
+    table, and s rows have at most the s most frequent values. With the ordered one, every
+    cumulative count is rounded. Hierarchical distances are ignored.
     """
     n, least = requirement.rows, int(requirement.k)
     for s in np.flatnonzero(~requirement.ordered & (requirement.heights == 0)).tolist():
         held = np.cumsum(np.sort(requirement.tables[s, : requirement.domains[s]])[::-1])
         sizes = np.arange(1, len(held) + 1)[
-            2 * (n - held) <= (float(requirement.limits[s, -1]) + 1.0) / max(requirement.limits.shape[1] - 1, 1)
+            2 * (n - held)
+            <= (float(requirement.limits[s, -1]) + 1.0) / max(requirement.limits.shape[1] - 1, 1)
         ]
         least = max(least, int(sizes[0]))
     for size in range(min(least, most), most):
@@ -102,9 +114,13 @@ def smallest_size(requirement: Requirement, most: int) -> int:
 
 
 def smallest_in_bins(goal: Goal, most: int) -> int:
-    """The size of the smallest part, of at most `most` rows, in which bins hide at most HIDDEN_MOST of the limits."""
+    """The size of the smallest part, of at most `most` rows, in which bins hide at most HIDDEN_MOST
+    of the limits.
+    """
     if goal.hidden.shape[1] == 1:
         return 1
     sizes = np.arange(min(most, goal.hidden.shape[1] - 1) + 1)
-    fits: NDArray[np.bool_] = np.all(goal.hidden[:, : len(sizes)] <= HIDDEN_MOST * goal.unit[:, None] * sizes, axis=0)
+    fits: NDArray[np.bool_] = np.all(
+        goal.hidden[:, : len(sizes)] <= HIDDEN_MOST * goal.unit[:, None] * sizes, axis=0
+    )
     return int(np.argmax(fits[1:])) + 1 if fits[1:].any() else most

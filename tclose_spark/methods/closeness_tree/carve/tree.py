@@ -1,5 +1,5 @@
-"""The carve tree: a block is divided from the top down. Every node meets the requirement, so growth may stop
-anywhere.
+"""The carve tree: a block is divided from the top down. Every node meets the requirement, so growth
+may stop anywhere.
 """
 
 from __future__ import annotations
@@ -45,16 +45,15 @@ class Tree(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TreeGrowth:
-    """How a tree is grown. All but reserve and price are for the plan of a table, of which the block is a sample.
+    """How a tree is grown. All but reserve and price are for the plan of a table, of which the
+    block is a sample.
 
-    reserve: how much of the closeness ratio is reserved for later splits.
-    price: bits that a unit of closeness ratio costs.
-    scale: rows of the table for each row of the block.
-    stop: nodes of at most so many rows of the block are not split.
-    most: nodes of more rows are halved, cell by cell, if nothing splits them (0: never). Such halves are not checked.
-    least: the smallest side worth trying, in rows of the block (by default the smallest that can be within the limits).
-    ceiling: the largest closeness ratio of a side.
-    keep_splits: whether the tree has its splits.
+    reserve: how much of the closeness ratio is reserved for later splits. price: bits that a unit
+    of closeness ratio costs. scale: rows of the table for each row of the block. stop: nodes of at
+    most so many rows of the block are not split. most: nodes of more rows are halved, cell by cell,
+    if nothing splits them (0: never). Such halves are not checked. least: the smallest side worth
+    trying, in rows of the block (by default the smallest that can be within the limits). ceiling:
+    the largest closeness ratio of a side. keep_splits: whether the tree has its splits.
     """
 
     reserve: float = 0.2
@@ -71,14 +70,16 @@ CLASSES = TreeGrowth()  # leaves as small as can be
 
 
 def grow(block: Block, growth: TreeGrowth = CLASSES) -> Tree:
-    """The tree of a block. Every leaf meets the requirement, exactly, if the whole block does (except for
-    TreeGrowth.most). The same rows in the same order give the same tree.
+    """The tree of a block. Every leaf meets the requirement, exactly, if the whole block does
+    (except for TreeGrowth.most). The same rows in the same order give the same tree.
     """
     n, q = block.quasi.shape
     requirement = block.requirement
     goal, merged = with_cells_merged(goal_of(requirement))
     cell = merged[block.cell]
-    least = max(growth.least, smallest_size(requirement, n // 2 + 1), smallest_in_bins(goal, n // 2 + 1))
+    least = max(
+        growth.least, smallest_size(requirement, n // 2 + 1), smallest_in_bins(goal, n // 2 + 1)
+    )
     rows = np.empty((q + 2, n), dtype=np.int32)
     rows[:q] = block.quasi.T
     rows[q] = cell
@@ -92,7 +93,9 @@ def grow(block: Block, growth: TreeGrowth = CLASSES) -> Tree:
     return Tree(leaf, depth, first_splits(splits, made, leaves))
 
 
-def _make_inputs(block: Block, growth: TreeGrowth, goal: Goal, merged: IntArray, least: int) -> TreeInputs:
+def _make_inputs(
+    block: Block, growth: TreeGrowth, goal: Goal, merged: IntArray, least: int
+) -> TreeInputs:
     requirement = block.requirement
     halvings = max(log2(max(requirement.rows / requirement.k, 2.0)), 1.0)
     return TreeInputs(
@@ -115,8 +118,8 @@ def _make_inputs(block: Block, growth: TreeGrowth, goal: Goal, merged: IntArray,
 
 
 def _safe_share(goal: Goal, requirement: Requirement) -> float:
-    """`TreeInputs.safe_share`: near 1 for values, lower for bins, and lowest if values inside them are only
-    estimated.
+    """`TreeInputs.safe_share`: near 1 for values, lower for bins, and lowest if values inside them
+    are only estimated.
     """
     if np.array_equal(goal.domains, requirement.domains):
         return 1.0 - 1e-6
@@ -142,12 +145,18 @@ def push(stack: IntArray, at: int, pending: Pending) -> None:
 
 @kernel
 def _divide(
-    rows: Codes, leaf: IntArray, stack: IntArray, inputs: TreeInputs, work: TreeWorkspace, splits: Splits
+    rows: Codes,
+    leaf: IntArray,
+    stack: IntArray,
+    inputs: TreeInputs,
+    work: TreeWorkspace,
+    splits: Splits,
 ) -> tuple[int, int, int]:
     """Grow the tree; (splits, leaves, depth). leaf: becomes the leaf of each row, by its number.
 
-    Invariant: the nodes on the stack and the leaves so far are slices of the columns, and together are all rows. Each
-    meets the requirement, unless it comes from halving by cell. The first node of the tree is on top of the stack.
+    Invariant: the nodes on the stack and the leaves so far are slices of the columns, and together
+    are all rows. Each meets the requirement, unless it comes from halving by cell. The first node
+    of the tree is on top of the stack.
     """
     schedule, least = inputs.schedule, inputs.least
     push(stack, 0, Pending(start=0, end=rows.shape[1], above=-1, side=0, depth=0))
@@ -156,10 +165,19 @@ def _divide(
         height -= 1
         start, end, above, side, depth = stack[height]
         size, child = 0, -1 - leaves
-        if end - start > schedule.stop and (end - start >= 2 * least or 0 < schedule.most < end - start):
+        if end - start > schedule.stop and (
+            end - start >= 2 * least or 0 < schedule.most < end - start
+        ):
             cells = work.cells[: find_cells(rows, start, end, inputs, work)]
             ratio, _ = worst(work.whole, float(end - start), inputs.goal, work.scratch)
-            node = TreeNode(rows=rows, start=start, end=end, cells=cells, cell=work.cell[: end - start], ratio=ratio)
+            node = TreeNode(
+                rows=rows,
+                start=start,
+                end=end,
+                cells=cells,
+                cell=work.cell[: end - start],
+                ratio=ratio,
+            )
             if end - start >= 2 * least:
                 size = split(node, inputs, work, made, splits)
             if size == 0 and 0 < schedule.most < end - start:
@@ -168,8 +186,16 @@ def _divide(
             part_rows(node, work.left, work.other)
             child = made
             made += 1
-            push(stack, height, Pending(start=start + size, end=end, above=child, side=1, depth=depth + 1))
-            push(stack, height + 1, Pending(start=start, end=start + size, above=child, side=0, depth=depth + 1))
+            push(
+                stack,
+                height,
+                Pending(start=start + size, end=end, above=child, side=1, depth=depth + 1),
+            )
+            push(
+                stack,
+                height + 1,
+                Pending(start=start, end=start + size, above=child, side=0, depth=depth + 1),
+            )
             height += 2
         else:
             for p in range(start, end):
@@ -185,11 +211,13 @@ def _divide(
 
 
 @kernel
-def split(node: TreeNode, inputs: TreeInputs, work: TreeWorkspace, made: int, splits: Splits) -> int:
+def split(
+    node: TreeNode, inputs: TreeInputs, work: TreeWorkspace, made: int, splits: Splits
+) -> int:
     """Set work.left to the rows that go left by the best split; how many, 0 if nothing splits.
 
-    The limit is first the closeness ratio that the schedule allows, then all of it, then less, because integers may
-    refuse what floats, or values in bins, allow.
+    The limit is first the closeness ratio that the schedule allows, then all of it, then less,
+    because integers may refuse what floats, or values in bins, allow.
     """
     schedule = inputs.schedule
     later = log2(max((node.end - node.start) * schedule.scale / (2.0 * inputs.requirement.k), 1.0))

@@ -1,5 +1,5 @@
-"""Trimming: rows are taken from a part of a node, by the subgradient of the distance, until the part and the rest are
-within a limit of the closeness ratio.
+"""Trimming: rows are taken from a part of a node, by the subgradient of the distance, until the
+part and the rest are within a limit of the closeness ratio.
 
 Floats throughout. A split is checked in integers before it is used.
 """
@@ -12,7 +12,13 @@ import numpy as np
 
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.blocks.requirement import EQUAL, HIERARCHICAL
-from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, hidden_numerator, worst, worst_cap
+from tclose_spark.methods.closeness_tree.carve.goal import (
+    Goal,
+    Scratch,
+    hidden_numerator,
+    worst,
+    worst_cap,
+)
 from tclose_spark.methods.closeness_tree.carve.gradient import cap_gradient, gradient
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
@@ -70,13 +76,19 @@ def trim_to_level(division: Division, size: float, wanted: float, goal: Goal) ->
 
 @kernel
 def trim(
-    division: Division, size: float, bound: float, limit: float, least: float, goal: Goal, scratch: Scratch
+    division: Division,
+    size: float,
+    bound: float,
+    limit: float,
+    least: float,
+    goal: Goal,
+    scratch: Scratch,
 ) -> float:
-    """Take rows from the part until the closeness ratios of the part and of the rest are within the limit; the rows
-    left in it, 0 if that fails.
+    """Take rows from the part until the closeness ratios of the part and of the rest are within the
+    limit; the rows left in it, 0 if that fails.
 
-    size: rows of the part. bound: its `largest_part`. Rows only leave the part, so a lower limit can continue from a
-    higher one.
+    size: rows of the part. bound: its `largest_part`. Rows only leave the part, so a lower limit
+    can continue from a higher one.
     """
     single, kind = len(goal.unit) == 1 and goal.room.shape[1] == 0, goal.metric[0]
     if single and kind == EQUAL:
@@ -114,9 +126,11 @@ def trim(
 
 
 @kernel
-def gradient_of_worst(counts: FloatArray, size: float, goal: Goal, scratch: Scratch) -> tuple[float, int, float]:
-    """Set scratch.gradient for the attribute with the largest closeness ratio; (the ratio, the attribute, the share of
-    a part that a ratio of 1 is).
+def gradient_of_worst(
+    counts: FloatArray, size: float, goal: Goal, scratch: Scratch
+) -> tuple[float, int, float]:
+    """Set scratch.gradient for the attribute with the largest closeness ratio; (the ratio, the
+    attribute, the share of a part that a ratio of 1 is).
     """
     if len(goal.unit) == 1 and goal.room.shape[1] == 0:
         return gradient(0, counts[0], size, goal, scratch), 0, goal.t[0]
@@ -130,7 +144,9 @@ def gradient_of_worst(counts: FloatArray, size: float, goal: Goal, scratch: Scra
 
 
 @kernel
-def trim_equal(division: Division, size: float, limit: float, least: float, goal: Goal, slope: FloatArray) -> float:
+def trim_equal(
+    division: Division, size: float, limit: float, least: float, goal: Goal, slope: FloatArray
+) -> float:
     """`trim` for a single equal attribute, whose cells are its values."""
     taken, rest, rows = division.inside[0], division.outside[0], division.rows
     t, unit, left = goal.t[0], goal.unit[0], 0.0
@@ -202,11 +218,18 @@ def sum_excess(
 
 
 @kernel
-def trim_bins(division: Division, size: float, limit: float, least: float, goal: Goal, scratch: Scratch) -> float:
-    """`trim` for the bins of a single hierarchical attribute: rows of several bins with the same slope are taken at
-    once.
+def trim_bins(
+    division: Division, size: float, limit: float, least: float, goal: Goal, scratch: Scratch
+) -> float:
+    """`trim` for the bins of a single hierarchical attribute: rows of several bins with the same
+    slope are taken at once.
     """
-    taken, rest, rows, slope = division.inside[0], division.outside[0], division.rows, scratch.gradient
+    taken, rest, rows, slope = (
+        division.inside[0],
+        division.outside[0],
+        division.rows,
+        scratch.gradient,
+    )
     target, t, m = goal.target[0], goal.t[0], goal.domains[0]
     left = 0.0
     while size >= least:
@@ -223,7 +246,10 @@ def trim_bins(division: Division, size: float, limit: float, least: float, goal:
         if most == -np.inf:
             break
         excess = CHUNK * (ratio - limit) * side * t
-        chunk, budget = max(np.floor(excess), 1.0), max(np.floor(TOGETHER * excess), 1.0, np.floor(FINE * side))
+        chunk, budget = (
+            max(np.floor(excess), 1.0),
+            max(np.floor(TOGETHER * excess), 1.0, np.floor(FINE * side)),
+        )
         for v in range(m):
             if taken[v] > 0.0 and sign * slope[v] == most and budget > 0.0:
                 room = max(np.ceil(sign * (counts[v] - side * target[v])), 1.0)

@@ -1,7 +1,8 @@
-"""Annealing: random proposals to move a row or swap two, accepted if they lower the loss or raise it by little
-(Metropolis).
+"""Annealing: random proposals to move a row or swap two, accepted if they lower the loss or raise
+it by little (Metropolis).
 
-Sweeps make the changes that cost nothing. Proposals accept a small loss and so make more such changes possible.
+Sweeps make the changes that cost nothing. Proposals accept a small loss and so make more such
+changes possible.
 """
 
 from __future__ import annotations
@@ -12,7 +13,14 @@ from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.exchange.boxes import covers, width_after
 from tclose_spark.methods.closeness_tree.exchange.changes import move, swap
 from tclose_spark.methods.closeness_tree.exchange.distances import rise, rise_by_swap
-from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table, draw, draw_member
+from tclose_spark.methods.closeness_tree.exchange.partition import (
+    JOIN,
+    LEAVE,
+    Partition,
+    Table,
+    draw,
+    draw_member,
+)
 from tclose_spark.table.arrays import Codes, FloatArray
 
 LOOKS = 8  # members that are tried for a swap
@@ -20,13 +28,15 @@ RISKS = 4096  # a power of two
 
 
 @kernel
-def propose(table: Table, partition: Partition, order: Codes, risks: FloatArray, heat: float, price: float) -> int:
-    """Propose for each row a move to the class of a neighbour, or a swap with one of its members. Returns how many
-    proposals were accepted.
+def propose(
+    table: Table, partition: Partition, order: Codes, risks: FloatArray, heat: float, price: float
+) -> int:
+    """Propose for each row a move to the class of a neighbour, or a swap with one of its members.
+    Returns how many proposals were accepted.
 
-    One is accepted if both classes then meet the requirement and the loss plus `price` times the weighted closeness
-    ratios times rows rises by at most heat x risk. order: lexicographic, shape (n,). risks: -log of uniform numbers,
-    shape (RISKS,).
+    One is accepted if both classes then meet the requirement and the loss plus `price` times the
+    weighted closeness ratios times rows rises by at most heat x risk. order: lexicographic, shape
+    (n,). risks: -log of uniform numbers, shape (RISKS,).
     """
     n, accepted = len(partition.of), 0
     for here in range(n):
@@ -50,9 +60,11 @@ def propose(table: Table, partition: Partition, order: Codes, risks: FloatArray,
 
 
 @kernel
-def try_move(table: Table, partition: Partition, row: int, d: int, allowed: float, price: float) -> bool:
-    """Move the row to class d if both classes then meet the requirement and loss plus price rise by at most
-    `allowed`.
+def try_move(
+    table: Table, partition: Partition, row: int, d: int, allowed: float, price: float
+) -> bool:
+    """Move the row to class d if both classes then meet the requirement and loss plus price rise by
+    at most `allowed`.
     """
     c, cell = partition.of[row], table.cell[row]
     if partition.size[d] >= partition.room[d]:
@@ -75,10 +87,20 @@ def try_move(table: Table, partition: Partition, row: int, d: int, allowed: floa
 
 
 @kernel
-def try_swap(table: Table, partition: Partition, row: int, d: int, allowed: float, price: float, fitting: bool) -> bool:
-    """Swap the row with the first acceptable one of LOOKS members of class d, beginning at a random one.
+def try_swap(
+    table: Table,
+    partition: Partition,
+    row: int,
+    d: int,
+    allowed: float,
+    price: float,
+    fitting: bool,
+) -> bool:
+    """Swap the row with the first acceptable one of LOOKS members of class d, beginning at a random
+    one.
 
-    Acceptable: it is in the box of the row's class (if `fitting`), both classes then meet the requirement, and loss
+    Acceptable: it is in the box of the row's class (if `fitting`), both classes then meet the
+    requirement, and loss
         plus price rise by at most `allowed`.
     """
     c, cell, size = partition.of[row], table.cell[row], partition.size[d]
@@ -95,8 +117,12 @@ def try_swap(table: Table, partition: Partition, row: int, d: int, allowed: floa
                 ratios += rise_by_swap(table, partition, d, into, cell)
             if ratios == np.inf:
                 continue
-        change = price * ratios + size * (width_after(table, partition, d, other, row) - partition.width[d])
-        change += partition.size[c] * (width_after(table, partition, c, row, other) - partition.width[c])
+        change = price * ratios + size * (
+            width_after(table, partition, d, other, row) - partition.width[d]
+        )
+        change += partition.size[c] * (
+            width_after(table, partition, c, row, other) - partition.width[c]
+        )
         if change <= allowed:
             swap(table, partition, row, other)
             return True
@@ -104,6 +130,8 @@ def try_swap(table: Table, partition: Partition, row: int, d: int, allowed: floa
 
 
 def make_risks() -> FloatArray:
-    """-log of the middles of RISKS equal parts of 0..1, rounded so that all machines have the same numbers."""
+    """-log of the middles of RISKS equal parts of 0..1, rounded so that all machines have the same
+    numbers.
+    """
     middles: FloatArray = (np.arange(RISKS) + 0.5) / RISKS
     return (-np.log(middles)).round(9)

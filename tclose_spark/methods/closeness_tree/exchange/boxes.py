@@ -1,8 +1,9 @@
 """Boxes of classes: the lowest and highest code of each quasi-identifier.
 
-Domains may have tens of thousands of codes, so there are no counts of every code. A class has for each end the number
-of members there and the next code inwards, which is the new end if the last of them leaves. The next code may be
-UNKNOWN after a change; it is then looked up in the members when needed.
+Domains may have tens of thousands of codes, so there are no counts of every code. A class has for
+each end the number of members there and the next code inwards, which is the new end if the last of
+them leaves. The next code may be UNKNOWN after a change; it is then looked up in the members when
+needed.
 """
 
 from __future__ import annotations
@@ -46,14 +47,22 @@ def scan(table: Table, partition: Partition, c: int, j: int) -> None:
             high_rows += 1
         elif code > high_next:
             high_next = code
-    partition.low[c, j], partition.low_rows[c, j], partition.low_next[c, j] = low, low_rows, low_next
-    partition.high[c, j], partition.high_rows[c, j], partition.high_next[c, j] = high, high_rows, high_next
+    partition.low[c, j], partition.low_rows[c, j], partition.low_next[c, j] = (
+        low,
+        low_rows,
+        low_next,
+    )
+    partition.high[c, j], partition.high_rows[c, j], partition.high_next[c, j] = (
+        high,
+        high_rows,
+        high_next,
+    )
 
 
 @kernel
 def width_after(table: Table, partition: Partition, c: int, leaving: int, joining: int) -> float:
-    """The width of class c, summed over quasi-identifiers, after one row leaves and one joins (-1: none). It is 0 for a
-    class without rows. Changes no box.
+    """The width of class c, summed over quasi-identifiers, after one row leaves and one joins (-1:
+    none). It is 0 for a class without rows. Changes no box.
     """
     change = 0.0
     for j in range(table.quasi.shape[1]):
@@ -81,12 +90,18 @@ def width_after(table: Table, partition: Partition, c: int, leaving: int, joinin
 @kernel
 def box_width(table: Table, partition: Partition, c: int, j: int) -> float:
     """The width of the label of class c in quasi-identifier j; 0 for a class without rows."""
-    return 0.0 if partition.size[c] == 0 else width(j, partition.low[c, j], partition.high[c, j], table.widths)
+    return (
+        0.0
+        if partition.size[c] == 0
+        else width(j, partition.low[c, j], partition.high[c, j], table.widths)
+    )
 
 
 @kernel
 def change_box(table: Table, partition: Partition, c: int, leaving: int, joining: int) -> None:
-    """Update the box of class c after one row left and one joined (-1: none). Its members are up to date already."""
+    """Update the box of class c after one row left and one joined (-1: none). Its members are up to
+    date already.
+    """
     moved = False
     for j in range(table.quasi.shape[1]):
         out = table.quasi[leaving, j] if leaving >= 0 else np.int32(-1)
@@ -94,7 +109,9 @@ def change_box(table: Table, partition: Partition, c: int, leaving: int, joining
         if out == into:
             continue
         low, high = partition.low[c, j], partition.high[c, j]
-        if (out == low and partition.low_rows[c, j] == 1) or (out == high and partition.high_rows[c, j] == 1):
+        if (out == low and partition.low_rows[c, j] == 1) or (
+            out == high and partition.high_rows[c, j] == 1
+        ):
             scan(table, partition, c, j)
         else:
             if out >= 0:
@@ -110,7 +127,9 @@ def change_box(table: Table, partition: Partition, c: int, leaving: int, joining
 
 @kernel
 def forget(partition: Partition, c: int, j: int, code: np.int32) -> None:
-    """Update the ends of class c after a member with this code left that was not the last one at an end."""
+    """Update the ends of class c after a member with this code left that was not the last one at an
+    end.
+    """
     if code == partition.low[c, j]:
         partition.low_rows[c, j] -= 1
     elif code == partition.low_next[c, j]:
@@ -125,13 +144,21 @@ def forget(partition: Partition, c: int, j: int, code: np.int32) -> None:
 def include(partition: Partition, c: int, j: int, code: np.int32) -> None:
     """Update the ends of class c after a member with this code joined."""
     if code < partition.low[c, j]:
-        partition.low_next[c, j], partition.low[c, j], partition.low_rows[c, j] = partition.low[c, j], code, 1
+        partition.low_next[c, j], partition.low[c, j], partition.low_rows[c, j] = (
+            partition.low[c, j],
+            code,
+            1,
+        )
     elif code == partition.low[c, j]:
         partition.low_rows[c, j] += 1
     elif partition.low_next[c, j] != UNKNOWN and code < partition.low_next[c, j]:
         partition.low_next[c, j] = code
     if code > partition.high[c, j]:
-        partition.high_next[c, j], partition.high[c, j], partition.high_rows[c, j] = partition.high[c, j], code, 1
+        partition.high_next[c, j], partition.high[c, j], partition.high_rows[c, j] = (
+            partition.high[c, j],
+            code,
+            1,
+        )
     elif code == partition.high[c, j]:
         partition.high_rows[c, j] += 1
     elif partition.high_next[c, j] != UNKNOWN and code > partition.high_next[c, j]:

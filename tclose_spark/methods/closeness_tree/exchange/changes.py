@@ -1,11 +1,17 @@
-"""Changes of a partition: a row moves, or two rows swap places. Each change updates all figures (see `Partition`)."""
+"""Changes of a partition: a row moves, or two rows swap places. Each change updates all figures
+(see `Partition`).
+"""
 
 from __future__ import annotations
 
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.exchange.boxes import box_width, change_box, scan
 from tclose_spark.methods.closeness_tree.exchange.counts import add_row, count_members, remove_row
-from tclose_spark.methods.closeness_tree.exchange.distances import measure, measure_change, measure_swap
+from tclose_spark.methods.closeness_tree.exchange.distances import (
+    measure,
+    measure_change,
+    measure_swap,
+)
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table
 
 
@@ -36,7 +42,9 @@ def count_class(table: Table, partition: Partition, c: int) -> None:
 
 @kernel
 def reserve(partition: Partition) -> None:
-    """Give each class room for half as many rows more, and some. Its members have to be appended again."""
+    """Give each class room for half as many rows more, and some. Its members have to be appended
+    again.
+    """
     at = 0
     for c in range(len(partition.size)):
         partition.start[c], partition.room[c] = at, partition.size[c] + partition.size[c] // 2 + 8
@@ -101,7 +109,9 @@ def swap(table: Table, partition: Partition, row: int, other: int) -> None:
 
 @kernel
 def loss(partition: Partition) -> float:
-    """Rows times width, summed over classes. Divided by rows and quasi-identifiers it is the NCP."""
+    """Rows times width, summed over classes. Divided by rows and quasi-identifiers it is the
+    NCP.
+    """
     total = 0.0
     for c in range(len(partition.size)):
         total += partition.size[c] * partition.width[c]

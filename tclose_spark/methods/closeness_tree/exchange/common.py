@@ -21,8 +21,14 @@ def numerator_of(table: Table, s: int, size: int, common: int) -> int:
 
 @kernel
 def measure_common(table: Table, partition: Partition, c: int, s: int, size: int) -> None:
-    """Set partition.common[:, c, s] and partition.total[c, s] from the counts of class c, of `size` rows."""
-    n, counts, held = table.requirement.rows, partition.counts[c], partition.held[c, table.first[s] :]
+    """Set partition.common[:, c, s] and partition.total[c, s] from the counts of class c, of `size`
+    rows.
+    """
+    n, counts, held = (
+        table.requirement.rows,
+        partition.counts[c],
+        partition.held[c, table.first[s] :],
+    )
     less, common, more = 0, 0, 0
     for at in range(partition.length[c, s]):
         column = held[at]
@@ -36,8 +42,12 @@ def measure_common(table: Table, partition: Partition, c: int, s: int, size: int
 
 
 @kernel
-def numerator_after(table: Table, partition: Partition, side: int, c: int, column: int, s: int, size: int) -> int:
-    """The numerator of attribute s in class c, then of `size` rows, after a row in this column leaves or joins."""
+def numerator_after(
+    table: Table, partition: Partition, side: int, c: int, column: int, s: int, size: int
+) -> int:
+    """The numerator of attribute s in class c, then of `size` rows, after a row in this column
+    leaves or joins.
+    """
     n, common = table.requirement.rows, partition.common[side, c, s]
     change = n if side == JOIN else -n
     while column >= 0:
@@ -49,7 +59,9 @@ def numerator_after(table: Table, partition: Partition, side: int, c: int, colum
 
 @kernel
 def common_after_swap(table: Table, partition: Partition, c: int, out: int, into: int) -> int:
-    """How much the sum of min(n c_u, s N_u) of class c rises if a row in column `out` gives way to one in `into`."""
+    """How much the sum of min(n c_u, s N_u) of class c rises if a row in column `out` gives way to
+    one in `into`.
+    """
     n, size, rise = table.requirement.rows, partition.size[c], 0
     while out != into:  # nodes above both keep their rows
         has, most = n * partition.counts[c, out], size * table.expected[out]
@@ -61,8 +73,12 @@ def common_after_swap(table: Table, partition: Partition, c: int, out: int, into
 
 
 @kernel
-def common_of_two(table: Table, partition: Partition, c: int, d: int, sign: int, s: int, size: int) -> int:
-    """The sum of min(n c_u, s N_u) of `size` rows: those of class c with (sign 1) or without (-1) those of class d."""
+def common_of_two(
+    table: Table, partition: Partition, c: int, d: int, sign: int, s: int, size: int
+) -> int:
+    """The sum of min(n c_u, s N_u) of `size` rows: those of class c with (sign 1) or without (-1)
+    those of class d.
+    """
     n, common = table.requirement.rows, 0
     counts, others, first = partition.counts[c], partition.counts[d], table.first[s]
     for at in range(first, first + partition.length[c, s]):

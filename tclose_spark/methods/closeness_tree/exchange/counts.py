@@ -1,7 +1,7 @@
 """The counts of a class: its rows with each value, and below each node of a hierarchy.
 
-A class of s rows has at most s values of each attribute, however large the domain is. So the columns with rows are
-listed, and work on a class is proportional to their number.
+A class of s rows has at most s values of each attribute, however large the domain is. So the
+columns with rows are listed, and work on a class is proportional to their number.
 """
 
 from __future__ import annotations
@@ -61,10 +61,13 @@ def count_members(table: Table, partition: Partition, c: int) -> None:
 
 
 @kernel
-def within_caps(table: Table, partition: Partition, c: int, part: int, but: int, s: int, size: int) -> bool:
+def within_caps(
+    table: Table, partition: Partition, c: int, part: int, but: int, s: int, size: int
+) -> bool:
     """Whether no value of attribute s is above its cap in class c, then of `size` rows.
 
-    part: a class whose counts are among those of c and are left out, or -1. but: the column of a value that is not
+    part: a class whose counts are among those of c and are left out, or -1. but: the column of a
+    value that is not
         looked at, or -1.
     """
     caps, first = table.requirement.caps, table.first[s]
@@ -91,7 +94,9 @@ def below_cap(table: Table, partition: Partition, c: int, column: int, s: int, s
 
 @kernel
 def values_without(table: Table, partition: Partition, c: int, part: int, s: int) -> int:
-    """How many values of attribute s class c has without the rows of class `part`, whose counts are among its own."""
+    """How many values of attribute s class c has without the rows of class `part`, whose counts are
+    among its own.
+    """
     values = 0
     for at in range(table.first[s], table.first[s] + partition.length[c, s]):
         column = partition.held[c, at]

@@ -1,5 +1,5 @@
-"""Distances of classes in exact integers, kept up to date: which rows a class may lose or gain, and how its closeness
-ratio changes.
+"""Distances of classes in exact integers, kept up to date: which rows a class may lose or gain, and
+how its closeness ratio changes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ from tclose_spark.methods.closeness_tree.exchange.common import (
     numerator_after,
     numerator_of,
 )
-from tclose_spark.methods.closeness_tree.exchange.counts import add_row, below_cap, remove_row, within_caps
+from tclose_spark.methods.closeness_tree.exchange.counts import (
+    add_row,
+    below_cap,
+    remove_row,
+    within_caps,
+)
 from tclose_spark.methods.closeness_tree.exchange.excess import (
     change_excess,
     excess_after_swap,
@@ -29,8 +34,9 @@ from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, 
 
 @kernel
 def rise(table: Table, partition: Partition, side: int, c: int, cell: int) -> float:
-    """How much the weighted closeness ratio of class c times its rows rises, summed over attributes, when a row of this
-    cell leaves it (side LEAVE) or joins it (JOIN); infinite if c would then fail the requirement.
+    """How much the weighted closeness ratio of class c times its rows rises, summed over
+    attributes, when a row of this cell leaves it (side LEAVE) or joins it (JOIN); infinite if c
+    would then fail the requirement.
     """
     size, total = partition.size[c] + (1 if side == JOIN else -1), 0.0
     if size < table.requirement.k or size >= table.requirement.limits.shape[1]:
@@ -45,7 +51,9 @@ def rise(table: Table, partition: Partition, side: int, c: int, cell: int) -> fl
             return np.inf
         if side == JOIN and not below_cap(table, partition, c, column, s, size):
             return np.inf
-        if side == LEAVE and not within_caps(table, partition, c, -1, column, s, size):  # the other shares rise
+        if side == LEAVE and not within_caps(
+            table, partition, c, -1, column, s, size
+        ):  # the other shares rise
             return np.inf
         limit = table.requirement.limits[s, size]
         if limit == ANYTHING:
@@ -56,13 +64,17 @@ def rise(table: Table, partition: Partition, side: int, c: int, cell: int) -> fl
             total += partition.weight[c, s] * partition.rises[side, c, column]
         else:
             after = numerator_after(table, partition, side, c, column, s, size)
-            total += partition.weight[c, s] * float(np.float32(rise_to(table, partition, c, s, after, limit)))
+            total += partition.weight[c, s] * float(
+                np.float32(rise_to(table, partition, c, s, after, limit))
+            )
     return total
 
 
 @kernel
 def rise_to(table: Table, partition: Partition, c: int, s: int, after: int, limit: int) -> float:
-    """The rise if the numerator of attribute s in class c becomes `after`; infinite above the limit."""
+    """The rise if the numerator of attribute s in class c becomes `after`; infinite above the
+    limit.
+    """
     return table.share[s] * (after - partition.total[c, s]) if after <= limit else np.inf
 
 
@@ -75,7 +87,9 @@ def rise_by_swap(table: Table, partition: Partition, c: int, leaving: int, joini
         if out == into:
             continue
         if (
-            partition.present[c, s] - (partition.counts[c, out] == 1) + (partition.counts[c, into] == 0)
+            partition.present[c, s]
+            - (partition.counts[c, out] == 1)
+            + (partition.counts[c, into] == 0)
             < table.requirement.distinct[s]
         ):
             return np.inf
@@ -104,16 +118,27 @@ def holds(table: Table, partition: Partition, c: int, size: int) -> bool:
 
 
 @kernel
-def swapped_numerator(table: Table, partition: Partition, c: int, s: int, out: int, into: int) -> int:
-    """The numerator of attribute s in class c with one row less in column `out` and one more in column `into`."""
+def swapped_numerator(
+    table: Table, partition: Partition, c: int, s: int, out: int, into: int
+) -> int:
+    """The numerator of attribute s in class c with one row less in column `out` and one more in
+    column `into`.
+    """
     if table.metric[s] == ORDERED:
         return int(partition.total[c, s] + excess_after_swap(table, partition, c, out, into))
-    return int(partition.total[c, s] + numerator_of(table, s, 0, common_after_swap(table, partition, c, out, into)))
+    return int(
+        partition.total[c, s]
+        + numerator_of(table, s, 0, common_after_swap(table, partition, c, out, into))
+    )
 
 
 @kernel
-def numerator_of_two(table: Table, partition: Partition, c: int, d: int, sign: int, s: int, size: int) -> int:
-    """The numerator of attribute s in `size` rows: those of class c with (sign 1) or without (-1) those of class d."""
+def numerator_of_two(
+    table: Table, partition: Partition, c: int, d: int, sign: int, s: int, size: int
+) -> int:
+    """The numerator of attribute s in `size` rows: those of class c with (sign 1) or without (-1)
+    those of class d.
+    """
     if table.metric[s] == ORDERED:
         return int(excess_of_two(table, partition, c, d, sign, s))
     return int(numerator_of(table, s, size, common_of_two(table, partition, c, d, sign, s, size)))
@@ -132,8 +157,8 @@ def measure(table: Table, partition: Partition, c: int, size: int) -> None:
 
 @kernel
 def measure_change(table: Table, partition: Partition, c: int, cell: int, sign: int) -> None:
-    """Update the distances of class c after a row of this cell joined (sign +1) or left it (-1). Size and counts are up
-    to date already.
+    """Update the distances of class c after a row of this cell joined (sign +1) or left it (-1).
+    Size and counts are up to date already.
     """
     for s in range(table.column.shape[1]):
         if table.metric[s] == ORDERED:
@@ -145,7 +170,9 @@ def measure_change(table: Table, partition: Partition, c: int, cell: int, sign: 
 
 @kernel
 def measure_swap(table: Table, partition: Partition, c: int, leaving: int, joining: int) -> None:
-    """Update class c, except for its members, after a row of cell `joining` replaced one of cell `leaving`."""
+    """Update class c, except for its members, after a row of cell `joining` replaced one of cell
+    `leaving`.
+    """
     add_row(table, partition, c, joining)
     remove_row(table, partition, c, leaving)
     for s in range(table.column.shape[1]):

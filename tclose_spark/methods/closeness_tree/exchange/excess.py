@@ -16,7 +16,9 @@ from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, Partiti
 
 @kernel
 def measure_excess(table: Table, partition: Partition, c: int, s: int, size: int) -> None:
-    """Set partition.excess[c] and partition.total[c] of attribute s from the counts of class c, of `size` rows."""
+    """Set partition.excess[c] and partition.total[c] of attribute s from the counts of class c, of
+    `size` rows.
+    """
     reached, total = 0, 0
     for v in range(table.first[s], table.first[s + 1]):
         reached += partition.counts[c, v]
@@ -40,7 +42,9 @@ def change_excess(table: Table, partition: Partition, c: int, s: int, own: int, 
 
 @kernel
 def excess_after_swap(table: Table, partition: Partition, c: int, out: int, into: int) -> int:
-    """How much the numerator of class c rises if a row in column `out` gives way to one in `into`."""
+    """How much the numerator of class c rises if a row in column `out` gives way to one in
+    `into`.
+    """
     rise, change = 0, -table.requirement.rows if out < into else table.requirement.rows
     for excess in partition.excess[c, min(out, into) : max(out, into)]:
         rise += abs(excess + change) - abs(excess)
@@ -58,7 +62,9 @@ def swap_excess(table: Table, partition: Partition, c: int, s: int, out: int, in
 
 @kernel
 def excess_of_two(table: Table, partition: Partition, c: int, d: int, sign: int, s: int) -> int:
-    """The numerator of the rows of class c with (sign 1) or without (-1) those of class d, from their excesses."""
+    """The numerator of the rows of class c with (sign 1) or without (-1) those of class d, from
+    their excesses.
+    """
     first, last, total = table.first[s], table.first[s + 1], 0
     excess, other = partition.excess[c, first:last], partition.excess[d, first:last]
     for v in range(len(excess)):
@@ -74,7 +80,11 @@ def update_rises(table: Table, partition: Partition, side: int, c: int, s: int, 
     """
     partition.fresh[side, c, s] = True
     first, last = table.first[s], table.first[s + 1]
-    excess, expected, rises = partition.excess[c, first:last], table.expected[first:last], partition.rises[side, c]
+    excess, expected, rises = (
+        partition.excess[c, first:last],
+        table.expected[first:last],
+        partition.rises[side, c],
+    )
     sign, after, limit = 1 if side == JOIN else -1, 0, table.requirement.limits[s, size]
     change = sign * table.requirement.rows
     for v in range(len(excess)):
@@ -82,4 +92,6 @@ def update_rises(table: Table, partition: Partition, side: int, c: int, s: int, 
     for v in range(len(excess) - 1, -1, -1):
         without = excess[v] - sign * expected[v]
         after += abs(without + change) - abs(without)
-        rises[first + v] = table.share[s] * (after - partition.total[c, s]) if after <= limit else np.inf
+        rises[first + v] = (
+            table.share[s] * (after - partition.total[c, s]) if after <= limit else np.inf
+        )

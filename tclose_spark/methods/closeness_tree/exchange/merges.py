@@ -1,5 +1,6 @@
-"""Merges: two near classes become one if that costs little. The merged class is nearer to the table than its parts if
-one has an excess of what the other lacks, so it can exchange rows that they could not.
+"""Merges: two near classes become one if that costs little. The merged class is nearer to the table
+than its parts if one has an excess of what the other lacks, so it can exchange rows that they could
+not.
 """
 
 from __future__ import annotations
@@ -8,7 +9,12 @@ from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
 from tclose_spark.methods.closeness_tree.exchange.changes import append_member, count_class
 from tclose_spark.methods.closeness_tree.exchange.distances import numerator_of_two
-from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, draw_member, rank_rows
+from tclose_spark.methods.closeness_tree.exchange.partition import (
+    Partition,
+    Table,
+    draw_member,
+    rank_rows,
+)
 from tclose_spark.methods.closeness_tree.exchange.splits import MOST
 from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST
 from tclose_spark.table.arrays import Codes
@@ -18,10 +24,12 @@ LOOKS = 8  # to either side
 
 @kernel
 def merge_all(table: Table, partition: Partition, order: Codes, price: float) -> int:
-    """Each class in turn joins the class near one of its members, drawn at random, with which the loss plus `price`
-    times the weighted closeness ratios times rows falls most, if any. Returns how many did.
+    """Each class in turn joins the class near one of its members, drawn at random, with which the
+    loss plus `price` times the weighted closeness ratios times rows falls most, if any. Returns how
+    many did.
 
-    order: lexicographic, shape (n,). Two classes that meet the requirement meet it together. A class that joined
+    order: lexicographic, shape (n,). Two classes that meet the requirement meet it together. A
+    class that joined
         another stays without rows.
     """
     merged = 0
@@ -34,7 +42,9 @@ def merge_all(table: Table, partition: Partition, order: Codes, price: float) ->
         for there in range(max(at - LOOKS, 0), min(at + LOOKS + 1, len(order))):
             d = partition.of[order[there]]
             rows = partition.size[c] + partition.size[d]
-            if d in (c, last) or rows > min(partition.room[d], MOST, table.requirement.limits.shape[1] - 1):
+            if d in (c, last) or rows > min(
+                partition.room[d], MOST, table.requirement.limits.shape[1] - 1
+            ):
                 continue
             last = d
             change = change_by_merge(table, partition, c, d, price, least)
@@ -47,18 +57,28 @@ def merge_all(table: Table, partition: Partition, order: Codes, price: float) ->
 
 
 @kernel
-def change_by_merge(table: Table, partition: Partition, c: int, d: int, price: float, least: float) -> float:
-    """How much the loss plus `price` times the weighted closeness ratios times rows rises if classes c and d are
-    merged; or a number that it exceeds, if this is `least` or more.
+def change_by_merge(
+    table: Table, partition: Partition, c: int, d: int, price: float, least: float
+) -> float:
+    """How much the loss plus `price` times the weighted closeness ratios times rows rises if
+    classes c and d are merged; or a number that it exceeds, if this is `least` or more.
     """
     both = 0.0
     for j in range(table.quasi.shape[1]):
-        low, high = min(partition.low[c, j], partition.low[d, j]), max(partition.high[c, j], partition.high[d, j])
+        low, high = (
+            min(partition.low[c, j], partition.low[d, j]),
+            max(partition.high[c, j], partition.high[d, j]),
+        )
         both += width(j, low, high, table.widths)
-    change = partition.size[c] * (both - partition.width[c]) + partition.size[d] * (both - partition.width[d])
+    change = partition.size[c] * (both - partition.width[c]) + partition.size[d] * (
+        both - partition.width[d]
+    )
     bound = change
     for s in range(table.column.shape[1]):
-        weighted = partition.weight[c, s] * partition.total[c, s] + partition.weight[d, s] * partition.total[d, s]
+        weighted = (
+            partition.weight[c, s] * partition.total[c, s]
+            + partition.weight[d, s] * partition.total[d, s]
+        )
         bound -= price * table.share[s] * weighted
     if bound >= least:
         return float(bound)
@@ -73,7 +93,9 @@ def change_by_merge(table: Table, partition: Partition, c: int, d: int, price: f
 
 @kernel
 def merge(table: Table, partition: Partition, c: int, d: int) -> None:
-    """The members of class c become members of class d, which has room and gets the mean of both weights."""
+    """The members of class c become members of class d, which has room and gets the mean of both
+    weights.
+    """
     for s in range(table.column.shape[1]):
         partition.weight[d, s] = (partition.weight[c, s] + partition.weight[d, s]) / 2
     while partition.size[c] > 0:

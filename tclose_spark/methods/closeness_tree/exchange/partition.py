@@ -1,5 +1,5 @@
-"""The inputs of the kernels of the exchange: rows that never change, and classes with figures that are kept up to
-date.
+"""The inputs of the kernels of the exchange: rows that never change, and classes with figures that
+are kept up to date.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from tclose_spark.kernels.mixing import GOLDEN, mixed
 from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.blocks.requirement import ANYTHING, EQUAL, ORDERED, Requirement, metrics_of
+from tclose_spark.methods.blocks.requirement import (
+    ANYTHING,
+    EQUAL,
+    ORDERED,
+    Requirement,
+    metrics_of,
+)
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 LEAVE, JOIN = 0, 1
@@ -22,8 +28,9 @@ LEAVE, JOIN = 0, 1
 
 @structure
 class Table(NamedTuple):
-    """The rows and the requirement of their classes. All values of the sensitive attributes, and the nodes of their
-    hierarchies except the roots, are numbered as columns: of an attribute first its values, then height by height.
+    """The rows and the requirement of their classes. All values of the sensitive attributes, and
+    the nodes of their hierarchies except the roots, are numbered as columns: of an attribute first
+    its values, then height by height.
     """
 
     quasi: Codes  # dense codes of the quasi-identifiers, shape (n, q)
@@ -34,7 +41,8 @@ class Table(NamedTuple):
     column: Codes  # the column of each attribute's value in each cell, shape (cells, attributes)
     metric: NDArray[np.int8]  # EQUAL, ORDERED or HIERARCHICAL, shape (attributes,)
     above: Codes  # the column of the node above each column, or -1, shape (columns,)
-    # Records of the whole table with a value (ordered: or a lower one), or below a node, shape (columns,).
+    # Records of the whole table with a value (ordered: or a lower one), or below a node, shape
+    # (columns,).
     expected: IntArray
     apart: IntArray  # the numerator of a row that has nothing in common with the table, shape (attributes,)
     share: FloatArray  # a numerator times this is the closeness ratio times rows, 0 without a t, shape (attributes,)
@@ -42,9 +50,11 @@ class Table(NamedTuple):
 
 @structure
 class Partition(NamedTuple):
-    """Rows in classes. Invariant between changes: every array is what a recount from `of` would give.
+    """Rows in classes. Invariant between changes: every array is what a recount from `of` would
+    give.
 
-    Arrays without a shape have that of the one above. Codes are of each class in each quasi-identifier.
+    Arrays without a shape have that of the one above. Codes are of each class in each
+    quasi-identifier.
     """
 
     of: Codes  # each row's class, shape (n,)
@@ -66,13 +76,16 @@ class Partition(NamedTuple):
     length: IntArray  # in how many columns it has members, shape (classes, attributes)
     present: IntArray  # how many distinct values there are
     total: IntArray  # the numerator of the distance
-    # The sum of min(n c_u, s N_u), with s one less and one more; not of ordered attributes (see `common`), shape (2,
-    # classes, attributes).
+    # The sum of min(n c_u, s N_u), with s one less and one more; not of ordered attributes (see
+    # `common`), shape (2, classes, attributes).
     common: IntArray
     excess: IntArray  # of ordered attributes only (see `excess`), shape (classes, columns)
-    rises: NDArray[np.float32]  # of ordered attributes only; valid only where fresh, shape (2, classes, columns)
+    rises: NDArray[
+        np.float32
+    ]  # of ordered attributes only; valid only where fresh, shape (2, classes, columns)
     fresh: NDArray[np.bool_]  # whether `rises` is up to date, shape (2, classes, attributes)
-    # The price of each closeness ratio, in multiples of the price in the arguments, shape (classes, attributes).
+    # The price of each closeness ratio, in multiples of the price in the arguments, shape (classes,
+    # attributes).
     weight: FloatArray
     old: Codes  # to work in, as member
     old_start: IntArray  # to work in, as start
@@ -87,8 +100,14 @@ def make_table(block: Block) -> Table:
     metric = metrics_of(requirement)
     columns = [_columns(requirement, s) for s in range(len(metric))]
     first = np.concatenate([[0], np.cumsum([len(above) for above, _ in columns])]).astype(np.int64)
-    above = [np.where(nodes < 0, -1, nodes + start) for (nodes, _), start in zip(columns, first, strict=False)]
-    expected = [np.cumsum(rows) if kind == ORDERED else rows for (_, rows), kind in zip(columns, metric, strict=True)]
+    above = [
+        np.where(nodes < 0, -1, nodes + start)
+        for (nodes, _), start in zip(columns, first, strict=False)
+    ]
+    expected = [
+        np.cumsum(rows) if kind == ORDERED else rows
+        for (_, rows), kind in zip(columns, metric, strict=True)
+    ]
     return Table(
         quasi=np.ascontiguousarray(block.quasi, np.int32),
         cell=np.ascontiguousarray(block.cell, np.int32),
@@ -105,7 +124,9 @@ def make_table(block: Block) -> Table:
 
 
 def _columns(requirement: Requirement, s: int) -> tuple[IntArray, IntArray]:
-    """(the column above each column of attribute s, or -1; records of the whole table in each), both from 0."""
+    """(the column above each column of attribute s, or -1; records of the whole table in each),
+    both from 0.
+    """
     above, rows = [], [requirement.tables[s, : requirement.domains[s]]]
     end = len(rows[0])
     for parents in requirement.parents[s, : max(int(requirement.heights[s]) - 1, 0)]:
@@ -125,11 +146,15 @@ def _shares(requirement: Requirement) -> FloatArray:
 
 
 def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -> Partition:
-    """The classes, with figures still to be counted (`changes.count_all`). classes: from 0, shape (n,). spare: how many
-    more classes there are, without rows.
+    """The classes, with figures still to be counted (`changes.count_all`). classes: from 0, shape
+    (n,). spare: how many more classes there are, without rows.
     """
     rows, q = table.quasi.shape
-    groups, columns, attributes = int(classes.max()) + 1 + spare, len(table.expected), len(table.metric)
+    groups, columns, attributes = (
+        int(classes.max()) + 1 + spare,
+        len(table.expected),
+        len(table.metric),
+    )
     low, high, low_rows, high_rows, low_next, high_next = np.zeros((6, groups, q), np.int32)
     start, room, old_start = np.zeros((3, groups), np.int64)
     member, old = np.zeros((2, 2 * rows + 8 * groups), np.int32)

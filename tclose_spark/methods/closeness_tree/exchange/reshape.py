@@ -1,7 +1,7 @@
 """Reshaping: a box is extended or shrunk by several rows at once.
 
-A wider box costs every row of the class, and pays only when many rows have joined. A narrower box pays only when the
-last row at its end has left.
+A wider box costs every row of the class, and pays only when many rows have joined. A narrower box
+pays only when the last row at its end has left.
 """
 
 from __future__ import annotations
@@ -33,12 +33,15 @@ PAYING = 0.5  # about how much of what all near rows would gain in a wider box i
 
 
 @kernel
-def reshape(table: Table, partition: Partition, order: Codes, risks: FloatArray, heat: float, price: float) -> int:
-    """Each class in turn may lose one end of its box, and may extend its box; this PASSES times. Returns how many
-    changes were made.
+def reshape(
+    table: Table, partition: Partition, order: Codes, risks: FloatArray, heat: float, price: float
+) -> int:
+    """Each class in turn may lose one end of its box, and may extend its box; this PASSES times.
+    Returns how many changes were made.
 
-    A change is made if all classes then meet the requirement, and the loss plus `price` times the weighted closeness
-    ratios times rows rises by at most heat x risk. order: lexicographic, shape (n,). risks: see `propose`.
+    A change is made if all classes then meet the requirement, and the loss plus `price` times the
+    weighted closeness ratios times rows rises by at most heat x risk. order: lexicographic, shape
+    (n,). risks: see `propose`.
     """
     changed = 0
     rank_rows(partition, order)
@@ -46,15 +49,22 @@ def reshape(table: Table, partition: Partition, order: Codes, risks: FloatArray,
         for c in range(len(partition.size)):
             if partition.size[c] > 0:
                 z = draw(partition.random)
-                changed += shrink(table, partition, order, c, z, heat * risks[(z >> 24) & (len(risks) - 1)], price)
+                changed += shrink(
+                    table, partition, order, c, z, heat * risks[(z >> 24) & (len(risks) - 1)], price
+                )
                 z = draw(partition.random)
-                changed += extend(table, partition, order, c, z, heat * risks[(z >> 24) & (len(risks) - 1)], price)
+                changed += extend(
+                    table, partition, order, c, z, heat * risks[(z >> 24) & (len(risks) - 1)], price
+                )
     return changed
 
 
 @kernel
-def shrink(table: Table, partition: Partition, order: Codes, c: int, z: int, allowed: float, price: float) -> bool:
-    """The rows at one end of the box of class c leave it for near classes (see `scatter`). Returns whether they did.
+def shrink(
+    table: Table, partition: Partition, order: Codes, c: int, z: int, allowed: float, price: float
+) -> bool:
+    """The rows at one end of the box of class c leave it for near classes (see `scatter`). Returns
+    whether they did.
 
     z: random bits, which draw a quasi-identifier and its end.
     """
@@ -68,14 +78,19 @@ def shrink(table: Table, partition: Partition, order: Codes, c: int, z: int, all
     code = high if upper else low
     left = (low, partition.high_next[c, j]) if upper else (partition.low_next[c, j], high)
     narrower = partition.width[c] - partition.wide[c, j] + width(j, left[0], left[1], table.widths)
-    budget = allowed + partition.size[c] * partition.width[c] - (partition.size[c] - rows) * narrower
+    budget = (
+        allowed + partition.size[c] * partition.width[c] - (partition.size[c] - rows) * narrower
+    )
     return scatter(table, partition, order, c, j, code, LOOKS, budget, allowed, price)
 
 
 @kernel
-def extend(table: Table, partition: Partition, order: Codes, d: int, z: int, allowed: float, price: float) -> bool:
-    """The box of class d is extended to cover a near row of a wider class, and all near rows join that gain, unless
-    costs rise by more than `allowed`. Returns whether any joined. z: random bits, which draw a direction.
+def extend(
+    table: Table, partition: Partition, order: Codes, d: int, z: int, allowed: float, price: float
+) -> bool:
+    """The box of class d is extended to cover a near row of a wider class, and all near rows join
+    that gain, unless costs rise by more than `allowed`. Returns whether any joined. z: random bits,
+    which draw a direction.
     """
     at, j = row_beside(table, partition, order, d, 1 if z & 1 else -1)
     if at < 0:
@@ -87,7 +102,11 @@ def extend(table: Table, partition: Partition, order: Codes, d: int, z: int, all
     for there in range(max(at - NEAR, 0), min(at + NEAR + 1, len(order))):
         row = order[there]
         c = partition.of[row]
-        if c != d and partition.width[c] > wider and covers_but(partition, d, table.quasi[row], j, low, high):
+        if (
+            c != d
+            and partition.width[c] > wider
+            and covers_but(partition, d, table.quasi[row], j, low, high)
+        ):
             gain += partition.width[c] - wider
             partition.old[2 * found] = row
             found += 1
@@ -117,10 +136,12 @@ def extend(table: Table, partition: Partition, order: Codes, d: int, z: int, all
 
 
 @kernel
-def row_beside(table: Table, partition: Partition, order: Codes, d: int, step: int) -> tuple[int, int]:
-    """(the place in the order of a row that is in a wider class, and outside the box of class d in one quasi-identifier
-    only; that quasi-identifier): the first one from a random member of d on, forwards (step 1) or backwards (-1);
-    (-1, -1) if there is none near.
+def row_beside(
+    table: Table, partition: Partition, order: Codes, d: int, step: int
+) -> tuple[int, int]:
+    """(the place in the order of a row that is in a wider class, and outside the box of class d in
+    one quasi-identifier only; that quasi-identifier): the first one from a random member of d on,
+    forwards (step 1) or backwards (-1); (-1, -1) if there is none near.
     """
     at = partition.rank[partition.member[partition.start[d] + draw_member(partition, d)]]
     for _ in range(NEAR):
@@ -131,7 +152,10 @@ def row_beside(table: Table, partition: Partition, order: Codes, d: int, step: i
         if partition.of[row] == d or partition.width[partition.of[row]] <= partition.width[d]:
             continue
         for j in range(table.quasi.shape[1]):
-            if table.quasi[row, j] < partition.low[d, j] or table.quasi[row, j] > partition.high[d, j]:
+            if (
+                table.quasi[row, j] < partition.low[d, j]
+                or table.quasi[row, j] > partition.high[d, j]
+            ):
                 outside, where = outside + 1, j
                 if outside > 1:
                     break
@@ -142,7 +166,9 @@ def row_beside(table: Table, partition: Partition, order: Codes, d: int, step: i
 
 @kernel
 def covers_but(partition: Partition, d: int, codes: Codes, j: int, low: int, high: int) -> bool:
-    """Whether the box of class d covers these codes, if it is from low to high in quasi-identifier j, shape (q,)."""
+    """Whether the box of class d covers these codes, if it is from low to high in quasi-identifier
+    j, shape (q,).
+    """
     for i in range(codes.shape[0]):
         least, most = (low, high) if i == j else (partition.low[d, i], partition.high[d, i])
         if codes[i] < least or codes[i] > most:

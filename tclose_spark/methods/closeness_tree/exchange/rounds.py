@@ -1,13 +1,15 @@
-"""Exchange: rows move and swap between near classes, so that labels get narrower while every class meets the
-requirement.
+"""Exchange: rows move and swap between near classes, so that labels get narrower while every class
+meets the requirement.
 
-Greedy sweeps come first, with most of the gain for little work. Then annealing, changes of boxes and sweeps alternate.
-At times, classes with enough rows are split, near ones are merged, and some are dissolved.
+Greedy sweeps come first, with most of the gain for little work. Then annealing, changes of boxes
+and sweeps alternate. At times, classes with enough rows are split, near ones are merged, and some
+are dissolved.
 
-The loss alone is not the objective: classes at their t cannot take rows by which they would gain. So at first the
-closeness ratio has a price, and becoming more like the table is worth some width. The price falls to zero, and the room
-that it made is used. It is the multiplier of the constraint (Lagrangian relaxation), but no class ever breaks its t.
-With annealing, each class has a price of its own: it rises where t keeps rows out, and falls where it does not.
+The loss alone is not the objective: classes at their t cannot take rows by which they would gain.
+So at first the closeness ratio has a price, and becoming more like the table is worth some width.
+The price falls to zero, and the room that it made is used. It is the multiplier of the constraint
+(Lagrangian relaxation), but no class ever breaks its t. With annealing, each class has a price of
+its own: it rises where t keeps rows out, and falls where it does not.
 """
 
 from __future__ import annotations
@@ -19,7 +21,13 @@ from tclose_spark.methods.blocks.requirement import ORDERED
 from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
 from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, repack
 from tclose_spark.methods.closeness_tree.exchange.merges import merge_all
-from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, draw, make_partition, make_table
+from tclose_spark.methods.closeness_tree.exchange.partition import (
+    Partition,
+    Table,
+    draw,
+    make_partition,
+    make_table,
+)
 from tclose_spark.methods.closeness_tree.exchange.reshape import reshape
 from tclose_spark.methods.closeness_tree.exchange.scatter import dissolve_all
 from tclose_spark.methods.closeness_tree.exchange.splits import split_all
@@ -28,12 +36,20 @@ from tclose_spark.methods.rows_in_work import step
 from tclose_spark.table.arrays import Codes, IntArray, in_order, ranked
 
 PAIRS, FEW_PAIRS = 12, 3  # of lexicographic orders, with annealing and without
-MOST_FIGURES = 1 << 24  # classes times sensitive values, up to 24 bytes each; a block with more is exchanged in parts
-HOT, COLD = 0.7, 0.1  # temperatures at the first and after the last round, in widths of one row's label
+MOST_FIGURES = (
+    1 << 24
+)  # classes times sensitive values, up to 24 bytes each; a block with more is exchanged in parts
+HOT, COLD = (
+    0.7,
+    0.1,
+)  # temperatures at the first and after the last round, in widths of one row's label
 PRICED = 0.9  # the share of rounds with a price
 STRIDE = 7  # coprime to the number of orders, so that proposals mostly follow other orders than sweeps do
 SPLITS = 4  # sweeps between splits
-PRICE, FULL_PRICE = 0.4, 0.7  # of a row's closeness ratio of 1, in widths of its label, at first: alone, with annealing
+PRICE, FULL_PRICE = (
+    0.4,
+    0.7,
+)  # of a row's closeness ratio of 1, in widths of its label, at first: alone, with annealing
 LIMITING = 0.85  # the price of a class's closeness ratio rises above this, and falls below
 WEIGHTS = (0.1, 5.0)  # the least and the largest price of a class, in multiples of the price of all
 DISSOLVES = 6  # about how many rounds try to dissolve classes
@@ -42,12 +58,13 @@ LAST = 4
 
 
 def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: int) -> IntArray:
-    """The class of each row, shape (n,). Every class meets the requirement if all of `classes` do, and the loss is not
-    higher. The result depends on the arguments only, and is `classes` if nothing better was found.
+    """The class of each row, shape (n,). Every class meets the requirement if all of `classes` do,
+    and the loss is not higher. The result depends on the arguments only, and is `classes` if
+    nothing better was found.
 
-    classes: from 0 without gaps, near ones in succession, shape (n,); so is the result, except for classes split off.
-    sweeps: passes of moves and swaps of all rows.
-    anneal: rounds after them, each with a proposal for every row, changes of boxes and a sweep.
+    classes: from 0 without gaps, near ones in succession, shape (n,); so is the result, except for
+    classes split off. sweeps: passes of moves and swaps of all rows. anneal: rounds after them,
+    each with a proposal for every row, changes of boxes and a sweep.
     """
     if not len(classes) or not sweeps + anneal:
         return classes.astype(np.int64)
@@ -56,16 +73,20 @@ def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: in
     by_class, result, next_class = in_order(classes), np.empty(len(classes), np.int64), 0
     part_of = classes[by_class] * parts // groups
     for part in range(parts):
-        rows = by_class[part_of == part]  # those of a class lie together, which takes a quarter less time
-        exchanged = _exchange(block.take(rows), classes[rows] - classes[rows].min(), sweeps, anneal, seed)
+        rows = by_class[
+            part_of == part
+        ]  # those of a class lie together, which takes a quarter less time
+        exchanged = _exchange(
+            block.take(rows), classes[rows] - classes[rows].min(), sweeps, anneal, seed
+        )
         result[rows] = exchanged + next_class
         next_class += int(exchanged.max()) + 1
     return result
 
 
 def _exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: int) -> IntArray:
-    """`exchange` in one part. The numbers of merged classes go to those that are split off, which else get the next
-    ones; none stays without rows.
+    """`exchange` in one part. The numbers of merged classes go to those that are split off, which
+    else get the next ones; none stays without rows.
     """
     table = make_table(block)
     spare = min(int(classes.max()) + 1, len(classes) // max(2 * table.requirement.k, 2))
@@ -74,7 +95,13 @@ def _exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: i
     best, least = partition.of.copy(), loss(partition)
     orders = make_orders(table, PAIRS if anneal else max(1, min(FEW_PAIRS, sweeps)), seed)
     for number in range(sweeps):
-        _sweep(table, partition, orders, number, FULL_PRICE if anneal else _falling(PRICE, number, sweeps - 1))
+        _sweep(
+            table,
+            partition,
+            orders,
+            number,
+            FULL_PRICE if anneal else _falling(PRICE, number, sweeps - 1),
+        )
     if anneal:
         swept = loss(partition)
         if swept < least - LEAST:
@@ -86,13 +113,15 @@ def _exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: i
 
 
 def _falling(price: float, number: int, steps: float) -> float:
-    """The price at a step: it falls linearly from the full price at step 0 to zero after `steps`."""
+    """The price at a step: it falls linearly from the full price at step 0 to zero after
+    `steps`.
+    """
     return round(price * (1 - number / steps), 9) if number < steps else 0.0
 
 
 def _sweep(table: Table, partition: Partition, orders: Codes, number: int, price: float) -> None:
-    """One sweep: moves along one order, swaps along another. Every SPLITS sweeps, classes are first split, and half-way
-    between they are merged.
+    """One sweep: moves along one order, swaps along another. Every SPLITS sweeps, classes are first
+    split, and half-way between they are merged.
     """
     pair = 2 * (number % (len(orders) // 2))
     if number % SPLITS == 0:
@@ -108,13 +137,16 @@ def _sweep(table: Table, partition: Partition, orders: Codes, number: int, price
 
 
 def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> None:
-    """Proposals, changes of boxes and sweeps alternate while the temperature falls. Then sweeps go on as long as they
-    pay.
+    """Proposals, changes of boxes and sweeps alternate while the temperature falls. Then sweeps go
+    on as long as they pay.
     """
     risks = make_risks()
     for number in range(rounds):
         heat = round(HOT * (COLD / HOT) ** (number / rounds), 9)
-        price, order = _falling(FULL_PRICE, number, PRICED * rounds), orders[2 * (number % (len(orders) // 2))]
+        price, order = (
+            _falling(FULL_PRICE, number, PRICED * rounds),
+            orders[2 * (number % (len(orders) // 2))],
+        )
         propose(table, partition, orders[number * STRIDE % len(orders)], risks, heat, price)
         reshape(table, partition, order, risks, heat, price)
         if number % max(1, rounds // DISSOLVES) == 0:
@@ -131,20 +163,24 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> N
 
 
 def weigh(table: Table, partition: Partition) -> None:
-    """Raise the prices of closeness ratios above LIMITING, and lower the others: a step by a factor, for the multiplier
-    of each constraint. All classes keep the same price for an ordered attribute: one row changes its ratio little.
+    """Raise the prices of closeness ratios above LIMITING, and lower the others: a step by a
+    factor, for the multiplier of each constraint. All classes keep the same price for an ordered
+    attribute: one row changes its ratio little.
     """
     ratios = partition.total * table.share / np.maximum(partition.size, 1)[:, None]
     steps = ((1 + ratios) / (1 + LIMITING)) ** 2
-    partition.weight[:] = np.where(table.metric == ORDERED, 1, np.clip(partition.weight * steps, *WEIGHTS))
+    partition.weight[:] = np.where(
+        table.metric == ORDERED, 1, np.clip(partition.weight * steps, *WEIGHTS)
+    )
 
 
 def make_orders(table: Table, pairs: int, seed: int) -> Codes:
-    """Random lexicographic orders of the rows, shape (2 pairs, n): quasi-identifiers in random sequence and direction,
-    in odd orders by cell first.
+    """Random lexicographic orders of the rows, shape (2 pairs, n): quasi-identifiers in random
+    sequence and direction, in odd orders by cell first.
 
-    A key has as many leading bits as fit in 64 bits beside the row's number. Keys are distinct, so every sorting
-    algorithm gives the same order. Sorting keys is many times faster than sorting row numbers by keys.
+    A key has as many leading bits as fit in 64 bits beside the row's number. Keys are distinct, so
+    every sorting algorithm gives the same order. Sorting keys is many times faster than sorting row
+    numbers by keys.
     """
     n, q = table.quasi.shape
     random = np.array([seed], np.uint64)

@@ -1,5 +1,5 @@
-"""Scattering: several rows of a class move to near classes at once. A class of the least size can lose no single row,
-but it can lose all: it is dissolved.
+"""Scattering: several rows of a class move to near classes at once. A class of the least size can
+lose no single row, but it can lose all: it is dissolved.
 """
 
 from __future__ import annotations
@@ -10,7 +10,13 @@ from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.exchange.boxes import covers
 from tclose_spark.methods.closeness_tree.exchange.changes import move
 from tclose_spark.methods.closeness_tree.exchange.distances import holds, rise
-from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, Partition, Table, draw, rank_rows
+from tclose_spark.methods.closeness_tree.exchange.partition import (
+    JOIN,
+    Partition,
+    Table,
+    draw,
+    rank_rows,
+)
 from tclose_spark.table.arrays import Codes, FloatArray
 
 LOOKS = 32  # rows on either side whose classes may take a row of a dissolved one
@@ -19,8 +25,12 @@ ANY = -1  # no quasi-identifier
 
 
 @kernel
-def dissolve_all(table: Table, partition: Partition, order: Codes, risks: FloatArray, heat: float, price: float) -> int:
-    """All rows of each class in turn move to near classes, on the conditions of `reshape`. Returns how many did."""
+def dissolve_all(
+    table: Table, partition: Partition, order: Codes, risks: FloatArray, heat: float, price: float
+) -> int:
+    """All rows of each class in turn move to near classes, on the conditions of `reshape`. Returns
+    how many did.
+    """
     dissolved = 0
     rank_rows(partition, order)
     for c in range(len(partition.size)):
@@ -53,11 +63,12 @@ def scatter(
     allowed: float,
     price: float,
 ) -> bool:
-    """Each row of class c with this code in quasi-identifier j (ANY: each row) moves to the cheapest near class that
-    covers it, unless the rest of class c would then fail the requirement or costs rise by more than `allowed`. Returns
-    whether they moved.
+    """Each row of class c with this code in quasi-identifier j (ANY: each row) moves to the
+    cheapest near class that covers it, unless the rest of class c would then fail the requirement
+    or costs rise by more than `allowed`. Returns whether they moved.
 
-    budget: about what the rows may cost in other classes. If they would cost more, none is moved on trial.
+    budget: about what the rows may cost in other classes. If they would cost more, none is moved on
+    trial.
     """
     for at in range(partition.start[c], partition.start[c] + partition.size[c]):
         row = partition.member[at]
@@ -66,7 +77,9 @@ def scatter(
             if budget < 0:
                 return False
     before, change, moved = cost(table, partition, c, price), 0.0, 0
-    for at in range(partition.size[c] - 1, -1, -1):  # a row that leaves gives its place to one that was looked at
+    for at in range(
+        partition.size[c] - 1, -1, -1
+    ):  # a row that leaves gives its place to one that was looked at
         row = partition.member[partition.start[c] + at]
         if j == ANY or table.quasi[row, j] == code:
             d, more = cheapest(table, partition, order, row, looks, price)
@@ -85,9 +98,12 @@ def scatter(
 
 
 @kernel
-def cheapest(table: Table, partition: Partition, order: Codes, row: int, looks: int, price: float) -> tuple[int, float]:
-    """(the class near the row, other than its own, that covers it and costs least with it; what the row costs there:
-    infinite if there is none). A class wider than the best one so far is passed over, although it may need the row.
+def cheapest(
+    table: Table, partition: Partition, order: Codes, row: int, looks: int, price: float
+) -> tuple[int, float]:
+    """(the class near the row, other than its own, that covers it and costs least with it; what the
+    row costs there: infinite if there is none). A class wider than the best one so far is passed
+    over, although it may need the row.
     """
     c, cell, place = partition.of[row], table.cell[row], partition.rank[row]
     best, least, last = -1, np.inf, c
@@ -106,6 +122,8 @@ def cheapest(table: Table, partition: Partition, order: Codes, row: int, looks: 
 
 @kernel
 def undo(table: Table, partition: Partition, moved: int) -> None:
-    """Move `moved` rows back: partition.old has each row and the class that it came from, in turns."""
+    """Move `moved` rows back: partition.old has each row and the class that it came from, in
+    turns.
+    """
     for at in range(moved - 1, -1, -1):
         move(table, partition, partition.old[2 * at], partition.old[2 * at + 1])

@@ -7,7 +7,12 @@ from tclose_spark.kernels.widths import width
 from tclose_spark.methods.blocks.requirement import ANYTHING
 from tclose_spark.methods.closeness_tree.exchange.boxes import ABOVE, BELOW
 from tclose_spark.methods.closeness_tree.exchange.changes import count_class
-from tclose_spark.methods.closeness_tree.exchange.counts import add_row, remove_all, values_without, within_caps
+from tclose_spark.methods.closeness_tree.exchange.counts import (
+    add_row,
+    remove_all,
+    values_without,
+    within_caps,
+)
 from tclose_spark.methods.closeness_tree.exchange.distances import holds, measure, numerator_of_two
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, rank_rows
 from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST
@@ -18,16 +23,20 @@ MOST = 256  # rows of a class that may be split
 
 @kernel
 def split_all(table: Table, partition: Partition, order: Codes) -> int:
-    """Cut every class in two parts that meet the requirement if that lowers the loss, where it is lowest. Returns how
-    many were cut.
+    """Cut every class in two parts that meet the requirement if that lowers the loss, where it is
+    lowest. Returns how many were cut.
 
-    order: shape (n,). New classes take the numbers of classes without rows; if none are left, no more are cut. The part
-    that is cut off has no spare room.
+    order: shape (n,). New classes take the numbers of classes without rows; if none are left, no
+    more are cut. The part that is cut off has no spare room.
     """
     free, cut = 0, 0
     rank_rows(partition, order)
     for c in range(len(partition.size)):
-        if partition.size[c] < 2 * table.requirement.k or partition.size[c] > MOST or partition.size[c] < 2:
+        if (
+            partition.size[c] < 2 * table.requirement.k
+            or partition.size[c] > MOST
+            or partition.size[c] < 2
+        ):
             continue
         while free < len(partition.size) and partition.size[free] > 0:
             free += 1
@@ -59,8 +68,8 @@ def sort_members(partition: Partition, c: int) -> None:
 
 @kernel
 def best_cut(table: Table, partition: Partition, c: int, free: int) -> int:
-    """How many of the first members of class c are best cut off, 0 if none. The figures of the empty class `free` are
-    used to work in.
+    """How many of the first members of class c are best cut off, 0 if none. The figures of the
+    empty class `free` are used to work in.
     """
     size, start = partition.size[c], partition.start[c]
     empty_box(partition, free)
@@ -74,7 +83,11 @@ def best_cut(table: Table, partition: Partition, c: int, free: int) -> int:
         head = widen(table, partition, free, row)
         add_row(table, partition, free, table.cell[row])
         after = rows * head + (size - rows) * partition.tail[rows]
-        if rows >= table.requirement.k and after < least and both_hold(table, partition, c, free, rows):
+        if (
+            rows >= table.requirement.k
+            and after < least
+            and both_hold(table, partition, c, free, rows)
+        ):
             best, least = rows, after
     return best
 
@@ -94,7 +107,10 @@ def widen(table: Table, partition: Partition, c: int, row: int) -> float:
     for j in range(table.quasi.shape[1]):
         code = table.quasi[row, j]
         if code < partition.low[c, j] or code > partition.high[c, j]:
-            partition.low[c, j], partition.high[c, j] = min(code, partition.low[c, j]), max(code, partition.high[c, j])
+            partition.low[c, j], partition.high[c, j] = (
+                min(code, partition.low[c, j]),
+                max(code, partition.high[c, j]),
+            )
             partition.wide[c, j] = width(j, partition.low[c, j], partition.high[c, j], table.widths)
         total += partition.wide[c, j]
     return total
@@ -102,8 +118,8 @@ def widen(table: Table, partition: Partition, c: int, row: int) -> float:
 
 @kernel
 def both_hold(table: Table, partition: Partition, c: int, part: int, rows: int) -> bool:
-    """Whether the first `rows` rows of class c, with the counts of class `part`, and the others meet the requirement.
-    Both have k rows.
+    """Whether the first `rows` rows of class c, with the counts of class `part`, and the others
+    meet the requirement. Both have k rows.
     """
     measure(table, partition, part, rows)
     if not holds(table, partition, part, rows):
@@ -115,7 +131,10 @@ def both_hold(table: Table, partition: Partition, c: int, part: int, rows: int) 
             return False
         if not within_caps(table, partition, c, part, -1, s, rest):
             return False
-        if limits[rest] != ANYTHING and numerator_of_two(table, partition, c, part, -1, s, rest) > limits[rest]:
+        if (
+            limits[rest] != ANYTHING
+            and numerator_of_two(table, partition, c, part, -1, s, rest) > limits[rest]
+        ):
             return False
     return True
 
@@ -123,7 +142,11 @@ def both_hold(table: Table, partition: Partition, c: int, part: int, rows: int) 
 @kernel
 def cut_off(table: Table, partition: Partition, c: int, free: int, rows: int) -> None:
     """Make the first `rows` members of class c the class `free`, without moving them."""
-    partition.start[free], partition.room[free], partition.size[free] = partition.start[c], rows, rows
+    partition.start[free], partition.room[free], partition.size[free] = (
+        partition.start[c],
+        rows,
+        rows,
+    )
     partition.start[c], partition.room[c], partition.size[c] = (
         partition.start[c] + rows,
         partition.room[c] - rows,

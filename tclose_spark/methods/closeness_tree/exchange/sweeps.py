@@ -1,4 +1,6 @@
-"""Sweeps: along a lexicographic order, every row may move to, or swap with a row of, the class of a neighbour."""
+"""Sweeps: along a lexicographic order, every row may move to, or swap with a row of, the class of a
+neighbour.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.exchange.boxes import covers
 from tclose_spark.methods.closeness_tree.exchange.changes import move, swap
 from tclose_spark.methods.closeness_tree.exchange.distances import rise
-from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table, draw
+from tclose_spark.methods.closeness_tree.exchange.partition import (
+    JOIN,
+    LEAVE,
+    Partition,
+    Table,
+    draw,
+)
 from tclose_spark.table.arrays import Codes
 
 MOVE_LOOKS, SWAP_LOOKS = 8, 2  # neighbours that are tried
@@ -17,8 +25,8 @@ LEAST = 1e-9  # smaller gains may be rounding errors
 
 @kernel
 def first_look(partition: Partition) -> int:
-    """The first neighbour that is tried: 1..32 places after a row, or before it (negative); near ones are more
-    frequent.
+    """The first neighbour that is tried: 1..32 places after a row, or before it (negative); near
+    ones are more frequent.
     """
     z = draw(partition.random)
     step = 1 + ((z & 31) >> ((z >> 8) % 6))
@@ -27,11 +35,11 @@ def first_look(partition: Partition) -> int:
 
 @kernel
 def sweep_moves(table: Table, partition: Partition, order: Codes, price: float) -> int:
-    """Each row moves to the cheapest of some near classes that cover it, if that is cheaper than its own. Returns how
-    many moved.
+    """Each row moves to the cheapest of some near classes that cover it, if that is cheaper than
+    its own. Returns how many moved.
 
-    The cost is the width of the label plus `price` times the rise of both classes' closeness ratios times rows. No box
-    grows, so the total cost never rises. order: shape (n,).
+    The cost is the width of the label plus `price` times the rise of both classes' closeness ratios
+    times rows. No box grows, so the total cost never rises. order: shape (n,).
     """
     n, moved = len(order), 0
     for at in range(n):
@@ -62,10 +70,11 @@ def sweep_moves(table: Table, partition: Partition, order: Codes, price: float) 
 
 @kernel
 def sweep_swaps(table: Table, partition: Partition, order: Codes) -> int:
-    """Each row swaps places with a near one of its cell if both classes cover both rows. Returns how many swapped.
+    """Each row swaps places with a near one of its cell if both classes cover both rows. Returns
+    how many swapped.
 
-    No box grows and no distance changes, so the loss does not rise, but boxes may shrink. order: by cell first, shape
-    (n,).
+    No box grows and no distance changes, so the loss does not rise, but boxes may shrink. order: by
+    cell first, shape (n,).
     """
     n, swapped = len(order), 0
     for at in range(n):

@@ -1,4 +1,6 @@
-"""Bins of wide domains: they make up the domain, follow its hierarchy, and what they hide is foretold."""
+"""Bins of wide domains: they make up the domain, follow its hierarchy, and what they hide is
+foretold.
+"""
 
 import numpy as np
 import pytest
@@ -24,7 +26,11 @@ AGE = {"age": {"type": "numeric"}, "sex": {}}
 def drawn_bins(draw):
     """A hierarchy, rows of each leaf, the least share of a bin, and the bins."""
     tree = draw(trees(12))
-    rows = draw(st.lists(st.integers(0, 9), min_size=len(tree.leaves), max_size=len(tree.leaves)).filter(any))
+    rows = draw(
+        st.lists(st.integers(0, 9), min_size=len(tree.leaves), max_size=len(tree.leaves)).filter(
+            any
+        )
+    )
     table = np.array(rows, dtype=np.int64)
     least = draw(st.sampled_from([0.0, 0.1, 0.25, 0.5]))
     return tree, table, least, bins_of(table / table.sum(), tree.parents, least)
@@ -34,11 +40,16 @@ def drawn_bins(draw):
 @given(drawn_bins())
 def test_bins_are_large_enough_and_follow_the_hierarchy(drawn_one):
     tree, table, least, bins = drawn_one
-    share = np.bincount(bins.bin_of, weights=table) / table.sum()  # of whole rows: a sum of shares is not exact
+    share = (
+        np.bincount(bins.bin_of, weights=table) / table.sum()
+    )  # of whole rows: a sum of shares is not exact
     assert len(bins.bin_of) == len(table)
     assert sorted(set(bins.bin_of.tolist())) == list(range(len(share)))
     assert (share < least).sum() <= 1
-    assert all(share[bins.bin_of[v]] == table[v] / table.sum() for v in np.flatnonzero(table / table.sum() >= least))
+    assert all(
+        share[bins.bin_of[v]] == table[v] / table.sum()
+        for v in np.flatnonzero(table / table.sum() >= least)
+    )
     assert len(bins.parents) == len(tree.parents)
     below = len(share)
     for parent in bins.parents:  # children of a node are consecutive
@@ -56,8 +67,12 @@ def test_where_every_value_is_a_bin_nothing_is_hidden_and_a_class_is_as_far(draw
     counts = np.array([data.draw(st.integers(0, int(n))) for n in table], dtype=np.int64)
     assume(counts.any())
     binned = [np.bincount(bins.bin_of, weights=rows).astype(np.int64) for rows in (table, counts)]
-    exact = HierarchicalDistance(table, tuple(tree.parents)).numerators(Histograms.dense(counts[None, :]))
-    seen = HierarchicalDistance(binned[0], tuple(bins.parents)).numerators(Histograms.dense(binned[1][None, :]))
+    exact = HierarchicalDistance(table, tuple(tree.parents)).numerators(
+        Histograms.dense(counts[None, :])
+    )
+    seen = HierarchicalDistance(binned[0], tuple(bins.parents)).numerators(
+        Histograms.dense(binned[1][None, :])
+    )
     assert seen == exact
     assert not len(bins.hidden)
 
@@ -73,12 +88,18 @@ def test_what_bins_hide_is_about_what_drawn_classes_differ_by():
         bin_table = np.bincount(bins.bin_of, weights=table).astype(np.int64)
         exact = EqualDistance(table).numerators(Histograms.dense(counts)).mean() / table.sum()
         seen = EqualDistance(bin_table).numerators(Histograms.dense(binned)).mean() / table.sum()
-        assert 0.4 * (exact - seen) < expected_deviation(bins.hidden, 6000)[size] < 1.1 * (exact - seen)
+        assert (
+            0.4 * (exact - seen)
+            < expected_deviation(bins.hidden, 6000)[size]
+            < 1.1 * (exact - seen)
+        )
     assert np.all(np.diff(expected_deviation(bins.hidden, 6000)) > 0)
 
 
 def patients(rows: int, codes: int):
-    """People with one of many diagnoses, of very different frequencies, that follow from their age; their hierarchy."""
+    """People with one of many diagnoses, of very different frequencies, that follow from their age;
+    their hierarchy.
+    """
     draw = np.random.default_rng(7)
     weights = 1.0 / np.arange(1, codes + 1)
     weights = draw.permutation(weights)
@@ -88,9 +109,14 @@ def patients(rows: int, codes: int):
     records = []
     for age in ages:
         tilted = weights * np.exp(old * (age - 55) / 20)
-        records.append((age, names[int(np.searchsorted(np.cumsum(tilted / tilted.sum()), draw.random()))]))
+        records.append(
+            (age, names[int(np.searchsorted(np.cumsum(tilted / tilted.sum()), draw.random()))])
+        )
     tree = Hierarchy.build([(name, name[:2], name[0], "*") for name in names], "diagnoses")
-    people = [{"age": int(age), "sex": "fm"[i % 2], "diagnosis": code} for i, (age, code) in enumerate(records)]
+    people = [
+        {"age": int(age), "sex": "fm"[i % 2], "diagnosis": code}
+        for i, (age, code) in enumerate(records)
+    ]
     return people, tree
 
 

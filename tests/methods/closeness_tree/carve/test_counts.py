@@ -1,4 +1,6 @@
-"""Rows of a node by region and cell, and in lower halves: in a table and in order, they are those of a plain count."""
+"""Rows of a node by region and cell, and in lower halves: in a table and in order, they are those
+of a plain count.
+"""
 
 import random
 
@@ -23,17 +25,24 @@ def node():
     """(a node of all rows but some, the inputs of its tree, arrays to work in)."""
     draw = random.Random(4)
     records = [
-        {"visits": draw.randrange(4), "pay": draw.randrange(90), "disease": draw.choice("aabbbcd")} for _ in range(160)
+        {"visits": draw.randrange(4), "pay": draw.randrange(90), "disease": draw.choice("aabbbcd")}
+        for _ in range(160)
     ]
     number = {"type": "numeric"}
-    problem, _ = make_problem(records, {"disease": {"t": "0.5"}}, {"visits": number, "pay": number}, k=2)
+    problem, _ = make_problem(
+        records, {"disease": {"t": "0.5"}}, {"visits": number, "pay": number}, k=2
+    )
     block, _ = Dense(problem.attributes, 2).block(problem.sample)
     goal, merged = with_cells_merged(goal_of(block.requirement))
-    rows = np.vstack([block.quasi.T, merged[block.cell], np.arange(len(block.cell))]).astype(np.int32)
+    rows = np.vstack([block.quasi.T, merged[block.cell], np.arange(len(block.cell))]).astype(
+        np.int32
+    )
     inputs, work = _make_inputs(block, TreeGrowth(), goal, merged, 2), make_workspace(block, goal)
     start, end = 7, 155
     cells = work.cells[: find_cells(rows, start, end, inputs, work)]
-    made = TreeNode(rows=rows, start=start, end=end, cells=cells, cell=work.cell[: end - start], ratio=0.0)
+    made = TreeNode(
+        rows=rows, start=start, end=end, cells=cells, cell=work.cell[: end - start], ratio=0.0
+    )
     propose_all(made, inputs, work)
     return made, work
 
@@ -42,7 +51,10 @@ def node():
 def test_the_rows_of_a_region(node, j):
     made, work = node
     assert tabulate(j, made, work) == (j == FEW)
-    column, codes = made.rows[j, made.start : made.end], work.present.codes[j, : work.present.length[j]]
+    column, codes = (
+        made.rows[j, made.start : made.end],
+        work.present.codes[j, : work.present.length[j]],
+    )
     part = np.empty(len(made.cells))
     for a in range(0, len(codes), 3):
         for b in {a, (a + len(codes)) // 2, len(codes) - 1}:

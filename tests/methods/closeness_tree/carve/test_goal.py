@@ -7,7 +7,11 @@ from hypothesis import given
 from strategies import drawn
 
 from requirements import distances_and_classes, requirement_of
-from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.distances.ground_distances import (
+    EqualDistance,
+    HierarchicalDistance,
+    OrderedDistance,
+)
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.closeness_tree.carve.goal import goal_of, scratch_of, worst
 from tclose_spark.methods.closeness_tree.carve.gradient import gradient
@@ -19,7 +23,9 @@ def test_ratios_are_those_of_measures(drawn_classes):
     distance, classes = drawn_classes
     requirement = requirement_of([distance], [Fraction(1, 3)])
     goal = goal_of(requirement)
-    for counts, numerator in zip(classes, distance.numerators(Histograms.dense(classes)), strict=True):
+    for counts, numerator in zip(
+        classes, distance.numerators(Histograms.dense(classes)), strict=True
+    ):
         size = int(counts.sum())
         exact = 3 * float(numerator) / (distance.scale * requirement.rows * size)
         ratio, _ = worst(counts[None, :].astype(float), float(size), goal, scratch_of(goal))
@@ -29,8 +35,8 @@ def test_ratios_are_those_of_measures(drawn_classes):
 @drawn(200)
 @given(distances_and_classes())
 def test_the_gradient_is_a_subgradient(drawn_classes):
-    """The distance is convex: after any move of a row from one value to another it is at least what the gradient
-    foretells.
+    """The distance is convex: after any move of a row from one value to another it is at least what
+    the gradient foretells.
     """
     distance, classes = drawn_classes
     goal = goal_of(requirement_of([distance], [Fraction(1)]))
@@ -47,7 +53,10 @@ def test_the_gradient_is_a_subgradient(drawn_classes):
             after = counts.copy()
             after[u] -= 1
             after[v] += 1
-            assert worst(after[None, :], size, goal, scratch)[0] >= before + (slope[v] - slope[u]) / unit - 1e-9
+            assert (
+                worst(after[None, :], size, goal, scratch)[0]
+                >= before + (slope[v] - slope[u]) / unit - 1e-9
+            )
 
 
 def test_the_worst_attribute_is_named():

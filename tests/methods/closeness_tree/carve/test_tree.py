@@ -1,4 +1,6 @@
-"""The carve tree: whatever is drawn, every leaf holds what is required; on a real table, little is lost."""
+"""The carve tree: whatever is drawn, every leaf holds what is required; on a real table, little is
+lost.
+"""
 
 import csv
 from collections import defaultdict
@@ -11,7 +13,11 @@ from hypothesis import strategies as st
 from strategies import drawn, make_problem, people
 
 from tclose_spark.kernels.widths import width
-from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.distances.ground_distances import (
+    EqualDistance,
+    HierarchicalDistance,
+    OrderedDistance,
+)
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
@@ -29,7 +35,9 @@ TS = st.sampled_from(["0.1", "0.25", "0.5", "0.75", "1"])
 
 @st.composite
 def problems(draw: st.DrawFn, most: int = 60):
-    """A problem with one to three sensitive attributes, one of each distance, some with a distinct l; and its block."""
+    """A problem with one to three sensitive attributes, one of each distance, some with a distinct
+    l; and its block.
+    """
     records = draw(people(8, most))
     sensitive = {
         "disease": {"t": draw(TS), "l": {"distinct": draw(st.integers(1, 2))}},
@@ -38,20 +46,28 @@ def problems(draw: st.DrawFn, most: int = 60):
     }
     names = draw(st.lists(st.sampled_from(sorted(sensitive)), min_size=1, max_size=3, unique=True))
     assume("city" not in names or all(record["city"] is not None for record in records))
-    quasi = {"age": {"type": "numeric"}, "sex": {}} | ({} if "city" in names else {"city": {"hierarchy": "cities.csv"}})
-    problem, _ = make_problem(records, {name: sensitive[name] for name in names}, quasi, k=draw(st.integers(2, 4)))
+    quasi = {"age": {"type": "numeric"}, "sex": {}} | (
+        {} if "city" in names else {"city": {"hierarchy": "cities.csv"}}
+    )
+    problem, _ = make_problem(
+        records, {name: sensitive[name] for name in names}, quasi, k=draw(st.integers(2, 4))
+    )
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     assume(
         all(
             np.count_nonzero(table) >= least
-            for table, least in zip(block.requirement.tables, block.requirement.distinct, strict=True)
+            for table, least in zip(
+                block.requirement.tables, block.requirement.distinct, strict=True
+            )
         )
     )
     return problem, block
 
 
 def check_leaves(leaf, block: Block, ts: list[Fraction | None]) -> None:
-    """Every leaf is as required, by measures.distances in fractions; leaves are numbered without a gap."""
+    """Every leaf is as required, by measures.distances in fractions; leaves are numbered without a
+    gap.
+    """
     requirement = block.requirement
     leaves = int(leaf.max()) + 1
     sizes = np.bincount(leaf, minlength=leaves)
@@ -103,12 +119,22 @@ def test_the_plan_is_the_tree_and_counts_its_rows(drawn_problem, stop):
         list(range(splits.leaves)) if len(splits.quasi) else []
     )
     for node in range(len(splits.quasi)):
-        here, gone = np.isin(leaf, leaves_below(splits, node)), np.isin(leaf, leaves_below(splits, splits.left[node]))
+        here, gone = (
+            np.isin(leaf, leaves_below(splits, node)),
+            np.isin(leaf, leaves_below(splits, splits.left[node])),
+        )
         codes = block.quasi[:, splits.quasi[node]]
         for cell in np.unique(block.cell):
             if splits.cut[node, cell] < 0:
-                region = here & (block.cell == cell) & (splits.lo[node] <= codes) & (codes <= splits.hi[node])
-                assert not region.any() or splits.share[node, cell] == pytest.approx(gone[region].mean())
+                region = (
+                    here
+                    & (block.cell == cell)
+                    & (splits.lo[node] <= codes)
+                    & (codes <= splits.hi[node])
+                )
+                assert not region.any() or splits.share[node, cell] == pytest.approx(
+                    gone[region].mean()
+                )
 
 
 def route(splits: Splits, quasi, cell, digest):
@@ -134,7 +160,9 @@ def test_a_route_follows_from_the_row_alone(drawn_problem, random):
     routed = route(splits, block.quasi, block.cell, digest)
     order = list(range(len(digest)))
     random.shuffle(order)
-    assert np.array_equal(route(splits, block.quasi[order], block.cell[order], digest[order]), routed[order])
+    assert np.array_equal(
+        route(splits, block.quasi[order], block.cell[order], digest[order]), routed[order]
+    )
     assert set(routed.tolist()) <= set(range(splits.leaves))
     # Where no split draws lots every row goes where the plan counted it.
     if np.all((splits.share == 1) | (splits.share == 0)):
@@ -148,11 +176,16 @@ def test_a_block_that_cannot_be_split_is_one_leaf():
     assert grow(block).leaf.tolist() == [0] * 6
     assert grow(block).depth == 0
     assert grow(block, PLAN).splits.leaves == 1
-    assert route(grow(block, PLAN).splits, block.quasi, block.cell, problem.sample.hash).tolist() == [0] * 6
+    assert (
+        route(grow(block, PLAN).splits, block.quasi, block.cell, problem.sample.hash).tolist()
+        == [0] * 6
+    )
 
 
 def test_missing_numbers_are_a_leaf_of_their_own():
-    records = [{"age": age, "disease": d} for age in (None, 30) for d in ("flu", "gout") for _ in range(4)]
+    records = [
+        {"age": age, "disease": d} for age in (None, 30) for d in ("flu", "gout") for _ in range(4)
+    ]
     problem, _ = make_problem(records, {"disease": {"t": "0.1"}}, {"age": {"type": "numeric"}}, k=2)
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     leaf = grow(block).leaf
@@ -171,7 +204,9 @@ def test_a_node_that_is_too_large_is_halved_cell_by_cell(drawn_problem, most):
 
 
 def test_halves_hold_the_same_mix_and_rows_are_sent_to_them_by_lot():
-    records = [{"age": 30, "disease": d} for d in ("flu", "gout", "gout", "gout") for _ in range(100)]
+    records = [
+        {"age": 30, "disease": d} for d in ("flu", "gout", "gout", "gout") for _ in range(100)
+    ]
     problem, _ = make_problem(records, {"disease": {"t": "0.1"}}, {"age": {"type": "numeric"}}, k=2)
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     leaf, _, splits = grow(block, TreeGrowth(most=100, keep_splits=True))
@@ -225,7 +260,16 @@ def test_no_leaf_is_smaller_than_the_smallest_size(drawn_problem):
 
 # On a real table.
 
-QUASI = ("age", "workclass", "education", "native-country", "marital-status", "race", "sex", "occupation")
+QUASI = (
+    "age",
+    "workclass",
+    "education",
+    "native-country",
+    "marital-status",
+    "race",
+    "sex",
+    "occupation",
+)
 
 
 @pytest.fixture(scope="module")
@@ -243,8 +287,14 @@ def adult(data):
 
 def adult_block(adult, sensitive):
     records, trees = adult
-    quasi = {n: {"type": "numeric"} if n == "age" else {"hierarchy": f"{n}.csv"} for n in QUASI if n not in sensitive}
-    problem, _ = make_problem(records, sensitive, quasi, {n: t for n, t in trees.items() if n in quasi}, k=5)
+    quasi = {
+        n: {"type": "numeric"} if n == "age" else {"hierarchy": f"{n}.csv"}
+        for n in QUASI
+        if n not in sensitive
+    }
+    problem, _ = make_problem(
+        records, sensitive, quasi, {n: t for n, t in trees.items() if n in quasi}, k=5
+    )
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     return problem, block
 
@@ -262,7 +312,9 @@ def loss(leaf, block: Block) -> float:
     return total / block.quasi.size
 
 
-@pytest.mark.parametrize(("t", "most"), [("0.05", 0.45), ("0.1", 0.4), ("0.2", 0.315), ("0.3", 0.22)])
+@pytest.mark.parametrize(
+    ("t", "most"), [("0.05", 0.45), ("0.1", 0.4), ("0.2", 0.315), ("0.3", 0.22)]
+)
 def test_adult_by_occupation(adult, t, most):
     problem, block = adult_block(adult, {"occupation": {"t": t}})
     leaf = grow(block).leaf
@@ -270,7 +322,9 @@ def test_adult_by_occupation(adult, t, most):
     assert loss(leaf, block) <= most
 
 
-@pytest.mark.parametrize(("t", "most"), [("0.05", 0.191), ("0.1", 0.105), ("0.2", 0.052), ("0.3", 0.046)])
+@pytest.mark.parametrize(
+    ("t", "most"), [("0.05", 0.191), ("0.1", 0.105), ("0.2", 0.052), ("0.3", 0.046)]
+)
 def test_adult_by_age(adult, t, most):
     problem, block = adult_block(adult, {"age": {"distance": "ordered", "t": t}})
     leaf = grow(block).leaf

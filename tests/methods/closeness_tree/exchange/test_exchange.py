@@ -1,5 +1,5 @@
-"""Exchange: classes keep all that is required of them and never lose more. Checked in fractions and from the
-definitions.
+"""Exchange: classes keep all that is required of them and never lose more. Checked in fractions and
+from the definitions.
 """
 
 from __future__ import annotations
@@ -49,10 +49,12 @@ from tclose_spark.methods.closeness_tree.exchange.splits import MOST, split_all
 from tclose_spark.methods.closeness_tree.exchange.sweeps import sweep_moves, sweep_swaps
 from tclose_spark.table.arrays import FloatArray, IntArray
 
-# Six leaves under three nodes, those under two, those under the root; and how much of the domain a node of each height
-# covers.
+# Six leaves under three nodes, those under two, those under the root; and how much of the domain a
+# node of each height covers.
 PARENTS = (np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 1]), np.array([0, 0]))
-NODES = np.array([[0, 1, 2, 3, 4, 5], [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 0, 0]], dtype=np.int32)
+NODES = np.array(
+    [[0, 1, 2, 3, 4, 5], [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 0, 0]], dtype=np.int32
+)
 SHARES = np.array([[0.0] * 6, [2 / 6] * 6, [4 / 6] * 4 + [2 / 6] * 2, [1.0] * 6])
 DOMAIN = 6
 
@@ -67,7 +69,9 @@ def distance_of(kind: str, table: IntArray) -> GroundDistance:
     }[kind]
 
 
-def distances_of(block: Block, classes: IntArray, distances: list[GroundDistance]) -> list[list[Fraction]]:
+def distances_of(
+    block: Block, classes: IntArray, distances: list[GroundDistance]
+) -> list[list[Fraction]]:
     """The distance of each class from the table, for each attribute."""
     owner = np.unique(classes, return_inverse=True)[1]
     found = []
@@ -88,7 +92,10 @@ def distances_of(block: Block, classes: IntArray, distances: list[GroundDistance
 
 def least_distinct(block: Block, classes: IntArray) -> list[int]:
     members = [block.requirement.codes[block.cell[classes == c]] for c in np.unique(classes)]
-    return [min(len(np.unique(codes[:, s])) for codes in members) for s in range(block.requirement.codes.shape[1])]
+    return [
+        min(len(np.unique(codes[:, s])) for codes in members)
+        for s in range(block.requirement.codes.shape[1])
+    ]
 
 
 def shares_of(block: Block, classes: IntArray) -> list[tuple[int, int, Fraction]]:
@@ -98,14 +105,18 @@ def shares_of(block: Block, classes: IntArray) -> list[tuple[int, int, Fraction]
         members = block.requirement.codes[block.cell[classes == c]]
         for s in range(members.shape[1]):
             for v, n in zip(*np.unique(members[:, s], return_counts=True), strict=True):
-                found[s, int(v)] = max(Fraction(int(n), len(members)), found.get((s, int(v)), Fraction(0)))
+                found[s, int(v)] = max(
+                    Fraction(int(n), len(members)), found.get((s, int(v)), Fraction(0))
+                )
     return [(s, v, share) for (s, v), share in found.items()]
 
 
 def is_capped(block: Block, classes: IntArray) -> bool:
     """Whether no value has more of a class than its cap, by fractions."""
     most, of = block.requirement.caps
-    return not most.size or all(share * int(of[s, v]) <= int(most[s, v]) for s, v, share in shares_of(block, classes))
+    return not most.size or all(
+        share * int(of[s, v]) <= int(most[s, v]) for s, v, share in shares_of(block, classes)
+    )
 
 
 def width_of(widths: LabelWidths, j: int, codes: IntArray) -> float:
@@ -122,13 +133,17 @@ def _share(widths: LabelWidths, j: int, low: int, high: int) -> float:
         return float(widths.place[j, high] - widths.place[j, low])
     if widths.kinds[j] == 1:
         return next(
-            float(widths.shares[j, h, low]) for h in range(4) if widths.nodes[j, h, low] == widths.nodes[j, h, high]
+            float(widths.shares[j, h, low])
+            for h in range(4)
+            if widths.nodes[j, h, low] == widths.nodes[j, h, high]
         )
     return 1.0
 
 
 def equal_requirement(table: IntArray, t: Fraction, k: int, distinct: int = 1) -> Requirement:
-    """Of one attribute with equal distance; table: (values,), records with each value. A cell is a value."""
+    """Of one attribute with equal distance; table: (values,), records with each value. A cell is a
+    value.
+    """
     values, rows = len(table), int(table.sum())
     return Requirement(
         codes=np.arange(values, dtype=np.int32)[:, None],
@@ -166,16 +181,22 @@ def loss_of(block: Block, classes: IntArray) -> float:
     """Rows times width of their class, summed over quasi-identifiers."""
     members = [block.quasi[classes == c] for c in np.unique(classes)]
     return sum(
-        len(codes) * width_of(block.widths, j, codes[:, j]) for codes in members for j in range(block.quasi.shape[1])
+        len(codes) * width_of(block.widths, j, codes[:, j])
+        for codes in members
+        for j in range(block.quasi.shape[1])
     )
 
 
 @st.composite
 def starts(draw: st.DrawFn, most: int = 60) -> Start:
-    """A block, classes that hold what is required of them (often only just), the distances and their t."""
+    """A block, classes that hold what is required of them (often only just), the distances and
+    their t.
+    """
     n, quasis, groups = draw(st.integers(4, most)), draw(st.integers(1, 4)), draw(st.integers(1, 8))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    kinds = draw(st.lists(st.sampled_from(["equal", "ordered", "hierarchical"]), min_size=1, max_size=2))
+    kinds = draw(
+        st.lists(st.sampled_from(["equal", "ordered", "hierarchical"]), min_size=1, max_size=2)
+    )
     values = random.integers(0, DOMAIN, (n, len(kinds)))
     codes, cell = np.unique(values, axis=0, return_inverse=True)
     widths = LabelWidths(
@@ -189,9 +210,9 @@ def starts(draw: st.DrawFn, most: int = 60) -> Start:
         beyond=np.ones(quasis),
         reach=np.full((quasis, DOMAIN), DOMAIN, np.int32),
     )
-    tables = np.stack([np.bincount(column, minlength=DOMAIN) for column in values.T]) + random.integers(
-        0, 3, (1, DOMAIN)
-    )
+    tables = np.stack(
+        [np.bincount(column, minlength=DOMAIN) for column in values.T]
+    ) + random.integers(0, 3, (1, DOMAIN))
     classes = random.integers(0, groups, n)
     classes = np.unique(classes, return_inverse=True)[1].astype(np.int64)
     distances = [distance_of(kind, table) for kind, table in zip(kinds, tables, strict=True)]
@@ -215,7 +236,10 @@ def starts(draw: st.DrawFn, most: int = 60) -> Start:
         **ROWS_ONLY,
     )
     block = Block(
-        random.integers(0, DOMAIN, (n, quasis)).astype(np.int32), cell.reshape(-1).astype(np.int32), widths, requirement
+        random.integers(0, DOMAIN, (n, quasis)).astype(np.int32),
+        cell.reshape(-1).astype(np.int32),
+        widths,
+        requirement,
     )
     slack = draw(st.sampled_from([Fraction(0), Fraction(1, 50), Fraction(1, 5), Fraction(1)]))
     ts = [max(found) + slack for found in distances_of(block, classes, distances)]
@@ -242,9 +266,15 @@ def assert_required(start: Start, classes: IntArray) -> None:
     assert classes.shape == before.shape
     assert classes.min() >= 0
     assert np.unique(classes, return_counts=True)[1].min() >= block.requirement.k
-    assert all(max(found) <= t for found, t in zip(distances_of(block, classes, distances), ts, strict=True))
     assert all(
-        found >= least for found, least in zip(least_distinct(block, classes), block.requirement.distinct, strict=True)
+        max(found) <= t
+        for found, t in zip(distances_of(block, classes, distances), ts, strict=True)
+    )
+    assert all(
+        found >= least
+        for found, least in zip(
+            least_distinct(block, classes), block.requirement.distinct, strict=True
+        )
     )
     assert is_capped(block, classes)
 
@@ -279,8 +309,13 @@ def assert_counted(table: Table, partition: Partition) -> None:
     for side, c, s in np.argwhere(partition.fresh):
         update_rises(table, fresh, side, c, s, partition.size[c] + (1 if side == JOIN else -1))
         values = slice(table.first[s], table.first[s + 1])
-        np.testing.assert_array_equal(partition.rises[side, c, values], fresh.rises[side, c, values])
-    for known, real in ((partition.low_next, fresh.low_next), (partition.high_next, fresh.high_next)):
+        np.testing.assert_array_equal(
+            partition.rises[side, c, values], fresh.rises[side, c, values]
+        )
+    for known, real in (
+        (partition.low_next, fresh.low_next),
+        (partition.high_next, fresh.high_next),
+    ):
         assert np.all((known == real) | (known == UNKNOWN))
     for c in range(len(partition.size)):
         members = partition.member[partition.start[c] : partition.start[c] + partition.size[c]]
@@ -288,12 +323,16 @@ def assert_counted(table: Table, partition: Partition) -> None:
         assert np.array_equal(partition.place[members], np.arange(len(members)))
         for s, (first, last) in enumerate(itertools.pairwise(table.first)):
             held = partition.held[c, first : first + partition.length[c, s]]
-            assert sorted(held) == (first + np.flatnonzero(partition.counts[c, first:last])).tolist()
+            assert (
+                sorted(held) == (first + np.flatnonzero(partition.counts[c, first:last])).tolist()
+            )
 
 
 @given(starts(), st.integers(0, 4), st.integers(0, 4), st.integers(0, 2**63))
 @drawn(150, quick=37)
-def test_classes_keep_what_is_required_and_lose_no_more(start: Start, sweeps: int, anneal: int, seed: int) -> None:
+def test_classes_keep_what_is_required_and_lose_no_more(
+    start: Start, sweeps: int, anneal: int, seed: int
+) -> None:
     block, classes, _, _ = start
     given_classes = classes.copy()
     found = exchange(block, classes, sweeps, anneal, seed)
@@ -302,7 +341,12 @@ def test_classes_keep_what_is_required_and_lose_no_more(start: Start, sweeps: in
     assert np.array_equal(found, exchange(block, classes, sweeps, anneal, seed))
 
 
-@given(starts(), st.sampled_from([0.01, 1.0, 100.0]), st.sampled_from([0.0, 1.0, 50.0]), st.integers(0, 2**32))
+@given(
+    starts(),
+    st.sampled_from([0.01, 1.0, 100.0]),
+    st.sampled_from([0.0, 1.0, 50.0]),
+    st.integers(0, 2**32),
+)
 @drawn(100, quick=25)
 def test_every_pass_keeps_what_is_required_and_figures_equal_a_recount(
     start: Start, heat: float, price: float, seed: int
@@ -338,44 +382,72 @@ def test_every_pass_keeps_what_is_required_and_figures_equal_a_recount(
 
 @given(starts(most=25), st.data())
 @drawn(100, quick=25)
-def test_what_may_happen_and_costs_follows_from_the_definitions(start: Start, data: st.DataObject) -> None:
+def test_what_may_happen_and_costs_follows_from_the_definitions(
+    start: Start, data: st.DataObject
+) -> None:
     block, classes, distances, ts = start
     table = make_table(block)
     partition = make_partition(table, classes, 0)
     count_all(table, partition)
     row, other = (data.draw(st.integers(0, len(classes) - 1)) for _ in range(2))
     c, d = int(classes[row]), int(classes[other])
-    for t, distance, share, limit in zip(ts, distances, table.share, block.requirement.limits[:, -1], strict=True):
-        unit = t * distance.scale * int(distance.table.sum())  # of a numerator that is allowed for each row
-        assert share == 0 if t in (0, 1) or t > 1 or limit == 0 else abs(float(share * unit) - 1) <= 1 / limit
+    for t, distance, share, limit in zip(
+        ts, distances, table.share, block.requirement.limits[:, -1], strict=True
+    ):
+        unit = (
+            t * distance.scale * int(distance.table.sum())
+        )  # of a numerator that is allowed for each row
+        assert (
+            share == 0
+            if t in (0, 1) or t > 1 or limit == 0
+            else abs(float(share * unit) - 1) <= 1 / limit
+        )
 
     def fits(rows: list[int]) -> bool:
         """Whether these rows may be a class."""
-        one, alone = np.zeros(len(rows), np.int64), replace(block, quasi=block.quasi[rows], cell=block.cell[rows])
+        one, alone = (
+            np.zeros(len(rows), np.int64),
+            replace(block, quasi=block.quasi[rows], cell=block.cell[rows]),
+        )
         requirement = block.requirement
         return (
             len(rows) >= requirement.k
-            and all(found[0] <= t for found, t in zip(distances_of(alone, one, distances), ts, strict=True))
             and all(
-                found >= least for found, least in zip(least_distinct(alone, one), requirement.distinct, strict=True)
+                found[0] <= t
+                for found, t in zip(distances_of(alone, one, distances), ts, strict=True)
+            )
+            and all(
+                found >= least
+                for found, least in zip(
+                    least_distinct(alone, one), requirement.distinct, strict=True
+                )
             )
             and is_capped(alone, one)
         )
 
     def costs(rows: list[int]) -> float:
-        """The closeness ratio of these rows as a class, times how many there are, summed over attributes with a t."""
+        """The closeness ratio of these rows as a class, times how many there are, summed over
+        attributes with a t.
+        """
         one, alone = np.zeros(len(rows), np.int64), replace(block, cell=block.cell[rows])
-        units = [share * d.scale * int(d.table.sum()) for share, d in zip(table.share, distances, strict=True)]
+        units = [
+            share * d.scale * int(d.table.sum())
+            for share, d in zip(table.share, distances, strict=True)
+        ]
         found = distances_of(alone, one, distances)
         return sum(len(rows) * float(d[0]) * unit for d, unit in zip(found, units, strict=True))
 
     def assert_rises(said: float, rows: list[int]) -> None:
         """To that of these rows, or infinitely if they may not be a class."""
         assert (said < np.inf) == fits(rows)
-        assert said == np.inf or abs(said - (costs(rows) - costs(inside))) < 1e-3 * max(1, costs(rows))
+        assert said == np.inf or abs(said - (costs(rows) - costs(inside))) < 1e-3 * max(
+            1, costs(rows)
+        )
 
     def width_sum(rows: list[int]) -> float:
-        return sum(width_of(block.widths, j, block.quasi[rows, j]) for j in range(block.quasi.shape[1]))
+        return sum(
+            width_of(block.widths, j, block.quasi[rows, j]) for j in range(block.quasi.shape[1])
+        )
 
     inside = np.flatnonzero(classes == c).tolist()
     without = [i for i in inside if i != row]
@@ -384,8 +456,12 @@ def test_what_may_happen_and_costs_follows_from_the_definitions(start: Start, da
         assert abs(width_after(table, partition, c, row, -1) - width_sum(without)) < 1e-9
     if c != d:
         assert_rises(rise(table, partition, JOIN, c, block.cell[other]), [*inside, other])
-        assert_rises(rise_by_swap(table, partition, c, block.cell[row], block.cell[other]), [*without, other])
-        assert abs(width_after(table, partition, c, row, other) - width_sum([*without, other])) < 1e-9
+        assert_rises(
+            rise_by_swap(table, partition, c, block.cell[row], block.cell[other]), [*without, other]
+        )
+        assert (
+            abs(width_after(table, partition, c, row, other) - width_sum([*without, other])) < 1e-9
+        )
         assert abs(width_after(table, partition, c, -1, other) - width_sum([*inside, other])) < 1e-9
         move(table, partition, other, c)
         assert holds(table, partition, c, len(inside) + 1) == fits([*inside, other])
@@ -394,7 +470,9 @@ def test_what_may_happen_and_costs_follows_from_the_definitions(start: Start, da
 
 
 def spent(partition: Partition, table: Table, price: float) -> float:
-    """What passes make small: the loss, and the price of the weighted closeness ratios times rows."""
+    """What passes make small: the loss, and the price of the weighted closeness ratios times
+    rows.
+    """
     return loss(partition) + price * float((partition.weight * partition.total * table.share).sum())
 
 
@@ -462,8 +540,8 @@ def test_a_class_of_two_kinds_of_rows_is_cut_in_two() -> None:
 
 
 def two_that_complement_each_other(k: int, one: int = 1, other: int = 1) -> tuple[Block, IntArray]:
-    """Two classes of the same label, of so many times ten rows, of whom one has too much of what the other lacks; and
-    one of another label.
+    """Two classes of the same label, of so many times ten rows, of whom one has too much of what
+    the other lacks; and one of another label.
     """
     times = np.repeat([one, other, 1], [2, 2, 2])
     cell = np.repeat(np.tile([0, 1], 3), np.array([6, 4, 4, 6, 5, 5]) * times).astype(np.int32)
@@ -482,7 +560,9 @@ def test_classes_that_make_up_for_each_other_are_merged_and_others_stay() -> Non
         assert merge_all(table, partition, make_orders(table, 1, 1)[0], price) == merged
         assert sorted(partition.size) == ([10, 10, 10] if merged == 0 else [0, 10, 20])
         assert_counted(table, partition)
-        if merged:  # nothing is left of their distances, and both labels stay as narrow as they were
+        if (
+            merged
+        ):  # nothing is left of their distances, and both labels stay as narrow as they were
             assert spent(partition, table, price) == loss(partition) == 0
 
 
@@ -511,13 +591,15 @@ def test_a_class_without_neighbours_of_others_is_not_merged() -> None:
 def classes_of_numbers(
     k: int, *classes: tuple[int, ...], values: tuple[int, ...] | None = None
 ) -> tuple[Table, Partition]:
-    """Classes of rows with one quasi-identifier, a number from 0 to 9. values: of the sensitive attribute; all rows
-    have the same one otherwise. t is 1/2.
+    """Classes of rows with one quasi-identifier, a number from 0 to 9. values: of the sensitive
+    attribute; all rows have the same one otherwise. t is 1/2.
     """
     codes = list(itertools.chain(*classes))
     cell = np.array(values or [0] * len(codes), np.int32)
     requirement = equal_requirement(np.bincount(cell), Fraction(1, 2), k)
-    block = Block(np.array(codes, np.int32)[:, None], cell, widths_of_numbers(np.array([10])), requirement)
+    block = Block(
+        np.array(codes, np.int32)[:, None], cell, widths_of_numbers(np.array([10])), requirement
+    )
     table = make_table(block)
     partition = make_partition(table, np.repeat(np.arange(len(classes)), [*map(len, classes)]), 1)
     count_all(table, partition)
@@ -527,9 +609,19 @@ def classes_of_numbers(
 @pytest.mark.parametrize(
     ("k", "classes", "before", "after"),
     [
-        pytest.param(2, ((0,) * 40, (1,) * 15 + (9,) * 4), 152, 55, id="a wider box costs more than a row gains"),
         pytest.param(
-            8, ((0,) * 18 + (3,) * 2, (3,) * 4 + (9,) * 4), 108, 60, id="a box gets narrower with its last row"
+            2,
+            ((0,) * 40, (1,) * 15 + (9,) * 4),
+            152,
+            55,
+            id="a wider box costs more than a row gains",
+        ),
+        pytest.param(
+            8,
+            ((0,) * 18 + (3,) * 2, (3,) * 4 + (9,) * 4),
+            108,
+            60,
+            id="a box gets narrower with its last row",
         ),
     ],
 )
@@ -547,13 +639,19 @@ def test_boxes_change_where_no_single_row_can(
 
 
 @pytest.mark.parametrize(("price", "changed"), [(0.0, 1), (0.35, 0)])
-def test_a_box_is_not_extended_if_closeness_costs_more_than_that_gains(price: float, changed: int) -> None:
-    """Each row gains 7/9, and costs 2 x .35 in closeness. Six of them cannot make up for a wider label of twenty."""
+def test_a_box_is_not_extended_if_closeness_costs_more_than_that_gains(
+    price: float, changed: int
+) -> None:
+    """Each row gains 7/9, and costs 2 x .35 in closeness. Six of them cannot make up for a wider
+    label of twenty.
+    """
     first, second = (0,) * 20, (1,) * 6 + (2,) * 2 + (9,) * 6
     values = (0, 1) * 10 + (0,) * 7 + (1,) * 7
     table, partition = classes_of_numbers(2, first, second, values=values)
     before = spent(partition, table, price)
-    assert reshape(table, partition, make_orders(table, 1, 1)[0], make_risks(), 0.0, price) == changed
+    assert (
+        reshape(table, partition, make_orders(table, 1, 1)[0], make_risks(), 0.0, price) == changed
+    )
     assert partition.size[0] == 20 + 6 * changed
     assert (spent(partition, table, price) < before) == changed
 
@@ -568,7 +666,11 @@ def test_rows_that_would_gain_nothing_do_not_join_an_extended_box() -> None:
 def test_a_class_that_can_lose_no_row_is_dissolved() -> None:
     table, partition = classes_of_numbers(2, (0, 0), (0, 9), (9, 9))
     order, cold = make_orders(table, 1, 1)[0], make_risks()
-    assert sweep_moves(table, partition, order, 0.0) == reshape(table, partition, order, cold, 0.0, 0.0) == 0
+    assert (
+        sweep_moves(table, partition, order, 0.0)
+        == reshape(table, partition, order, cold, 0.0, 0.0)
+        == 0
+    )
     assert dissolve_all(table, partition, order, cold, 0.0, 0.0) == 1
     assert sorted(partition.size) == [0, 3, 3]
     assert loss(partition) == 0
@@ -583,7 +685,9 @@ def test_classes_that_near_classes_cannot_take_stay() -> None:
     assert_counted(table, partition)
 
 
-@pytest.mark.parametrize(("t", "ratio", "limit"), [(Fraction(1, 10), 1, 5.0), (Fraction(1, 5), 0.5, 0.1)])
+@pytest.mark.parametrize(
+    ("t", "ratio", "limit"), [(Fraction(1, 10), 1, 5.0), (Fraction(1, 5), 0.5, 0.1)]
+)
 @pytest.mark.parametrize("ordered", [False, True])
 def test_the_price_rises_where_t_keeps_rows_out_and_falls_elsewhere(
     t: Fraction, ratio: float, limit: float, ordered: bool
@@ -591,7 +695,10 @@ def test_the_price_rises_where_t_keeps_rows_out_and_falls_elsewhere(
     block, classes = two_that_complement_each_other(k=5)
     limits = exact_limits([t], [1 if ordered else 2], block.requirement.rows, len(classes))
     table = make_table(
-        replace(block, requirement=block.requirement._replace(limits=limits, ordered=np.array([ordered])))
+        replace(
+            block,
+            requirement=block.requirement._replace(limits=limits, ordered=np.array([ordered])),
+        )
     )
     partition = make_partition(table, classes, 1)
     count_all(table, partition)
@@ -627,7 +734,10 @@ def test_a_block_in_parts_keeps_what_is_required(start: Start, parts: int) -> No
 def test_classes_that_lose_nothing_stay_as_they_are(start: Start, sweeps: int, anneal: int) -> None:
     block, classes, _, _ = start
     block = replace(
-        block, quasi=np.ascontiguousarray(np.tile(classes[:, None] % DOMAIN, (1, block.quasi.shape[1])), dtype=np.int32)
+        block,
+        quasi=np.ascontiguousarray(
+            np.tile(classes[:, None] % DOMAIN, (1, block.quasi.shape[1])), dtype=np.int32
+        ),
     )
     assert np.array_equal(exchange(block, classes, sweeps, anneal, 1), classes)
 
@@ -649,7 +759,12 @@ def test_orders_are_lexicographic(start: Start, seed: int) -> None:
         by_cell = [table.cell] if number % 2 else []
         q = table.quasi.shape[1]
         sorts = [
-            np.lexsort([*(sign * table.quasi[:, j] for j, sign in zip(sequence, signs, strict=True)), *by_cell])
+            np.lexsort(
+                [
+                    *(sign * table.quasi[:, j] for j, sign in zip(sequence, signs, strict=True)),
+                    *by_cell,
+                ]
+            )
             for sequence in itertools.permutations(range(q))
             for signs in itertools.product((1, -1), repeat=q)
         ]
@@ -677,7 +792,9 @@ def test_ends_in_large_domains_are_looked_up_in_the_members() -> None:
 def test_adult_loses_a_good_deal_less(data: Path) -> None:
     frame = pd.read_csv(data / "adult/adult.csv", sep=";").head(6000)
     columns = ["age", "workclass", "education", "marital-status", "race", "sex"]
-    quasi = np.stack([np.unique(frame[name], return_inverse=True)[1] for name in columns], axis=1).astype(np.int32)
+    quasi = np.stack(
+        [np.unique(frame[name], return_inverse=True)[1] for name in columns], axis=1
+    ).astype(np.int32)
     _, cell = np.unique(frame["occupation"], return_inverse=True)
     domains = quasi.max(axis=0).astype(np.int64) + 1
     tables = np.bincount(cell)[None, :].astype(np.int64)
@@ -685,8 +802,12 @@ def test_adult_loses_a_good_deal_less(data: Path) -> None:
     block = Block(quasi, cell.astype(np.int32), widths_of_numbers(domains), requirement)
     stack = np.lexsort([*quasi.T, cell])
     classes = np.empty(len(frame), np.int64)
-    classes[stack] = np.arange(len(frame)) % (len(frame) // 40)  # dealt by value: near the table, as wide as can be
+    classes[stack] = np.arange(len(frame)) % (
+        len(frame) // 40
+    )  # dealt by value: near the table, as wide as can be
     found = exchange(block, classes, 30, 0, 1)
     assert_holds((block, classes, [EqualDistance(tables[0])], [Fraction(1, 5)]), found)
     assert loss_of(block, found) < 0.95 * loss_of(block, classes)
-    assert loss_of(block, exchange(block, classes, 30, 20, 1)) < loss_of(block, exchange(block, classes, 60, 0, 1))
+    assert loss_of(block, exchange(block, classes, 30, 20, 1)) < loss_of(
+        block, exchange(block, classes, 60, 0, 1)
+    )
