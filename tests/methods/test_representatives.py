@@ -235,7 +235,7 @@ def test_an_audit_with_the_run_file_leaves_out_what_is_not_known(made: Made, spa
     assert "the table publishes aggregates" in judged._repr_html_()
     with pytest.raises(ConfigurationError, match="background: people are joined by labels"):
         audit(table, spec=tree, background=str(made.conf.parent / "people.parquet"))
-    with pytest.raises(ConfigurationError, match=r"n is 50, but with method\.representative"):
+    with pytest.raises(ConfigurationError, match=r"n: not with method\.representative"):
         audit(table, spec=tree, n=50)
 
 
