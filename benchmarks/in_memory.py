@@ -124,9 +124,8 @@ def carried_out(
         )
     return (
         f"NCP {rows_lost(block, classes) / len(rows):.4f}  classes {classes.max() + 1:>6,}  "
-        "smallest "
-        f"{np.bincount(classes).min():>5,}  EMD {', '.join(f'{emd:.4f}' for emd in worst)}  CPU "
-        f"{seconds:.2f} s"
+        f"smallest {np.bincount(classes).min():>5,}  EMD "
+        f"{', '.join(f'{emd:.4f}' for emd in worst)}  CPU {seconds:.2f} s"
     )
 
 

@@ -88,8 +88,10 @@ def drawn_tables(tables: int, methods: Sequence[Mapping[str, Any]]) -> None:
                 lost[name] = lost.get(name, 0) + 1
             ratios[name].append((1.0 if loss is None else loss) / least)
     print(
-        f"{tables} tables\n\n| method | mean ratio | worst | optimal in | no release "
-        "|\n|---|---|---|---|---|"
+        f"{tables} tables\n"
+        "\n"
+        "| method | mean ratio | worst | optimal in | no release |\n"
+        "|---|---|---|---|---|"
     )
     for name, of in sorted(ratios.items(), key=lambda pair: float(np.mean(pair[1]))):
         optimal = sum(ratio < 1 + 1e-6 for ratio in of)

@@ -3,7 +3,8 @@
     python benchmarks/others.py [CONF] [--k 5,10] [--t 0.1,0.2] [--sample ROWS] [--rows FILE]
     [--timeout SECONDS]
 
---rows keeps the rows that were drawn in a file (they are raw), or takes those that it has, and Spark is not needed.
+--rows keeps the rows that were drawn in a file (they are raw), or takes those that it has, and
+Spark is not needed.
 
 It is installed into an environment of its own, build/others, and runs in a process of its own. Its
 release is measured as ours are: NCP, query error, and whether k and t hold, exactly. Where it gives
@@ -206,8 +207,8 @@ def main() -> None:
         table, hierarchies = rows_of(spec, options.sample, options.rows)
     error = QueryError.of(table, ResolvedAttributes.of(spec.attributes, table.profile, hierarchies))
     print(
-        f"{len(table.rows):,} rows\n   k      t  method                            NCP    query  "
-        "classes  seconds"
+        f"{len(table.rows):,} rows\n"
+        "   k      t  method                            NCP    query  classes  seconds"
     )
     results = []
     ks = requested_ks(parse_numbers(options.k, "--k"), spec)

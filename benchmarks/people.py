@@ -103,8 +103,8 @@ def main() -> None:
     )
     print(f"\n{len(ages):,} patients with 3,000 stays")
     print(
-        "| method | rows counted | classes with fewer than five people | people, `together` "
-        "|\n|---|---|---|---|"
+        "| method | rows counted | classes with fewer than five people | people, `together` |\n"
+        "|---|---|---|---|"
     )
     for name, method in METHODS.items():
         by_rows = release(born, constant, ward, method, None)

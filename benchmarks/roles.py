@@ -11,24 +11,29 @@ suggested run file are compared with the labels.
 A column has the role in which the run file lists it, and otherwise it is left out. It is exactly
 one of these:
 
-- *right*: the expert accepts the role. A column that is left out, or only a direct identifier, is in no release.
-  So either is right if the expert accepts either (*rightly left out*).
+- *right*: the expert accepts the role. A column that is left out, or only a direct identifier, is
+  in no release. So either is right if the expert accepts either (*rightly left out*).
 - *missed*: it is in no release, though the expert accepts neither: an analyst would miss it.
-- *wrong*: the release uses it in a role that the expert does not accept, as person, household and weight, too.
+- *wrong*: the release uses it in a role that the expert does not accept, as person, household and
+  weight, too.
 
 The share of each is one of all columns of all tables. The other measures:
 
-- *quasi-identifiers found*: of the columns whose best role is `quasi`, those that the file has as quasi-identifiers.
+- *quasi-identifiers found*: of the columns whose best role is `quasi`, those that the file has as
+  quasi-identifiers.
 - *sensitive*: tables whose first sensitive attribute is in the list of the label.
 - *harm*: tables with at least one of these proposals:
     - a wrong person: a person or household whose column the expert does not accept as such;
     - a person not found: a column whose best role is person or household is neither in the file;
     - an identifier published: a column whose best role is direct, person or household is published;
-    - a wrong weight: the survey weight is a column that the expert does not accept as such, such as that of bodies;
-    - an age as sensitive: a column of `ages` is a sensitive attribute, so it is published unchanged.
-- *types*: of the quasi-identifiers found, those with the type of the label. For numbers with at most ten different
-  values, `categorical` is right, too.
-- *codes*: of the labelled codes for missing values, those that the file has; and those that it has besides.
+    - a wrong weight: the survey weight is a column that the expert does not accept as such, such as
+      that of bodies;
+    - an age as sensitive: a column of `ages` is a sensitive attribute, so it is published
+      unchanged.
+- *types*: of the quasi-identifiers found, those with the type of the label. For numbers with at
+  most ten different values, `categorical` is right, too.
+- *codes*: of the labelled codes for missing values, those that the file has; and those that it has
+  besides.
 
 If no run file can be suggested, all columns are left out. -v lists what is wrong by table and by
 kind.
@@ -93,7 +98,8 @@ class Proposal:
     """What a run file has of a table.
 
     roles: those of each column that it lists. types: of quasi-identifiers. codes: for missing
-    values, by column. sensitive: the first sensitive attribute.
+        values, by column.
+    sensitive: the first sensitive attribute.
     """
 
     roles: Mapping[str, frozenset[str]]

@@ -320,8 +320,8 @@ def loss(file: Path, spec: dict[str, Any], folder: Path) -> tuple[float, int, in
 
 def main(names: list[str]) -> None:
     print(
-        "| table | rows | by hand: NCP | classes | suggested: NCP | classes | ratio "
-        "|\n|---|---|---|---|---|---|---|"
+        "| table | rows | by hand: NCP | classes | suggested: NCP | classes | ratio |\n"
+        "|---|---|---|---|---|---|---|"
     )
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

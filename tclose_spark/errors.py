@@ -44,7 +44,8 @@ class TcloseError(Exception):
     hierarchy may be shown.
 
     problems: the errors that this one combines, one line each, if it combines several. `values` are
-    then those of the first with values.
+        then those of the
+    first with values.
     """
 
     exit_code = 70
@@ -145,8 +146,7 @@ class Problems:
 
         Raises:
             InputError: if one of several is an InputError; otherwise an error of the class of the
-            first with code 2,
-                or of the first.
+                first with code 2, or of the first.
         """
         if len(self._found) == 1:
             raise self._found[0]

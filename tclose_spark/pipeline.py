@@ -47,8 +47,8 @@ from tclose_spark.table.domains import Profile
 from tclose_spark.usefulness.raw_versus_released import raw_versus_released
 
 NO_KERNELS = (
-    "kernels    none are compiled here yet: this release compiles them once, in about "
-    "half a minute of CPU"
+    "kernels    none are compiled here yet: this release compiles them once, in about half a "
+    "minute of CPU"
 )
 
 

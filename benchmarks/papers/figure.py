@@ -21,7 +21,8 @@ class Figure:
 
     place: the paper and its figure, table or section. what: of what it is. ours: computed here.
     printed: by the paper, if it prints the number. tolerance: by how much `ours` may differ when it
-    is computed again, and from `printed`. why: the reason if it differs from `printed` by more.
+        is computed again,
+    and from `printed`. why: the reason if it differs from `printed` by more.
     """
 
     place: str

@@ -26,8 +26,7 @@ EXPLAINED = {
 OWN_NAMES = {
     "attributes.sensitive_attributes.*.brought": "requirements of other packages",
     "a t of a sensitive attribute": "a t of a sensitive attribute",
-    "privacy.suppression_limit with "
-    "cuts_regions": "`privacy.suppression_limit`, with a method that cuts regions",
+    "privacy.suppression_limit with cuts_regions": "`privacy.suppression_limit`, with a method that cuts regions",
 }
 """What the rules say of keys that a run file does not have."""
 

@@ -83,8 +83,8 @@ def _session(block: str, folder: str) -> Iterator[str]:
         printed = run(command[1]).replace(folder, SHOWN_FOLDER)
         printed = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
         yield (
-            "$ "
-            f"{command[1]}\n{shown if without_times(shown) == without_times(printed) else printed}"
+            f"$ {command[1]}\n"
+            f"{shown if without_times(shown) == without_times(printed) else printed}"
         )
 
 

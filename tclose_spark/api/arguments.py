@@ -1,5 +1,5 @@
-"""The arguments of calls: a spec, a table and an output become the run file that a call amounts
-to.
+"""The arguments of calls: a spec, a table and an output become the run file that a call
+amounts to.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ Where = str | PathLike[str] | Mapping[str, Any] | Output | None
 class GivenRun:
     """The run file of a call.
 
-    tree: as in YAML, not validated. spec: validated. table: in memory, to be read as the view that
-    `spec.input` names; None if it is at a path, or not read.
+    tree: as in YAML, not validated. spec: validated.
+    table: in memory, to be read as the view that `spec.input` names; None if it is at a path, or
+        not read.
     """
 
     tree: dict[str, Any]
@@ -99,8 +100,7 @@ def path_of(table: Table) -> str:
     if not isinstance(table, str | PathLike):
         raise ConfigurationError(
             f"the table is of type {type(table).__name__}; expected a DataFrame of Spark, pandas "
-            "or polars, a pyarrow "
-            "table, or a path"
+            "or polars, a pyarrow table, or a path"
         )
     return fspath(table)
 
@@ -181,9 +181,11 @@ def complete_tree(
     """The run file for this table and output, not validated. On the command line a run file is
     complete by itself.
 
-    table: None for the one that the spec names. view: the name of a table in memory. nowhere: the
-    output if neither the call nor the spec names one. reads: whether the table is read. If not, the
-    table may be None even if the release was of one in memory.
+    table: None for the one that the spec names.
+    view: the name of a table in memory.
+    nowhere: the output if neither the call nor the spec names one.
+    reads: whether the table is read. If not, the table may be None even if the release was of one
+        in memory.
 
     Raises:
         ConfigurationError: naming what is missing.
@@ -218,8 +220,8 @@ def _input(table: Table, own: Any, view: str) -> Any:
 
 
 def _at_path(path: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Path, format and options of a table; format and options are those of the spec, if it has
-    any.
+    """Path, format and options of a table; format and options are those of the spec, if it
+    has any.
     """
     kind = settings.get("format") or guess_format(path)
     options = dict(settings.get("options") or {})
@@ -237,7 +239,7 @@ def _output(output: Where, own: Any, nowhere: str | None) -> Any:
     if own is not None and not isinstance(own, Mapping):
         raise ConfigurationError(
             f"output is of type {type(own).__name__}; expected a section: {{'path': "
-            f"'build/people'}}"
+            "'build/people'}"
         )
     settings = dict(own or {})
     if isinstance(output, Output):
@@ -257,7 +259,6 @@ def _output(output: Where, own: Any, nowhere: str | None) -> Any:
     if nowhere is None:
         raise ConfigurationError(
             "where does the release go? Give output='build/people': a folder, which becomes "
-            "public/ (to publish) and "
-            "internal/ (evidence, stays inside)"
+            "public/ (to publish) and internal/ (evidence, stays inside)"
         )
     return {**settings, "path": nowhere}

@@ -83,17 +83,20 @@ def compare(
 
     The figures are measured on raw rows, so keep them internal.
 
-    table, spec, overrides, log, engine: see `release`; the spec needs no output. k: one, or
-    several; by default the spec's. t: of all sensitive attributes that have one: one, or several,
-    such as ["0.1", "0.2"]; by default their own. methods: `all`, or methods by name, as
-    "closeness_tree:effort=fast", as a dict like the `method` section of a run
-        file, or as an object (`Sabre(bounds="proven")`).
-    sample: the number of rows, drawn by their content; or `all`. output: a folder that is not
-    public. Page and figures are written there, and a comparison that was killed resumes
-        there (unless the table is in memory). By default it is beside the spec's output; without
-        one nothing is kept.
-    plan_only: plan every combination, and move no row. overwrite: start again. require: raise
-    GuaranteeError if a release does not meet its requirements; otherwise see `.broken`.
+    table, spec, overrides, log, engine: see `release`; the spec needs no output.
+    k: one, or several; by default the spec's.
+    t: of all sensitive attributes that have one: one, or several, such as ["0.1", "0.2"]; by
+        default their own.
+    methods: `all`, or methods by name, as "closeness_tree:effort=fast", as a dict like the `method`
+        section of a run file, or as an object (`Sabre(bounds="proven")`).
+    sample: the number of rows, drawn by their content; or `all`.
+    output: a folder that is not public. Page and figures are written there, and a comparison that
+        was killed resumes there (unless the table is in memory). By default it is beside the spec's
+        output; without one nothing is kept.
+    plan_only: plan every combination, and move no row.
+    overwrite: start again.
+    require: raise GuaranteeError if a release does not meet its requirements; otherwise see
+        `.broken`.
 
     Raises:
         ConfigurationError: naming the argument that is wrong.

@@ -57,8 +57,10 @@ class Work:
     """What the choice depends on.
 
     needs: what only Spark can do; empty if there is nothing. unopened: why files on an object store
-    are left to Spark. size: bytes of the input's files. rows: of the table, None if it is not read.
-    Of files, MOST_ROWS and a few are counted at most.
+        are left to Spark.
+    size: bytes of the input's files. rows: of the table, None if it is not read. Of files,
+        MOST_ROWS and a few are
+    counted at most.
     """
 
     needs: str = ""
@@ -142,8 +144,8 @@ def work_of(
     decides: bool = True,
 ) -> Work:
     """What the choice depends on in a call. table: in memory, if one is given. source: of the
-    table, without a spec. decides: whether its size and its object stores do. Otherwise this looks
-    at neither.
+    table, without a spec.
+    decides: whether its size and its object stores do. Otherwise this looks at neither.
     """
     source = source if spec is None else spec.input
     if verb not in LOCAL_VERBS or source is None:

@@ -66,8 +66,7 @@ def unexpected(error: Exception) -> str:
     name = f"{type(error).__name__}{f' ({condition})' if condition else ''}"
     return (
         f"unexpected {name}; nothing unfinished was published. {DEBUG}=1 prints the whole error, "
-        "which may contain "
-        "values of people"
+        "which may contain values of people"
     )
 
 

@@ -32,8 +32,9 @@ def fingerprint(
     table confirms a guess of its rows.
 
     table: a DataFrame of Spark, pandas or polars, a pyarrow table, or a path (Parquet, Delta; a CSV
-    has text only). format, options: of the table if its path does not name its format, and for
-    Spark's reader. engine: see `release`.
+        has text only).
+    format, options: of the table if its path does not name its format, and for Spark's reader.
+    engine: see `release`.
 
     Raises:
         InputError: if the table cannot be read.

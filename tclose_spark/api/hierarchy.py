@@ -85,11 +85,13 @@ def hierarchy(
 ) -> Preview:
     """Shows a hierarchy beside a table: its tree with counts, and the values without a leaf.
 
-    table: a table in memory, a path, or None for the input of the spec. of: how to build it, such
-    as `{"prefix": 1}`; or a CSV file (leaf first, * last); by default the spec's. type: of the
-    column, as a quasi-identifier; by default the spec's, or categorical. spec, overrides: a run
-    file that describes the column. format, options: of a path, as in a run file. engine: see
-    `release`.
+    table: a table in memory, a path, or None for the input of the spec.
+    of: how to build it, such as `{"prefix": 1}`; or a CSV file (leaf first, * last); by default the
+        spec's.
+    type: of the column, as a quasi-identifier; by default the spec's, or categorical.
+    spec, overrides: a run file that describes the column.
+    format, options: of a path, as in a run file.
+    engine: see `release`.
 
     Raises:
         ConfigurationError: if the hierarchy is not valid.

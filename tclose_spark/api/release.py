@@ -67,8 +67,7 @@ class Report:
 
         Raises:
             ConfigurationError: if the extra `pdf` is not installed, the file is inside the release,
-            or it cannot be
-                written.
+                or it cannot be written.
         """
         if os.path.dirname(os.path.realpath(self.path)) in map(
             str, Path(os.path.realpath(path)).parents
@@ -326,21 +325,22 @@ def release(
     """Releases a table: all stages, from raw rows to a verified, published release.
 
     table: a DataFrame of Spark, pandas or polars, a pyarrow table, the path of a CSV, Parquet or
-    Delta table, or None
-        for the input that the spec names. A pandas index is no column.
+        Delta table, or None for the input that the spec names. A pandas index is no column.
     spec: a `ReleaseSpec`, a dict like a run file, or the path of a run file. Its input and output
-    may be left out. output: the folder that becomes `public/` and `internal/`; by default the
-    spec's. overwrite: replace a finished output once the new one is verified. if_changed: skip the
-    run if the published release already matches the input, spec and hierarchies; otherwise replace
-        it. A table in memory never matches.
+        may be left out.
+    output: the folder that becomes `public/` and `internal/`; by default the spec's.
+    overwrite: replace a finished output once the new one is verified.
+    if_changed: skip the run if the published release already matches the input, spec and
+        hierarchies; otherwise replace it. A table in memory never matches.
     resume: continue a run that broke off with the stage that was not finished, if the input, the
-    spec and the secrets
-        are the same; otherwise begin again. A table in memory is never the same.
-    overrides: of keys of the spec, such as `["privacy.k=20"]`. log: takes the messages of the
-    stages, a line at a time; None for silence. progress: shows the progress over rows. engine:
-    local (this process) or spark; by default what the environment (TCLOSE_ENGINE) or the spec says,
-    or auto. details: also log how the method plans, and how far counts from the release are from
-    raw counts.
+        spec and the secrets are the same; otherwise begin again. A table in memory is never the
+        same.
+    overrides: of keys of the spec, such as `["privacy.k=20"]`.
+    log: takes the messages of the stages, a line at a time; None for silence.
+    progress: shows the progress over rows.
+    engine: local (this process) or spark; by default what the environment (TCLOSE_ENGINE) or the
+        spec says, or auto.
+    details: also log how the method plans, and how far counts from the release are from raw counts.
 
     Raises:
         GuaranteeError: if the release does not meet its requirements; nothing is published.
@@ -374,15 +374,15 @@ def verify(
     nothing.
 
     table: the path that was released; None if it was in memory, or if the spec names it. It is not
-    read. spec, output:
-        those of the release.
+        read. spec, output: those of the release.
     engine: see `release`. other_version: accepts a release by another version of the package, whose
-    report, codebook and contract are then not compared.
+        report, codebook
+    and contract are then not compared.
 
     Raises:
         GuaranteeError: if it does not meet its requirements, or does not match its certificate:
-        withdraw it. ConfigurationError: if there is no finished release, or it was made with
-        another spec.
+            withdraw it.
+        ConfigurationError: if there is no finished release, or it was made with another spec.
     """
     if in_memory(table):
         raise ConfigurationError(

@@ -41,7 +41,7 @@ def verb(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
     Raises:
         ConfigurationError: naming the argument, its type, and what is expected. It contains no
-        value.
+            value.
     """
     takes = signature(function)
 

@@ -61,19 +61,24 @@ def suggest(
     >>> suggestion.write("people.yaml")  # doctest: +SKIP
 
     table: a DataFrame of Spark, pandas or polars, a pyarrow table, a path, or the name of a table
-    in the catalog. sample: rows to examine closely, or `all`; missing and different values are
-    counted in the whole table. format, options: of a path, as in a run file; by default what the
-    path says. file: the place of the run file, which its paths are relative to. name: of a table in
-    memory, in the run file. dictionary: what the columns are: texts by column, or the path of a CSV
-    file, of a data package or table schema
-        (JSON), or of a data contract (YAML). Labels of Stata, SPSS and SAS files count without it.
+        in the catalog.
+    sample: rows to examine closely, or `all`; missing and different values are counted in the whole
+        table.
+    format, options: of a path, as in a run file; by default what the path says.
+    file: the place of the run file, which its paths are relative to.
+    name: of a table in memory, in the run file.
+    dictionary: what the columns are: texts by column, or the path of a CSV file, of a data package
+        or table schema (JSON), or of a data contract (YAML). Labels of Stata, SPSS and SAS files
+        count without it.
     trial: carry the run file out in memory on some 20,000 rows of the sample, and note the expected
-    figures in it. log: takes a line about each column. engine: see `release`.
+        figures in it.
+    log: takes a line about each column.
+    engine: see `release`.
 
     Raises:
         InputError: if the table cannot be read, is empty, or has no two columns that a release
-        could be made of; or if
-            the dictionary cannot be read, has a name twice, or has none of the columns.
+            could be made of; or if the dictionary cannot be read, has a name twice, or has none of
+            the columns.
         ConfigurationError: if a setting is wrong.
     """
     most, path = number_of_rows(sample), path_of(table)

@@ -36,7 +36,7 @@ def count_column(table: Table, column: str, settings: Settings) -> Counts:
 
     Raises:
         InputError: if the column is missing, has too many values, or values that its type does not
-        allow.
+            allow.
     """
     names = schema_of(table).names
     if column not in names:

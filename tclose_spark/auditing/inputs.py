@@ -43,7 +43,8 @@ class EarlierTable:
     """An earlier release, as `prepare_table` makes it.
 
     name: how figures and errors name it. question: about the quasi-identifiers that it has. rows:
-    their number. lacking: the others.
+        their number.
+    lacking: the others.
     """
 
     name: str
@@ -88,7 +89,7 @@ def prepare_inputs(question: AuditQuestion, tables: AuditTables) -> AuditInputs:
 
     Raises:
         InputError: if a column is missing, ambiguous or of a nested type, or a table has no rows or
-        malformed ones.
+            malformed ones.
     """
     sensitive = question.sensitive_attributes
     known_of_people: dict[str, QuasiIdentifier | SensitiveAttribute] = {
@@ -139,7 +140,8 @@ def prepare_earlier(
 
     Raises:
         InputError: if one has none of the quasi-identifiers, or persons of another type than the
-        latest; and see `prepare_table`.
+            latest; and see
+        `prepare_table`.
     """
     found = []
     for place, table in enumerate(tables, start=1):
@@ -187,7 +189,7 @@ def prepare_table(question: AuditQuestion, table: Table, what: str) -> tuple[Tab
 
     Raises:
         InputError: if a column is missing, ambiguous or of a nested type, or the table has no rows
-        or malformed ones.
+            or malformed ones.
     """
     sensitive = question.sensitive_attributes
     check_columns(
@@ -373,8 +375,8 @@ def mixed_missing_notes(table: Table, question: AuditQuestion) -> list[str]:
     counted = _counted(table, columns, lambda c: [pc.sum(pc.is_nan(c)).as_py() or 0, c.null_count])
     return [
         f"{name}: {nan:,} rows have NaN and {null:,} have NULL; both count as one value, missing, "
-        "but a reader of "
-        "Parquet distinguishes them: classes may be smaller and distances larger than reported"
+        "but a reader of Parquet distinguishes them: classes may be smaller and distances larger "
+        "than reported"
         for name, nan, null in zip(columns, counted[::2], counted[1::2], strict=True)
         if nan and null
     ]

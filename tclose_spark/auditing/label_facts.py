@@ -30,12 +30,15 @@ class LabelFacts:
     """Facts on the labels of one quasi-identifier.
 
     least, most: the smallest and largest end of numbers and intervals, and of bins beyond
-    MOST_TEXTS. texts: at most MOST_TEXTS of the other labels, without `*`. bins: at most MOST_TEXTS
-    of the ranges in another form than intervals, such as `50s`. intervals: whether some are
-    intervals in brackets. endless: whether some of these numbers and intervals have only one end.
-    sets: whether some are sets of values. units: of time, that ranges are in; "year" if they name
-    none. dates: at most MOST_TEXTS of those that are dates. reached: whether open ends reach as far
-    as the numbers of a reference.
+        MOST_TEXTS.
+    texts: at most MOST_TEXTS of the other labels, without `*`.
+    bins: at most MOST_TEXTS of the ranges in another form than intervals, such as `50s`.
+    intervals: whether some are intervals in brackets.
+    endless: whether some of these numbers and intervals have only one end.
+    sets: whether some are sets of values.
+    units: of time, that ranges are in; "year" if they name none.
+    dates: at most MOST_TEXTS of those that are dates.
+    reached: whether open ends reach as far as the numbers of a reference.
     """
 
     least: Fraction | None = None
@@ -218,8 +221,8 @@ def notes_on(name: str, facts: LabelFacts) -> list[str]:
         notes.append(LabelNote.showing(said, facts.dates))
     elif facts.unread:
         said = (
-            f"{name}: labels hold numbers ({number_of(facts.unread)}{{}}), and are neither "
-            "codes nor bands that "
+            f"{name}: labels hold numbers ({number_of(facts.unread)}{{}}), and are neither codes "
+            "nor bands that "
         )
         said += f"follow one another: {help_}"
         notes.append(LabelNote.showing(said, facts.unread))
@@ -235,10 +238,8 @@ def notes_on(name: str, facts: LabelFacts) -> list[str]:
     elif facts.numeric and facts.unbounded and not facts.reached:
         notes.append(
             f"{name}: some labels have only one end, such as <20 or 80+; the information loss uses "
-            "the lowest or "
-            "highest number of all labels as the other, and ignores what is beyond: it is a lower "
-            "bound; a --reference "
-            "with this column has the other ends"
+            "the lowest or highest number of all labels as the other, and ignores what is beyond: "
+            "it is a lower bound; a --reference with this column has the other ends"
         )
     if facts.one_text is not None:
         said = f"{name}: its one text{{}} stands for values that were removed; it counts as *"
@@ -263,7 +264,6 @@ def notes_on_values(name: str, facts: LabelFacts) -> list[str]:
     if spellings:
         notes.append(
             f"{name}: {spellings} of its labels differ from another only by case, spaces, width or "
-            "Unicode form; they "
-            "count as different labels"
+            "Unicode form; they count as different labels"
         )
     return notes

@@ -94,9 +94,9 @@ def judge_labels(
         )
     if question.aggregates:
         notes.append(
-            "the run file publishes aggregates: their information loss is unknown, and the attacks "
-            "assume an adversary "
-            "who knows a person's class, because aggregates do not show whom they cover"
+            "the run file publishes aggregates: their information loss is unknown, and the "
+            "attacks assume an adversary who knows a person's class, because aggregates do not "
+            "show whom they cover"
         )
     return quasi, notes
 

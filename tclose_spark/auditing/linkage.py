@@ -52,7 +52,7 @@ def with_linkage(result: AuditResult, table: Table, raw: Table) -> AuditResult:
 
     Raises:
         InputError: if the raw table lacks a column, or a label does not show which values it
-        covers.
+            covers.
     """
     question = result.question
     columns: dict[str, QuasiIdentifier | SensitiveAttribute] = {
@@ -134,7 +134,7 @@ class _Pair:
     """A sample of raw rows, and the classes of a release.
 
     sample: texts `q0`.. of quasi-identifiers, then sensitive attributes. labels: by
-    quasi-identifier, shape (classes,).
+        quasi-identifier, shape (classes,).
     """
 
     def __init__(

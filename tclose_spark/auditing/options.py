@@ -148,10 +148,8 @@ class AuditOptions(TableOptions, total=False):
         str | Mapping[str, Any] | None,
         OptionText(
             "Who a row is about; people may have several, and are counted. Rows without a person "
-            "are dropped, or a "
-            "person each; values that stand for none follow.",
-            "Who a row is about; people may have several, and are counted. With settings as in a "
-            "run file, such as "
+            "are dropped, or a person each; values that stand for none follow.",
+            "Who a row is about; people may have several, and are counted. With settings as in a run file, such as "
             '`{"column": "id", "placeholders": ["-"], "unknown": "drop"}`.',
             metavar="COLUMN[:drop|alone[:VALUE,..]]",
         ),
@@ -170,8 +168,8 @@ class AuditOptions(TableOptions, total=False):
         OptionText(
             "any: a missing quasi-identifier could be any value, in k and in --background.",
             '"any" if a missing quasi-identifier could be any value, in k and in --background; '
-            '"value" if it equals '
-            'only other missing ones. By default what the settings of columns say, else "value".',
+            '"value" if it equals only other missing ones. By default what the settings of '
+            'columns say, else "value".',
             metavar="any|value",
         ),
     ]
@@ -179,8 +177,8 @@ class AuditOptions(TableOptions, total=False):
         Table | Sequence[Table] | None,
         OptionText(
             "An earlier release of the same people, to judge together with the table: with "
-            "--person exactly, with "
-            "--background for listed people, otherwise by labels. The oldest first.",
+            "--person exactly, with --background for listed people, otherwise by labels. The "
+            "oldest first.",
             default=(),
             metavar="TABLE",
             many=True,
@@ -191,8 +189,7 @@ class AuditOptions(TableOptions, total=False):
         OptionText(
             "People whom an adversary knows, to join.",
             "People whom an adversary knows, by their raw quasi-identifiers; with the person's "
-            "column, several rows "
-            "may be of one person.",
+            "column, several rows may be of one person.",
             metavar="TABLE",
         ),
     ]
@@ -206,10 +203,8 @@ class AuditOptions(TableOptions, total=False):
         Any,
         OptionText(
             "What the table is a sample of. Measures the risk of re-identification.",
-            "What the table is a sample of. Measures the risk of re-identification. The sampling "
-            "fraction, such as "
-            '"0.05"; "weight:COLUMN", the people that a row stands for; or "table:PATH" or a table '
-            "with a row for each "
+            "What the table is a sample of. Measures the risk of re-identification. The sampling fraction, such as "
+            '"0.05"; "weight:COLUMN", the people that a row stands for; or "table:PATH" or a table with a row for each '
             "person.",
             metavar="FRACTION|weight:COLUMN|table:TABLE",
         ),
@@ -221,8 +216,7 @@ class AuditOptions(TableOptions, total=False):
         Number | None,
         OptionText(
             "Give the individual risk that no record may exceed so that at most this share is "
-            "expected to be "
-            "re-identified."
+            "expected to be re-identified."
         ),
     ]
     attacks: Annotated[bool, OptionText("Measure attacks, too.", default=True)]

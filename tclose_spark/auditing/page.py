@@ -98,8 +98,8 @@ def explanation_page(explanation: ClassExplanation, name: str = "table") -> str:
                 ("class", [group.part / size for group in groups]),
                 ("table", [group.whole / rows for group in groups]),
             ],
-            description=f"Shares of the values of {a.name} in the class and in the table; figures "
-            "are below",
+            description=f"Shares of the values of {a.name} in the class and in the table; figures are "
+            "below",
             across="share of the records",
         ),
         groups=groups,

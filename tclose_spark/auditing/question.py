@@ -28,8 +28,8 @@ from tclose_spark.table.hierarchies.building import built_columns, file_of
 
 KNOWN_SETTINGS = (
     "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), frequency=3, beta=2, order=frequency or "
-    "order=low|mid|high, "
-    "equal_width=10 or step=1, missing=lowest (or highest, leaf), hierarchy=FILE"
+    "order=low|mid|high, equal_width=10 or step=1, missing=lowest (or highest, leaf), "
+    "hierarchy=FILE"
 )
 Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
 DISTANCE = re.compile(r":((?:equal|ordered|hierarchical)(?::.*)?)$", re.DOTALL)
@@ -222,10 +222,11 @@ def question_from_columns(
 
         question_from_columns(["age", "zip"], {"salary": {"distance": "ordered", "t": 0.1}}, k=5)
 
-    t: of the sensitive attributes without their own. missing: `any` or `value`, of every
-    quasi-identifier; None for what the settings of each say. joint: closeness of several sensitive
-    attributes together, as in a run file or as text (see `parse_joint`). asked: the other fields of
-    the question.
+    t: of the sensitive attributes without their own.
+    missing: `any` or `value`, of every quasi-identifier; None for what the settings of each say.
+    joint: closeness of several sensitive attributes together, as in a run file or as text (see
+        `parse_joint`).
+    asked: the other fields of the question.
 
     Raises:
         ConfigurationError: naming the column or key, what was observed, and what was expected.
@@ -432,8 +433,7 @@ def parse_population(text: str, folder: Path) -> Population:
     except ValidationError:
         raise ConfigurationError(
             f"--population {text}: expected a sampling fraction such as 0.05 (at least 1e-12, and "
-            "at most 1), "
-            "weight:COLUMN, or table:TABLE"
+            "at most 1), weight:COLUMN, or table:TABLE"
         ) from None
 
 

@@ -64,19 +64,23 @@ class Together(Protocol):
 class AuditResult:
     """The result of an audit.
 
-    question: the audited columns and the requirements. figures: of the equivalence classes.
-    guarantees: one entry per required or reported measure. attacks: what each attack exposes.
-    background: the join with the background table, if one was given. notes: remarks on the table
-    that affect how to read the figures. understated: the quasi-identifiers whose information loss
-    is unknown, or larger than measured. expectations: what the Great Expectations suite requires of
-    the class table. name: the table's name for display. people: how many people have each number of
-    rows; None if a row is taken for a person. special_uniques: None if they were not searched for,
-    or there are too many classes. cells: of combinations of quasi-identifiers; None likewise.
+    question: the audited columns and the requirements.
+    figures: of the equivalence classes.
+    guarantees: one entry per required or reported measure.
+    attacks: what each attack exposes.
+    background: the join with the background table, if one was given.
+    notes: remarks on the table that affect how to read the figures.
+    understated: the quasi-identifiers whose information loss is unknown, or larger than measured.
+    expectations: what the Great Expectations suite requires of the class table.
+    name: the table's name for display.
+    people: how many people have each number of rows; None if a row is taken for a person.
+    special_uniques: None if they were not searched for, or there are too many classes.
+    cells: of combinations of quasi-identifiers; None likewise.
     linkage: of raw rows with their classes; None without a raw table, or if it is not measured.
-    risks: of re-identification, given the population; None if nothing was said of it. together:
-    what the table and earlier releases reveal together: cells if people are known by a column,
-    otherwise
-        the attack with a list of people, or differences. None without earlier releases.
+    risks: of re-identification, given the population; None if nothing was said of it.
+    together: what the table and earlier releases reveal together: cells if people are known by a
+        column, otherwise the attack with a list of people, or differences. None without earlier
+        releases.
     """
 
     question: AuditQuestion

@@ -18,11 +18,13 @@ from tclose_spark.runfile.spec import ReleaseSpec
 class AuditTables:
     """The tables of an audit: at paths or in memory, and then opened.
 
-    table: the one that is judged. reference: the one whose distribution classes are compared with;
-    the domain is the union of both. background: people that an adversary knows, by their raw
-    quasi-identifiers. population: a row for each person of the population, if the question says
-    that a table is it. earlier: earlier releases of the same people, oldest first, to judge
-    together with the table. raw: the table that was released, to link with the table.
+    table: the one that is judged.
+    reference: the one whose distribution classes are compared with; the domain is the union of
+        both.
+    background: people that an adversary knows, by their raw quasi-identifiers.
+    population: a row for each person of the population, if the question says that a table is it.
+    earlier: earlier releases of the same people, oldest first, to judge together with the table.
+    raw: the table that was released, to link with the table.
     """
 
     table: Any
@@ -45,7 +47,7 @@ def opened_tables(
     tables, opened. Read errors are raised as InputError.
 
     kind: the table's format, if its path does not show it. options: of Spark's reader, for all
-    tables.
+        tables.
     """
 
     def opened(given: Any, columns: Sequence[str], kind: str | None = None) -> OpenedTable:

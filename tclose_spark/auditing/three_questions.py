@@ -49,9 +49,7 @@ def _singling_out(audit: AuditResult) -> Iterator[str]:
     if (people := audit.figures.of(f"k-anonymity{OVER_PEOPLE}")) is not None:
         yield f"no class has fewer than {number(people.achieved)} people"
     if (found := audit.special_uniques) is not None:
-        yield (
-            f"{number(found.unique)} rows are unique by at most {found.searched} quasi-identifiers"
-        )
+        yield f"{number(found.unique)} rows are unique by at most {found.searched} quasi-identifiers"
     if (cells := audit.cells) is not None:
         yield (
             f"{number(cells.rare_rows)} rows are in a rare cell of at most {len(cells.below)} "

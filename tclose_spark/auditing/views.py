@@ -97,8 +97,7 @@ def explanation_lines(explanation: ClassExplanation) -> Iterator[Table | Text]:
     yield Text(f"Class {labels_text(explanation.labels)}: {size:,} records, compared with {n:,}")
     yield Text(
         f"Earth mover's distance of {a.name} ({a.settings.distance}): "
-        f"{number_text(explanation.emd)} = "
-        f"{explanation.emd}{required}"
+        f"{number_text(explanation.emd)} = {explanation.emd}{required}"
     )
     rows = []
     for i in _shown_values(explanation):
@@ -268,8 +267,7 @@ def _risks(found: PopulationRisks) -> Iterator[Table | Text]:
     if found.unmatched:
         yield Text(
             f"note: {found.unmatched:,} classes have more records than people of the population "
-            "who fit them; they "
-            "count as if so many people did"
+            "who fit them; they count as if so many people did"
         )
     yield Text(f"sample uniques: {found.alone:,} people are alone in their class")
     if found.unique is not None and found.alone:
@@ -310,17 +308,14 @@ def together_lines(found: Together) -> Iterator[str]:
         held = ", ".join(f"{n:,} in {release}" for release, n in found.by_release.items())
         yield (
             f"{found.people:,} people ({held}): {found.stayed:,} stayed, {found.arrived:,} "
-            f"arrived, {found.left:,} "
-            f"left; they are in {found.cells:,} cells, and {found.alone:,} of them are alone in "
-            "theirs"
+            f"arrived, {found.left:,} left; they are in {found.cells:,} cells, and {found.alone:,} "
+            "of them are alone in theirs"
         )
     elif isinstance(found, Intersection):
         yield (
             f"{found.people - found.outside:,} of {found.people:,} listed people fit a class of "
-            "every release, by "
-            f"{', '.join(found.joined)}; they fit {found.combinations:,} combinations of classes, "
-            f"and {found.alone:,} "
-            "of them are alone in theirs"
+            f"every release, by {', '.join(found.joined)}; they fit {found.combinations:,} "
+            f"combinations of classes, and {found.alone:,} of them are alone in theirs"
         )
     elif isinstance(found, Differences):
         yield (
@@ -330,8 +325,7 @@ def together_lines(found: Together) -> Iterator[str]:
         for one in found.found:
             yield (
                 f"{one.attribute}: {' and '.join(one.releases)} expose the values of those who "
-                "came or left (people: "
-                f"{one.people:,}, groups: {one.groups:,})"
+                f"came or left (people: {one.people:,}, groups: {one.groups:,})"
             )
 
 
@@ -391,10 +385,8 @@ def presence_text(found: Presence) -> str:
     """The chances that people of the population are in the table."""
     return (
         "delta-presence: people of the population who fit a class are in the table with a chance "
-        "of "
-        f"{number_text(found.smallest)} to {number_text(found.largest)}; {found.outside:,} people "
-        "fit none, and by "
-        "this list are not in the table"
+        f"of {number_text(found.smallest)} to {number_text(found.largest)}; {found.outside:,} "
+        "people fit none, and by this list are not in the table"
     )
 
 
@@ -431,8 +423,7 @@ def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
             "membership",
             f"{joined.members:,}",
             f"of {joined.people:,} rows of the background table, those of people who are "
-            "recognizably in the table, if "
-            "the background table contains everyone in it",
+            "recognizably in the table, if the background table contains everyone in it",
         ),
         (
             "no match",
@@ -443,8 +434,7 @@ def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
     for g in joined.guesses:
         meaning = (
             f"rows of the background table for which a value of {g.attribute} is guessed: they fit "
-            "none of the narrow "
-            "classes of their value, and these hold as much of it as any class"
+            "none of the narrow classes of their value, and these hold as much of it as any class"
         )
         if g.people:
             meaning += f"; their classes indicate it for {g.said:.3f}, the guess expects at least {g.at_least:.3f}"
@@ -477,10 +467,8 @@ def _special_uniques(found: SpecialUniques) -> Iterator[Table | Text]:
     )
     yield Text(
         f"{found.unique:,} of {found.rows:,} rows are unique by at most {found.searched} "
-        "quasi-identifiers; SUDA score "
-        f"{number_text(found.highest)} at most, {number_text(found.mean)} on average; "
-        f"{found.combinations:,} "
-        "combinations examined"
+        f"quasi-identifiers; SUDA score {number_text(found.highest)} at most, "
+        f"{number_text(found.mean)} on average; {found.combinations:,} combinations examined"
     )
 
 
@@ -512,8 +500,7 @@ def _rare_cells(found: RareCells) -> Iterator[Table | Text]:
     )
     yield Text(
         f"{found.rare_rows:,} of {found.rows:,} rows are in a rare cell; {found.rare_cells:,} rare "
-        "cells in "
-        f"{len(found.combinations):,} combinations"
+        f"cells in {len(found.combinations):,} combinations"
     )
 
 
@@ -525,10 +512,8 @@ def linkage_text(found: Linkage) -> str:
         pairs = f"{found.one_to_one:.4f} if each raw row gets another released row"
     return (
         f"of {found.rows:,} raw rows among {found.classes:,} classes, at most {found.nearest:.4f} "
-        "have their own class "
-        f"first by distance (a blind guess: {found.blind:.4f}); {pairs}; {found.without:,} fit no "
-        "class with their "
-        "sensitive values"
+        f"have their own class first by distance (a blind guess: {found.blind:.4f}); {pairs}; "
+        f"{found.without:,} fit no class with their sensitive values"
     )
 
 

@@ -217,8 +217,7 @@ class JudgedRelease:
         if odd := sorted(expected ^ set(released)):
             raise GuaranteeError(
                 f"{len(odd)} columns of the release are missing or unexpected, the first is "
-                f"{odd[0]!r}; nothing is "
-                "published"
+                f"{odd[0]!r}; nothing is published"
             )
         assert self.fields, "the columns of other tables are compared, too"
 

@@ -28,7 +28,8 @@ def too_coarse(
     spec: ReleaseSpec, name: str, classes: int, rows: int, reached: Fraction | float
 ) -> str:
     """A line on the labels of a quasi-identifier that are coarser than allowed, and the least limit
-    that they keep. reached: infinity if there is none.
+    that they keep.
+    reached: infinity if there is none.
     """
     limit = spec.attributes.quasi_identifiers[name].coarsest
     within = (
@@ -38,8 +39,7 @@ def too_coarse(
     )
     return (
         f"{name}: {classes} classes ({rows} rows) have labels that are coarser than coarsest: "
-        f"{limit}. All labels of "
-        f"method {spec.method.name} are {within}; raise coarsest, raise privacy.suppression_limit "
-        "to leave classes "
-        "out, raise the column's weight or t, or use method: {name: closeness_tree}"
+        f"{limit}. All labels of method {spec.method.name} are {within}; raise coarsest, raise "
+        "privacy.suppression_limit to leave classes out, raise the column's weight or t, or use "
+        "method: {name: closeness_tree}"
     )

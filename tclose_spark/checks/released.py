@@ -84,7 +84,7 @@ def read_released(
     """The rows of a release in a folder, with these columns of labels and of sensitive values.
 
     parts: columns whose fingerprint is also taken. count: the column that says how often a row
-    occurs, if not once.
+        occurs, if not once.
 
     Tasks open the files if these columns are the same text there as in a table of Spark, and the
     session may open them. Otherwise Spark reads the rows.
@@ -179,7 +179,7 @@ def _rows_of(name: str, content: pa.Buffer, kinds: pa.Schema) -> Iterator[pa.Rec
 
     Raises:
         DamagedFileError: if the file cannot be read, has other columns, or reveals more than its
-        rows.
+            rows.
     """
     strings = [field.name for field in kinds if pa.types.is_string(field.type)]
     try:

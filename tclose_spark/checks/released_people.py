@@ -35,7 +35,7 @@ def require_rows_of_release(
     that were written.
 
     released: the fingerprint of the release. recorded: that of the table when it was written. name:
-    of the table.
+        of the table.
     """
     if tallied.released != released:
         raise GuaranteeError(
@@ -88,8 +88,8 @@ class ReleasedPeople:
         """That rows of a person are in several classes, if any are."""
         several = self.tallied.in_several_classes
         message = (
-            f"{several:,} people have rows in several classes, and attributes.person "
-            "requires one (rows: together)"
+            f"{several:,} people have rows in several classes, and attributes.person requires one "
+            "(rows: together)"
         )
         return [message] if several else []
 

@@ -175,10 +175,8 @@ def _in_boxes(
     if classes > MOST_CLASSES or counts > MOST_COUNTS:
         return None, [
             f"(n, t): no box was tried. The table has {classes:,} classes with {counts:,} counts "
-            "of values; the driver "
-            f"holds at most {MOST_CLASSES:,} and {MOST_COUNTS:,}. A class that neither the whole "
-            "table nor its own "
-            "records prove counts as not proven"
+            f"of values; the driver holds at most {MOST_CLASSES:,} and {MOST_COUNTS:,}. A class "
+            "that neither the whole table nor its own records prove counts as not proven"
         ]
     tally = ClassTally.read(collect(tallies), sum(len(q.columns) for q in quasi))
     held = Classes.of(tally, attributes)
@@ -204,8 +202,7 @@ def _in_boxes(
         return best, []
     return best, [
         f"(n, t): {proofs.search.tried:,} boxes were tried, and there are more. A class without a "
-        "proof may have one "
-        "among the others; tclose audit tries more with --supersets"
+        "proof may have one among the others; tclose audit tries more with --supersets"
     ]
 
 
@@ -213,8 +210,9 @@ def _in_boxes(
 class NearSupersets:
     """How the classes hold (n, t)-closeness of an attribute.
 
-    guarantee: with the worst class and its nearest superset. whole_table, itself, superset: how
-    many classes each of these proves; a class counts for the first that does.
+    guarantee: with the worst class and its nearest superset.
+    whole_table, itself, superset: how many classes each of these proves; a class counts for the
+        first that does.
     """
 
     guarantee: Guarantee

@@ -206,8 +206,7 @@ def _require_all_evaluated(results: Any, expectations: Sequence[Expectation]) ->
     if evaluated != sorted(expectation.key for expectation in expectations):
         raise GuaranteeError(
             f"{len(expectations)} expectations on the classes are required, but others "
-            f"({len(evaluated)}) were "
-            "evaluated; nothing is published"
+            f"({len(evaluated)}) were evaluated; nothing is published"
         )
 
 

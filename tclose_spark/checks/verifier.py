@@ -29,10 +29,11 @@ from tclose_spark.runfile.brought import add_own
 class Verdict:
     """The result of a verification.
 
-    problems: one line each; empty if every requirement holds. figures: those of the certificate,
-    and under `by_input` those measured on the raw table, which stay internal. validation: the
-    result of the Great Expectations suite. only_coarse: whether labels are coarser than `coarsest`,
-    and nothing else is wrong.
+    problems: one line each; empty if every requirement holds.
+    figures: those of the certificate, and under `by_input` those measured on the raw table, which
+        stay internal.
+    validation: the result of the Great Expectations suite.
+    only_coarse: whether labels are coarser than `coarsest`, and nothing else is wrong.
     """
 
     problems: tuple[str, ...]
@@ -51,8 +52,7 @@ def verify_release(written: WrittenRelease) -> Verdict:
 
     Raises:
         GuaranteeError: if the release cannot be judged: it is damaged, a column is missing or
-        unexpected, or a
-            published value is not a label.
+            unexpected, or a published value is not a label.
         ConfigurationError: if an option of another package changes a figure.
     """
     judges = judges_of(written.spec)
@@ -72,8 +72,7 @@ def verify_release(written: WrittenRelease) -> Verdict:
         if release.spec.method.promises_disjoint and release.named and regions != "disjoint":
             problems.append(
                 "regions overlap: the labels of two classes have values in common, but the method "
-                "promises disjoint "
-                "regions"
+                "promises disjoint regions"
             )
         validation, evaluated = _validated(release, judges)
         problems += _failures(validation)
@@ -110,8 +109,8 @@ def _disagreements(release: JudgedRelease) -> Iterator[str]:
     if not released.rows == profile.rows - left.rows == in_classes or not 0 <= left.rows <= most:
         yield (
             f"{released.rows} rows are released and {in_classes} are in classes, of {profile.rows} "
-            "rows of the "
-            f"input; {left.rows} are suppressed, and privacy.suppression_limit allows {most}"
+            f"rows of the input; {left.rows} are suppressed, and privacy.suppression_limit allows "
+            f"{most}"
         )
     for i in left.unexplained:
         yield f"{profile.sensitive[i].name}: the released values differ from those of the input"
@@ -140,7 +139,7 @@ def judging(written: WrittenRelease, judges: Sequence[ReleaseJudge]) -> Iterator
 
     Raises:
         GuaranteeError: if a task could not read a file of it, a published value is not a label, or
-        it cannot be judged.
+            it cannot be judged.
     """
     try:
         with errors_of_tasks(DamagedFileError, NoLabelError), ExitStack() as held:

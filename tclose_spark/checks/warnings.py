@@ -20,8 +20,8 @@ from tclose_spark.table.domains import Profile
 from tclose_spark.table.far_numbers import CODES
 
 SPELLED = (
-    "differ from another by case, blanks, width or Unicode normal form only, and count as "
-    "values of their own"
+    "differ from another by case, blanks, width or Unicode normal form only, and count as values "
+    "of their own"
 )
 MUCH = 0.5  # information loss, or share of rows with *, above which a release is nearly useless
 MANY = 20  # values of a sensitive attribute that are rarely all equally far apart
@@ -93,8 +93,7 @@ def _of_values(attribute: JudgedAttribute, is_text: bool, apart: bool) -> list[s
         )
         sentences.append(
             f"{name}: nearly unique, {len(present):,} values in {rows:,} rows; an adversary who "
-            "knows a person's value "
-            f"finds {finds}"
+            f"knows a person's value finds {finds}"
         )
     if is_text and (spellings := count_spellings(present)):
         sentences.append(
@@ -112,8 +111,7 @@ def padded_order(attribute: JudgedAttribute, known: Collection[str | None] = ())
         return []
     return [
         f"{attribute.name}: {len(unused):,} of the {len(attribute.values):,} values of its order "
-        "are in no row; they "
-        "can make distances smaller"
+        "are in no row; they can make distances smaller"
     ]
 
 
@@ -153,8 +151,8 @@ def _of_use(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> Ite
     """
     if figures.classes == 1 and (not figures.losses or figures.released_ncp > 0):
         alone = (
-            "all rows are in one class: the quasi-identifiers distinguish nobody, and the "
-            "table is nearly useless"
+            "all rows are in one class: the quasi-identifiers distinguish nobody, and the table "
+            "is nearly useless"
         )
         yield f"{alone}; {_remedy(figures, attributes)}"
     elif figures.losses and figures.ncp > MUCH:
@@ -184,15 +182,13 @@ def _remedy(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> str
             apart, other = "tuples are equally far apart", "fewer attributes together"
         return (
             f"t of {widest.name} needs at least {needed:,} rows in each class, because its "
-            f"{len(widest.values):,} "
-            f"{apart}; {other} may preserve more, as may a larger t"
+            f"{len(widest.values):,} {apart}; {other} may preserve more, as may a larger t"
         )
     a, t, achieved = max(limited, key=lambda one: one[2] / one[1] if one[1] else Fraction(1))
     if achieved >= BINDING * t:
         return (
             f"t of {a.name} is binding ({float(achieved):.4f} of {float(t):g}); a larger t or "
-            "fewer quasi-identifiers "
-            "may preserve more"
+            "fewer quasi-identifiers may preserve more"
         )
     if any(a.settings.beta is not None or a.settings.l.frequency is not None for a in attributes):
         return (

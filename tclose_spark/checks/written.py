@@ -111,7 +111,7 @@ class RunFiles:
 
         Raises:
             GuaranteeError: if it is missing or empty, has other columns, or holds more than its
-            rows.
+                rows.
         """
         if not self.internal.exists(name):
             raise GuaranteeError(f"{self.internal.path(name)} is missing")

@@ -43,8 +43,7 @@ def audit(
         typer.Option(
             "--labels/--no-labels",
             help="Print labels of the worst classes, and sensitive values. Use --no-labels if the "
-            "output is kept, and "
-            "on raw tables.",
+            "output is kept, and on raw tables.",
         ),
     ] = True,
     as_json: AsJson = False,

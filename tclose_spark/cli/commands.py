@@ -453,8 +453,8 @@ def hierarchy(
     if preview.lost:
         raise InputError(
             f"{column!r}: its hierarchy has no leaf for {len(preview.lost)} values in "
-            f"{sum(preview.lost.values()):,} "
-            f"rows; add a row for each{'' if values else ' (--values shows them)'}"
+            f"{sum(preview.lost.values()):,} rows; add a row for "
+            f"each{'' if values else ' (--values shows them)'}"
         )
 
 

@@ -60,8 +60,7 @@ def show_release(
     """Prints a summary of a release, and where its files are.
 
     rows: before it ten of its rows. in_one_line: as JSON. said: messages of this run, which are not
-    repeated. details:
-        with the precision of each column.
+        repeated. details: with the precision of each column.
     """
     from tclose_spark.api.release import is_told, json_line, summary
 

@@ -61,8 +61,7 @@ IfChanged = Annotated[
     typer.Option(
         "--if-changed",
         help="Skip the run if the published release already matches the input, run file and "
-        "hierarchies; "
-        "otherwise replace it.",
+        "hierarchies; otherwise replace it.",
     ),
 ]
 Resume = Annotated[
@@ -70,8 +69,7 @@ Resume = Annotated[
     typer.Option(
         "--resume",
         help="Continue a run that broke off with the stage that was not finished, if the input, "
-        "the run file and "
-        "the secrets are the same; otherwise begin again.",
+        "the run file and the secrets are the same; otherwise begin again.",
     ),
 ]
 ShowRows = Annotated[
@@ -94,8 +92,7 @@ Details = Annotated[
     typer.Option(
         "--details",
         help="Also print how the method plans, the precision of each column, and how far counts "
-        "from the release "
-        "are from raw counts.",
+        "from the release are from raw counts.",
     ),
 ]
 Pdf = Annotated[

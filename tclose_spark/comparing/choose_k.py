@@ -73,8 +73,7 @@ def candidates_of(table: ComparedTable) -> list[int]:
     if last < 2:
         raise ConfigurationError(
             "privacy.k: auto chooses from 2 to one less than the number of sensitive values, "
-            f"which is {values}; give "
-            "a number"
+            f"which is {values}; give a number"
         )
     if last - 1 <= MOST_CANDIDATES:
         return list(range(2, last + 1))
@@ -117,8 +116,7 @@ def choose_k(
     chosen = choose_from(made, spec.privacy.alpha, len(table.rows))
     log(
         f"k = {chosen.k}, the least of {spec.privacy.alpha} t + {1 - spec.privacy.alpha} NCP for k "
-        "= "
-        f"{made[0][0]} to {made[-1][0]} on {chosen.rows:,} rows (with both normalised: "
+        f"= {made[0][0]} to {made[-1][0]} on {chosen.rows:,} rows (with both normalised: "
         f"{chosen.best_normalised})"
     )
     return chosen

@@ -74,8 +74,7 @@ def loss_plot(comparison: ComparisonResult) -> Markup:
         },
         marks=sorted({(float(one.exact_t), one.t) for one, _ in shown}),
         notes=[f"{name}: refused" for name in refused if name not in methods],
-        description="Information loss against t, for each k and method; the table below has the "
-        "figures",
+        description="Information loss against t, for each k and method; the table below has the figures",
         across="as the run file says" if shown[0][0].t == AS_ASKED else "t",
         up="information loss (NCP)",
     )

@@ -26,7 +26,7 @@ def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
 
     Raises:
         ConfigurationError: if all rows are requested, and they are too many; or if people are
-        counted in a sample.
+            counted in a sample.
     """
     folder.remove(STAGED)
     try:
@@ -42,16 +42,14 @@ def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
         if most is None and profile.rows > MOST_ROWS:
             raise ConfigurationError(
                 f"--sample all: the input has {profile.rows:,} rows, and a comparison holds at "
-                f"most {MOST_ROWS:,}; "
-                "give --sample 50000"
+                f"most {MOST_ROWS:,}; give --sample 50000"
             )
         counted = {"person": profile.people, "household": profile.households}
         if most is not None and most < profile.rows and any(counted.values()):
             role = next(name for name, found in counted.items() if found is not None)
             raise ConfigurationError(
                 f"--sample {most}: a sample has rows, and attributes.{role} requires all rows of a "
-                f"{role}; give "
-                f"--sample all, for at most {MOST_ROWS:,} rows"
+                f"{role}; give --sample all, for at most {MOST_ROWS:,} rows"
             )
         staged = StagedColumns.of(schema_of(table), run.spec)
         with sized_shuffles(run.session, profile.rows):

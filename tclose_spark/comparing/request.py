@@ -135,7 +135,7 @@ def requested_ts(t: Any, tree: Tree) -> list[str]:
 
     Raises:
         ConfigurationError: if one is not a valid t, or if no sensitive attribute of the run file
-        has a t.
+            has a t.
     """
     if t is None:
         return [AS_ASKED]
@@ -161,11 +161,9 @@ def requested_methods(methods: Method | Sequence[Method], own: Tree | None) -> d
     """The methods that are requested, as `method` sections by their names in tables.
 
     methods: a text is a name, or has settings: `NAME:KEY=VALUE`. `all` stands for every known
-    method for tables of any
-        size, and that of `own`.
+        method for tables of any size, and that of `own`.
     own: the run file's `method` section. A method without settings takes it if it is the same, and
-    its own defaults
-        otherwise.
+        its own defaults otherwise.
 
     Raises:
         ConfigurationError: if there is no such method.

@@ -106,7 +106,8 @@ def run_combinations(
     """The outcome of each combination, from the store if it is finished there.
 
     table: reads the rows; called only if some combination is not finished. hierarchies: those read
-    from files. variant: how releases are planned and measured (see `ComparisonStore`).
+        from files.
+    variant: how releases are planned and measured (see `ComparisonStore`).
     """
     found = [store.outcome(combination, variant) for combination in combinations]
     missing = [

@@ -44,8 +44,8 @@ class ComparisonStore:
         if about["key"] != self.key and not overwrite:
             raise ConfigurationError(
                 f"--output: {self.folder.path()} holds a comparison of another input, sample or "
-                "run file (or by "
-                "another version); give another folder, or --overwrite to start again"
+                "run file (or by another version); give another folder, or --overwrite to start "
+                "again"
             )
         if overwrite:
             for name in (
@@ -114,8 +114,7 @@ class ComparisonStore:
         if about["rows"] != table.digest:
             raise ConfigurationError(
                 f"--output: the figures in {self.folder.path()} were measured on other rows (the "
-                "input or the secret "
-                "changed); give another folder, or --overwrite to start again"
+                "input or the secret changed); give another folder, or --overwrite to start again"
             )
         self._write(ABOUT, about)
         self.folder.write(TABLE, table.to_json(), private=True)

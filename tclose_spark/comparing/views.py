@@ -30,39 +30,33 @@ COLUMNS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
 NOTE = "*: no other combination has as large a k and as small a t at as low a loss."
 NCP = (
     "NCP: the share of the width of the quasi-identifiers that the labels cover, averaged over "
-    "rows and "
-    "quasi-identifiers, as in the certificate of a release. 0 loses nothing, 1 everything."
+    "rows and quasi-identifiers, as in the certificate of a release. 0 loses nothing, 1 "
+    "everything."
 )
 BOUND = (
     "The least NCP is a proven bound for labels as the run file defines them, within the range or "
-    "the values of the "
-    "rows. A suppressed row loses 1. "
-    "The bound may be below what any release reaches, because it looks at k, at one t at a time, "
-    "and at some of the "
-    "quasi-identifiers at a time."
+    "the values of the rows. A suppressed row loses 1. The bound may be below what any release "
+    "reaches, because it looks at k, at one t at a time, and at some of the quasi-identifiers at "
+    "a time."
 )
 QUERY_ERROR = (
     f"Query error: {QUERIES:,} random counts, each over 1 to 3 quasi-identifiers (one value, a "
-    "node of the hierarchy, "
-    "or the range between the values of two rows) and a sensitive value. At least one row matches "
-    "each. The estimate "
-    "from a release assumes that the rows of a class are spread evenly within their labels. The "
-    "figure is the median "
-    "of |estimate - count| / count."
+    "node of the hierarchy, or the range between the values of two rows) and a sensitive value. "
+    "At least one row matches each. The estimate from a release assumes that the rows of a class "
+    "are spread evenly within their labels. The figure is the median of |estimate - count| / "
+    "count."
 )
 ACCURACY = (
     "Accuracy: a logistic regression learns a sensitive attribute from the released "
-    "quasi-identifiers of two thirds of "
-    "the rows, and is tested on the raw rows of the last third. t-closeness hides how this "
-    "attribute depends on the "
-    "others, so accuracy falls with t."
+    "quasi-identifiers of two thirds of the rows, and is tested on the raw rows of the last "
+    "third. t-closeness hides how this attribute depends on the others, so accuracy falls with t."
 )
 DISCERNIBILITY = (
     "Discernibility: the sum of the squared class sizes; a suppressed row counts as all rows."
 )
 SECONDS = (
-    "CPU s: to plan and to carry out, in one process. A release on a cluster does the same "
-    "work, plus that of Spark."
+    "CPU s: to plan and to carry out, in one process. A release on a cluster does the same work, "
+    "plus that of Spark."
 )
 
 
@@ -162,8 +156,7 @@ def baselines(comparison: ComparisonResult) -> list[str]:
         raw, most = figures["accuracy_raw"], figures["accuracy_majority"]
         return [
             f"Accuracy of a model trained on raw rows: {raw:.3f}; of always predicting the most "
-            "frequent value: "
-            f"{most:.3f}."
+            f"frequent value: {most:.3f}."
         ]
     if not is_installed():
         return [
@@ -172,8 +165,7 @@ def baselines(comparison: ComparisonResult) -> list[str]:
         ]
     return [
         f"Accuracy is not measured: no sensitive attribute has 2 to {MOST_VALUES} values, or there "
-        "are no rows or "
-        "columns to learn it from or to test it on."
+        "are no rows or columns to learn it from or to test it on."
     ]
 
 

@@ -112,7 +112,7 @@ def check_export(release: Table, fingerprint: str, kind: str, folder: Folder, fi
 
     Raises:
         GuaranteeError: if its files differ, or its rows are not those of the release with this
-        fingerprint.
+            fingerprint.
     """
     where = folder.path(export_name(kind))
     if not holds_files(folder, kind, files):

@@ -50,7 +50,8 @@ def read_table(
 
     Raises:
         InputError: if it is missing or cannot be read as its format, or lacks a column that has a
-        new name. NeedsSparkError: if only Spark can read it.
+            new name.
+        NeedsSparkError: if only Spark can read it.
     """
     source = completed(source, columns or ())
     table = _inputs(session).read_table(session, source, version, columns)
@@ -107,7 +108,7 @@ def checked(opened: OpenedTable) -> OpenedTable:
 
     Raises:
         InputError: if rows are malformed, or text is not in its encoding. The local engine does so
-        when it reads them.
+            when it reads them.
     """
     return _inputs_of(opened).checked(opened)
 

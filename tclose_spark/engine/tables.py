@@ -232,7 +232,8 @@ def write_tables(
     the same names. Their logs contain no statistics and no commit information.
 
     files: TABLE and FILE (see `table.columns.parquet`), and columns that are ignored; evaluated
-    once. trusts_text_writer: false to let Delta write the rows on Spark.
+        once.
+    trusts_text_writer: false to let Delta write the rows on Spark.
 
     Raises:
         ChangedFileError: if Spark's text writer changed the first file. No table is written then.

@@ -34,8 +34,9 @@ from tclose_spark.table.rows import Rows
 class PublishedClasses:
     """The classes of a release: the rows that share all labels.
 
-    of_row: the class of each row, shape (rows,). labels: by quasi-identifier the published columns
-    (two if they are bounds) as text, one value per class.
+    of_row: the class of each row, shape (rows,).
+    labels: by quasi-identifier the published columns (two if they are bounds) as text, one value
+        per class.
     """
 
     of_row: IntArray
@@ -64,13 +65,15 @@ class PublishedClasses:
 class Figures:
     """The figures of a release.
 
-    smallest: rows of the smallest class. emd: the largest distance of a class, for each sensitive
-    attribute, exactly. suppressed_emd: the distance of the suppressed rows, if they form a class
-    (their distribution is public). ncp: information loss as in the certificate; a suppressed row
-    loses 1. losses: that of released rows by quasi-identifier. discernibility: the sum of squared
-    class sizes, and n for each suppressed row. holds: whether k (also of people, if they are
-    counted), every t and every l hold, also of the suppressed rows if
-        they form a class.
+    smallest: rows of the smallest class.
+    emd: the largest distance of a class, for each sensitive attribute, exactly.
+    suppressed_emd: the distance of the suppressed rows, if they form a class (their distribution is
+        public).
+    ncp: information loss as in the certificate; a suppressed row loses 1.
+    losses: that of released rows by quasi-identifier.
+    discernibility: the sum of squared class sizes, and n for each suppressed row.
+    holds: whether k (also of people, if they are counted), every t and every l hold, also of the
+        suppressed rows if they form a class.
     coarse: the quasi-identifiers with a label coarser than `coarsest`.
     """
 

@@ -51,9 +51,8 @@ def _no_delta(_: object) -> TcloseError:
     _, spark_jar, delta = package(ADVISED, __version__).split(":")
     return ConfigurationError(
         f"the Delta jars could not be had (no network?): set {VARIABLE} to local copies, "
-        "comma-separated "
-        f"({spark_jar}-{delta}.jar and delta-storage-{delta}.jar), or run once with the network to "
-        "fill Ivy's cache"
+        f"comma-separated ({spark_jar}-{delta}.jar and delta-storage-{delta}.jar), or run once "
+        "with the network to fill Ivy's cache"
     )
 
 
@@ -70,10 +69,9 @@ def _lost_worker(said: re.Match[str]) -> TcloseError:
     where = f" ({said[2]}, executor {said[4]} on {said[3]}, try {said[1]})" if said[1] else ""
     return TcloseError(
         f"{lost} of Spark was lost{where}, most likely for want of memory; nothing is public. Free "
-        "some memory, or let "
-        f"fewer tasks run at once ({MASTER_VARIABLE}='local[1, 4]'; on a cluster fewer "
-        "spark.executor.cores, or more "
-        "spark.executor.memoryOverhead), and run again"
+        f"some memory, or let fewer tasks run at once ({MASTER_VARIABLE}='local[1, 4]'; on a "
+        "cluster fewer spark.executor.cores, or more spark.executor.memoryOverhead), and run "
+        "again"
     )
 
 
@@ -83,8 +81,7 @@ ANYWHERE = (
         r"No usable temporary directory found in \[(.+?)\]",
         lambda said: ConfigurationError(
             f"TMPDIR: no folder for temporary files can be written ({said[1]}): the disks are "
-            "full, or closed to this "
-            "user; free some, or set TMPDIR to another folder"
+            "full, or closed to this user; free some, or set TMPDIR to another folder"
         ),
     ),
 )
@@ -113,8 +110,7 @@ AT_START = (
         "master|StandaloneSchedulerBackend",
         lambda _: ConfigurationError(
             f"the master {os.environ.get(MASTER_VARIABLE)} does not answer; start it, or set "
-            f"{MASTER_VARIABLE} to "
-            "another"
+            f"{MASTER_VARIABLE} to another"
         ),
     ),
 )
@@ -124,48 +120,43 @@ AT_WORK = (
         "DamagedStagingError|UnknownValueError|the input changed since",
         lambda _: DamagedStagingError(
             "the staged rows in internal/staging are not those that were profiled: they are "
-            "damaged; begin again with "
-            "`tclose profile`"
+            "damaged; begin again with `tclose profile`"
         ),
     ),
     Cause(
         "MixedTasksError",
         lambda _: ConfigurationError(
             "this Spark does not send rows to the tasks that they are meant for (by number, Spark "
-            "4.0 by its own "
-            "hash); run on another one"
+            "4.0 by its own hash); run on another one"
         ),
     ),
     Cause(
         WHY.pattern,
         lambda said: ConfigurationError(
             "an object store refuses a request, or does not answer "
-            f"({reason_of(OSError(said[0]))}); nothing "
-            "unfinished is public. Check the credentials, and run again"
+            f"({reason_of(OSError(said[0]))}); nothing unfinished is public. Check the "
+            "credentials, and run again"
         ),
     ),
     Cause(
         r"Class org\.apache\.hadoop\.fs\.\S+ not found|No FileSystem for scheme",
         lambda _: ConfigurationError(
             "this Spark has no connector to the file system of a URI; add it to "
-            "PYSPARK_SUBMIT_ARGS, or set engine: "
-            "local, which reports what this process lacks to open the URI: see docs/storage.md"
+            "PYSPARK_SUBMIT_ARGS, or set engine: local, which reports what this process lacks to "
+            "open the URI: see docs/storage.md"
         ),
     ),
     Cause(
         r"ModuleNotFoundError: No module named '(\w+)",
         lambda said: ConfigurationError(
             f"the Python of Spark's workers has no package {said[1]!r}; install it there, or bring "
-            "it with the job "
-            "(spark-submit --py-files tclose_spark.zip, or --archives and spark.pyspark.python): "
-            "see docs/clusters.md"
+            "it with the job (spark-submit --py-files tclose_spark.zip, or --archives and "
+            "spark.pyspark.python): see docs/clusters.md"
         ),
     ),
     Cause(
-        r"(?m)(?:failed (\d+) times, most recent failure: Lost (task \S+ in stage \S+) \(TID \d+\) "
-        r"\((\S+) executor "
-        r"(\S+?)\): (?:\S+: )?)?(?:Python worker exited "
-        r"unexpectedly|ExecutorLostFailure|^\S*MemoryError\b)",
+        r"(?m)(?:failed (\d+) times, most recent failure: Lost (task \S+ in stage \S+) \(TID \d+\) \((\S+) executor "
+        r"(\S+?)\): (?:\S+: )?)?(?:Python worker exited unexpectedly|ExecutorLostFailure|^\S*MemoryError\b)",
         _lost_worker,
     ),
 )

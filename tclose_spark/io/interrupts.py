@@ -30,10 +30,13 @@ PATIENCE = 1.0  # seconds that an interrupted command has to end in its own way
 class Interrupt:
     """The received signal, if any.
 
-    message: printed after a signal. last: whether only Spark's end follows the command in this
-    process. holding: whether the first signal waits for the current work. ending: whether signals
-    no longer have an effect. raising: an action before KeyboardInterrupt is raised. handled: the
-    main thread noticed a signal; told: the message was printed; over: the command has ended.
+    message: printed after a signal.
+    last: whether only Spark's end follows the command in this process.
+    holding: whether the first signal waits for the current work.
+    ending: whether signals no longer have an effect.
+    raising: an action before KeyboardInterrupt is raised.
+    handled: the main thread noticed a signal; told: the message was printed; over: the command has
+        ended.
     """
 
     message: str = MESSAGE
@@ -106,7 +109,8 @@ def handle_signals(message: str = MESSAGE, last: bool = False) -> Iterator[Inter
     message.
 
     last: whether only Spark's end follows in this process. No signal may interrupt that end, so
-    signals are ignored then.
+        signals are ignored
+    then.
 
     Handlers belong to the main thread. In another thread nothing is changed.
     """

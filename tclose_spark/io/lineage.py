@@ -79,7 +79,7 @@ class RunEvents:
 
         Raises:
             ConfigurationError: at the start, if OpenLineage is configured and its client is not
-            installed.
+                installed.
         """
         if self.id is None or not is_configured():
             return
@@ -91,8 +91,7 @@ class RunEvents:
             if isinstance(error, ImportError) and kind == "START":
                 raise ConfigurationError(
                     "OpenLineage is configured (OPENLINEAGE_..), but its client is not installed: "
-                    "pip install "
-                    "'tclose-spark[lineage]', or unset these variables"
+                    "pip install 'tclose-spark[lineage]', or unset these variables"
                 ) from None
             self._announce(
                 f"note: an OpenLineage event of this run could not be sent ({type(error).__name__})"

@@ -58,13 +58,12 @@ class OutputFolders:
 
         Raises:
             ConfigurationError: if the output holds a finished release and `overwrite` is not set,
-            or other files.
+                or other files.
         """
         if self.finished and not overwrite:
             raise ConfigurationError(
                 f"output: {self.public.path()} holds a finished release; give --overwrite to "
-                "replace it once the new "
-                "one is verified"
+                "replace it once the new one is verified"
             )
         there = (
             {name for name in self.public.names() if not is_of_lock(name)}
@@ -100,11 +99,11 @@ class OutputFolders:
         replaced as a whole.
 
         to_read: the body reads a finished release only. Then an output that this process cannot
-        write needs no lock.
+            write needs no lock.
 
         Raises:
             ConfigurationError: if another run holds a lock (see `lock`), or the output cannot be
-            written.
+                written.
         """
         with self.refusals_translated():
             needs_none = to_read and not self.is_writable and self.internal.exists(STATE)

@@ -104,9 +104,10 @@ class Run(OutputFolders):
     A run is staged in `internal/staging`. Its `run.json` holds the configuration's fingerprint and
     the record of each finished stage, so that each stage can run in a process of its own.
 
-    spec: the run file, with the chosen k once the plan has chosen it. announce, detail: take a line
-    for every reader, and one for those who asked for details. events: OpenLineage events of this
-    run, shared by its copies, and by the run that begins again on the other engine.
+    spec: the run file, with the chosen k once the plan has chosen it.
+    announce, detail: take a line for every reader, and one for those who asked for details.
+    events: OpenLineage events of this run, shared by its copies, and by the run that begins again
+        on the other engine.
     """
 
     def __init__(
@@ -208,7 +209,7 @@ class Run(OutputFolders):
         of each file.
 
         folder: HIERARCHIES for those of all values, RELEASED_HIERARCHIES for those that the release
-        may show.
+            may show.
         """
         digests, built = {}, built_columns(self.spec.attributes)
         for name in sorted(built.keys() & trees.keys()):
@@ -272,8 +273,7 @@ class Run(OutputFolders):
 
         Raises:
             ConfigurationError: if the output holds a finished release and `overwrite` is not set,
-            if it holds other
-                files, or if it cannot be written.
+                if it holds other files, or if it cannot be written.
         """
         remains = self.require_ours(self.overwrite)
         state: dict[str, Any] = {
@@ -310,8 +310,7 @@ class Run(OutputFolders):
 
         Raises:
             DamagedStagingError: if the file is gone, is not as a stage recorded it, or another
-            version of the package
-                wrote it.
+                version of the package wrote it.
         """
         if self.staging.exists(name):
             with suppress(ValueError, TypeError, KeyError):
@@ -320,8 +319,7 @@ class Run(OutputFolders):
                     return parse(text)
         raise DamagedStagingError(
             f"{self.staging.path(name)} is missing, damaged, or of another version of "
-            "tclose_spark; begin again with "
-            "`tclose profile`"
+            "tclose_spark; begin again with `tclose profile`"
         )
 
     @property
@@ -351,14 +349,13 @@ class Run(OutputFolders):
 
         Raises:
             ConfigurationError: if that stage is not finished with this configuration; it names the
-            command to run.
+                command to run.
         """
         previous = ORDER[ORDER.index(stage) - 1]
         if not self.staging.exists(STATE):
             raise ConfigurationError(
                 f"{stage}: nothing is staged in {self.staging.path()}; run `tclose profile` and "
-                "the stages after it "
-                "first"
+                "the stages after it first"
             )
         state = self.state
         if state["configuration"] != self.fingerprint:
@@ -369,8 +366,7 @@ class Run(OutputFolders):
         if not _is_complete(state):
             raise ConfigurationError(
                 f"{stage}: the staged run was made by another version of tclose_spark; begin again "
-                "with "
-                "`tclose profile`"
+                "with `tclose profile`"
             )
         if previous not in state["stages"]:
             first = next(name for name in ORDER if name not in state["stages"])

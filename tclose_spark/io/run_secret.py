@@ -21,8 +21,7 @@ def secret_from_environment() -> str | None:
     if given is not None and not given.strip():
         raise ConfigurationError(
             f"{SECRET_VARIABLE} is set, but empty; set it to a long random text that only you "
-            "have, or unset it to use "
-            "a random secret, kept in internal/secret"
+            "have, or unset it to use a random secret, kept in internal/secret"
         )
     return given
 
@@ -53,7 +52,7 @@ def _secret_in(folder: Folder) -> str:
     if not kept:
         raise ConfigurationError(
             f"{folder.path('secret')} is empty or damaged; put it back from a copy, or remove it: "
-            "the next release "
-            "then makes a new secret, and with it other classes and other pseudonyms"
+            "the next release then makes a new secret, and with it other classes and other "
+            "pseudonyms"
         )
     return kept

@@ -57,7 +57,7 @@ def earth_movers_distance(
 
     Raises:
         ValueError: if one has no records, or the distance is not one over these values (see the
-        module).
+            module).
     """
     return _greatest_distance(
         [_values(part, "part")], _values(whole, "whole"), (), distance, order, hierarchy
@@ -75,7 +75,7 @@ def equivalence_classes(quasi_identifiers: Sequence[Column]) -> list[list[int]]:
 
     Raises:
         ValueError: if there is no quasi-identifier, one has no labels, or they are not of one
-        length.
+            length.
     """
     columns: list[list[Any]] = []
     for number, labels in enumerate(quasi_identifiers, start=1):
@@ -118,15 +118,15 @@ def t_closeness(
     whole table, exactly.
 
     reference: the values of the records whose distribution stands for the whole table's; None:
-    those of the table.
+        those of the table.
 
     >>> t_closeness([["2*", "2*", "3*", "3*"]], ["flu", "flu", "flu", "gout"])
     Fraction(1, 4)
 
     Raises:
         ValueError: see `equivalence_classes`; if `sensitive` or `reference` has no values or
-        `sensitive` another
-            length; or if the distance is not one over these values (see the module).
+            `sensitive` another length; or if the distance is not one over these values (see the
+            module).
     """
     parts = _classes_of(quasi_identifiers, sensitive)
     whole = (
@@ -170,7 +170,7 @@ def recursive_cl(quasi_identifiers: Sequence[Column], sensitive: Column, c: Numb
 
     Raises:
         ValueError: see `equivalence_classes`; if `sensitive` has another length, c is not above 0
-        or l below 1.
+            or l below 1.
     """
     ratio = _number(c, "c")
     if ratio <= 0:
@@ -231,13 +231,15 @@ def nt_close_superset(
     is t-closeness.
 
     part: the values of the class's records. supersets: the values of the records of each natural
-    superset. The domain is what any of them has, and what `order` or `hierarchy` lists; frequencies
-    are those of the superset. t: as written, so 0.1 is one tenth.
+        superset. The domain
+    is what any of them has, and what `order` or `hierarchy` lists; frequencies are those of the
+    superset.
+    t: as written, so 0.1 is one tenth.
 
     Raises:
         ValueError: if one has no records, a superset does not hold the records of the class, n is
-        below 1, t is not
-            0 or above, or the distance is not one over these values (see the module).
+            below 1, t is not 0 or above, or the distance is not one over these values (see the
+            module).
     """
     limit = _number(t, "t")
     if limit < 0:
@@ -289,7 +291,7 @@ def _domain(
 
     Raises:
         ValueError: if the distance is not known, its arguments do not fit it, or it is not one over
-        these values.
+            these values.
     """
     if distance not in DISTANCES:
         raise ValueError(f"unknown distance {distance!r}; expected {one_of(DISTANCES)}")

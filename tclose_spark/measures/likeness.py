@@ -4,10 +4,10 @@ relatives.
 If c of a class's s records and N of the table's n have a value, its share is p = c / s in the class
 and q = N / n in the table.
 
-    beta-likeness (Cao and Karras 2012)             p <= (1 + beta) q for every value
-    frequency l-diversity (Liang and Yuan)          p <= 1 / l for every value
-    delta-disclosure (Brickell and Shmatikov 2008)  |ln(p / q)| <= delta for every value of the table
-    KL divergence (Li et al. 2007, section 4)       the sum of p ln(p / q) over values
+    beta-likeness (Cao and Karras 2012)             p <= (1 + beta) q for every value frequency
+    l-diversity (Liang and Yuan)          p <= 1 / l for every value delta-disclosure (Brickell and
+    Shmatikov 2008)  |ln(p / q)| <= delta for every value of the table KL divergence (Li et al.
+    2007, section 4)       the sum of p ln(p / q) over values
 
 The first two cap the records of a value in a class by a share of the class. If two classes are
 within these caps, so is their union.
@@ -29,8 +29,8 @@ def largest_rises(table: IntArray, classes: Histograms) -> tuple[ExactArray, Exa
     quotient.
 
     table: counts of the whole table by code, shape (m,). If it lacks a value of the class, the
-    denominator is 0. Quotients are compared as doubles, which are exact if no value has 2^26
-    records.
+        denominator is 0.
+    Quotients are compared as doubles, which are exact if no value has 2^26 records.
 
     >>> rises = largest_rises(np.array([1, 99]), Histograms.dense(np.array([[11, 89]])))
     >>> [int(part[0]) for part in rises]
@@ -81,8 +81,9 @@ def frequency_margins(classes: Histograms, level: Fraction) -> ExactArray:
 
 
 def disclosure(table: IntArray, classes: Histograms) -> FloatArray:
-    """The largest |ln(p / q)| of a value of the table in each class, shape (groups,): delta-disclosure. It is infinite
-    if the class lacks a value of the table, or has one that the table lacks.
+    """The largest |ln(p / q)| of a value of the table in each class, shape (groups,):
+    delta-disclosure. It is infinite if the class lacks a value of the table, or has one that the
+    table lacks.
 
     >>> disclosure(np.array([2, 2, 0]), Histograms.dense(np.array([[1, 1, 0], [2, 0, 0]]))).tolist()
     [0.0, inf]

@@ -102,8 +102,9 @@ class ValueSample:
 
     @property
     def distinct(self) -> int:
-        """How many different values there are: of fewer than MOST_SAMPLED exactly, else about, with a standard error of
-        1.6 % (Beyer, Haas, Reinwald, Sismanis and Gemulla 2007, section 4: (k - 1) / the k-th lowest hash).
+        """How many different values there are: of fewer than MOST_SAMPLED exactly, else about, with
+        a standard error of 1.6 % (Beyer, Haas, Reinwald, Sismanis and Gemulla 2007, section 4: (k -
+        1) / the k-th lowest hash).
         """
         if len(self.hashes) < MOST_SAMPLED:
             return len(self.hashes)

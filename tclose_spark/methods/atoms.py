@@ -160,7 +160,7 @@ def plan_atoms(given: PlanningInput, make_plan: Callable[[PlanningInput], Plan])
 
     Raises:
         UnreachableError: if more rows have to be suppressed than the run file allows, or nobody can
-        be published.
+            be published.
     """
     new, staying, withheld = _rows_by_kind(given)
     for newcomers in (new, np.zeros_like(new)):
@@ -292,10 +292,7 @@ def _too_many(given: PlanningInput, suppressed: int, withheld: int) -> str:
     share = math.ceil(Fraction(suppressed, rows) * 1000) / 1000
     return (
         f"{suppressed:,} of {rows:,} rows cannot be published: {withheld:,} of people whose atom "
-        "is not whole any "
-        "more, because someone of it left or has other sensitive values, and "
-        f"{suppressed - withheld:,} of newcomers "
-        "who are too few, or too far from the release; privacy.suppression_limit allows "
-        f"{given.most_suppressed:,} "
-        f"rows, and {share:g} would do"
+        "is not whole any more, because someone of it left or has other sensitive values, and "
+        f"{suppressed - withheld:,} of newcomers who are too few, or too far from the release; "
+        f"privacy.suppression_limit allows {given.most_suppressed:,} rows, and {share:g} would do"
     )

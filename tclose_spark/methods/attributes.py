@@ -164,16 +164,18 @@ class ResolvedSensitive:
 class ResolvedAttributes:
     """A method's knowledge of a table, except for its rows.
 
-    rows: n, of the whole table. cells: the tuples of sensitive codes, shape (cells, sensitive
-    attributes), sorted. They are distinct, unless people
-        are counted.
-    cell_rows: rows of each cell, shape (cells,). nt: n of (n, t)-closeness, if required: each t
-    then limits the distance from a natural superset of n records.
-        The whole table is one, so the classes of a method that ignores nt hold.
-    units: what classes count, rows first. together: whether all rows of a person must be in one
-    class. varying: by quasi-identifier, how many people have several values of it, if their rows
-    must be together. likened: rows of each cell of the table that caps compare classes with, if
-    this is not the one of `cell_rows`.
+    rows: n, of the whole table.
+    cells: the tuples of sensitive codes, shape (cells, sensitive attributes), sorted. They are
+        distinct, unless people are counted.
+    cell_rows: rows of each cell, shape (cells,).
+    nt: n of (n, t)-closeness, if required: each t then limits the distance from a natural superset
+        of n records. The whole table is one, so the classes of a method that ignores nt hold.
+    units: what classes count, rows first.
+    together: whether all rows of a person must be in one class.
+    varying: by quasi-identifier, how many people have several values of it, if their rows must be
+        together.
+    likened: rows of each cell of the table that caps compare classes with, if this is not the one
+        of `cell_rows`.
     """
 
     rows: int
@@ -317,8 +319,8 @@ def require_plain(attributes: Sequence[ResolvedSensitive], what: str) -> None:
     if uneven:
         raise ConfigurationError(
             f"attributes.sensitive_attributes.{uneven[0]}.distance: its steps between values "
-            f"differ, and {what} takes "
-            "them for one; use another distance, or method: {name: stack_and_deal, deal: local}"
+            f"differ, and {what} takes them for one; use another distance, or method: {{name: "
+            "stack_and_deal, deal: local}"
         )
 
 

@@ -101,7 +101,7 @@ class ClassRequirement:
         """The groups that break anything, shape (groups,).
 
         cell_rows: rows of each cell of what distances are measured from, the whole table unless
-        given, shape (cells,).
+            given, shape (cells,).
         """
         broken = self.poor(groups)
         if broken.all():

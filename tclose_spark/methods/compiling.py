@@ -60,8 +60,7 @@ def compile_kernels(say: Callable[[str], None]) -> int:
         if not stores_are_compiled():
             raise ConfigurationError(
                 f"numba {numba.__version__} compiles kernels incorrectly: stores into arrays of a "
-                "structure were lost; "
-                "install a version of numba that requirements/ lists"
+                "structure were lost; install a version of numba that requirements/ lists"
             )
         for number, method in enumerate(METHODS, 1):
             _use(method)

@@ -48,12 +48,16 @@ def _no_frequencies(tally_of: Callable[[Rows], Tally], most: int) -> Tally:
 class PlanningInput:
     """The input of planning.
 
-    attributes: the whole table's, resolved. k: the least number of rows of a class. settings: the
-    method's own section of the run file. sample: rows that represent the table. counts: counts rows
-    of the whole table by group. frequencies: counts them by keys that are not known in advance.
-    most_suppressed: the most rows that the method may suppress. of: the distribution that classes
-    are compared with: that of all input rows, or of the released ones. With
-        `input`, the suppressed rows must form a class too (see `options.suppression.judge`).
+    attributes: the whole table's, resolved.
+    k: the least number of rows of a class.
+    settings: the method's own section of the run file.
+    sample: rows that represent the table.
+    counts: counts rows of the whole table by group.
+    frequencies: counts them by keys that are not known in advance.
+    most_suppressed: the most rows that the method may suppress.
+    of: the distribution that classes are compared with: that of all input rows, or of the released
+        ones. With `input`, the suppressed rows must form a class too (see
+        `options.suppression.judge`).
     log: receives a line on the progress of planning.
     """
 
@@ -83,8 +87,7 @@ def require_rows(k: int, attributes: ResolvedAttributes) -> None:
     if k > whole:
         raise UnreachableError(
             f"privacy.k is {k}, but the table has {whole} {what}; no class of {k} can be made, and "
-            f"{whole}, one class "
-            "of all, is the largest k"
+            f"{whole}, one class of all, is the largest k"
         )
 
 
@@ -109,9 +112,8 @@ def _require_frequency(attributes: ResolvedAttributes, a: ResolvedSensitive, cap
         if reached < 1 / cap.share * (1 if unit.name == "rows" else 1 + ROUNDING):
             raise UnreachableError(
                 f"attributes.sensitive_attributes.{a.name}.{cap.key} is {cap.asked}, but the "
-                f"{which} value, or place "
-                f"of a domain, has one in {float(reached):.6f} of all {unit.name}; no release of "
-                "all rows reaches more"
+                f"{which} value, or place of a domain, has one in {float(reached):.6f} of all "
+                f"{unit.name}; no release of all rows reaches more"
             )
 
 
@@ -125,14 +127,12 @@ def require_supersets(attributes: ResolvedAttributes, k: int) -> None:
     if attributes.nt is not None and attributes.nt > attributes.rows:
         raise UnreachableError(
             f"privacy.nt.n is {attributes.nt}, but the table has {attributes.rows} rows; no class "
-            "has a superset of so "
-            f"many, and {attributes.rows}, the whole table, is the largest n"
+            f"has a superset of so many, and {attributes.rows}, the whole table, is the largest n"
         )
     if attributes.nt is not None and attributes.nt <= k:
         raise ConfigurationError(
             f"privacy.nt.n is {attributes.nt}, and k is {k}: each class would be a superset of its "
-            "own, and no t would "
-            "limit anything; expected an n above k"
+            "own, and no t would limit anything; expected an n above k"
         )
 
 
@@ -151,8 +151,7 @@ def require_several_classes(attributes: ResolvedAttributes) -> None:
             raise UnreachableError(
                 f"privacy.joint: the t of {' and '.join(a.of)} is {float(a.t):g}; with "
                 f"{np.count_nonzero(a.distance.table):,} different tuples a class needs {needed:,} "
-                "of the "
-                f"{rows:,} rows; set a t of at least {rounded_up}, or name fewer attributes"
+                f"of the {rows:,} rows; set a t of at least {rounded_up}, or name fewer attributes"
             )
 
 
@@ -160,15 +159,15 @@ def require_several_classes(attributes: ResolvedAttributes) -> None:
 class ClassAssignment:
     """The result of a task for the rows sent to it.
 
-    here: the places of the rows that stay, shape (stayed,). classes: the class number of each,
-    shape (stayed,). regions: for labels that cover more than the class's own values (global
-    recoding): the lowest and the highest
-        code of each row's label, shape (2, quasi-identifiers, stayed), equal inside a class. A
-        label that does not cover its row's value ends the run.
-    blocks: the number of the plan's blocks that the task completed. figures: this task's values of
-    the plan's `figures`. suppressed: the places of the rows that this task suppresses, shape
-    (suppressed,). Over all tasks, every row
-        either stays once or is suppressed once, which is proven.
+    here: the places of the rows that stay, shape (stayed,).
+    classes: the class number of each, shape (stayed,).
+    regions: for labels that cover more than the class's own values (global recoding): the lowest
+        and the highest code of each row's label, shape (2, quasi-identifiers, stayed), equal inside
+        a class. A label that does not cover its row's value ends the run.
+    blocks: the number of the plan's blocks that the task completed.
+    figures: this task's values of the plan's `figures`.
+    suppressed: the places of the rows that this task suppresses, shape (suppressed,). Over all
+        tasks, every row either stays once or is suppressed once, which is proven.
     """
 
     here: IntArray
@@ -266,14 +265,15 @@ def _note(
 class Method:
     """A method in the registry. Its functions import heavy modules when they are called.
 
-    name: in the run file. settings: its section of the run file. supports: `supports(settings,
-    sensitive attributes)` raises ValueError for unsupported requirements, when the
-        run file is read.
+    name: in the run file.
+    settings: its section of the run file.
+    supports: `supports(settings, sensitive attributes)` raises ValueError for unsupported
+        requirements, when the run file is read.
     sample_rows: `sample_rows(settings, rows)`: the size of the sample of a table of so many rows.
-    make_plan: plans, or raises UnreachableError. read_plan: `read_plan(tree, attributes, k,
-    settings)`: the plan that `Plan.to_json` wrote. tables: `tables(run's name, report of the plan,
-    settings, sensitive attributes)`: the tables and sentences that
-        `tclose plan` prints; by default, the report's note alone.
+    make_plan: plans, or raises UnreachableError.
+    read_plan: `read_plan(tree, attributes, k, settings)`: the plan that `Plan.to_json` wrote.
+    tables: `tables(run's name, report of the plan, settings, sensitive attributes)`: the tables and
+        sentences that `tclose plan` prints; by default, the report's note alone.
     """
 
     name: str

@@ -100,6 +100,6 @@ def require_constant(attributes: ResolvedAttributes) -> None:
     found = [f"{quasi.name!r} (of {people:,} people)" for quasi, people in varying if people]
     raise ConfigurationError(
         f"attributes.person: rows of one person differ in {', '.join(found)}, so this method "
-        "cannot keep them in one "
-        "class; use method: {name: closeness_tree} with overlap: allowed, or rows: apart"
+        "cannot keep them in one class; use method: {name: closeness_tree} with overlap: "
+        "allowed, or rows: apart"
     )

@@ -32,10 +32,10 @@ MARGIN = 1e-9
 class Unit:
     """One thing that classes count.
 
-    name: `rows`, `people` or `households`. of_cell: what a row of each cell counts, shape (cells,).
+    name: `rows`, `people` or `households`.
+    of_cell: what a row of each cell counts, shape (cells,).
     spread: what a row of each cell weighs where l, shares and distances count too, shape (cells,);
-    None if only the
-        number of them matters.
+        None if only the number of them matters.
     needed: how many a class needs at least; None for k.
     whole: what `of_cell` of all rows of one of them adds up to, at most.
     """

@@ -24,7 +24,8 @@ class CodebookEntry:
     """A column of the release.
 
     type: as Spark names it. form: what its values are. precision: the share of the rows at each
-    precision. missing: the rows without a value. treatment: what was done to the column.
+        precision. missing: the
+    rows without a value. treatment: what was done to the column.
     """
 
     column: str
@@ -42,8 +43,7 @@ def codebook_entries(
     """An entry for each column, in the order of the release.
 
     figures: the verifier's, with the type and the missing values of each column (none without
-    them), and optionally
-        `spreads`.
+        them), and optionally `spreads`.
     """
     words = {column: (role, *rest) for role, column, *rest in _described(certificate)}
     spreads = (figures.get("spreads") or {}).get("precision", {})
@@ -147,8 +147,8 @@ def _sensitive(certificate: Mapping[str, Any]) -> Described:
             )
             how = f"({t['distance']}{places})"
             close = (
-                f"in each class at most {number(t['required'])} from its distribution in the "
-                f"table {how}"
+                f"in each class at most {number(t['required'])} from its distribution in the table "
+                f"{how}"
             )
         merged = "spellings were merged" if "text" in entry else "published unchanged"
         yield name, "", UNCHANGED, f"{merged}{where}; {close}"

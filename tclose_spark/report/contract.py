@@ -44,9 +44,8 @@ def contract_yaml(certificate: Mapping[str, Any], figures: Mapping[str, Any]) ->
         "status": "active",
         "contractCreatedTs": certificate["issued"],
         "description": {
-            "purpose": f"An anonymized release of {release['rows']:,} rows in "
-            f"{release['classes']:,} classes. "
-            "certificate.json has all figures exactly, and report.html in words.",
+            "purpose": f"An anonymized release of {release['rows']:,} rows in {release['classes']:,} "
+            "classes. certificate.json has all figures exactly, and report.html in words.",
             "limitations": " ".join([certificate["counts"], *(f"{note}." for note in notes)]),
         },
         "schema": [

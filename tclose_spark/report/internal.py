@@ -36,9 +36,10 @@ def render_internal(
     """The internal page of a release.
 
     figures: the verifier's. raw: `RawVersusReleased`, None if no rows could be drawn. made: `state`
-    (of the run), `plan` (its report), `versions`, `notes` (warnings by internal figures),
-    `suggested` (changes after a suggestion, None without one), `minimality` (what the mechanism
-    reveals), and `totals`, of the raw weights by sensitive attribute.
+        (of the run),
+    `plan` (its report), `versions`, `notes` (warnings by internal figures), `suggested` (changes
+    after a suggestion, None without one), `minimality` (what the mechanism reveals), and `totals`,
+    of the raw weights by sensitive attribute.
     """
     state, minimality = made["state"], made["minimality"]
     attributes = {"rows_are_persons": False, **certificate.get("subjects", {})}
@@ -118,15 +119,13 @@ def _associations(found: Sequence[Mapping[str, Any]]) -> PlotSection:
     svg = lines(
         [f"{one['quasi']}, {one['sensitive']}" if several else one["quasi"] for one in shown],
         [(side, [one[side] for one in shown]) for side in ("raw", "released")],
-        description="Cramér's V of each quasi-identifier with each sensitive attribute, raw and "
-        "released; the table "
-        "lists the numbers",
+        description="Cramér's V of each quasi-identifier with each sensitive attribute, raw and released; "
+        "the table lists the numbers",
         across="Cramér's V, 100%: full association",
     )
     return PlotSection(
         title="Association between columns",
         svg=svg,
-        facts="Cramér's V of groups of values: 0 is no association, 1 a full one. An analyst of "
-        "the release loses what "
-        "classes even out.",
+        facts="Cramér's V of groups of values: 0 is no association, 1 a full one. An analyst of the "
+        "release loses what classes even out.",
     )

@@ -88,8 +88,7 @@ def damage_translated(where: str) -> Iterator[None]:
     except KeyError as error:
         raise ConfigurationError(
             f"{where}: the certificate or the evidence lacks {error}, so it is damaged, or an "
-            "older version of "
-            "tclose_spark made it; put back a copy, or release the table again"
+            "older version of tclose_spark made it; put back a copy, or release the table again"
         ) from None
     except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         raise ConfigurationError(

@@ -51,8 +51,7 @@ def page_of(title: str, lines: Iterable[Table | Text | str]) -> str:
         _table(line) if isinstance(line, Table) else f"<p>{escape(str(line))}</p>" for line in lines
     )
     return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta '
-        f'charset="utf-8"><title>{escape(title)}</title>'
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{STYLE}</style></head>\n<body><h1>{escape(title)}</h1>\n{body}\n</body></html>\n"
     )
 

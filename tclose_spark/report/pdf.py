@@ -9,8 +9,7 @@ from tclose_spark.errors import ConfigurationError
 
 MISSING = (
     "a PDF needs WeasyPrint ({problem}): pip install 'tclose-spark[pdf]'; it uses the system's "
-    "Pango, on Debian "
-    "apt-get install libpango-1.0-0 libpangoft2-1.0-0"
+    "Pango, on Debian apt-get install libpango-1.0-0 libpangoft2-1.0-0"
 )
 
 

@@ -112,7 +112,7 @@ def bars(
     """A histogram. Places on its axis are in bars from the left edge of the first.
 
     marks: (place, text) of the axis. description: the plot in words. limit: the place of a line
-    that no bar may pass.
+        that no bar may pass.
     """
     drawing, bottom = Drawing(), 128.0
     ticks = axis_ticks(max([*heights, 0]) or 1, 4, whole=True)
@@ -195,7 +195,7 @@ def curves(
     below. An x without a y has a cross above its panel.
 
     marks: (x, text) of the axis. notes: further lines of the legend. description: the plot in
-    words.
+        words.
     """
     every = [curve for panel in panels.values() for curve in panel]
     lanes = {

@@ -21,8 +21,7 @@ def preview_lines(
     below their names. Columns that do not fit follow in at most MOST_BLOCKS blocks.
 
     losses: the mean loss (NCP) of each quasi-identifier, None for aggregates; precision is 1 -
-    loss. `<name>_min` and
-        `<name>_max` have the precision of `<name>`.
+        loss. `<name>_min` and `<name>_max` have the precision of `<name>`.
 
     >>> print(*preview_lines(["age", "disease"], [["[20, 29]", "flu"]], {"age": 0.125}), sep=chr(10))
     published rows (1 shown), with the precision of their labels

@@ -86,8 +86,8 @@ def class_sizes(sizes: Binned, smallest: int, largest: int) -> PlotSection:
     )
     facts = (
         f"{number(classes)} classes, of {number(smallest)} to {number(largest)} rows. Half of the "
-        "classes have at most "
-        f"{middle} rows, and half of the rows are in classes of at most {half}."
+        f"classes have at most {middle} rows, and half of the rows are in classes of at most "
+        f"{half}."
     )
     single = all(len(group) == 1 and group[0]["from"] == group[0]["to"] for group in groups)
     across = "rows in a class" if single else "least rows in a class (logarithmic)"
@@ -150,8 +150,8 @@ def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> PlotSectio
         low = classes - _beyond(emd, 0.5 * t["required"], "classes")
         facts += (
             f"; {number(t['required'], t['achieved'])} is required. {percent(low / classes)} of "
-            "the classes are within "
-            f"half of that, and {percent(near / classes)} are beyond 90% of it."
+            f"the classes are within half of that, and {percent(near / classes)} are beyond 90% of "
+            "it."
         )
     description = f"Histogram of the distances of all classes, {name}: {facts}"
     svg = bars(heights, marks, description, "distance from the table", "classes", limit)
@@ -163,17 +163,15 @@ def growth_of(growth: Sequence[Mapping[str, Any]]) -> PlotSection:
     Weber, 2.4).
 
     growth: by number of attributes, the farthest class and the least distance of a class of its
-    size.
+        size.
     """
     found = [(float(i), one["achieved"]) for i, one in enumerate(growth, start=1)]
     least = [(float(i), float(Fraction(one["least"]))) for i, one in enumerate(growth, start=1)]
     facts = (
         f"The tuples of {' and '.join(growth[-1]['attributes'])} are {number(found[-1][1])} from "
-        "the table's in the "
-        f"farthest class, and those of {growth[0]['attributes'][0]} alone {number(found[0][1])}. "
-        "No class of "
-        f"{number(growth[-1]['size'])} rows can be nearer than {number(least[-1][1])} to all of "
-        "them."
+        f"the table's in the farthest class, and those of {growth[0]['attributes'][0]} alone "
+        f"{number(found[0][1])}. No class of {number(growth[-1]['size'])} rows can be nearer than "
+        f"{number(least[-1][1])} to all of them."
     )
     both = [
         Curve("the farthest class", found, (), ()),
@@ -211,11 +209,9 @@ def worst_class(
     most = max(groups, key=lambda each: each["part"] / size - each["whole"] / rows)
     facts = (
         f"{percent(entry['moved'])} of the class would have to move to have the distribution of "
-        f"the {whole}. Weighted "
-        f"by distance, that is {number(entry['emd'], limit)}. The largest excess is "
-        f"{most['name']}: "
-        f"{percent(most['part'] / size)} of the class, {percent(most['whole'] / rows)} of the "
-        f"{whole}."
+        f"the {whole}. Weighted by distance, that is {number(entry['emd'], limit)}. The largest "
+        f"excess is {most['name']}: {percent(most['part'] / size)} of the class, "
+        f"{percent(most['whole'] / rows)} of the {whole}."
     )
     if entry["values"] > len(groups):
         facts += f" The {number(entry['values'])} values are shown in {len(groups)} groups."

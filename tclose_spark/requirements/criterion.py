@@ -77,10 +77,12 @@ class Guarantee:
 class Criterion:
     """A figure that every class has, its bound, and the guarantee that it is reported as.
 
-    measure, attribute, required: see Guarantee. figure: its column of the class table. largest:
-    whether the largest value is the worst, and not the smallest. broken: the column and the bound
-    below which a class breaks the guarantee; None without a requirement. reached: whether a class
-    at the bound breaks it, too.
+    measure, attribute, required: see Guarantee.
+    figure: its column of the class table.
+    largest: whether the largest value is the worst, and not the smallest.
+    broken: the column and the bound below which a class breaks the guarantee; None without a
+        requirement.
+    reached: whether a class at the bound breaks it, too.
     """
 
     measure: str
@@ -148,8 +150,9 @@ class Criterion:
 class ExactCriterion(Criterion):
     """A figure that is a fraction, such as a distance, of which the largest is the worst.
 
-    figure: a correctly rounded double, so the largest fraction has the largest double. numerator:
-    the column of the exact figure: numerator / (unit * size) is the fraction. size: its column.
+    figure: a correctly rounded double, so the largest fraction has the largest double.
+    numerator: the column of the exact figure: numerator / (unit * size) is the fraction. size: its
+        column.
     """
 
     largest: bool = True

@@ -135,8 +135,7 @@ class RecursiveWords(Words):
             name=self.name,
             attribute=attribute,
             meaning=f"the most frequent value of a class has fewer than {c} times the rows of all "
-            "values of rank "
-            f"{level} and below",
+            f"values of rank {level} and below",
             required=f"c = {c}, l = {level}",
             achieved="in every class" if entry["holds"] else "not in every class",
             met=entry["holds"],

@@ -112,16 +112,16 @@ def judged_attribute(
 class Judge:
     """What is measured of a sensitive attribute in every class, and required if there is a bound.
 
-    key: its name in figures. measure: its name for readers. columns: that it adds to the class
-    table, each followed by the attribute's name. measured: these columns, one row for each class,
-    from the histograms of the attribute's values. criterion: of every class; None if it is no
-    guarantee. expectations: the requirement for Great Expectations. A missing figure fails. people:
-    what counts if people are counted: "weights" (each person weighs 1, spread over the person's
-    rows), "rows"
-        (one row of each person), or None (rows only).
+    key: its name in figures. measure: its name for readers.
+    columns: that it adds to the class table, each followed by the attribute's name.
+    measured: these columns, one row for each class, from the histograms of the attribute's values.
+    criterion: of every class; None if it is no guarantee.
+    expectations: the requirement for Great Expectations. A missing figure fails.
+    people: what counts if people are counted: "weights" (each person weighs 1, spread over the
+        person's rows), "rows" (one row of each person), or None (rows only).
     rounded: changes of the settings that shares over people have to meet. Each of the four weights
-    that the share of a
-        value is compared by is off by at most a quarter of this rounding, as a share of itself.
+        that the share of a value is compared by is off by at most a quarter of this rounding, as a
+        share of itself.
     digits: of its figure.
     """
 
@@ -178,8 +178,9 @@ def bounded(
     bound is required: a class meets it if the margin is at least 0.
 
     largest: whether the largest figure is the worst, and not the smallest. meaning: of the
-    requirement; exactly: what it adds for the margin. kind: of the margin's column. bound: of the
-    figure, such that no class fails it that meets the exact one.
+        requirement; exactly: what
+    it adds for the margin. kind: of the margin's column. bound: of the figure, such that no class
+    fails it that meets the exact one.
     """
     figure, margin = a.column(key), a.column(f"exact_{key}")
     columns, expectations = {key: pa.float64()}, list[Expectation]()

@@ -41,8 +41,8 @@ def judge_likeness(a: JudgedAttribute) -> Judge:
         figures,
         required=beta,
         margins=None if beta is None else partial(likeness.likeness_margins, table, beta=beta),
-        meaning=f"beta-likeness of {a.name}: no value is more than 1 + {beta} times as frequent as "
-        "in the table",
+        meaning=f"beta-likeness of {a.name}: no value is more than 1 + {beta} times as frequent as in "
+        "the table",
         largest=True,
         people="weights",
         rounded=lambda rounding: (
@@ -86,14 +86,12 @@ LIKENESS = Words(
     required=attrgetter("beta"),
     name="beta-likeness",
     meaning="by how much a value is more frequent in a class than in the table, at most, as a "
-    "multiple of its share of "
-    "the table",
+    "multiple of its share of the table",
     exact=True,
     section="beta",
     recorded="required_exact",
     violated=lambda g, over: (
         f"have a value that is more than 1 + beta = {1 + g.required} times as frequent as in the "
-        f"table{over}; the "
-        f"worst has beta = {float(g.achieved):.6g}"
+        f"table{over}; the worst has beta = {float(g.achieved):.6g}"
     ),
 )

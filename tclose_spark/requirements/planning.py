@@ -73,9 +73,10 @@ Mixed = Callable[[Histograms], NDArray[np.bool_]]
 class Needs:
     """What classes need of a sensitive attribute.
 
-    values: how many must occur; None if nothing requires several. caps: on the shares of values.
-    mixed: everything else. known: how many values must occur beside missing ones, if these count
-    for no l. `mixed` requires it, too.
+    values: how many must occur; None if nothing requires several.
+    caps: on the shares of values. mixed: everything else.
+    known: how many values must occur beside missing ones, if these count for no l. `mixed` requires
+        it, too.
     """
 
     values: int | None = None

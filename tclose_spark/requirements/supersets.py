@@ -27,11 +27,9 @@ def near_row(attribute: str, nt: Entry, whole: str, classes: int) -> GuaranteeRo
         name="(n, t)-closeness",
         attribute=attribute,
         meaning=f"largest distance of a class from a natural superset of {number(nt['n'])} rows or "
-        "more: "
-        f"{number(by['whole_table'])} classes are near to the {whole}, {number(by['itself'])} have "
-        "as many rows "
-        f"themselves, {number(by['superset'])} are near to another; "
-        f"{DISTANCES[nt['distance']].meaning}",
+        f"more: {number(by['whole_table'])} classes are near to the {whole}, "
+        f"{number(by['itself'])} have as many rows themselves, {number(by['superset'])} are "
+        f"near to another; {DISTANCES[nt['distance']].meaning}",
         required=f"at most {number(nt['required'], nt['achieved'])}",
         achieved=number(nt["achieved"], nt["required"]),
         met=sum(by.values()) == classes and nt["achieved"] <= nt["required"],
@@ -52,7 +50,6 @@ def unproven(broken: Guarantee) -> str:
     """A line on the classes of an attribute without a superset that proves them."""
     return (
         f"{broken.attribute}: {broken.classes} classes ({broken.rows} rows) are not near any "
-        "natural superset that was "
-        f"tried ((n, t)-closeness, {broken.required}); the worst class is {broken.achieved:.6f} "
-        "away from its nearest"
+        f"natural superset that was tried ((n, t)-closeness, {broken.required}); the worst class "
+        f"is {broken.achieved:.6f} away from its nearest"
     )

@@ -25,7 +25,7 @@ def all_words() -> list[Words]:
 
     Raises:
         ConfigurationError: if a requirement of another package would take the place of one of this
-        package.
+            package.
     """
     own = {"k", *(name for words in WORDS for name in (words.key, words.section))}
     if taken := own & FOUND.keys():

@@ -45,14 +45,19 @@ class GuaranteeRow:
 class Words:
     """The words of a requirement of a sensitive attribute.
 
-    key, measure: see `Judge`. required: the bound by the settings; None without one. name, meaning:
-    in the report. over_people: what it adds to the meaning over people. exact: whether the bound is
-    one that no figure exceeds, compared as exact fractions. Otherwise figures reach it. section: of
-    the certificate's guarantees. by_kind: whether attributes have several entries there, by key.
-    shown: what an entry has of figures that are not exact. always: whether the certificate has an
-    entry without a bound, too. recorded: the key of the entry that the history of a line keeps; ""
-    for none. least: the least figure that agrees with a bound. violated: how classes that break it
-    are called, before what they count; by default that they have less of it.
+    key, measure: see `Judge`.
+    required: the bound by the settings; None without one.
+    name, meaning: in the report. over_people: what it adds to the meaning over people.
+    exact: whether the bound is one that no figure exceeds, compared as exact fractions. Otherwise
+        figures reach it.
+    section: of the certificate's guarantees. by_kind: whether attributes have several entries
+        there, by key.
+    shown: what an entry has of figures that are not exact.
+    always: whether the certificate has an entry without a bound, too.
+    recorded: the key of the entry that the history of a line keeps; "" for none.
+    least: the least figure that agrees with a bound.
+    violated: how classes that break it are called, before what they count; by default that they
+        have less of it.
     """
 
     key: str

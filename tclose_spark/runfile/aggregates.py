@@ -21,11 +21,9 @@ class Aggregate:
     not missing.
 
     kind: mean; median (the lower of two in the middle); mode (the most frequent value, the first in
-    order of
-        several).
+        order of several).
     digits: decimals of a mean, rounded half up. None for dates and times, whose means are rounded
-    to days and
-        microseconds.
+        to days and microseconds.
     """
 
     kind: Representative

@@ -368,11 +368,13 @@ class SensitiveAttribute(Section):
         WithJsonSchema({"type": "string", "enum": list(DISTANCES)}),
     ] = DEFAULT
     """The ground distance of two values. equal: all are equally far apart. ordered: by their places
-    in the order. hierarchical: by the height of their nearest common group.
+    in the order.
+    hierarchical: by the height of their nearest common group.
     """
     t: Closeness = None
     """The largest earth mover's distance of a class from the table: 0 (the same distribution) to 1,
-    exact as written. measure: reports the distance and limits nothing.
+    exact as written.
+    measure: reports the distance and limits nothing.
     """
     order: (
         Literal["value", "frequency"]
@@ -468,8 +470,7 @@ def _require_order(order: Sequence[Any]) -> None:
         if value is None:
             raise ValueError(
                 f"order holds null (place {place}), which is not a value; use missing: lowest or "
-                "highest to place "
-                "missing values"
+                "highest to place missing values"
             )
         if isinstance(value, list | dict):
             raise ValueError(f"order holds {value!r} (place {place}); expected values only")
@@ -483,8 +484,7 @@ def _protected(attribute: SensitiveAttribute) -> SensitiveAttribute:
     if "t" not in attribute.model_fields_set and not required:
         raise ValueError(
             "it has no requirement; expected a t (a number from 0 to 1), an l (such as {distinct: "
-            "3}), a beta, or "
-            "t: measure (reported without a limit)"
+            "3}), a beta, or t: measure (reported without a limit)"
         )
     return attribute
 

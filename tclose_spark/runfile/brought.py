@@ -45,10 +45,10 @@ class BroughtRequirement:
 class BroughtOption:
     """An option of a release.
 
-    settings: its section of the run file. parts: by name, as `module:NAME`: `reader`, `maker`,
-    `judge` and `words`, classes that get what those of this
-        package get. `words` may be a function from the run file and the verifier's figures to keys
-        of the certificate.
+    settings: its section of the run file.
+    parts: by name, as `module:NAME`: `reader`, `maker`, `judge` and `words`, classes that get what
+        those of this package get. `words` may be a function from the run file and the verifier's
+        figures to keys of the certificate.
     """
 
     settings: type[BroughtSettings]
@@ -80,7 +80,8 @@ def maker_of(group: str, name: str) -> tuple[str, str | None]:
 
 def add_own(key: str | None, kept: dict[str, Any], add: Callable[[dict[str, Any]], Found]) -> Found:
     """What `add` returns, an option's function that adds keys to a dict. One of another package
-    changes none that is there: it gets a copy.
+    changes none that is
+    there: it gets a copy.
 
     key: of an option of another package; None of one of this package.
 
@@ -95,8 +96,7 @@ def add_own(key: str | None, kept: dict[str, Any], add: Callable[[dict[str, Any]
         if name not in seen or seen[name] != value:
             raise ConfigurationError(
                 f"the option {key} of another package changes {name!r}, which is there already; "
-                "expected a key of its "
-                "own"
+                "expected a key of its own"
             )
     kept |= {name: value for name, value in seen.items() if name not in kept}
     return found
@@ -107,7 +107,7 @@ def find_requirement(name: str) -> BroughtRequirement:
 
     Raises:
         ConfigurationError: if the package that brings it is broken, or reports it below another
-        key.
+            key.
     """
     if name not in FOUND:
         found = _find("requirement", name, modules()[name], BroughtRequirement)

@@ -392,8 +392,7 @@ OF_RUN: tuple[Rule, ...] = (
         ("privacy.population.weight",),
         ("attributes.insensitive",),
         "is not published; expected a column of attributes.insensitive_attributes, or "
-        "attributes.weight with "
-        "publish: true, so that others can recompute the figures",
+        "attributes.weight with publish: true, so that others can recompute the figures",
     ),
     Listed(
         ("privacy.profile.populations", "privacy.profile.ages", "privacy.profile.not_identifiers"),

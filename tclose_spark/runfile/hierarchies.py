@@ -227,8 +227,7 @@ def _check_widths(widths: Sequence[Fraction]) -> None:
     if widths[0] <= 0 or any(b <= a or b % a for a, b in pairwise(widths)):
         raise ValueError(
             f"intervals are {', '.join(map(str, widths))} wide; expected numbers above 0, each a "
-            "multiple of the one "
-            "before"
+            "multiple of the one before"
         )
     if any(10**60 % width.denominator for width in widths):
         raise ValueError(

@@ -35,7 +35,8 @@ class JointCloseness(Section):
         WithJsonSchema({"anyOf": [*SHARE, {"const": MEASURE}]}, mode="validation"),
     ]
     """The largest earth mover's distance of a class's tuples from the table's, above 0 and at most
-    1, exact as written. measure: reports the distance and limits nothing.
+    1, exact as written.
+    measure: reports the distance and limits nothing.
     """
 
     @property

@@ -306,7 +306,7 @@ def spec_of(tree: dict[str, Any]) -> ReleaseSpec:
 
     Raises:
         ConfigurationError: with every key that is wrong: its line, what was found, and what was
-        expected.
+            expected.
     """
     missing = [f"{key}: missing; this key is required" for key in REQUIRED if key not in tree]
     try:
@@ -326,6 +326,6 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:
 
     Raises:
         ConfigurationError: with every key that is wrong: its line, what was found, and what was
-        expected.
+            expected.
     """
     return spec_of(read_tree(path, overrides))

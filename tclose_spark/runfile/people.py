@@ -30,7 +30,8 @@ class Person(Section):
     """
     unknown: Unknown | None = None
     """Rows without a person: no value, or a placeholder. drop: they are left out, and the table is
-    the rows that stay. alone: each is a person of its own. Without it, such a row is an error.
+    the rows that stay.
+    alone: each is a person of its own. Without it, such a row is an error.
     """
 
 

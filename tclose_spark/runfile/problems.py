@@ -191,7 +191,8 @@ class Lines:
     """The lines of a run file's keys.
 
     file: its path as given. of: the line of each key from 1, by the key's steps joined with dots;
-    None for keys that `--set` gives.
+        None for keys
+    that `--set` gives.
     """
 
     file: str = ""

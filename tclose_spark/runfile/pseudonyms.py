@@ -48,8 +48,7 @@ class Pseudonym(Section):
         if self.secret is not None and not VARIABLE.fullmatch(self.secret):
             raise ValueError(
                 "secret is no name of an environment variable (capital letters, digits and _); it "
-                "is not shown here, "
-                "since it may be a secret"
+                "is not shown here, since it may be a secret"
             )
         return self
 

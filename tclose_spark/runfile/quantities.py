@@ -33,7 +33,7 @@ def parse_number(text: str) -> Fraction:
 
     Raises:
         ValueError: if it denotes none, or if its exponent has four digits or more, which would take
-        too long to expand.
+            too long to expand.
     """
     if HUGE_EXPONENT.search(text):
         raise ValueError("a number out of all range")

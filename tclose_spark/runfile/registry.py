@@ -175,9 +175,8 @@ def require_support(settings: MethodSettings, sensitive: Mapping[str, SensitiveA
             if required is not None and kind not in settings.makes_l:
                 raise ValueError(
                     f"attributes.sensitive_attributes.{name}.l.{kind}: method {settings.name} "
-                    f"makes no {kind} l; "
-                    f"expected method: {{name: {' or '.join(methods_that(kind))}}}, or this key "
-                    "left out"
+                    f"makes no {kind} l; expected method: {{name: "
+                    f"{' or '.join(methods_that(kind))}}}, or this key left out"
                 )
         if (
             attribute.missing == "uninformative"
@@ -186,15 +185,15 @@ def require_support(settings: MethodSettings, sensitive: Mapping[str, SensitiveA
         ):
             raise ValueError(
                 f"attributes.sensitive_attributes.{name}.missing: method {settings.name} makes no "
-                "frequency l of known "
-                f"values; expected method: {{name: {' or '.join(methods_that('entropy'))}}}"
+                "frequency l of known values; expected method: {name: "
+                f"{' or '.join(methods_that('entropy'))}}}"
             )
         for key, required in (("beta", attribute.beta is not None), ("t: 0", attribute.t == 0)):
             if required and key not in settings.makes:
                 raise ValueError(
                     f"attributes.sensitive_attributes.{name}.{key}: method {settings.name} does "
-                    "not make it; expected "
-                    f"method: {{name: {' or '.join(methods_that(key))}}}, or another requirement"
+                    f"not make it; expected method: {{name: {' or '.join(methods_that(key))}}}, or "
+                    "another requirement"
                 )
         if attribute.bins is not None and not settings.takes_bins:
             raise ValueError(

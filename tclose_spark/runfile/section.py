@@ -70,8 +70,8 @@ NUMBER_TEXT = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$|^[+-]?\d+/\d+$"
 
 
 def number_schema(**limits: Any) -> dict[str, Any]:
-    """The JSON Schema of an exact number: a number within these limits, or a text that denotes
-    one.
+    """The JSON Schema of an exact number: a number within these limits, or a text that
+    denotes one.
     """
     return {"anyOf": [{"type": "number", **limits}, {"type": "string", "pattern": NUMBER_TEXT}]}
 
@@ -90,7 +90,7 @@ class Section(BaseModel):
 
     Raises:
         ConfigurationError: if Python makes it, naming each setting, what was found, and what was
-        expected.
+            expected.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)

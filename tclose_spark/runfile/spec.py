@@ -186,8 +186,7 @@ class Output(Section):
         if self.keep_versions > 1 and (self.after is None or self.after != self.path):
             raise ValueError(
                 "keep_versions: versions are those of a line of releases; expected output.after, "
-                "with the folder of "
-                "output.path"
+                "with the folder of output.path"
             )
         public, internal = f"{self.public_path}/", f"{self.internal_path}/"
         if internal.startswith(public):
@@ -246,8 +245,8 @@ class Privacy(Section):
         Field(ge=2),
         WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 2}, {"const": AUTO}]}),
     ]
-    """The least number of rows of a class. auto: the plan chooses it; until then this field is
-    2.
+    """The least number of rows of a class. auto: the plan chooses it; until then this field
+    is 2.
     """
     nt: Supersets | None = None
     """(n, t)-closeness instead of t-closeness: each class is within t of a natural superset of at
@@ -438,8 +437,7 @@ class ReleaseSpec(Section):
         if self.privacy.n is not None and self.privacy.n <= self.privacy.k:
             raise ValueError(
                 f"privacy.nt.n is {self.privacy.n}, and k is {self.privacy.k}: each class would be "
-                "its own "
-                "superset, so no t would limit anything; expected an n above k"
+                "its own superset, so no t would limit anything; expected an n above k"
             )
         return self
 
@@ -465,8 +463,8 @@ class ReleaseSpec(Section):
         if odd := sorted(named ^ {*self.attributes.sensitive_attributes}):
             raise ValueError(
                 f"release.together: {odd[0]!r} is "
-                f"{'no sensitive attribute' if odd[0] in named else 'in no block'}; "
-                "expected each sensitive attribute in one block, and no other column"
+                f"{'no sensitive attribute' if odd[0] in named else 'in no block'}; expected each "
+                "sensitive attribute in one block, and no other column"
             )
         for one in self.privacy.joint or ():
             if not any({*one.attributes} <= {*block} for block in blocks):

@@ -27,8 +27,8 @@ def meant(name: str, known: Collection[str], most: int = 1) -> str:
 
 
 def meant_file(path: str) -> str:
-    """A question with a similar file of the folder of a local path that is missing; "" without
-    one.
+    """A question with a similar file of the folder of a local path that is missing; ""
+    without one.
     """
     file, names = Path(path), list[str]()
     with suppress(OSError, ValueError):

@@ -331,9 +331,8 @@ class Anonymizer:
         if str(raw) != profile.fingerprint:
             raise DamagedStagingError(
                 f"the rows that were written ({raw.rows}) are not those that were profiled "
-                f"({profile.rows}): a "
-                "retry disturbed the run, or the staged rows are damaged; begin again with `tclose "
-                "profile`"
+                f"({profile.rows}): a retry disturbed the run, or the staged rows are damaged; "
+                "begin again with `tclose profile`"
             )
         if sums[UNCOVERED]:
             wrong = (

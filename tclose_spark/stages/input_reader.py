@@ -22,7 +22,7 @@ class InputReader:
     Each adds nothing by default.
 
     continued: whether rows have atoms of an earlier release. keeps: whether they include rows of
-    it.
+        it.
     """
 
     continued = keeps = False

@@ -64,7 +64,8 @@ def guard_insensitive(
 
     Raises:
         InputError: if columns are nearly unique together, or take back more than MOST_TAKEN_BACK of
-        a quasi-identifier's width; with all such columns.
+            a
+        quasi-identifier's width; with all such columns.
     """
     attributes = spec.attributes
     if not attributes.insensitive:
@@ -81,10 +82,8 @@ def guard_insensitive(
         distinct = min(int(count([combined])[0]), profile.rows)
         error = InputError(
             f"insensitive attributes {_listed(combined)} are nearly unique together (about "
-            f"{distinct} combinations in "
-            f"{profile.rows} rows): published unchanged, they link rows to people; drop one, make "
-            "it coarser, "
-            "give it another role, or name it in "
+            f"{distinct} combinations in {profile.rows} rows): published unchanged, they link rows "
+            "to people; drop one, make it coarser, give it another role, or name it in "
             f"attributes.allow_unique{_about_weight(combined, spec)}"
         )
         problems.add(error)
@@ -263,11 +262,9 @@ def _refusal(
     )
     return (
         f"{several} back {share:.0%} of the width of quasi-identifier "
-        f"{worst['quasi_identifier']!r} (at most "
-        f"{MOST_TAKEN_BACK:.0%} are allowed): published unchanged, they undo its generalization; "
-        "drop one, make it "
-        "coarser, make it a quasi-identifier, or name it in "
-        f"attributes.allow_unique{_about_weight(columns, spec)}"
+        f"{worst['quasi_identifier']!r} (at most {MOST_TAKEN_BACK:.0%} are allowed): published "
+        "unchanged, they undo its generalization; drop one, make it coarser, make it a "
+        f"quasi-identifier, or name it in attributes.allow_unique{_about_weight(columns, spec)}"
     )
 
 

@@ -63,8 +63,9 @@ def planning_input(
 
     Raises:
         UnreachableError: if the table has fewer than n rows, of (n, t)-closeness, or is one class
-        by the t of a tuple. ConfigurationError: if n is not above k, or the method cannot keep the
-        rows of a person together.
+            by the t of a tuple.
+        ConfigurationError: if n is not above k, or the method cannot keep the rows of a person
+            together.
     """
     require_supersets(attributes, spec.privacy.k)
     attributes = attributes.for_methods(spec.privacy.joint)

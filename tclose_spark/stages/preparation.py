@@ -46,13 +46,13 @@ class Preparation:
     """How the columns of a raw batch become those of a staged one.
 
     read: the raw columns that are needed, in the order of the batches. The last one is that of the
-    person, if people
-        are counted: see `by_person`. That of the household, if it is known, is before it: see
-        `with_households`.
-    columns: of staged rows. marks: by mark, from a column to whether it marks each row; a row is
-    marked if any of the mark's columns does. sampled: the columns of which whole values are
-    sampled: all that can be read; if people are counted, so that rows
-        are shuffled, those of the release alone.
+        person, if people are counted: see `by_person`. That of the household, if it is known, is
+        before it: see `with_households`.
+    columns: of staged rows.
+    marks: by mark, from a column to whether it marks each row; a row is marked if any of the mark's
+        columns does.
+    sampled: the columns of which whole values are sampled: all that can be read; if people are
+        counted, so that rows are shuffled, those of the release alone.
     compared: whether the spellings of people are compared, which are texts.
     pseudonyms: the keys of direct identifiers that are published as pseudonyms.
     """

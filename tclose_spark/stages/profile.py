@@ -135,8 +135,7 @@ def profile_table(
 
     Raises:
         InputError: if a column is missing or its values do not fit the run file; the message names
-        each such column,
-            in the order of the run file.
+            each such column, in the order of the run file.
         ConfigurationError: if the secret of a pseudonym is missing or too short.
     """
     schema = schema_of(table)

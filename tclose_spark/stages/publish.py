@@ -107,8 +107,9 @@ def publish_release(run: Run) -> Mapping[str, Any]:
 
     Raises:
         ConfigurationError: if nothing is ready, or if it would replace a finished release without
-        `overwrite`. GuaranteeError: if a file does not arrive as it was verified; then nothing of
-        this run is public.
+            `overwrite`.
+        GuaranteeError: if a file does not arrive as it was verified; then nothing of this run is
+            public.
     """
     finish_publication(run)
     if is_published(run):

@@ -49,9 +49,10 @@ class TaskWork:
     """The rows of a task.
 
     ordered: with their cells numbered in the order of published rows. beside: the insensitive
-    columns. place, labels: of released rows in published order, and their published columns.
-    left_out: the places of rows that are not released. group: the numbers of the classes of the
-    released rows, if these are published.
+        columns.
+    place, labels: of released rows in published order, and their published columns.
+    left_out: the places of rows that are not released.
+    group: the numbers of the classes of the released rows, if these are published.
     """
 
     rows: Rows
@@ -84,7 +85,8 @@ class TaskPart:
     """The released rows of a task in published order, or those that are not released.
 
     labels: None for these. label_columns: how many columns they are. nothing: of rows without
-    labels, as many columns. raw, values: prepared quasi-identifiers; sensitive and other values.
+        labels, as many columns.
+    raw, values: prepared quasi-identifiers; sensitive and other values.
     group: see TaskWork.
     """
 

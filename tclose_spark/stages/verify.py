@@ -27,7 +27,7 @@ def judge(
 
     Raises:
         GuaranteeError: if it cannot be judged: it is damaged, or its table holds more than its
-        rows.
+            rows.
     """
 
     def judged() -> Verdict | GuaranteeError:  # the class table of an earlier time goes first

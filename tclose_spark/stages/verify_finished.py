@@ -49,8 +49,7 @@ def verify_finished(run: Run, other_version: bool = False) -> Verdict:
     if state["configuration"] != run.fingerprint:
         raise ConfigurationError(
             f"verify: the release in {run.public.path()} was made with another configuration; give "
-            "the run file and "
-            "every --set that made it"
+            "the run file and every --set that made it"
         )
     _require_files(run, state)
     run = run.as_recorded(state, run.internal)
@@ -126,8 +125,7 @@ def _state(run: Run) -> dict[str, Any]:
         raise GuaranteeError(f"{run.internal.path(STATE)} is missing, or cannot be read") from None
     raise ConfigurationError(
         f"verify: the release in {run.public.path()} was made by an older version of tclose_spark, "
-        "which kept no list "
-        "of its files; release it again"
+        "which kept no list of its files; release it again"
     )
 
 
@@ -200,8 +198,8 @@ def _require_files(run: Run, state: Mapping[str, Any]) -> None:
     more = f"\n  and {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else ""
     raise GuaranteeError(
         f"the finished release in {run.public.path()} was changed after publication{what}; it is "
-        "no longer the "
-        "verified release:\n  " + "\n  ".join(problems[:MOST_NAMED]) + more
+        "no longer the verified release:\n"
+        "  " + "\n  ".join(problems[:MOST_NAMED]) + more
     )
 
 
@@ -265,18 +263,15 @@ def _require_version(
     if not _is_moment(certificate.get("issued")) or not known:
         raise GuaranteeError(
             f"the certificate in {run.public.path()} does not describe the release beside it: its "
-            "date of issue or its "
-            "tool is none"
+            "date of issue or its tool is none"
         )
     for one, version, other in zip(ours, versions, now, strict=True):
         if version != other and not accepted:
             name = one.get("package", one["name"])
             raise GuaranteeError(
                 f"the certificate in {run.public.path()} is of version {version} of {name}, and "
-                f"this is {other}, "
-                "which cannot compare report, codebook and contract; verify it with that version, "
-                "or accept this "
-                "(--other-version)"
+                f"this is {other}, which cannot compare report, codebook and contract; verify it "
+                "with that version, or accept this (--other-version)"
             )
     return versions == now
 

@@ -57,9 +57,8 @@ def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
     for step in spec.attributes.rounded.values() if profile.rounded_away else ():
         sentences.append(
             f"attributes.weight.round_to: in {profile.rounded_away:,} of {profile.rows:,} rows the "
-            "weight is above 0 "
-            f"and published as 0, because it is at most half of {float(step):g}; use a smaller "
-            "round_to"
+            f"weight is above 0 and published as 0, because it is at most half of {float(step):g}; "
+            "use a smaller round_to"
         )
     return tuple(sentences)
 
@@ -99,9 +98,8 @@ def _grouping_quasi(profile: Profile, attributes: Attributes) -> Iterator[str]:
         ):
             yield (
                 f"quasi-identifier {column!r} groups rows like persons (about "
-                f"{rounded(found.values)} values with "
-                f"{rounded(found.rows_each)} rows each); a person's number has no class of others: "
-                "leave it out"
+                f"{rounded(found.values)} values with {rounded(found.rows_each)} rows each); a "
+                "person's number has no class of others: leave it out"
             )
 
 
@@ -127,8 +125,7 @@ def coverage_warnings(columns: Sequence[str], attributes: Attributes) -> Iterato
         more = f" and {len(left_out) - MOST_LEFT_OUT} more" if len(left_out) > MOST_LEFT_OUT else ""
         yield (
             f"published {len(published)} of {len(columns)} columns, and the information loss is of "
-            "these alone; left "
-            f"out: {listed}{more}"
+            f"these alone; left out: {listed}{more}"
         )
 
 
@@ -146,8 +143,8 @@ def spelling_warning(one: Repetition) -> str:
     return (
         f"attributes.person: of {one.rows:,} identifiers in {one.column!r} that were compared, "
         f"{one.rows - one.values:,} differ from another one in case, blanks, width or normal form "
-        "only; each counts as "
-        "a person of its own, so a person may be several; write each person in one way"
+        "only; each counts as a person of its own, so a person may be several; write each person "
+        "in one way"
     )
 
 
@@ -155,10 +152,9 @@ def repetition_warning(one: Repetition, column: str | None = None) -> str:
     """The warning about an identifier that repeats. column: in place of its name."""
     return (
         f"{column or repr(one.column)} looks like an identifier of a person and repeats: "
-        f"{one.rows:,} rows, about "
-        f"{one.values:,} values; counts are rows, so a person with several rows may be alone in a "
-        "class; if these are "
-        "people, use attributes.person; if households, attributes.household"
+        f"{one.rows:,} rows, about {one.values:,} values; counts are rows, so a person with "
+        "several rows may be alone in a class; if these are people, use attributes.person; if "
+        "households, attributes.household"
     )
 
 
@@ -179,8 +175,7 @@ def _of_sensitive(
         )
         sentences.append(
             f" is nearly unique ({len(present)} values in {rows} rows): an adversary who knows a "
-            "person's value "
-            f"finds {finds}"
+            f"person's value finds {finds}"
         )
     spellings = count_spellings(present)
     if spellings:
@@ -193,8 +188,8 @@ def _of_sensitive(
         more = f" and {len(unused) - MOST_SHOWN} more" if len(unused) > MOST_SHOWN else ""
         sentences.append(
             f": its order lists {len(unused)} values that no row has "
-            f"({', '.join(unused[:MOST_SHOWN])}{more}); they "
-            "lengthen the scale, and can make distances smaller"
+            f"({', '.join(unused[:MOST_SHOWN])}{more}); they lengthen the scale, and can make "
+            "distances smaller"
         )
     return sentences
 
@@ -216,8 +211,8 @@ def _far_values(domain: SensitiveDomain) -> FarNumbers | None:
 def _spellings(spellings: int, present: int) -> str:
     return (
         f"{spellings} of its {present} values are other spellings of one of them (case, blanks, "
-        "width or normal form); "
-        "they stay different values unless its `text` options make them one"
+        "width or normal form); they stay different values unless its `text` options make them "
+        "one"
     )
 
 
@@ -238,7 +233,8 @@ def query_error_notes(
 ) -> list[str]:
     """A warning if counts from the release are mostly wrong, and the quasi-identifier that loses
     most, unless it loses little. Internal, as the error is. raw: `RawVersusReleased`; losses:
-    information loss by quasi-identifier; intervals: see `could_be_intervals`.
+    information loss by quasi-identifier;
+    intervals: see `could_be_intervals`.
     """
     error = (raw or {}).get("worth", {}).get("query_error", 0.0)
     if error <= MOST_ERROR:

@@ -49,11 +49,12 @@ class ChosenRoles:
     """Every column under one role, the likeliest first.
 
     more_quasi, more_sensitive: further candidates, which the release leaves out and the run file
-    lists. open: columns whose role neither name nor figures show; also left out. weights: numbers
-    of people whom a row of a survey stands for; the run file has the first. groups: of other
-    columns that are also left out, in words. See `group_alike`. is_guess: whether no column is
-    known to be sensitive, and the sensitive attribute is a guess. are_guessed: the same
-        of the quasi-identifiers.
+        lists.
+    open: columns whose role neither name nor figures show; also left out.
+    weights: numbers of people whom a row of a survey stands for; the run file has the first.
+    groups: of other columns that are also left out, in words. See `group_alike`.
+    is_guess: whether no column is known to be sensitive, and the sensitive attribute is a guess.
+        are_guessed: the same of the quasi-identifiers.
     """
 
     direct: tuple[SuggestedColumn, ...]
@@ -102,8 +103,8 @@ def choose_roles(columns: Sequence[SuggestedColumn], size: Size = LARGEST) -> Ch
     if not quasi:
         raise InputError(
             f"none of the {len(columns)} columns can be a quasi-identifier beside a sensitive "
-            "attribute; write the run "
-            "file by hand, or give descriptions of the columns (--dictionary)"
+            "attribute; write the run file by hand, or give descriptions of the columns "
+            "(--dictionary)"
         )
     used = {one.name for one in (*quasi, *sensitive)}
     return ChosenRoles(

@@ -49,7 +49,7 @@ def codes_of_column(values: pa.Array, counts: pa.Array, least: int, numbers: boo
     none is the value of one person. numbers: whether a number may be a code.
 
     values: distinct, without missing ones; numbers as such, all others as text. counts: the rows of
-    each.
+        each.
 
     >>> codes_of_column(pa.array([20, 31, 45, 999]), pa.array([7, 9, 8, 12]), 10).rows
     {'999': 12}

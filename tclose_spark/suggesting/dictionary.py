@@ -55,8 +55,7 @@ class Dictionary:
         if others and len(others) == len(self.of_columns):
             raise InputError(
                 f"{self.where}: none of its {len(others)} names is one of the table's "
-                f"{len(columns)} columns; give the "
-                "dictionary of this table"
+                f"{len(columns)} columns; give the dictionary of this table"
             )
         if others:
             note(
@@ -87,8 +86,7 @@ def read_dictionary(given: Given, table: str) -> Dictionary:
 
     Raises:
         InputError: if the file cannot be read, is none of these, describes several tables of which
-        none or many have
-            the name, or has a name twice.
+            none or many have the name, or has a name twice.
     """
     if given is None:
         return NO_DICTIONARY
@@ -123,8 +121,7 @@ def _dictionary(where: str, entries: Iterable[Entry]) -> Dictionary:
     if twice:
         raise InputError(
             f"{where}: {twice} of its {len(found) + twice} names are there before, in any case; "
-            "give each column one "
-            "description"
+            "give each column one description"
         )
     if not found:
         raise InputError(f"{where}: it describes no column")
@@ -190,8 +187,7 @@ def _chosen(tables: Sequence[Mapping[str, Any]], table: str, where: str) -> Mapp
         listed = ", ".join(names[:MOST_NAMES]) + (", .." if len(names) > MOST_NAMES else "")
         raise InputError(
             f"{where}: {len(called) or 'none'} of its {len(tables)} tables ({listed}) is called "
-            f"{table}; rename one, "
-            "or give a dictionary of one table"
+            f"{table}; rename one, or give a dictionary of one table"
         )
     return called[0]
 

@@ -139,8 +139,7 @@ def csv_entries(text: str, where: str) -> list[Entry]:
         raise InputError(f"{where}: the file is not valid CSV") from None
     raise InputError(
         f"{where}: its first line has no header of names (name, variable, column, field) beside "
-        "one of descriptions "
-        "(description, label, definition)"
+        "one of descriptions (description, label, definition)"
     )
 
 

@@ -53,11 +53,13 @@ class WholeCounts:
     """Counts of a column in the whole table.
 
     missing: NULL, NaN or empty values. distinct: without missing values, never above the rows that
-    have one. estimated: whether `distinct` is an estimate. formatted: by DATE_FORMATS and CLOCKS,
-    texts that are dates, and the times of day behind them. not_numbers: values that are not a
-    finite number of at most 15 digits. numerals: numbers of any length. marked: texts that have a
-    meaning in a release (`*`, `{..}`). iso_dates: texts that are dates such as 2020-12-31.
-    iso_times: those with a time of day.
+        have one.
+    estimated: whether `distinct` is an estimate.
+    formatted: by DATE_FORMATS and CLOCKS, texts that are dates, and the times of day behind them.
+    not_numbers: values that are not a finite number of at most 15 digits. numerals: numbers of any
+        length.
+    marked: texts that have a meaning in a release (`*`, `{..}`).
+    iso_dates: texts that are dates such as 2020-12-31. iso_times: those with a time of day.
     """
 
     rows: int
@@ -82,18 +84,26 @@ class ColumnFacts:
     """A column as figures of the sample; `whole` has those of the table.
 
     phrase: of its description, whose words count instead of its name's; "" if the name's count.
-    marked: whether its description marks it as an identifier. unusable: why it cannot be published;
-    "" if it can. sampled: rows of the sample. present: those with a value. alone: share of the
-    sample's rows whose value is unique. fewest, most: rows of the rarest and of the most frequent
-    value. entropy: in bits, with missing as a value. length: mean length of its texts. identifying,
-    placeholders: rows by what their values look like, and by the word they hold. codes: what stands
-    for missing values; the other facts are of the column without them (see `gather_described`).
-    dates, booleans, coded, amounts, measures: rows whose values look like one. twice: texts that
-    are the same number as another text. fractions: values that are no whole number. lengths: how
-    many numbers of digits they have before the point. frequent: values with far more rows than any
-    other. entity: whom it groups rows by. refuted: whether people differ within its values, so that
-    it identifies none. weighs: what numbers weigh if they are weights, bodies or rows of a survey;
-    "" if their size shows neither. system: the code system of its values, if they have one.
+    marked: whether its description marks it as an identifier.
+    unusable: why it cannot be published; "" if it can.
+    sampled: rows of the sample. present: those with a value.
+    alone: share of the sample's rows whose value is unique.
+    fewest, most: rows of the rarest and of the most frequent value.
+    entropy: in bits, with missing as a value.
+    length: mean length of its texts.
+    identifying, placeholders: rows by what their values look like, and by the word they hold.
+    codes: what stands for missing values; the other facts are of the column without them (see
+        `gather_described`).
+    dates, booleans, coded, amounts, measures: rows whose values look like one.
+    twice: texts that are the same number as another text.
+    fractions: values that are no whole number. lengths: how many numbers of digits they have before
+        the point.
+    frequent: values with far more rows than any other.
+    entity: whom it groups rows by. refuted: whether people differ within its values, so that it
+        identifies none.
+    weighs: what numbers weigh if they are weights, bodies or rows of a survey; "" if their size
+        shows neither.
+    system: the code system of its values, if they have one.
     spellings: values that differ from another only in spelling. text: the options that unite them.
     """
 
@@ -229,7 +239,8 @@ def facts_of(
     """The facts of one column of a sample.
 
     column: its values; numbers as such, all others as text, missing as null. least: rows of a code
-    that is named. phrase: see `ColumnFacts`.
+        that is named.
+    phrase: see `ColumnFacts`.
     """
     counted = pc.value_counts(pc.drop_null(column))
     counted = counted.combine_chunks() if isinstance(counted, pa.ChunkedArray) else counted

@@ -95,7 +95,8 @@ def gather_facts(
     a sample.
 
     most: the approximate number of sampled rows; None for all. k: rows of a code that is named;
-    None for `least_k`. dictionary: of the columns, under the names of the input.
+        None for `least_k`.
+    dictionary: of the columns, under the names of the input.
 
     Raises:
         InputError: if the table has no rows.
@@ -290,8 +291,8 @@ def _unusable(field: pa.Field, name: str, names: Sequence[str], whole: WholeCoun
         return "another column has its name but for case; rename one"
     if whole.marked:
         return (
-            f"{whole.marked:,} values are * or begin and end with braces, which a release gives "
-            "a meaning"
+            f"{whole.marked:,} values are * or begin and end with braces, which a release gives a "
+            "meaning"
         )
     return ""
 

@@ -26,9 +26,8 @@ LOOKING_ALIKE = 0.05  # share of values that look like addresses or numbers of p
 FEWEST = 50  # rows of every value of an insensitive column
 MOST_VALUES = 10  # of an insensitive column
 WEIGHTS = (
-    "neither its name nor its figures show whether it is the weight of a body (a quasi-identifier) "
-    "or of a row of a "
-    "survey (attributes.weight)"
+    "neither its name nor its figures show whether it is the weight of a body (a "
+    "quasi-identifier) or of a row of a survey (attributes.weight)"
 )
 MEASURABLE = frozenset(
     [

@@ -41,8 +41,7 @@ def open_unknown_table(session: Session, source: Input) -> OpenedTable:
     if header and 2 * len({*odd} - steps(names)) >= len(names):
         raise InputError(
             f"input.path: the first line of {source.path} looks like a record, not like column "
-            "names; if it is one, "
-            "give --option header=false"
+            "names; if it is one, give --option header=false"
         )
     opened = OpenedTable(table, source, names)
     return _with_plain_names(checked(opened))

@@ -134,8 +134,8 @@ def _certain(facts: ColumnFacts, t: str) -> Iterator[str]:
     if t != MEASURE and 1 - share_of_most <= parse_number(t):
         yield (
             f"! {share_of_most:.1%} of rows have one value: this t allows a class with this value "
-            "only, which reveals "
-            "it for all its rows; a smaller t, or an l such as l: {distinct: 2}, prevents this"
+            "only, which reveals it for all its rows; a smaller t, or an l such as l: {distinct: "
+            "2}, prevents this"
         )
 
 
@@ -249,8 +249,7 @@ def _remarks(facts: ColumnFacts) -> Iterator[str]:
         labels = ", ".join(shared) or "ranges"
         yield (
             f"? numbers, and {labels}: values of their own, in groups of neighbours. With "
-            "missing_values: "
-            f"{shared}, the others could be numbers"
+            f"missing_values: {shared}, the others could be numbers"
         )
     elif (
         facts.kind == "text"

@@ -74,7 +74,7 @@ class Suggestion(Draft):
 
         Raises:
             ConfigurationError: if the path is of another type, or the file exists or cannot be
-            written.
+                written.
         """
         if not isinstance(path, str | os.PathLike):
             raise ConfigurationError(
@@ -142,9 +142,8 @@ def require_people(columns: Sequence[SuggestedColumn], gathered: TableFacts) -> 
     if found is not None:
         raise InputError(
             f"input.path: a table of counts ({found.count!r}, by {len(found.dimensions)} columns "
-            "whose combinations "
-            "occur once), not of people; its small cells need a tool for tabular data, such as "
-            "tau-Argus"
+            "whose combinations occur once), not of people; its small cells need a tool for "
+            "tabular data, such as tau-Argus"
         )
 
 
@@ -159,11 +158,12 @@ def suggestion_from_facts(
     """The suggestion for a table with these facts.
 
     source: the table, as the run file names it. file: the run file's path. k: None for a k that
-    suits the table's size. size: the most quasi-identifiers and sensitive attributes.
+        suits the table's size.
+    size: the most quasi-identifiers and sensitive attributes.
 
     Raises:
         InputError: if the table is one of counts, or lacks a quasi-identifier or a sensitive
-        attribute.
+            attribute.
     """
     judged = judge_unknown([suggest_role(facts) for facts in gathered.facts])
     columns = without_copies(judged, gathered.codes)

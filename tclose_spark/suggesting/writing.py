@@ -35,8 +35,8 @@ WIDTH = 116
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 MOST_PAIRS = 3  # pairs whose share of unique rows is reported
 PROPOSAL = (
-    "# This proposal. Leave it as it is: the internal report of a release lists what was "
-    "changed after it.\n"
+    "# This proposal. Leave it as it is: the internal report of a release lists what was changed "
+    "after it.\n"
 )
 MOST_ROWS = 20  # of a person on average, above which a name alone may be that of something else
 MOST_CHANGING = 0.1  # share of people whose quasi-identifiers change, above which one label for all their rows is wide
@@ -54,11 +54,13 @@ class Draft:
     """The content of a run file.
 
     table, file: their names in its comments. columns: all, in the order of the table, each with its
-    suggested role. rows, sampled: of the table, and of the sample. alone: the share of rows that
-    are unique by sets of quasi-identifiers. rare: which of them make rows rare. subjects: whom the
-    rows are about. repeated: identifiers of persons that repeat. changing: by those that may be
-    `person`, the share of people with
-        several rows whose quasi-identifiers change.
+        suggested role.
+    rows, sampled: of the table, and of the sample.
+    alone: the share of rows that are unique by sets of quasi-identifiers. rare: which of them make
+        rows rare.
+    subjects: whom the rows are about.
+    repeated: identifiers of persons that repeat. changing: by those that may be `person`, the share
+        of people with several rows whose quasi-identifiers change.
     tried: what a trial says of the run file, in sentences.
     """
 

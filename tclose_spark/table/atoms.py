@@ -25,7 +25,7 @@ ATOMS = pa.schema(
 since then.
 
 VALUES: a hash of the person's sensitive values. SINCE: the number of the release that published the
-atom first.
+    atom first.
 """
 NEWCOMER, WITHHELD = -1, -2
 """In place of an atom: the person has none yet; or the atom cannot be published, because it is not

@@ -66,13 +66,14 @@ def marginal(tuples: TupleCounts, column: int) -> Mapping[Any, int]:
 class QuasiDomain:
     """A quasi-identifier of the input.
 
-    kind: "integer", "double" or "category". values: a category's domain in code order (the leaves
-    of its hierarchy, if it has one). low, high: the range of a numeric column. known: whether the
-    run file gives the range. present: the number of distinct values of a category's rows.
+    kind: "integer", "double" or "category".
+    values: a category's domain in code order (the leaves of its hierarchy, if it has one).
+    low, high: the range of a numeric column. known: whether the run file gives the range.
+    present: the number of distinct values of a category's rows.
     spellings: how many of them are another spelling of one of the others (see `runfile.text`).
-    missing: rows without a value. drawn: the codes from which missing values are drawn, ascending,
-    each with its rows; none if a missing value is a
-        value of its own.
+    missing: rows without a value.
+    drawn: the codes from which missing values are drawn, ascending, each with its rows; none if a
+        missing value is a value of its own.
     calendar: for dates (days since 1970) and times (microseconds since then).
     """
 
@@ -127,16 +128,20 @@ class Profile:
     """What one pass over the input reports, in a size that does not grow with its rows.
 
     cells: the distinct tuples of sensitive codes, lexicographically sorted. If people are counted,
-    or classes need
-        several households, a tuple also has the place of each of the row's numbers among those of
-        `counted`.
-    cell_counts: their rows. distinct_rows: about how many different rows there are. fingerprint: of
-    the prepared rows as a multiset. It stays internal. version: of a Delta input. subjects: whom
-    the rows are about. repeated: columns without a role in classes that are known as a personal
-    identifier and repeat, beside `subjects`. people: if they are counted. households: if classes
-    need several. weights: millionths of people by code of each sensitive attribute, if rows have
-    weights. rounded_away: rows whose weight is published as 0, but is none. far: few rows with
-    numbers far from all others, by numeric quasi-identifier.
+        or classes need several households, a tuple also has the place of each of the row's numbers
+        among those of `counted`.
+    cell_counts: their rows.
+    distinct_rows: about how many different rows there are.
+    fingerprint: of the prepared rows as a multiset. It stays internal.
+    version: of a Delta input.
+    subjects: whom the rows are about.
+    repeated: columns without a role in classes that are known as a personal identifier and repeat,
+        beside `subjects`.
+    people: if they are counted.
+    households: if classes need several.
+    weights: millionths of people by code of each sensitive attribute, if rows have weights.
+    rounded_away: rows whose weight is published as 0, but is none.
+    far: few rows with numbers far from all others, by numeric quasi-identifier.
     """
 
     rows: int
@@ -278,15 +283,14 @@ def categorical_domain(
 
     Raises:
         InputError: if a value is not in the hierarchy, is `*`, or reads like a set although labels
-        may be sets.
+            may be sets.
     """
     present = [value for value in counts if value is not None]
     problems = Problems()
     if "*" in present:
         error = InputError(
             f"quasi-identifier {name!r}: the value '*' ({counts['*']} rows) stands for the whole "
-            "domain in a release; "
-            "rename it"
+            "domain in a release; rename it"
         )
         problems.add(error)
     braced = [value for value in present if value.startswith("{") and value.endswith("}")]
@@ -362,7 +366,7 @@ def remaining_values(
     order.
 
     counts: these rows by code of the whole domain, shape (m,). `sensitive_domain` would give the
-    same for their values.
+        same for their values.
 
     >>> whole = SensitiveDomain("income", ("1", "2", "9", None), (3, 2, 4, 1))
     >>> remaining_values(whole, np.array([1, 0, 2, 1]), "value").tolist()
@@ -418,8 +422,7 @@ def _sorted_values(
     if not is_text and infinite:
         error = InputError(
             f"sensitive attribute {name!r} has infinite numbers ({_count_text(infinite, counts)}), "
-            "which have no "
-            "place in an order; correct them, or give a list"
+            "which have no place in an order; correct them, or give a list"
         )
         problems.add(error)
     texts = [value for value, known in zip(present, numbers, strict=True) if known is None]
@@ -438,8 +441,7 @@ def _sorted_values(
     if attribute.order == "value" and alike:
         error = InputError(
             f"sensitive attribute {name!r}: different texts are the same number "
-            f"({_count_text(alike, counts)}); "
-            "read it as numbers (options: inferSchema: true)",
+            f"({_count_text(alike, counts)}); read it as numbers (options: inferSchema: true)",
             values=_offending(name, "the same number as another text", alike, counts),
         )
         problems.add(error)
@@ -457,8 +459,7 @@ def _without_order(present: Sequence[str], texts: Sequence[str], counts: Counts)
     if 2 * len(texts) < len(present):
         return (
             f"ordered by value, but {lost} of {rows} rows have no number; correct them, read them "
-            "as missing "
-            f"(input.options.nullValue), or {cure}"
+            f"as missing (input.options.nullValue), or {cure}"
         )
     return (
         f"text, which has no order of its own; {cure}, or correct what is not a number "

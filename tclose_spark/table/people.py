@@ -43,8 +43,9 @@ class Members:
     """The people of earlier releases, as the input has them.
 
     left: not in the input. changed: there with other sensitive values. stayed: published from the
-    input. kept: published as they were, because others of their atom are there. withheld: there, in
-    an atom that is not whole, those who changed among them.
+        input.
+    kept: published as they were, because others of their atom are there.
+    withheld: there, in an atom that is not whole, those who changed among them.
     """
 
     left: int
@@ -58,10 +59,12 @@ class Members:
 class People:
     """The people of the input.
 
-    people: how many there are. sizes: the numbers of rows that people have, ascending. varying: by
-    quasi-identifier, how many people have several values of it. members: if the release continues
-    an earlier one, so that people have atoms (see `table.atoms`). unknown: the rows of the input
-    without a person, which are left out, or each of a person of its own.
+    people: how many there are.
+    sizes: the numbers of rows that people have, ascending.
+    varying: by quasi-identifier, how many people have several values of it.
+    members: if the release continues an earlier one, so that people have atoms (see `table.atoms`).
+    unknown: the rows of the input without a person, which are left out, or each of a person of its
+        own.
     """
 
     people: int
@@ -156,7 +159,8 @@ def apart_from_equals(
     goes.
 
     batches: sorted by PERSON, which is equal for LONE rows of equal content. So persons follow from
-    content alone. keyed: of two columns.
+        content alone.
+    keyed: of two columns.
     """
     for batch in whole_people(batches):
         lone, person = (

@@ -21,8 +21,8 @@ class Places:
     """of_value: the place of each value of a domain in order, ascending from 0, shape (m,).
 
     ends: of the places, ascending: place i of the numbers is from ends[i] to below ends[i + 1], the
-    last one to the
-        end itself if it is a bin. Missing values have a place of their own, before or after them.
+        last one to the end itself if it is a bin. Missing values have a place of their own, before
+        or after them.
     """
 
     of_value: IntArray
@@ -66,8 +66,7 @@ def places_of(name: str, values: Sequence[str | None], settings: EvenPlaces) -> 
         if last >= MOST_PLACES:
             raise InputError(
                 f"{key}.step: the range of the values has {last + 1:,} places of this width; "
-                "expected a larger step, "
-                f"for at most {MOST_PLACES:,}"
+                f"expected a larger step, for at most {MOST_PLACES:,}"
             )
         inside = [int((number - low) // settings.step) for number in numbers]
         ends = [low + i * settings.step for i in range(last + 2)]

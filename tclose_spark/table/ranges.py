@@ -2,9 +2,10 @@
 their sequences.
 
 Signs: n a number, d a decade; < ≤ > ≥ ends, in symbols or in words (English, German, French,
-Spanish and Italian); t "to", - a dash or "a", b "between", & "and", + "and over", _ "and under".
-Units, currencies and articles leave no sign. A letter before a number is a code, as in `E10`.
-Accents, case, width and the kind of a dash or space do not matter.
+    Spanish and Italian); t
+"to", - a dash or "a", b "between", & "and", + "and over", _ "and under". Units, currencies and
+articles leave no sign. A letter before a number is a code, as in `E10`. Accents, case, width and
+the kind of a dash or space do not matter.
 """
 
 from __future__ import annotations
@@ -61,22 +62,16 @@ TURNED = str.maketrans("<≤>≥", ">≥<≤")
 AND = r"(?:and|or|&|und|oder|et|ou|y|o|e|ed)"
 THAN = r"(?: than| als| de| que| di| del| a| i| il)?"
 SIGNS = {
-    "+": rf"{AND} "
-    rf"(?:over|above|more|older|up(?:wards?)?|greater|higher|later|after|beyond|mehr|alter|aelter|daruber|"
-    r"spater|plus|au-dela|mas|mayores|mayor|oltre|piu|superiore)|plus(?! de| que)|onwards?|en "
-    r"adelante|"
+    "+": rf"{AND} (?:over|above|more|older|up(?:wards?)?|greater|higher|later|after|beyond|mehr|alter|aelter|daruber|"
+    r"spater|plus|au-dela|mas|mayores|mayor|oltre|piu|superiore)|plus(?! de| que)|onwards?|en adelante|"
     r"(?<=[0-9] )minimum|\+",
-    "_": rf"(?:{AND}|but|aber) "
-    rf"(?:under|below|less|fewer|younger|lower|earlier|before|weniger|junger|darunter|unter|"
+    "_": rf"(?:{AND}|but|aber) (?:under|below|less|fewer|younger|lower|earlier|before|weniger|junger|darunter|unter|"
     rf"moins|menos|menores|meno|inferiore){THAN}|(?<=[0-9] )max(?:imum)?",
-    "≤": r"at most|(?:no|not) (?:more|older|later) than|not over|maximum|max|hochstens|maximal|au "
-    r"plus|como maximo|"
+    "≤": r"at most|(?:no|not) (?:more|older|later) than|not over|maximum|max|hochstens|maximal|au plus|como maximo|"
     r"al massimo|al piu|<=|=<|[≤⩽≦]",
-    "≥": r"at least|(?:no|not) (?:less|fewer|younger|earlier) than|not under|minimum|min(?= "
-    r"[0-9])|from|since|"
+    "≥": r"at least|(?:no|not) (?:less|fewer|younger|earlier) than|not under|minimum|min(?= [0-9])|from|since|"
     r"starting (?:at|from)|"
-    r"ab|seit|von|mindestens|a partir de|a partire da|au moins|depuis|al menos|por lo menos|como "
-    r"minimo|desde|almeno|"
+    r"ab|seit|von|mindestens|a partir de|a partire da|au moins|depuis|al menos|por lo menos|como minimo|desde|almeno|"
     r"da|dal|dai|>=|=>|[≥⩾≧]",
     "<": r"(?:just )?under|below|pre-?(?= ?[0-9])|"
     r"(?:less|fewer|lower|smaller|younger|earlier) than|before|prior to|unter|vor|sotto|"
@@ -99,11 +94,9 @@ TIMES = {
     "day": r"days?|tage?n?|jours?|dias?|giorn[oi]",
 }
 BESIDE = (
-    r"of age|ages?|aged|old|olds|jahrige?[rn]?|alt|alter|agees?|de "
-    r"edad|edad|d'eta|eta|d'age|born|the|of|de|d|di|del|"
+    r"of age|ages?|aged|old|olds|jahrige?[rn]?|alt|alter|agees?|de edad|edad|d'eta|eta|d'age|born|the|of|de|d|di|del|"
     r"le|les|la|los|las|i|il|gli|der|die|das|us\$|usd|eur|euros?|gbp|chf|jpy|cad|aud|sek|nok|dkk|dollars?|pounds?|yen|"
-    r"fr|percent|per "
-    r"cent|prozent|cm|mm|m|km|kg|g|mg|lbs?|ft|in|ml|l|mmhg|bpm|h|hrs?|hours?|min|minutes?|stunden|"
+    r"fr|percent|per cent|prozent|cm|mm|m|km|kg|g|mg|lbs?|ft|in|ml|l|mmhg|bpm|h|hrs?|hours?|min|minutes?|stunden|"
     r"persons?|people|employees|personen|j|[$€£¥₹%°:.]"
 )
 NUMBER = r"(?:[0-9]+(?:[,.'][0-9]+|(?<![0-9]{4}) [0-9]{3}(?![0-9]))*|(?<![\w.,])[.,][0-9]+)"
@@ -172,8 +165,7 @@ LOCAL = re.compile(
 DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 GROUPED = re.compile(r"[1-9][0-9]{0,2}([,.])[0-9]{3}(?:\1[0-9]{3})*")
 LOOKS = re.compile(
-    r".+\*|\*+[^*]|[0-9]+[x#?_•]+$|[\[\](].*[,;].*[\[\])]$|[0-9]+_[0-9]+$|.*[\[(] ?[0-9.]* ?[,;] "
-    r"?[0-9.]* ?[\])]"
+    r".+\*|\*+[^*]|[0-9]+[x#?_•]+$|[\[\](].*[,;].*[\[\])]$|[0-9]+_[0-9]+$|.*[\[(] ?[0-9.]* ?[,;] ?[0-9.]* ?[\])]"
 )
 CODES = re.compile(r"([a-z])[0-9]{2}-[a-z][0-9]{2}|([a-z]{1,3})[0-9]+-\2[0-9]+")
 """Ranges of codes, such as those of diagnoses."""
@@ -182,16 +174,14 @@ VALUE = re.compile(r"[a-z][0-9].*|[0-9]{5}-[0-9]{4}")
 LOOKS_SIGNED = re.compile(r".*[<≤>≥_b][?-]*[nd]|.*[nd][+_]|\??n[-t]n\??$|d$")
 REDACTED = re.compile(
     r"([-#?.=~/])\1{2,}|\*+|x{3,}|[_█•]{2,}|redacted|masked|suppressed|anonymi[sz](?:ed|iert)|removed|deleted|hidden|"
-    r"withheld|confidential|generali[sz]ed|undisclosed|not "
-    r"disclosed|geschwarzt|entfernt|geloscht|vertraulich|"
+    r"withheld|confidential|generali[sz]ed|undisclosed|not disclosed|geschwarzt|entfernt|geloscht|vertraulich|"
     r"unkenntlich|maskiert|masquee?|"
     r"supprimee?|anonymisee?|confidentiel(?:le)?|ocult[oa]|suprimid[oa]|anonimizad[oa]|eliminad[oa]|"
     r"oscurat[oa]|soppress[oa]|anonimizzat[oa]|riservat[oa]"
 )
 EMPTY = re.compile(
     r"x|[-?.#█•]+|n\.?/?a\.?|nan|null|none|nil|unknown|missing|blank|any|all|private|"
-    r"not (?:available|stated|applicable|known|reported)|unbekannt|k\.? ?a\.?|keine "
-    r"angabe|alle|inconnue?|nd|"
+    r"not (?:available|stated|applicable|known|reported)|unbekannt|k\.? ?a\.?|keine angabe|alle|inconnue?|nd|"
     r"non disponible|desconocid[oa]|no disponible|sconosciut[oa]"
 )
 NO_ENDS = re.compile(r"(na|n/a|nan|null|none)(?: ?[-,;]+ ?|\.\.+| to )\1")

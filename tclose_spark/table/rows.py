@@ -25,16 +25,18 @@ from tclose_spark.table.people import PERSON
 class Rows:
     """n records as codes.
 
-    quasi: an int64 array of shape (n,) for each quasi-identifier (see `labels`). cell: the place of
-    the sensitive tuple in `Profile.cells`. hash: a keyed 64-bit hash of the record's content,
-    including insensitive columns and the person. Records with equal
-        hash and codes are alike, so (hash, codes) orders records by content only.
+    quasi: an int64 array of shape (n,) for each quasi-identifier (see `labels`).
+    cell: the place of the sensitive tuple in `Profile.cells`.
+    hash: a keyed 64-bit hash of the record's content, including insensitive columns and the person.
+        Records with equal hash and codes are alike, so (hash, codes) orders records by content
+        only.
     owners: whose each record is, shape (n,), by staged column: PERSON and HOUSEHOLD are keyed
-    hashes, and ATOM is that
-        of the person if the release continues an earlier one (see `table.atoms`).
+        hashes, and ATOM is that of the person if the release continues an earlier one (see
+        `table.atoms`).
     lead: if people keep their records together and their quasi-identifiers vary, those of the
-    person's first record. absent: if missing values may be any value, where the codes of `quasi`
-    are drawn, shape (n, quasi-identifiers).
+        person's first record.
+    absent: if missing values may be any value, where the codes of `quasi` are drawn, shape (n,
+        quasi-identifiers).
     """
 
     quasi: tuple[IntArray, ...]
@@ -167,7 +169,9 @@ class Codec:
     back.
 
     counted: the numbers of rows that cells have codes of, after the sensitive values: see
-    `Profile.counted`. owners: those of rows. leads: whether rows have a `lead`.
+        `Profile.counted`.
+    owners: those of rows.
+    leads: whether rows have a `lead`.
     """
 
     quasi: tuple[QuasiDomain, ...]
@@ -179,8 +183,8 @@ class Codec:
 
     @staticmethod
     def of(profile: Profile, owners: Sequence[str] = ()) -> Codec:
-        """The codec of a profile's domains. owners: of rows, if not only those that cells know
-        of.
+        """The codec of a profile's domains. owners: of rows, if not only those that cells
+        know of.
         """
         return Codec(
             profile.quasi,

@@ -19,7 +19,8 @@ class Tally:
     """Every key once, in ascending order, with its number of rows.
 
     keys: a column per key, shape (words, keys). The first differing word decides the order of two
-    keys. rows: at least 1, shape (keys,).
+        keys.
+    rows: at least 1, shape (keys,).
     """
 
     keys: IntArray

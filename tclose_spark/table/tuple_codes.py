@@ -14,9 +14,10 @@ from tclose_spark.table.arrays import IntArray
 class TupleCodes:
     """The tuples of some columns of codes that occur, numbered from 0.
 
-    columns: their places. domains: how many codes each has. keys: for the second of these columns
-    and each later one, the pairs that occur of the number of the tuple so far and
-        the column's code, as one number (the first times the domain, plus the second), ascending.
+    columns: their places. domains: how many codes each has.
+    keys: for the second of these columns and each later one, the pairs that occur of the number of
+        the tuple so far and the column's code, as one number (the first times the domain, plus the
+        second), ascending.
     """
 
     columns: tuple[int, ...]

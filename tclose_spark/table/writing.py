@@ -55,8 +55,7 @@ def number(value: float, beside: float | None = None) -> str:
     """A number with thousands separators, rounded to 4 digits; only 0 becomes "0".
 
     beside: a figure, such as a limit, that is shown too. If the number differs from it, the text
-    has enough digits to
-        differ as well.
+        has enough digits to differ as well.
 
     >>> number(0.19999871), number(0.19999871, beside=0.2), number(0.2, beside=0.19999871)
     ('0.2', '0.199999', '0.2')

@@ -53,9 +53,10 @@ def predicted(attributes: ResolvedAttributes) -> int | None:
 class Accuracy:
     """The test of a classifier: a `Measure`.
 
-    target: the place of the predicted attribute. test, answers: features and values of the rows for
-    testing. raw, majority: the accuracy of a model trained on raw rows, and of always predicting
-    the most frequent value.
+    target: the place of the predicted attribute.
+    test, answers: features and values of the rows for testing.
+    raw, majority: the accuracy of a model trained on raw rows, and of always predicting the most
+        frequent value.
     """
 
     target: int

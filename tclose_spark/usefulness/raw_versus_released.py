@@ -109,7 +109,6 @@ def _of_groups(
         whole=linked.whole,
         groups=groups,
         worth={**QueryError.of(table, attributes).of_groups(linked.rows, of_row, attributes)},
-        why_no_classifier="the release has exact quasi-identifiers, and no sensitive value of a "
-        "row",
+        why_no_classifier="the release has exact quasi-identifiers, and no sensitive value of a row",
         **singled_out(linked.rows, attributes),
     )

@@ -10,8 +10,8 @@ from tclose_spark.errors import ConfigurationError
 
 def test_a_package_that_workers_lack_is_named() -> None:
     said = (
-        "An exception was thrown from the Python worker. ... ModuleNotFoundError: No module "
-        "named 'tclose_spark.io'\n"
+        "An exception was thrown from the Python worker. ... ModuleNotFoundError: No module named "
+        "'tclose_spark.io'\n"
     )
     meant = known(PySparkException(said))
     assert isinstance(meant, ConfigurationError)

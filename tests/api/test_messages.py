@@ -165,8 +165,7 @@ def test_what_is_wrong_is_written_with_its_rows_until_it_is_mended(
     file = tmp_path / "out" / "internal" / PROBLEMS
     assert (code, f"The values, and how many rows hold each, are in {file}" in err) == (2, True)
     assert json.loads(file.read_text()) == {
-        "error": "quasi-identifier 'city': its hierarchy lacks 1 value in 1 rows; add a row for "
-        "each",
+        "error": "quasi-identifier 'city': its hierarchy lacks 1 value in 1 rows; add a row for each",
         "column": "city",
         "problem": "missing from its hierarchy",
         "values": [{"value": "Oslo", "rows": 1}],

@@ -332,8 +332,8 @@ def test_the_minimality_attack(printed: Callable[[Any], str]):
     text = printed(audit_lines(audit([k_of(2, 2)], background=joined), "people.csv"))
     assert cells(text, "minimality attack, pay") == ["43"]
     assert below(text, "minimality attack, pay").endswith(
-        "; their classes indicate it for 0.260, the guess expects at least 0.500, and is right for "
-        "0.630"
+        "; their classes indicate it for 0.260, the guess expects at least 0.500, and is right "
+        "for 0.630"
     )
     assert cells(text, "minimality attack, town") == ["0"]
     assert below(text, "minimality attack, town").endswith("hold as much of it as any class")
@@ -540,8 +540,7 @@ def test_of_many_values_and_moves_the_largest_are_shown(printed: Callable[[Any],
     total = Fraction(others + 1, 4 * others)
     assert (
         f"The costs add up to {float(total):.6g}. (4 cheaper moves, which cost "
-        f"{float(cheaper):.6g}, are left out; "
-        "--json has all)" in text
+        f"{float(cheaper):.6g}, are left out; --json has all)" in text
     )
 
 

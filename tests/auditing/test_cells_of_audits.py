@@ -103,8 +103,8 @@ def test_what_is_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     found = audit(table(), COLUMNS, cells=3, combinations=12, engine="local")
     (note,) = [note for note in found.notes if note.startswith("cells of")]
     assert note.startswith(
-        "cells of 4 combinations of 3 quasi-identifiers are not counted, all those among province, "
-        "income, activity, "
+        "cells of 4 combinations of 3 quasi-identifiers are not counted, all those among "
+        "province, income, activity, "
     )
     monkeypatch.setattr(uniques, "MOST_CLASSES", 3)
     beyond = audit(table(), COLUMNS, cells=3, engine="local")

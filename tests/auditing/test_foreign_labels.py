@@ -239,16 +239,15 @@ def test_labels_that_are_not_what_they_seem_are_noted(session: Session):
     )
     unknown = "but do not show how far: its information loss is unknown; give --hierarchy"
     differ = (
-        "differ from another only by case, spaces, width or Unicode form; they count as "
-        "different labels"
+        "differ from another only by case, spaces, width or Unicode form; they count as different "
+        "labels"
     )
     alike = f"1 of its labels {differ}"
     assert notes(table) == [
         f"zip: labels look generalized (1: '476**'), {unknown} zip=FILE",
         "age: there are texts among intervals (1); they count as values (no information lost)",
         f"pay: labels look generalized (2: '< 40', '>= 40'), {unknown} pay=FILE, or a --reference "
-        "with this column, "
-        "whose numbers are then the other ends",
+        "with this column, whose numbers are then the other ends",
         f"town: {alike}",
         f"street: {alike}",
     ]
@@ -312,8 +311,7 @@ def test_nan_beside_null_is_noted(table_of: Callable[..., Table]):
     assert told.holds  # as one class
     assert [note for note in told.notes if "NaN" in note] == [
         "weight: 1 rows have NaN and 2 have NULL; both count as one value, missing, but a reader "
-        "of Parquet "
-        "distinguishes them: classes may be smaller and distances larger than reported"
+        "of Parquet distinguishes them: classes may be smaller and distances larger than reported"
     ]
 
 

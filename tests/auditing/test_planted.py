@@ -91,9 +91,10 @@ K, T, DISTINCT, ENTROPY, RECURSIVE, NEAR = (
 @dataclass(frozen=True)
 class Planted:
     """bad, twin: the tables. breaks: the one guarantee that bad breaks; worst: the labels of the
-    class that is named; found: the classes and rows that break it; achieved, repaired: the figure
-    of bad and of its twin. disease: what is asked of it (nothing: of k only), and besides of the
-    twin.
+    class that is named;
+    found: the
+    classes and rows that break it; achieved, repaired: the figure of bad and of its twin. disease:
+    what is asked of it (nothing: of k only), and besides of the twin.
     """
 
     bad: Classes
@@ -184,8 +185,7 @@ PLANTED = {
         achieved=2,
         repaired=3,
     ),
-    # whole table 7 : 11; |1/6 - 7/18| = 2/9, and 1/9 for the halves, which is t. Repaired: |2/6 -
-    # 8/18| = 1/9
+    # whole table 7 : 11; |1/6 - 7/18| = 2/9, and 1/9 for the halves, which is t. Repaired: |2/6 - 8/18| = 1/9
     "equal distance over t by one record": Planted(
         bad={**HALVES, "149**": "1 flu, 5 gout"},
         twin={**HALVES, "149**": "2 flu, 4 gout"},
@@ -271,7 +271,8 @@ PLANTED = {
         repaired=Fraction(1, 18),
     ),
     # 1/6 too many in Pisa and too few in Nice (across the root), or too many in Lyon (inside
-    # France, 2/3 as far); equal: 1/6 both
+    # France, 2/3 as far);
+    # equal: 1/6 both
     "hierarchical": Planted(
         bad={**CENTRE, "149**": "2 Pisa, 1 Siena, 1 Lyon"},
         twin={**CENTRE, "149**": "1 Pisa, 1 Siena, 2 Lyon"},
@@ -486,8 +487,7 @@ def test_missing_values_in_an_order_need_the_option_missing(session: Session) ->
     )
     with pytest.raises(
         InputError,
-        match=r"'disease' is missing in 2 rows and has an ordered distance.*missing: lowest or "
-        r"highest",
+        match=r"'disease' is missing in 2 rows and has an ordered distance.*missing: lowest or highest",
     ):
         audit_table(
             table,
@@ -510,8 +510,7 @@ def test_missing_values_have_no_place_in_a_hierarchy(session: Session) -> None:
     )
     with pytest.raises(
         InputError,
-        match=r"'disease' is missing in 1 rows and has a hierarchical distance; give "
-        r".*disease\.missing: leaf",
+        match=r"'disease' is missing in 1 rows and has a hierarchical distance; give .*disease\.missing: leaf",
     ):
         audit_table(
             people(session, {"130**": "1 Pisa, 1 missing", "148**": "1 Pisa, 1 Lyon"}),

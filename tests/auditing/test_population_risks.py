@@ -140,8 +140,8 @@ def test_delta_presence_is_the_share_of_the_people_of_a_region_who_are_in_the_ta
     }
     assert result.to_json()["risks"]["presence"] == said
     line = (
-        "delta-presence: people of the population who fit a class are in the table with a "
-        "chance of 0.2 to 1; 2 people"
+        "delta-presence: people of the population who fit a class are in the table with a chance "
+        "of 0.2 to 1; 2 people"
     )
     assert line in " ".join(printed(audit_lines(result, "it")).split())
     assert "with a chance of 0.2 to 1; 2 people fit none" in audit_page(result)

@@ -98,8 +98,7 @@ def test_what_is_printed_and_shown() -> None:
     assert f"k-anonymity over people in cells: {worst}" in printed
     counted = (
         "5 people (4 in earlier 1, 4 in the table): 3 stayed, 1 arrived, 1 left; they are in 5 "
-        "cells, and 5 of them "
-        "are alone in theirs"
+        "cells, and 5 of them are alone in theirs"
     )
     assert counted in printed
     assert counted in page.source

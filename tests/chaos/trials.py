@@ -41,7 +41,8 @@ class Trials:
 
     def well(self, ends: bool, why: str) -> None:
         """Counts the current trial. Writes the figures so far if TCLOSE_RECORD is set: a session
-        may be interrupted. why: what went wrong if it does not end well.
+        may be interrupted.
+        why: what went wrong if it does not end well.
         """
         self.passed += ends
         if not ends:

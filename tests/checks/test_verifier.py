@@ -84,9 +84,10 @@ def judge(
     """`judge(release, k=..., disease={...}, written=...)`: the verdict on a release of PEOPLE.
 
     written: what the run observed while writing, where that is something else than what is read
-    back. raw: the hash of the rows whose labels were checked. great_expectations: whether they are
-    asked too (it takes a second). left: people of the input who are not in the release. sex:
-    whether it is a quasi-identifier as well.
+        back. raw: the hash of
+    the rows whose labels were checked. great_expectations: whether they are asked too (it takes a
+    second). left: people of the input who are not in the release. sex: whether it is a
+    quasi-identifier as well.
     """
 
     def judge_release(
@@ -262,8 +263,7 @@ WARNED = {
         {},
         [
             "disease: nearly unique, 5 values in 8 rows; an adversary who knows a person's value "
-            "finds the record "
-            "and its other columns"
+            "finds the record and its other columns"
         ],
     ),
     "one value for two rows is not": (
@@ -390,8 +390,8 @@ def test_a_quasi_identifier_that_is_a_star_in_most_rows(judge: Judge) -> None:
     found = judge(starred(5), k=3, sex=True, columns=columns).figures
     assert found["ncp"] < 0.5
     assert found["warnings"] == [
-        "sex: the published value is * in 5 of 8 rows; give it a hierarchy or generalization: set, "
-        "or leave it out"
+        "sex: the published value is * in 5 of 8 rows; give it a hierarchy or generalization: "
+        "set, or leave it out"
     ]
 
 
@@ -401,8 +401,7 @@ def test_one_class_has_one_warning_with_its_cause(judge: Judge) -> None:
     assert judge(release, t="0.3", sex=True, columns=columns).figures["warnings"] == [
         "age, sex: the published value is * in all rows",
         "all rows are in one class: the quasi-identifiers distinguish nobody, and the table is "
-        "nearly useless; a "
-        "larger t or fewer quasi-identifiers may preserve more",
+        "nearly useless; a larger t or fewer quasi-identifiers may preserve more",
     ]
 
 
@@ -435,8 +434,7 @@ def test_an_emd_over_t(judge: Judge) -> None:
     one_problem(verdict, "disease: 2 classes (8 rows) are farther than t", "the worst is 0.25")
     exactly = (
         "t-closeness of disease: EMD <= 2499999999999999999999/10000000000000000000000 in every "
-        "class, in exact "
-        "integers"
+        "class, in exact integers"
     )
     assert verdict.problems[1:] == (
         f"Great Expectations: {exactly}: 2 classes break it",
@@ -586,7 +584,7 @@ def test_more_rows_left_out_than_the_limit_allows(judge: Judge, of: str) -> None
 BROKEN: dict[str, tuple[list[Record], dict[str, Any], str]] = {
     "k": (LEFT[1:], {}, "are smaller than k = 4; the smallest has 3"),
     # flu: 4 of 12 in the table, 1 of 2 in the classes, which are 1/6 away; none of the suppressed,
-    # which are 1/3 away
+    #     which are 1/3 away
     "t": (
         [(name, age, "gout") for name, age, _ in LEFT],
         {"t": "0.25"},

@@ -353,8 +353,8 @@ def test_query_error_is_nothing_where_nothing_is_generalized_and_more_where_all_
 
 
 def test_of_amounts_ranges_are_asked_for():
-    """Of 2,000 amounts in narrow labels, one amount would be wrong by most; a range of them is
-    not.
+    """Of 2,000 amounts in narrow labels, one amount would be wrong by most; a range of them
+    is not.
     """
     draw = np.random.default_rng(1)
     amounts = draw.permutation(2000)

@@ -15,13 +15,11 @@ CHECKS = {
     "gone": r"there is no release in|/release is missing",
     "readable": r"the release is damaged: part-\S+ cannot be read",
     "metadata": r"the release is damaged: \S+ has metadata beyond",
-    "columns": r"columns of the release are missing or unexpected|has other columns than the "
-    r"release",
+    "columns": r"columns of the release are missing or unexpected|has other columns than the release",
     "identifiers": r"the direct identifier '\w+' is in the release",
     # of what the run observed
     "hash of the release": r"read back differs from the release that was written",
-    "hash of the "
-    "input": r"the rows whose labels were checked during the write are not the rows of the input",
+    "hash of the input": r"the rows whose labels were checked during the write are not the rows of the input",
     "rows": r"rows are released and \d+ are in classes, of \d+ rows of the input",
     "empty": r"the release has no rows",
     "values": r"the released values differ from those of the input",
@@ -40,8 +38,7 @@ CHECKS = {
     "certificate's form": r"is no certificate: it is no JSON object, or has a key twice",
     "version": r"is of version \S+ of tclose_spark, and this is",
     "minimality": r"is not what was recorded of the method's choices",
-    "pages": r"(report\.html|codebook\.csv|contract\.yaml) (does not describe the release beside "
-    r"it|is no text)",
+    "pages": r"(report\.html|codebook\.csv|contract\.yaml) (does not describe the release beside it|is no text)",
     "configuration": r"was made with another configuration",
     "state": r"run\.json is missing, or cannot be read",
     "staged evidence": r"staging/\S+ is missing, damaged, or of another version",

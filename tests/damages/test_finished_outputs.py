@@ -194,8 +194,7 @@ def test_what_an_owner_did_to_the_table_is_named(
     more_log({"commitInfo": {"operation": "OPTIMIZE"}}, commit=2)(output / "public")
     with pytest.raises(
         GuaranteeError,
-        match=r"later commits: SET TBLPROPERTIES \(commit 1\), OPTIMIZE \(commit 2\)\); it is no "
-        r"longer",
+        match=r"later commits: SET TBLPROPERTIES \(commit 1\), OPTIMIZE \(commit 2\)\); it is no longer",
     ):
         pipeline.verify(open_run(conf, f"output.path={output}"))
 

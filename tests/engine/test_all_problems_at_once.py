@@ -133,8 +133,7 @@ def test_one_problem_keeps_its_message(run_file: Callable[..., Path], session: S
     assert start == "insensitive attribute 'note' is nearly unique "
     assert end.split(" values ")[1] == (
         "in 60 rows): published as it is, it links rows to people; drop it, give it another role, "
-        "or name it in "
-        "attributes.allow_unique"
+        "or name it in attributes.allow_unique"
     )
     assert (error.problems, run.internal.exists("problems.json")) == ((), False)
 

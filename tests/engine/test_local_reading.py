@@ -415,23 +415,18 @@ TEXTS = {
     "int": "1|-0|+5|007|2147483647|-2147483648",
     "bigint": "2147483648|-2147483649|9223372036854775807|-9223372036854775808|+09999999999",
     "double": "1.5|-0.0|.5|-.5|00.10|1e-5|1E-05|1.5e-3|1e400|-1e-400|4.9e-324|0.1|123456789.123456789|NaN|Inf|-Inf|"
-    "Infinity|-Infinity|+Infinity| 1|1 |\t1.5 "
-    "|1e5|1.7976931348623159e308|9007199254740993.0|2.5e-0|1.|1e0|0.0e1",
+    "Infinity|-Infinity|+Infinity| 1|1 |\t1.5 |1e5|1.7976931348623159e308|9007199254740993.0|2.5e-0|1.|1e0|0.0e1",
     "decimal": "1.|1e0|1.5e1|99999999999999999999|9223372036854775808|1e00|-.5e1|1.e3|1.0E10",
     "boolean": "true|false|TRUE|fAlSe",
     "date": "2020-01-01|0001-01-01|9999-12-31|1582-10-10|1500-02-28|2020-02-29",
     "timestamp": "2020-01-01 12:30|2020-01-01T12:30:15|2020-01-01 "
-    "12:30:15.5|1500-01-01T00:00:00.123456Z|"
-    "2020-01-01T12:30:15+02:00|2020-01-01 23:59:59.999999-08:30|0001-01-02 "
-    "00:00:00|9999-12-31T00:00:00+00:00",
-    "odd": "1d|1.5f|0x1p3|-NaN|NaN |Infinity |5d "
-    "|\u0661\u0662|1\u0661|1e9999999999|2020-01|2020-1-1|10000-01-01|"
-    "+10000-01-01|2020-01-01T12|12:30|T5|2020-01-01 | "
-    "2020-01-01|2020-01-01T12:30:15.1234567|1:2:3|+2020-01-01|1\0|"
+    "12:30:15.5|1500-01-01T00:00:00.123456Z|2020-01-01T12:30:15+02:00|2020-01-01 "
+    "23:59:59.999999-08:30|0001-01-02 00:00:00|9999-12-31T00:00:00+00:00",
+    "odd": "1d|1.5f|0x1p3|-NaN|NaN |Infinity |5d |\u0661\u0662|1\u0661|1e9999999999|2020-01|2020-1-1|10000-01-01|"
+    "+10000-01-01|2020-01-01T12|12:30|T5|2020-01-01 | 2020-01-01|2020-01-01T12:30:15.1234567|1:2:3|+2020-01-01|1\0|"
     "2020-01-01 12:30:15+18:00|2020-01-01 12:30:15 UTC|2020-01-01T12:30:15.Z",
     "string": "x|.|+|-|nan|inf|+Inf|1e|1_0|0x1A|t|yes|1L| true|true | "
-    "Inf|2020-02-30|1500-02-29|2020-13-01|01/02/2020|"
-    "2020-01-|2020-01-01T24:00:00|2020-01-01 "
+    "Inf|2020-02-30|1500-02-29|2020-13-01|01/02/2020|2020-01-|2020-01-01T24:00:00|2020-01-01 "
     "12:30:60|--1|1.2.3|1,0|\u00a01|null|3fa8|infinity|1-2-3|\u0661.\u0662",
 }
 
@@ -819,11 +814,9 @@ def test_parquet_of_pandas_and_polars(both: Both, tmp_path: Path) -> None:
 def test_parquet_and_delta_of_spark(both: Both, spark: SparkSession, tmp_path: Path) -> None:
     made = spark.sql(
         "SELECT id, CAST(id AS tinyint) AS small, CAST(id AS string) AS text, CAST(id AS "
-        "decimal(20, 3)) AS number, "
-        "date'1500-01-01' AS day, timestamp'2020-01-01 01:02:03.456789' AS at, "
-        "timestamp_ntz'2020-01-01' AS local, "
-        "array(id) AS many, map('a', id) AS pairs, struct(id, 'x' AS name) AS one, X'00' AS bytes "
-        "FROM range(9)"
+        "decimal(20, 3)) AS number, date'1500-01-01' AS day, timestamp'2020-01-01 "
+        "01:02:03.456789' AS at, timestamp_ntz'2020-01-01' AS local, array(id) AS many, map('a', "
+        "id) AS pairs, struct(id, 'x' AS name) AS one, X'00' AS bytes FROM range(9)"
     ).repartition(3)
     made.write.parquet(str(tmp_path / "people"))
     assert both(None, "people", "parquet", in_order=False).num_rows == 9
@@ -894,8 +887,8 @@ def test_a_type_that_no_engine_reads(spark: SparkSession, tmp_path: Path, column
     with pytest.raises(InputError) as found:
         locally(source)
     told = (
-        f"people.parquet has column 'a' of a type that Spark cannot read, {column.type}; write "
-        "it as another"
+        f"people.parquet has column 'a' of a type that Spark cannot read, {column.type}; write it "
+        "as another"
     )
     assert str(found.value) == f"input.path: {told}"
     with pytest.raises(InputError):
@@ -943,9 +936,8 @@ def test_a_column_that_a_parquet_file_lacks(
     place = 2 if first == "whole" else 1
     assert both_refuse(None, "a b", "parquet") == (
         f"input.path: {place} less.parquet lacks column 'Sex' and 1 more, which {3 - place} "
-        "whole.parquet "
-        "has; write the files with the same columns, or set input.options.mergeSchema: true to "
-        "read it as missing"
+        "whole.parquet has; write the files with the same columns, or set "
+        "input.options.mergeSchema: true to read it as missing"
     )
 
 

@@ -38,8 +38,8 @@ def test_a_drawn_run_holds_or_is_refused(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.skipif("FUZZ_SECONDS" not in os.environ, reason="make fuzz")
 def test_drawn_runs_by_the_hour() -> None:
-    """FUZZ_SECONDS of cases from FUZZ_FIRST on. build/fuzz.json has the seeds that failed, and
-    why.
+    """FUZZ_SECONDS of cases from FUZZ_FIRST on. build/fuzz.json has the seeds that failed,
+    and why.
     """
     first, end = (
         int(os.environ.get("FUZZ_FIRST", "1000")),

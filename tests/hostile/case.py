@@ -37,9 +37,9 @@ class Case:
     required to be said.
 
     table: columns that differ from PEOPLE, or None if `files` hold the input. files: by name their
-    bytes, or a function that makes them in the folder. roles: settings of the run file that differ.
-    change: the text of the run file from the one that these settings give. sets: of the command
-    line.
+        bytes, or a function
+    that makes them in the folder. roles: settings of the run file that differ. change: the text of
+    the run file from the one that these settings give. sets: of the command line.
     """
 
     code: int

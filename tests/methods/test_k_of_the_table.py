@@ -34,7 +34,6 @@ def test_a_larger_k_cannot_be_reached_and_the_largest_is_reported(method):
     )
     with pytest.raises(
         UnreachableError,
-        match=r"privacy.k is 9, but the table has 8 rows; .* and 8, one class of all, is the "
-        r"largest k",
+        match=r"privacy.k is 9, but the table has 8 rows; .* and 8, one class of all, is the largest k",
     ):
         method_of(problem.spec.method).make_plan(problem.given(count_in(rows)))

@@ -37,7 +37,8 @@ class Mutant:
     """A changed module.
 
     path: of the module, from the root of the repository. line: where it differs. before, after: the
-    lines that differ. source: a hash of the module before. code: the module after.
+        lines that differ.
+    source: a hash of the module before. code: the module after.
     """
 
     path: str

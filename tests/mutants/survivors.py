@@ -46,8 +46,10 @@ def report(found: Sequence[Mapping[str, Any]]) -> int:
     unlisted = [one for one in survived if key_of(one) not in listed]
     for one in unlisted:
         print(
-            f"\n{one['path']}:{one['line']} survived {one['tests']} tests\n- {one['before']}\n+ "
-            f"{one['after']}"
+            "\n"
+            f"{one['path']}:{one['line']} survived {one['tests']} tests\n"
+            f"- {one['before']}\n"
+            f"+ {one['after']}"
         )
     tried = Counter(folder_of(one) for one in found)
     killed = Counter(folder_of(one) for one in found if not one["survived"])

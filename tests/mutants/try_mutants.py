@@ -153,7 +153,7 @@ def in_child(work: Callable[[], int], folder: Path, log: Path, seconds: float | 
     after a signal.
 
     seconds: of the processor, before it is ended; also after ten times as long, or with more than
-    MOST_MEMORY.
+        MOST_MEMORY.
     """
     child = os.fork()
     if child == 0:

@@ -54,7 +54,7 @@ def test_table_3_3_counts_of_each_class():
 
 def test_table_3_4_distances_over_the_order_of_frequency():
     # Printed: 0.009778, 0.005778, 0.005338, 0.006664, 0.007995; the last three are off in the last
-    # digits.
+    #     digits.
     found = ordered_emds(np.array(TABLE_3_3), np.sort(FREQUENCIES)[::-1])
     assert found == [Fraction(n, 11250) for n in (110, 65, 60, 75, 90)]
     assert [float(x) for x in found] == pytest.approx(

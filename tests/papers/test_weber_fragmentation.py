@@ -1,5 +1,5 @@
-"""Weber, chapter 3: Figure 15, Propositions 5 and 6, Definitions 7 and 8 as they are meant, and the sizing of 3.4.2 and
-4.1.3.
+"""Weber, chapter 3: Figure 15, Propositions 5 and 6, Definitions 7 and 8 as they are meant, and the
+sizing of 3.4.2 and 4.1.3.
 """
 
 from fractions import Fraction
@@ -83,7 +83,7 @@ FIGURE_8 = matrix_of(
 
 def test_proposition_6_does_not_hold_where_a_fragment_has_its_own_scale():
     # Printed: a split leaves one of the bounds as low as it was. Here both rise, in 400ths of the
-    # table of Figure 8.
+    #     table of Figure 8.
     whole, lower = np.array([[[0, 3], [0, 1]]]), (FIGURE_8.codes[:, 0] > 1).astype(np.int64)
     halves = np.array([[[0, 1], [0, 1]], [[2, 3], [0, 1]]])
     before, after = paper_bounds(FIGURE_8, lower * 0, whole), paper_bounds(FIGURE_8, lower, halves)

@@ -170,7 +170,8 @@ class StoredPeople:
     """The table in a store.
 
     run_file: of its files on a local disk. inputs: the settings that read it in the store.
-    expected: the certificates of local releases. Both by the format of the input.
+        expected: the certificates
+    of local releases. Both by the format of the input.
     """
 
     run_file: Path

@@ -74,8 +74,8 @@ def test_the_bundles_tasks_are_commands_of_this_package(job: Any, tmp_path: Path
     conf = tmp_path / "run.yaml"
     conf.write_text(
         "{name: a, input: {path: raw, format: table}, output: {path: out}, privacy: {k: 5}, "
-        "attributes: "
-        "{quasi_identifiers: {age: {type: numeric}}, sensitive_attributes: {disease: {t: 0.2}}}}"
+        "attributes: {quasi_identifiers: {age: {type: numeric}}, sensitive_attributes: {disease: "
+        "{t: 0.2}}}}"
     )
     for task in job["tasks"]:
         wheel = task["python_wheel_task"]

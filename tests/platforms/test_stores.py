@@ -139,8 +139,7 @@ def test_a_lock_of_another_run_is_respected(
     store.put(
         RELEASES,
         f"{name}/internal/lock",
-        b'{"host": "far", "space": "", "pid": 1, "born": "1", "user": "u", "since": '
-        b'"2026-01-01T00:00:00+00:00"}',
+        b'{"host": "far", "space": "", "pid": 1, "born": "1", "user": "u", "since": "2026-01-01T00:00:00+00:00"}',
     )
     output = sets(output__path=store.uri(RELEASES, name))
     said = tclose("release", people.run_file, *people.inputs["parquet"], *output, code=2)

@@ -43,8 +43,8 @@ Test = TypeVar("Test", bound=Callable[..., object])
 
 
 def promises(*sentences: str) -> Callable[[Test], Test]:
-    """Marks the test of these sentences, each given by words that it begins with, or by all of
-    it.
+    """Marks the test of these sentences, each given by words that it begins with, or by all
+    of it.
     """
     return lambda test: test
 

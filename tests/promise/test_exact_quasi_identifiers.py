@@ -256,8 +256,8 @@ def test_the_tables_say_nothing_of_who_has_which_value(
 def test_rows_of_labels_are_not_in_the_order_of_values_that_other_tables_have(
     made: Callable[..., Made],
 ) -> None:
-    """The same values, changed among the people of each class, leave the table of labels as it
-    is.
+    """The same values, changed among the people of each class, leave the table of labels as
+    it is.
     """
     parts = [
         pd.read_parquet(part)

@@ -30,8 +30,8 @@ def party(left_out: Path) -> ThirdParty:
 
 @promises(
     "`attributes` in the certificate, with the number of input rows",
-    "The certificate holds what a third party needs to recompute every distance, every l and every "
-    "loss",
+    "The certificate holds what a third party needs to recompute every distance, every l and "
+    "every loss",
 )
 def test_a_third_party_computes_every_figure_again(party: ThirdParty) -> None:
     certificate, losses = party.certificate, party.losses()
@@ -149,8 +149,8 @@ def test_the_input_s_counts_in_the_order_of_the_domain(party: ThirdParty, left_o
 
 
 @promises(
-    "A floating-point number has the fewest digits that identify it, as Spark writes it on Java 19 "
-    "or later."
+    "A floating-point number has the fewest digits that identify it, as Spark writes it on Java "
+    "19 or later."
 )
 def test_floating_point_numbers_have_the_fewest_digits(make_run: Callable[..., Run]) -> None:
     """Java 17 writes the first as 9.9999998E10."""

@@ -35,8 +35,8 @@ def test_a_missing_value_widens_no_label(make_finished: MakeRelease) -> None:
 
 @promises(
     "A person whose value is missing may be in several regions.",
-    "With `missing: any`, a person's region follows from the quasi-identifiers only if all of them "
-    "are known.",
+    "With `missing: any`, a person's region follows from the quasi-identifiers only if all of "
+    "them are known.",
     "The keyed hash of a row draws the region of a person with a missing value",
 )
 def test_the_region_of_a_missing_value_is_drawn(

@@ -114,8 +114,8 @@ def test_intersections_and_differences_have_k_people(line: Line) -> None:
 
 
 @promises(
-    "Every union of atoms is within t of a mixture of the tables in which its atoms were published "
-    "first",
+    "Every union of atoms is within t of a mixture of the tables in which its atoms were "
+    "published first",
     "So the union is within t of the mean, with these weights, of the tables in which its atoms "
     "were published first.",
 )

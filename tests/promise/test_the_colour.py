@@ -118,8 +118,8 @@ def test_null_counts_as_a_value(
     "a quasi-identifier that is `*` in most rows;",
     "different spellings of one value;",
     "unused values of an order;",
-    "a table that is nearly useless, because of its information loss (NCP above 0.5) or because it "
-    "is one class.",
+    "a table that is nearly useless, because of its information loss (NCP above 0.5) or because "
+    "it is one class.",
 )
 def test_what_deserves_a_second_look_is_listed(
     one_class: Path, certificate: dict[str, Any]

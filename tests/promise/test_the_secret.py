@@ -170,8 +170,8 @@ def test_the_secret_is_in_no_file_of_a_run(traces: Traces) -> None:
 
 
 def test_no_stage_takes_its_number_of_tasks_from_a_default(traces: Traces) -> None:
-    """240 rows: a stage has as many tasks as files, tasks of the plan, or shares of 100,000 rows; Spark's default is
-    200.
+    """240 rows: a stage has as many tasks as files, tasks of the plan, or shares of 100,000 rows;
+    Spark's default is 200.
     """
     tasks: dict[int, int] = defaultdict(int)
     for event in traces.events:

@@ -50,9 +50,11 @@ class RecordedRun:
     """A run file and its input.
 
     settings: those of `write_run_file` in conftest.py. form: the section `release`. table: makes
-    the input. months: makes the inputs of a line of releases, each of which continues the one
-    before, in its place. beside: makes further files of the run, by name. whole: whether long
-    values are recorded as they are, and not by a hash.
+        the input.
+    months: makes the inputs of a line of releases, each of which continues the one before, in its
+        place.
+    beside: makes further files of the run, by name.
+    whole: whether long values are recorded as they are, and not by a hash.
     """
 
     settings: Mapping[str, Any]

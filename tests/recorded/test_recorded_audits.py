@@ -1,6 +1,7 @@
 """What audits and explanations measure and show does not change unnoticed. `audits/NAME.txt` has
-what is recorded of each: its JSON, its text, its page and its class table. They are recorded like
-releases (`test_recorded_releases.py`).
+what is recorded of
+each: its JSON, its text, its page and its class table. They are recorded like releases
+    (`test_recorded_releases.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What releases publish, figure and report does not change unnoticed. `releases/NAME.txt` has what
-is recorded of each run: tables and class table column by column, the certificate in its order,
-internal figures, pages and printed lines.
+is recorded of each
+run: tables and class table column by column, the certificate in its order, internal figures, pages
+    and printed lines.
 
 A change that means to alter some of it records it again, in a commit that says so: `TCLOSE_RECORD=1
 pytest tests/recorded -m "not more"`.

@@ -220,8 +220,7 @@ def test_a_frequency_that_the_table_itself_lacks_cannot_be_reached(
         ),
         (
             {"t": 0},
-            r"disease\.t: 0: method fragmentation does not make it; expected method: \{name: "
-            r"closeness_tree or",
+            r"disease\.t: 0: method fragmentation does not make it; expected method: \{name: closeness_tree or",
         ),
     ],
 )

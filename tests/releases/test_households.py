@@ -295,8 +295,8 @@ def test_what_is_not_examined_is_refused(
 def test_every_row_has_a_household(make_run: Callable[..., Run]) -> None:
     table = {**FOUR, "hh": [None, "", *FOUR["hh"][2:]]}
     message = (
-        "attributes.household: column 'hh' is missing in 2 of 16 rows; expected a value in "
-        "every row"
+        "attributes.household: column 'hh' is missing in 2 of 16 rows; expected a value in every "
+        "row"
     )
     with pytest.raises(InputError, match=message):
         pipeline.release(make_run(table, household="hh", **AGE))

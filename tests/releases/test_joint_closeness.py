@@ -272,8 +272,8 @@ def test_a_class_of_all_different_people_is_one_minus_its_share_from_the_table(
     classes, entry = classes_of(tmp_path / "out"), certificate["guarantees"]["joint"]["disease+pay"]
     assert entry["achieved_exact"] == str(1 - Fraction(min(map(len, classes)), 40))
     advice = (
-        "t of disease+pay needs at least 10 rows in each class, because its 40 tuples are "
-        "equally far apart; fewer"
+        "t of disease+pay needs at least 10 rows in each class, because its 40 tuples are equally "
+        "far apart; fewer"
     )
     assert any(advice in warning for warning in certificate["warnings"])
     assert min(map(len, classes)) == 10

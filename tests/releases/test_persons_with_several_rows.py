@@ -43,10 +43,8 @@ def test_a_release_of_rows_says_that_they_are_rows(
     certificate = pipeline.release(Run(load_spec(conf), spark, lines.append))
     warning = (
         "'patient_id' looks like an identifier of a person and repeats: 1,540 rows, about 1,501 "
-        "values; counts are "
-        "rows, so a person with several rows may be alone in a class; if these are people, use "
-        "attributes.person; "
-        "if households, attributes.household"
+        "values; counts are rows, so a person with several rows may be alone in a class; if these "
+        "are people, use attributes.person; if households, attributes.household"
     )
     assert f"note: {warning}" in lines
     assert (

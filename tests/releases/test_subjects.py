@@ -119,10 +119,9 @@ def test_a_column_that_groups_rows_is_found_whatever_its_name(make: MakeConf, na
     (note,) = found["subjects"]["internal"]
     assert note == (
         f"rows are counted, and {name!r} groups them: about 200 values with 6 rows each, within "
-        "which age, gender, "
-        "district are constant; so k counts rows, not people; if these are persons, use "
-        "attributes.person; if each "
-        "row is a person, attributes.rows_are_persons: true"
+        "which age, gender, district are constant; so k counts rows, not people; if these are "
+        "persons, use attributes.person; if each row is a person, attributes.rows_are_persons: "
+        "true"
     )
     assert found["repeated"] == [], "one note on a column"
     assert not any(name in note for note in found["warnings"])
@@ -137,9 +136,9 @@ def test_the_note_stands_above_the_verdict_and_public_files_do_not_name_the_colu
     run = Run(load_spec(conf), LocalSession(), lines.append)
     certificate = pipeline.release(run)
     public = (
-        "rows are counted, and a column that is not published groups them: about 200 values with 6 "
-        "rows each, within "
-        "which age, gender, district are constant; so k counts rows, not people"
+        "rows are counted, and a column that is not published groups them: about 200 values with "
+        "6 rows each, within which age, gender, district are constant; so k counts rows, not "
+        "people"
     )
     assert certificate["subjects"] == {"rows_are_persons": False, "notes": [public]}
     output = conf.parent / "out"

@@ -164,8 +164,7 @@ def test_weights_that_are_rounded_to_zero_are_counted(
     run.announce = said.append
     warning = (
         "attributes.weight.round_to: in 150 of 300 rows the weight is above 0 and published as 0, "
-        "because it is at "
-        "most half of 10; use a smaller round_to"
+        "because it is at most half of 10; use a smaller round_to"
     )
     certified = certificate_of(run)["warnings"]
     assert not [

@@ -366,8 +366,8 @@ class Found:
 
     def warnings(self) -> list[str]:
         alike = (
-            "differ from another by case, blanks, width or Unicode normal form only, and count "
-            "as values of their own"
+            "differ from another by case, blanks, width or Unicode normal form only, and count as "
+            "values of their own"
         )
         starred = {q: self.release[self.columns[q][0]].count("*") for q in self.quasi}
         most = {q: n for q, n in starred.items() if 2 * n > self.rows}
@@ -413,10 +413,9 @@ class Found:
             closer = sum(min(Fraction(1), times * one) for one in lost) / len(lost)
             found.append(
                 "income: fewer than 4 rows have numbers far from all others, without which its "
-                "range is at least "
-                f"{times} times smaller; on that range, its loss is {float(closer):.2g} instead of "
-                f"{float(sum(lost) / len(lost)) + 1e-9:.2g}; if they are codes for missing values, "
-                "name them in missing_values"
+                f"range is at least {times} times smaller; on that range, its loss is "
+                f"{float(closer):.2g} instead of {float(sum(lost) / len(lost)) + 1e-9:.2g}; if "
+                "they are codes for missing values, name them in missing_values"
             )
         return found
 

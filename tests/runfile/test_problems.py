@@ -38,14 +38,11 @@ def test_all_that_is_wrong_is_reported_at_once_in_the_order_of_the_file(tmp_path
     assert wrong(tmp_path / "my.yaml", RUN) == [
         "my.yaml, line 7: attributes.quasi_identifiers.age.typ: unknown key; did you mean 'type'?",
         "my.yaml, line 8: attributes.quasi_identifiers.job.title.generalisation: unknown key; did "
-        "you mean "
-        "'generalization'?",
+        "you mean 'generalization'?",
         "my.yaml, line 10: attributes.sensitive_attributes.disease.t: found 2; expected a number "
-        "from 0 to 1, or "
-        "measure",
-        "my.yaml, line 11: attributes.insensitive_attributes.0: found 7; expected a text (numbers, "
-        "dates, true and "
-        "false are texts in quotes only)",
+        "from 0 to 1, or measure",
+        "my.yaml, line 11: attributes.insensitive_attributes.0: found 7; expected a text "
+        "(numbers, dates, true and false are texts in quotes only)",
         "my.yaml, line 12: privacy.k: missing; this key is required",
         "my.yaml, line 13: privacy.kk: unknown key; did you mean 'k'?",
     ]
@@ -125,12 +122,18 @@ def test_all_files_that_are_not_there_or_no_hierarchies_are_reported_before_spar
     (tmp_path / "ragged.csv").write_text("a;b;*\nc;*\n")
     (tmp_path / "good.csv").write_text("a;*\nb;*\n")
     (tmp_path / "my.yaml").write_text(
-        "name: people\ninput: {path: people.csv, format: csv}\noutput: {path: build}\nattributes:\n"
-        "  quasi_identifiers:\n    a: {hierarchy: none.csv}\n    b: {hierarchy: ragged.csv}\n"
+        "name: people\n"
+        "input: {path: people.csv, format: csv}\n"
+        "output: {path: build}\n"
+        "attributes:\n"
+        "  quasi_identifiers:\n"
+        "    a: {hierarchy: none.csv}\n"
+        "    b: {hierarchy: ragged.csv}\n"
         "    c: {hierarchy: good.csv}\n"
         "    d: {hierarchy: 's3://somewhere/d.csv'}\n"
-        "  sensitive_attributes:\n    e: {distance: hierarchical, hierarchy: lost.csv, t: "
-        "0.2}\nprivacy: {k: 2}\n"
+        "  sensitive_attributes:\n"
+        "    e: {distance: hierarchical, hierarchy: lost.csv, t: 0.2}\n"
+        "privacy: {k: 2}\n"
     )
     tree = load_spec(tmp_path / "my.yaml")
     with pytest.raises(ConfigurationError) as error:
@@ -167,13 +170,12 @@ def test_all_that_is_wrong_with_the_columns_is_reported_at_once(tclose, run_file
     assert code == 2
     assert [line.partition(": ")[2] for line in told] == [
         "attributes: columns 'Age', 'sex', 'n' of the input are in no list of attributes; give "
-        "each a role, or "
-        "set attributes.drop_others: true to leave such columns out",
+        "each a role, or set attributes.drop_others: true to leave such columns out",
         "attributes.quasi_identifiers.age: column 'age' is not in the input; did you mean 'Age'?",
         "attributes.quasi_identifiers.sx: column 'sx' is not in the input; did you mean 'sex'?",
         "attributes.quasi_identifiers.tags: column 'tags' is of type array<string>, which cannot "
-        "be released; flatten "
-        "it to a row or column for each element (pandas, Spark: explode), or leave it out",
+        "be released; flatten it to a row or column for each element (pandas, Spark: explode), or "
+        "leave it out",
         "attributes.direct_identifiers: column 'nobody' is not in the input; it has Age, sex, "
         "disease, tags, n",
     ]

@@ -158,8 +158,7 @@ WRONG = [
     (f"{DISEASE}={{l: {{}}}}", f"{DISEASE}: it has no requirement"),
     (
         f"{SALARY}.order=[low, null, high]",
-        rf"{SALARY}: order holds null \(place 2\), which is not a value; use missing: lowest or "
-        rf"highest",
+        rf"{SALARY}: order holds null \(place 2\), which is not a value; use missing: lowest or highest",
     ),
     (
         f"{SALARY}.order=[low, high, low]",
@@ -498,8 +497,7 @@ WRONG = [
     (
         "method.name=closeness",
         "method.name: found 'closeness'; expected 'closeness_tree', 'stack_and_deal', "
-        "'fragmentation', 't_mondrian', "
-        "'t_incognito', 'microaggregation', 'sabre' or 'exact'",
+        "'fragmentation', 't_mondrian', 't_incognito', 'microaggregation', 'sabre' or 'exact'",
     ),
     ("method={name: [closeness_tree]}", "method.name: found .*; expected 'closeness_tree'"),
     ("method.overlap=some", "method.overlap: found 'some'; expected allowed or none"),
@@ -733,8 +731,8 @@ def test_an_l_that_a_method_does_not_make_is_reported_at_once(load, method, make
             assert load(*overrides).method.name == method
         else:
             message = (
-                f"^{DISEASE}.l.{kind}: method {method} makes no {kind} l; expected method: "
-                f"{{name: {able[kind]}}}"
+                f"^{DISEASE}.l.{kind}: method {method} makes no {kind} l; expected method: {{name: "
+                f"{able[kind]}}}"
             )
             with pytest.raises(ConfigurationError, match=message):
                 load(*overrides)
@@ -795,8 +793,8 @@ def test_a_column_has_one_role(load, assignment, column, roles):
 
 def test_every_column_of_several_roles_is_reported(load):
     told = (
-        "column 'age' is in quasi_identifiers and in insensitive_attributes; column 'disease' "
-        "is in sensitive_attr"
+        "column 'age' is in quasi_identifiers and in insensitive_attributes; column 'disease' is "
+        "in sensitive_attr"
     )
     with pytest.raises(ConfigurationError, match=told):
         load("attributes.insensitive_attributes=[disease, region, age]")

@@ -67,8 +67,7 @@ def shares(record: dict[str, Any]) -> dict[tuple[str, str], float]:
 def test_street_and_house_are_an_address(make_run: MakeRun) -> None:
     run = make_run(people(), **ROLES, insensitive_attributes=["colour", "street", "house"])
     message = (
-        r"insensitive attributes 'street' and 'house' are nearly unique together \(about 1[12]\d "
-        r"combinations in 121 "
+        r"insensitive attributes 'street' and 'house' are nearly unique together \(about 1[12]\d combinations in 121 "
         r"rows\)"
     )
     with pytest.raises(InputError, match=message):

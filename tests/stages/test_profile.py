@@ -245,24 +245,19 @@ def test_what_is_worth_a_second_look_is_reported_with_no_value(make_run: MakeRun
     run = make_run(people, sensitive=sensitive, k=2, drop_others=True)
     spelled = (
         "{} of its {} values are other spellings of one of them (case, blanks, width or normal "
-        "form); they stay "
-        "different values unless "
-        "its `text` options make them one"
+        "form); they stay different values unless its `text` options make them one"
     )
     assert profile_warnings(profile_of(run), run.spec) == (
         f"quasi-identifier 'sex': {spelled.format(2, 4)}",
         "sensitive attribute 'disease' is nearly unique (6 values in 6 rows): an adversary who "
-        "knows a person's "
-        "value finds the record, and with it the other columns",
+        "knows a person's value finds the record, and with it the other columns",
         f"sensitive attribute 'disease': {spelled.format(3, 6)}, and each counts for l and t as a "
         "value of its own",
         "sensitive attribute 'none' is missing in all 6 rows: nothing is protected",
         "sensitive attribute 'same' has one value in all 6 rows: the release reveals it for every "
         "row",
         "sensitive attribute 'grade': its order lists 6 values that no row has (3, 4, 5, 6, 7 and "
-        "1 more); they "
-        "lengthen the scale, and "
-        "can make distances smaller",
+        "1 more); they lengthen the scale, and can make distances smaller",
     )
 
 
@@ -280,8 +275,7 @@ def test_more_than_one_value_for_two_rows_is_nearly_unique(
     )
     told = (
         "sensitive attribute 'disease' is nearly unique (4 values in 6 rows): an adversary who "
-        "knows a person's "
-        "value finds the record"
+        "knows a person's value finds the record"
     )
     assert [warning[: len(told)] for warning in profile_warnings(profile_of(run), run.spec)] == [
         told
@@ -367,10 +361,8 @@ def test_an_identifier_that_repeats_is_a_warning_without_its_values(
     warnings = profile_warnings(profile_of(run), run.spec)
     assert warnings == (
         "'patient_id' looks like an identifier of a person and repeats: 1,540 rows, about 1,501 "
-        "values; counts are "
-        "rows, so a person with several rows may be alone in a class; if these are people, use "
-        "attributes.person; "
-        "if households, attributes.household",
+        "values; counts are rows, so a person with several rows may be alone in a class; if these "
+        "are people, use attributes.person; if households, attributes.household",
     )
 
 

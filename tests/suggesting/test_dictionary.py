@@ -154,8 +154,8 @@ def test_a_label_is_before_a_longer_text(tmp_path: Path) -> None:
 
 
 REDCAP = (
-    '"Variable / Field Name","Form Name","Section Header","Field Type","Field Label",'
-    '"Choices, Calculations, OR Slider Labels","Field Note","Text Validation Type OR Show Slider '
+    '"Variable / Field Name","Form Name","Section Header","Field Type","Field Label","Choices, '
+    'Calculations, OR Slider Labels","Field Note","Text Validation Type OR Show Slider '
     'Number",Identifier?'
 )
 REDCAP_API = (

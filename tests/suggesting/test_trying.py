@@ -27,8 +27,7 @@ from tclose_spark.suggesting.views import summary_lines
 
 Command = Callable[..., tuple[int, str, str]]
 HEAD = re.compile(
-    r"Expected, from a trial on (.+): NCP ([01]\.\d\d), median query error (\d+\.\d\d), ([\d,]+) "
-    r"class(?:es)?"
+    r"Expected, from a trial on (.+): NCP ([01]\.\d\d), median query error (\d+\.\d\d), ([\d,]+) class(?:es)?"
 )
 
 

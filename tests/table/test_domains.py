@@ -206,8 +206,7 @@ def test_a_hierarchical_attribute_has_the_leaves_of_its_hierarchy():
 def test_missing_values_of_a_hierarchical_attribute_are_an_error_that_names_the_option():
     with pytest.raises(
         InputError,
-        match=r"'salary' is missing in 2 rows .*salary.missing: leaf \(a leaf of its own under the "
-        r"root\)",
+        match=r"'salary' is missing in 2 rows .*salary.missing: leaf \(a leaf of its own under the root\)",
     ):
         domain_of({"flu": 3, None: 2}, DISEASES, distance="hierarchical", hierarchy="d.csv")
 
@@ -302,8 +301,7 @@ def test_a_category_with_a_hierarchy_has_its_leaves():
 def test_a_value_that_the_hierarchy_lacks_travels_beside_the_message():
     with pytest.raises(
         InputError,
-        match=r"quasi-identifier 'city': its hierarchy lacks 1 value in 4 rows; add a row for "
-        r"each$",
+        match=r"quasi-identifier 'city': its hierarchy lacks 1 value in 4 rows; add a row for each$",
     ) as found:
         categorical_domain("city", {"Pisa": 3, "Oslo": 4}, CITIES)
     assert found.value.values == Offending("city", "missing from its hierarchy", {"Oslo": 4})

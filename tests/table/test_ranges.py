@@ -22,53 +22,44 @@ from tclose_spark.table.ranges import (
 FORMS: dict[str, str] = {
     "[]": (
         "{a}-{b}|{a} \u2013 {b}|{a}..{b}|{a} to {b}|{a} through {b}|from {a} to {b}|between {a} "
-        "and {b}|"
-        "{a} to {b} years|aged {a} to {b}|Age: {a}-{b}|{a} bis {b} Jahre|zwischen {a} und {b}|"
-        "{a}- bis {b}-Jährige|{a} à {b} ans|entre {a} et {b} ans|{a} a {b} años|de {a} a {b}|"
-        "entre {a} y {b} años|da {a} a {b} anni|"
-        "tra {a} e {b}|[{a},{b}]|[{a};{b}]|[{a}-{b}]|{a} ≤ Age ≤ {b}|{a}<=x<={b}|{b} ≥ age ≥ "
-        "{a}|>={a} and <={b}|"
-        "≥ {a} \u2013 ≤ {b}|${a} - ${b}|&ge;{a} &amp; &le;{b}|age >= {a} and age <= {b}|"
-        "{a} € \u2013 {b} €|{a}% to {b}%|"
-        "at least {a} but not more than {b}"
+        "and {b}|{a} to {b} years|aged {a} to {b}|Age: {a}-{b}|{a} bis {b} Jahre|zwischen {a} und "
+        "{b}|{a}- bis {b}-Jährige|{a} à {b} ans|entre {a} et {b} ans|{a} a {b} años|de {a} a "
+        "{b}|entre {a} y {b} años|da {a} a {b} anni|tra {a} e "
+        "{b}|[{a},{b}]|[{a};{b}]|[{a}-{b}]|{a} ≤ Age ≤ {b}|{a}<=x<={b}|{b} ≥ age ≥ {a}|>={a} and "
+        "<={b}|≥ {a} \u2013 ≤ {b}|${a} - ${b}|&ge;{a} &amp; &le;{b}|age >= {a} and age <= {b}|{a} "
+        "€ \u2013 {b} €|{a}% to {b}%|at least {a} but not more than {b}"
     ),
     "[[": (
         "{a} to under {b}|{a} bis unter {b} Jahre|{a}-<{b}|{a} to less than "
-        "{b}|[{a},{b})|[{a};{b}[|{a} ≤ Age < {b}|"
-        ">={a} and <{b}|{a} and under {b}|{a} à moins de {b} ans|{a} a menos de {b} años|{b} > age "
-        ">= {a}|"
-        "at least {a} and under {b}"
+        "{b}|[{a},{b})|[{a};{b}[|{a} ≤ Age < {b}|>={a} and <{b}|{a} and under {b}|{a} à moins de "
+        "{b} ans|{a} a menos de {b} años|{b} > age >= {a}|at least {a} and under {b}"
     ),
     "]]": (
-        "{a} < Age ≤ {b}|({a},{b}]|]{a}, {b}]|>{a} and <={b}|over {a} to {b}|über {a} bis {b}|plus "
-        "de {a} à {b}|"
-        "más de {a} a {b}|{b} >= x > {a}|({a}.0, {b}.0]|more than {a} up to {b}"
+        "{a} < Age ≤ {b}|({a},{b}]|]{a}, {b}]|>{a} and <={b}|over {a} to {b}|über {a} bis "
+        "{b}|plus de {a} à {b}|más de {a} a {b}|{b} >= x > {a}|({a}.0, {b}.0]|more than {a} up to "
+        "{b}"
     ),
     "][": "({a},{b})|]{a}; {b}[|{a} < age < {b}|over {a} and under {b}|>{a} & <{b}",
     "<": (
         "<{b}|under {b}|Under {b} years|less than {b}|younger than {b}|unter {b} Jahren|moins de "
-        "{b} ans|before {b}|"
-        "menores de {b} años|meno di {b} anni|sotto i {b} anni|Age < {b}|(,{b})|(-inf, {b})|]-∞, "
-        "{b}[|"
-        "{b} > age|&lt;{b}"
+        "{b} ans|before {b}|menores de {b} años|meno di {b} anni|sotto i {b} anni|Age < "
+        "{b}|(,{b})|(-inf, {b})|]-∞, {b}[|{b} > age|&lt;{b}"
     ),
     "≤": (
         "≤{b}|<={b}|Age ≤ {b}|{b} or less|{b} years and under|{b} or younger|up to {b}|at most "
-        "{b}|bis {b}|"
-        "höchstens {b}|{b} ans et moins|jusqu'à {b} ans|hasta {b} años|{b} o menos|fino a {b} anni|"
-        "(,{b}]|(-Inf,{b}]|{b} ≥ age"
+        "{b}|bis {b}|höchstens {b}|{b} ans et moins|jusqu'à {b} ans|hasta {b} años|{b} o "
+        "menos|fino a {b} anni|(,{b}]|(-Inf,{b}]|{b} ≥ age"
     ),
     ">": (
         ">{a}|over {a}|more than {a}|older than {a}|über {a}|älter als {a}|plus de {a} ans|más de "
-        "{a} años|oltre {a}|"
-        "più di {a} anni|Age > {a}|({a},)|({a}, inf)|]{a}, +∞[|{a} < age|after {a}"
+        "{a} años|oltre {a}|più di {a} anni|Age > {a}|({a},)|({a}, inf)|]{a}, +∞[|{a} < age|after "
+        "{a}"
     ),
     "≥": (
         "≥{a}|>={a}|{a}+|{a} years and over|{a} or more|{a} or older|{a} plus|at least {a}|from "
-        "{a}|{a} und mehr|"
-        "{a} Jahre und älter|ab {a} Jahren|{a} ans et plus|à partir de {a} ans|{a} años y más|{a} "
-        "o más|desde {a}|"
-        "{a} anni e oltre|almeno {a}|[{a},)|[{a}, ∞[|{a} ≤ age|Age ≥ {a}"
+        "{a}|{a} und mehr|{a} Jahre und älter|ab {a} Jahren|{a} ans et plus|à partir de {a} "
+        "ans|{a} años y más|{a} o más|desde {a}|{a} anni e oltre|almeno {a}|[{a},)|[{a}, ∞[|{a} ≤ "
+        "age|Age ≥ {a}"
     ),
 }
 

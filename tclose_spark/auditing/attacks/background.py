@@ -37,11 +37,13 @@ class MinimalityGuesses:
 class BackgroundJoin:
     """The result of joining the published table with a background table.
 
-    joined: the quasi-identifiers of the join. people: those of the background table; each row is
-    one, unless it says whose it is. candidates: those that fit some class; the others are
-    recognizably not in the published table. members: the minimum number recognizably in it, if the
-    background table contains everyone who is. risks: of re-identification; only the prosecutor's if
-    nobody fits a class. guesses: of the minimality attack, per sensitive attribute.
+    joined: the quasi-identifiers of the join.
+    people: those of the background table; each row is one, unless it says whose it is.
+    candidates: those that fit some class; the others are recognizably not in the published table.
+    members: the minimum number recognizably in it, if the background table contains everyone who
+        is.
+    risks: of re-identification; only the prosecutor's if nobody fits a class.
+    guesses: of the minimality attack, per sensitive attribute.
     """
 
     joined: tuple[str, ...]
@@ -62,13 +64,14 @@ def join_background(
     """The join of the classes with a table of people, by the raw quasi-identifiers that it has
     under the same names.
 
-    A person of a background table with PERSON fits a class if one of the person's rows does. whose:
-    the published table with PERSON, if people are counted; the figures are then of people, not of
-    records.
+    A person of a background table with PERSON fits a class if one of the person's rows does.
+    whose: the published table with PERSON, if people are counted; the figures are then of people,
+        not of records.
 
     Raises:
         InputError: if it has none of them, or no rows; if a label does not show which values it
-        covers; or if there are more than MOST_JOINED distinct classes.
+            covers; or if there
+        are more than MOST_JOINED distinct classes.
     """
     joined = joined_quasi(quasi, background)
     if not joined:

@@ -49,9 +49,9 @@ class Difference:
 class Differences:
     """Groups of overlapping classes, and what their differences reveal.
 
-    joined: the quasi-identifiers that all releases have. groups: how many there are. k: that those
-    who came to a group or left it should be. found: where they are fewer,
-        and their values are exposed.
+    joined: the quasi-identifiers that all releases have.
+    groups: how many there are. k: that those who came to a group or left it should be. found: where
+        they are fewer, and their values are exposed.
     """
 
     joined: tuple[str, ...]
@@ -103,8 +103,8 @@ def find_differences(
 
     Raises:
         InputError: if no quasi-identifier is in all releases, or one has numbers in some and texts
-        in others; if a label does not show which values it covers; or if there are too many classes
-        to compare.
+            in others; if a
+        label does not show which values it covers; or if there are too many classes to compare.
     """
     names = [
         q.name
@@ -202,8 +202,7 @@ def _groups(
     if pairs > MOST_PAIRS:
         raise InputError(
             f"{WHAT}: {pairs:,} pairs of classes are more than {MOST_PAIRS:,}; give --background "
-            "TABLE, --person "
-            "COLUMN or fewer quasi-identifiers"
+            "TABLE, --person COLUMN or fewer quasi-identifiers"
         )
     return overlapping_groups(low, high, owner, release), release
 
@@ -227,8 +226,7 @@ def _shared(quasi: Sequence[JudgedQuasi], labels: Sequence[Sequence[str | None]]
     if len({q.loss.numeric for q in telling}) > 1:
         raise InputError(
             f"{WHAT}: {quasi[0].name}: its labels are numbers in some tables and texts in others; "
-            "expected labels of "
-            "one kind"
+            "expected labels of one kind"
         )
     sets = any(q.loss.sets for q in telling)
     return replace(

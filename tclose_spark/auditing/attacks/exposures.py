@@ -42,8 +42,7 @@ class Exposure:
     """What one attack exposes.
 
     attack: "homogeneity", "background knowledge", "skewness", "similarity by belief", "similarity
-    by group", "knowing
-        another" or "re-identification".
+        by group", "knowing another" or "re-identification".
     attribute: the attribute that an adversary learns.
     criterion: when a class is exposed.
     classes, people: how many classes and rows are exposed.
@@ -79,18 +78,15 @@ class AttackColumns:
 
     `known_rows_`: records whose value is not uninformative; all figures of values are over these.
     `likeliest_name_`, `likeliest_rows_`, `likeliest_before_`: the most frequent value, its records
-    in the class, its
-        share of the table; `second_rows_`: records of the second most frequent.
+        in the class, its share of the table; `second_rows_`: records of the second most frequent.
     `value_gain_`, `value_before_`, `value_name_`, `value_over_`: the largest rise in belief in a
-    value, the belief
-        before, the value, whether the rise is above `threshold`.
+        value, the belief before, the value, whether the rise is above `threshold`.
     `group_gain_`, ..: the same for a range or node, if values can be similar. Here `group_over_` is
     also above what
         chance gives a class of the size, because a class of five always has some range that rises
         much.
     `alike_rows_`, `alike_before_`, `alike_name_`: as for the most frequent value, for the most
-    frequent group of
-        `attacks.value_groups`.
+        frequent group of `attacks.value_groups`.
     """
 
     attribute: JudgedAttribute
@@ -210,8 +206,8 @@ class KnownAttributeColumns:
 
     `told_<known>/<target>`: records whose target the best guess gets right.
     `certain_<known>/<target>`: records for which the guess cannot be wrong.
-    `alone_<known>/<target>`: records whose known value is unique in the class. unknown: of each
-    attribute, the code of the value that is no target.
+    `alone_<known>/<target>`: records whose known value is unique in the class.
+    unknown: of each attribute, the code of the value that is no target.
     """
 
     names: tuple[str, ...]
@@ -325,8 +321,7 @@ def _reidentification(i: int, names: Sequence[str], found: _Found, rows: int) ->
     return Exposure(
         attack="re-identification",
         attribute=names[i],
-        criterion=f"a join with a list of people that has {names[i]} leaves one record of the "
-        "class",
+        criterion=f"a join with a list of people that has {names[i]} leaves one record of the class",
         classes=found.sums["classes", "alone", i, other],
         people=found.sums["people", "alone", i, other],
         before=found.sums["all",] / rows,
@@ -339,9 +334,10 @@ def _reidentification(i: int, names: Sequence[str], found: _Found, rows: int) ->
 class _Found:
     """What the attacks find in some classes.
 
-    labels: the names of the published columns. sums: of classes and rows. worst: by attack and
-    attribute, the class with the largest gain, of the exposed ones if there are any: (exposed,
-        gain, labels, about, before, after, size).
+    labels: the names of the published columns.
+    sums: of classes and rows.
+    worst: by attack and attribute, the class with the largest gain, of the exposed ones if there
+        are any: (exposed, gain, labels, about, before, after, size).
     """
 
     labels: Sequence[str]
@@ -417,8 +413,7 @@ def _criteria(part: AttackColumns) -> dict[str, str]:
         )
         found["similarity by belief"] = (
             f"belief in similar values of {name} rises by more than {threshold}, and than in any "
-            "of "
-            f"{attacks.RANDOM_CLASSES:,} random classes of about the size"
+            f"of {attacks.RANDOM_CLASSES:,} random classes of about the size"
         )
         found["similarity by group"] = f"all {name} of the class are in one {groups}"
     return found

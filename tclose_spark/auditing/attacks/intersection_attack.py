@@ -50,7 +50,7 @@ class LabelledRelease:
     """A release by its labels.
 
     tallies: of its classes (see `tallies.tally_classes`). labels: the published columns, in the
-    tallies' order.
+        tallies' order.
     """
 
     name: str
@@ -64,9 +64,9 @@ class ValuesLeft:
     """What is left of a sensitive attribute for the listed people.
 
     certain: people whose classes have one value in common. contradicted: those whose classes have
-    none. belief: the largest belief in a value, with the distribution of the latest release as
-    prior; None if no value is
-        left for anybody.
+        none.
+    belief: the largest belief in a value, with the distribution of the latest release as prior;
+        None if no value is left for anybody.
     """
 
     attribute: str
@@ -79,11 +79,13 @@ class ValuesLeft:
 class Intersection:
     """The result of the attack.
 
-    joined: the quasi-identifiers that the list and some release have. people: those of the list.
-    outside: those who fit no class of some release. combinations: of classes that others fit.
-    alone: people who are the only one of the list in theirs. guarantee: k of the combinations, in
-    listed people; its `classes` are combinations, and its `rows` people. values: by sensitive
-    attribute; empty if there are too many classes and values.
+    joined: the quasi-identifiers that the list and some release have.
+    people: those of the list. outside: those who fit no class of some release.
+    combinations: of classes that others fit. alone: people who are the only one of the list in
+        theirs.
+    guarantee: k of the combinations, in listed people; its `classes` are combinations, and its
+        `rows` people.
+    values: by sensitive attribute; empty if there are too many classes and values.
     """
 
     joined: tuple[str, ...]
@@ -119,8 +121,9 @@ class Intersection:
 class _Boxes:
     """The classes of a release as boxes.
 
-    columns: the places of the quasi-identifiers among those of the list. figures: of each box: a
-    random number of its class, its records, and those with each value of each attribute.
+    columns: the places of the quasi-identifiers among those of the list.
+    figures: of each box: a random number of its class, its records, and those with each value of
+        each attribute.
     """
 
     axes: Sequence[Axis]
@@ -141,8 +144,9 @@ def intersect_releases(
 
     Raises:
         InputError: if the list has no quasi-identifier of a release, or no rows; if nobody fits a
-        class in every release; if a label does not show which values it covers; or if a release has
-        more than MOST_JOINED classes.
+            class in every
+        release; if a label does not show which values it covers; or if a release has more than
+        MOST_JOINED classes.
     """
     joined = [joined_quasi(one.quasi, background) for one in releases]
     for one, quasi in zip(releases, joined, strict=True):
@@ -334,7 +338,7 @@ def largest_belief(counts: Sequence[IntArray], prior: FloatArray) -> FloatArray:
     product of its shares over the releases, divided by prior(v) for every release beyond the first.
 
     counts: by release, the records with each value in the classes that the person fits, shape
-    (people, values).
+        (people, values).
 
     >>> largest_belief([np.array([[1, 1]]), np.array([[3, 1]])], np.array([0.5, 0.5])).tolist()
     [0.75]

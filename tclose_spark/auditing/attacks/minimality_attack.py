@@ -126,7 +126,7 @@ def guess_values(
     that the point fits).
 
     sizes: records of the classes. counts: those with each guessed sensitive value, shape (classes,
-    values).
+        values).
     """
     by, said = np.full(len(points), -1), np.zeros(len(points))
     for number, target in enumerate(targets):

@@ -21,8 +21,9 @@ class Attacks(AuditPart):
     """What each attack exposes.
 
     of_attributes: an attack column for each. known: with several attributes, the attack that knows
-    one of them. tuples: the closeness of tuples; None if there is one attribute, a reference, or
-    too many tuples.
+        one of them.
+    tuples: the closeness of tuples; None if there is one attribute, a reference, or too many
+        tuples.
     """
 
     of_attributes: Sequence[AttackColumns] = ()
@@ -65,6 +66,6 @@ class Attacks(AuditPart):
                 "t-closeness of tuples of all sensitive attributes is not measured with a reference"
             ]
         return [
-            "t-closeness of tuples of all sensitive attributes is not measured: there are too many "
-            "tuples"
+            "t-closeness of tuples of all sensitive attributes is not measured: there are too "
+            "many tuples"
         ]

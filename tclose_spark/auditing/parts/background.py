@@ -14,8 +14,7 @@ from tclose_spark.errors import ConfigurationError
 
 SKIPPED = (
     "the minimality attack is not measured: too many classes, labels that are sets of values, or "
-    "missing values "
-    "that could be any"
+    "missing values that could be any"
 )
 
 
@@ -62,8 +61,7 @@ def _notes(joined: BackgroundJoin) -> list[str]:
     if joined.risks.unmatched:
         return [
             f"{joined.risks.unmatched:,} classes have more records than rows of the background "
-            "table that fit them, so "
-            "it does not list everyone"
+            "table that fit them, so it does not list everyone"
         ]
     return []
 
@@ -75,6 +73,5 @@ def require_labels(question: AuditQuestion, option: str) -> None:
     if question.aggregates:
         raise ConfigurationError(
             f"{option}: people are joined by labels that cover their values, but with "
-            "method.representative the "
-            "table has aggregates, which cover nobody; leave it out"
+            "method.representative the table has aggregates, which cover nobody; leave it out"
         )

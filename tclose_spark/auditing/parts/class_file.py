@@ -23,8 +23,7 @@ class ClassFile(AuditPart):
             if set(column) & set(" ,;{}()\n\t="):
                 raise InputError(
                     f"--classes-output: a Delta table cannot hold the column name {column!r}; "
-                    "rename it (no blanks or "
-                    ", ; { } ( ) =)"
+                    "rename it (no blanks or , ; { } ( ) =)"
                 )
 
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:

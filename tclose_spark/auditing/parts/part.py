@@ -29,12 +29,15 @@ from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 class TalliedTable:
     """An audited table by its classes.
 
-    inputs: the tables and the question. trees: hierarchies by column. tallies: the rows of each
-    class by sensitive values. quasi, attributes: the columns, with information loss and distances.
-    judged: the attributes, and the tuples of them that must be close. counts, tuples: the rows with
-    each value of each attribute; with each tuple, None if there are too many. units: what is
-    required over others than rows: of people, if they are counted. sizes: how many people have each
-    number of rows. label_notes: on labels that affect how to read the figures.
+    inputs: the tables and the question. trees: hierarchies by column.
+    tallies: the rows of each class by sensitive values.
+    quasi, attributes: the columns, with information loss and distances.
+    judged: the attributes, and the tuples of them that must be close.
+    counts, tuples: the rows with each value of each attribute; with each tuple, None if there are
+        too many.
+    units: what is required over others than rows: of people, if they are counted.
+    sizes: how many people have each number of rows.
+    label_notes: on labels that affect how to read the figures.
     """
 
     inputs: AuditInputs

@@ -66,6 +66,5 @@ def _presence_notes(risks: PopulationRisks) -> list[str]:
         return []
     return [
         "delta-presence is not measured: a person may fit several classes, because their regions "
-        "overlap, a missing "
-        f"value could be any, or there are more than {MOST_COMPARED:,} classes"
+        f"overlap, a missing value could be any, or there are more than {MOST_COMPARED:,} classes"
     ]

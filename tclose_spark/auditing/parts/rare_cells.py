@@ -32,13 +32,12 @@ class RareCellsSearch(AuditPart):
         if len(question.below) not in (1, question.cells):
             raise ConfigurationError(
                 f"--below: found {len(question.below)} thresholds; expected one, or one for each "
-                "of the "
-                f"{question.cells} sizes of --cells"
+                f"of the {question.cells} sizes of --cells"
             )
         if question.persons:
             raise ConfigurationError(
-                "--cells and --person: cells are of rows, and a person may have several; leave out "
-                "one of the two"
+                "--cells and --person: cells are of rows, and a person may have several; leave "
+                "out one of the two"
             )
         if question.levels and not any(question.levels.values()):
             raise ConfigurationError(
@@ -50,8 +49,8 @@ class RareCellsSearch(AuditPart):
         if wrong:
             raise ConfigurationError(
                 f"--levels: found {'a' if wrong[0] in (question.levels or {}) else 'no'} level of "
-                f"{wrong[0]!r}; "
-                "expected one for each quasi-identifier, and 0 for those to leave out"
+                f"{wrong[0]!r}; expected one for each quasi-identifier, and 0 for those to leave "
+                "out"
             )
 
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
@@ -74,8 +73,7 @@ def _left_notes(found: RareCells, most: int) -> list[str]:
     """A note for each size of which combinations were left out."""
     return [
         f"cells of {one.combinations:,} combinations of {one.size} quasi-identifiers are not "
-        "counted, all those among "
-        f"{', '.join(one.among)}: there are more than {most:,} combinations; --combinations "
-        "examines more"
+        f"counted, all those among {', '.join(one.among)}: there are more than {most:,} "
+        "combinations; --combinations examines more"
         for one in found.left
     ]

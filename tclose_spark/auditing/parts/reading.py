@@ -67,8 +67,7 @@ def _value_notes(table: AuditedTable) -> Iterator[str]:
         if many:
             yield (
                 f"{a.name}: {many} of its values differ from another only by case, spaces, width "
-                "or Unicode form; they "
-                "count as different values in l and in every distance"
+                "or Unicode form; they count as different values in l and in every distance"
             )
     for a, values in zip(table.attributes, table.counts, strict=True):
         yield from padded_order(a, values)

@@ -113,6 +113,5 @@ def _unjudged_notes(question: AuditQuestion) -> list[str]:
         return []
     return [
         "k, l and t are judged over rows only, although the run file counts people: a release has "
-        "no column of "
-        "them, and (n, t)-closeness and weights of a population are about rows"
+        "no column of them, and (n, t)-closeness and weights of a population are about rows"
     ]

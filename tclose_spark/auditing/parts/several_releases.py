@@ -35,8 +35,7 @@ class SeveralReleases(AuditPart):
         if tables.earlier and not question.persons and question.aggregates:
             raise ConfigurationError(
                 "--earlier: with method.representative, labels do not show whom they cover; give "
-                "--person COLUMN, "
-                "which all tables have"
+                "--person COLUMN, which all tables have"
             )
         if tables.earlier and question.joint:
             raise ConfigurationError(
@@ -92,8 +91,8 @@ def _notes(found: Together, question: AuditQuestion) -> list[str]:
     if isinstance(found, Differences):
         return [
             "several releases are judged by their differences only: --person COLUMN, or "
-            "--background TABLE with people "
-            "who are in all of them, measures what they reveal of people"
+            "--background TABLE with people who are in all of them, measures what they reveal of "
+            "people"
         ]
     return []
 
@@ -108,7 +107,7 @@ def judge_together(
 
     Raises:
         InputError: if a table has nobody in common with the others; or if sensitive values have no
-        place in a domain.
+            place in a domain.
     """
     releases = [*(_people_of(one, trees) for one in earlier), latest]
     figures = judge_cells(releases, k)
@@ -116,8 +115,7 @@ def judge_together(
         if not any(present[place] and sum(present) > 1 for present in figures.present):
             raise InputError(
                 f"--earlier: nobody of {one.name} is in another table; expected tables of the same "
-                "people, who are "
-                "written alike (internal/people: releases with the same secret)"
+                "people, who are written alike (internal/people: releases with the same secret)"
             )
     return figures
 

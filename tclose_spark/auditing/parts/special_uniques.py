@@ -41,8 +41,8 @@ class UniquesSearch(AuditPart):
         if size is not None and question.persons:
             raise ConfigurationError(
                 "--special-uniques and --person: special uniques are rows, and a person with "
-                "several rows may be "
-                "unique by values that no row has alone; leave out one of the two"
+                "several rows may be unique by values that no row has alone; leave out one of the "
+                "two"
             )
 
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
@@ -61,8 +61,7 @@ def _notes(found: SpecialUniques | None, combinations: int) -> list[str]:
         return []
     return [
         f"special uniques of more than {found.searched} quasi-identifiers are not measured: there "
-        "are more than "
-        f"{combinations:,} combinations; --combinations examines more"
+        f"are more than {combinations:,} combinations; --combinations examines more"
     ]
 
 

@@ -23,8 +23,7 @@ class SupersetSearch(AuditPart):
         if question.n is not None and tables.reference is not None:
             raise ConfigurationError(
                 "--n and --reference: natural supersets are parts of the table, and the reference "
-                "is another table; "
-                "give one of the two"
+                "is another table; give one of the two"
             )
 
     def extended(self, classes: Table, table: TalliedTable) -> Table | None:

@@ -44,9 +44,11 @@ Presence = tuple[bool, ...]
 class PeopleOfRelease:
     """A release, with whose each row is.
 
-    name: how figures name it. rows: the published columns, the sensitive ones, and PERSON. labels:
-    the published columns of the quasi-identifiers. attributes: the sensitive attributes, in the
-    same order in each release. people: what is required over people.
+    name: how figures name it.
+    rows: the published columns, the sensitive ones, and PERSON.
+    labels: the published columns of the quasi-identifiers.
+    attributes: the sensitive attributes, in the same order in each release. people: what is
+        required over people.
     """
 
     name: str
@@ -60,10 +62,11 @@ class PeopleOfRelease:
 class CellFigures:
     """Figures of all cells.
 
-    releases: their names, oldest first. cells, people: how many there are. alone: people who are
-    the only one of their cell. present: people, by the releases that hold them. guarantees: those
-    of classes, with cells in place of classes, and people in place of rows. The worst cell has the
-        labels of its class by release, None for a release without its people.
+    releases: their names, oldest first.
+    cells, people: how many there are. alone: people who are the only one of their cell.
+    present: people, by the releases that hold them.
+    guarantees: those of classes, with cells in place of classes, and people in place of rows. The
+        worst cell has the labels of its class by release, None for a release without its people.
     """
 
     releases: tuple[str, ...]

@@ -30,10 +30,12 @@ from tclose_spark.table.dictionaries import group_equal
 class Classes:
     """Some classes, with sensitive values as codes.
 
-    sizes: records of each class. tuples: histograms over the rows of `codes`. codes: shape (tuples,
-    attributes), in the attributes' domains; tuples of attributes come last. marginals: by
-    attribute, the histograms of its values. numbers: of each tuple, integers of whose its rows are,
-    if they are counted: see `people.OwnerTallies`.
+    sizes: records of each class.
+    tuples: histograms over the rows of `codes`.
+    codes: shape (tuples, attributes), in the attributes' domains; tuples of attributes come last.
+    marginals: by attribute, the histograms of its values.
+    numbers: of each tuple, integers of whose its rows are, if they are counted: see
+        `people.OwnerTallies`.
     """
 
     sizes: IntArray
@@ -94,9 +96,9 @@ class JudgedQuasi:
     of its labels.
 
     covers: whether labels cover the values of their rows. An aggregate does not, and its loss is
-    unknown. missing_any: whether a missing value could be any value: a missing label fits every
-    person, and a person whose value
-        is missing fits every label.
+        unknown.
+    missing_any: whether a missing value could be any value: a missing label fits every person, and
+        a person whose value is missing fits every label.
     builder: of its hierarchy, if that was built from the values of the table.
     """
 
@@ -152,9 +154,8 @@ def class_table(
     tallies: of the published columns of `quasi` and of `attributes` (see `tallies.tally_classes`).
 
     Columns: `quasi_identifiers` (a struct of the labels, as text), `size`, `loss` (the mean
-    information loss), `losses`
-        (a struct by quasi-identifier; NULL if unknown), those of each attribute (see `fields_of`),
-        and of `more`.
+        information loss), `losses` (a struct by quasi-identifier; NULL if unknown), those of each
+        attribute (see `fields_of`), and of `more`.
     """
     measures = [field for one in more for field in one.fields()]
     schema = pa.schema([*class_fields(quasi), *fields_of(attributes), *measures])

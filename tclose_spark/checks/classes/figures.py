@@ -57,7 +57,7 @@ class PeopleFigures:
     """Figures of the people of classes.
 
     share: the largest share that one of them has of the rows of a class. in_classes: people, once
-    in each class.
+        in each class.
     """
 
     share: Fraction
@@ -68,18 +68,18 @@ class PeopleFigures:
 class ClassFigures:
     """Figures of all classes together.
 
-    rows: of the classes; suppressed rows count in discernibility and losses only. losses: mean
-    information loss over rows, by quasi-identifier; without those that are unknown.
-    released_losses: the same over the rows of the classes only. homogeneous, similar, unlike: by
-    sensitive attribute; see `PartialFigures.counts`. more_losses: means like `losses`, of the
-    additional losses that were requested. more: guarantees for the additional criteria that were
-    requested. coarse: (classes, their rows, the coarsest label) with labels coarser than allowed,
-    by quasi-identifier; only where
-        there are any.
+    rows: of the classes; suppressed rows count in discernibility and losses only.
+    losses: mean information loss over rows, by quasi-identifier; without those that are unknown.
+    released_losses: the same over the rows of the classes only.
+    homogeneous, similar, unlike: by sensitive attribute; see `PartialFigures.counts`.
+    more_losses: means like `losses`, of the additional losses that were requested.
+    more: guarantees for the additional criteria that were requested.
+    coarse: (classes, their rows, the coarsest label) with labels coarser than allowed, by
+        quasi-identifier; only where there are any.
     extremes: the largest and the smallest classes, for the report: `size`, `labels`, and `emd` by
-    sensitive attribute. histograms: of class figures, as plain values: `sizes`, and by attribute or
-    quasi-identifier `emd`, `guess`, `gain`
-        and `precision`.
+        sensitive attribute.
+    histograms: of class figures, as plain values: `sizes`, and by attribute or quasi-identifier
+        `emd`, `guess`, `gain` and `precision`.
     guessed: by sensitive attribute, the share of rows with the most frequent value of their class.
     people: if they are counted.
     """
@@ -161,8 +161,10 @@ def class_figures(
     adds them up.
 
     suppressed: rows in no class. Each loses 1 of every quasi-identifier, and counts n in the
-    discernibility. more_losses: additional measures of loss; a suppressed row loses 1. more:
-    additional criteria. units: what is required over others than rows; k is then of them, too.
+        discernibility.
+    more_losses: additional measures of loss; a suppressed row loses 1.
+    more: additional criteria.
+    units: what is required over others than rows; k is then of them, too.
     """
     request = _request(
         k, quasi, attributes, more_losses, more, units, MOST_ROWS in schema_of(classes).names
@@ -185,7 +187,7 @@ def figures_of_suppressed(
     without losses.
 
     marginals: see `Classes`. units, of_units: what is required over others than rows, and its
-    columns.
+        columns.
     """
     fields = [*fields_of(attributes), *chain.from_iterable(unit.fields() for unit in units)]
     measured = zip(

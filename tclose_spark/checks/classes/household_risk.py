@@ -114,8 +114,9 @@ class _Households(NamedTuple):
     household.
 
     risk: as a double. starts, n: the place of the first member, and how many there are. alone:
-    whether one is alone. of_member: the size of the class or the chance of each member, by which
-    the risk is known exactly.
+        whether one is alone.
+    of_member: the size of the class or the chance of each member, by which the risk is known
+        exactly.
     """
 
     risk: FloatArray

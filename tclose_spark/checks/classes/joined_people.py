@@ -27,10 +27,9 @@ def join_people(releases: Sequence[tuple[Table, Sequence[str]]], sensitive: Sequ
     releases: rows with PERSON, and their published columns.
 
     Columns: PLACE, of that release; `l0`.. by release, in how many classes the person is ("0" if it
-    has no row), and
-        the labels of the class; `v0`.. the sensitive values as text; PERSON; SUPPRESSED, which no
-        row is. If a person is in several classes of a release, a label is the list of theirs, as
-        JSON.
+        has no row), and the labels of the class; `v0`.. the sensitive values as text; PERSON;
+        SUPPRESSED, which no row is. If a person is in several classes of a release, a label is the
+        list of theirs, as JSON.
     """
     most = max(len(labels) for _, labels in releases)
     sizes = [len(labels) for _, labels in releases]

@@ -44,12 +44,12 @@ class PartialFigures:
     """Figures of some classes.
 
     sums: ("squares",) of the class sizes; ("lost", i), the i-th loss in billionths over rows;
-    ("guessed", attribute),
-        rows with the most frequent value of their class; ("people",), people of all classes.
+        ("guessed", attribute), rows with the most frequent value of their class; ("people",),
+        people of all classes.
     counts: (classes, their rows): ("all",); by attribute, ("homogeneous",) with one value only,
-    ("similar",) with
-        similar values only, and ("unlike",) with an infinite delta; ("coarse",) by quasi-identifier
-        with labels coarser than its limit; ("broken",) by criterion; and each histogram by bin.
+        ("similar",) with similar values only, and ("unlike",) with an infinite delta; ("coarse",)
+        by quasi-identifier with labels coarser than its limit; ("broken",) by criterion; and each
+        histogram by bin.
     reached: by quasi-identifier with a limit, the coarsest label (see `Coarsest.reached`).
     worst: of each criterion.
     largest, smallest: at most EXTREMES each, in this order.
@@ -84,9 +84,13 @@ class PartialFigures:
 class FigureRequest:
     """What to compute of a class table.
 
-    labels: the published columns. losses: to sum. limits: on the labels of quasi-identifiers, by
-    name, with the published columns that each applies to. attributes: the names of the sensitive
-    attributes. criteria: whose worst class is wanted. people: whether people are counted.
+    labels: the published columns.
+    losses: to sum.
+    limits: on the labels of quasi-identifiers, by name, with the published columns that each
+        applies to.
+    attributes: the names of the sensitive attributes.
+    criteria: whose worst class is wanted.
+    people: whether people are counted.
     histograms: by measure, and by the attribute or quasi-identifier if it has one.
     """
 

@@ -47,9 +47,8 @@ class OwnerTallies:
     """The rows of a table by class, with whose they are.
 
     whole: see `tallies.tally_classes`. The last label is whether rows are suppressed. Two more
-    values follow the
-        sensitive ones: the number of rows of the row's person; and of the first row of a person in
-        the class, how many the person has there, otherwise 0.
+        values follow the sensitive ones: the number of rows of the row's person; and of the first
+        row of a person in the class, how many the person has there, otherwise 0.
     labels, sensitive: how many columns there are of each, without these.
     """
 
@@ -174,12 +173,15 @@ class JudgedPeople:
     """What is required of the people of classes: a `ClassMeasure`.
 
     `people`: how many there are. `people_units`: what they weigh. `people_most`: the most rows of
-    one of them. Of each attribute, the columns of `JudgedAttribute` with `people_` before their
-    names: those of distances and shares over people, the others over one row of each person.
+        one of them.
+    Of each attribute, the columns of `JudgedAttribute` with `people_` before their names: those of
+    distances and shares over people, the others over one row of each person.
 
-    attributes: over rows. weighed: their distances over people, and what rounded weights leave of
-    t, beta and the frequency l. units: what a person weighs. several: whether some people have
-    several rows.
+    attributes: over rows.
+    weighed: their distances over people, and what rounded weights leave of t, beta and the
+        frequency l.
+    units: what a person weighs.
+    several: whether some people have several rows.
     """
 
     attributes: tuple[JudgedAttribute, ...]

@@ -46,13 +46,15 @@ INVALID = pa.schema([("invalid", pa.int64())])
 class PopulationRisks:
     """Risks of re-identification of a table.
 
-    population: None if it is not known; then the prosecutor's risk only. threshold: of the shares
-    in `risks`, which are by kind (see RISKS). people: of the population. unmatched: classes with
-    more records than people of the population who fit them. alone: people alone in their class,
-    whatever the population. uniques: estimates, if the population is one and some are alone.
+    population: None if it is not known; then the prosecutor's risk only.
+    threshold: of the shares in `risks`, which are by kind (see RISKS).
+    people: of the population.
+    unmatched: classes with more records than people of the population who fit them.
+    alone: people alone in their class, whatever the population.
+    uniques: estimates, if the population is one and some are alone.
     unique: those alone in their class whom alone the class fits in the population, if that is
-    counted. presence: delta-presence, if the population is listed and regions are known to be
-    disjoint.
+        counted.
+    presence: delta-presence, if the population is listed and regions are known to be disjoint.
     """
 
     population: Population | None
@@ -74,10 +76,9 @@ class PopulationRisks:
             if reached > limit:
                 over = f" of records above {float(self.threshold):.6g}" if figure == "share" else ""
                 lines.append(
-                    f"{RISKS[adversary]} is too large: its {figure}{over} is {float(reached):.6g}"
-                    f"{' (an estimate)' if risk.estimate else ''}, and "
-                    f"privacy.risk.{adversary}.{figure} allows "
-                    f"{float(limit):.6g}; raise k"
+                    f"{RISKS[adversary]} is too large: its {figure}{over} is "
+                    f"{float(reached):.6g}{' (an estimate)' if risk.estimate else ''}, and "
+                    f"privacy.risk.{adversary}.{figure} allows {float(limit):.6g}; raise k"
                 )
         return lines
 
@@ -133,15 +134,17 @@ def measure_risks(
     """The risks of the classes of a class table: of people, if it counts them.
 
     table: the published table, if the population is a weight. listed: the people, if it is a table.
-    what: what an error names the population. disjoint: whether regions of classes are known not to
-    overlap. households: the rows with labels, HOUSEHOLD, SUPPRESSED and the weight, if the risk of
-    households is measured. stated: the share of expected re-identifications for which the
-    individual risk has a threshold.
+    what: what an error names the population.
+    disjoint: whether regions of classes are known not to overlap.
+    households: the rows with labels, HOUSEHOLD, SUPPRESSED and the weight, if the risk of
+        households is measured.
+    stated: the share of expected re-identifications for which the individual risk has a threshold.
 
     Raises:
         InputError: if a weight is no number of people; if the population's table lacks a
-        quasi-identifier, or has no rows, or a label does not show which values it covers; or if
-        there are more than MOST_JOINED distinct classes.
+            quasi-identifier, or has no
+        rows, or a label does not show which values it covers; or if there are more than MOST_JOINED
+        distinct classes.
     """
     counted = "people" if "people" in schema_of(classes).names else "size"
     sizes, number = _sizes(classes, counted)
@@ -213,8 +216,7 @@ def _weighed(
     if invalid:
         raise InputError(
             f"{what}: {invalid:,} rows have no number of people in {weight!r}; expected numbers "
-            "from 0 to "
-            f"{MOST_WEIGHT:,}"
+            f"from 0 to {MOST_WEIGHT:,}"
         )
 
     def alike(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -280,8 +282,7 @@ def _listed(
     if absent:
         raise InputError(
             f"{what}: the table of the population lacks {len(absent)} of {len(quasi)} "
-            "quasi-identifiers, the "
-            f"first is {absent[0]!r}; expected all under their names"
+            f"quasi-identifiers, the first is {absent[0]!r}; expected all under their names"
         )
     fits = fitting_people(classes, listed, quasi, hierarchies, what=what, counted=counted)
     ones = np.ones(len(fits.sizes), dtype=np.int64)

@@ -38,10 +38,10 @@ TUPLES = pa.schema([("key", pa.string()), ("n", pa.int64())])
 class ClassTally:
     """Some classes.
 
-    labels: one array for each published column, a row for each class. tuples: the histogram of each
-    class over the rows of `values`. values: one array of text for each sensitive attribute, and of
-    integers for each number of whose rows are, a row for
-        each tuple.
+    labels: one array for each published column, a row for each class.
+    tuples: the histogram of each class over the rows of `values`.
+    values: one array of text for each sensitive attribute, and of integers for each number of whose
+        rows are, a row for each tuple.
     """
 
     labels: list[pa.Array]
@@ -92,8 +92,8 @@ class ClassTally:
 
     @staticmethod
     def read(batch: pa.RecordBatch | pa.Table, labels: int) -> ClassTally:
-        """The tally in rows of `tally_classes`, whole classes or parts, with equal labels added
-        up.
+        """The tally in rows of `tally_classes`, whole classes or parts, with equal labels
+        added up.
         """
         columns = [
             c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in batch.columns
@@ -121,8 +121,7 @@ def tally_classes(
     """One row for each class: the records that share all labels (NULL equals NULL).
 
     Columns: `l0`.. the labels, as text; `v0`.. for each sensitive attribute a list of values as
-    text, one for each
-        distinct tuple of the class; `n`, a list of the records of each tuple.
+        text, one for each distinct tuple of the class; `n`, a list of the records of each tuple.
     """
     schema = tally_schema(len(labels), len(sensitive))
     rows = select(table, [*labels, *sensitive])

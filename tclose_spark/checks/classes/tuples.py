@@ -138,8 +138,7 @@ def joint_attributes(
     if histogram is None:
         raise InputError(
             f"the sensitive attributes have more than {MOST_VALUES:,} different tuples, too many "
-            "to judge joint "
-            "closeness; use coarser values"
+            "to judge joint closeness; use coarser values"
         )
     codes, rows = _codes(histogram, attributes)
     place, found = {a.name: i for i, a in enumerate(attributes)}, []
@@ -184,7 +183,7 @@ def count_alone(
     alone.
 
     tallies: of the release's rows; labels: how many columns there are. histogram: the rows of each
-    tuple.
+        tuple.
     """
     pairs = [*combinations(range(len(names)), 2)]
     if not pairs:

@@ -41,14 +41,15 @@ class Axis:
     """The codes of one quasi-identifier.
 
     ends: if it is numeric, the ascending ends of all intervals. Number ends[i] has code 2 i + 1,
-    and a number between
-        ends[i - 1] and ends[i] has code 2 i.
-    places: the code of each value that is not a number, in tree order. spans: with a hierarchy, the
-    first and last code of each node. The first is for values that are below it, and are no
-        leaf.
-    builder: of a built hierarchy, whose leaves are the values of one table only. everything: texts
-    in place of `*`. bands: labels that only their column explains, as intervals. missing_any:
-    whether a missing label covers every value. lacking: whether every label covers a missing value.
+        and a number between ends[i - 1] and ends[i] has code 2 i.
+    places: the code of each value that is not a number, in tree order.
+    spans: with a hierarchy, the first and last code of each node. The first is for values that are
+        below it, and are no leaf.
+    builder: of a built hierarchy, whose leaves are the values of one table only.
+    everything: texts in place of `*`.
+    bands: labels that only their column explains, as intervals.
+    missing_any: whether a missing label covers every value. lacking: whether every label covers a
+        missing value.
     """
 
     ends: tuple[Fraction, ...] | None = None
@@ -278,8 +279,7 @@ def class_boxes(
     if boxes > MOST_JOINED:
         raise InputError(
             f"{what}: sets of values in the labels, or missing values that could be any, make "
-            f"{boxes:,} combinations; "
-            "join by fewer quasi-identifiers"
+            f"{boxes:,} combinations; join by fewer quasi-identifiers"
         )
     for number, row in enumerate(zip(*labels, strict=True)):
         for box in product(*[codes_of[label] for codes_of, label in zip(ranges, row, strict=True)]):

@@ -78,9 +78,11 @@ def _whole(bounds: pa.Array) -> pa.Array:
 class Coverage:
     """The labels that may cover a raw value of one quasi-identifier.
 
-    paths: by leaf, if there is a hierarchy. sets: whether labels may be sets. scale: how many units
-    of the integer raw values are one unit of labels; a day for dates and times. missing_any:
-    whether a missing raw value may be any value, so that every label covers it.
+    paths: by leaf, if there is a hierarchy.
+    sets: whether labels may be sets.
+    scale: how many units of the integer raw values are one unit of labels; a day for dates and
+        times.
+    missing_any: whether a missing raw value may be any value, so that every label covers it.
     """
 
     numeric: bool

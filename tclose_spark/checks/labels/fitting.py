@@ -45,9 +45,10 @@ class FittingPeople:
     """The people of a list who fit each class.
 
     sizes: of the classes, in records or people, shape (classes,). population: who fits each, shape
-    (classes,). people: those of the list; each row is one, unless it says whose it is. candidates:
-    those that fit some class. members: those that fit a class with as many records as people who
-    fit it.
+        (classes,).
+    people: those of the list; each row is one, unless it says whose it is.
+    candidates: those that fit some class.
+    members: those that fit a class with as many records as people who fit it.
     """
 
     sizes: IntArray
@@ -69,14 +70,16 @@ def fitting_people(
     """The people of a list who fit each class, by these of its raw quasi-identifiers, which it has
     under their names.
 
-    A person of a list with PERSON fits a class if one of the person's rows does. whose: the
-    published table with PERSON, if people are counted; sizes are then of people, not of records.
-    what: what an error names the list. counted: the column of the class table with the size of a
-    class.
+    A person of a list with PERSON fits a class if one of the person's rows does.
+    whose: the published table with PERSON, if people are counted; sizes are then of people, not of
+        records.
+    what: what an error names the list.
+    counted: the column of the class table with the size of a class.
 
     Raises:
         InputError: if it has no rows; if a label does not show which values it covers; or if there
-        are more than MOST_JOINED distinct classes.
+            are more than
+        MOST_JOINED distinct classes.
     """
     names = [q.name for q in joined]
     labels, sizes = _boxes(

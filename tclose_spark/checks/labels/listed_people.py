@@ -53,8 +53,7 @@ def with_people(
     if unknown is None and (missing := rows_without(table, person)):
         raise InputError(
             f"{key}: {missing:,} rows of {what} have no {person!r}; expected a value in each row, "
-            "or unknown: drop "
-            "(leave them out) or alone (each is a person)"
+            "or unknown: drop (leave them out) or alone (each is a person)"
         )
     return map_batches(table, hashed, schema)
 

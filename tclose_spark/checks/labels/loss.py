@@ -103,7 +103,8 @@ def measured_on(
     """For the certificate, what each quasi-identifier's loss is divided by; nothing if it is not
     measured or follows from a given hierarchy. The leaves of a built hierarchy are the table's own
     values, so only the number of leaves below published labels is reported. If missing values may
-    be any value, also how many rows of the input have none. domains: the input's.
+    be any value, also how many rows of the input have none.
+    domains: the input's.
     """
     quasi_identifiers = spec.attributes.quasi_identifiers
     missing = {q.name: q.missing for q in domains if quasi_identifiers[q.name].missing == "any"}

@@ -176,8 +176,8 @@ def _patterns(classes: Table, may: BoolArray) -> BoolArray:
     if found.num_rows > MOST_PATTERNS:
         raise InputError(
             f"missing: any: labels are missing in more than {MOST_PATTERNS} combinations of "
-            "columns, each of which is "
-            "compared with every other; leave out quasi-identifiers, or audit without it"
+            "columns, each of which is compared with every other; leave out quasi-identifiers, or "
+            "audit without it"
         )
     return np.array(
         [[x == "1" for x in text] for text in sorted(found["pattern"].to_pylist())], dtype=bool

@@ -166,7 +166,8 @@ def partitions_of(
     files: Sequence[ParquetFile], schema: pa.Schema, may_be_coded: bool = False
 ) -> list[Counting]:
     """The partitions of files, with the columns of a schema. Large files have several, and small
-    ones share one. may_be_coded: see `ParquetFile.batches`.
+    ones share one.
+    may_be_coded: see `ParquetFile.batches`.
     """
     parts = [(file, groups) for file in files for groups in _grouped(file.rows, PART_ROWS)]
     rows = [sum(file.rows[group] for group in groups) for file, groups in parts]
@@ -217,8 +218,9 @@ def read_parquet(
 
     Raises:
         InputError: if a file is empty or not Parquet, or lacks a column of another, or a name
-        stands twice. NeedsSparkError: if a type or the files' schemas need Spark, or there are more
-        than `most` files.
+            stands twice.
+        NeedsSparkError: if a type or the files' schemas need Spark, or there are more than `most`
+            files.
     """
     require_few(len(files), most, source)
     if source.options:

@@ -49,7 +49,8 @@ def read_table(
 
     Raises:
         InputError: if it is missing or cannot be read as its format, or lacks a column that has a
-        new name. NeedsSparkError: if only Spark can read it.
+            new name.
+        NeedsSparkError: if only Spark can read it.
     """
     schema, parts, parts_of = _read(session, source, version)
     names = renamed(schema.names, source.columns)

@@ -59,9 +59,9 @@ def as_arrow(table: Any) -> pa.Table:
     missing values.
 
     Raises:
-        ConfigurationError: if there is no table. InputError: naming a column that occurs twice, or
-        whose values fit no column type: mixed types, or integers
-            beyond 64 bits.
+        ConfigurationError: if there is no table.
+        InputError: naming a column that occurs twice, or whose values fit no column type: mixed
+            types, or integers beyond 64 bits.
     """
     if table is None:
         raise ConfigurationError("which table? Give a DataFrame or a path")
@@ -142,8 +142,7 @@ def _why(kind: pa.DataType) -> str:
     if pa.types.is_timestamp(kind):
         return (
             "a timestamp in nanoseconds, which Spark does not have; round it to microseconds "
-            "(pandas: "
-            ".dt.floor('us')), or leave the column out"
+            "(pandas: .dt.floor('us')), or leave the column out"
         )
     return not_of_spark(kind)
 
@@ -174,8 +173,7 @@ def _pandas_columns(table: Any) -> Iterator[tuple[str, pa.Array]]:
         ) as error:
             raise InputError(
                 f"column {name!r} of the table holds {_unheld(error)}, such as by "
-                f"table[{name!r}].astype('string'), "
-                "or leave the column out"
+                f"table[{name!r}].astype('string'), or leave the column out"
             ) from None
 
 

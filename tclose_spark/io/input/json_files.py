@@ -34,7 +34,7 @@ def read_json(file: Place, source: Input) -> pa.Table:
 
     Raises:
         InputError: if there are no objects, or an object has a name twice, or a column's values are
-        of several types.
+            of several types.
     """
     with file.open("rb") as content:
         text = content.read().decode("utf-8-sig")
@@ -102,8 +102,7 @@ def _numbers(values: Sequence[Any], name: str, file: str) -> pa.Array:
     if any(_loses_digits(value) for value in whole):
         raise InputError(
             f"input.path: column {name!r} of {file} has whole numbers of more digits than its type "
-            "holds; write them "
-            "as text"
+            "holds; write them as text"
         )
     return pa.array([None if value is None else float(value) for value in values])
 

@@ -46,9 +46,8 @@ def of_zone(kind: Any) -> str:
         return ""
     return (
         f"a timestamp of the zone {kind.tz}, which a release would show in UTC and without a zone; "
-        "convert it (pandas: "
-        ".dt.tz_localize(None) for times of that zone, .dt.tz_convert('UTC') for UTC), or leave "
-        "the column out"
+        "convert it (pandas: .dt.tz_localize(None) for times of that zone, .dt.tz_convert('UTC') "
+        "for UTC), or leave the column out"
     )
 
 
@@ -94,9 +93,8 @@ def require_names_once(names: Sequence[str], source: Input) -> None:
     if places:
         raise InputError(
             f"input.path: the first line of {source.path} has a name twice (but for case), in "
-            "columns "
-            f"{' and '.join(places[:SHOWN])}; rename one, or set input.options.header: false if "
-            "that line is no header"
+            f"columns {' and '.join(places[:SHOWN])}; rename one, or set input.options.header: "
+            "false if that line is no header"
         )
 
 
@@ -120,9 +118,8 @@ def require_columns_alike(files: Mapping[str, Sequence[str]]) -> None:
             more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
             raise InputError(
                 f"input.path: {PurePath(path).name} lacks column {name!r}{more}, which "
-                f"{PurePath(other).name} has; "
-                "write the files with the same columns, or set input.options.mergeSchema: true to "
-                "read it as missing"
+                f"{PurePath(other).name} has; write the files with the same columns, or set "
+                "input.options.mergeSchema: true to read it as missing"
             )
 
 
@@ -130,8 +127,7 @@ def partition_of_other_numbers(column: str) -> InputError:
     """Folders of a partition column have texts such as 01, which would become the number 1."""
     return InputError(
         f"input.path: partition column {column!r} has texts that Spark reads as other numbers (01 "
-        "as 1, 1.0 as 1); "
-        "write it as a column in the files"
+        "as 1, 1.0 as 1); write it as a column in the files"
     )
 
 
@@ -149,8 +145,7 @@ def no_parquet(file: str) -> InputError:
     """A file has no footer of Parquet."""
     return InputError(
         f"{file} cannot be read as parquet (it is none, or is truncated: its end is missing); copy "
-        "it again, or "
-        "set input.format"
+        "it again, or set input.format"
     )
 
 
@@ -195,8 +190,7 @@ def undecodable(rows: Mapping[str, int], source: Input) -> InputError:
     is_csv = source.format == "csv"
     return InputError(
         f"{_listed(rows)}: text is not in {encoding_of(source) if is_csv else 'UTF-8'}, and "
-        "different values would be "
-        "read as one; "
+        "different values would be read as one; "
         f"{how_to_set_encoding(source) if is_csv else 'write the table with text in UTF-8'}"
     )
 

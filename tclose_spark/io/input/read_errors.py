@@ -32,8 +32,7 @@ def meaning(error: Exception, source: Input | None = None) -> InputError | None:
     if condition.startswith("INVALID_PARAMETER_VALUE.CHARSET") and source is not None:
         return InputError(
             f"input.options.encoding: {encoding_of(source)} is no encoding that Java knows; "
-            "expected one such as "
-            "windows-1252"
+            "expected one such as windows-1252"
         )
     if condition.startswith("COLUMN_ALREADY_EXISTS"):
         return problems.duplicate_names(where)
@@ -41,8 +40,7 @@ def meaning(error: Exception, source: Input | None = None) -> InputError | None:
         kind = re.search(r"Illegal Parquet type: (\w+ \([\w(), ]+?\))\.", text)
         return InputError(
             f"{where} has a column of a type that Spark cannot "
-            f"read{f', {kind[1]}' if kind else ''}; write it as "
-            "another"
+            f"read{f', {kind[1]}' if kind else ''}; write it as another"
         )
     return _failed_file(text, source)
 

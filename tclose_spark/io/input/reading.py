@@ -30,7 +30,7 @@ def read_table(spark: SparkSession, source: Input, version: int | None = None) -
 
     Raises:
         InputError: if it is missing or cannot be read as its format, or lacks a column that has a
-        new name.
+            new name.
     """
     table = _read(spark, source, version)
     return table.toDF(*renamed(table.columns, source.columns)) if source.columns else table

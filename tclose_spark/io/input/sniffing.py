@@ -90,7 +90,7 @@ def completed(source: Input, names: Collection[str] = (), may_leave_out: bool = 
 
     Raises:
         InputError: if there are such lines otherwise, naming the line in which the table seems to
-        begin.
+            begin.
     """
     if source.format == "csv":
         require_single_signs(source)
@@ -317,9 +317,8 @@ def _require_header(layout: _Layout, file: Path, source: Input, names: Collectio
         return
     raise InputError(
         f"input.path: the header of {file.name} and its rows differ in length: {len(before)} and "
-        f"{width} fields; give "
-        "each column one name (in R: row.names = FALSE), or set input.options.skip_rows: "
-        f"{layout.above}"
+        f"{width} fields; give each column one name (in R: row.names = FALSE), or set "
+        f"input.options.skip_rows: {layout.above}"
     )
 
 
@@ -427,9 +426,8 @@ def _marks(
     elif any(map(_are_grouped, columns)):
         note(
             f"{file.name} has whole numbers and numbers with points before three digits, which are "
-            "read as "
-            "decimals; if these are thousands, set input.options: {decimal: ',', thousands: .}, "
-            "else decimal: ."
+            "read as decimals; if these are thousands, set input.options: {decimal: ',', "
+            "thousands: .}, else decimal: ."
         )
 
 

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 
 BELOW = re.compile(
-    r"(?i)^\W*((grand "
-    r"|sub)?totals?|sum|summe|gesamt(summe)?|insgesamt|totale|totaal|somme|suma|sources?|quellen?|"
+    r"(?i)^\W*((grand |sub)?totals?|sum|summe|gesamt(summe)?|insgesamt|totale|totaal|somme|suma|sources?|quellen?|"
     r"notes?|anmerkung(en)?|stand)\b"
 )
 """How a total or a note begins."""
@@ -28,7 +27,7 @@ def lines_below(width: int, last: Sequence[Sequence[str]], rows: Rows) -> int:
     its other fields are empty, or each is a sum of the table.
 
     width: of the table. last: the fields of its last lines, the first of which is a row. rows: of
-    the table.
+        the table.
 
     >>> pay = [["Ann", "10", "x"], ["Bob", "20", "y"]]
     >>> [lines_below(3, [*pay, [*line]], lambda: pay) for line in (("Total", "30", ""), ("Note taker", "c", ""))]

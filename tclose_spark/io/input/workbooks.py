@@ -35,7 +35,7 @@ def cells(file: Place, source: Input) -> tuple[Rows, Sequence[str]]:
 
     Raises:
         InputError: if it has no such sheet. Names of sheets may be those of people, so only alike
-        ones are named.
+            ones are named.
     """
     from python_calamine import CalamineWorkbook
 

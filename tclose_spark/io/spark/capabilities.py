@@ -1,5 +1,5 @@
-"""The abilities of a session. Platforms that share a cluster, and Spark Connect, give no JVM and few settings; Spark
-4.0 lacks some functions of 4.1.
+"""The abilities of a session. Platforms that share a cluster, and Spark Connect, give no JVM and
+few settings; Spark 4.0 lacks some functions of 4.1.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def driver_memory() -> str:
 
     Raises:
         ConfigurationError: if it is not a size, below Spark's minimum, or above the machine's
-        memory.
+            memory.
     """
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     memory = os.environ.get(MEMORY_VARIABLE)
@@ -55,8 +55,7 @@ def driver_memory() -> str:
     if _bytes(size) > there:
         raise ConfigurationError(
             f"{MEMORY_VARIABLE} is {memory!r}, and this machine has {there / (1 << 30):.1f} GiB; "
-            "expected less, such "
-            "as 2g"
+            "expected less, such as 2g"
         )
     return memory
 
@@ -88,7 +87,7 @@ def master() -> str:
 
     Raises:
         ConfigurationError: if Spark does not know it, or if it does not answer, because Spark would
-        wait long.
+            wait long.
     """
     url = os.environ.get(MASTER_VARIABLE, DEFAULT_MASTER)
     if not MASTER.fullmatch(url):
@@ -121,8 +120,7 @@ def require_java() -> None:
     if home and not shutil.which(os.path.join(home, "bin", "java")):
         raise ConfigurationError(
             f"{JAVA_VARIABLE} is {home!r}, where there is no bin/java; set it to a Java 17, or "
-            "unset it to use the "
-            "PATH's"
+            "unset it to use the PATH's"
         )
     if not home and not shutil.which("java"):
         raise ConfigurationError(

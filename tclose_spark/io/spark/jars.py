@@ -51,7 +51,7 @@ def delta_settings() -> dict[str, str]:
 
     Raises:
         ConfigurationError: if TCLOSE_DELTA_JARS names a missing file, or delta-spark is not
-        installed.
+            installed.
     """
     given = os.environ.get(VARIABLE)
     for jar in given.split(",") if given else ():

@@ -68,7 +68,8 @@ def get_session(name: str) -> SparkSession:
     Connect server. In a plain process the session is local, on all cores.
 
     Raises: ConfigurationError: if Java or Delta's jars are missing, the active session has no
-    Delta, or the platform refuses a DECISIVE setting.
+        Delta, or the
+    platform refuses a DECISIVE setting.
     """
     session = find_session(name)
     _configure(session)
@@ -129,15 +130,13 @@ def _configure(spark: SparkSession) -> None:
         if key in left:
             raise ConfigurationError(
                 f"this platform does not let a run set {key} to {SESSION_SETTINGS[key]}, which a "
-                "release depends on; "
-                "set it for the cluster"
+                "release depends on; set it for the cluster"
             )
     if RETRIES_NOTICED in left:
         sys.stderr.write(
             f"note: this platform does not let a run set {RETRIES_NOTICED}: an output that a lost "
-            "executor disturbs is "
-            "not made again, but noticed by the fingerprints of the rows; such a run fails, and is "
-            "to be repeated\n"
+            "executor disturbs is not made again, but noticed by the fingerprints of the rows; "
+            "such a run fails, and is to be repeated\n"
         )
 
 
@@ -244,9 +243,8 @@ def _require_delta(spark: SparkSession) -> None:
         wanted = package(ADVISED, spark.version)
         raise ConfigurationError(
             f"Delta is not on Spark's class path, or its jars are damaged (spark.jars: {jars}): "
-            "spark-submit "
-            f"--packages {wanted} (or --jars with the jars of delta-spark and delta-storage); or "
-            f"{VARIABLE}"
+            f"spark-submit --packages {wanted} (or --jars with the jars of delta-spark and "
+            f"delta-storage); or {VARIABLE}"
         ) from None
 
 
@@ -261,9 +259,8 @@ def require_delta_of(session: SparkSession) -> None:
     if "Delta" not in said and not driver.is_brought():
         raise ConfigurationError(
             "the active Spark session has no Delta Lake; end it (spark.stop()) and a session with "
-            "Delta is started, or "
-            f"start it with delta-spark's jars, spark.sql.extensions={EXTENSION} and "
-            f"spark.sql.catalog.spark_catalog={CATALOG}"
+            "Delta is started, or start it with delta-spark's jars, "
+            f"spark.sql.extensions={EXTENSION} and spark.sql.catalog.spark_catalog={CATALOG}"
         )
 
 

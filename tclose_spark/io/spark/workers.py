@@ -48,7 +48,8 @@ def forget_zip_importers() -> None:
     needs them.
 
     Before every task, a worker makes all importers read their files again, including Spark's own
-    jar and pyspark.zip: 0.11 CPU seconds a task, 0.01 without (on one core of 2026).
+    jar and
+    pyspark.zip: 0.11 CPU seconds a task, 0.01 without (on one core of 2026).
     """
     for path, importer in list(sys.path_importer_cache.items()):
         if isinstance(importer, zipimport.zipimporter):

@@ -16,8 +16,7 @@ NEEDED = (
     32 << 20
 )  # bytes in a folder of temporary files; Spark copies Delta's jars there when it starts
 SAID = re.compile(
-    r"(?i:No space left on device|Disk quota exceeded|DiskQuotaExceeded|DSQuotaExceeded|There is "
-    r"not enough space on "
+    r"(?i:No space left on device|Disk quota exceeded|DiskQuotaExceeded|DSQuotaExceeded|There is not enough space on "
     r"the disk)(?:: '([^'\n]+)')?"
 )
 TOO_LARGE = os.strerror(errno.EFBIG)
@@ -67,8 +66,7 @@ def unwritable_folder(*others: tuple[str, str]) -> str | None:
         if why is not None:
             return (
                 f"{variable}: {_with_free(folder)} cannot take {NEEDED >> 20} MiB of temporary "
-                f"files ({why}); fix "
-                f"that, or set {variable} to another folder"
+                f"files ({why}); fix that, or set {variable} to another folder"
             )
     return None
 
@@ -146,7 +144,6 @@ def full_scratch() -> str:
     folder = _with_free(os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir())
     return (
         f"no space is left for what Spark sorts and shuffles (spark.local.dir, here {folder}; on a "
-        "cluster, of its "
-        "executors); free some, about the size of the input, or set SPARK_LOCAL_DIRS to a larger "
-        "disk"
+        "cluster, of its executors); free some, about the size of the input, or set "
+        "SPARK_LOCAL_DIRS to a larger disk"
     )

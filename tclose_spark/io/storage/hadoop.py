@@ -62,8 +62,8 @@ class HadoopFolder:
         if java is None:
             raise ConfigurationError(
                 f"{root}: this session (Spark Connect, or a shared cluster) cannot open Hadoop's "
-                "file systems; name "
-                "the folder by a path that this process sees, such as /Volumes/... on Databricks"
+                "file systems; name the folder by a path that this process sees, such as "
+                "/Volumes/... on Databricks"
             )
         self._jvm: Any = java.jvm
         self._files = self._path("").getFileSystem(java.hadoop)

@@ -44,8 +44,7 @@ def strict_json(text: str) -> Any:
 
     Raises:
         ValueError: if it is no JSON or nested too deeply, or an object in it has a key twice, which
-        readers take
-            differently.
+            readers take differently.
     """
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

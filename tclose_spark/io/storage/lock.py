@@ -98,8 +98,7 @@ def locked(folder: Folder, name: str = LOCK, what: str | None = None) -> Iterato
             who = owner.describe() if owner else "a run that does not say who it is"
             raise ConfigurationError(
                 f"output: {what} is being written by another run: {who}; wait for its end, give "
-                "another "
-                f"output.path, or remove {folder.path(name)} if that run is gone"
+                f"another output.path, or remove {folder.path(name)} if that run is gone"
             )
         if not _take_over(folder, name, owner, mine):
             raise ConfigurationError(

@@ -26,8 +26,7 @@ MARK = "Not a regular file"
 """In pyarrow's error for the object by which Hadoop marks a folder on Azure."""
 BUFFER = 1 << 22  # bytes of a request
 WHY = re.compile(
-    r"AWS Error (\w+)|google::cloud::Status\((\w+)|Azure Error: "
-    r"\[(\w+)\]|Azure\S*(Authentication)Exception"
+    r"AWS Error (\w+)|google::cloud::Status\((\w+)|Azure Error: \[(\w+)\]|Azure\S*(Authentication)Exception"
 )
 
 
@@ -74,9 +73,8 @@ class StorePath:
         if found is None or ("@" in found[1]) != scheme.startswith("abfs"):
             raise ConfigurationError(
                 f"a URI of {uri.partition(':')[0]} is not as expected: s3://BUCKET/PATH, "
-                "gs://BUCKET/PATH or "
-                "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, without credentials or "
-                "options"
+                "gs://BUCKET/PATH or abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, without "
+                "credentials or options"
             )
         with named(uri):
             files, bucket = _opened(f"{scheme}://{found[1]}")

@@ -137,8 +137,7 @@ def _version(spark: SparkSession, table: str) -> int | None:
     if OURS not in properties:
         raise ConfigurationError(
             f"output.table: {table} is a table that no release made; name another, or, if it may "
-            "be replaced, "
-            f"ALTER TABLE {table} SET TBLPROPERTIES ('{OURS}' = 'true')"
+            f"be replaced, ALTER TABLE {table} SET TBLPROPERTIES ('{OURS}' = 'true')"
         )
     if _format(spark, table) == "delta":
         return int(spark.sql(f"DESCRIBE HISTORY {name} LIMIT 1").collect()[0]["version"])

@@ -81,8 +81,7 @@ def _unlisted(columns: Sequence[str], listed: Collection[str], drop_others: bool
         yield (
             f"attributes: {names}{more} of the input {'is' if one else 'are'} in no list of "
             f"attributes; give {'it' if one else 'each'} a role, or set attributes.drop_others: "
-            "true to leave such "
-            "columns out"
+            "true to leave such columns out"
         )
 
 
@@ -104,8 +103,7 @@ def _column_problems(
     if set(column) & set(" ,;{}()\n\t="):
         yield (
             f"column {column!r}: a Delta table cannot hold this name; rename it (no blanks or , ; "
-            f"{{ }} ( ) =): "
-            f"input.columns: {{{column!r}: {plain_name(column)!r}}}"
+            f"{{ }} ( ) =): input.columns: {{{column!r}: {plain_name(column)!r}}}"
         )
     if is_unsupported(field.type):
         yield (
@@ -150,8 +148,7 @@ def _text_problems(schema: pa.Schema, attributes: Attributes) -> Iterator[str]:
             ):
                 yield (
                     f"attributes.{role}.{name}.text: the column is of type "
-                    f"{type_name(schema.field(at))}; expected "
-                    "text, or no such key"
+                    f"{type_name(schema.field(at))}; expected text, or no such key"
                 )
 
 

@@ -131,7 +131,7 @@ def _log_problems(actions: Iterable[Any], log: str, before: set[str], inside: st
     """The content of a commit beyond the list of its files, which are in a folder of the table.
 
     before: the files of the version before. inside: the path of the folder; empty for the table's
-    own.
+        own.
     """
     kinds, added, removed = Counter[str](), set[str](), set[str]()
     for action in actions:

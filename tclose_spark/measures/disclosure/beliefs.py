@@ -30,11 +30,11 @@ DRAWN_SIZES = (*range(1, 17), *(round(16 * 2 ** (i / 4)) for i in range(1, 17)))
 class TopValues:
     """The two most frequent values of each class; arrays of shape (groups,).
 
-    value: code of the most frequent value, the lowest if several are. first: records with it, r1.
-    Homogeneity attack: the belief is r1 / size, certain if r1 == size. second: records with the
-    second most frequent value, r2; 0 without one. Background knowledge attack: an adversary
-        who can rule out one value believes r1 / (size - r2) at most, which is certain for two
-        values or fewer.
+    value: code of the most frequent value, the lowest if several are.
+    first: records with it, r1. Homogeneity attack: the belief is r1 / size, certain if r1 == size.
+    second: records with the second most frequent value, r2; 0 without one. Background knowledge
+        attack: an adversary who can rule out one value believes r1 / (size - r2) at most, which is
+        certain for two values or fewer.
     """
 
     value: IntArray
@@ -63,9 +63,10 @@ class KnownAttributeRecords:
     """What a known sensitive value reveals about a target attribute; records of each class, shape
     (groups,).
 
-    guessed: records whose target is guessed right from the class and the known value. certain:
-    records that share class and known value only with records of the same target. alone: records
-    that share class and known value with no other record. alone <= certain <= guessed.
+    guessed: records whose target is guessed right from the class and the known value.
+    certain: records that share class and known value only with records of the same target.
+    alone: records that share class and known value with no other record. alone <= certain <=
+        guessed.
     """
 
     guessed: IntArray
@@ -111,10 +112,10 @@ def skewness(table: IntArray, classes: Histograms, unknown: int | None = None) -
     et al. 2007, section 3).
 
     table: counts of the whole table by code, shape (m,); a class may have values that it lacks.
-    Values that the class
-        lacks gain nothing, and the others gain something in sum, so one of these gains most.
+        Values that the class lacks gain nothing, and the others gain something in sum, so one of
+        these gains most.
     unknown: a value that counts for nothing, in the table and in classes. Then gains are over
-    `informative` counts.
+        `informative` counts.
     """
     bound = _bound(table, classes)
     table, sizes = informative(table, classes, unknown)
@@ -134,9 +135,8 @@ def similarity_of_ranges(table: IntArray, classes: Histograms) -> BeliefGain:
     2007, section 3).
 
     table: counts of the whole table, shape (m,); codes are ranks in the declared order. A best
-    range begins and ends at
-        values that the class has. Of equal ranges it is the one that ends first, and of those the
-        shortest.
+        range begins and ends at values that the class has. Of equal ranges it is the one that ends
+        first, and of those the shortest.
 
     The gain of a range is the cumulative gain at its end less that before its start, so each end is
     paired with the least start up to it. Time is proportional to the entries, times the logarithm
@@ -267,9 +267,9 @@ def background_join(
     """What one sensitive attribute reveals about another in each class (background join attack,
     Weber 2.4).
 
-    tuples: histograms over codes of tuples of sensitive values. known, target: codes of both
-    attributes in each tuple, shape (tuples,). unknown: a target that is none: nobody
-        guesses it, or is certain of it.
+    tuples: histograms over codes of tuples of sensitive values.
+    known, target: codes of both attributes in each tuple, shape (tuples,). unknown: a target that
+        is none: nobody guesses it, or is certain of it.
     """
     pairs, pair = np.unique(known * (np.int64(target.max()) + 1) + target, return_inverse=True)
     cells = Histograms.tally(

@@ -35,9 +35,9 @@ TERMS = 64
 class IndividualRisk(Risk):
     """The individual risk. Its mean is the share of records that are expected to be re-identified.
 
-    expected: how many these are. stated: such a share. threshold: if no record were above this
-    risk, and those above had it, this share would be
-        expected; None if no share is stated.
+    expected: how many these are.
+    stated: such a share. threshold: if no record were above this risk, and those above had it, this
+        share would be expected; None if no share is stated.
     """
 
     exact = False

@@ -31,10 +31,11 @@ Owned = Callable[[IntArray], NDArray[np.bool_]]
 class Linkage:
     """How often rows are linked to their own class.
 
-    rows: that were linked. classes: among which the adversary looks. nearest: the expected share of
-    rows whose own class is the nearest; among equally near classes, a row is drawn. one_to_one: the
-    share if each raw row is assigned another released row, with the least sum of distances; None if
-        the released rows of these people are not known, or were not given.
+    rows: that were linked. classes: among which the adversary looks.
+    nearest: the expected share of rows whose own class is the nearest; among equally near classes,
+        a row is drawn.
+    one_to_one: the share if each raw row is assigned another released row, with the least sum of
+        distances; None if the released rows of these people are not known, or were not given.
     blind: the chance that a released row, drawn at random, is of the own class.
     without: rows without an own class, which are never linked.
     """
@@ -56,8 +57,9 @@ def link(
 ) -> Linkage:
     """The linkage of `rows` rows.
 
-    distances: of each quasi-identifier. sizes: rows of each class, shape (classes,). released: the
-    classes of the released rows of the same people, in any order, shape (rows,); None if not known.
+    distances: of each quasi-identifier. sizes: rows of each class, shape (classes,).
+    released: the classes of the released rows of the same people, in any order, shape (rows,); None
+        if not known.
     """
     nearest, blind, without = 0.0, 0.0, 0
     assigned = np.zeros((0 if released is None else rows, rows))

@@ -34,8 +34,9 @@ class HeightTally:
     """Rows by value of a quasi-identifier, height of their label, and sensitive value: arrays of
     shape (values, heights, m). The last height is that of suppressed rows, which have no label.
 
-    people: how many there are. said: how many of them have the sensitive value by the shares that
-    their classes publish, in units of 1 / UNIT.
+    people: how many there are.
+    said: how many of them have the sensitive value by the shares that their classes publish, in
+        units of 1 / UNIT.
     """
 
     people: IntArray
@@ -46,8 +47,7 @@ def label_heights(value: IntArray, starts: IntArray, nodes: Sequence[IntArray]) 
     """The height of the lowest node that covers all values of each class, shape (classes,).
 
     value: of each row, class by class from `starts`. nodes: for each height 0, 1, .. below the root
-    the node of every
-        value, numbered in the values' order.
+        the node of every value, numbered in the values' order.
     """
     low, high = np.minimum.reduceat(value, starts), np.maximum.reduceat(value, starts)
     return np.asarray(sum((node[low] != node[high]).astype(np.int64) for node in nodes))
@@ -64,8 +64,7 @@ def tally_heights(
     `starts`.
 
     values: by quasi-identifier the code of each row; trees: its nodes (see `label_heights`).
-    sensitive: the code of
-        each row, below m.
+        sensitive: the code of each row, below m.
     """
     sizes = np.diff(np.append(starts, len(sensitive)))
     owner = np.repeat(np.arange(len(starts)), sizes)
@@ -152,12 +151,15 @@ class WideClassGroup:
     """People of one value (or node) of a quasi-identifier who are left in wide classes or
     suppressed, and one sensitive value.
 
-    height, node, sensitive: codes of both. people: with that value. wide: of these, in wide classes
-    or suppressed. suppressed: of these, suppressed. true, said: the share of `wide` with the
-    sensitive value, and the share that their classes publish. narrow, whole: the share among those
-    in narrow classes, and among all. evidence: a lower bound on -log of the probability, under
-    random choice, of a share so far above the published one
-        and so different from that of all (Hoeffding 1963).
+    height, node, sensitive: codes of both.
+    people: with that value.
+    wide: of these, in wide classes or suppressed.
+    suppressed: of these, suppressed.
+    true, said: the share of `wide` with the sensitive value, and the share that their classes
+        publish.
+    narrow, whole: the share among those in narrow classes, and among all.
+    evidence: a lower bound on -log of the probability, under random choice, of a share so far above
+        the published one and so different from that of all (Hoeffding 1963).
     """
 
     height: int

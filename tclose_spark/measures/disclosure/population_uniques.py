@@ -30,8 +30,9 @@ class PopulationUniques:
     """The uniques of a sample, and estimates of the uniques of its population. None: an estimator
     has no solution.
 
-    sample: people alone in their class of the sample. chosen: the estimator that the decision rule
-    takes; None if the sample has no uniques, so that all are 0.
+    sample: people alone in their class of the sample.
+    chosen: the estimator that the decision rule takes; None if the sample has no uniques, so that
+        all are 0.
     """
 
     sample: int
@@ -53,7 +54,7 @@ def estimate_uniques(sizes: IntArray, counts: IntArray, fraction: Fraction) -> P
     """The estimates from a sample of this fraction of the population, 0 < fraction <= 1.
 
     sizes, counts: the distinct sizes of classes, and how many classes have each, both shape
-    (sizes,).
+        (sizes,).
 
     The decision rule (Dankar et al. 2012): up to a sampling fraction of 10 % Pitman's estimate,
     above it the smaller one of Zayatz's and the slide negative binomial's. An estimator without a

@@ -26,7 +26,7 @@ class CellCombination:
     """A set of quasi-identifiers, and its cells: the tuples of values that occur.
 
     smallest: the rows of the smallest cell. rare_cells, rare_rows: cells below the threshold, and
-    their rows.
+        their rows.
     """
 
     columns: tuple[str, ...]
@@ -59,8 +59,10 @@ class RareCells:
 
     rows: of the table. below: the threshold of each size of a combination, shape (largest size,).
     combinations: the worst first: by rows in rare cells, then the fewest quasi-identifiers, then
-    rare cells. columns: those that take part in most rare cells first. rare_rows: rows that are in
-    some rare cell. left: the combinations that were left out.
+        rare cells.
+    columns: those that take part in most rare cells first.
+    rare_rows: rows that are in some rare cell.
+    left: the combinations that were left out.
     """
 
     rows: int
@@ -86,13 +88,14 @@ def rare_cells(
     """The cells of every combination of up to len(below) quasi-identifiers. All figures are exact.
 
     columns: codes of tuples by quasi-identifier, each of shape (tuples,). Any integers; a missing
-    value is a value of
-        its own. Tuples may repeat.
-    counts: the rows of each tuple, at least 1, shape (tuples,). below: the threshold of each size.
+        value is a value of its own. Tuples may repeat.
+    counts: the rows of each tuple, at least 1, shape (tuples,).
+    below: the threshold of each size.
     levels: identification levels; only columns of different levels are combined, and those of level
-    0 with none. most: how many combinations to examine at most. Small ones come first, then those
-    of columns with many values; all
-        combinations of a size with the same first column are examined, or none.
+        0 with none.
+    most: how many combinations to examine at most. Small ones come first, then those of columns
+        with many values; all combinations of a size with the same first column are examined, or
+        none.
     """
     given = list(columns)
     level = {name: i + 1 for i, name in enumerate(given)} if levels is None else dict(levels)

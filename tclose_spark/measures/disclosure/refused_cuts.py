@@ -33,7 +33,7 @@ class Disclosure:
     """What is known about one side of a refused cut.
 
     rows: of that side. value: code of a sensitive value. at_least: how many of these rows certainly
-    have it.
+        have it.
     """
 
     rows: int
@@ -46,8 +46,7 @@ def rows_below_cuts(codes: IntArray, k: int, most: int, median_only: bool) -> li
     sides.
 
     codes: of one quasi-identifier, shape (n,). most: a class with more lines returns none.
-    median_only: only the line
-        nearest to the median, the lower one of two.
+        median_only: only the line nearest to the median, the lower one of two.
 
     >>> rows_below_cuts(np.array([1, 1, 2, 3, 3, 3]), k=2, most=16, median_only=False)
     [2, 3]
@@ -70,8 +69,7 @@ def disclosed_by_refusal(
     values to decide.
 
     counts: by attribute the class's rows by value, shape (m,), in the order of `distances`, which
-    also give each t.
-        rows: of one side. attribute: the one in question.
+        also give each t. rows: of one side. attribute: the one in question.
 
     Nothing is certain about one attribute if another one may have been the reason.
     """
@@ -173,8 +171,8 @@ class _Cuts:
         ]
 
     def _shown(self, far: IntArray) -> NDArray[np.bool_]:
-        """Values of which some arrangement has no more rows on a side than its share, shape (2,
-        m).
+        """Values of which some arrangement has no more rows on a side than its share, shape
+        (2, m).
         """
         parts = np.stack([far, self._counts - far], axis=1)
         shown: NDArray[np.bool_] = np.any(

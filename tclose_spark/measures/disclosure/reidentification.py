@@ -1,5 +1,5 @@
-"""Re-identification by a join with a background table of people and their quasi-identifiers (linking attack, Weber
-2.1.2).
+"""Re-identification by a join with a background table of people and their quasi-identifiers
+(linking attack, Weber 2.1.2).
 
 The prosecutor knows that a person is in the published table. The journalist does not, and
 re-identifies anybody. The marketer re-identifies as many people as possible (El Emam and Dankar
@@ -30,8 +30,9 @@ LARGEST_DENOMINATOR = 10**18
 class Fits:
     """Which people fit which classes, in sums.
 
-    people: total weight of the points in each box, shape (boxes,). records: total records of the
-    boxes that hold each point, shape (points,), or (points, columns) as they are given.
+    people: total weight of the points in each box, shape (boxes,).
+    records: total records of the boxes that hold each point, shape (points,), or (points, columns)
+        as they are given.
     """
 
     people: IntArray
@@ -45,10 +46,10 @@ def count_inside(
     exactly.
 
     points: codes of the distinct people's quasi-identifiers, shape (points, d); weights: people
-    with them, (points,). low, high: lowest and highest code of each box, inclusive, shape (boxes,
-    d); records: of each, (boxes,), or several
-        figures to add up, (boxes, columns). Boxes may overlap, and are empty if a low exceeds its
-        high.
+        with them, (points,).
+    low, high: lowest and highest code of each box, inclusive, shape (boxes, d); records: of each,
+        (boxes,), or several figures to add up, (boxes, columns). Boxes may overlap, and are empty
+        if a low exceeds its high.
 
     Points are halved along the axis on which most boxes cut their cell. A box that misses a cell is
     dropped, one that covers it counts as a whole, and the others meet few points, which are tried
@@ -100,8 +101,7 @@ def count_people_inside(
     boxes. A person fits a class if one of the points is in one of its boxes, and counts once.
 
     person: whose each point is, shape (points,). owner: the class of each box, ascending, shape
-    (boxes,); boxes of one
-        class do not overlap. records: of each class, shape (classes,).
+        (boxes,); boxes of one class do not overlap. records: of each class, shape (classes,).
 
     `Fits.people` has shape (classes,), and `Fits.records` shape (people,).
     """
@@ -161,16 +161,16 @@ class Risks:
     """Risks of re-identification of a published table, as shares, and disclosure of membership.
 
     prosecutor, prosecutor_mean: probability of picking a person's record, for the worst record and
-    on average. journalist: probability of naming a record's person, for the worst record. marketer:
-    expected share of all records whose person is named right. Exact, or rounded up by less than
-    1e-18 a class
-        if the exact denominator would pass 10^18 times the records.
+        on average.
+    journalist: probability of naming a record's person, for the worst record.
+    marketer: expected share of all records whose person is named right. Exact, or rounded up by
+        less than 1e-18 a class if the exact denominator would pass 10^18 times the records.
     presence: the largest share of the people who fit one class that are in the table
-    (delta-presence). members: people who fit a class with a record for each of them. They are in
-    the table, if the background is
-        complete. People who fit several such classes count in each.
+        (delta-presence).
+    members: people who fit a class with a record for each of them. They are in the table, if the
+        background is complete. People who fit several such classes count in each.
     unmatched: classes with more records than people who fit them: the background lacks people of
-    the table.
+        the table.
 
     journalist, marketer and presence are None where they are not measured.
     """

@@ -31,8 +31,9 @@ Columns = tuple[int, ...]
 class ColumnContribution:
     """A quasi-identifier in the MSUs of all rows.
 
-    uniques: the number of MSUs that contain it. share: the scores of these MSUs as a share of all
-    scores (the attribute contribution of sdcMicro).
+    uniques: the number of MSUs that contain it.
+    share: the scores of these MSUs as a share of all scores (the attribute contribution of
+        sdcMicro).
     """
 
     name: str
@@ -52,14 +53,18 @@ class UniqueCombination:
 class SpecialUniques:
     """The MSUs of a table.
 
-    rows: of the table. required, searched: the size of MSUs to search for, and the largest size up
-    to which all combinations were examined. combinations: how many were examined. unique: the
-    number of rows that have an MSU. by_size: the number of rows that have an MSU of size 1, 2 and
-    so on, shape (searched,). columns: highest share first. frequent: the combinations that most
-    rows have as an MSU, at most MOST_FREQUENT. highest, mean: SUDA score of a row, over rows that
-    have an MSU. With m quasi-identifiers and all sizes up to M
-        searched, an MSU of size s has the score (m - s) (m - s - 1) ... (m - M), without factors
-        below 1; a row has the sum (Elliot et al. 2005; sdcMicro, `suda2` with `original_scores`).
+    rows: of the table.
+    required, searched: the size of MSUs to search for, and the largest size up to which all
+        combinations were examined.
+    combinations: how many were examined.
+    unique: the number of rows that have an MSU.
+    by_size: the number of rows that have an MSU of size 1, 2 and so on, shape (searched,).
+    columns: highest share first.
+    frequent: the combinations that most rows have as an MSU, at most MOST_FREQUENT.
+    highest, mean: SUDA score of a row, over rows that have an MSU. With m quasi-identifiers and all
+        sizes up to M searched, an MSU of size s has the score (m - s) (m - s - 1) ... (m - M),
+        without factors below 1; a row has the sum (Elliot et al. 2005; sdcMicro, `suda2` with
+        `original_scores`).
     """
 
     rows: int
@@ -85,8 +90,7 @@ def special_uniques(
     """The MSUs of up to `size` quasi-identifiers. A size is searched whole, or not at all.
 
     columns: codes of tuples by quasi-identifier, each of shape (tuples,). Any integers; a missing
-    value is a value of
-        its own. Tuples may repeat.
+        value is a value of its own. Tuples may repeat.
     counts: the rows of each tuple, at least 1, shape (tuples,).
     most: how many combinations to examine at most.
     """

@@ -13,8 +13,8 @@ of two forms:
                   its leaf and down again (5.2: z = 2 H, w = 1, half a step at each node). Where any
                   two values are at distance 1 the root is next, and H = 1.
 
-A class has few of the features. Sums go over those only: for nodes |n C - s X| - s X is 0 where C is, and between two
-values of a class its cumulative rows stay.
+A class has few of the features. Sums go over those only: for nodes |n C - s X| - s X is 0 where C
+is, and between two values of a class its cumulative rows stay.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ from tclose_spark.table.arrays import ExactArray, IntArray, exact
 class Features:
     """What a distance is a sum over.
 
-    values: m, how many values the domain has. scale: z above, at least 1, and so large that no two
-    values are farther apart than 1. cumulative: the form, see above. parents: of nodes, for each
-    height the node above each node of the height below, up to the root; the children of a
-        node are consecutive. () where the values are right below the root.
+    values: m, how many values the domain has.
+    scale: z above, at least 1, and so large that no two values are farther apart than 1.
+    cumulative: the form, see above.
+    parents: of nodes, for each height the node above each node of the height below, up to the root;
+        the children of a node are consecutive. () where the values are right below the root.
     weights: w of each feature, integers of at least 0, shape (features,), in the order of `counts`;
-    None: all are 1.
+        None: all are 1.
     """
 
     values: int
@@ -108,8 +109,9 @@ class Features:
         """Exact sums of w |n C - s X|, that is EMD * z * n * s, of each class, shape (groups,).
 
         table: counts of the whole table by code, shape (m,); a class may hold values that it lacks.
-        The work is proportional to the entries of the classes (times the heights, of nodes). Counts
-        may be doubles; then sums are.
+            The work is
+        proportional to the entries of the classes (times the heights, of nodes). Counts may be
+        doubles; then sums are.
 
         >>> classes = Histograms.dense(np.array([[2, 0, 0], [0, 0, 2]]))
         >>> Features(values=3, scale=2).numerators(np.array([2, 1, 1]), classes).tolist()  # of 2 * 4 * 2

@@ -112,11 +112,11 @@ class EqualDistance(GroundDistance):
 
 @dataclass(frozen=True)
 class OrderedDistance(GroundDistance):
-    """Values i and j are at distance |i - j| / (m - 1): the cumulative differences (Li et al. 2007, 5.1).
+    """Values i and j are at distance |i - j| / (m - 1): the cumulative differences (Li et al. 2007,
+    5.1).
 
     places: of each value, ascending from 0, shape (m,), if they are not 0, 1, .. m - 1. The
-    distance is then that of
-        the places, over the last one.
+        distance is then that of the places, over the last one.
 
     The codes are the ranks of the values in the declared order. The distance of a domain of one
     value is always 0.
@@ -155,8 +155,9 @@ class HierarchicalDistance(GroundDistance):
     """Values are as far apart as their lowest common ancestor is high (Li et al. 2007, 5.2).
 
     parents: H arrays; parents[0][leaf] is the node of height 1 above a leaf, parents[1][node] the
-    one above that, and so on to the root. Codes at each height follow the tree's order, so the
-    children of a node are consecutive.
+        one above that,
+    and so on to the root. Codes at each height follow the tree's order, so the children of a node
+    are consecutive.
 
     >>> tree = (np.array([0, 0, 1, 1]), np.array([0, 0]))  # leaves 0 and 1 below one node, 2 and 3 below another
     >>> distance = HierarchicalDistance(np.ones(4, dtype=np.int64), tree)

@@ -40,10 +40,9 @@ def group_values(
     are few; of more, ranges of them where they have an order (cumulative), or the nodes of a level
     of their hierarchy; else those whose shares differ most, and all others.
 
-    part, whole: records of the class and of the table with each value, shape (m,). hierarchy: of
-    the values, its leaves in their order. The level is the lowest with at most `most` nodes; if
-    only the
-        root has so few, the nodes below it are grouped as values are.
+    part, whole: records of the class and of the table with each value, shape (m,).
+    hierarchy: of the values, its leaves in their order. The level is the lowest with at most `most`
+        nodes; if only the root has so few, the nodes below it are grouped as values are.
 
     >>> group_values(["a", "b", "c"], np.array([2, 0, 0]), np.array([2, 2, 1]), cumulative=False, most=2)
     [ValueGroup(name='a', part=2, whole=2), ValueGroup(name='all others', part=0, whole=3)]

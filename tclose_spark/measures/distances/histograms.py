@@ -16,8 +16,9 @@ class Histograms:
     """`groups` histograms over the codes 0..m-1 of one domain; only the values that occur are kept.
 
     offsets: shape (groups + 1,); histogram g is the slice offsets[g]:offsets[g + 1] of the other
-    two. values: shape (entries,); codes, strictly increasing inside a histogram. counts: shape
-    (entries,); records with that value, at least 1.
+        two.
+    values: shape (entries,); codes, strictly increasing inside a histogram.
+    counts: shape (entries,); records with that value, at least 1.
     """
 
     offsets: IntArray

@@ -46,8 +46,9 @@ class MultiplicityMatrix:
     distinct tuples.
 
     codes: shape (cells, attributes); the tuples. They are distinct unless several values have one
-    code. counts: shape (cells,); rows with that tuple, at least 1. domains: the size of the domain
-    of each attribute.
+        code.
+    counts: shape (cells,); rows with that tuple, at least 1.
+    domains: the size of the domain of each attribute.
     """
 
     codes: IntArray

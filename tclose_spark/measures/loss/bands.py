@@ -3,8 +3,9 @@ one another.
 
 A label has two numbers, its ends. One number is a value if it has no words of its own (`18 Jahre`
 beside `19-24 Jahre`), else the open end of the first or the last label. Numbers are read in the way
-that makes labels follow one another: marks of thousands and decimals, dates, times of day. Words
-that `ranges` knows are not contradicted.
+that makes labels follow one
+another: marks of thousands and decimals, dates, times of day. Words that `ranges` knows are not
+    contradicted.
 """
 
 from __future__ import annotations
@@ -59,8 +60,7 @@ DIGIT = re.compile("[0-9]")
 CODE = re.compile(
     r"[a-z][0-9]+(?:\.[0-9a-z]+)?|(?!lt|le|gt|ge)[a-z]{2,}-?[0-9]+|[a-z]-[0-9]+|"  # E10.4, AB12, D-10115
     r"[0-9]+([-./ ])[0-9]+(?:\1[0-9]+)+|[0-9]{5}-[0-9]{4}|"  # 123-45-6789, 02138-1001
-    r"[12][0-9]{3}[-/](?:0[1-9]|1[0-2])|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: "
-    r"?[ap]m)?|"  # 2001-02, 10:30
+    r"[12][0-9]{3}[-/](?:0[1-9]|1[0-2])|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]m)?|"  # 2001-02, 10:30
     r"[a-z]*[0-9]+(?:[a-z]+[0-9]+){2,}[a-z]*"  # 3f2a9c
 )
 """Values that hold numbers."""
@@ -373,7 +373,7 @@ def _is_number(one: Parts, shared: str) -> bool:
 
     Raises:
         ValueError: if its words before the number are those of all others, which could be an end,
-        such as `from 40`.
+            such as `from 40`.
     """
     before, after = (text.strip("$€£¥₹") for text in one.shape.split("#"))
     shared_before, _, shared_after = (text.strip("$€£¥₹") for text in shared.split("#"))

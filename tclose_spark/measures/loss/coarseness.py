@@ -26,10 +26,11 @@ class Coarsest:
     """A limit on the labels of a quasi-identifier.
 
     limit: for numbers the length of an interval, in their units (days for dates and times); for a
-    hierarchy the level
-        of a node, 0 for a value; for sets the number of members; otherwise 0: not `*`.
-    numeric: whether labels are numbers and intervals, or two bounds. levels: for a hierarchy, the
-    level of each label: the highest at which it covers several values, else the lowest.
+        hierarchy the level of a node, 0 for a value; for sets the number of members; otherwise 0:
+        not `*`.
+    numeric: whether labels are numbers and intervals, or two bounds.
+    levels: for a hierarchy, the level of each label: the highest at which it covers several values,
+        else the lowest.
     """
 
     limit: Fraction

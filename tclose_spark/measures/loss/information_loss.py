@@ -84,11 +84,12 @@ def set_members(label: str) -> list[str]:
 class LabelLoss:
     """The information loss of the labels of one quasi-identifier.
 
-    span: the range of all labels, if numeric. low: the start of this range, where open ends of
-    foreign labels end, and from which linkage counts. sets: whether labels may be sets, of the
-    `distinct` values that all labels name. foreign: labels come from another tool (see `ranges`): a
-    text among numbers is a value, and a text among values may
-        be a mask or a range.
+    span: the range of all labels, if numeric.
+    low: the start of this range, where open ends of foreign labels end, and from which linkage
+        counts.
+    sets: whether labels may be sets, of the `distinct` values that all labels name.
+    foreign: labels come from another tool (see `ranges`): a text among numbers is a value, and a
+        text among values may be a mask or a range.
     alone: a foreign column has one text.
     understated: ends that labels leave open lie beyond the range.
     unknown: some labels look generalized, and do not show how far.

@@ -38,8 +38,7 @@ class NumberWidths:
     """Numbers.
 
     place: of each in the range of all, 0 to 1, shape (n,); NaN if missing. A missing value and a
-    number make `*` (width
-        1).
+        number make `*` (width 1).
     """
 
     place: FloatArray

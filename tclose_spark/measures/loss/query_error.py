@@ -8,8 +8,8 @@ Xiao and Tao 2006, section 6):
 
     estimate = sum over classes c of  n_c(V) * product over the ranges R of  |R and label| / |label|
 
-with n_c(V) the class's rows of the sensitive values V, which are published unchanged. |.| counts integers, leaves or
-members; for real numbers it is a length.
+with n_c(V) the class's rows of the sensitive values V, which are published unchanged. |.| counts
+integers, leaves or members; for real numbers it is a length.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class CoveredSets:
     """Labels that cover sets of codes.
 
     members: the codes of each label, ascending, one label after another; offsets: shape (labels +
-    1,).
+        1,).
 
     >>> two = CoveredSets(members=np.array([0, 2, 1]), offsets=np.array([0, 2, 3]))  # {0, 2} and {1}
     >>> two.shares(1, 2).tolist()
@@ -162,7 +162,7 @@ class HeldValues:
     """The rows of each class with each value of a sensitive attribute.
 
     value, holder, rows: of each pair of a value and a class that has it, the pairs by ascending
-    value.
+        value.
 
     >>> held = HeldValues.of(np.array([0, 0, 1]), np.array([5, 5, 2]))
     >>> [part.tolist() for part in (held.value, held.holder, held.rows)]
@@ -192,7 +192,8 @@ class UniformRelease:
     """A release whose rows are uniform within their labels.
 
     covered: by quasi-identifier, the values that its labels cover; label: by quasi-identifier, the
-    label of each class. held: by sensitive attribute.
+        label of each class.
+    held: by sensitive attribute.
     """
 
     covered: Sequence[CoveredValues]

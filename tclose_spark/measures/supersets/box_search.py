@@ -6,9 +6,10 @@ the classes whose labels are inside a box around its own labels. For each quasi-
 an interval, a node of the hierarchy, a run of consecutive values, a missing value, or `*`. The
 search tries boxes in two ways:
 
-- Cuts: a line that crosses no label divides a box into two. Cuts retrace the steps of methods that divide a table
-  along lines.
-- Widenings: the labels of a class are widened step by step. They help where labels overlap and there are few cuts.
+- Cuts: a line that crosses no label divides a box into two. Cuts retrace the steps of methods that
+  divide a table along lines.
+- Widenings: the labels of a class are widened step by step. They help where labels overlap and
+  there are few cuts.
 
 A class that holds is proven by the named box. A class without a proof may still have one among the
 boxes not tried.
@@ -134,8 +135,9 @@ class BoxSearch:
     """A search for supersets of classes.
 
     axes: of the quasi-identifiers. sizes: records of each class, shape (classes,). targets: by
-    sensitive attribute. n: the least records of a superset. found: by sensitive attribute. tried:
-    the number of boxes.
+        sensitive attribute.
+    n: the least records of a superset.
+    found: by sensitive attribute. tried: the number of boxes.
     """
 
     def __init__(

@@ -16,8 +16,9 @@ AT_ONCE = 1 << 22  # pairs
 class Boxes:
     """Boxes of whole numbers, ends included.
 
-    low, high: shape (dimensions, boxes). sets: of some dimensions, which values of low..high are in
-    a box, shape (boxes, values); of others all are.
+    low, high: shape (dimensions, boxes).
+    sets: of some dimensions, which values of low..high are in a box, shape (boxes, values); of
+        others all are.
     """
 
     low: IntArray

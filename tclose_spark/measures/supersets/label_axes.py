@@ -38,10 +38,10 @@ class LabelAxis:
     """The labels of a quasi-identifier along an axis.
 
     low, high: the ends of each class's label, included, shape (classes,): ranks of 0..ranks - 1;
-    both -1 of a missing
-        value; -1 and `ranks` of what holds everything.
+        both -1 of a missing value; -1 and `ranks` of what holds everything.
     nodes: of a tree the node of each rank at each height, up to `*`, each of shape (ranks,); () of
-    others. write: what a reader calls the stretch between two ranks.
+        others.
+    write: what a reader calls the stretch between two ranks.
 
     >>> ages = LabelAxis.of([pa.chunked_array([["[20, 29]", "30", None, "*"]])], LabelLoss(numeric=True))
     >>> ages.low.tolist(), ages.high.tolist(), ages.name(0, 2), ages.name(-1, 3)

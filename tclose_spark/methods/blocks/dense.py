@@ -62,8 +62,7 @@ class Dense:
         if rows > self.most_rows:
             raise ConfigurationError(
                 f"{self.attributes.rows:,} rows with so many sensitive values are too many for the "
-                "integers of this "
-                "method; use coarser values, or method: {name: stack_and_deal}"
+                "integers of this method; use coarser values, or method: {name: stack_and_deal}"
             )
 
     def require_reachable(self) -> None:

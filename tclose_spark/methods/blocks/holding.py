@@ -2,9 +2,8 @@
 value. Exact, except for distances over other sums than rows.
 
 counts: of one class by value, int64, of the shape of `Requirement.tables`. excess: to work in,
-shape (largest
-    domain,), int64 (see `work_space`). `Dense.require_room` ensures the precondition of
-    `numerators`.
+    shape (largest domain,), int64 (see `work_space`). `Dense.require_room` ensures the precondition
+    of `numerators`.
 """
 
 from __future__ import annotations

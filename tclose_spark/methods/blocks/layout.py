@@ -33,10 +33,13 @@ class BlockLayout:
     """The blocks of a table. Each meets the requirement of a class, by exact counts of the whole
     table.
 
-    dense: makes a block from its rows. tree: leads a row to a leaf. block_of: the block of each
-    leaf, shape (leaves,). block_rows: rows of each block in the whole table, shape (blocks,).
-    first_block: the first block of each task, shape (tasks,). merges: how many splits of the sample
-    were undone because a side failed the requirement on full counts.
+    dense: makes a block from its rows.
+    tree: leads a row to a leaf.
+    block_of: the block of each leaf, shape (leaves,).
+    block_rows: rows of each block in the whole table, shape (blocks,).
+    first_block: the first block of each task, shape (tasks,).
+    merges: how many splits of the sample were undone because a side failed the requirement on full
+        counts.
     """
 
     dense: Dense
@@ -105,8 +108,7 @@ class BlockLayout:
         ):
             raise ValueError(
                 "the rows of a block differ in number from those that the plan counted: the input "
-                "changed since "
-                "planning, or rows were lost"
+                "changed since planning, or rows were lost"
             )
         by_hash = rows.sorted_by_hash()
         order = by_hash[in_order(block[by_hash])]

@@ -43,13 +43,13 @@ def twice_hierarchical_numerator(
     rows: Any,
     excess: Any,
 ) -> Any:
-    """Sum over all nodes except the root of |n c - s N| of the rows below the node: twice the numerator. The excess
-    below a node has to leave through it; `measures.features` has the same sum.
+    """Sum over all nodes except the root of |n c - s N| of the rows below the node: twice the
+    numerator. The excess below a node has to leave through it; `measures.features` has the same
+    sum.
 
     excess: to work in, shape (domain,), of the type of counts. Invariant: before each height,
-    excess[:level] is n c - s
-        N of the nodes one height lower. A node's children are consecutive and no node comes after
-        its first child, so a height overwrites the one below in place.
+        excess[:level] is n c - s N of the nodes one height lower. A node's children are consecutive
+        and no node comes after its first child, so a height overwrites the one below in place.
     """
     for value in range(domain):
         excess[value] = rows * counts[value] - size * table[value]

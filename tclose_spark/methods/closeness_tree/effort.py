@@ -32,11 +32,12 @@ SAMPLED_PER_BLOCK, MOST_SAMPLED = (
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """trees: how many are grown for each block; if one, then with the plan's growth. sweeps: of the
-    exchange in each heat (see `exchange`). heats: (how many of the best trees take part, rounds of
-    annealing) of each; the best of the last heat is kept. sample_rows: of the sample on which the
-    plan of a table is grown, unless it is very large. rows_per_task: about; a task has whole
-    blocks, so 1 means a task for each block.
+    """trees: how many are grown for each block; if one, then with the plan's growth.
+    sweeps: of the exchange in each heat (see `exchange`).
+    heats: (how many of the best trees take part, rounds of annealing) of each; the best of the last
+        heat is kept.
+    sample_rows: of the sample on which the plan of a table is grown, unless it is very large.
+    rows_per_task: about; a task has whole blocks, so 1 means a task for each block.
     """
 
     trees: int

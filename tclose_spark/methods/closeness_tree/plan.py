@@ -76,8 +76,8 @@ class ClosenessTreePlan(BlocksPlan):
     def report(self) -> PlanReport:
         return self.layout.report(
             f"tasks: {self.tasks:,} (leaves of the tree on the sample: "
-            f"{self.layout.tree.splits.leaves:,}; merged "
-            f"because they failed the requirement on full counts: {self.layout.merges:,})"
+            f"{self.layout.tree.splits.leaves:,}; merged because they failed the requirement on "
+            f"full counts: {self.layout.merges:,})"
         )
 
     @staticmethod
@@ -94,7 +94,8 @@ def make_plan(
     given: PlanningInput, rows_per_block: int | None = None, rows_per_task: int | None = None
 ) -> ClosenessTreePlan:
     """Plans the closeness tree. rows_per_block: the most rows of most blocks, by default
-    `block_size`; rows_per_task: about, by default the effort's.
+    `block_size`;
+    rows_per_task: about, by default the effort's.
 
     Raises:
         UnreachableError: if even the whole table does not meet the requirement.
@@ -137,8 +138,7 @@ class Trial:
         rows = self._rows(TRIAL_ROWS)
         self._log(
             f"growing {PLANNED} trees of blocks on a sample of {len(sample.cell):,} rows, and "
-            f"classes of {rows:,} of "
-            "them, to compare settings"
+            f"classes of {rows:,} of them, to compare settings"
         )
         stopped = TreeGrowth(
             scale=self._table.scale,

@@ -40,7 +40,8 @@ class ClosenessTree(MethodSettings):
         BeforeValidator(_effort),
     ] = "balanced"
     """How much work the method may do, whatever time it takes. A number gives the sweeps over the
-    rows, or with `overlap: none` the budget for cuts.
+    rows, or with
+    `overlap: none` the budget for cuts.
     """
     overlap: Annotated[
         Literal["none"] | None,
@@ -48,7 +49,8 @@ class ClosenessTree(MethodSettings):
         WithJsonSchema({"enum": ["allowed", "none", None]}),
     ] = None
     """none: the regions of classes do not overlap; the method carves nothing and exchanges no row.
-    allowed, the default: they may overlap.
+    allowed, the
+    default: they may overlap.
     """
 
     @property

@@ -10,8 +10,9 @@ Delta = numerator / scale`` with an integer numerator, the row-weighted Delta (s
 The aggregate bound of an attribute is ``sum over fragments F of (rows of F / n) * Delta(F)``: no
 class that conforms to a fragmentation is farther from the table (Gowda 2023, Definition 7; Weber,
 Definition 10). Bounds of kind `domain` use the Delta above. For bounds of kind `paper`, a fragment
-is a box of index ranges [a, b], and Delta is in lengths of the box: max(g - a, b - g) / (b - a),
-with g the centre of gravity; 0 for a = b. It is never below the other.
+is a box of index ranges [a, b], and Delta is in lengths of the
+box: max(g - a, b - g) / (b - a), with g the centre of gravity; 0 for a = b. It is never below the
+    other.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class FragmentDiameter(ABC):
         numbered along the attribute.
 
         codes: shape (p,); the fragment's codes, ascending. counts: shape (p,); the rows of each
-        code, at least 1.
+            code, at least 1.
         """
 
 

@@ -43,8 +43,9 @@ def gather_nearest(
     (n,).
 
     part, classes: of each row, shape (n,). block: shape (n,); classes exchange rows inside a block
-    only. key: order keys; a class begins with the first row left in their order. The order of the
-    rows decides between equally near ones, so it must follow from their content.
+        only. key: order
+    keys; a class begins with the first row left in their order. The order of the rows decides
+    between equally near ones, so it must follow from their content.
     """
     quasi, widths, _ = quasi_widths.of(rows)
     by_part = np.lexsort((part, block))  # stable: rows of a part keep their order
@@ -62,7 +63,7 @@ def exchange_nearest(
     one block.
 
     part: of each row, shape (n,), ascending. seeds: the rows in the order in which they begin a
-    class, shape (n,).
+        class, shape (n,).
     """
     parts, dense = np.unique(part, return_inverse=True)
     owner, inverse = np.unique(classes, return_inverse=True)
@@ -135,10 +136,12 @@ class _Block(NamedTuple):
     """The rows of a block, and what its classes need.
 
     rows: the rows that are left of part p are rows[starts[p] : starts[p] + left[p]]. order: the
-    rows by their keys. part: of each row. Class c needs need[i] rows of part wanted[i], for i from
-    needs[c] to needs[c + 1]. class_of: of each row, -1 for none yet. apart: room for how far each
-    code of a quasi-identifier is from that of the row which begins a class, asked for once
-        where codes are fewer than rows.
+        rows by their keys.
+    part: of each row. Class c needs need[i] rows of part wanted[i], for i from needs[c] to needs[c
+        + 1].
+    class_of: of each row, -1 for none yet.
+    apart: room for how far each code of a quasi-identifier is from that of the row which begins a
+        class, asked for once where codes are fewer than rows.
     near, chosen: room for how far the nearest rows of a part are, and for these rows.
     """
 
@@ -162,7 +165,8 @@ def _generate(block: _Block, widths: LabelWidths) -> None:
     """Fills `class_of`, the class of each row of a block.
 
     Invariant: every row of `rows` has no class yet, and those left of each part are as many as the
-    classes to come need. Those before `begun` in the order all have one.
+        classes to come
+    need. Those before `begun` in the order all have one.
     """
     begun = 0
     for c in range(len(block.needs) - 1):

@@ -184,8 +184,8 @@ class Numbering:
             rows_of != self.bucket_counts.ravel()[expected]
         ):
             raise ValueError(
-                "a bucket has not the rows that the plan counted: the input changed since, or rows "
-                "were lost"
+                "a bucket has not the rows that the plan counted: the input changed since, or "
+                "rows were lost"
             )
         rank = (
             self._first_rank.ravel()[bucket] + np.arange(len(bucket)) - np.repeat(begins, rows_of)

@@ -7,11 +7,12 @@ distribution of a sensitive attribute inside F and Q that of the table:
     EMD(class, Q)  <=  sum over F of p_F Delta(F)  +  EMD(sum over F of p_F R_F, Q)
 
 Proof: the class is sum p_F V_F, with V_F some distribution on the values of F. Moving V_F to R_F
-costs at most Delta(F) (see `fragment_diameter`), and the costs of parts add up. The triangle
-inequality through the mixture sum p_F R_F does the rest. If a class conforms exactly, p_F = (rows
-of F) / n: the mixture is Q, and the aggregate bound remains. The second term is therefore the cost
-of rounding shares to whole rows. If fragments are single tuples, the first term is 0, and the bound
-is the exact distance.
+    costs at most
+Delta(F) (see `fragment_diameter`), and the costs of parts add up. The triangle inequality through
+the mixture sum p_F R_F does the rest. If a class conforms exactly, p_F = (rows of F) / n: the
+mixture is Q, and the aggregate bound remains. The second term is therefore the cost of rounding
+shares to whole rows. If fragments are single tuples, the first term is 0, and the bound is the
+exact distance.
 """
 
 from __future__ import annotations
@@ -37,10 +38,11 @@ MOST_FEATURES = 2_000  # of an attribute, that mixtures are measured in
 class FragmentTable:
     """The figures of a fragmentation that proven bounds need. S attributes, f fragments.
 
-    rows: shape (f,). deltas: shape (S, f), in units of distance. gaps: for each attribute, the
-    differences between each fragment and the table in the features whose weighted sum is
-        the distance (cumulative shares, or shares of values or nodes), shape (f, features). Of very
-        many features, sums of neighbours (see `_measure`).
+    rows: shape (f,).
+    deltas: shape (S, f), in units of distance.
+    gaps: for each attribute, the differences between each fragment and the table in the features
+        whose weighted sum is the distance (cumulative shares, or shares of values or nodes), shape
+        (f, features). Of very many features, sums of neighbours (see `_measure`).
     weights: of one feature of each attribute, shape (S,).
     """
 

@@ -47,7 +47,7 @@ def stack_by_frequency(counts: IntArray, tuples: IntArray | None = None) -> Stac
     5.3.1).
 
     tuples: the number of each cell's tuple, shape (cells,), if cells may have the same: they are
-    then together.
+        then together.
 
     >>> stack_by_frequency(np.array([2, 5, 2, 7])).order.tolist()
     [3, 1, 0, 2]
@@ -89,8 +89,8 @@ def class_counts(stack: Stack, classes: IntArray, e: int) -> IntArray:
 
 
 def representatives(stack: Stack, e: int) -> IntArray:
-    """One class of every composition. Counts change only if c passes S mod e of a cell, or n mod
-    e.
+    """One class of every composition. Counts change only if c passes S mod e of a cell, or n
+    mod e.
     """
     return np.unique(np.concatenate([[0], stack.starts % e, [stack.rows % e]]))
 

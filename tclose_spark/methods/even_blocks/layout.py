@@ -135,9 +135,9 @@ def plan_even_blocks(given: PlanningInput, rows_per_block: int, rows_per_task: i
 
     Raises:
         ConfigurationError: if a distance has unequal steps, or a block is too large for the
-        integers of kernels. UnreachableError: if the whole table breaks k or distinct l, or if only
-        blocks hold that are too large for a
-            method whose time grows with their square.
+            integers of kernels.
+        UnreachableError: if the whole table breaks k or distinct l, or if only blocks hold that are
+            too large for a method whose time grows with their square.
     """
     attributes = given.attributes
     require_plain(attributes.sensitive, "a method that makes classes in blocks")
@@ -152,9 +152,8 @@ def plan_even_blocks(given: PlanningInput, rows_per_block: int, rows_per_task: i
     if largest > max(MOST_ROWS, rows_per_block):
         raise UnreachableError(
             f"privacy.k = {given.k} and the required t hold in blocks of {largest:,} rows and more "
-            "only. Method "
-            f"{given.settings.name} has at most {MOST_ROWS:,}; raise the t, or use method: "
-            "{name: closeness_tree}"
+            f"only. Method {given.settings.name} has at most {MOST_ROWS:,}; raise the t, or use "
+            "method: {name: closeness_tree}"
         )
     dense.require_room(largest)
     locality = Locality(make_digits(attributes.quasi_identifiers, given.sample))

@@ -29,11 +29,14 @@ class Clusters(NamedTuple):
     """Classes being merged, e at first. The first of those merged stands for all of them.
 
     order, starts: the rows, class by class, and where the first classes begin, shapes (n,) and (e +
-    1,). follows: the next class merged into the same one, or -1, shape (e,). last: the last one of
-    those that this one stands for, shape (e,). sizes: rows, 0 of a class that was merged into
-    another, shape (e,). ratios: the closeness ratio, 0 of a class that holds, shape (e,). held: 1
-    where a class holds what is required, shape (e,). low, high: the range of the codes, shape (e,
-    quasi-identifiers). counts, excess: room for what `holds` takes.
+        1,).
+    follows: the next class merged into the same one, or -1, shape (e,).
+    last: the last one of those that this one stands for, shape (e,).
+    sizes: rows, 0 of a class that was merged into another, shape (e,).
+    ratios: the closeness ratio, 0 of a class that holds, shape (e,).
+    held: 1 where a class holds what is required, shape (e,).
+    low, high: the range of the codes, shape (e, quasi-identifiers).
+    counts, excess: room for what `holds` takes.
     """
 
     order: IntArray

@@ -68,8 +68,8 @@ class EvenBlocksPlan(BlocksPlan):
     def blocks_in_words(self) -> str:
         """The blocks, for the plan's note."""
         return (
-            f"blocks: {self.blocks:,} of up to {int(self.layout.block_rows.max()):,} rows, "
-            f"tasks: {self.tasks:,}"
+            f"blocks: {self.blocks:,} of up to {int(self.layout.block_rows.max()):,} rows, tasks: "
+            f"{self.tasks:,}"
         )
 
 

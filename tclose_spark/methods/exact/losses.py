@@ -48,7 +48,8 @@ class QuasiLosses:
         (groups,).
 
         members: places in `values`, ascending in a group, the groups one after another; starts:
-        their first ones. limited: whether a label coarser than `coarsest` loses infinitely much.
+            their first ones.
+        limited: whether a label coarser than `coarsest` loses infinitely much.
         """
         index, texts = self.quasi.labeller.label(self.values[members], starts)
         coarsest = self.quasi.coarsest if limited else None

@@ -38,11 +38,11 @@ class ExactPlan:
     """The plan; see the module. Rows of a kind have equal quasi-identifiers and sensitive values.
 
     kinds: the codes of the quasi-identifiers and the cell of each kind, in the order of a `Tally`,
-    shape (quasi + 1,
-        kinds).
+        shape (quasi + 1, kinds).
     parts: its kind, its class and its number of rows of each part of a class, by kind, shape (3,
-    parts). loss: the mean loss of the rows, weighted as methods do. gap: by how much it may be
-    above the least loss; 0 if it is the least.
+        parts).
+    loss: the mean loss of the rows, weighted as methods do.
+    gap: by how much it may be above the least loss; 0 if it is the least.
     """
 
     kinds: IntArray
@@ -169,9 +169,8 @@ def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
     if ls:
         raise UnreachableError(
             f"attributes.sensitive_attributes.{ls[0]}.l: method exact makes entropy and recursive "
-            "l for at most "
-            f"{MOST_ROWS} rows, and the table has {rows:,}; require distinct l, or use method: "
-            f"{{name: stack_and_deal}}"
+            f"l for at most {MOST_ROWS} rows, and the table has {rows:,}; require distinct l, or "
+            "use method: {name: stack_and_deal}"
         )
     try:
         program = label_program(attributes, given.k, tally.keys, tally.rows, MOST_ENTRIES)
@@ -190,9 +189,8 @@ def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
     if found is None:
         raise UnreachableError(
             f"method.search_seconds: method exact found no release of {rows:,} rows of "
-            f"{len(tally):,} kinds in "
-            f"{given.settings.search_seconds} seconds; allow more, or use method: {{name: "
-            f"closeness_tree}}"
+            f"{len(tally):,} kinds in {given.settings.search_seconds} seconds; allow more, or use "
+            "method: {name: closeness_tree}"
         )
     label, classes = np.unique(program.label, return_inverse=True)
     share = np.zeros((len(label), len(tally)), dtype=np.int64)
@@ -203,8 +201,8 @@ def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
     if np.any(share.sum(axis=0) != tally.rows) or broken.any():
         raise UnreachableError(
             "method: exact found classes that miss a t, l or beta by less than its solver's "
-            "tolerance (0.000001); "
-            "require one with fewer digits, or use method: {name: closeness_tree, effort: thorough}"
+            "tolerance (0.000001); require one with fewer digits, or use method: {name: "
+            "closeness_tree, effort: thorough}"
         )
     return float(program.cost[: len(found)] @ found), bound, share
 
@@ -218,8 +216,7 @@ def _no_classes() -> UnreachableError:
 def _too_large(size: str) -> UnreachableError:
     return UnreachableError(
         f"method: exact is for small tables, and this one has {size}; use method: {{name: "
-        "closeness_tree, effort: "
-        "thorough}"
+        "closeness_tree, effort: thorough}"
     )
 
 
@@ -228,11 +225,10 @@ def _require_support(given: PlanningInput) -> None:
     if missing:
         raise ConfigurationError(
             f"attributes.quasi_identifiers.{missing[0]}.missing: method exact does not make "
-            "classes where a missing "
-            "value may be any value; expected missing left out"
+            "classes where a missing value may be any value; expected missing left out"
         )
     if given.attributes.nt is not None:
         raise ConfigurationError(
-            "privacy.nt: method exact makes classes that are close to the whole table; expected nt "
-            "left out"
+            "privacy.nt: method exact makes classes that are close to the whole table; expected "
+            "nt left out"
         )

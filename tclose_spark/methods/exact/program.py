@@ -77,9 +77,10 @@ class _Constraints:
 class Program:
     """A program; see the module.
 
-    label, kind: of each x, shapes (entries,); the x are the first variables. cost: of each
-    variable; upper: its bound, the lower one is 0; whole: whether it is an integer; shapes
-    (variables,). at_most, equal: the constraints.
+    label, kind: of each x, shapes (entries,); the x are the first variables.
+    cost: of each variable; upper: its bound, the lower one is 0; whole: whether it is an integer;
+        shapes (variables,).
+    at_most, equal: the constraints.
     """
 
     label: IntArray
@@ -137,7 +138,8 @@ def label_program(
     """The program of a table.
 
     kinds: the codes of the quasi-identifiers and the cell of each kind, shape (quasi + 1, kinds).
-    rows: of each, shape (kinds,). most: entries of x.
+        rows: of each, shape
+    (kinds,). most: entries of x.
 
     Raises:
         TooManyLabelsError: if there are more.

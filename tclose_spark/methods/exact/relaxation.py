@@ -98,7 +98,7 @@ class _Part:
 
         Raises:
             TooManyLabelsError: if labels times the combinations of codes are more than `most`, or
-            labels too many.
+                labels too many.
         """
         codes, combination, n = np.unique(
             np.stack([rows.quasi[i] for i in part]), axis=1, return_inverse=True, return_counts=True

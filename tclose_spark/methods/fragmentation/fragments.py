@@ -49,8 +49,7 @@ class FragmentCuts:
     """Possible cuts of fragments, one per entry.
 
     attribute, last: shape (cuts,); the attribute, and the last code of the half that stays, in the
-    order along the
-        attribute.
+        order along the attribute.
     changes: shape (cuts, attributes); the change of each aggregate bound.
     """
 
@@ -329,8 +328,7 @@ def bin_of(domain: SensitiveDomain, bins: Bins) -> IntArray:
     if len(numbers) < len(known) and bins.equal_mass is None:
         raise InputError(
             f"attributes.sensitive_attributes.{domain.name}.bins: the values are no numbers; use "
-            "equal_mass, or leave "
-            "bins out"
+            "equal_mass, or leave bins out"
         )
     if bins.equal_mass is not None:
         inside = equal_mass(domain.table[known], bins.equal_mass)

@@ -34,7 +34,8 @@ def join_until_close(
     a t even as one class).
 
     A class that breaks a t is joined with the next ones of its block until none does. codes: shape
-    (n, attributes); classes, block: shape (n,), blocks being ranges of classes.
+    (n, attributes);
+    classes, block: shape (n,), blocks being ranges of classes.
     """
     numbers, first, place = np.unique(classes, return_index=True, return_inverse=True)
     before, of = len(numbers), block[first]

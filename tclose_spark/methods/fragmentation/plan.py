@@ -70,9 +70,8 @@ class FragmentationPlan(DealtPlan):
         if figures["broken"]:
             raise UnreachableError(
                 f"method.sizing: measured: {int(figures['broken'])} blocks of near rows break a t "
-                "even as one class, "
-                "and it joins no further; raise the t, or use sizing: proportional or method: "
-                "{name: closeness_tree}"
+                "even as one class, and it joins no further; raise the t, or use sizing: "
+                "proportional or method: {name: closeness_tree}"
             )
         return {"classes_joined": int(figures["joined"])} if self.measured else {}
 
@@ -128,7 +127,8 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Fragm
     Raises:
         ConfigurationError: if the bounds are the papers' and a distance has steps that differ.
         UnreachableError: if k is larger than the table, or the search ends without a fragmentation
-        whose bounds meet every t.
+            whose bounds meet
+        every t.
     """
     attributes, sizing = given.attributes, given.settings.sizing
     require_rows(given.k, attributes)
@@ -215,8 +215,7 @@ def search(given: PlanningInput) -> SearchPath:
         )
         raise UnreachableError(
             f"{fragments:,} fragments have bounds of {reached}; {way}; sizing: measured, "
-            "stack_and_deal and "
-            "closeness_tree need no bounds"
+            "stack_and_deal and closeness_tree need no bounds"
         )
     return path
 

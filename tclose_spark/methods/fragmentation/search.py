@@ -130,14 +130,17 @@ def find_fragmentation(
     cut.
 
     kind: the kind of bounds (see bounds). objective: which cut is taken, see `hinge` and
-    `steepest`; of equal ones the first attribute's, then the first fragment's, then the lowest.
-    bins: by attribute, the bin of each value of an ordered one, at whose edges only it is cut; the
-    bounds still see every value. limit: seconds in which the bounds must meet every t; a search
-    that has come so far goes on, so that its result does not depend on the clock.
+        `steepest`; of equal ones the
+    first attribute's, then the first fragment's, then the lowest. bins: by attribute, the bin of
+    each value of an ordered one, at whose edges only it is cut; the bounds still see every value.
+    limit: seconds in which the bounds must meet every t; a search that has come so far goes on, so
+    that its result does not depend on the clock.
 
     Raises:
-        UnreachableError: if the time is over before. ValueError: if no attribute has a t, bins are
-        of an attribute that is not ordered, or the papers' bounds are to be met by one.
+        UnreachableError: if the time is over before.
+        ValueError: if no attribute has a t, bins are of an attribute that is not ordered, or the
+            papers' bounds are
+        to be met by one.
     """
     if all(t is None for t in thresholds):
         raise ValueError("no sensitive attribute has a t to search for")
@@ -159,11 +162,11 @@ def find_fragmentation(
 
 
 def hinge(bounds: NDArray[np.float64], thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The excess of bounds over their t, summed over the attributes: the papers' objective, to be minimized (Weber,
-    3.4.1).
+    """The excess of bounds over their t, summed over the attributes: the papers' objective, to be
+    minimized (Weber, 3.4.1).
 
     bounds: shape (..., attributes); thresholds: shape (attributes,), infinite for attributes
-    without a t.
+        without a t.
     """
     above: NDArray[np.float64] = np.maximum(bounds - thresholds, 0).sum(axis=-1)
     return above
@@ -301,6 +304,6 @@ def _out_of_time(search: _Search, thresholds: Thresholds, limit: float) -> str:
     )
     return (
         f"the search of a fragmentation reached {search.held:,} fragments with the bounds "
-        f"{reached} in {limit:g} "
-        "seconds; raise method.search_seconds, a t, or put values into bins"
+        f"{reached} in {limit:g} seconds; raise method.search_seconds, a t, or put values into "
+        "bins"
     )

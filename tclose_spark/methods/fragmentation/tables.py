@@ -48,8 +48,7 @@ def candidates_table(
     if chosen["measured"]:
         notes = [
             "The class size was measured on the sample. Classes of the table that break a t are "
-            "joined, and the "
-            "verification decides."
+            "joined, and the verification decides."
         ]
         if chosen["fragments"] == 1:
             notes.append(

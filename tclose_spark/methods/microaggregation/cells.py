@@ -2,8 +2,9 @@
 Chen and Chang 2018; Weber, 2.4.1 and 2.4.2).
 
 first_component: the cells (tuples that occur) are ordered by their first principal component and
-cut like the values of one attribute. clusters: each bucket has the rows whose tuples are nearest to
-a seed. In both, a class then takes a row of each bucket, and classes that do not hold are merged.
+    cut like the values of
+one attribute. clusters: each bucket has the rows whose tuples are nearest to a seed. In both, a
+class then takes a row of each bucket, and classes that do not hold are merged.
 
 The papers leave open how categories become numbers, and how clusters get equal sizes. Here a
 value's number is the share of rows before it, plus half of its own, in the order in which algorithm
@@ -69,7 +70,7 @@ def first_component(scores: IntArray, rows: IntArray) -> tuple[int, ...]:
     """The direction in which the scores of rows vary most, in units of 1 / PRECISION, shape (S,).
 
     scores: shape (cells, S), of mean 0. rows: of each cell, shape (cells,). The largest part is
-    positive.
+        positive.
 
     >>> first_component(np.array([[-2, 2], [0, 0], [2, -2]]), np.array([1, 3, 1]))
     (707107, -707107)

@@ -47,10 +47,12 @@ BEYOND = 1e300  # farther than any row
 class Candidates(NamedTuple):
     """A class in refinement, and the rows that may enter it.
 
-    members: shape (k,). near: their distances when they were chosen, shape (k,). far: of each cell,
-    the distance of its nearest untried row, BEYOND if there is none, shape (cells,). place: of that
-    row in the pool, shape (cells,). counts, excess: the class's rows by value, and work space of
-    `holds`.
+    members: shape (k,).
+    near: their distances when they were chosen, shape (k,).
+    far: of each cell, the distance of its nearest untried row, BEYOND if there is none, shape
+        (cells,).
+    place: of that row in the pool, shape (cells,).
+    counts, excess: the class's rows by value, and work space of `holds`.
     """
 
     members: IntArray

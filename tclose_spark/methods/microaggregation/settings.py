@@ -79,8 +79,7 @@ def require_algorithm(
         if settings.class_size in ("proven", "paper"):
             raise ValueError(
                 f"method.class_size: {settings.class_size} is for the buckets of one sensitive "
-                "attribute; with "
-                "method.cells expected class_size: measured"
+                "attribute; with method.cells expected class_size: measured"
             )
         return
     required = [name for name, attribute in sensitive.items() if attribute.t is not None]

@@ -6,12 +6,14 @@ whole domain with
     the missing value, and a rounded end (`round_to`) numbers of the next part. So a part may have,
     of each quasi-identifier:
 
-- Numbers: a range. A cut is allowed if the rounded ends leave a gap. Missing values together with numbers are `*`, so
-  they are separated first.
-- Values with a hierarchy: the leaves of a node. A node is divided into all its children at once, because the label of
-  two children is the node's and would cover a third. The missing value is a child of the root.
+- Numbers: a range. A cut is allowed if the rounded ends leave a gap. Missing values together with
+  numbers are `*`, so they are separated first.
+- Values with a hierarchy: the leaves of a node. A node is divided into all its children at once,
+  because the label of two children is the node's and would cover a third. The missing value is a
+  child of the root.
 - Values without a hierarchy: all of them (`*`) or one.
-- Sets: a range of values. Only `*` covers the missing value, so missing values are split off together with a cut.
+- Sets: a range of values. Only `*` covers the missing value, so missing values are split off
+  together with a cut.
 """
 
 from __future__ import annotations

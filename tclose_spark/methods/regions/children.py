@@ -66,7 +66,7 @@ def find_children(j: int, cut: int, inputs: CutInputs, work: CutWorkspace) -> in
     last to the number of codes; how many children there are, 0 if their labels would meet.
 
     cut: for NUMBERS and SETS the place where the upper side begins (see `first_cut`); other kinds
-    have one split.
+        have one split.
     """
     codes, length, starts = work.present.codes[j], work.present.length[j], work.starts
     if length < 2:
@@ -113,8 +113,8 @@ def last_cut(j: int, inputs: CutInputs, work: CutWorkspace) -> int:
 
 @kernel
 def divide(j: int, at: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> int:
-    """Sort the rows of a part by a split's children and set work.ends; how many children there
-    are.
+    """Sort the rows of a part by a split's children and set work.ends; how many children
+    there are.
     """
     order_rows(j, rows, inputs, work)
     parts = find_children(j, at, inputs, work)

@@ -52,8 +52,9 @@ class RegionCuts(NamedTuple):
 
 @dataclass(frozen=True)
 class RegionGrowth:
-    """rule: how a part is split. budget: the work of a search for splits that lose little, in rows
-    to be examined for each row of the block; with 0 each part takes the split with the best score.
+    """rule: how a part is split.
+    budget: the work of a search for splits that lose little, in rows to be examined for each row of
+        the block; with 0 each part takes the split with the best score.
     """
 
     rule: SplitRule
@@ -121,7 +122,7 @@ def _grow(
     """Grow the tree; how many parts it has.
 
     Invariant: the parts on the stack and the regions are slices of the rows, and together are all
-    rows.
+        rows.
     """
     stack[0, 0], stack[0, 1], stack[0, 2], height, made = 0, len(rows), 0, 1, 1
     while height > 0:

@@ -26,8 +26,9 @@ class PartTree:
     is divided into.
 
     quasi: the quasi-identifier that a part is divided by, -1 if it is not divided, shape (parts,).
-    parent: the part that it comes from, -1 if none, shape (parts,). lo, hi: a part has its parent's
-    rows with these codes of the parent's quasi-identifier, shape (parts,).
+    parent: the part that it comes from, -1 if none, shape (parts,).
+    lo, hi: a part has its parent's rows with these codes of the parent's quasi-identifier, shape
+        (parts,).
     """
 
     quasi: IntArray

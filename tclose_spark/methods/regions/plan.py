@@ -26,7 +26,7 @@ class RegionPlan(BlocksPlan):
     """Blocks that are boxes of the table; each is divided into regions, and each region is a class.
 
     growths: how each block is divided; the result with the least loss is kept, the first of equal
-    ones.
+        ones.
     """
 
     layout: BlockLayout
@@ -57,8 +57,8 @@ class RegionPlan(BlocksPlan):
     def report(self) -> PlanReport:
         return self.layout.report(
             f"which tasks divide into regions, tasks: {self.tasks:,} (splits of the sample that "
-            "were undone because a "
-            f"side failed the requirement on full counts: {self.layout.merges:,})"
+            "were undone because a side failed the requirement on full counts: "
+            f"{self.layout.merges:,})"
         )
 
     @staticmethod

@@ -45,8 +45,8 @@ def plan_regions(
 
     Raises:
         ConfigurationError: if a distance has unequal steps, a hierarchy has the same label at
-        several levels for
-            different values, or a block is too large for the integers of the kernels.
+            several levels for different values, or a block is too large for the integers of the
+            kernels.
         UnreachableError: if even the whole table does not meet k and distinct l.
     """
     require_plain(given.attributes.sensitive, "a method that cuts regions")
@@ -80,9 +80,8 @@ def _require_one_level(quasi_identifiers: Sequence[ResolvedQuasi]) -> None:
         if any(len(meant) > 1 for meant in under.values()):
             raise ConfigurationError(
                 f"attributes.quasi_identifiers.{quasi.name}.hierarchy: the same label is used at "
-                "several levels "
-                "for different values; give each node its own label, or use a method whose regions "
-                "may overlap"
+                "several levels for different values; give each node its own label, or use a "
+                "method whose regions may overlap"
             )
 
 

@@ -48,9 +48,10 @@ class OpenParts(NamedTuple):
     """The parts that are being searched, each a child of the one before."""
 
     # START, END: its slice of the rows; KEY; FOUND: its splits; LIVE: those that are still tried;
-    # ROUNDS of trials to come; TURN: the number of the present trial; NEXT: where its next child
-    # begins, -1 before the trial; CHOICE: the best split, -1 if none; EXACT: whether all trials of
-    # this round went to the end. Shape (depth, 10).
+    #     ROUNDS of trials to
+    # come; TURN: the number of the present trial; NEXT: where its next child begins, -1 before the
+    # trial; CHOICE: the best split, -1 if none; EXACT: whether all trials of this round went to the
+    # end. Shape (depth, 10).
     whole: IntArray
     # BUDGET; WORK done; SHARE of the budget for the present trial; TOTAL: its loss so far; LEAST,
     # shape (depth, 5)

@@ -31,8 +31,8 @@ Split = tuple[int, list[IntArray]]
 
 
 def bucketize(distance: GroundDistance, limit: Fraction) -> IntArray:
-    """The bucket of each value, shape (m,), numbered in the order of their first values; of values that no row has,
-    0.
+    """The bucket of each value, shape (m,), numbered in the order of their first values; of values
+    that no row has, 0.
 
     >>> from tclose_spark.measures.distances.ground_distances import OrderedDistance
     >>> salaries = OrderedDistance(np.array([1, 1, 1, 1, 4, 4]))

@@ -60,8 +60,7 @@ class SabrePlan(EvenBlocksPlan):
             figures={"blocks": self.blocks, "tasks": self.tasks, "buckets": self.buckets},
             note=(
                 f"buckets of sensitive values: {self.buckets:,}, {self.blocks_in_words}, bounds up "
-                "to "
-                f"{float(self.stretch):g} t before any classes are merged"
+                f"to {float(self.stretch):g} t before any classes are merged"
             ),
         )
 

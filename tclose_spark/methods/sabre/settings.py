@@ -28,7 +28,6 @@ def require_one_attribute(settings: Sabre, sensitive: Mapping[str, SensitiveAttr
     if len(required) > 1:
         raise ValueError(
             "method: sabre puts the values of one sensitive attribute into buckets, and a t is "
-            "required of "
-            f"{' and '.join(required)}; expected t: measure of all but one, or method: {{name: "
-            f"closeness_tree}}"
+            f"required of {' and '.join(required)}; expected t: measure of all but one, or method: "
+            "{name: closeness_tree}"
         )

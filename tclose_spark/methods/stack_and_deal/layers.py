@@ -30,11 +30,14 @@ class KernelDistances(NamedTuple):
     """The ground distances of all sensitive attributes, for kernels; domains are padded to the
     largest, m values.
 
-    cumulative: whether features are, shape (attributes,). shares: the table's share of each node at
-    each height (of each value, at height 0), shape (attributes, heights, m). nodes: the node of
-    each value at each height, same shape. heights: steps from a value to the root, shape
-    (attributes,). below: the cumulative shares, shape (attributes, m). sums: sums of these before
-    each place, shape (attributes, m + 1). domains: the size of each domain, shape (attributes,).
+    cumulative: whether features are, shape (attributes,).
+    shares: the table's share of each node at each height (of each value, at height 0), shape
+        (attributes, heights, m).
+    nodes: the node of each value at each height, same shape.
+    heights: steps from a value to the root, shape (attributes,).
+    below: the cumulative shares, shape (attributes, m).
+    sums: sums of these before each place, shape (attributes, m + 1).
+    domains: the size of each domain, shape (attributes,).
     units: what one step costs, over the t that is required, shape (attributes,).
     """
 
@@ -88,8 +91,9 @@ def closeness_ratio(
     attributes.
 
     codes: sorted codes of the members in the first `size` places, shape (attributes, most members).
-    gone, new: the codes of the leaving and the coming member, shape (attributes,); equal codes
-    leave the class unchanged.
+        gone, new: the
+    codes of the leaving and the coming member, shape (attributes,); equal codes leave the class
+    unchanged.
     """
     worst = 0.0
     for a in range(len(distances.domains)):
@@ -152,7 +156,9 @@ def _stretch(below: FloatArray, sums: FloatArray, start: int, end: int, share: f
 def _at_nodes(
     codes: IntArray, size: int, gone: int, new: int, node: IntArray, shares: FloatArray
 ) -> float:
-    """The sum over the nodes of one height of |class's share - the table's|. Nodes follow the order of the codes."""
+    """The sum over the nodes of one height of |class's share - the table's|. Nodes follow the order
+    of the codes.
+    """
     total, at, held, left, came, i, taken = 1.0, -1, 0, False, False, 0, 0
     while taken < size:
         code, i, left, came = _next(codes, size, gone, new, i, left, came)
@@ -228,7 +234,8 @@ def deal_in_layers(
     """The classes of the rows of a stack, the rows by cell and then by class, shape (rows,).
 
     cells: the cell at each position, shape (rows,). codes: the codes of each cell, shape (cells,
-    attributes). rows >= classes.
+        attributes). rows >=
+    classes.
     """
     n = len(cells)
     layers = -(-n // classes)

@@ -1,9 +1,10 @@
 """Lower bounds on the largest distance of any even partition, into classes of n // e rows or one
 more.
 
-Every ground distance is a weighted sum of differences |C / s - X / n| between the counts of a class of s rows and those
-of the table of n, over features of the values (see `measures.distances.features`). The C are integers, so a class
-misses its ideal s X / n by some fraction.
+Every ground distance is a weighted sum of differences |C / s - X / n| between the counts of a class
+of s rows and those of the table of n, over features of the values (see
+`measures.distances.features`). The C are integers, so a class misses its ideal s X / n by some
+fraction.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ def sizes_table(
         [x for heading in headings_with_t(sensitive) for x in (heading, "bound")],
     )
     title = (
-        f"{name}: class sizes, the exact largest distance of a class from the table, and the "
-        "bound of even classes"
+        f"{name}: class sizes, the exact largest distance of a class from the table, and the bound "
+        "of even classes"
     )
     table = empty_table(title, "class size", "classes", *headings, "holds", "stack")
     for size in plan["sizes"]:

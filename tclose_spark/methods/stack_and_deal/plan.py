@@ -140,8 +140,9 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Stack
     """Plans Stack & Deal. The classes do not depend on rows_per_task.
 
     Raises:
-        UnreachableError: see `choose_size`; nothing is counted before. ConfigurationError: if
-        classes are to be dealt in layers and a distance has steps that differ.
+        UnreachableError: see `choose_size`; nothing is counted before.
+        ConfigurationError: if classes are to be dealt in layers and a distance has steps that
+            differ.
     """
     attributes, sample = given.attributes, given.sample
     if given.settings.deal == "layered":

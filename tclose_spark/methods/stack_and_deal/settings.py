@@ -20,7 +20,8 @@ class StackAndDeal(MethodSettings):
     """
     deal: Literal["local", "round_robin", "layered"] = "local"
     """local: near people come into the same class. layered: classes are as near to the bound as any
-    of their size. round_robin: as in the paper.
+    of their size.
+    round_robin: as in the paper.
     """
     class_size: Literal["auto", "k"] = "auto"
     """auto: the smallest size from k rows on that reaches every t. k: k rows, as in the paper."""

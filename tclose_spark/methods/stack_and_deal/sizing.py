@@ -41,9 +41,9 @@ class SizeReport:
     """The exact largest EMD of each attribute if `classes` classes are dealt, the smallest with
     `size` records.
 
-    bounds: no even partition can be below them. order: the name of the stack. emd is empty if a
-    bound is already above a requirement, so nothing was dealt. In
-        layers, emd covers the groups of classes that were tried (see MOST_GROUPS).
+    bounds: no even partition can be below them.
+    order: the name of the stack. emd is empty if a bound is already above a requirement, so nothing
+        was dealt. In layers, emd covers the groups of classes that were tried (see MOST_GROUPS).
     """
 
     size: int
@@ -190,8 +190,8 @@ def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[
 
     Raises:
         UnreachableError: if k is larger than the table; if `class_size: k` misses a requirement
-        (the message gives
-            the distances it achieves and the sizes that suffice); or if no size suffices.
+            (the message gives the distances it achieves and the sizes that suffice); or if no size
+            suffices.
     """
     k = given.k
     require_rows(k, given.attributes)
@@ -218,10 +218,9 @@ def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[
         unfit = ", ".join(str(r.size) for r in seen if not r.holds and r.size > fitting.size)
         raise UnreachableError(
             f"with class_size: k, {_describe(given, seen[0])}; sizes that meet the requirements "
-            "begin with "
-            f"{fitting.size} (looked at up to {seen[-1].size}: {fit} reach "
-            f"it{f', {unfit} do not' if unfit else ''}); "
-            "set method.class_size: auto, or a larger k or t"
+            f"begin with {fitting.size} (looked at up to {seen[-1].size}: {fit} reach "
+            f"it{f', {unfit} do not' if unfit else ''}); set method.class_size: auto, or a larger "
+            "k or t"
         )
     return (fitting if given.settings.class_size == "auto" else seen[0]), seen
 

@@ -42,11 +42,9 @@ def node_tables(
         f"Of {plan['nodes']:,} nodes; with those of fewer quasi-identifiers, {plan['looked_at']:,} "
         "were visited.",
         f"The chosen one has {plan['classes']:,} classes and {plan['suppressed']:,} suppressed "
-        "rows. Its largest "
-        f"distances are {achieved}.",
+        f"rows. Its largest distances are {achieved}.",
         f"Information loss (NCP) {losses['ncp']:.6f}, entropy {losses['entropy']:.6f} bits, "
-        "discernibility "
-        f"{losses['discernibility']:,}.",
+        f"discernibility {losses['discernibility']:,}.",
     ]
 
 

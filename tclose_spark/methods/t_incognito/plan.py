@@ -140,8 +140,7 @@ def group_keys(labels: Sequence[Codes | IntArray], sizes: Sequence[int]) -> IntA
         key, bound = key * size + label, bound * size
         if bound > WIDEST:
             raise UnreachableError(
-                "method: t_incognito numbers the combinations of labels, and they pass 2^62; leave "
-                "quasi-identifiers "
-                "out"
+                "method: t_incognito numbers the combinations of labels, and they pass 2^62; "
+                "leave quasi-identifiers out"
             )
     return key

@@ -38,7 +38,7 @@ def make_plan(
 
     Raises:
         UnreachableError: if not even the coarsest node holds, or the lattice or what is counted is
-        too large.
+            too large.
     """
     requirement = ClassRequirement(given.attributes, given.k)
     if (
@@ -103,9 +103,8 @@ def _require_room(levels: Sequence[Levels]) -> None:
     if math.prod(len(of_one) + 1 for of_one in levels) > MOST_NODES:
         raise UnreachableError(
             f"method: t_incognito looks at each combination of levels, and {len(levels)} "
-            "quasi-identifiers have "
-            f"{lattice_size(levels):,}, which are too many; leave levels out, or use method: "
-            f"{{name: closeness_tree}}"
+            f"quasi-identifiers have {lattice_size(levels):,}, which are too many; leave levels "
+            "out, or use method: {name: closeness_tree}"
         )
 
 

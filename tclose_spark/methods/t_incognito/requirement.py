@@ -46,7 +46,7 @@ def least_lost(requirement: ClassRequirement, groups: FrequencySet, lacking: int
     have more quasi-identifiers; a hair less, so that rounding makes it no more.
 
     lacking: rows of the whole table that may be missing in what distances are measured from, at
-    most.
+        most.
     """
     lost = np.where(requirement.poor(groups), groups.sizes, 0).astype(np.float64)
     for a in requirement.attributes.sensitive:
@@ -107,10 +107,11 @@ class Suppression:
     (`options.suppression.judge`). If they do not, the smallest classes are suppressed too, until
     they do. ARX does not require this.
 
-    requirement: of every class. most: the most rows that may be suppressed. of: the distribution
-    that classes are compared with (`PlanningInput.of`). class_of_suppressed: whether the suppressed
-    rows must be a class if `of` is the input. Without it, nodes are
-        those of ARX, and the verifier objects.
+    requirement: of every class.
+    most: the most rows that may be suppressed.
+    of: the distribution that classes are compared with (`PlanningInput.of`).
+    class_of_suppressed: whether the suppressed rows must be a class if `of` is the input. Without
+        it, nodes are those of ARX, and the verifier objects.
     """
 
     requirement: ClassRequirement

@@ -31,9 +31,8 @@ def counted(given: PlanningInput, tally_of: Callable[[Rows], Tally], what: str) 
     except TooManyKeysError:
         raise UnreachableError(
             f"method: t_incognito counts {what} on the driver, and the table has more than "
-            f"{MOST_KEYS:,}; give "
-            "quasi-identifiers of many values a coarser first level or round_to, or use method: "
-            "{name: closeness_tree}"
+            f"{MOST_KEYS:,}; give quasi-identifiers of many values a coarser first level or "
+            "round_to, or use method: {name: closeness_tree}"
         ) from None
 
 

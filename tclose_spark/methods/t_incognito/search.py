@@ -190,11 +190,14 @@ class Solution:
 class LatticeSearch:
     """Searches for the node that loses least.
 
-    suppression: the requirement, and the limit of suppression. losses: the metric. lattice: of all
-    quasi-identifiers. log: receives a line per size of subsets. best: the solution with the least
-    loss so far; of equal ones the lowest, then the first in the order of levels. holding: the
-    solutions; without suppression, the minimal nodes. visited: the number of nodes whose frequency
-    sets were computed.
+    suppression: the requirement, and the limit of suppression.
+    losses: the metric.
+    lattice: of all quasi-identifiers.
+    log: receives a line per size of subsets.
+    best: the solution with the least loss so far; of equal ones the lowest, then the first in the
+        order of levels.
+    holding: the solutions; without suppression, the minimal nodes.
+    visited: the number of nodes whose frequency sets were computed.
     """
 
     suppression: Suppression
@@ -209,7 +212,7 @@ class LatticeSearch:
         """The solution that loses least. The coarsest node must hold.
 
         base: the frequency set of all quasi-identifiers at `base_node`; with a finer level nothing
-        holds.
+            holds.
         """
         quasi = range(len(self.lattice.levels))
         everything, none_left_out = tuple(quasi), self.suppression.most == 0

@@ -27,7 +27,8 @@ class AggregateCheck:
     """The aggregate that a published value of one quasi-identifier must be.
 
     scale: how many units of the integer raw values are one unit of the texts; a day for dates and
-    times. order: of the values of a category; None for numbers.
+        times.
+    order: of the values of a category; None for numbers.
     """
 
     aggregate: Aggregate

@@ -9,8 +9,7 @@ from tclose_spark.report.option_words import Certificate, Certified, Lines, Opti
 
 UNKNOWN_LOSS = (
     "aggregates of classes are published, which do not say how far the values of a class lie "
-    "apart; what labels that "
-    "cover them would lose follows from the raw table alone"
+    "apart; what labels that cover them would lose follows from the raw table alone"
 )
 
 

@@ -87,9 +87,8 @@ class FormsJudge(ReleaseJudge):
             if one.classes:
                 yield (
                     f"{name}: {one.classes} classes ({one.rows} rows) have one value, which is "
-                    "certain for everybody "
-                    "in them, and exact quasi-identifiers say who that is; lower t, require l, or "
-                    "use generalization"
+                    "certain for everybody in them, and exact quasi-identifiers say who that is; "
+                    "lower t, require l, or use generalization"
                 )
 
     def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Sequence[str]:

@@ -31,8 +31,7 @@ class FormedRows:
     """The rows of all tables of a release: see `ReleasedRows`.
 
     tallies: of its classes. If the values of each class are in several tables, the pairing of
-    values of two tables is
-        arbitrary.
+        values of two tables is arbitrary.
     """
 
     tallies: Table

@@ -65,14 +65,12 @@ def _warnings(spec: ReleaseSpec) -> list[str]:
     if form.is_exact:
         found.append(
             f"{', '.join(spec.attributes.quasi_identifiers)}: published as they are (release.form: "
-            f"{form.form}), so "
-            "who is in the table is disclosed, with these values; sensitive values are known by "
-            "class only"
+            f"{form.form}), so who is in the table is disclosed, with these values; sensitive "
+            "values are known by class only"
         )
     if form.form == "permutation":
         found.append(
             f"{', '.join(spec.attributes.sensitive_attributes)}: a row's value is that of some "
-            "person of its "
-            "class, perhaps of another one (release.form: permutation)"
+            "person of its class, perhaps of another one (release.form: permutation)"
         )
     return found

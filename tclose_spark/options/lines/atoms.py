@@ -75,7 +75,8 @@ def judge_line(
     values that they had, and the newcomers of each class are a class by themselves.
 
     people: `internal/people`. labels: its published columns of quasi-identifiers, which are those
-    of `quasi`. attributes, over_people: what is required of every class.
+        of `quasi`.
+    attributes, over_people: what is required of every class.
     """
     sensitive = [a.name for a in attributes]
     with keep(_met(line, people, labels, sensitive)) as met:

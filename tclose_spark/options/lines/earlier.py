@@ -41,9 +41,11 @@ class EarlierRelease:
     """A finished release with its evidence.
 
     internal: the folder of the evidence. certificate: of the release. files: the SHA-256 of its
-    public files. history: an entry for each release of the line, this one last (see
-    `history_entry`, `report/line.py`). types: see `column_types`. made_from: the fingerprints of
-    its configuration and of its input.
+        public files.
+    history: an entry for each release of the line, this one last (see `history_entry`,
+        `report/line.py`).
+    types: see `column_types`.
+    made_from: the fingerprints of its configuration and of its input.
     """
 
     session: Session
@@ -92,8 +94,7 @@ class EarlierRelease:
         if missing := [name for name in names if name not in there]:
             raise ConfigurationError(
                 f"output.leavers is keep, but {path} has no column {missing[0]!r}; every release "
-                "of the line needs "
-                "leavers: keep and the same columns, from the first one on"
+                "of the line needs leavers: keep and the same columns, from the first one on"
             )
         types = {
             name: one["type"]
@@ -103,8 +104,8 @@ class EarlierRelease:
             if one.type != types[name]:
                 raise ConfigurationError(
                     f"output.leavers is keep, and {path} has values of {name!r} as type "
-                    f"{types[name]}; expected this "
-                    f"type in every release of the line, not {one.type}"
+                    f"{types[name]}; expected this type in every release of the line, not "
+                    f"{one.type}"
                 )
         quasi, sensitive = len(attributes.quasi_identifiers), len(attributes.sensitive_attributes)
         typed = [place for place, own in enumerate(columns.own) if own is not None]
@@ -138,9 +139,8 @@ def earlier_release(run: Run) -> EarlierRelease | None:
 
     Raises:
         ConfigurationError: if there is no finished release with people, each in one class, if it
-        was changed, if its
-            secret or its sensitive attributes differ, or if the output holds a release that is not
-            part of the line.
+            was changed, if its secret or its sensitive attributes differ, or if the output holds a
+            release that is not part of the line.
         UnreachableError: if its requirements are weaker than those of this run.
     """
     after, internal = run.spec.output.after, run.earlier
@@ -148,8 +148,8 @@ def earlier_release(run: Run) -> EarlierRelease | None:
         if run.finished and run.internal.exists(HISTORY):
             raise ConfigurationError(
                 f"output: {run.public.path()} holds a release of a line (`tclose history`), which "
-                "this run would "
-                "replace; set output.after to continue the line, or give another output"
+                "this run would replace; set output.after to continue the line, or give another "
+                "output"
             )
         return None
     public = open_folder(f"{after}/public", run.session)
@@ -159,14 +159,12 @@ def earlier_release(run: Run) -> EarlierRelease | None:
             return None
         raise ConfigurationError(
             f"output.after: there is no finished release in {after}; put its folders public and "
-            "internal back, or "
-            "leave out output.after to begin a new line in another output"
+            "internal back, or leave out output.after to begin a new line in another output"
         )
     if run.finished and not own:
         raise ConfigurationError(
             f"output: {run.public.path()} holds a release, and replacing it would break its line; "
-            "continue that one. "
-            "If nobody has seen it, remove its folders first"
+            "continue that one. If nobody has seen it, remove its folders first"
         )
     require_no_other_successor(run)
     with damage_translated(f"output.after: {after}"):
@@ -182,14 +180,12 @@ def _continued(run: Run, after: str, internal: Folder, public: Folder) -> Earlie
     if public.sha256(CERTIFICATE) != state["stages"]["report"]["files"]["public"][CERTIFICATE]:
         raise ConfigurationError(
             f"output.after: the evidence in {internal.path()} is not that of the certificate in "
-            f"{public.path()}; if a "
-            "publication broke off there, run `tclose publish` for it"
+            f"{public.path()}; if a publication broke off there, run `tclose publish` for it"
         )
     if certificate["people"]["rows_of_a_person"] != "together":
         raise ConfigurationError(
             f"output.after: in the release in {after}, rows of a person may be in several classes, "
-            "so its classes are "
-            "no atoms; release it with attributes.person: {rows: together}"
+            "so its classes are no atoms; release it with attributes.person: {rows: together}"
         )
     history = (
         entries_of(internal.read(HISTORY))
@@ -223,9 +219,8 @@ def require_no_other_successor(run: Run) -> None:
     if successor != run.public.path():
         raise ConfigurationError(
             f"output.after: {successor} continues the release in {run.spec.output.after} already, "
-            "and a line has one "
-            "next release; continue that one. If nobody has seen it, remove it and "
-            f"{internal.path(SUCCESSOR)}"
+            "and a line has one next release; continue that one. If nobody has seen it, remove it "
+            f"and {internal.path(SUCCESSOR)}"
         )
 
 

@@ -20,8 +20,8 @@ from tclose_spark.options.people.judge import PeopleJudge
 
 
 class LinesJudge(ReleaseJudge):
-    """line: the earlier releases that the run recorded; None if there are none. judged: once it
-    is.
+    """line: the earlier releases that the run recorded; None if there are none. judged: once
+    it is.
     """
 
     line: Line | None = None

@@ -41,7 +41,8 @@ def members_of(
     people is in the input. People of other atoms are withheld.
 
     table: the raw input. atoms: `internal/atoms` of the earlier release. records: its rows, with
-    PERSON; None to keep none.
+        PERSON; None to keep
+    none.
     """
     names = [*spec.attributes.sensitive_attributes, spec.attributes.owners["person"]]
     here = map_batches(select(table, names), _values_now(spec, secret), MET)

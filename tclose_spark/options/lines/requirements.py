@@ -33,8 +33,8 @@ def require_known_people(members: Members) -> None:
     if not members.stayed + members.changed + members.withheld:
         raise ConfigurationError(
             f"attributes.person: none of the {members.left:,} people of earlier releases is in the "
-            "input; expected the "
-            "identifiers of the earlier input, written alike (for example 7, not 7.0 or 007)"
+            "input; expected the identifiers of the earlier input, written alike (for example 7, "
+            "not 7.0 or 007)"
         )
 
 
@@ -72,8 +72,7 @@ def require_same_types(
         if now != before:
             raise InputError(
                 f"output.after: column {name!r} is of type {now}, and was of type {before} in the "
-                "earlier release; "
-                "expected the same type, so that people are recognized"
+                "earlier release; expected the same type, so that people are recognized"
             )
 
 
@@ -84,8 +83,8 @@ def recognized_notes(members: Members) -> list[str]:
     there = members.stayed + members.changed + members.withheld
     whole = there + members.left
     few = (
-        f"only {there:,} of {whole:,} people of earlier releases are in the input; are "
-        "identifiers written alike?"
+        f"only {there:,} of {whole:,} people of earlier releases are in the input; are identifiers "
+        "written alike?"
     )
     other = (
         f"{members.changed:,} of {there:,} people have other sensitive values than before; are "
@@ -109,8 +108,8 @@ def line_notes(run: Run, continues: bool) -> list[str]:
         ]
     if internal is not None and internal.exists(RECORDS) and run.spec.output.leavers != "keep":
         return [
-            "output.leavers was keep in the earlier release; no later release of the line can keep "
-            "leavers again"
+            "output.leavers was keep in the earlier release; no later release of the line can "
+            "keep leavers again"
         ]
     return []
 
@@ -119,8 +118,7 @@ def kept_note(kept: int) -> str:
     """A note for an error that names values, which those of kept rows may be."""
     return (
         f"{kept:,} people who left or changed are published as they were in the earlier release "
-        "(output.leavers: "
-        "keep), and ranges and hierarchies have to cover their values, too"
+        "(output.leavers: keep), and ranges and hierarchies have to cover their values, too"
     )
 
 
@@ -146,10 +144,8 @@ def members_line(members: Members) -> str:
     """What became of the people of earlier releases, for the console."""
     return (
         f"people     of earlier releases: {members.stayed:,} stay, {members.left:,} left, "
-        f"{members.changed:,} have "
-        f"other sensitive values; {members.withheld:,} are withheld because their atom is not "
-        "whole, "
-        f"{members.kept:,} are published as they were"
+        f"{members.changed:,} have other sensitive values; {members.withheld:,} are withheld "
+        f"because their atom is not whole, {members.kept:,} are published as they were"
     )
 
 
@@ -162,8 +158,7 @@ def require_evidence(after: str, internal: Folder, state: Mapping[str, Any], run
     if "secret_of_people" not in profiled:
         raise ConfigurationError(
             f"output.after: the release in {after} does not count people (attributes.person), or "
-            "an older version of "
-            "tclose_spark made it; release it again"
+            "an older version of tclose_spark made it; release it again"
         )
     if profiled["secret_of_people"] != sealed_secret(run.secret):
         raise ConfigurationError(
@@ -177,8 +172,8 @@ def require_evidence(after: str, internal: Folder, state: Mapping[str, Any], run
     ]:
         raise ConfigurationError(
             f"output.after: the ground distance of {other[0]!r} (its distance, order, hierarchy or "
-            "place of missing "
-            "values) is not that of the earlier release; expected the same in every release"
+            "place of missing values) is not that of the earlier release; expected the same in "
+            "every release"
         )
     names = (PEOPLE, ATOMS, HISTORY, RECORDS)
     expected = {path: digest for path, digest in listed.items() if path.split("/")[0] in names}
@@ -197,8 +192,8 @@ def _remedy(earlier: Folder, sealed: str, run: Run) -> str:
     if secret_from_environment() is not None:
         return f"unset {SECRET_VARIABLE}, and the run takes that in {earlier.path('secret')}"
     return (
-        f"move {run.internal.path('secret')} away, which another run left there, and the run "
-        "takes over its secret"
+        f"move {run.internal.path('secret')} away, which another run left there, and the run takes "
+        "over its secret"
     )
 
 
@@ -208,30 +203,29 @@ def require_same_requirements(spec: ReleaseSpec, history: tuple[Mapping[str, Any
 
     Raises:
         ConfigurationError: if the attributes differ, or the suppressed people of a release are a
-        public class. UnreachableError: if k, a t, an l or a beta is stricter than that of a
-        release.
+            public class.
+        UnreachableError: if k, a t, an l or a beta is stricter than that of a release.
     """
     sensitive = spec.attributes.sensitive_attributes
     for number, entry in enumerate(history, start=1):
         if entry["t"].keys() != sensitive.keys():
             raise ConfigurationError(
                 f"output.after: the sensitive attributes of release {number} are "
-                f"{', '.join(entry['t'])}; expected the "
-                "same ones in every release of a table"
+                f"{', '.join(entry['t'])}; expected the same ones in every release of a table"
             )
         if entry["suppressed"] and entry["of"] == "input":
             raise ConfigurationError(
                 f"output.after: release {number} has suppressed rows with privacy.of: input, so "
-                "their distribution is "
-                "public; begin a new line of releases with privacy.of: released"
+                "their distribution is public; begin a new line of releases with privacy.of: "
+                "released"
             )
         weaker = ["k"] if entry["smallest_atom"] < spec.privacy.k else []
         weaker += stricter(sensitive, entry)
         if weaker:
             raise UnreachableError(
                 f"output.after: {', '.join(weaker)} is stricter than that of release {number}, "
-                "whose atoms cannot be "
-                "split or judged again; require no more than it, or begin a new line of releases"
+                "whose atoms cannot be split or judged again; require no more than it, or begin a "
+                "new line of releases"
             )
 
 
@@ -252,7 +246,6 @@ def require_another_input(run: Run, made_from: tuple[str, str], profile: Profile
     ):  # nobody is new, and nobody is published as they were
         raise SameInputError(
             f"output.after: the release in {run.spec.output.after} was made with this run file "
-            "from the same "
-            f"{profile.rows:,} rows, so another one would add nothing; give the next release's "
-            "input (input.path)"
+            f"from the same {profile.rows:,} rows, so another one would add nothing; give the next "
+            "release's input (input.path)"
         )

@@ -21,9 +21,8 @@ class LinesWords(OptionWords):
         if line["kept"]:
             sections["warnings"].append(
                 f"{line['kept']:,} people are published as they were in an earlier release, "
-                "because they left or have "
-                "other sensitive values by now, and others of their atoms are still there "
-                "(output.leavers: keep)"
+                "because they left or have other sensitive values by now, and others of their "
+                "atoms are still there (output.leavers: keep)"
             )
 
     def evidence(self, certificate: Certificate, state: Mapping[str, Any]) -> Mapping[str, str]:

@@ -36,8 +36,9 @@ class LinkedRows:
     """Rows with their published labels.
 
     rows: released ones, in the order of their hashes; labels: their published columns of
-    quasi-identifiers. suppressed: rows that are not released. whole: the number of rows of the
-    input, from which these were drawn.
+        quasi-identifiers.
+    suppressed: rows that are not released.
+    whole: the number of rows of the input, from which these were drawn.
     """
 
     rows: Rows

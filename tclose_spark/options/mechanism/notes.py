@@ -31,15 +31,13 @@ def mechanism_notes(figure: Mapping[str, Any]) -> list[str]:
         )
         notes.append(
             f"{sensitive}: an adversary who knows the method learns more than the classes say "
-            "about rows of some "
-            f"{names} that {who}"
+            f"about rows of some {names} that {who}"
         )
     if cuts is not None and cuts["tell"]:
         names = ", ".join(dict.fromkeys(line["sensitive_attribute"] for line in cuts["values"]))
         notes.append(
             f"{names}: of {cuts['tell']:,} classes an adversary who knows the method learns more "
-            "about a part of the "
-            "rows, because the method did not cut the class further"
+            "about a part of the rows, because the method did not cut the class further"
         )
     return notes
 
@@ -60,18 +58,15 @@ def extreme_aggregates_notes(figure: Mapping[str, Any], public: bool) -> list[st
         code = "top-code" if one["end"] == "highest" else "bottom-code"
         notes.append(
             f"{one['column']}: the {one['end']} published {one['aggregate']} is possible for "
-            f"{possible}: at least one "
-            "of those that reach it is in its class; publish ranges (without "
-            f"method.representative), or {code} the "
-            "column"
+            f"{possible}: at least one of those that reach it is in its class; publish ranges "
+            f"(without method.representative), or {code} the column"
         )
     for one in figure.get("few_values", []):
         classes = "some classes" if public else f"{one['classes']:,} classes"
         notes.append(
             f"{one['column']}: in {classes} fewer than k = {one['k']:,} rows have a value, and the "
-            "published "
-            f"{one['aggregate']} is that of these alone, or of one; publish ranges (without "
-            "method.representative)"
+            f"published {one['aggregate']} is that of these alone, or of one; publish ranges "
+            "(without method.representative)"
         )
     return notes
 

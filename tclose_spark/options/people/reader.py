@@ -51,8 +51,8 @@ def _placeholders(counted: Counted, place: int) -> tuple[int, int] | None:
 
 class PeopleReader(InputReader):
     """earlier: the release that this one continues. members: how many people of it there are, once
-    rows are staged. unknown: how many rows of the input have no person, if the run file says what
-    becomes of them.
+    rows are staged.
+    unknown: how many rows of the input have no person, if the run file says what becomes of them.
     """
 
     earlier: EarlierRelease | None = None
@@ -89,8 +89,8 @@ class PeopleReader(InputReader):
             yield InputError(
                 f"attributes.person: column {self._person.column!r} is missing in {nobody} of "
                 f"{counted.fingerprint.rows} rows; expected a value in every row, or "
-                "attributes.person.unknown: drop "
-                "(leave these rows out) or alone (each is a person)"
+                "attributes.person.unknown: drop (leave these rows out) or alone (each is a "
+                "person)"
             )
         elif self._person.placeholders is None and (
             found := _placeholders(counted, len(self.spec.attributes.sensitive_attributes))
@@ -99,11 +99,9 @@ class PeopleReader(InputReader):
             which = "one value" if values == 1 else f"each of {values} values"
             yield InputError(
                 f"attributes.person: {which} of {self._person.column!r} has far more rows than "
-                "others "
-                f"({rows:,} of {counted.fingerprint.rows:,}), so it stands for no person; list it "
-                "in "
-                "attributes.person.placeholders, with unknown: drop or alone (or placeholders: [] "
-                "if it is a person)"
+                f"others ({rows:,} of {counted.fingerprint.rows:,}), so it stands for no person; "
+                "list it in attributes.person.placeholders, with unknown: drop or alone (or "
+                "placeholders: [] if it is a person)"
             )
 
     def explain(self, error: InputError) -> None:

@@ -41,9 +41,9 @@ class PublishedColumns:
     """What stands in the columns of a release, in rows.
 
     labels: of each label, by column of ages or areas. patterns: of values that look like each of
-    `IDENTIFYING`, by column. By column also: finer: with a date or time that is finer than a year.
-    unread: with digits in a form that is not known. zips: with a ZIP code of more than three
-    digits.
+        `IDENTIFYING`, by
+    column. By column also: finer: with a date or time that is finer than a year. unread: with
+    digits in a form that is not known. zips: with a ZIP code of more than three digits.
     """
 
     labels: Mapping[str, Mapping[str, int]]

@@ -34,13 +34,10 @@ FINER = "|".join(
     [
         DATE,
         r"[0-9]{4} ?[-/.] ?(0?[1-9]|1[0-2])( ?[-/.] ?[0-9]{1,2})?([T ].*)?",
-        rf"(0?[1-9]|1[0-2]) ?[-/.] ?{YEAR}|[0-9]{{1,2}}[-/. ]+[0-9]{{1,2}}[-/. ]+{YEAR}([T "
-        rf"].*)?|{YEAR} {MONTH} {DAY}",
+        rf"(0?[1-9]|1[0-2]) ?[-/.] ?{YEAR}|[0-9]{{1,2}}[-/. ]+[0-9]{{1,2}}[-/. ]+{YEAR}([T ].*)?|{YEAR} {MONTH} {DAY}",
         rf"{YEAR}{MONTH}{DAY}([T ]?[0-9].*)?|{DAY}{MONTH}{YEAR}|{MONTH}{DAY}{YEAR}",
-        rf"{YEAR}[-/. ]*{_PART}[-/. ]?[1-4]|{_PART}[-/. ]?[1-4]{_OF_YEAR}|[1-4](st|nd|rd|th)? "
-        rf"?{_PART}{_OF_YEAR}",
-        rf"{YEAR}[-/. ]*{_WEEK}[-/. ]?[0-9]{{1,2}}([-/. ]?[1-7])?|{_WEEK}[-/. "
-        rf"]?[0-9]{{1,2}}{_OF_YEAR}",
+        rf"{YEAR}[-/. ]*{_PART}[-/. ]?[1-4]|{_PART}[-/. ]?[1-4]{_OF_YEAR}|[1-4](st|nd|rd|th)? ?{_PART}{_OF_YEAR}",
+        rf"{YEAR}[-/. ]*{_WEEK}[-/. ]?[0-9]{{1,2}}([-/. ]?[1-7])?|{_WEEK}[-/. ]?[0-9]{{1,2}}{_OF_YEAR}",
         rf"{YEAR}-[0-3][0-9]{{2}}|{YEAR}[-/. ]*(d|day)[-/. ]?[0-9]{{1,3}}",
         r"(1[0-9]{9}|20[0-9]{8})([.,][0-9]+)?|1[0-9]{12}|1[0-9]{15}|1[0-9]{18}",
         r"[0-9]{4}年.*[月日].*|[0-9]{1,2}月.*",
@@ -53,10 +50,7 @@ FINER = "|".join(
 WHOLE_YEARS = r"^\[[0-9]{4}-01-01(T00:00:00(\.0+)?)?, [0-9]{4}-12-31(T23:59:59(\.9+)?)?\]$"
 
 _NUMBER = r"[-+]?[0-9]+([.,][0-9]+)*(e[-+]?[0-9]+)?"
-_KNOWN = (
-    rf"{_NUMBER}|{YEAR}s|[<>≤≥]=? ?{_NUMBER}|{_NUMBER} ?([-\x{{2013}}]|to) "
-    rf"?{_NUMBER}|{_NUMBER} ?[+%]|[0-9]+\*+"
-)
+_KNOWN = rf"{_NUMBER}|{YEAR}s|[<>≤≥]=? ?{_NUMBER}|{_NUMBER} ?([-\x{{2013}}]|to) ?{_NUMBER}|{_NUMBER} ?[+%]|[0-9]+\*+"
 """Values with digits that are no dates: numbers, ranges and parts of them, and years."""
 _DOUBTFUL = (
     rf"({YEAR}{MONTH}|{YEAR}[0-3][0-9]{{2}}|[0-9]{{2}}{MONTH}{DAY}|{DAY}{MONTH}[0-9]{{2}})(\.0+)?"

@@ -23,8 +23,8 @@ from tclose_spark.table.column_names.identifiers import IDENTIFIERS, identifier_
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 STATEMENT = (
-    "This says which rules were checked, and how. It is no finding that the release "
-    "complies with any law."
+    "This says which rules were checked, and how. It is no finding that the release complies with "
+    "any law."
 )
 
 

@@ -24,7 +24,8 @@ class RuleResult:
     """What was found of a rule.
 
     how: how it was checked, or why not, with counts. problems: a line each if it is broken. unread:
-    published columns with values that the check cannot read.
+        published columns
+    with values that the check cannot read.
     """
 
     state: str
@@ -37,9 +38,10 @@ class RuleResult:
 class ProfiledRelease:
     """A written release with what the rules of its profile need.
 
-    roles: of the columns of the run file. smallest: rows, or people if they are counted, of the
-    smallest class. mean_risk: the mean of 1 / size over these. ncp: the information loss; None if
-    it is unknown.
+    roles: of the columns of the run file.
+    smallest: rows, or people if they are counted, of the smallest class. mean_risk: the mean of 1 /
+        size over these.
+    ncp: the information loss; None if it is unknown.
     """
 
     spec: ReleaseSpec

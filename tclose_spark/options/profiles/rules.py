@@ -37,8 +37,8 @@ def _maximum_risk(release: ProfiledRelease) -> RuleResult:
     more = f"; 1/{fewest} stands for it by custom, as the run file's k asks" if customary else ""
     how = f"1 / smallest class of {smallest:,}: {_risk(Fraction(1, smallest), limit)}{more}"
     problem = (
-        f"the smallest class has {smallest:,}, so the maximum risk is above "
-        f"{float(limit):g}; raise privacy.k"
+        f"the smallest class has {smallest:,}, so the maximum risk is above {float(limit):g}; "
+        "raise privacy.k"
     )
     return _result(how, [] if smallest >= fewest else [problem])
 
@@ -67,8 +67,7 @@ def named_identifiers(spec: ReleaseSpec) -> list[str]:
     )
     return [
         f"column {column!r} has the name of an identifier ({one.letter}: {one.name}) and is "
-        "published; list it in "
-        "direct_identifiers"
+        "published; list it in direct_identifiers"
         for column in columns
         if (one := identifier_in(column)) is not None and one.must_go(column)
     ]
@@ -81,8 +80,7 @@ def _identifiers(release: ProfiledRelease) -> RuleResult:
         for pattern, rows in release.found.patterns.get(column, {}).items():
             problems.append(
                 f"column {column!r}: {rows:,} rows look like {pattern}; remove them from the "
-                "input, or list the column "
-                "in direct_identifiers"
+                "input, or list the column in direct_identifiers"
             )
     more = f"; named as no identifiers by the run file: {', '.join(allowed)}" if allowed else ""
     found = (
@@ -100,8 +98,8 @@ def _patterns() -> int:
 def _dates(release: ProfiledRelease) -> RuleResult:
     problems = [
         f"column {column!r}: {rows:,} rows have a date or time finer than a year; publish years: "
-        "derive them in the "
-        "input, or use hierarchy: {dates: [year]}, which publishes a date only if a class shares it"
+        "derive them in the input, or use hierarchy: {dates: [year]}, which publishes a date "
+        "only if a class shares it"
         for column, rows in release.found.finer.items()
         if column not in release.profile.not_identifiers
     ]
@@ -167,14 +165,12 @@ def _areas(release: ProfiledRelease) -> RuleResult:
         if small:
             problems.append(
                 f"column {column!r}: {_counted(small, labels)} have fewer than {fewest:,} people, "
-                "or are no areas of "
-                "its table of populations; publish coarser areas (three digits of a ZIP code): "
-                "derive them in the input"
+                "or are no areas of its table of populations; publish coarser areas (three digits "
+                "of a ZIP code): derive them in the input"
             )
     problems += [
         f"column {column!r}: {rows:,} rows have a ZIP code of more than three digits; publish "
-        "areas of three digits "
-        "(privacy.profile.populations): derive them in the input"
+        "areas of three digits (privacy.profile.populations): derive them in the input"
         for column, rows in release.found.zips.items()
         if recodes
         and _is_place(column)

@@ -36,8 +36,6 @@ def _linkable(column: str, keyed: str) -> str:
     releases = "of any table " if keyed == NAMED else ""
     return (
         f"{column!r} is a pseudonym ({keyed}): the rows of a person are linkable by it, across "
-        "classes and across "
-        f"releases {releases}with the same secret; an adversary who finds one row of a person "
-        "finds all, and k, l and "
-        "t hold for each class, not for the combination"
+        f"classes and across releases {releases}with the same secret; an adversary who finds one "
+        "row of a person finds all, and k, l and t hold for each class, not for the combination"
     )

@@ -22,7 +22,9 @@ class LabelLimits:
     run file allows.
 
     limits: of each quasi-identifier, the limit if there is one, and whether it is published as two
-    bounds. most: rows of the whole table that may be suppressed for them. rows: of the whole table.
+        bounds.
+    most: rows of the whole table that may be suppressed for them.
+    rows: of the whole table.
     """
 
     limits: tuple[tuple[Coarsest | None, bool], ...]

@@ -99,8 +99,10 @@ class PublicNames:
     """The names in the labels of a release with suppressed rows.
 
     quasi: the quasi-identifiers with labels that name released values only; their codes do not
-    change. ends: for numbers with regions, those of several values, with the released codes at
-    which their labels end. hierarchies: built ones as the release may show them, by column.
+        change.
+    ends: for numbers with regions, those of several values, with the released codes at which their
+        labels end.
+    hierarchies: built ones as the release may show them, by column.
     differs: whether any label changes.
     """
 

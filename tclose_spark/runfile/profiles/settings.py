@@ -153,8 +153,7 @@ def parse_populations(text: str, key: str, name: str) -> dict[str, int]:
             what = "a ZIP area of three digits" if name == "hipaa_safe_harbor" else "an area"
             raise ConfigurationError(
                 f"{key}: line {number} is not {what} and its number of people; expected a line "
-                "such as 941,805000 "
-                "for each area, once, without a header"
+                "such as 941,805000 for each area, once, without a header"
             )
         people[area] = int(count)
     if not people:

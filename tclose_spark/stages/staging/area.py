@@ -98,8 +98,7 @@ def _require_rows(run: Run) -> None:
     if not has_rows(run):
         raise DamagedStagingError(
             f"the staged rows in {run.staging.path()} are gone: they are removed if a release "
-            "fails; begin again with "
-            "`tclose profile`"
+            "fails; begin again with `tclose profile`"
         )
 
 

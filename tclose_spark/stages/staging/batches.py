@@ -48,20 +48,19 @@ class StagedColumns:
     sensitive values as text, `p0`... the columns that pass unchanged, those of whose the row is,
     and HASH.
 
-    numeric: for each quasi-identifier, whether it is a number. sensitive: the number of sensitive
-    attributes. passing: the published columns that are not staged as text: sensitive ones of other
-    types, insensitive ones, a
-        published weight among them, and pseudonyms, which are like insensitive columns from here
-        on.
-    drawn: the places of the numbers from which missing values are drawn. own: for each sensitive
-    attribute, its place in `passing`; None if it is text. owners: the columns of whose a row is, as
-    far as it is known: PERSON, ATOM if the release continues an earlier one,
-        and HOUSEHOLD.
+    numeric: for each quasi-identifier, whether it is a number.
+    sensitive: the number of sensitive attributes.
+    passing: the published columns that are not staged as text: sensitive ones of other types,
+        insensitive ones, a published weight among them, and pseudonyms, which are like insensitive
+        columns from here on.
+    drawn: the places of the numbers from which missing values are drawn.
+    own: for each sensitive attribute, its place in `passing`; None if it is text.
+    owners: the columns of whose a row is, as far as it is known: PERSON, ATOM if the release
+        continues an earlier one, and HOUSEHOLD.
     counted: the columns of the numbers that cells know of: ROWS_OF_PERSON and FIRST if people are
-    counted, and
-        ROWS_OF_HOUSEHOLD if classes need several.
+        counted, and ROWS_OF_HOUSEHOLD if classes need several.
     together: whether a person's rows are kept together. `l0`... are then the quasi-identifiers of
-    the first one.
+        the first one.
     """
 
     numeric: tuple[bool, ...]

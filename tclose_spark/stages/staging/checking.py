@@ -37,10 +37,9 @@ def check_repeating(name: str, counted: Counted, spec: ReleaseSpec) -> None:
         is_weight = name == spec.attributes.published_weight
         raise InputError(
             f"{'weight' if is_weight else 'insensitive attribute'} {name!r} is nearly unique "
-            f"(about {distinct} "
-            f"values in {rows} rows): published as it is, it links rows to people; "
-            f"{OF_WEIGHTS if is_weight else 'drop it, give it another role'}, or name it in "
-            "attributes.allow_unique"
+            f"(about {distinct} values in {rows} rows): published as it is, it links rows to "
+            f"people; {OF_WEIGHTS if is_weight else 'drop it, give it another role'}, or name it "
+            "in attributes.allow_unique"
         )
 
 
@@ -60,10 +59,9 @@ def grouping_problems(subjects: Subjects, attributes: Attributes) -> Iterator[In
         ):
             yield InputError(
                 f"{roles[column]} {column!r} groups rows like persons (about "
-                f"{rounded(found.values)} values with "
-                f"{rounded(found.rows_each)} rows each): published as it is, it links a person's "
-                "rows; leave it out, "
-                "or name it in attributes.allow_unique"
+                f"{rounded(found.values)} values with {rounded(found.rows_each)} rows each): "
+                "published as it is, it links a person's rows; leave it out, or name it in "
+                "attributes.allow_unique"
             )
 
 
@@ -92,8 +90,7 @@ def check_quasi(
         error = InputError(
             f"quasi-identifier {name!r} is type: {quasi.type}, but {wrong} of {rows} rows hold "
             f"{no_value(quasi)} (blanks count); correct them, "
-            f"{_form_of(listed.rows) if quasi.calendar else ''}or "
-            "use type: categorical",
+            f"{_form_of(listed.rows) if quasi.calendar else ''}or use type: categorical",
             values=listed,
         )
         problems.add(error)
@@ -118,8 +115,7 @@ def check_quasi(
         if quasi.numeric_output == "bounds" and missing and quasi.missing == "value":
             error = InputError(
                 f"quasi-identifier {name!r} is missing in {missing} rows, which bounds cannot "
-                "express; "
-                "use numeric_output: interval, or missing: any"
+                "express; use numeric_output: interval, or missing: any"
             )
             problems.add(error)
     problems.raise_found()
@@ -177,7 +173,7 @@ def _check_range(
     )
     raise InputError(
         f"attributes.quasi_identifiers.{domain.name}.range: {found.values} values in {found.rows} "
-        "rows are outside "
-        f"of {' to '.join(settings.range or ())}; correct them, or widen the range",
+        f"rows are outside of {' to '.join(settings.range or ())}; correct them, or widen the "
+        "range",
         values=found.listed,
     )

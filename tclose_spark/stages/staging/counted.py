@@ -47,14 +47,18 @@ class Counted:
     """The tallies of all rows.
 
     histograms: rows by value of each quasi-identifier (empty for numbers), and last by sensitive
-    tuple. ranges: by numeric quasi-identifier. far: by numeric quasi-identifier, rows of the
-    numbers at its ends. marked: rows by mark. distinct: estimated values of each insensitive
-    attribute. distinct_rows: estimated different rows. spelled: a sample of the spellings of
-    people, with the people of each. varying: people with several values, by quasi-identifier, if
-    people keep their rows together. drawn: by quasi-identifier, rows of a sample by code of the
-    number, if missing values are drawn from it. weights: millionths of people by value of each
-    sensitive attribute, if rows have weights. stood_for: about their sum
-        in people, from the same rows.
+        tuple.
+    ranges: by numeric quasi-identifier. far: by numeric quasi-identifier, rows of the numbers at
+        its ends.
+    marked: rows by mark.
+    distinct: estimated values of each insensitive attribute. distinct_rows: estimated different
+        rows.
+    spelled: a sample of the spellings of people, with the people of each.
+    varying: people with several values, by quasi-identifier, if people keep their rows together.
+    drawn: by quasi-identifier, rows of a sample by code of the number, if missing values are drawn
+        from it.
+    weights: millionths of people by value of each sensitive attribute, if rows have weights.
+        stood_for: about their sum in people, from the same rows.
     """
 
     fingerprint: Fingerprint
@@ -92,9 +96,8 @@ def read_tallies(tallies: pa.Table, attributes: Attributes) -> Counted:
         names = sensitive if largest == len(quasi) else [quasi[largest]]
         raise InputError(
             f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values between all "
-            "columns, most of them here; "
-            "expected a domain that a table can be published by (type: numeric, coarser values, or "
-            "another role)"
+            "columns, most of them here; expected a domain that a table can be published by "
+            "(type: numeric, coarser values, or another role)"
         )
     found: dict[int, list[Tallied]] = defaultdict(list)
     for tally, text, n in zip(*(column.to_pylist() for column in tallies.columns), strict=True):

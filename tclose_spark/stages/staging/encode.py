@@ -35,8 +35,8 @@ ROWS = pa.schema([("rows", pa.binary())])
 DRAWN = pa.schema([("part", pa.int32()), ("rows", pa.binary()), ("n", pa.binary())])
 COUNTS = pa.schema([("group", pa.int64()), ("n", pa.int64())])
 NO_ROWS = (
-    "no rows are left in internal/staging: the staged run is damaged; begin again with "
-    "`tclose profile`"
+    "no rows are left in internal/staging: the staged run is damaged; begin again with `tclose "
+    "profile`"
 )
 TOO_MANY = -1
 """The part of a task that has too many keys, and sends none."""

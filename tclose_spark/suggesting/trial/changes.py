@@ -25,7 +25,7 @@ def changes(draft: Draft, tree: Tree, losses: Mapping[str, float]) -> Iterator[t
     """(a change in words, the run file with it), the likeliest to help first.
 
     losses: by quasi-identifier in the trial of the run file as it is; empty if there was no
-    release.
+        release.
     """
     quasi, sensitive = (
         tree["attributes"][role] for role in ("quasi_identifiers", "sensitive_attributes")

@@ -148,8 +148,8 @@ def _on(rows: pa.Table, draft: Draft) -> str:
     if rows.num_rows == draft.rows:
         return f"Expected, from a trial on all {draft.rows:,} rows"
     return (
-        f"Expected, from a trial on a sample of {rows.num_rows:,} rows (a small sample "
-        "overstates loss)"
+        f"Expected, from a trial on a sample of {rows.num_rows:,} rows (a small sample overstates "
+        "loss)"
     )
 
 
@@ -176,8 +176,8 @@ def _decision(first: Outcome, tried: list[tuple[str, Outcome]]) -> Iterator[str]
     ]
     if not useful[0]:
         decide = (
-            "which quasi-identifiers an adversary can know, which t is needed, and whether "
-            "there are enough rows"
+            "which quasi-identifiers an adversary can know, which t is needed, and whether there "
+            "are enough rows"
         )
         decide = (
             "which of these changes to make"

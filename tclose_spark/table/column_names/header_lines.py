@@ -43,7 +43,7 @@ def require_names(
     look like a record.
 
     names: of some columns. rows: some of the table's rows, with the texts of these columns; missing
-    ones are empty.
+        ones are empty.
     """
     found = len(names_like_values(names, rows))
     known = sum(bool(name.strip()) for name in names)
@@ -52,8 +52,7 @@ def require_names(
     if several or single:
         raise InputError(
             f"{where} may be a record: {found} of {known} names are values of their column, or "
-            "numbers, dates or "
-            f"addresses as its values are; {cure}"
+            f"numbers, dates or addresses as its values are; {cure}"
         )
 
 

@@ -125,16 +125,18 @@ KEYED = 0.02  # different values a row from which a column that calls itself a n
 class Hint:
     """What a name suggests.
 
-    concept: the subject of the column, if the name has one. numbers: whether the name calls it a
-    number or a key, which makes it an identifier if it has many values. Names
-        of counts (`num_visits`) do not.
+    concept: the subject of the column, if the name has one.
+    numbers: whether the name calls it a number or a key, which makes it an identifier if it has
+        many values. Names of counts (`num_visits`) do not.
     codes: whether the name calls it a number, a key or a code, so its numbers are not measurements.
-    nominal: whether its whole numbers are codes by its concept. quantity: whether a word is that of
-    a quantity, such as a duration. of_thing: whether a word is that of a thing, so that a number is
-    that of no person. counted: whether a word is that of what a table of counts counts. of_others:
-    whether it is about another person or another time. technical: whether all its words are about
-    the table and not about people. weight: whether it calls it a weight and shows no more, so that
-    it is that of a body or of a row of a survey.
+    nominal: whether its whole numbers are codes by its concept.
+    quantity: whether a word is that of a quantity, such as a duration.
+    of_thing: whether a word is that of a thing, so that a number is that of no person.
+    counted: whether a word is that of what a table of counts counts.
+    of_others: whether it is about another person or another time.
+    technical: whether all its words are about the table and not about people.
+    weight: whether it calls it a weight and shows no more, so that it is that of a body or of a row
+        of a survey.
     """
 
     concept: Concept | None

@@ -80,8 +80,7 @@ def renamed(names: Sequence[str], columns: Mapping[str, str]) -> list[str]:
         if lower.count(name.lower()) > 1:
             raise InputError(
                 f"input.columns: {old!r} becomes {name!r}, as which the input has another column "
-                "(up to case); rename "
-                "that one, too, or take another name"
+                "(up to case); rename that one, too, or take another name"
             )
     return new
 
@@ -123,8 +122,7 @@ def _why_not(columns: Sequence[str]) -> str:
         return ", read without a header: set input.options.header: true"
     return (
         ", and none of the requested ones (their names may be values: is the first line a header? "
-        "See "
-        "input.options.header, sep)"
+        "See input.options.header, sep)"
     )
 
 

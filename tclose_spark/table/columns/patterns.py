@@ -26,13 +26,11 @@ IDENTIFYING: Mapping[str, str] = {
     "MAC addresses": r"([0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}",
     "web addresses": r"(https?://|www\.)\S+",
     "phone numbers": (
-        r"(\+|00)[0-9][0-9 ()./-]{6,}[0-9]|\([0-9]{2,5}\)[ -]?[0-9]{3,5}[ "
-        r"-]?[0-9]{2,6}|0[0-9]{2,4}[/ -][0-9]{4,9}"
+        r"(\+|00)[0-9][0-9 ()./-]{6,}[0-9]|\([0-9]{2,5}\)[ -]?[0-9]{3,5}[ -]?[0-9]{2,6}|0[0-9]{2,4}[/ -][0-9]{4,9}"
         r"|[0-9]{2,5}[ /.-][0-9]{2,4}[ .-][0-9]{2,5}([ .-][0-9]{2,4})?"
     ),
     "postal addresses": (
-        r"(?i)[0-9]{1,6}[a-z]?,? "
-        r".*\b(street|st|avenue|ave|road|rd|lane|ln|drive|dr|court|ct|square|way|boulevard|blvd)"
+        r"(?i)[0-9]{1,6}[a-z]?,? .*\b(street|st|avenue|ave|road|rd|lane|ln|drive|dr|court|ct|square|way|boulevard|blvd)"
         r"\b.*|.*(stra\x{df}e|strasse|str\.|weg|platz|allee|gasse|straat) ?[0-9]+.*"
         r"|([0-9]+,? )?(rue|via|calle|avenida) .*[0-9 ].*"
     ),
@@ -42,10 +40,7 @@ IDENTIFYING: Mapping[str, str] = {
 OF_ONE = frozenset(["IBANs", "UUIDs", "hashes", "social security numbers", "card numbers"])
 """Those of IDENTIFYING that no two people share."""
 
-DATE = (
-    r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}([T "
-    r"].*)?|[0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{4}|[0-9]{2})([T ].*)?"
-)
+DATE = r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}([T ].*)?|[0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{4}|[0-9]{2})([T ].*)?"
 _YEAR = "(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
 ISO_DATE = (
     rf"{_YEAR}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|{_YEAR}-(0[13-9]|1[0-2])-(29|30)|{_YEAR}-(0[13578]|1[02])-31"
@@ -104,15 +99,9 @@ CLOCK = f"[ :T]{_MINUTE}({_SECOND})?( ?{_ZONE})?$"
 NAMED_MONTH = r"(?i)^([0-9]{1,2}|[0-9]{4})?[- /]?[a-z]{3}[- /]?([0-9]{4})?$"
 CODED_NUMBER = r"[+-]?0[0-9]+(\.[0-9]*)?|\+[0-9]+"
 """Numbers that are codes: read as numbers, they lose their zeros."""
-AMOUNT = (
-    r"[\p{Sc}A-Z]{0,3} ?-?[0-9]{1,3}([0-9]*|([.,' \x{a0}\x{202f}][0-9]{3})+)([.,][0-9]{1,2})? "
-    r"?[\p{Sc}A-Z]{0,3}"
-)
+AMOUNT = r"[\p{Sc}A-Z]{0,3} ?-?[0-9]{1,3}([0-9]*|([.,' \x{a0}\x{202f}][0-9]{3})+)([.,][0-9]{1,2})? ?[\p{Sc}A-Z]{0,3}"
 """Amounts with a decimal comma, separators of thousands or a currency."""
-MEASURE = (
-    r"[+-]?\p{Sc} ?[0-9][0-9.,' ]*|[+-]?[0-9][0-9.,' ]* "
-    r"?(\p{Sc}|[%\x{2030}])|[+-]?[0-9]+[.,][0-9]{1,4}"
-)
+MEASURE = r"[+-]?\p{Sc} ?[0-9][0-9.,' ]*|[+-]?[0-9][0-9.,' ]* ?(\p{Sc}|[%\x{2030}])|[+-]?[0-9]+[.,][0-9]{1,4}"
 """Numbers that measure: with a fraction, a currency or a percent sign. No key of a person is
 written so.
 """

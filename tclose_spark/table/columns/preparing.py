@@ -107,8 +107,8 @@ def no_value(settings: QuasiIdentifier) -> str:
         settings.calendar
     ]
     return (
-        f"no {what} (such as {EXAMPLE.strftime(settings.date_format or form)}) of the years 1 "
-        "to 9999"
+        f"no {what} (such as {EXAMPLE.strftime(settings.date_format or form)}) of the years 1 to "
+        "9999"
     )
 
 

@@ -70,8 +70,8 @@ def how_to_flatten(type_name: str) -> str:
         )
     if type_name.startswith(("array", "map")):
         return (
-            "flatten it to a row or column for each element (pandas, Spark: explode), or leave "
-            "it out"
+            "flatten it to a row or column for each element (pandas, Spark: explode), or leave it "
+            "out"
         )
     return "convert it to plain values, or leave it out"
 

@@ -58,8 +58,8 @@ class Entity:
     """A column that groups the rows of a person or a household.
 
     columns: its name; or two names, which group the rows together. values, rows_each: about.
-    constant: the columns that are constant within its values. same: other columns with the same
-    groups.
+        constant: the columns that
+    are constant within its values. same: other columns with the same groups.
     """
 
     columns: tuple[str, ...]
@@ -87,8 +87,10 @@ class Subjects:
     """Whom the rows of a table are about.
 
     entities: persons first, the likeliest of each kind first. unnamed: only if no entity is a
-    person. refuted: columns within whose values people differ, so that they identify no person.
-    cells: what shows that rows are cells of a table of counts.
+        person.
+    refuted: columns within whose values people differ, so that they identify no person. cells: what
+        shows that rows
+    are cells of a table of counts.
     """
 
     entities: tuple[Entity, ...] = ()

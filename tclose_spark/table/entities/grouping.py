@@ -38,9 +38,10 @@ class Agreement:
     """How often two rows agree in a column.
 
     column: its place. by_chance: the share of all pairs of rows that agree. within: the share among
-    pairs with the same value of the grouping column. pairs: how many of these were compared.
-    reverse: of pairs that agree in the column, the share with the same value of the grouping
-    column; 0 if the column is not constant.
+        pairs with the same
+    value of the grouping column. pairs: how many of these were compared. reverse: of pairs that
+    agree in the column, the share with the same value of the grouping column; 0 if the column is
+    not constant.
     """
 
     column: int
@@ -76,8 +77,8 @@ class Grouping:
     """A column, or a pair of columns, and how other columns agree within its values.
 
     columns: their places. values, rows: of the values in the sample, without values that stand for
-    a missing person. level: of the sample. agreements: of the columns that are not constant in the
-    table.
+        a missing person.
+    level: of the sample. agreements: of the columns that are not constant in the table.
     """
 
     columns: tuple[int, ...]
@@ -149,7 +150,8 @@ def placeholder_rows(sizes: IntArray, rows: int | None = None) -> int:
     any other value. One more than the most rows if there is no such value.
 
     sizes: the rows of each value, shape (values,); the LARGEST of them, or more, are enough if
-    `rows` of all values are given.
+        `rows`
+    of all values are given.
 
     >>> placeholder_rows(np.array([3, 4, 5, 900])), placeholder_rows(np.array([3, 40, 50, 90]))
     (900, 91)
@@ -168,7 +170,7 @@ class _Codes:
     """The values of a sample as numbers.
 
     columns: by column, 0, 1, ..., or MISSING, shape (sampled rows,). shuffled: the rows in random
-    order.
+        order.
     """
 
     sample: WholeValues

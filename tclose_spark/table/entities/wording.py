@@ -31,7 +31,8 @@ class SubjectsWords:
     """The notes on whom the rows of a table are about.
 
     remedies: None if a reader cannot change how rows are counted, as one of a published file.
-    named: the columns that a note may name; None for all.
+        named: the columns that a
+    note may name; None for all.
     """
 
     remedies: Remedies | None = Remedies()
@@ -82,8 +83,8 @@ class SubjectsWords:
     def _on_unnamed(self, found: UnnamedPersons) -> str:
         return (
             f"{COUNTED}, and about {rounded(found.groups)} groups of {rounded(found.rows_each)} "
-            "rows look like one "
-            f"person each by {self._listed(found.columns)}; {self._consequence()}"
+            f"rows look like one person each by {self._listed(found.columns)}; "
+            f"{self._consequence()}"
         )
 
     def _consequence(self) -> str:
@@ -91,8 +92,8 @@ class SubjectsWords:
         if self.remedies is None:
             return told
         return (
-            f"{told}; if these are persons, use {self.remedies.person}; if each row is a "
-            f"person, {self.remedies.alone}"
+            f"{told}; if these are persons, use {self.remedies.person}; if each row is a person, "
+            f"{self.remedies.alone}"
         )
 
     def _figures(self, found: Entity) -> str:

@@ -25,8 +25,7 @@ Above = list[tuple[str, ...] | None]
 """The labels above each value."""
 
 MOMENT = re.compile(
-    r"([+-]?[0-9]{4,})-([0-9]{2})-([0-9]{2})(?:[ "
-    r"T]([01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?)?Z?\Z"
+    r"([+-]?[0-9]{4,})-([0-9]{2})-([0-9]{2})(?:[ T]([01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?)?Z?\Z"
 )
 LAST = ("\U0010ffff", 0)  # the place of values that are no code
 LEAP = 2000  # any year with all days
@@ -133,8 +132,9 @@ def _part(moment: tuple[str, str, str, str], part: DatePart) -> str:
 
 def in_order(values: Sequence[str], size: int) -> Above:
     """Groups of neighbours of a fixed size, then groups of these groups, up to `*`. A label gives
-    the first and last value: numbers and dates as `[a, b]`, others as `a..b`. Words among numbers
-    are groups of their own.
+    the first and last
+    value: numbers and dates as `[a, b]`, others as `a..b`. Words among numbers are groups of their
+        own.
 
     >>> in_order(["1", "2", "3", "4", "5"], 2)
     [('[1, 2]', '[1, 4]'), ('[1, 2]', '[1, 4]'), ('[3, 4]', '[1, 4]'), ('[3, 4]', '[1, 4]'), ('5', '5')]

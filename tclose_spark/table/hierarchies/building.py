@@ -95,15 +95,17 @@ def build_hierarchy(
     """The hierarchy of a column with these values. Missing values are not leaves.
 
     Its leaves are the values. For groups and levels, the values that only the run file names are
-    leaves too. counts: the rows of each value. name, key: the column and its key, for errors.
-    numeric: whether equal numbers are one value.
+    leaves too.
+    counts: the rows of each value. name, key: the column and its key, for errors. numeric: whether
+        equal numbers
+    are one value.
 
     >>> build_hierarchy(HierarchyBuilder(prefix=1), {"81667": 3, "81671": 1}, "zip", "zip.hierarchy").paths[1]
     ('81671', '8167*', '816**', '81***', '8****', '*')
 
     Raises:
         InputError: if a value does not fit the form, equals a label, or cannot be written to a
-        file.
+            file.
     """
     present = by_value([value for value in counts if value is not None])
     if not present:
@@ -235,6 +237,5 @@ def hierarchy_csv(tree: Hierarchy, key: str) -> str:
             continue
     raise InputError(
         f"{key}: values with blanks at their ends, line breaks, or many separators have no place "
-        "in a CSV; give the "
-        "column text: {strip: true}, or correct them"
+        "in a CSV; give the column text: {strip: true}, or correct them"
     )

@@ -31,8 +31,8 @@ class Hierarchy:
     """A tree over the values of one attribute, with all leaves at the same depth.
 
     paths: a tuple per leaf, from the leaf to `*`, in tree order. Leaves below a node are
-    consecutive, so the lowest common ancestor of a set of leaves is that of its first and last
-    leaf.
+        consecutive, so the lowest
+    common ancestor of a set of leaves is that of its first and last leaf.
     """
 
     paths: tuple[tuple[str, ...], ...]
@@ -76,8 +76,7 @@ class Hierarchy:
             if len(row) != depth or depth < 2:
                 raise ConfigurationError(
                     f"{key}: row {number} of the hierarchy has {len(row)} labels; expected "
-                    f"{max(depth, 2)} as in the "
-                    "first row"
+                    f"{max(depth, 2)} as in the first row"
                 )
             if row[-1] != ROOT:
                 raise ConfigurationError(
@@ -91,8 +90,7 @@ class Hierarchy:
                 if label != above and parent.setdefault(label, above) != above:
                     raise ConfigurationError(
                         f"{key}: the hierarchy is not a tree: {label!r} is under {parent[label]!r} "
-                        "and under "
-                        f"{above!r} (row {number})"
+                        f"and under {above!r} (row {number})"
                     )
             if path_of.setdefault(row[0], row) != row:
                 raise ConfigurationError(

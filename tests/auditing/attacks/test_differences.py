@@ -126,8 +126,8 @@ def test_a_newcomer_is_exposed() -> None:
     assert result.together == expected([TOWN, LATER], 3)
     assert result.verdict == "violated"
     said = (
-        "disease: earlier 1 and the table expose the values of those who came or left (people: "
-        "1, groups: 1)"
+        "disease: earlier 1 and the table expose the values of those who came or left (people: 1, "
+        "groups: 1)"
     )
     assert said in repr(result)
     assert said[1:] in audit_page(result)

@@ -216,8 +216,7 @@ def test_two_classes_have_one_value_in_common() -> None:
     printed, page = repr(result), audit_page(result)
     said = (
         "3 of 4 listed people fit a class of every release, by age, sex, job; they fit 3 "
-        "combinations of classes, and "
-        "3 of them are alone in theirs"
+        "combinations of classes, and 3 of them are alone in theirs"
     )
     assert said in printed
     assert said in page

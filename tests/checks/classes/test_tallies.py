@@ -89,8 +89,7 @@ def test_nan_is_missing_and_the_sign_of_zero_is_none(spark: SparkSession):
 def test_labels_and_values_are_text(spark: SparkSession):
     table = spark.sql(
         "SELECT 7 AS age, date'2001-02-03' AS born, 1.50BD AS cost, true AS smokes, "
-        "date'2004-05-06' AS seen, 2.50BD "
-        "AS pay"
+        "date'2004-05-06' AS seen, 2.50BD AS pay"
     )
     tallies = tally_classes(table, ["age", "born", "cost", "smokes"], ["seen", "pay"])
     assert [field.dataType.simpleString() for field in tallies.schema] == [

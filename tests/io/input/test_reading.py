@@ -247,8 +247,7 @@ def test_a_byte_order_mark_of_another_encoding_is_said(
     told = refused((HEADER + people("ré", "rè")).encode(written), encoding="ISO-8859-1")
     assert (
         "input.options.encoding: it is ISO-8859-1, but "
-        f"{told.split('but ')[1].split(' begins')[0]} begins with the "
-        "byte order" in told
+        f"{told.split('but ')[1].split(' begins')[0]} begins with the byte order" in told
     )
     assert f"mark of {mark}; set input.options.encoding: {mark}" in told
 

@@ -33,18 +33,18 @@ pytestmark = pytest.mark.more
 
 ROOT = Path(__file__).resolve().parents[3]
 LOST = (
-    "An error occurred while calling o98.count.\n: org.apache.spark.SparkException: Job aborted "
-    "due to stage "
-    "failure: Task 1 in stage 2.0 failed 4 times, most recent failure: Lost task 1.3 in stage 2.0 "
-    "(TID 8) (10.0.0.7 "
-    "executor 3): "
+    "An error occurred while calling o98.count.\n"
+    ": org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 2.0 "
+    "failed 4 times, most recent failure: Lost task 1.3 in stage 2.0 (TID 8) (10.0.0.7 executor "
+    "3): "
 )
 
 
 @pytest.fixture
 def start(write_run: Callable[..., Path], tmp_path: Path) -> Callable[..., tuple[int, list[str]]]:
     """`start(NAME=value, .., shell=...)`: the exit code and the lines of stderr of a release in a
-    process of its own; shell: what a shell does first.
+    process of its own;
+    shell: what a shell does first.
     """
     conf = write_run(tmp_path, PEOPLE, **ROLES)
 
@@ -285,8 +285,9 @@ def test_the_host_of_what_was_lost_is_named(text: str, says: str) -> None:
 
 def test_a_task_without_memory_is_named() -> None:
     text = (
-        "Traceback (most recent call last):\n  File "
-        "x\nnumpy._core._exceptions._ArrayMemoryError: Unable to allocate"
+        "Traceback (most recent call last):\n"
+        "  File x\n"
+        "numpy._core._exceptions._ArrayMemoryError: Unable to allocate"
     )
     assert "a Python worker of Spark was lost, most likely for want of memory" in str(
         known(RuntimeError(text))

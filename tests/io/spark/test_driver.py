@@ -103,9 +103,8 @@ def test_other_processes_do_not_find_its_port(fake_spark: Path) -> None:
 def test_a_run_file_that_is_wrong_starts_no_java(fake_spark: Path, tmp_path: Path) -> None:
     (tmp_path / "run.yaml").write_text("name: x\n")
     code = (
-        "import sys; from tclose_spark.cli import main; code = main();"
-        "assert not {'pyspark', 'numba', 'pandas', 'great_expectations'} & set(sys.modules); "
-        "sys.exit(code)"
+        "import sys; from tclose_spark.cli import main; code = main();assert not {'pyspark', "
+        "'numba', 'pandas', 'great_expectations'} & set(sys.modules); sys.exit(code)"
     )
     command = [sys.executable, "-c", code, "release", str(tmp_path / "run.yaml")]
     assert subprocess.run(command, capture_output=True, check=False).returncode == 2

@@ -20,9 +20,10 @@ from tclose_spark.io.spark.session import SESSION_SETTINGS, get_session
 pytestmark = pytest.mark.more
 
 RUN = (
-    "name: x\ninput: {path: people.parquet}\noutput: {path: out}\nattributes: {quasi_identifiers: "
-    "{a: }, "
-    "sensitive_attributes: {b: {t: 1}}}\n"
+    "name: x\n"
+    "input: {path: people.parquet}\n"
+    "output: {path: out}\n"
+    "attributes: {quasi_identifiers: {a: }, sensitive_attributes: {b: {t: 1}}}\n"
 )
 
 
@@ -142,8 +143,8 @@ def test_masters_that_spark_knows_are_taken(monkeypatch: pytest.MonkeyPatch, val
     ("log", "says"),
     [
         (
-            "Error occurred during initialization of VM\nCould not reserve enough space for object "
-            "heap",
+            "Error occurred during initialization of VM\n"
+            "Could not reserve enough space for object heap",
             "TCLOSE_DRIVER_MEMORY",
         ),
         (
@@ -162,8 +163,9 @@ def test_masters_that_spark_knows_are_taken(monkeypatch: pytest.MonkeyPatch, val
         ),
         ("SparkException: All masters are unresponsive! Giving up.\n\tat x.Y", "TCLOSE_MASTER"),
         (
-            "Exception in thread: java.net.BindException: Cannot assign\n\tat x.Y.main(Y)\n\t... 3 "
-            "more",
+            "Exception in thread: java.net.BindException: Cannot assign\n"
+            "\tat x.Y.main(Y)\n"
+            "\t... 3 more",
             "BindException: Cannot assign",
         ),
     ],
@@ -175,8 +177,7 @@ def test_what_spark_says_when_it_does_not_start(log: str, says: str) -> None:
 def test_without_the_network_the_message_names_the_setting_for_local_jars(tmp_path: Path) -> None:
     offline = (
         f"-Duser.home={tmp_path} -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9 "
-        "-Dhttp.proxyHost=127.0.0.1 "
-        "-Dhttp.proxyPort=9"
+        "-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=9"
     )
     done = tclose(
         tmp_path,

@@ -1,5 +1,5 @@
-"""A full disk: the message names it, whether Python, Spark's scratch folder or the release met
-it.
+"""A full disk: the message names it, whether Python, Spark's scratch folder or the release
+met it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import pytest
 from tclose_spark.io.storage.disks import full_disk
 
 JAVA = (
-    "org.apache.spark.SparkException: Job aborted.\nCaused by: java.io.IOException: No space "
-    "left on device\n\tat {}\n"
+    "org.apache.spark.SparkException: Job aborted.\n"
+    "Caused by: java.io.IOException: No space left on device\n"
+    "\tat {}\n"
 )
 
 
@@ -64,8 +65,7 @@ def test_a_file_elsewhere_that_a_task_writes_is_named_and_what_is_free(tmp_path:
     )
     found = str(full_disk(error, "/big/out"))
     assert re.match(
-        rf"no space is left on the disk of {tmp_path} \([\d,.]+ MiB free\), or its quota is used "
-        rf"up",
+        rf"no space is left on the disk of {tmp_path} \([\d,.]+ MiB free\), or its quota is used up",
         found,
     )
     assert "output" not in found

@@ -120,8 +120,7 @@ def with_a_change_data_feed(people: DataFrame, path: str) -> None:
 def clustered_with_tracked_rows(people: DataFrame, path: str) -> None:
     spark = people.sparkSession
     spark.sql(
-        f"CREATE TABLE delta.`{path}` ({TYPES}) USING delta CLUSTER BY (age) "
-        "TBLPROPERTIES "
+        f"CREATE TABLE delta.`{path}` ({TYPES}) USING delta CLUSTER BY (age) TBLPROPERTIES "
         f"({property_list(**{'delta.enableRowTracking': 'true', 'delta.checkpointPolicy': 'v2'})})"
     )
     people.write.format("delta").mode("append").save(path)
@@ -252,8 +251,8 @@ def test_a_name_that_only_a_mapped_column_has(
         path
     )
     roles = (
-        "attributes.quasi_identifiers={age in years: {type: numeric}, sex: {}, city: "
-        "{hierarchy: cities.csv}}"
+        "attributes.quasi_identifiers={age in years: {type: numeric}, sex: {}, city: {hierarchy: "
+        "cities.csv}}"
     )
     with pytest.raises(InputError, match="a Delta table cannot hold this name"):
         release(path, roles)

@@ -296,8 +296,8 @@ def test_a_release_is_the_same_if_the_text_writer_changes_bytes(
         == expected
     )
     assert [note for note in notes if "text writer" in note] == [
-        "note: Spark's text writer changes files on this platform; Delta writes them instead, more "
-        "slowly"
+        "note: Spark's text writer changes files on this platform; Delta writes them instead, "
+        "more slowly"
     ]
 
 

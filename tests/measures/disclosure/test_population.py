@@ -184,7 +184,9 @@ def test_the_slide_negative_binomial_of_its_own_population(monkeypatch):
 
 
 def test_zayatz_by_hand():
-    """Two classes of one, one of two; half of N = 8: 2 * (2/3 P(1|1)) / (2/3 P(1|1) + 1/3 P(1|2)) * 8 / 4."""
+    """Two classes of one, one of two; half of N = 8: 2 * (2/3 P(1|1)) / (2/3 P(1|1) + 1/3 P(1|2)) *
+    8 / 4.
+    """
     of_one, of_two = Fraction(4, 8), 2 * Fraction(4 * 4, 8 * 7)
     expected = 2 * (2 * of_one) / (2 * of_one + of_two) * 2
     found = population_uniques.zayatz(np.array([1, 2]), np.array([2, 1]), 8.0)

@@ -27,13 +27,14 @@ from tclose_spark.table.rows import Rows
 class EveryK(MethodSettings):
     """Its section of a run file.
 
-    by: the place of the quasi-identifier. others: whether the labels of the others are the classes'
-    own, their whole domain (a global recoding), or a lie: the
-        lowest value.
-    suppress: how many rows it leaves out, whatever is allowed. mistake: with one row that it leaves
-    out (or else with the last one). any_t: a t is taken, and not looked at. apart: it promises
-    regions that do not overlap; they do not with others=whole, where no value of `by` is cut in
-    two.
+    by: the place of the quasi-identifier.
+    others: whether the labels of the others are the classes' own, their whole domain (a global
+        recoding), or a lie: the lowest value.
+    suppress: how many rows it leaves out, whatever is allowed.
+    mistake: with one row that it leaves out (or else with the last one).
+    any_t: a t is taken, and not looked at.
+    apart: it promises regions that do not overlap; they do not with others=whole, where no value of
+        `by` is cut in two.
     """
 
     suppresses: ClassVar[bool] = True

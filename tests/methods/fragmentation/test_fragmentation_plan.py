@@ -161,8 +161,7 @@ def test_bins_restrict_the_cuts_and_t_is_that_of_the_values():
     with pytest.raises(
         UnreachableError,
         match=(
-            r"2 fragments have bounds of 0.2436 for grade \(required: 0.2\); there is nothing left "
-            r"to cut; give finer "
+            r"2 fragments have bounds of 0.2436 for grade \(required: 0.2\); there is nothing left to cut; give finer "
             r"bins"
         ),
     ) as found:

@@ -245,8 +245,7 @@ def test_stops_at_the_given_bound():
 def test_out_of_time_says_how_far_it_came():
     with pytest.raises(
         UnreachableError,
-        match=r"reached 1 fragments with the bounds 0\.5 \(t 0\.1\), 0\.5 in 0 "
-        r"seconds.*method\.search_seconds",
+        match=r"reached 1 fragments with the bounds 0\.5 \(t 0\.1\), 0\.5 in 0 seconds.*method\.search_seconds",
     ):
         find_fragmentation(grid(6, 6), [ordered(6)] * 2, [0.1, None], limit=0)
 

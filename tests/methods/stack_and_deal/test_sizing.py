@@ -138,8 +138,7 @@ def test_k_may_be_all_rows():
 def test_diversity_that_the_whole_table_lacks_is_refused():
     with pytest.raises(
         UnreachableError,
-        match=r"no class size from 2 to the whole table .* classes of size 5 reach t = 0.0000 for "
-        r"disease",
+        match=r"no class size from 2 to the whole table .* classes of size 5 reach t = 0.0000 for disease",
     ):
         chosen(problem_of(table(flu=3, gout=2), k=2, l={"distinct": 3}))
 

@@ -152,8 +152,8 @@ def test_a_coarser_node_may_break_t_where_a_finer_one_suppresses_little():
 
 
 def test_a_node_that_holds_only_beside_what_is_released_is_not_pruned():
-    """Pisa is too far from the input; without Lyon's four, who are suppressed, it is all there
-    is.
+    """Pisa is too far from the input; without Lyon's four, who are suppressed, it is all
+    there is.
     """
     records = [
         {"city": city, "disease": disease}
@@ -186,8 +186,8 @@ def test_beside_what_is_released_the_domain_is_without_values_that_are_suppresse
 
 
 def test_a_node_that_holds_only_in_the_domain_of_what_is_released_is_not_pruned():
-    """Lyon's 5 stands between 1 and 9; without it these are a step apart, and each city within
-    t.
+    """Lyon's 5 stands between 1 and 9; without it these are a step apart, and each city
+    within t.
     """
     rows_of = {"Lyon": [5] * 3, "Pisa": [1] * 20 + [10] * 20, "Siena": [9] * 20 + [10] * 20}
     records = [

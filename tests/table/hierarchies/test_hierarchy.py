@@ -169,8 +169,7 @@ def test_missing_values_are_a_leaf_of_their_own_under_the_root():
     assert [tree.paths[i][h] for i, h in zip(leaf, height, strict=True)] == ["*"] * 5
     with pytest.raises(
         ConfigurationError,
-        match=r"cities: missing values become the leaf '\(missing\)', which the hierarchy has "
-        r"already",
+        match=r"cities: missing values become the leaf '\(missing\)', which the hierarchy has already",
     ):
         tree.with_missing("cities")
 

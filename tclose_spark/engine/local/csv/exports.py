@@ -69,7 +69,7 @@ def read_csv(file: Place, schema: pa.Schema) -> Iterable[pa.RecordBatch]:
 
     Raises:
         pa.ArrowException, ValueError, KeyError: if a field is not of its column's type, or a column
-        is missing.
+            is missing.
     """
     names = schema.names
     reader = csv.open_csv(

@@ -243,8 +243,7 @@ def _require_plain(lines: bytes, dialect: Dialect, file: str) -> None:
     if dialect.quote in lines and not _are_plain(np.frombuffer(b"\n" + lines, np.uint8), dialect):
         raise NeedsSparkError(
             f"input.path: {file} has a quote inside an unquoted field, text after a closing quote, "
-            "or a line break "
-            "inside quotes"
+            "or a line break inside quotes"
         )
 
 

@@ -32,8 +32,7 @@ PATTERNS = {
     "timestamp": rf"^{DAY}[ T]{TIME}(:[0-9]{{2}}(\.[0-9]{{1,6}})?({ZONE})?)?$",
     "odd number": rf"\x00|^[+-]?[0-9.]*[^\x00-\x7f\P{{Nd}}]|{POWER}{{10}}|"
     rf"^{BLANK}([+-]?(NaN|Infinity)|{NUMBER}({POWER}+)?[dDfF]|[+-]?0[xX][0-9a-fA-F.]+[pP].*){BLANK}$",
-    "odd "
-    "time": r"^[\x01-\x20\x7f]*([+-]?[0-9]{4,19}-[0-9]{1,2}([\x01-\x20\x7f]|-[0-9]{1,2}|$)|T?[0-9]{1,2}:[0-9]|"
+    "odd time": r"^[\x01-\x20\x7f]*([+-]?[0-9]{4,19}-[0-9]{1,2}([\x01-\x20\x7f]|-[0-9]{1,2}|$)|T?[0-9]{1,2}:[0-9]|"
     r"T[0-9]{1,2}[\x01-\x20\x7f]*$)",
 }
 
@@ -64,7 +63,7 @@ class Inferred:
 
         Raises:
             NeedsSparkError: naming it, if it is a decimal, has odd texts, or has texts of types
-            that are not one.
+                that are not one.
         """
         kinds = self.kinds
         if "string" in kinds or not kinds:

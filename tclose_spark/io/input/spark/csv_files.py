@@ -41,7 +41,7 @@ def read_csv(spark: SparkSession, source: Input) -> DataFrame:
 
     Raises:
         InputError: if the file is empty, in another encoding, or has a first line that is no
-        header.
+            header.
     """
     options = csv_options(source)
     first = spark.read.options(**options).csv(for_spark(source.path))
@@ -127,16 +127,14 @@ def _check_header(table: DataFrame, source: Input) -> bool:
         if lost:
             raise InputError(
                 f"input.path: {lost} of {len(names)} names in the first line of {source.path} are "
-                "not in "
-                f"{encoding_of(source)}; {how_to_set_encoding(source)}"
+                f"not in {encoding_of(source)}; {how_to_set_encoding(source)}"
             )
     _check_names_once(table, source)
     unnamed = any(name == f"_c{place}" for place, name in enumerate(names))
     if unnamed and len(table.inputFiles()) > 1:
         raise InputError(
             f"input.path: the first line of a file in {source.path} leaves a column without a "
-            "name; name it, or write "
-            "the files without it (pandas: to_csv(index=False))"
+            "name; name it, or write the files without it (pandas: to_csv(index=False))"
         )
     return unnamed
 

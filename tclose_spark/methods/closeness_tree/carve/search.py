@@ -138,7 +138,8 @@ def search(
     limit.
 
     Regions are tried in the order of their bounds, until no bound is above the best score; then
-    aligned halves. work.whole: the node's rows by value.
+    aligned halves.
+    work.whole: the node's rows by value.
     """
     best = Split(score=0.0, kind=NOTHING, j=-1, first=0, last=0)
     bounds = work.regions.bound[:count]

@@ -48,12 +48,16 @@ class TreeGrowth:
     """How a tree is grown. All but reserve and price are for the plan of a table, of which the
     block is a sample.
 
-    reserve: how much of the closeness ratio is reserved for later splits. price: bits that a unit
-    of closeness ratio costs. scale: rows of the table for each row of the block. stop: nodes of at
-    most so many rows of the block are not split. most: nodes of more rows are halved, cell by cell,
-    if nothing splits them (0: never). Such halves are not checked. least: the smallest side worth
-    trying, in rows of the block (by default the smallest that can be within the limits). ceiling:
-    the largest closeness ratio of a side. keep_splits: whether the tree has its splits.
+    reserve: how much of the closeness ratio is reserved for later splits.
+    price: bits that a unit of closeness ratio costs.
+    scale: rows of the table for each row of the block.
+    stop: nodes of at most so many rows of the block are not split.
+    most: nodes of more rows are halved, cell by cell, if nothing splits them (0: never). Such
+        halves are not checked.
+    least: the smallest side worth trying, in rows of the block (by default the smallest that can be
+        within the limits).
+    ceiling: the largest closeness ratio of a side.
+    keep_splits: whether the tree has its splits.
     """
 
     reserve: float = 0.2
@@ -155,8 +159,9 @@ def _divide(
     """Grow the tree; (splits, leaves, depth). leaf: becomes the leaf of each row, by its number.
 
     Invariant: the nodes on the stack and the leaves so far are slices of the columns, and together
-    are all rows. Each meets the requirement, unless it comes from halving by cell. The first node
-    of the tree is on top of the stack.
+        are all rows. Each
+    meets the requirement, unless it comes from halving by cell. The first node of the tree is on
+    top of the stack.
     """
     schedule, least = inputs.schedule, inputs.least
     push(stack, 0, Pending(start=0, end=rows.shape[1], above=-1, side=0, depth=0))

@@ -88,7 +88,8 @@ def trim(
     limit; the rows left in it, 0 if that fails.
 
     size: rows of the part. bound: its `largest_part`. Rows only leave the part, so a lower limit
-    can continue from a higher one.
+        can continue from a
+    higher one.
     """
     single, kind = len(goal.unit) == 1 and goal.room.shape[1] == 0, goal.metric[0]
     if single and kind == EQUAL:
@@ -177,7 +178,9 @@ def trim_equal(
 def sum_excess(
     taken: FloatArray, counts: FloatArray, size: float, sign: float, goal: Goal, slope: FloatArray
 ) -> tuple[float, int, float]:
-    """(the sum of |excess| over the values of `counts`, the value of the part with the largest excess, that excess)."""
+    """(the sum of |excess| over the values of `counts`, the value of the part with the largest
+    excess, that excess).
+    """
     target, m = goal.target[0], goal.domains[0]
     t0, t1, t2, t3, m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0, -np.inf, -np.inf, -np.inf, -np.inf
     whole = m - m % 4

@@ -100,8 +100,7 @@ def try_swap(
     one.
 
     Acceptable: it is in the box of the row's class (if `fitting`), both classes then meet the
-    requirement, and loss
-        plus price rise by at most `allowed`.
+        requirement, and loss plus price rise by at most `allowed`.
     """
     c, cell, size = partition.of[row], table.cell[row], partition.size[d]
     at = draw_member(partition, d)

@@ -67,8 +67,7 @@ def within_caps(
     """Whether no value of attribute s is above its cap in class c, then of `size` rows.
 
     part: a class whose counts are among those of c and are left out, or -1. but: the column of a
-    value that is not
-        looked at, or -1.
+        value that is not looked at, or -1.
     """
     caps, first = table.requirement.caps, table.first[s]
     for at in range(first, first + partition.length[c, s] if caps.shape[1] > 0 else first):

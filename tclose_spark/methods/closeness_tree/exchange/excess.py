@@ -1,9 +1,10 @@
 """Ordered distances of a class: by its cumulative excess.
 
-Let C_v be the rows of a class of s rows with the value v or a lower one, and X_v those of the table of n. The excess is
-n C_v - s X_v, and the numerator is the sum of |excesses| (see `measures.distances`). When a row joins (sign +1) or
-leaves (-1), every excess changes by -sign X_v, and from the row's value on also by sign n. So one pass over the
-excesses, with a correction for each value, gives the new numerator for every value.
+Let C_v be the rows of a class of s rows with the value v or a lower one, and X_v those of the table
+of n. The excess is n C_v - s X_v, and the numerator is the sum of |excesses| (see
+`measures.distances`). When a row joins (sign +1) or leaves (-1), every excess changes by -sign X_v,
+and from the row's value on also by sign n. So one pass over the excesses, with a correction for
+each value, gives the new numerator for every value.
 """
 
 from __future__ import annotations

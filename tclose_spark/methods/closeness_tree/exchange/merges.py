@@ -29,8 +29,7 @@ def merge_all(table: Table, partition: Partition, order: Codes, price: float) ->
     many did.
 
     order: lexicographic, shape (n,). Two classes that meet the requirement meet it together. A
-    class that joined
-        another stays without rows.
+        class that joined another stays without rows.
     """
     merged = 0
     rank_rows(partition, order)

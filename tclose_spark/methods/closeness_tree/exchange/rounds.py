@@ -63,8 +63,9 @@ def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: in
     nothing better was found.
 
     classes: from 0 without gaps, near ones in succession, shape (n,); so is the result, except for
-    classes split off. sweeps: passes of moves and swaps of all rows. anneal: rounds after them,
-    each with a proposal for every row, changes of boxes and a sweep.
+        classes split off.
+    sweeps: passes of moves and swaps of all rows.
+    anneal: rounds after them, each with a proposal for every row, changes of boxes and a sweep.
     """
     if not len(classes) or not sweeps + anneal:
         return classes.astype(np.int64)

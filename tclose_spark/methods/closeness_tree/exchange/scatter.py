@@ -68,7 +68,7 @@ def scatter(
     or costs rise by more than `allowed`. Returns whether they moved.
 
     budget: about what the rows may cost in other classes. If they would cost more, none is moved on
-    trial.
+        trial.
     """
     for at in range(partition.start[c], partition.start[c] + partition.size[c]):
         row = partition.member[at]
