@@ -37,9 +37,8 @@ def known(error: Exception) -> TcloseError | None:
     """An error from inside a task, or of a file system, in words for the user; None if its cause is
     not known.
     """
-    own = (
-        "" if isinstance(error, ImportError | MemoryError) else f"{type(error).__name__}: "
-    )  # as Spark quotes others
+    # As Spark quotes others.
+    own = "" if isinstance(error, ImportError | MemoryError) else f"{type(error).__name__}: "
     found: TcloseError | None = cause_of(own + text_of(error), AT_WORK)
     of_java = next(
         (e for e in (error, error.__cause__) if type(e).__module__.startswith(("pyspark", "py4j"))),

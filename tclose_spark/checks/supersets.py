@@ -36,10 +36,9 @@ from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.dictionaries import group_equal
 
 WHOLE, ITSELF = "the whole table", "the class itself"
-MOST_CLASSES, MOST_COUNTS = (
-    2_000_000,
-    1 << 25,
-)  # that the driver holds to search boxes; counts are of their values
+# That the driver holds to search boxes; counts are of their values.
+MOST_CLASSES = 2_000_000
+MOST_COUNTS = 1 << 25
 
 
 SIZE = pa.schema([("classes", pa.int64()), ("counts", pa.int64())])

@@ -24,9 +24,8 @@ from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.template_cache import template_cache
 from tclose_spark.requirements.expectation import Expectation
 
-CHECKPOINT = (
-    "classes"  # the name of the suite, the validation definition and the checkpoint in a project
-)
+# The name of the suite, the validation definition and the checkpoint in a project.
+CHECKPOINT = "classes"
 MOST_LOCAL = 200_000  # classes that a driver validates; Spark validates its larger tables
 CURRENT = "_ProjectManager__project"  # the context of the process, which has no public reader
 COUNTS_ONLY = {"result_format": "BASIC", "partial_unexpected_count": 0}

@@ -12,9 +12,8 @@ from tclose_spark.table.entities.whole_values import WholeValues, sample_of
 
 SAMPLE = "sample"
 SAMPLES = pa.schema([("task", pa.int32()), (SAMPLE, pa.binary())])
-ROWS_OF_A_TASK = (
-    50_000_000  # of the table, whose samples a task adds up before the caller receives them
-)
+# Of the table, whose samples a task adds up before the caller receives them.
+ROWS_OF_A_TASK = 50_000_000
 MOST_TASKS = 8
 
 

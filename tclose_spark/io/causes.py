@@ -176,9 +176,8 @@ def why_no_session(log: str, error: str = "") -> str:
     cause, the problem of this process's folders and limits.
     """
     said = f"{log}\n{error}"
-    few = (
-        0 <= resource.getrlimit(resource.RLIMIT_NOFILE)[1] < HANDLES
-    )  # Java raises its limit to this one
+    # Java raises its limit to this one.
+    few = 0 <= resource.getrlimit(resource.RLIMIT_NOFILE)[1] < HANDLES
     why = cause_of(said, AT_START) or unwritable_folder() or (_few_handles(None) if few else None)
     if why is None:
         return (

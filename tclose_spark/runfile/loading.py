@@ -23,11 +23,8 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.runfile.text import meant_file
 
 URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
-REQUIRED = (
-    "name",
-    "input",
-    "output",
-)  # of a run file; a call from Python may give them apart from the spec
+# Of a run file; a call from Python may give them apart from the spec.
+REQUIRED = ("name", "input", "output")
 VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 

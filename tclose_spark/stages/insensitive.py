@@ -282,9 +282,8 @@ def pair_widths(
     """
     if domain.kind != "category":
         numbers = pc.cast(column, pa.float64(), safe=False).to_numpy()
-        extent = (
-            domain.high / 2 - domain.low / 2
-        )  # halves, so that no range is too large for a double
+        # Halves, so that no range is too large for a double.
+        extent = domain.high / 2 - domain.low / 2
         return NumberWidths((numbers / 2 - domain.low / 2) / (extent or 1.0))
     code = (
         pc.fill_null(pc.index_in(column, pa.array(domain.values, pa.string())), len(domain.values))

@@ -19,16 +19,14 @@ from tclose_spark.table.column_names.hints import words_of
 from tclose_spark.table.column_names.names import is_name
 
 MOST_REVEALED = 0.2  # of a quasi-identifier's entropy by insensitive columns
-NEIGHBOURS, CLEARLY = (
-    4,
-    1.0,
-)  # columns beside an unknown one, and the sum of inverse distances that shows its role
+# Columns beside an unknown one, and the sum of inverse distances that shows its role.
+NEIGHBOURS = 4
+CLEARLY = 1.0
 MOST_GUESSED = 4  # quasi-identifiers where none is known
 MOST_ANSWERS = 10  # values of a column that may be one of many answers
 LEAST_ALIKE, LEAST_TWOFOLD = 5, 10  # columns of a group: numbered ones, and others of two values
-LEAST_AGAIN = (
-    20  # rows with a value of another row, without which any two columns follow from each other
-)
+# Rows with a value of another row, without which any two columns follow from each other.
+LEAST_AGAIN = 20
 NUMBERED = re.compile(r"(.*?[^0-9])?[0-9]+[a-z]?")
 
 

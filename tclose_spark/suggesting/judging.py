@@ -18,9 +18,8 @@ Role = Literal["direct", "quasi", "sensitive", "insensitive", "weight", "open"]
 file lists it.
 """
 
-NEARLY_UNIQUE = (
-    0.5  # distinct values per row from which a column identifies people, as in a profile
-)
+# Distinct values per row from which a column identifies people, as in a profile.
+NEARLY_UNIQUE = 0.5
 KEYED_OF_A_CONCEPT = 0.2  # the same for a column whose name calls it a number or a key
 LOOKING_ALIKE = 0.05  # share of values that look like addresses or numbers of people, from which a column identifies
 FEWEST = 50  # rows of every value of an insensitive column

@@ -13,9 +13,8 @@ from tclose_spark.suggesting.judging import SuggestedColumn
 from tclose_spark.table.far_numbers import CODES
 
 FEW = 10  # numbers with at most this many values are taken for codes
-FEW_QUANTITIES = (
-    4  # the same for numbers whose name says that they measure, such as classes of income
-)
+# The same for numbers whose name says that they measure, such as classes of income.
+FEW_QUANTITIES = 4
 MOST_IN_SETS = 100  # values of a category that is published as sets; a larger set is hard to read
 IN_PAIRS = 2  # values, then groups, of numbers with a top code
 NEIGHBOURS = 4  # values, then groups, of a category with more values that has no known hierarchy

@@ -44,9 +44,8 @@ ONE_PERSON_EACH = 0.999  # different values a row of an identifier of persons th
 MORE_THAN_ONE, MOST_MEMBERS = 1.05, 8  # rows of a household on average
 NOT_READY = "Not ready:"
 WHICH_IS_SENSITIVE = "Decide what an adversary must not learn of a person"
-ONE_EACH = (
-    0.9  # an estimated number of values below this share of rows means that an identifier repeats
-)
+# An estimated number of values below this share of rows means that an identifier repeats.
+ONE_EACH = 0.9
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -226,9 +226,8 @@ def whole_people(batches: Iterable[pa.RecordBatch], key: str = PERSON) -> Iterat
         (whole,) = table.to_batches()
         person = whole[key].fill_null(0).to_numpy()
         others = np.flatnonzero(person != person[-1])
-        last = (
-            int(others[-1]) + 1 if len(others) else 0
-        )  # where the last person begins, who may go on
+        # Where the last person begins, who may go on.
+        last = int(others[-1]) + 1 if len(others) else 0
         if last:
             yield whole.slice(0, last)
         held, rows = [whole.slice(last)], whole.num_rows - last

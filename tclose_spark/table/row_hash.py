@@ -19,9 +19,8 @@ import pyarrow as pa
 from tclose_spark.table.arrays import HashArray
 from tclose_spark.table.dictionaries import coded, codes_of
 
-PERSONALIZATION = (
-    b"missing"  # of BLAKE2b for a missing value: a missing value is no text, and no number
-)
+# Of BLAKE2b for a missing value: a missing value is no text, and no number.
+PERSONALIZATION = b"missing"
 
 
 @dataclass(frozen=True, repr=False)

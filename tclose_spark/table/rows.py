@@ -228,9 +228,8 @@ class Codec:
         for numbers, column in zip(self.counted, counted, strict=True):
             places.append(np.searchsorted(numbers, column.cast(pa.int64()).to_numpy()))
         whose = {name: column.to_numpy() for name, column in (owners or {}).items()}
-        keys = (
-            whose[PERSON].view(np.uint64) if lead else hashes
-        )  # rows of a person that stay together draw the same
+        # Rows of a person that stay together draw the same.
+        keys = whose[PERSON].view(np.uint64) if lead else hashes
         codes, absent = self._codes(quasi, keys)
         leads = self._codes(lead, keys)[0] if self.leads else None
         return Rows(codes, self._cells_of(places), hashes, whose, leads, absent)

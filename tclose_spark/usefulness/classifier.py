@@ -183,10 +183,9 @@ def features_of(quasi: ResolvedQuasi, spread: CoveredValues, label: IntArray) ->
     """
     if quasi.domain.kind != "category":
         assert isinstance(spread, CoveredRanges)
-        start, end = (
-            quasi.domain.low / 2,
-            quasi.domain.high / 2,
-        )  # halves, because a sum may overflow
+        # Halves, because a sum may overflow.
+        start = quasi.domain.low / 2
+        end = quasi.domain.high / 2
         middle = (spread.low / 4 + spread.high / 4 - start) / (end - start or 1.0)
         return np.clip(np.where(np.isnan(middle), 0.5, middle), 0, 1).astype(np.float32)[label][
             :, None

@@ -168,9 +168,8 @@ def test_generalized_adult(session: Session, data: Path, level: str) -> None:
         c: sum(table[c].map(lambda label, c=c: share_below(label, trees[c]))) / len(table)
         for c in QUASI
     }
-    span = (
-        low.max() + width - 1 - low.min()
-    )  # of the labels: nobody is as young or as old as the widest interval says
+    # Of the labels: nobody is as young or as old as the widest interval says.
+    span = low.max() + width - 1 - low.min()
     losses["age"] = Fraction(width - 1, int(span))
     assert {c: pytest.approx(float(loss)) for c, loss in losses.items()} == dict(
         audit.figures.losses

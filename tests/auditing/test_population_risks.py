@@ -292,9 +292,8 @@ def test_the_individual_risk_of_a_survey() -> None:
     asked = {"population": "weight:w", "engine": "local", "attacks": False}
     result = audit(SURVEY, ["a", "b", "c"], reidentified="0.03", **asked)
     individual = result.risks.to_json()["individual"]
-    each = (
-        [0.013553] * 3 + [0.085791, 0.177076, 0.039316] + [0.018779] * 2
-    )  # the paper's formulas for f of 1, 2, 3
+    # The paper's formulas for f of 1, 2, 3.
+    each = [0.013553] * 3 + [0.085791, 0.177076, 0.039316] + [0.018779] * 2
     assert individual["maximum"] == pytest.approx(math.log(17) / 16)
     assert individual["expected"] == pytest.approx(sum(each), abs=1e-4)
     assert individual["mean"] == pytest.approx(individual["expected"] / 8)

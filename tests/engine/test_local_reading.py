@@ -1105,9 +1105,8 @@ def test_values_of_partitions_are_alike(
     schema, rows = by_tasks(spark, source)
     require_same(found.select(schema.names), schema, rows, in_order=False)
     for row in found.to_pylist():
-        may_be_lost = (
-            row["kept"] == "__HIVE_DEFAULT_PARTITION__"
-        )  # by deltalake itself, beside other values
+        # By deltalake itself, beside other values.
+        may_be_lost = row["kept"] == "__HIVE_DEFAULT_PARTITION__"
         assert row["part"] == row["kept"] or (may_be_lost and row["part"] is None)
 
 

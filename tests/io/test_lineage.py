@@ -101,9 +101,8 @@ def test_a_run_that_fails_says_so(run_file: Callable[..., Path], told: Told) -> 
     assert [event["eventType"] for event in told()] == ["START", "FAIL"]
 
 
-QUOTED = (
-    "age,sex,disease\n" + "20,f,flu\n21,m,gout\n" * 20 + '20,f,a "b"\n'
-)  # which the local engine does not read
+# Which the local engine does not read.
+QUOTED = "age,sex,disease\n" + "20,f,flu\n21,m,gout\n" * 20 + '20,f,a "b"\n'
 
 
 def test_a_run_that_begins_again_on_spark_is_one_run(

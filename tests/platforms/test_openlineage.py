@@ -21,11 +21,22 @@ from test_cluster import BIN
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = "io.openlineage:openlineage-java:1.55.0"
 PATHS = (
-    "/data/people.csv", "/data/people/", "file:/data/people", "file:///data/people", "hdfs://name:8020/people",
-    "hdfs:/people", "dbfs:/people", "s3://bucket/people", "s3a://bucket/of/people/", "s3n://bucket/people", "s3a://bucket",
-    "gs://bucket/people", "abfs://box@office.dfs.core.windows.net/people",
-    "abfss://box@office.dfs.core.windows.net/of/people", "wasb://box@office.blob.core.windows.net/people",
-)  # fmt: skip
+    "/data/people.csv",
+    "/data/people/",
+    "file:/data/people",
+    "file:///data/people",
+    "hdfs://name:8020/people",
+    "hdfs:/people",
+    "dbfs:/people",
+    "s3://bucket/people",
+    "s3a://bucket/of/people/",
+    "s3n://bucket/people",
+    "s3a://bucket",
+    "gs://bucket/people",
+    "abfs://box@office.dfs.core.windows.net/people",
+    "abfss://box@office.dfs.core.windows.net/of/people",
+    "wasb://box@office.blob.core.windows.net/people",
+)
 
 pytestmark = pytest.mark.slow
 

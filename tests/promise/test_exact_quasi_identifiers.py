@@ -709,9 +709,8 @@ def test_python_and_the_console_show_all_tables(
     assert made.to_arrow().num_rows == N
     for name, table in made.sensitive.items():
         assert f"{tmp_path}/out/public/{name}" in printed
-        rows = (
-            table if isinstance(table, pa.Table) else table.toArrow()
-        )  # if other tests left a session of Spark
+        # If other tests left a session of Spark.
+        rows = table if isinstance(table, pa.Table) else table.toArrow()
         assert sum(rows["count"].to_pylist()) == N
     assert len(made.sensitive) == {"anatomy": 1, "anatomy of blocks": 2, "blocks of labels": 2}.get(
         form, 0

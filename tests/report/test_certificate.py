@@ -942,9 +942,8 @@ def test_the_range_of_a_rounded_column_cannot_be_solved_from_what_is_public(fold
     suppressed = found.release["income"].count("*")
     loss = certificate["utility"]["ncp_by_quasi_identifier"]["income"]
     solved = float(sum(lengths)) / (found.input_rows * loss - suppressed - found.suppressed)
-    span = (
-        400_000 if found.run["method"]["name"] == "t_incognito" else 1_250_000
-    )  # it suppresses both extremes
+    # It suppresses both extremes.
+    span = 400_000 if found.run["method"]["name"] == "t_incognito" else 1_250_000
     assert solved == pytest.approx(span, rel=1e-6)
     inside = json.loads((folder / "out/internal/run.json").read_text())["stages"]["verify"][
         "figures"

@@ -48,12 +48,10 @@ MOST_CELLS = 20_000_000  # of classes times sensitive values
 MOST_VALUES = 2_000  # the most frequent labels of a quasi-identifier, which are examined
 MOST_TARGETS = 50
 FEW_CLASSES = 3
-CHANCE = (
-    1 / 20
-)  # the largest probability that chance alone explains some guess of a sensitive attribute
-FILLED = (
-    1 / 4
-)  # the least part of what the cap allows beyond the table's share, for all narrow classes together
+# The largest probability that chance alone explains some guess of a sensitive attribute.
+CHANCE = 1 / 20
+# The least part of what the cap allows beyond the table's share, for all narrow classes together.
+FILLED = 1 / 4
 UNIT = 1 << 60  # shares are summed as multiples of 1 / UNIT: a sum of doubles depends on its order
 
 

@@ -130,10 +130,9 @@ def _tally(
             if batch.num_rows:
                 held = [coded(column) for column in batch.columns]
                 *released, person, suppressed = batch.columns
-                person, suppressed = (
-                    person.fill_null(0),
-                    suppressed.fill_null(False),
-                )  # the fingerprint shows them
+                # The fingerprint shows them.
+                person = person.fill_null(0)
+                suppressed = suppressed.fill_null(False)
                 label, value = [texts(held[i]) for i in labels], [texts(held[i]) for i in sensitive]
                 class_ = group_equal(label)[0]
                 whose, in_class = (

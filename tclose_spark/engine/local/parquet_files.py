@@ -32,13 +32,11 @@ from tclose_spark.table.dictionaries import has_others, shortened
 
 BATCH = 1 << 16  # rows
 BATCH_BYTES = 1 << 25  # of a batch, if its rows are long
-COLUMN_BYTES = (
-    1 << 20
-)  # of a column of a row group that are read at once from a disk; from a store, all of them
+# Of a column of a row group that are read at once from a disk; from a store, all of them.
+COLUMN_BYTES = 1 << 20
 PART_ROWS = 1 << 18  # that a partition has at least, if its file has them
-FEW_ROWS = (
-    1 << 14
-)  # that a partition or a batch of several small files has at least, if they have them together
+# That a partition or a batch of several small files has at least, if they have them together.
+FEW_ROWS = 1 << 14
 ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
 VERSION = b"org.apache.spark.version"
 LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")

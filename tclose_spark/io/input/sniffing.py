@@ -46,9 +46,8 @@ SEPARATORS = (",", ";", "\t", "|")
 BYTES = ("windows-1252", "windows-1250", "windows-1251", "IBM850", "MacRoman")
 """Encodings of a byte a character, the usual ones first, by names that Python and Java know."""
 STEADY, FIRST = 3, 10  # rows of one width with which a table begins, and those that count most
-BELOW_HEADER = (
-    0.05  # of rows: what a separator is worse by if the table does not begin in the first line
-)
+# Of rows: what a separator is worse by if the table does not begin in the first line.
+BELOW_HEADER = 0.05
 MOST_BELOW = 20  # lines below a table
 LEFT_OUT = "these lines are left out"
 """What a note says about lines that are no rows."""

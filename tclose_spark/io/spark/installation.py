@@ -16,24 +16,20 @@ JAVA_VARIABLE, MASTER_VARIABLE, MEMORY_VARIABLE = (
 )
 COMPILER_VARIABLE = "TCLOSE_COMPILER"
 COMPILERS = {"quick": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m", "full": ""}
-DEFAULT_MASTER, DEFAULT_MEMORY = (
-    "local[*, 4]",
-    "4g",
-)  # all cores; a task may fail three times: workers get lost
+# All cores; a task may fail three times: workers get lost.
+DEFAULT_MASTER = "local[*, 4]"
+DEFAULT_MEMORY = "4g"
 MASTER = re.compile(
     r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[.+\]|spark://\S+:\d+(,\S+:\d+)*|yarn|k8s://\S+"
 )
 MEMORY = re.compile(r"(\d+)(b|k|m|g|t|p)b?", re.IGNORECASE)
 PATIENCE = 5.0  # seconds for a master to answer
-ROOMY = (
-    8 << 30
-)  # bytes of a machine on which the driver gets DEFAULT_MEMORY; on a smaller one it gets half
-LARGE = (
-    1 << 25
-)  # bytes of an input on disk, some two million rows, from which on the optimizing compiler pays
-LEAST_MEMORY = (
-    450 << 20
-)  # bytes; Spark requires one and a half times the 300 MiB that it keeps for itself
+# Bytes of a machine on which the driver gets DEFAULT_MEMORY; on a smaller one it gets half.
+ROOMY = 8 << 30
+# Bytes of an input on disk, some two million rows, from which on the optimizing compiler pays.
+LARGE = 1 << 25
+# Bytes; Spark requires one and a half times the 300 MiB that it keeps for itself.
+LEAST_MEMORY = 450 << 20
 
 
 def driver_memory() -> str:

@@ -12,9 +12,8 @@ import tempfile
 from tclose_spark.errors import ConfigurationError, text_of
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
-NEEDED = (
-    32 << 20
-)  # bytes in a folder of temporary files; Spark copies Delta's jars there when it starts
+# Bytes in a folder of temporary files; Spark copies Delta's jars there when it starts.
+NEEDED = 32 << 20
 SAID = re.compile(
     r"(?i:No space left on device|Disk quota exceeded|DiskQuotaExceeded|DSQuotaExceeded|There is not enough space on "
     r"the disk)(?:: '([^'\n]+)')?"

@@ -156,10 +156,9 @@ class StorePath:
 
     def glob(self, pattern: str) -> Iterator[StorePath]:
         """Those in a folder with a name of this pattern."""
-        begin, all_below = (
-            len(self.path) + 1,
-            self.files.type_name == "gcs",
-        )  # where pyarrow lists files alone
+        # Where pyarrow lists files alone.
+        begin = len(self.path) + 1
+        all_below = self.files.type_name == "gcs"
         names = dict.fromkeys(one.path[begin:].partition("/")[0] for one in self._listed(all_below))
         return (self / name for name in names if fnmatchcase(name, pattern))
 

@@ -115,9 +115,8 @@ class BlockLayout:
         classes = np.empty(len(rows), dtype=np.int64)
         ends = np.cumsum(self.block_rows[mine])
         measured: list[Mapping[str, float]] = []
-        first_class = (
-            np.cumsum(self.block_rows) - self.block_rows
-        )  # a block has no more classes than rows
+        # A block has no more classes than rows.
+        first_class = np.cumsum(self.block_rows) - self.block_rows
         for number, start, end in zip(
             np.flatnonzero(mine), ends - self.block_rows[mine], ends, strict=True
         ):

@@ -19,15 +19,13 @@ GROWTHS = tuple(
 decides which is best, so several are tried.
 """
 PLANNED = 3  # how many of them are tried on the sample
-ROWS_PER_BLOCK, MOST_ROWS_PER_BLOCK = (
-    160_000,
-    1_280_000,
-)  # the most rows of most blocks, of small and large tables
+# The most rows of most blocks, of small and large tables.
+ROWS_PER_BLOCK = 160_000
+MOST_ROWS_PER_BLOCK = 1_280_000
 BLOCKS = 16  # about, as long as that keeps blocks between these sizes
-SAMPLED_PER_BLOCK, MOST_SAMPLED = (
-    25_000,
-    2_000_000,
-)  # rows of the sample: with fewer, the plan follows chance
+# Rows of the sample: with fewer, the plan follows chance.
+SAMPLED_PER_BLOCK = 25_000
+MOST_SAMPLED = 2_000_000
 
 
 @dataclass(frozen=True, kw_only=True)

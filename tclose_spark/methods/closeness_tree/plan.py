@@ -33,12 +33,10 @@ from tclose_spark.methods.closeness_tree.effort import (
 from tclose_spark.methods.method import PlanningInput, PlanReport
 from tclose_spark.table.arrays import IntArray
 
-TRIAL_ROWS = (
-    50_000  # of the sample, which are put into classes to compare settings for the growth of blocks
-)
-TRIAL_ROWS_IN_BINS = (
-    20_000  # likewise, for any trial if a domain is wide: bins make trees expensive
-)
+# Of the sample, which are put into classes to compare settings for the growth of blocks.
+TRIAL_ROWS = 50_000
+# Likewise, for any trial if a domain is wide: bins make trees expensive.
+TRIAL_ROWS_IN_BINS = 20_000
 CEILING = 0.9  # of the closeness ratio on the sample, so that most leaves meet the requirement on full counts too
 
 

@@ -25,9 +25,8 @@ from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.rows import Rows
 
 ROWS_PER_TASK = 500_000
-BUCKETS_PER_TASK = (
-    16  # a task reads about 1/16 more rows than it keeps, unless MOST_BUCKETS leaves fewer
-)
+# A task reads about 1/16 more rows than it keeps, unless MOST_BUCKETS leaves fewer.
+BUCKETS_PER_TASK = 16
 MOST_BUCKETS = 1 << 22  # parts times stretches: what the driver and every task hold
 
 

@@ -160,10 +160,9 @@ class Shares:
         base, first, larger, e = self.base[cell], self.first[cell], self.larger[cell], self.e
         wrapped = np.maximum(first + larger - e, 0)  # the classes [0, wrapped) have a row more
         edges = (wrapped, first, np.minimum(first + larger, e))  # then fewer, more, fewer
-        start, begin = (
-            np.zeros_like(cell),
-            np.zeros_like(cell),
-        )  # first class and first rank of the current run
+        # First class and first rank of the current run.
+        start = np.zeros_like(cell)
+        begin = np.zeros_like(cell)
         result = np.zeros_like(cell)
         for edge, more in zip((*edges, np.full_like(cell, e)), (1, 0, 1, 0), strict=True):
             size = base + more

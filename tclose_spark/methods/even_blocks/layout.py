@@ -104,9 +104,8 @@ class EvenBlocks:
         order = np.lexsort((rank, dealt.classes))
         here, block = dealt.here[order], dealt.classes[order]
         starts = np.flatnonzero(np.diff(block, prepend=-1))
-        first_class = (
-            np.cumsum(self.block_rows) - self.block_rows
-        )  # a block has no more classes than rows
+        # A block has no more classes than rows.
+        first_class = np.cumsum(self.block_rows) - self.block_rows
         classes, measured = np.empty(len(here), dtype=np.int64), []
         for start, end in zip(starts, np.append(starts[1:], len(here)), strict=True):
             dense_block, _ = self.dense.block(rows.take(here[start:end]))

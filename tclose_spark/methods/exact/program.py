@@ -221,9 +221,8 @@ class ProgramBuilder:
             at = node[values[self._kind]]
             here = np.flatnonzero(at < count)
             key = self._label[here] * count + at[here]
-            pairs = (
-                np.arange(self._count * count) if features.cumulative else np.unique(key)
-            )  # label and feature
+            # Label and feature.
+            pairs = np.arange(self._count * count) if features.cumulative else np.unique(key)
             owner, feature = np.divmod(pairs, max(count, 1))
             each, above, below = (
                 np.arange(len(pairs)),

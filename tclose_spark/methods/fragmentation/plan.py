@@ -33,9 +33,8 @@ from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 
 DESCRIBED = 10  # of the chosen fragments, the largest, in words
-CANDIDATES = (
-    16  # fragmentations that are looked at, their numbers of fragments evenly spread in ratio
-)
+# Fragmentations that are looked at, their numbers of fragments evenly spread in ratio.
+CANDIDATES = 16
 
 
 @dataclass(frozen=True)

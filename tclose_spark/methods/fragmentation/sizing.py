@@ -15,9 +15,8 @@ from tclose_spark.methods.dealing.relaxed_conformance import SURE, FragmentTable
 from tclose_spark.methods.dealing.stacks import Stack, orders
 from tclose_spark.table.arrays import FloatArray, IntArray
 
-ORDERS = (
-    3  # of the portfolio, those whose bounds are lowest at one size are looked at at all of them
-)
+# Of the portfolio, those whose bounds are lowest at one size are looked at at all of them.
+ORDERS = 3
 EACH_SIZE = 64  # up to here every size is looked at, above about every fiftieth
 
 

@@ -79,9 +79,8 @@ class BucketSizing:
         matrix = MultiplicityMatrix(codes, np.ones(len(codes), dtype=np.int64), block.domains)
         table = FragmentTable.of(matrix, bucket, [self.distance])
         taken = np.ones((2, len(table.rows)))
-        taken[1] += (
-            table.rows > classes
-        )  # of the bucket that has more rows the first classes take two
+        # Of the bucket that has more rows the first classes take two.
+        taken[1] += table.rows > classes
         return float(table.proven_bounds(taken / taken.sum(axis=1, keepdims=True)).max())
 
     def smallest(self, blocks: Sequence[MultiplicityMatrix], k: int, t: Fraction | None) -> int:

@@ -26,9 +26,8 @@ from tclose_spark.runfile.attributes import LEAST_T
 
 LOOK_BEYOND_CELLS = 2_000  # and not at all where a look takes long
 LOOK_BEYOND = 10  # sizes looked at after the first that fits, so that a user sees how it goes on
-SCREENED_CELLS = (
-    100_000  # of all stacks; from here on only the best at the smallest size are looked at further
-)
+# Of all stacks; from here on only the best at the smallest size are looked at further.
+SCREENED_CELLS = 100_000
 SCREENED = 3
 MOST_GROUPS = 100  # of classes dealt in layers that the plan looks at, evenly spread; more are alike but for rounding
 

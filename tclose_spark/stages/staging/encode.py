@@ -25,9 +25,8 @@ from tclose_spark.table.local_rows import LocalRows, draw, repeated, share_of
 from tclose_spark.table.rows import Codec, Rows
 from tclose_spark.table.tally import Tallier, Tally, TooManyKeysError
 
-MOST_LOCAL = (
-    1_000_000  # rows that the driver holds as codes, some 100 bytes each; of more, Spark holds them
-)
+# Rows that the driver holds as codes, some 100 bytes each; of more, Spark holds them.
+MOST_LOCAL = 1_000_000
 DRAWN_A_PART = 250_000  # drawn rows of a large table for one joining task
 ROWS_A_PART = 1_000_000  # counted rows for one adding task
 KEY_COUNTS = pa.schema([("part", pa.int32()), ("keys", pa.binary()), ("n", pa.binary())])

@@ -13,9 +13,8 @@ TABLE, FILE = "table", "file"
 """Columns of files: the name of the table that a file belongs to, and its bytes; none in rows that
 only carry other columns.
 """
-FILE_BYTES = (
-    1 << 26
-)  # of columns in memory: what has more becomes several files, each of which Spark holds whole
+# Of columns in memory: what has more becomes several files, each of which Spark holds whole.
+FILE_BYTES = 1 << 26
 LARGE = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
 WRITER = {"org.apache.spark.version": "3.0.0"}
 """Tells readers that dates before 1582 are meant by the calendar that Spark has since this

@@ -42,9 +42,8 @@ UNIQUE = 0.999  # distinct values a row of an identifier of rows
 
 FEWEST_GROUPS = 20  # of rows that look like one person each
 MOST_WAVES = 60  # values of a column of times
-TOO_EQUAL = (
-    0.25  # of the expected differences between times, below which the same persons are observed
-)
+# Of the expected differences between times, below which the same persons are observed.
+TOO_EQUAL = 0.25
 FEWEST_FREE = 20  # degrees of freedom from which differences between times are judged
 TOO_OFTEN = 10  # times as many equal rows as by chance
 MOSTLY = 0.5  # share of rows in groups, from which combinations recur

@@ -26,9 +26,8 @@ from tclose_spark.table.columns.preparing import plain
 
 MOST_ROWS = 50_000
 MOST_CELLS = 4_000_000  # of the sample, so that tables of many columns need no more memory
-MOST_ROWS_OF_VALUE = (
-    1_000  # a value with more draws no rows: it is neither a person nor a household
-)
+# A value with more draws no rows: it is neither a person nor a household.
+MOST_ROWS_OF_VALUE = 1_000
 MOST_ROWS_ON_AVERAGE = 200  # of the values of a column; a column with more draws no rows
 SPARE = 1.25  # times MOST_ROWS, above which a task reduces its sample
 BITS = 64  # of a hash; with 32, the few that are drawn of a billion would be equal too often

@@ -226,10 +226,9 @@ def test_knowing_another_is_what_the_best_guesser_gets_right(most, data):
     tuples = data.draw(count_tables(values=12, most=most))
     m = tuples.shape[1]
     codes = st.lists(st.integers(0, 3), min_size=m, max_size=m)
-    known, target = (
-        data.draw(codes),
-        data.draw(codes),
-    )  # tuples may differ in a third attribute alone
+    # Tuples may differ in a third attribute alone.
+    known = data.draw(codes)
+    target = data.draw(codes)
     found = background_join(Histograms.dense(tuples), np.array(known), np.array(target))
     expected = [knowing_of(counts, known, target) for counts in tuples.tolist()]
     assert (

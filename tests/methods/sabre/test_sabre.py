@@ -144,9 +144,8 @@ def test_the_papers_example_in_proportion():
     assert len(class_sizes(np.array([16, 32, 65]), 7, free([16, 32, 65]), 0.01)) > 8
 
 
-ROUNDING = (
-    1e-12  # a charge is a sum of doubles; whether classes hold is decided in integers, afterwards
-)
+# A charge is a sum of doubles; whether classes hold is decided in integers, afterwards.
+ROUNDING = 1e-12
 
 
 @given(

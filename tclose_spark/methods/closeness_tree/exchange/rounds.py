@@ -36,20 +36,17 @@ from tclose_spark.methods.rows_in_work import step
 from tclose_spark.table.arrays import Codes, IntArray, in_order, ranked
 
 PAIRS, FEW_PAIRS = 12, 3  # of lexicographic orders, with annealing and without
-MOST_FIGURES = (
-    1 << 24
-)  # classes times sensitive values, up to 24 bytes each; a block with more is exchanged in parts
-HOT, COLD = (
-    0.7,
-    0.1,
-)  # temperatures at the first and after the last round, in widths of one row's label
+# Classes times sensitive values, up to 24 bytes each; a block with more is exchanged in parts.
+MOST_FIGURES = 1 << 24
+# Temperatures at the first and after the last round, in widths of one row's label.
+HOT = 0.7
+COLD = 0.1
 PRICED = 0.9  # the share of rounds with a price
 STRIDE = 7  # coprime to the number of orders, so that proposals mostly follow other orders than sweeps do
 SPLITS = 4  # sweeps between splits
-PRICE, FULL_PRICE = (
-    0.4,
-    0.7,
-)  # of a row's closeness ratio of 1, in widths of its label, at first: alone, with annealing
+# Of a row's closeness ratio of 1, in widths of its label, at first: alone, with annealing.
+PRICE = 0.4
+FULL_PRICE = 0.7
 LIMITING = 0.85  # the price of a class's closeness ratio rises above this, and falls below
 WEIGHTS = (0.1, 5.0)  # the least and the largest price of a class, in multiples of the price of all
 DISSOLVES = 6  # about how many rounds try to dissolve classes

@@ -40,9 +40,8 @@ def drawn_bins(draw):
 @given(drawn_bins())
 def test_bins_are_large_enough_and_follow_the_hierarchy(drawn_one):
     tree, table, least, bins = drawn_one
-    share = (
-        np.bincount(bins.bin_of, weights=table) / table.sum()
-    )  # of whole rows: a sum of shares is not exact
+    # Of whole rows: a sum of shares is not exact.
+    share = np.bincount(bins.bin_of, weights=table) / table.sum()
     assert len(bins.bin_of) == len(table)
     assert sorted(set(bins.bin_of.tolist())) == list(range(len(share)))
     assert (share < least).sum() <= 1

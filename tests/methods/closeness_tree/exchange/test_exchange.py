@@ -394,9 +394,8 @@ def test_what_may_happen_and_costs_follows_from_the_definitions(
     for t, distance, share, limit in zip(
         ts, distances, table.share, block.requirement.limits[:, -1], strict=True
     ):
-        unit = (
-            t * distance.scale * int(distance.table.sum())
-        )  # of a numerator that is allowed for each row
+        # Of a numerator that is allowed for each row.
+        unit = t * distance.scale * int(distance.table.sum())
         assert (
             share == 0
             if t in (0, 1) or t > 1 or limit == 0
