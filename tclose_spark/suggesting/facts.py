@@ -33,7 +33,7 @@ from tclose_spark.table.entities.grouping import FEWEST_VALUES, placeholder_rows
 Weighs = Literal["bodies", "rows", ""]
 BODIES = 2.0, 400.0  # kilograms of a person's body
 ADULTS = 20.0, 160.0  # of half of a table's bodies
-NEWBORN = 0.4, 8.0  # kilograms of a newborn's body, half of whom weigh more than the least BODIES
+NEWBORN = 0.4, 18.0  # kilograms or pounds of a newborn; half of them are above the least BODIES
 SURVEYED = 50  # times the least weight, of rows of a survey
 K, LEAST_K = 10, 5
 ENOUGH_ROWS = 300  # from which a class of K people is a small part of the table
@@ -304,8 +304,10 @@ def what_weighs(weights: FloatArray) -> Weighs:
     ('bodies', 'rows', 'rows')
     >>> what_weighs(np.array([3, 4, 9])), what_weighs(np.array([0, 950])), what_weighs(np.array([61.235, 70.307]))
     ('', '', '')
-    >>> what_weighs(np.array([2.914, 3.62])), what_weighs(np.array([0.5, 1.5, 0.9]))
-    ('', 'rows')
+    >>> what_weighs(np.array([2.914, 3.62])), what_weighs(np.array([7.63, 11.75]))
+    ('', '')
+    >>> what_weighs(np.array([0.5, 1.5, 0.9]))
+    'rows'
     """
     if not len(weights) or weights.min() <= 0:
         return ""

@@ -26,9 +26,9 @@ from tclose_spark.table.entities.grouping import (
 from tclose_spark.table.entities.whole_values import MISSING, WholeValues
 
 INDIVIDUAL = frozenset(["sex", "age", "education", "marital status", "what is seen"])
-"""Concepts of columns that are constant within a person, and not within a household. Age may change
-over time.
-"""
+"""Concepts of columns that are constant within a person, and not within a household."""
+CHANGING = frozenset(["age", "marital status"])
+"""Concepts of these that may change over time."""
 SHARED = frozenset(["place", "household", "ethnicity", "origin", "household number"])
 """Concepts of columns that are constant within a household."""
 LASTING = frozenset(["sex", "ethnicity", "origin", "education", "place"])
@@ -56,9 +56,10 @@ Kind = Literal["person", "household"]
 class Entity:
     """A column that groups the rows of a person or a household.
 
-    columns: its name; or two names, which group the rows together. values, rows_each: about.
-        constant: the columns that
-    are constant within its values. same: other columns with the same groups.
+    columns: its name; or two names, which group the rows together.
+    values, rows_each: about.
+    constant: the columns that are constant within its values.
+    same: other columns with the same groups.
     """
 
     columns: tuple[str, ...]
@@ -85,11 +86,10 @@ class UnnamedPersons:
 class Subjects:
     """Whom the rows of a table are about.
 
-    entities: persons first, the likeliest of each kind first. unnamed: only if no entity is a
-        person.
-    refuted: columns within whose values people differ, so that they identify no person. cells: what
-        shows that rows
-    are cells of a table of counts.
+    entities: persons first, the likeliest of each kind first.
+    unnamed: only if no entity is a person.
+    refuted: columns within whose values people differ, so that they identify no person.
+    cells: what shows that rows are cells of a table of counts.
     """
 
     entities: tuple[Entity, ...] = ()
@@ -153,21 +153,27 @@ class _Table:
         """Whether a column groups rows like the identifier of a person.
 
         Where the table has the sex, it is constant within persons. So is another individual column,
-        or the column is called a number. Of tables without individual columns, several constant
-        columns show it.
+        or the column is called a number. Of tables without individual columns that last, several
+        constant columns show it. There the column is called a number, or individual columns may
+        change and no time recurs for a person.
         """
+        every = range(len(self.names))
         individual = self._of(INDIVIDUAL, found.constant)
         sexes = self._of(SEX, self._compared(found))
         described = [self._concept(place) for place in found.columns if self._is_described(place)]
-        if (described and not sexes) or {"age", "place", "survey weight"} & {*described}:
+        if (described and not sexes) or {"age", "place"} & {*described}:
+            return False
+        if any(map(self._is_weight, found.columns)):
             return False
         if sexes and not self._of(SEX, found.constant):
             return False
         if self._age_varies(found) and self._has_row_numbers(found):
             return False
         several = len(found.constant) >= min(FEWEST_CONSTANT, len(found.agreements))
-        if self._of(INDIVIDUAL, range(len(self.names))):
+        if individual or self._of(INDIVIDUAL - CHANGING, every):
             return bool(individual) and (several or bool(sexes))
+        if self._of(CHANGING, every):
+            return several and self._is_followed(found)
         return several and any(self._numbers_persons(place) for place in found.columns)
 
     def is_refuted(self, found: Grouping) -> bool:
@@ -178,10 +184,8 @@ class _Table:
             return not self._of(SEX, found.constant) or (
                 self._age_varies(found) and self._has_row_numbers(found)
             )
-        lasting = INDIVIDUAL - {"age"}
-        return bool(self._of(lasting, self._compared(found))) and not self._of(
-            INDIVIDUAL, found.constant
-        )
+        lasting = self._of(INDIVIDUAL - CHANGING, self._compared(found))
+        return bool(lasting) and not self._of(INDIVIDUAL, found.constant)
 
     def is_household(self, found: Grouping) -> bool:
         """Whether a column groups rows like the identifier of a household: what members share is
@@ -265,8 +269,7 @@ class _Table:
         for place, hint in enumerate(self.hints):
             time = self.sample.codes(place)
             waves = np.bincount(time[time >= 0], minlength=1)
-            is_time = hint.technical or (hint.concept is not None and hint.concept.name == "event")
-            if not is_time or not 1 < len(waves) <= MOST_WAVES:
+            if not _is_time(hint) or not 1 < len(waves) <= MOST_WAVES:
                 continue
             judged = [
                 _differences(time, self.sample.codes(other)) for other in lasting if other != place
@@ -342,7 +345,11 @@ class _Table:
         key.
         """
         concept = self.hints[place].concept
-        return concept is not None and concept.role != "direct"
+        return self._is_weight(place) or (concept is not None and concept.role != "direct")
+
+    def _is_weight(self, place: int) -> bool:
+        """Whether the name says that the column is a weight, of a body or of a row."""
+        return self.hints[place].weight or self._concept(place) == "survey weight"
 
     def _compared(self, found: Grouping) -> list[int]:
         return [one.column for one in found.agreements]
@@ -351,6 +358,10 @@ class _Table:
         """Whether an age varies within the values of a column."""
         ages = self._of(frozenset(["age"]), self._compared(found))
         return any((found.lift(place) or 0.0) < VARYING for place in ages)
+
+    def _is_followed(self, found: Grouping) -> bool:
+        """Whether a column of times has another value in each row of a group."""
+        return any(one.within == 0 and _is_time(self.hints[one.column]) for one in found.agreements)
 
     def _has_row_numbers(self, found: Grouping) -> bool:
         """Whether another column is called the number of a person, and is different in each row."""
@@ -361,6 +372,11 @@ class _Table:
 
     def _differs_in_each_row(self, place: int) -> bool:
         return self._values(place) >= UNIQUE * len(self.sample.hashes)
+
+
+def _is_time(hint: Hint) -> bool:
+    """Whether the name says when, and not of a birth."""
+    return hint.technical or (hint.concept is not None and hint.concept.name == "event")
 
 
 def _differences(time: IntArray, codes: IntArray) -> tuple[float, int]:

@@ -95,6 +95,53 @@ def test_persons_of_any_number_are_found_and_their_measurements_are_not(seed, pe
     assert [one.columns for one in found.entities] == [("ref",)]
 
 
+def followed(rng: np.random.Generator, name: str, people: int, years: int) -> dict[str, object]:
+    """People of one sex, whose marital status changes from year to year."""
+    of_row = np.repeat(np.arange(people), years)
+    single = rng.integers(0, years, people)[of_row]
+    year = np.tile(np.arange(years), people)
+    return {
+        name: of_row + 13,
+        "year": year + 1980,
+        "ethnicity": rng.choice(["a", "b", "c"], people)[of_row],
+        "birthplace": rng.choice([f"P{i}" for i in range(20)], people)[of_row],
+        "marital_status": np.where(year < single, "single", "married"),
+        "wage": rng.integers(1, 9_000, people * years),
+    }
+
+
+@settings(deadline=None)
+@given(
+    seed=st.integers(0, 1_000),
+    name=st.sampled_from(["nr", "id", "caseid", "msisdn", "x17"]),
+    people=st.integers(60, 400),
+    years=st.integers(3, 12),
+)
+def test_persons_who_marry_are_found_over_the_years(seed, name, people, years):
+    table = followed(np.random.default_rng(seed), name, people, years)
+    assert subjects(table).first("person").columns == (name,)
+    rows = people * years
+    at_once = {**table, "year": np.full(rows, 1980)}  # the members of households, in one year
+    assert not any(one.kind == "person" for one in subjects(at_once).entities)
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 1_000), name=st.sampled_from(["wght", "weight", "pwgtp", "Gewicht"]))
+def test_a_weight_that_follows_from_strata_is_no_household(seed, name):
+    rng = np.random.default_rng(seed)
+    stratum = rng.integers(0, 1_500, 4_000)
+    found = subjects(
+        {
+            "age": rng.integers(18, 90, 4_000),
+            "sex": rng.choice(["m", "f"], 4_000),
+            "region": rng.choice([f"R{i}" for i in range(9)], 1_500)[stratum],
+            "ethnicity": rng.choice(["a", "b", "c"], 1_500)[stratum],
+            name: (rng.permutation(900_000)[:1_500] + 40_000)[stratum],
+        }
+    )
+    assert found.of(name) is None
+
+
 @settings(deadline=None)
 @given(seed=st.integers(0, 1_000), most=st.integers(30, 30_000))
 def test_a_measurement_is_no_person(seed, most):
