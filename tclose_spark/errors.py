@@ -44,8 +44,7 @@ class TcloseError(Exception):
     hierarchy may be shown.
 
     problems: the errors that this one combines, one line each, if it combines several. `values` are
-        then those of the
-    first with values.
+        then those of the first with values.
     """
 
     exit_code = 70

@@ -19,10 +19,12 @@ HALF_DIGIT = 6e-7  # of figures with six digits
 class Figure:
     """One number.
 
-    place: the paper and its figure, table or section. what: of what it is. ours: computed here.
-    printed: by the paper, if it prints the number. tolerance: by how much `ours` may differ when it
-        is computed again,
-    and from `printed`. why: the reason if it differs from `printed` by more.
+    place: the paper and its figure, table or section.
+    what: of what it is.
+    ours: computed here.
+    printed: by the paper, if it prints the number.
+    tolerance: by how much `ours` may differ when it is computed again, and from `printed`.
+    why: the reason if it differs from `printed` by more.
     """
 
     place: str

@@ -56,11 +56,10 @@ class Asked:
 class Work:
     """What the choice depends on.
 
-    needs: what only Spark can do; empty if there is nothing. unopened: why files on an object store
-        are left to Spark.
-    size: bytes of the input's files. rows: of the table, None if it is not read. Of files,
-        MOST_ROWS and a few are
-    counted at most.
+    needs: what only Spark can do; empty if there is nothing.
+    unopened: why files on an object store are left to Spark.
+    size: bytes of the input's files.
+    rows: of the table, None if it is not read. Of files, MOST_ROWS and a few are counted at most.
     """
 
     needs: str = ""

@@ -374,10 +374,11 @@ def verify(
     nothing.
 
     table: the path that was released; None if it was in memory, or if the spec names it. It is not
-        read. spec, output: those of the release.
-    engine: see `release`. other_version: accepts a release by another version of the package, whose
-        report, codebook
-    and contract are then not compared.
+        read.
+    spec, output: those of the release.
+    engine: see `release`.
+    other_version: accepts a release by another version of the package, whose report, codebook and
+        contract are then not compared.
 
     Raises:
         GuaranteeError: if it does not meet its requirements, or does not match its certificate:

@@ -109,8 +109,7 @@ def handle_signals(message: str = MESSAGE, last: bool = False) -> Iterator[Inter
     message.
 
     last: whether only Spark's end follows in this process. No signal may interrupt that end, so
-        signals are ignored
-    then.
+        signals are ignored then.
 
     Handlers belong to the main thread. In another thread nothing is changed.
     """

@@ -230,10 +230,9 @@ def nt_close_superset(
     decides which supersets are natural. With the whole table as the only one and n its size, this
     is t-closeness.
 
-    part: the values of the class's records. supersets: the values of the records of each natural
-        superset. The domain
-    is what any of them has, and what `order` or `hierarchy` lists; frequencies are those of the
-    superset.
+    part: the values of the class's records.
+    supersets: the values of the records of each natural superset. The domain is what any of them
+        has, and what `order` or `hierarchy` lists; frequencies are those of the superset.
     t: as written, so 0.1 is one tenth.
 
     Raises:

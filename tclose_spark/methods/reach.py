@@ -18,8 +18,7 @@ def reach_of(quasi: ResolvedQuasi, codes: IntArray) -> IntArray:
     missing value shares none.
 
     codes: of the values that occur, ascending, MISSING first. The label of a set is taken for that
-        of all codes between
-    its lowest and its highest one.
+        of all codes between its lowest and its highest one.
     """
     limit, last = quasi.coarsest, np.full(len(codes), len(codes) - 1)
     if limit is None or not limit.broken_by(ROOT):

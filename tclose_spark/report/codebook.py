@@ -23,9 +23,11 @@ INSTANT = "timestamp"
 class CodebookEntry:
     """A column of the release.
 
-    type: as Spark names it. form: what its values are. precision: the share of the rows at each
-        precision. missing: the
-    rows without a value. treatment: what was done to the column.
+    type: as Spark names it.
+    form: what its values are.
+    precision: the share of the rows at each precision.
+    missing: the rows without a value.
+    treatment: what was done to the column.
     """
 
     column: str

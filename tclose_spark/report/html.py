@@ -30,8 +30,8 @@ def render_report(certificate: Mapping[str, Any], figures: Mapping[str, Any]) ->
     """The public page of a release.
 
     figures: the verifier's: `extremes`, some of the largest and smallest classes; optionally
-        `spreads`, histograms over
-    all classes, with `worst`, the farthest class of each sensitive attribute.
+        `spreads`, histograms over all classes, with `worst`, the farthest class of each sensitive
+        attribute.
 
     The page shows the release as holding only if the verdict says so and every guarantee's own
     figures agree. It is green only if something limits what the release reveals about each

@@ -177,10 +177,10 @@ def bounded(
     """A judge of a figure in doubles, in a column named like its key, that has an exact margin if a
     bound is required: a class meets it if the margin is at least 0.
 
-    largest: whether the largest figure is the worst, and not the smallest. meaning: of the
-        requirement; exactly: what
-    it adds for the margin. kind: of the margin's column. bound: of the figure, such that no class
-    fails it that meets the exact one.
+    largest: whether the largest figure is the worst, and not the smallest.
+    meaning: of the requirement; exactly: what it adds for the margin.
+    kind: of the margin's column.
+    bound: of the figure, such that no class fails it that meets the exact one.
     """
     figure, margin = a.column(key), a.column(f"exact_{key}")
     columns, expectations = {key: pa.float64()}, list[Expectation]()

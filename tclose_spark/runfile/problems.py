@@ -190,9 +190,9 @@ def _plain(value: Any) -> Any:
 class Lines:
     """The lines of a run file's keys.
 
-    file: its path as given. of: the line of each key from 1, by the key's steps joined with dots;
-        None for keys
-    that `--set` gives.
+    file: its path as given.
+    of: the line of each key from 1, by the key's steps joined with dots; None for keys that `--set`
+        gives.
     """
 
     file: str = ""

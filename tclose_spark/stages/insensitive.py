@@ -64,8 +64,7 @@ def guard_insensitive(
 
     Raises:
         InputError: if columns are nearly unique together, or take back more than MOST_TAKEN_BACK of
-            a
-        quasi-identifier's width; with all such columns.
+            a quasi-identifier's width; with all such columns.
     """
     attributes = spec.attributes
     if not attributes.insensitive:

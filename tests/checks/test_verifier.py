@@ -84,10 +84,11 @@ def judge(
     """`judge(release, k=..., disease={...}, written=...)`: the verdict on a release of PEOPLE.
 
     written: what the run observed while writing, where that is something else than what is read
-        back. raw: the hash of
-    the rows whose labels were checked. great_expectations: whether they are asked too (it takes a
-    second). left: people of the input who are not in the release. sex: whether it is a
-    quasi-identifier as well.
+        back.
+    raw: the hash of the rows whose labels were checked.
+    great_expectations: whether they are asked too (it takes a second).
+    left: people of the input who are not in the release.
+    sex: whether it is a quasi-identifier as well.
     """
 
     def judge_release(

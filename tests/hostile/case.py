@@ -36,10 +36,11 @@ class Case:
     """code: the exit code. says: parts of the error; of a release that succeeds, nothing is
     required to be said.
 
-    table: columns that differ from PEOPLE, or None if `files` hold the input. files: by name their
-        bytes, or a function
-    that makes them in the folder. roles: settings of the run file that differ. change: the text of
-    the run file from the one that these settings give. sets: of the command line.
+    table: columns that differ from PEOPLE, or None if `files` hold the input.
+    files: by name their bytes, or a function that makes them in the folder.
+    roles: settings of the run file that differ.
+    change: the text of the run file from the one that these settings give.
+    sets: of the command line.
     """
 
     code: int

@@ -169,9 +169,9 @@ def inputs_in(store: ServedStore, run_file: Path) -> Mapping[str, list[str]]:
 class StoredPeople:
     """The table in a store.
 
-    run_file: of its files on a local disk. inputs: the settings that read it in the store.
-        expected: the certificates
-    of local releases. Both by the format of the input.
+    run_file: of its files on a local disk.
+    inputs: the settings that read it in the store.
+    expected: the certificates of local releases. Both by the format of the input.
     """
 
     run_file: Path

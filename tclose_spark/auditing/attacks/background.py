@@ -70,8 +70,7 @@ def join_background(
 
     Raises:
         InputError: if it has none of them, or no rows; if a label does not show which values it
-            covers; or if there
-        are more than MOST_JOINED distinct classes.
+            covers; or if there are more than MOST_JOINED distinct classes.
     """
     joined = joined_quasi(quasi, background)
     if not joined:

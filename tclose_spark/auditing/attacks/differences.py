@@ -103,8 +103,8 @@ def find_differences(
 
     Raises:
         InputError: if no quasi-identifier is in all releases, or one has numbers in some and texts
-            in others; if a
-        label does not show which values it covers; or if there are too many classes to compare.
+            in others; if a label does not show which values it covers; or if there are too many
+            classes to compare.
     """
     names = [
         q.name

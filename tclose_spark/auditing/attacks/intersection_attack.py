@@ -144,9 +144,8 @@ def intersect_releases(
 
     Raises:
         InputError: if the list has no quasi-identifier of a release, or no rows; if nobody fits a
-            class in every
-        release; if a label does not show which values it covers; or if a release has more than
-        MOST_JOINED classes.
+            class in every release; if a label does not show which values it covers; or if a release
+            has more than MOST_JOINED classes.
     """
     joined = [joined_quasi(one.quasi, background) for one in releases]
     for one, quasi in zip(releases, joined, strict=True):

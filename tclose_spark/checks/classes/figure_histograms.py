@@ -128,9 +128,8 @@ class PrecisionHistogram:
     """How coarse the label of a quasi-identifier is.
 
     label: its published column, or the first of two. Numbers are binned by interval width, sets by
-        size (both follow
-    from the loss), nodes by height above the value. levels: the hierarchy's in words, the values
-    first; may be empty.
+        size (both follow from the loss), nodes by height above the value.
+    levels: the hierarchy's in words, the values first; may be empty.
     """
 
     name: str

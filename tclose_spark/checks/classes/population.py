@@ -142,9 +142,8 @@ def measure_risks(
 
     Raises:
         InputError: if a weight is no number of people; if the population's table lacks a
-            quasi-identifier, or has no
-        rows, or a label does not show which values it covers; or if there are more than MOST_JOINED
-        distinct classes.
+            quasi-identifier, or has no rows, or a label does not show which values it covers; or if
+            there are more than MOST_JOINED distinct classes.
     """
     counted = "people" if "people" in schema_of(classes).names else "size"
     sizes, number = _sizes(classes, counted)

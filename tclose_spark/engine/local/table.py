@@ -18,8 +18,8 @@ class LocalTable:
     """A lazy table of this process.
 
     reopened: `reopened(names, may_be_coded)` is the table with these columns alone; the others are
-        not read from its
-    files. may_be_coded: see `ParquetFile.batches`. None where all columns are read together.
+        not read from its files.
+    may_be_coded: see `ParquetFile.batches`. None where all columns are read together.
     """
 
     session: LocalSession

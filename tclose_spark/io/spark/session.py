@@ -68,8 +68,7 @@ def get_session(name: str) -> SparkSession:
     Connect server. In a plain process the session is local, on all cores.
 
     Raises: ConfigurationError: if Java or Delta's jars are missing, the active session has no
-        Delta, or the
-    platform refuses a DECISIVE setting.
+        Delta, or the platform refuses a DECISIVE setting.
     """
     session = find_session(name)
     _configure(session)

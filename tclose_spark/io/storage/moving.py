@@ -25,8 +25,7 @@ def move_files(
     older files.
 
     move_file: moves a file of this name from source to target, and replaces one there.
-        make_folders: makes folders of
-    these names in the target, where files need them.
+    make_folders: makes folders of these names in the target, where files need them.
     """
     mark, left = f"{name}.moving", source.sizes(name)
     if name in left:

@@ -20,8 +20,7 @@ def prepend_versions(
     are readable: the last `most`. Of others, the log keeps the names of files.
 
     new, earlier: the folders of both tables, which have one name. The new table has one commit.
-        published: the SHA-256
-    of the files of the earlier table, by its name and theirs.
+    published: the SHA-256 of the files of the earlier table, by its name and theirs.
 
     Raises:
         ConfigurationError: if a file or the log of the earlier table was changed, or is gone.

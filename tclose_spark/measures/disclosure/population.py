@@ -2,10 +2,9 @@
 the De-Identification of Personal Health Information; Dankar and El Emam 2010 for the marketer).
 
 f: the size of a class in the table. F: that of the people of the population who fit its labels, at
-    least f. The
-prosecutor knows that a person is in the table, and picks the person's record with chance 1 / f. The
-journalist and the marketer do not, and name the person of a record with chance 1 / F: the
-journalist of any record, the marketer of all.
+    least f. The prosecutor knows that a person is in the table, and picks the person's record with
+    chance 1 / f. The journalist and the marketer do not, and name the person of a record with
+    chance 1 / F: the journalist of any record, the marketer of all.
 """
 
 from __future__ import annotations

@@ -109,9 +109,8 @@ class Features:
         """Exact sums of w |n C - s X|, that is EMD * z * n * s, of each class, shape (groups,).
 
         table: counts of the whole table by code, shape (m,); a class may hold values that it lacks.
-            The work is
-        proportional to the entries of the classes (times the heights, of nodes). Counts may be
-        doubles; then sums are.
+            The work is proportional to the entries of the classes (times the heights, of nodes).
+            Counts may be doubles; then sums are.
 
         >>> classes = Histograms.dense(np.array([[2, 0, 0], [0, 0, 2]]))
         >>> Features(values=3, scale=2).numerators(np.array([2, 1, 1]), classes).tolist()  # of 2 * 4 * 2

@@ -155,9 +155,8 @@ class HierarchicalDistance(GroundDistance):
     """Values are as far apart as their lowest common ancestor is high (Li et al. 2007, 5.2).
 
     parents: H arrays; parents[0][leaf] is the node of height 1 above a leaf, parents[1][node] the
-        one above that,
-    and so on to the root. Codes at each height follow the tree's order, so the children of a node
-    are consecutive.
+        one above that, and so on to the root. Codes at each height follow the tree's order, so the
+        children of a node are consecutive.
 
     >>> tree = (np.array([0, 0, 1, 1]), np.array([0, 0]))  # leaves 0 and 1 below one node, 2 and 3 below another
     >>> distance = HierarchicalDistance(np.ones(4, dtype=np.int64), tree)

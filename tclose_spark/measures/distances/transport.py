@@ -66,8 +66,8 @@ def transport_plan(distance: GroundDistance, counts: IntArray) -> TransportPlan:
     class's distance.
 
     counts: records of the class by code, shape (m,); values that the table lacks may occur. The
-        work is proportional
-    to m, and for a hierarchical distance to m times the height. There are fewer moves than values.
+        work is proportional to m, and for a hierarchical distance to m times the height. There are
+        fewer moves than values.
 
     >>> from tclose_spark.measures.distances.ground_distances import OrderedDistance
     >>> plan = transport_plan(OrderedDistance(np.array([1, 1, 2])), np.array([1, 1, 0]))

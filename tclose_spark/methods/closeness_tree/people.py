@@ -1,11 +1,10 @@
 """The closeness tree where people are counted.
 
 Blocks are boxes of the table, so all rows of a person are in one block. There the tree and the
-exchange put units into
-classes: people by their first rows if a person's rows stay together, otherwise rows. They know
-    nothing of the other
-rows of a person. So classes are merged with their neighbours until all meet what is required of
-rows and of people, and merged classes are cut again where both sides do.
+exchange put units into classes. The units are people, by their first rows, if a person's rows stay
+together; otherwise they are rows. The tree knows nothing of the other rows of a person. So classes
+are merged with their neighbours until all meet what is required of rows and of people. Merged
+classes are cut again where both sides do.
 """
 
 from __future__ import annotations

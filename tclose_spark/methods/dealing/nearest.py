@@ -42,10 +42,10 @@ def gather_nearest(
     """Classes with as many rows of each part as `classes` gives them, and near rows in each, shape
     (n,).
 
-    part, classes: of each row, shape (n,). block: shape (n,); classes exchange rows inside a block
-        only. key: order
-    keys; a class begins with the first row left in their order. The order of the rows decides
-    between equally near ones, so it must follow from their content.
+    part, classes: of each row, shape (n,).
+    block: shape (n,); classes exchange rows inside a block only.
+    key: order keys; a class begins with the first row left in their order. The order of the rows
+        decides between equally near ones, so it must follow from their content.
     """
     quasi, widths, _ = quasi_widths.of(rows)
     by_part = np.lexsort((part, block))  # stable: rows of a part keep their order
@@ -165,8 +165,7 @@ def _generate(block: _Block, widths: LabelWidths) -> None:
     """Fills `class_of`, the class of each row of a block.
 
     Invariant: every row of `rows` has no class yet, and those left of each part are as many as the
-        classes to come
-    need. Those before `begun` in the order all have one.
+        classes to come need. Those before `begun` in the order all have one.
     """
     begun = 0
     for c in range(len(block.needs) - 1):

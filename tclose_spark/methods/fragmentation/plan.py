@@ -126,8 +126,7 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Fragm
     Raises:
         ConfigurationError: if the bounds are the papers' and a distance has steps that differ.
         UnreachableError: if k is larger than the table, or the search ends without a fragmentation
-            whose bounds meet
-        every t.
+            whose bounds meet every t.
     """
     attributes, sizing = given.attributes, given.settings.sizing
     require_rows(given.k, attributes)

@@ -129,18 +129,18 @@ def find_fragmentation(
     """The path of a search from one fragment, until `stop`, `most` fragments, or nothing can be
     cut.
 
-    kind: the kind of bounds (see bounds). objective: which cut is taken, see `hinge` and
-        `steepest`; of equal ones the
-    first attribute's, then the first fragment's, then the lowest. bins: by attribute, the bin of
-    each value of an ordered one, at whose edges only it is cut; the bounds still see every value.
+    kind: the kind of bounds (see bounds).
+    objective: which cut is taken, see `hinge` and `steepest`; of equal ones the first attribute's,
+        then the first fragment's, then the lowest.
+    bins: by attribute, the bin of each value of an ordered one, at whose edges only it is cut; the
+        bounds still see every value.
     limit: seconds in which the bounds must meet every t; a search that has come so far goes on, so
-    that its result does not depend on the clock.
+        that its result does not depend on the clock.
 
     Raises:
         UnreachableError: if the time is over before.
         ValueError: if no attribute has a t, bins are of an attribute that is not ordered, or the
-            papers' bounds are
-        to be met by one.
+            papers' bounds are to be met by one.
     """
     if all(t is None for t in thresholds):
         raise ValueError("no sensitive attribute has a t to search for")

@@ -113,8 +113,7 @@ def prove(
     proportional shares.
 
     limits: t of each attribute, infinite without one. If an aggregate bound is above its t, one
-        class of all rows
-    remains.
+        class of all rows remains.
     """
     n, fragments = matrix.rows, len(table.rows)
     limits = limits - SURE

@@ -164,9 +164,9 @@ def _form(
 ) -> None:
     """Fills `class_of`.
 
-    held: the remaining rows of each bucket, shape (buckets,). near, chosen: work space for the two
-        nearest rows of each
-    bucket, shape (buckets, 2). Invariant: a bucket has one or two rows for each class to come.
+    held: the remaining rows of each bucket, shape (buckets,).
+    near, chosen: work space for the two nearest rows of each bucket, shape (buckets, 2). Invariant:
+        a bucket has one or two rows for each class to come.
     """
     left = len(pool.rows)
     for number in range(classes):
@@ -194,9 +194,8 @@ def choose_class_size(given: PlanningInput, layout: EvenBlocks, cut: Cut) -> int
     """The class size by the settings.
 
     measured: the size from k to the proven one that loses least on a sample. Most classes are far
-        below their bound,
-    so it is often half the proven size. Buckets of several attributes prove nothing: sizes go to
-    MOST_TIMES_K k, or half a block.
+        below their bound, so it is often half the proven size. Buckets of several attributes prove
+        nothing: sizes go to MOST_TIMES_K k, or half a block.
     """
     wanted = given.settings.class_size or "measured"
     if given.settings.cells:

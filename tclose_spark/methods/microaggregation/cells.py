@@ -2,9 +2,10 @@
 Chen and Chang 2018; Weber, 2.4.1 and 2.4.2).
 
 first_component: the cells (tuples that occur) are ordered by their first principal component and
-    cut like the values of
-one attribute. clusters: each bucket has the rows whose tuples are nearest to a seed. In both, a
-class then takes a row of each bucket, and classes that do not hold are merged.
+    cut like the values of one attribute.
+clusters: each bucket has the rows whose tuples are nearest to a seed.
+
+In both, a class then takes a row of each bucket, and classes that do not hold are merged.
 
 The papers leave open how categories become numbers, and how clusters get equal sizes. Here a
 value's number is the share of rows before it, plus half of its own, in the order in which algorithm

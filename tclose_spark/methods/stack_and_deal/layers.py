@@ -91,9 +91,8 @@ def closeness_ratio(
     attributes.
 
     codes: sorted codes of the members in the first `size` places, shape (attributes, most members).
-        gone, new: the
-    codes of the leaving and the coming member, shape (attributes,); equal codes leave the class
-    unchanged.
+    gone, new: the codes of the leaving and the coming member, shape (attributes,); equal codes
+        leave the class unchanged.
     """
     worst = 0.0
     for a in range(len(distances.domains)):
@@ -233,9 +232,8 @@ def deal_in_layers(
 ) -> IntArray:
     """The classes of the rows of a stack, the rows by cell and then by class, shape (rows,).
 
-    cells: the cell at each position, shape (rows,). codes: the codes of each cell, shape (cells,
-        attributes). rows >=
-    classes.
+    cells: the cell at each position, shape (rows,).
+    codes: the codes of each cell, shape (cells, attributes). rows >= classes.
     """
     n = len(cells)
     layers = -(-n // classes)

@@ -40,9 +40,9 @@ def members_of(
     had, or has a record of the earlier release, which is then kept. It is published if any of its
     people is in the input. People of other atoms are withheld.
 
-    table: the raw input. atoms: `internal/atoms` of the earlier release. records: its rows, with
-        PERSON; None to keep
-    none.
+    table: the raw input.
+    atoms: `internal/atoms` of the earlier release.
+    records: its rows, with PERSON; None to keep none.
     """
     names = [*spec.attributes.sensitive_attributes, spec.attributes.owners["person"]]
     here = map_batches(select(table, names), _values_now(spec, secret), MET)

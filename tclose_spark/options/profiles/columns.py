@@ -40,10 +40,11 @@ FOUND = pa.schema(
 class PublishedColumns:
     """What stands in the columns of a release, in rows.
 
-    labels: of each label, by column of ages or areas. patterns: of values that look like each of
-        `IDENTIFYING`, by
-    column. By column also: finer: with a date or time that is finer than a year. unread: with
-    digits in a form that is not known. zips: with a ZIP code of more than three digits.
+    labels: of each label, by column of ages or areas.
+    patterns: of values that look like each of `IDENTIFYING`, by column.
+    finer: with a date or time that is finer than a year, by column.
+    unread: with digits in a form that is not known, by column.
+    zips: with a ZIP code of more than three digits, by column.
     """
 
     labels: Mapping[str, Mapping[str, int]]

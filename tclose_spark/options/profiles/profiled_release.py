@@ -23,9 +23,9 @@ NO_POPULATIONS: Populations = {}
 class RuleResult:
     """What was found of a rule.
 
-    how: how it was checked, or why not, with counts. problems: a line each if it is broken. unread:
-        published columns
-    with values that the check cannot read.
+    how: how it was checked, or why not, with counts.
+    problems: a line each if it is broken.
+    unread: published columns with values that the check cannot read.
     """
 
     state: str

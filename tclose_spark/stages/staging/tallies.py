@@ -114,11 +114,13 @@ class TaskTallies:
         varying: Sequence[int] = (),
         weights: IntArray | None = None,
     ) -> None:
-        """Counts the rows of a batch. marks: the number of rows with each. spellings: the hashes of
-        those of people.
-        owned: the columns of whose rows are, and of their numbers. varying: see `person_columns`.
-            weights: of rows, in
-        millionths of people.
+        """Counts the rows of a batch.
+
+        marks: the number of rows with each.
+        spellings: the hashes of those of people.
+        owned: the columns of whose rows are, and of their numbers.
+        varying: see `person_columns`.
+        weights: of rows, in millionths of people.
         """
         columns = self._columns
         for place, column in enumerate(columns.quasi(held)):

@@ -38,9 +38,9 @@ class CountedCells:
 def counted_cells(counts: Sequence[str], others: Mapping[str, IntArray]) -> CountedCells | None:
     """What shows that rows are cells of a table of counts; None if they are not.
 
-    counts: the columns of whole numbers that are named as counts. others: of the other columns that
-        hold neither
-    fractions nor identifiers, a number from 0 for each row's value, shape (rows,).
+    counts: the columns of whole numbers that are named as counts.
+    others: of the other columns that hold neither fractions nor identifiers, a number from 0 for
+        each row's value, shape (rows,).
     """
     if not counts:
         return None

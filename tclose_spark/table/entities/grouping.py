@@ -37,11 +37,12 @@ LARGEST = 2 * MOST_PLACEHOLDERS  # sizes from which such values are found
 class Agreement:
     """How often two rows agree in a column.
 
-    column: its place. by_chance: the share of all pairs of rows that agree. within: the share among
-        pairs with the same
-    value of the grouping column. pairs: how many of these were compared. reverse: of pairs that
-    agree in the column, the share with the same value of the grouping column; 0 if the column is
-    not constant.
+    column: its place.
+    by_chance: the share of all pairs of rows that agree.
+    within: the share among pairs with the same value of the grouping column.
+    pairs: how many of these were compared.
+    reverse: of pairs that agree in the column, the share with the same value of the grouping
+        column; 0 if the column is not constant.
     """
 
     column: int

@@ -31,8 +31,7 @@ class SubjectsWords:
     """The notes on whom the rows of a table are about.
 
     remedies: None if a reader cannot change how rows are counted, as one of a published file.
-        named: the columns that a
-    note may name; None for all.
+    named: the columns that a note may name; None for all.
     """
 
     remedies: Remedies | None = Remedies()

@@ -96,9 +96,10 @@ def build_hierarchy(
 
     Its leaves are the values. For groups and levels, the values that only the run file names are
     leaves too.
-    counts: the rows of each value. name, key: the column and its key, for errors. numeric: whether
-        equal numbers
-    are one value.
+
+    counts: the rows of each value.
+    name, key: the column and its key, for errors.
+    numeric: whether equal numbers are one value.
 
     >>> build_hierarchy(HierarchyBuilder(prefix=1), {"81667": 3, "81671": 1}, "zip", "zip.hierarchy").paths[1]
     ('81671', '8167*', '816**', '81***', '8****', '*')

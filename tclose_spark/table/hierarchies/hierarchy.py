@@ -31,8 +31,8 @@ class Hierarchy:
     """A tree over the values of one attribute, with all leaves at the same depth.
 
     paths: a tuple per leaf, from the leaf to `*`, in tree order. Leaves below a node are
-        consecutive, so the lowest
-    common ancestor of a set of leaves is that of its first and last leaf.
+        consecutive, so the lowest common ancestor of a set of leaves is that of its first and last
+        leaf.
     """
 
     paths: tuple[tuple[str, ...], ...]

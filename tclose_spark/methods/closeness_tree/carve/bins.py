@@ -35,8 +35,7 @@ def bins_of(share: FloatArray, parents: Sequence[Codes], least: float) -> Domain
     nodes.
 
     share: of each value in the table, shape (values,); parents: the node above each node of the
-        height below, for each
-    height up to the root (a single root for equal distances).
+        height below, for each height up to the root (a single root for equal distances).
 
     >>> values, tree = np.array([0.5, 0.1, 0.1, 0.1, 0.2]), [np.array([0, 0, 0, 1, 1]), np.array([0, 0])]
     >>> [array.tolist() for array in (bins_of(values, tree, 0.2).bin_of, *bins_of(values, tree, 0.2).parents)]

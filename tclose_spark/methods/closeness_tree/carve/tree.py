@@ -159,9 +159,8 @@ def _divide(
     """Grow the tree; (splits, leaves, depth). leaf: becomes the leaf of each row, by its number.
 
     Invariant: the nodes on the stack and the leaves so far are slices of the columns, and together
-        are all rows. Each
-    meets the requirement, unless it comes from halving by cell. The first node of the tree is on
-    top of the stack.
+        are all rows. Each meets the requirement, unless it comes from halving by cell. The first
+        node of the tree is on top of the stack.
     """
     schedule, least = inputs.schedule, inputs.least
     push(stack, 0, Pending(start=0, end=rows.shape[1], above=-1, side=0, depth=0))

@@ -87,9 +87,9 @@ def trim(
     """Take rows from the part until the closeness ratios of the part and of the rest are within the
     limit; the rows left in it, 0 if that fails.
 
-    size: rows of the part. bound: its `largest_part`. Rows only leave the part, so a lower limit
-        can continue from a
-    higher one.
+    size: rows of the part.
+    bound: its `largest_part`. Rows only leave the part, so a lower limit can continue from a higher
+        one.
     """
     single, kind = len(goal.unit) == 1 and goal.room.shape[1] == 0, goal.metric[0]
     if single and kind == EQUAL:

@@ -27,8 +27,7 @@ def split_all(table: Table, partition: Partition, order: Codes) -> int:
     lowest. Returns how many were cut.
 
     order: shape (n,). New classes take the numbers of classes without rows; if none are left, no
-        more are cut. The part
-    that is cut off has no spare room.
+        more are cut. The part that is cut off has no spare room.
     """
     free, cut = 0, 0
     rank_rows(partition, order)
