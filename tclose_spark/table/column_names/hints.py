@@ -39,7 +39,7 @@ _LEXICON: dict[str, Any] = yaml.safe_load(
 CONCEPTS = tuple(
     Concept(**{**entry, "words": _words(entry["words"])}) for entry in _LEXICON["concepts"]
 )
-IDS, NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL, WEIGHTS, QUANTITIES, COUNTED = (
+IDS, NUMBERS, CODES, OF_OTHERS, OF_THINGS, OF_GROUPS, TECHNICAL, WEIGHTS, QUANTITIES, COUNTED = (
     frozenset(_words(_LEXICON[key]))
     for key in (
         "ids",
@@ -47,6 +47,7 @@ IDS, NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL, WEIGHTS, QUANTITIES, COUNT
         "codes",
         "of_others",
         "of_things",
+        "of_groups",
         "technical",
         "weights",
         "quantities",
@@ -132,6 +133,7 @@ class Hint:
     nominal: whether its whole numbers are codes by its concept.
     quantity: whether a word is that of a quantity, such as a duration.
     of_thing: whether a word is that of a thing, so that a number is that of no person.
+    of_group: whether a word is that of a group of people, such as a stratum.
     counted: whether a word is that of what a table of counts counts.
     of_others: whether it is about another person or another time.
     technical: whether all its words are about the table and not about people.
@@ -148,6 +150,7 @@ class Hint:
     nominal: bool = False
     quantity: bool = False
     of_thing: bool = False
+    of_group: bool = False
     counted: bool = False
 
 
@@ -219,6 +222,7 @@ def hint_of(name: str) -> Hint:
         weight=concept is None and bool(words & WEIGHTS),
         quantity=bool(words & QUANTITIES),
         of_thing=not OF_THINGS.isdisjoint(listed),
+        of_group=not OF_GROUPS.isdisjoint(listed),
         counted=not COUNTED.isdisjoint(listed),
         nominal=concept is not None and concept.nominal and not words & QUANTITIES,
     )

@@ -34,6 +34,8 @@ SHARED = frozenset(["place", "household", "ethnicity", "origin", "household numb
 LASTING = frozenset(["sex", "ethnicity", "origin", "education", "place"])
 """Concepts of columns that hardly change over time."""
 SEX = frozenset(["sex"])
+NAME = "person's name"
+"""A concept of columns that show the sex, though several persons may have the same value."""
 VARYING = 0.5  # lift below which a column varies within groups
 MOST_MEMBERS = 8  # rows of a household on average; more are those of a class, a firm or a place
 FEWEST_CONSTANT = 2  # columns constant within a person, unless one shows a person by its name
@@ -163,13 +165,15 @@ class _Table:
         described = [self._concept(place) for place in found.columns if self._is_described(place)]
         if (described and not sexes) or {"age", "place"} & {*described}:
             return False
-        if any(map(self._is_weight, found.columns)):
+        if any(self._is_weight(place) or self.hints[place].of_group for place in found.columns):
             return False
         if sexes and not self._of(SEX, found.constant):
             return False
         if self._age_varies(found) and self._has_row_numbers(found):
             return False
         several = len(found.constant) >= min(FEWEST_CONSTANT, len(found.agreements))
+        if NAME in map(self._concept, found.columns) and not several:
+            return False
         if individual or self._of(INDIVIDUAL - CHANGING, every):
             return bool(individual) and (several or bool(sexes))
         if self._of(CHANGING, every):
@@ -188,8 +192,12 @@ class _Table:
         return bool(lasting) and not self._of(INDIVIDUAL, found.constant)
 
     def is_household(self, found: Grouping) -> bool:
-        """Whether a column groups rows like the identifier of a household: what members share is
-        constant within its values, and what is individual varies.
+        """Whether a column groups rows like the identifier of a household."""
+        return self._is_shared(found) and found.rows_each <= MOST_MEMBERS
+
+    def _is_shared(self, found: Grouping) -> bool:
+        """Whether what members of a household share is constant within the values of a column, and
+        what is individual varies.
         """
         compared = self._of(INDIVIDUAL, self._compared(found))
         varying = [place for place in compared if (found.lift(place) or 0.0) < VARYING]
@@ -198,7 +206,6 @@ class _Table:
             not any(map(self._is_described, found.columns))
             and bool(shared)
             and 0 < len(compared) == len(varying)
-            and found.rows_each <= MOST_MEMBERS
         )
 
     def entity(self, found: Grouping, kind: Kind) -> Entity:
@@ -229,7 +236,8 @@ class _Table:
             for place, hint in enumerate(self.hints)
             if hint.concept is None and not hint.technical
         ]
-        for one in sorted(found, key=self.likeliest)[:MOST_HOUSEHOLDS]:
+        shared = [one for one in found if self._is_shared(one)]
+        for one in sorted(shared, key=self.likeliest)[:MOST_HOUSEHOLDS]:
             pairs = pair_groupings(self.sample, one.columns[0], unknown)
             yield from (pair for pair in pairs if self.is_person(pair))
 

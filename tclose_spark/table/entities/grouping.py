@@ -16,6 +16,7 @@ from tclose_spark.table.entities.whole_values import MISSING, WholeValues
 FEWEST_VALUES = 20  # of a column that groups rows; fewer are places, classes or answers
 MOST_ROWS = 60  # of a value on average; a place or a firm has more
 MOST_MEMBERS = 60  # values of a column that numbers the members of a household
+NUMBERED = 0.95  # of the groups with a member, those that have the one before it
 FEWEST_PAIRS = 20  # of rows with the same value, from which agreement is measured
 MOST_BY_CHANCE = 0.95  # chance of agreement above which a column is nearly constant in the table
 CONSTANT = 0.9  # lift from which a column is constant within the values of another
@@ -128,8 +129,8 @@ def groupings(sample: WholeValues) -> Iterator[Grouping]:
 
 
 def pair_groupings(sample: WholeValues, first: int, seconds: Iterable[int]) -> Iterator[Grouping]:
-    """The pairs of a column and one of few values within which some other column is constant, such
-    as a household and the number of its member.
+    """The pairs of a column and the number of a member in its values, within which some other
+    column is constant, such as a household and the number of its member.
     """
     table = _Codes.of(sample)
     of_first = np.where(sample.whole(first), table.columns[first], MISSING)
@@ -138,12 +139,35 @@ def pair_groupings(sample: WholeValues, first: int, seconds: Iterable[int]) -> I
         width = int(of_second.max(initial=0)) + 1
         if second == first or not 1 < width <= MOST_MEMBERS or sample.is_measured(second):
             continue
+        if not _numbers_members(of_first, of_second):
+            continue
         pair = np.where((of_first >= 0) & (of_second >= 0), of_first * width + of_second, MISSING)
         found = table.grouping(
             (first, second), np.unique(pair, return_inverse=True)[1] - int((pair < 0).any())
         )
         if found is not None and found.constant:
             yield found
+
+
+def _numbers_members(groups: IntArray, codes: IntArray) -> bool:
+    """Whether codes number the members of groups: nearly every group with a member has the one
+    before it, too.
+
+    groups, codes: of each row, or MISSING, shape (rows,).
+
+    >>> _numbers_members(np.array([0, 0, 1, 2, 2, 2]), np.array([0, 1, 0, 1, 0, 2]))
+    True
+    >>> _numbers_members(np.array([0, 0, 1, 2, 2, 2]), np.array([0, 1, 2, 1, 0, 2]))
+    False
+    """
+    known = (groups >= 0) & (codes >= 0)
+    has = np.zeros((int(groups.max(initial=0)) + 1, int(codes.max(initial=0)) + 1), dtype=bool)
+    has[groups[known], codes[known]] = True
+    by_frequency = np.argsort(-has.sum(axis=0), kind="stable")
+    return all(
+        np.count_nonzero(has[:, before] & has[:, one]) >= NUMBERED * np.count_nonzero(has[:, one])
+        for before, one in pairwise(by_frequency)
+    )
 
 
 def placeholder_rows(sizes: IntArray, rows: int | None = None) -> int:

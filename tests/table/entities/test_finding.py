@@ -173,6 +173,44 @@ def test_members_of_households_in_several_years_are_persons():
     assert found.columns == ("hh", "pno")
 
 
+@settings(deadline=None)
+@given(seed=st.integers(0, 1_000))
+def test_answers_within_a_measurement_are_no_members(seed):
+    rng = np.random.default_rng(seed)
+    wing = rng.integers(0, 300, 900)
+    found = subjects(
+        {
+            "wing": wing,
+            "species": rng.choice(["a", "b", "c"], 300)[wing],
+            "sex": rng.choice(["m", "f"], (300, 5))[wing, rng.integers(0, 5, 900)],
+            "fat": rng.integers(0, 5, 900),
+            "age": rng.integers(1, 9, 900),
+        }
+    )
+    assert not found.pairs
+
+
+@pytest.mark.parametrize("name", ["stratum", "pair", "matched_set", "PSU", "pooled.stratum"])
+def test_a_stratum_of_like_people_is_no_person(name):
+    table = persons(np.random.default_rng(9), name)
+    assert all(one.kind != "person" for one in subjects(table).entities)
+
+
+@pytest.mark.parametrize("name", ["first_name", "Vorname", "given name"])
+def test_a_first_name_is_no_person(name):
+    rng = np.random.default_rng(10)
+    of_row = rng.integers(0, 500, 1_000)
+    found = subjects(
+        {
+            name: [f"N{i}" for i in of_row],
+            "sex": rng.choice(["m", "f"], 500)[of_row],
+            "age": rng.integers(18, 90, 1_000),
+            "minutes": rng.integers(80, 400, 1_000),
+        }
+    )
+    assert not found.entities
+
+
 def test_a_school_is_neither():
     rng = np.random.default_rng(5)
     school = rng.integers(0, 60, 3_000)
