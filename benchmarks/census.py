@@ -1,7 +1,7 @@
 """A national census, released on this machine: `make census`, or
 
     python benchmarks/census.py [--rows ROWS] [--methods fast,stack_and_deal] [--folder FOLDER]
-    [--json FILE]
+        [--json FILE]
 
 Makes the people as files of 1,000,000 rows, releases them by each method, and prints what each
 stage costs, what is staged and what is published. Judges a sample of the written classes by code of

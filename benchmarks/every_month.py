@@ -1,8 +1,8 @@
 """Twelve monthly releases of a town: what an adversary who compares them finds, and what it costs
 to prevent it.
 
-    python benchmarks/every_month.py [--people 2000] [--months 12] [--seed 7] [--ways
-    anew,newcomers,withhold,keep]
+    python benchmarks/every_month.py [--people 2000] [--months 12] [--seed 7]
+        [--ways anew,newcomers,withhold,keep]
 
 Every month 5 % of the first number of people arrive, 2 % leave, and 3 % have another disease.
 `anew` releases each month by itself, `newcomers` only those who arrived. `withhold` and `keep`

@@ -4,10 +4,8 @@ the loss.
     PYTHONPATH=.:tests:benchmarks python benchmarks/kernels.py [ROWS ...] [--repeat N]
 
 Blocks are drawn from census_income (`in_memory.py`). `tree` grows the classes. The other columns
-are the exchange of
-`effort: fast`: its sorted orders, moves, swaps, splits with merges, and the rest. The least time of
-    N repetitions
-counts, after one that compiles.
+are the exchange of `effort: fast`: its sorted orders, moves, swaps, splits with merges, and the
+rest. The least time of N repetitions counts, after one that compiles.
 """
 
 from __future__ import annotations

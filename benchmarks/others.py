@@ -1,7 +1,7 @@
 """Another tool beside the methods here: anjana (PyPI), on the same rows, hierarchies, k and t.
 
     python benchmarks/others.py [CONF] [--k 5,10] [--t 0.1,0.2] [--sample ROWS] [--rows FILE]
-    [--timeout SECONDS]
+        [--timeout SECONDS]
 
 --rows keeps the rows that were drawn in a file (they are raw), or takes those that it has, and
 Spark is not needed.

@@ -1,7 +1,7 @@
 """The stages of a release by rows, against Spark's floor, in one warm session: `make bench`, or
 
     python benchmarks/release.py [ROWS ...] [--methods fast,balanced,stack_and_deal] [--repeat N]
-    [--json FILE]
+        [--json FILE]
 
 The floor is what any tool must do with the same rows: read Parquet, one shuffle by range (a release
 is in order of its columns), sort inside partitions, write Delta. It is measured first and last.

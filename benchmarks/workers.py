@@ -1,8 +1,8 @@
 """A release on a standalone cluster with one and with two workers of one core, and by simulation
 with more.
 
-    PYTHONPATH=.:tests:benchmarks python benchmarks/workers.py [--rows ROWS] [--methods
-    fast,stack_and_deal]
+    PYTHONPATH=.:tests:benchmarks python benchmarks/workers.py [--rows ROWS]
+        [--methods fast,stack_and_deal]
 
 The driver is a third process, so a machine of two cores cannot reach twice the speed. Tasks of the
 run with one worker are scheduled anew for the simulation: each free core takes the next task of a

@@ -1,10 +1,10 @@
 """A release as a DAG: one task for each stage, from the run file that TCLOSE_RUN_FILE names. See
 docs/airflow.md.
 
-    new_version -> profile -> plan -> anonymize -> verify -> outcome -> report -> publish ->
-    certificate
-                                                                |-> refused        (exit 1: the guarantee does not hold)
-                                                                |-> unreachable    (exit 3: the request cannot be met)
+    new_version -> profile -> plan -> anonymize -> verify -> outcome
+    outcome -> report -> publish -> certificate
+            |-> refused        (exit 1: the guarantee does not hold)
+            |-> unreachable    (exit 3: the request cannot be met)
 
 Airflow itself needs neither this project nor Java: `spark-submit` starts the stages as jobs.
 """

@@ -121,8 +121,8 @@ def audit(table: Table, *described: Any, **options: Unpack[AuditOptions]) -> Aud
     """Audits a published table, whoever made it: k, l, t and (n, t) exactly, attacks, and
     information loss.
 
-        tclose_spark.audit(published, ["age", "zip"], {"salary": {"distance": "ordered"}}, k=5,
-        t="0.2").holds
+        salary = {"salary": {"distance": "ordered"}}
+        tclose_spark.audit(published, ["age", "zip"], salary, k=5, t="0.2").holds
 
     Measures without a threshold are reported.
 

@@ -5,17 +5,19 @@ A table is given by columns: one sequence of labels for each quasi-identifier, o
 sensitive attribute, all of one length. A missing value is None, NaN, NaT or NA; they are all one
 value, which equals itself.
 
-    t-closeness      Li, Li and Venkatasubramanian 2007, section 4 (n, t)-closeness Li, Li and
-    Venkatasubramanian 2010; Weber, 2.2.3 l-diversity      Machanavajjhala et al. 2007; Li et al.
-    2007, section 2; Liang and Yuan (frequency) beta-likeness    Cao and Karras 2012 k-anonymity
-    Samarati; Sweeney 2002
+    t-closeness       Li, Li and Venkatasubramanian 2007, section 4
+    (n, t)-closeness  Li, Li and Venkatasubramanian 2010; Weber, 2.2.3
+    l-diversity       Machanavajjhala et al. 2007; Li et al. 2007, section 2;
+                      Liang and Yuan (frequency)
+    beta-likeness     Cao and Karras 2012
+    k-anonymity       Samarati; Sweeney 2002
 
 Which distance between values is meant is said by three arguments alike in all functions here:
 
-    distance   "equal", "ordered" or "hierarchical" (Li et al. 2007, section 5) order      of an
-    ordered distance: "value", ascending; "frequency", the table's most frequent value first, ties
-    by
-               value; or all values of the domain in their order, also those that no record has
+    distance   "equal", "ordered" or "hierarchical" (Li et al. 2007, section 5)
+    order      of an ordered distance: "value", ascending; "frequency", the table's most frequent
+               value first, ties by value; or all values of the domain in their order, also those
+               that no record has
     hierarchy  of a hierarchical distance: its leaves are the domain
 """
 

@@ -4,10 +4,11 @@ relatives.
 If c of a class's s records and N of the table's n have a value, its share is p = c / s in the class
 and q = N / n in the table.
 
-    beta-likeness (Cao and Karras 2012)             p <= (1 + beta) q for every value frequency
-    l-diversity (Liang and Yuan)          p <= 1 / l for every value delta-disclosure (Brickell and
-    Shmatikov 2008)  |ln(p / q)| <= delta for every value of the table KL divergence (Li et al.
-    2007, section 4)       the sum of p ln(p / q) over values
+    beta-likeness (Cao and Karras 2012)             p <= (1 + beta) q for every value
+    frequency l-diversity (Liang and Yuan)          p <= 1 / l for every value
+    delta-disclosure (Brickell and Shmatikov 2008)  |ln(p / q)| <= delta for every value of the
+                                                    table
+    KL divergence (Li et al. 2007, section 4)       the sum of p ln(p / q) over values
 
 The first two cap the records of a value in a class by a share of the class. If two classes are
 within these caps, so is their union.

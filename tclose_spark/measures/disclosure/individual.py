@@ -5,8 +5,8 @@ A class has f records, and by their weights about f / p people of the population
 their number F is taken for negative binomial: each of them is in the sample with chance p. The risk
 of a record is the mean of 1 / F:
 
-    r = p^f integral_0^1 u^(f-1) / (1 - q u)^f du = p integral_0^1 z^(f-1) / (p + q z) dz,   q = 1 -
-    p
+    r = p^f integral_0^1 u^(f-1) / (1 - q u)^f du
+      = p integral_0^1 z^(f-1) / (p + q z) dz,   q = 1 - p
 
 where z = p u / (1 - q u). With I_f for the last integral, I_1 = -ln(p) / q and q I_(f+1) = 1 / f -
 p I_f. Its series has positive terms: I_f = (1 / f) sum_n n! q^n / ((f+1) ... (f+n)).

@@ -6,12 +6,10 @@ with C a class's rows that have the feature, of s, and X the table's, of n. The 
 of two forms:
 
     cumulative    the values up to each place but the last: z = the length of all steps, w = that of
-    one (Li, Li and
-                  Venkatasubramanian 2007, 5.1: m - 1 and 1)
+                  one (Li, Li and Venkatasubramanian 2007, 5.1: m - 1 and 1)
     nodes         the nodes of each height below the root, values included: a value that becomes
-    another travels up from
-                  its leaf and down again (5.2: z = 2 H, w = 1, half a step at each node). Where any
-                  two values are at distance 1 the root is next, and H = 1.
+                  another travels up from its leaf and down again (5.2: z = 2 H, w = 1, half a step
+                  at each node). Where any two values are at distance 1 the root is next, and H = 1.
 
 A class has few of the features. Sums go over those only: for nodes |n C - s X| - s X is 0 where C
 is, and between two values of a class its cumulative rows stay.

@@ -6,9 +6,10 @@ How it does is optimal for each form of ground distance (see `features`; Li, Li 
 Venkatasubramanian 2007, 5.1-5.2; Dosselmann, Sadeqi and Hamilton, the weighted ordered distance of
 2.1.2):
 
-    cumulative features  surpluses to deficits in order: no two moves cross nodes
-    within the lowest nodes first; what is left of a node goes up, to be matched above; where the
-                         root is next, any matching of surpluses and deficits, here the one in order
+    cumulative features  surpluses to deficits in order: no two moves cross
+    nodes                within the lowest nodes first; what is left of a node goes up, to be
+                         matched above; where the root is next, any matching of surpluses and
+                         deficits, here the one in order
 
 Masses are integers over n * s inside, n records of the table and s of the class, so every plan is
 exact.

@@ -4,16 +4,17 @@ Rows of one kind have equal quasi-identifiers and sensitive values; r_v of them 
 class is the rows of one label. With C_f the rows of a class with a feature f of the values (see
 `measures.distances.features`), X_f those of the table's n, and s the rows of the class:
 
-    x(L, v)  rows of kind v with label L, which covers them                    sum over L of x(L, v)
-    = r_v y(L)     whether L has a class                                             s(L) >= k y(L),
-    x(L, v) <= r_v y(L) p, q     what C_f is above or below its share
-    C_f - s X_f / n = p - q
-             t                                                                 sum over f of w_f (p
-             + q) <= t z s
-    u        whether a value occurs, for a distinct l                          u <= rows of it, sum
-    of u >= l y(L)
-             a frequency l or a beta                                           C_v <= s min(1 / l,
-             (1 + beta) N_v / n)
+    x(L, v)  rows of kind v with label L, which covers them
+             sum over L of x(L, v) = r_v
+    y(L)     whether L has a class
+             s(L) >= k y(L), x(L, v) <= r_v y(L)
+    p, q     what C_f is above or below its share
+             C_f - s X_f / n = p - q
+             sum over f of w_f (p + q) <= t z s, for each t
+    u        whether a value occurs, for a distinct l
+             u <= rows of it, sum of u >= l y(L)
+    C_v      for a frequency l or a beta
+             C_v <= s min(1 / l, (1 + beta) N_v / n)
 
 The objective is the sum of x times the loss of the label. x, y and u are integers.
 """

@@ -5,8 +5,8 @@ Let m(v, s) be a price of a row with the quasi-identifiers v and the sensitive v
 loses less than the prices of its rows, no release loses less than the prices of all rows. A class
 with label L whose values are within t of the table's Q is priced, in the mean, at most
 
-    P(L)  =  min over a >= 0 of  a t + sum over i of Q_i max over values j of (max over v in L of
-    m(v, j) - a d_ij)
+    P(L)  =  min over a >= 0 of
+             a t + sum over i of Q_i max over values j of (max over v in L of m(v, j) - a d_ij)
 
 because the work of its transport from Q is at most t. For any prices, with e(v) the largest P(L) -
 loss of a label L that covers v, or 0, the prices less e are such prices, so

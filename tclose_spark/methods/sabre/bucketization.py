@@ -6,9 +6,10 @@ sum over buckets of their share of the rows times Delta, the farthest that rows 
 (`methods.dealing.fragment_diameter`). Each step takes the split that lowers the bound most, the
 first of equal ones.
 
-    numbers, any order   a bucket is a stretch of values, cut in two anywhere hierarchies          a
-    bucket is the values below a node, split into all the children of the node equal distances
-    a hierarchy of one level: all values, or each by itself
+    numbers, any order   a bucket is a stretch of values, cut in two anywhere
+    hierarchies          a bucket is the values below a node, split into all the children of the
+                         node
+    equal distances      a hierarchy of one level: all values, or each by itself
 
 Delta is exact: the distance is convex, so it is largest where all rows of a bucket have one value.
 A bucket whose bound is t leaves no room for rounding, so the sum has to be below t.

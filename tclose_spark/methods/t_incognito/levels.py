@@ -1,10 +1,10 @@
 """The levels of a quasi-identifier: ever coarser partitions of its domain, with one label for each
 value.
 
-    category with a hierarchy     the columns of its CSV, from level 0 (the values) to `*` category
-    without one          values, or `*`; also if labels may be sets, since a set is not a level
-    number                        values; intervals of one width, which doubles from level to level;
-    the whole range
+    category with a hierarchy  the columns of its CSV, from level 0 (the values) to `*`
+    category without one       values, or `*`; also if labels may be sets, since a set is no level
+    number                     values; intervals of one width, which doubles from level to level;
+                               the whole range
 
 The narrowest width of a number is the least 1, 2 or 5 times a power of ten at which MOST_INTERVALS
 span the range. It is at least 1 for integers and a day for dates. Times have a number of days,

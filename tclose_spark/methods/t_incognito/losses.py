@@ -4,10 +4,9 @@ number of rows:
     ncp              mean over rows and quasi-identifiers, weighted, of the label's loss
                      (`table.labels.range_losses`); a suppressed row loses 1 of each
     entropy          the same mean of log2 N(label) / N(value), bits (Gionis and Tassa 2009,
-    non-uniform entropy); a
-                     suppressed row's label is that of all n
+                     non-uniform entropy); a suppressed row's label is that of all n
     discernibility   sum of squared class sizes, and n for each suppressed row (Bayardo and Agrawal
-    2005; ARX)
+                     2005; ARX)
 
 Each is monotone: without suppression, a coarser node loses no less. The least loss of all holding
 nodes is then that of a minimal node (no finer node holds). With suppression this fails, and every

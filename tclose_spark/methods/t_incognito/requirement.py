@@ -3,12 +3,13 @@ integers.
 
 What the search may prune by, with A a union of groups B:
 
-    k, distinct l                if A breaks it, every B does: A has at least the rows and the
-    values of each B t (Li et al. 2007, Fact 2)   if A breaks it, some B does: the distance is
-    convex entropy l                    likewise: entropy is concave recursive l
-    likewise: r_1 of A is at most the sum of those of the B, its tail at least that of
-                                 their tails
-    frequency l, beta            likewise: what caps the shares of values in each B caps those in A
+    k, distinct l               if A breaks it, every B does: A has at least the rows and the values
+                                of each B
+    t (Li et al. 2007, Fact 2)  if A breaks it, some B does: the distance is convex
+    entropy l                   likewise: entropy is concave
+    recursive l                 likewise: r_1 of A is at most the sum of those of the B, its tail at
+                                least that of their tails
+    frequency l, beta           likewise: what caps the shares of values in each B caps those in A
 
 So where no row may be suppressed, a node that is coarser than one that holds, or has fewer of its
 quasi-identifiers, holds as well (generalization and subset property). With a suppression limit it
