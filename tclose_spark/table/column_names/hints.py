@@ -39,7 +39,19 @@ _LEXICON: dict[str, Any] = yaml.safe_load(
 CONCEPTS = tuple(
     Concept(**{**entry, "words": _words(entry["words"])}) for entry in _LEXICON["concepts"]
 )
-IDS, NUMBERS, CODES, OF_OTHERS, OF_THINGS, OF_GROUPS, TECHNICAL, WEIGHTS, QUANTITIES, COUNTED = (
+(
+    IDS,
+    NUMBERS,
+    CODES,
+    OF_OTHERS,
+    OF_THINGS,
+    OF_GROUPS,
+    PEOPLE,
+    TECHNICAL,
+    WEIGHTS,
+    QUANTITIES,
+    COUNTED,
+) = (
     frozenset(_words(_LEXICON[key]))
     for key in (
         "ids",
@@ -48,6 +60,7 @@ IDS, NUMBERS, CODES, OF_OTHERS, OF_THINGS, OF_GROUPS, TECHNICAL, WEIGHTS, QUANTI
         "of_others",
         "of_things",
         "of_groups",
+        "people",
         "technical",
         "weights",
         "quantities",
@@ -55,6 +68,8 @@ IDS, NUMBERS, CODES, OF_OTHERS, OF_THINGS, OF_GROUPS, TECHNICAL, WEIGHTS, QUANTI
     )
 )
 
+NUMBER_ENDINGS = ("nummer", "number", "nr")
+"""How a name that is one word ends if it is that of a number: `Kundennr`."""
 COUNTS = frozenset(["num", "number", "n", "no", "nr"])
 """Words with which the name of a count begins, if it goes on with `of` or ends as a plural:
 `num_visits`.
@@ -134,6 +149,7 @@ class Hint:
     quantity: whether a word is that of a quantity, such as a duration.
     of_thing: whether a word is that of a thing, so that a number is that of no person.
     of_group: whether a word is that of a group of people, such as a stratum.
+    of_person: whether the last word is one for a person, such as `customer`.
     counted: whether a word is that of what a table of counts counts.
     of_others: whether it is about another person or another time.
     technical: whether all its words are about the table and not about people.
@@ -151,6 +167,7 @@ class Hint:
     quantity: bool = False
     of_thing: bool = False
     of_group: bool = False
+    of_person: bool = False
     counted: bool = False
 
 
@@ -215,7 +232,7 @@ def hint_of(name: str) -> Hint:
     keys = words - COUNTS if counts else words
     return Hint(
         concept=concept,
-        numbers=bool(keys & NUMBERS),
+        numbers=bool(keys & NUMBERS) or any(key.endswith(NUMBER_ENDINGS) for key in keys),
         codes=bool(keys & (NUMBERS | CODES)),
         of_others=bool(words & OF_OTHERS),
         technical=technical,
@@ -223,6 +240,7 @@ def hint_of(name: str) -> Hint:
         quantity=bool(words & QUANTITIES),
         of_thing=not OF_THINGS.isdisjoint(listed),
         of_group=not OF_GROUPS.isdisjoint(listed),
+        of_person=bool(listed) and listed[-1] in PEOPLE,
         counted=not COUNTED.isdisjoint(listed),
         nominal=concept is not None and concept.nominal and not words & QUANTITIES,
     )

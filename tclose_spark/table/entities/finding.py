@@ -8,6 +8,7 @@ household, too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -34,12 +35,16 @@ SHARED = frozenset(["place", "household", "ethnicity", "origin", "household numb
 LASTING = frozenset(["sex", "ethnicity", "origin", "education", "place"])
 """Concepts of columns that hardly change over time."""
 SEX = frozenset(["sex"])
+DEFINED = frozenset(["age", "place"])
+"""Concepts whose values are the same for many people, unless their name says number or key."""
 NAME = "person's name"
 """A concept of columns that show the sex, though several persons may have the same value."""
 VARYING = 0.5  # lift below which a column varies within groups
 MOST_MEMBERS = 8  # rows of a household on average; more are those of a class, a firm or a place
 FEWEST_CONSTANT = 2  # columns constant within a person, unless one shows a person by its name
 MOST_HOUSEHOLDS = 3  # columns whose members may be numbered by another one
+MOST_SITES = 12  # likewise, of those that do not group rows by themselves
+FILLED = 0.5  # of all ages and sexes together, from which a column with a value for each follows
 UNIQUE = 0.999  # distinct values a row of an identifier of rows
 
 FEWEST_GROUPS = 20  # of rows that look like one person each
@@ -126,7 +131,12 @@ def find_subjects(sample: WholeValues, names: Sequence[str], hints: Sequence[Hin
     compared = list(groupings(reduced))
     found = [one for one in compared if one.constant]
     persons = [one for one in found if table.is_person(one)] or list(table.numbered_members(found))
-    households = [one for one in found if one not in persons and table.is_household(one)]
+    pairs = {one.columns[0] for one in persons if len(one.columns) > 1}
+    households = [
+        one
+        for one in found
+        if one not in persons and (table.is_household(one) or one.columns[0] in pairs)
+    ]
     entities = [
         *(table.entity(one, "person") for one in sorted(persons, key=table.likeliest)),
         *(table.entity(one, "household") for one in sorted(households, key=table.likeliest)),
@@ -162,8 +172,10 @@ class _Table:
         every = range(len(self.names))
         individual = self._of(INDIVIDUAL, found.constant)
         sexes = self._of(SEX, self._compared(found))
-        described = [self._concept(place) for place in found.columns if self._is_described(place)]
-        if (described and not sexes) or {"age", "place"} & {*described}:
+        described = [place for place in found.columns if self._is_described(place)]
+        if described and not sexes:
+            return False
+        if any(self._concept(place) in DEFINED for place in described):
             return False
         if any(self._is_weight(place) or self.hints[place].of_group for place in found.columns):
             return False
@@ -174,11 +186,31 @@ class _Table:
         several = len(found.constant) >= min(FEWEST_CONSTANT, len(found.agreements))
         if NAME in map(self._concept, found.columns) and not several:
             return False
+        if self._follows_from_sex_or_age(found):
+            return False
         if individual or self._of(INDIVIDUAL - CHANGING, every):
             return bool(individual) and (several or bool(sexes))
         if self._of(CHANGING, every):
             return several and self._is_followed(found)
         return several and any(self._numbers_persons(place) for place in found.columns)
+
+    def _follows_from_sex_or_age(self, found: Grouping) -> bool:
+        """Whether a column may follow from the sex or the age, as a title or a premium does, so
+        that what is constant within its values shows no person.
+
+        Only the sex is constant within a title, and the age varies. A premium has one value for
+        each age and sex, and they fill their table.
+        """
+        known = self._of(SEX | {"age"}, found.constant)
+        if len(known) < len(found.constant):
+            return False
+        if not self._of(frozenset(["age"]), known):
+            numbered = any(self._numbers_persons(place) for place in found.columns)
+            return self._age_varies(found) and not numbered
+        codes = [self.sample.codes(place) for place in known]
+        cells = len(np.unique(np.stack(codes), axis=1).T)
+        largest = math.prod(self._values(place) for place in known)
+        return found.values >= FILLED * largest and cells <= found.values / FILLED
 
     def is_refuted(self, found: Grouping) -> bool:
         """Whether people differ within the values of a column: in their sex, or in all that is
@@ -228,18 +260,26 @@ class _Table:
         return hint.of_others, -len(found.constant), not hint.numbers, first
 
     def numbered_members(self, found: Sequence[Grouping]) -> Iterator[Grouping]:
-        """The pairs of a household and the number of its member that group rows like the identifier
-        of a person.
+        """The pairs of a household, a site or a block and the number of its member that group rows
+        like the identifier of a person.
         """
-        unknown = [
-            place
-            for place, hint in enumerate(self.hints)
-            if hint.concept is None and not hint.technical
-        ]
+        unknown = [place for place in range(len(self.names)) if self._is_unknown(place)]
         shared = [one for one in found if self._is_shared(one)]
-        for one in sorted(shared, key=self.likeliest)[:MOST_HOUSEHOLDS]:
-            pairs = pair_groupings(self.sample, one.columns[0], unknown)
+        households = [one.columns[0] for one in sorted(shared, key=self.likeliest)]
+        sites = [
+            place
+            for place in range(len(self.names))
+            if place not in households
+            and (place in unknown or self._concept(place) in SHARED)
+            and not self.sample.is_measured(place)
+        ]
+        for first in (*households[:MOST_HOUSEHOLDS], *sites[:MOST_SITES]):
+            pairs = pair_groupings(self.sample, first, unknown)
             yield from (pair for pair in pairs if self.is_person(pair))
+
+    def _is_unknown(self, place: int) -> bool:
+        """Whether the name shows neither what a column describes nor that it is a time."""
+        return self._concept(place) is None and not self.hints[place].technical
 
     def cells(self) -> CountedCells | None:
         """What shows that rows are cells of a table of counts; None if they are not."""
@@ -282,8 +322,11 @@ class _Table:
             judged = [
                 _differences(time, self.sample.codes(other)) for other in lasting if other != place
             ]
-            free = sum(degrees for _, degrees in judged)
-            if free >= FEWEST_FREE and sum(found for found, _ in judged) < TOO_EQUAL * free:
+            births = [
+                _differences(time, self.sample.codes(other))
+                for other in self._of(frozenset(["age"]), range(len(self.names)))
+            ]
+            if any(map(_too_equal, [_added(judged), *births])):
                 groups = int(waves.max())
                 columns = tuple(
                     self.names[other] for other in (place, *lasting) if other in (place, *lasting)
@@ -344,16 +387,20 @@ class _Table:
         return None if concept is None else concept.name
 
     def _numbers_persons(self, place: int) -> bool:
-        """Whether the name says number or key, and not of a thing."""
+        """Whether the name is a word for people, or says number or key and not of a thing."""
         hint = self.hints[place]
-        return hint.numbers and not (hint.of_thing and hint.concept is None)
+        return hint.of_person or (hint.numbers and not (hint.of_thing and hint.concept is None))
 
     def _is_described(self, place: int) -> bool:
         """Whether the name says that the column describes people, or weighs rows, so that it is no
         key.
         """
         concept = self.hints[place].concept
-        return self._is_weight(place) or (concept is not None and concept.role != "direct")
+        if concept is not None and concept.name in DEFINED:
+            return not self.hints[place].numbers
+        is_household = concept is not None and concept.name == "household"
+        described = concept is not None and concept.role != "direct" and not is_household
+        return self._is_weight(place) or described
 
     def _is_weight(self, place: int) -> bool:
         """Whether the name says that the column is a weight, of a body or of a row."""
@@ -385,6 +432,17 @@ class _Table:
 def _is_time(hint: Hint) -> bool:
     """Whether the name says when, and not of a birth."""
     return hint.technical or (hint.concept is not None and hint.concept.name == "event")
+
+
+def _added(judged: Sequence[tuple[float, int]]) -> tuple[float, int]:
+    """The sum of differences, and of their degrees of freedom."""
+    return sum(found for found, _ in judged), sum(free for _, free in judged)
+
+
+def _too_equal(judged: tuple[float, int]) -> bool:
+    """Whether values differ less between times than those of different people do."""
+    found, free = judged
+    return free >= FEWEST_FREE and found < TOO_EQUAL * free
 
 
 def _differences(time: IntArray, codes: IntArray) -> tuple[float, int]:

@@ -15,7 +15,7 @@ from tclose_spark.table.entities.whole_values import MISSING, WholeValues
 
 FEWEST_VALUES = 20  # of a column that groups rows; fewer are places, classes or answers
 MOST_ROWS = 60  # of a value on average; a place or a firm has more
-MOST_MEMBERS = 60  # values of a column that numbers the members of a household
+MOST_PAIRS = 1 << 22  # pairs of a group and the number of a member
 NUMBERED = 0.95  # of the groups with a member, those that have the one before it
 FEWEST_PAIRS = 20  # of rows with the same value, from which agreement is measured
 MOST_BY_CHANCE = 0.95  # chance of agreement above which a column is nearly constant in the table
@@ -133,11 +133,13 @@ def pair_groupings(sample: WholeValues, first: int, seconds: Iterable[int]) -> I
     column is constant, such as a household and the number of its member.
     """
     table = _Codes.of(sample)
-    of_first = np.where(sample.whole(first), table.columns[first], MISSING)
+    is_whole = sample.whole(first) if sample.level else np.True_
+    of_first = np.where(is_whole, table.columns[first], MISSING)
+    most = MOST_PAIRS // (int(of_first.max(initial=0)) + 1)
     for second in seconds:
         of_second = table.columns[second]
         width = int(of_second.max(initial=0)) + 1
-        if second == first or not 1 < width <= MOST_MEMBERS or sample.is_measured(second):
+        if second == first or not 1 < width <= most or sample.is_measured(second):
             continue
         if not _numbers_members(of_first, of_second):
             continue
