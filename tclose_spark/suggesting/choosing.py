@@ -52,7 +52,7 @@ class ChosenRoles:
     weights: numbers of people whom a row of a survey stands for; the run file has the first.
     groups: of other columns that are also left out, in words. See `group_alike`.
     is_guess: whether no column is known to be sensitive, and the sensitive attribute is a guess.
-        are_guessed: the same of the quasi-identifiers.
+    are_guessed: the same of the quasi-identifiers.
     """
 
     direct: tuple[SuggestedColumn, ...]

@@ -171,8 +171,10 @@ def _with_figures(tally: ClassTally, figures: Sequence[int], schema: pa.Schema) 
 class JudgedPeople:
     """What is required of the people of classes: a `ClassMeasure`.
 
-    `people`: how many there are. `people_units`: what they weigh. `people_most`: the most rows of
-        one of them.
+    `people`: how many there are.
+    `people_units`: what they weigh.
+    `people_most`: the most rows of one of them.
+
     Of each attribute, the columns of `JudgedAttribute` with `people_` before their names: those of
     distances and shares over people, the others over one row of each person.
 

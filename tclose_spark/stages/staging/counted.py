@@ -48,17 +48,17 @@ class Counted:
 
     histograms: rows by value of each quasi-identifier (empty for numbers), and last by sensitive
         tuple.
-    ranges: by numeric quasi-identifier. far: by numeric quasi-identifier, rows of the numbers at
-        its ends.
+    ranges: by numeric quasi-identifier.
+    far: by numeric quasi-identifier, rows of the numbers at its ends.
     marked: rows by mark.
-    distinct: estimated values of each insensitive attribute. distinct_rows: estimated different
-        rows.
+    distinct: estimated values of each insensitive attribute.
+    distinct_rows: estimated different rows.
     spelled: a sample of the spellings of people, with the people of each.
     varying: people with several values, by quasi-identifier, if people keep their rows together.
     drawn: by quasi-identifier, rows of a sample by code of the number, if missing values are drawn
         from it.
     weights: millionths of people by value of each sensitive attribute, if rows have weights.
-        stood_for: about their sum in people, from the same rows.
+    stood_for: about their sum in people, from the same rows.
     """
 
     fingerprint: Fingerprint
