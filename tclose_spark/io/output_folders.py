@@ -70,9 +70,8 @@ class OutputFolders:
             if self.public.exists()
             else set[str]()
         )
-        partial = there & {
-            f"{name}.partial" for name in PUBLIC
-        }  # unfinished copies between file systems
+        # Unfinished copies between file systems.
+        partial = there & {f"{name}.partial" for name in PUBLIC}
         foreign = sorted(there - {*PUBLIC} - partial)
         if foreign:
             raise ConfigurationError(

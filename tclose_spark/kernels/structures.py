@@ -40,9 +40,8 @@ class Structure(types.Type):
 
     def __init__(self, cls: str, fields: tuple[tuple[str, Any], ...]) -> None:
         self.fields = fields
-        digest = hashlib.sha256(repr(fields).encode()).hexdigest()[
-            :8
-        ]  # the names of compiled functions hold it
+        # The names of compiled functions hold it.
+        digest = hashlib.sha256(repr(fields).encode()).hexdigest()[:8]
         super().__init__(name=f"{cls}_{digest}")
 
     @property

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from tclose_spark.runfile.combinations import REFUSED
 from tclose_spark.runfile.text import meant
 
+# Steps into a type, no keys.
 INSIDE_TYPES = (
     "literal[",
     "tuple[",
@@ -21,7 +22,7 @@ INSIDE_TYPES = (
     "constrained-",
     "lax-or-strict[",
     "tagged[",
-)  # steps into a type, no keys
+)
 MOST_SHOWN = 80  # characters of a value
 
 EXPECTED = {
@@ -67,9 +68,8 @@ def _problem(
         problem.get("ctx", {}),
         [str(step) for step in problem["loc"]],
     )
-    unknown = len(loc) - (
-        kind == "extra_forbidden"
-    )  # the place of an unknown key, which may look like a type
+    # The place of an unknown key, which may look like a type.
+    unknown = len(loc) - (kind == "extra_forbidden")
     steps = [step for step in loc[:unknown] if not step.startswith(INSIDE_TYPES)] + loc[unknown:]
     key = ".".join(steps)
     begin = f"found {written(problem['input'])}; expected "

@@ -20,6 +20,7 @@ NANOSECONDS = (
 )
 """Why a column of a Parquet file is unreadable."""
 SHOWN = 5  # columns that a message lists
+# Zones of Arrow in which a time is written as in UTC.
 UTC = (
     None,
     "UTC",
@@ -27,7 +28,7 @@ UTC = (
     "GMT",
     "Z",
     "+00:00",
-)  # zones of Arrow in which a time is written as in UTC
+)
 
 
 def not_of_spark(kind: object) -> str:

@@ -503,9 +503,8 @@ def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | No
     left, with_points = {*forms}, False
     for column in columns:
         filled = {text.strip() for text in column if text.strip()}
-        texts = {
-            text for text in filled if DIGIT.search(text)
-        }  # the others may be words for missing
+        # The others may be words for missing.
+        texts = {text for text in filled if DIGIT.search(text)}
         if 2 * len(texts) > len(filled) and all(map(NUMERAL.fullmatch, texts)):
             left &= _forms_of(texts, forms, separator)
             with_points |= all(map(PLAIN.match, texts)) and any("." in text for text in texts)

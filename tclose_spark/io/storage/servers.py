@@ -57,9 +57,8 @@ class AzureAccount:
         """Its file system, for pyarrow."""
         from pyarrow.fs import AzureFileSystem
 
-        blobs = self.server.netloc.removeprefix(
-            self.name
-        )  # pyarrow puts the name before a dot, else into the path
+        # Pyarrow puts the name before a dot, else into the path.
+        blobs = self.server.netloc.removeprefix(self.name)
         return AzureFileSystem(
             self.name,
             account_key=self.key,

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FORMAT: dict[str, dict[str, str]] = {
-    "parquet": {
-        "parquet.column.statistics.enabled": "false"
-    },  # the Parquet of Spark 4.0 does not know it
+    # The Parquet of Spark 4.0 does not know it.
+    "parquet": {"parquet.column.statistics.enabled": "false"},
     "csv": {
         "header": "true",
         "escape": '"',

@@ -197,10 +197,11 @@ class Relaxation:
         than P if this moment is reached before.
         """
         assert self.a.t is not None
+        # The dearest row of each value with each label.
         paid = np.stack(
             [np.where(self.labels.covers, of_value, -np.inf).max(axis=1) for of_value in prices.T],
             axis=1,
-        )  # the dearest row of each value with each label
+        )
         t, apart = float(self.a.t), self._apart
         known = np.isfinite(paid)
         spread = np.where(known, paid, -np.inf).max(axis=1) - np.where(known, paid, np.inf).min(

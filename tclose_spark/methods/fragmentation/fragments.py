@@ -139,9 +139,8 @@ class DomainFragments:
             ends = thinned(sum_at(units, column.counts, int(units.max()) + 1))
             if not len(ends):
                 continue
-            group = np.searchsorted(ends, units)[
-                column.place
-            ]  # of each cell: cut i has the groups 0..i below it
+            # Of each cell: cut i has the groups 0..i below it.
+            group = np.searchsorted(ends, units)[column.place]
             changes = [
                 self._changes(s, columns[s], group, counts, len(ends)) for s in range(len(columns))
             ]

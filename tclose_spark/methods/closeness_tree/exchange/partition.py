@@ -80,9 +80,8 @@ class Partition(NamedTuple):
     # `common`), shape (2, classes, attributes).
     common: IntArray
     excess: IntArray  # of ordered attributes only (see `excess`), shape (classes, columns)
-    rises: NDArray[
-        np.float32
-    ]  # of ordered attributes only; valid only where fresh, shape (2, classes, columns)
+    # Of ordered attributes only; valid only where fresh, shape (2, classes, columns).
+    rises: NDArray[np.float32]
     fresh: NDArray[np.bool_]  # whether `rises` is up to date, shape (2, classes, attributes)
     # The price of each closeness ratio, in multiples of the price in the arguments, shape (classes,
     # attributes).

@@ -71,9 +71,8 @@ def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: in
     by_class, result, next_class = in_order(classes), np.empty(len(classes), np.int64), 0
     part_of = classes[by_class] * parts // groups
     for part in range(parts):
-        rows = by_class[
-            part_of == part
-        ]  # those of a class lie together, which takes a quarter less time
+        # Those of a class lie together, which takes a quarter less time.
+        rows = by_class[part_of == part]
         exchanged = _exchange(
             block.take(rows), classes[rows] - classes[rows].min(), sweeps, anneal, seed
         )
