@@ -173,10 +173,8 @@ def _remedy(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> str
     )
     k = figures.of("k-anonymity")
     if needed > (k.required if k is not None else 1):
-        apart, other = (
-            "values are equally far apart (distance: equal)",
-            "distance: ordered, if they have an order, or hierarchical",
-        )
+        apart = "values are equally far apart (distance: equal)"
+        other = "distance: ordered, if they have an order, or hierarchical"
         if widest.tuples is not None:
             apart, other = "tuples are equally far apart", "fewer attributes together"
         return (

@@ -21,12 +21,10 @@ from tclose_spark.runfile.spec import Output
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CERTIFICATE, REPORT, CODEBOOK, CONTRACT = (
-    "certificate.json",
-    "report.html",
-    "codebook.csv",
-    "contract.yaml",
-)
+CERTIFICATE = "certificate.json"
+REPORT = "report.html"
+CODEBOOK = "codebook.csv"
+CONTRACT = "contract.yaml"
 LINKED, PEOPLE, ATOMS, RECORDS, HISTORY = "linked", "people", "atoms", "records", "history.json"
 HOUSEHOLDS = "households"
 SUCCESSOR = "continued_by"

@@ -63,11 +63,9 @@ def _problem(
     problem: Mapping[str, Any], known_keys: Collection[str], method: str | None
 ) -> tuple[str, str, str]:
     """(key, what was found, what was expected) of one of pydantic's problems."""
-    kind, context, loc = (
-        problem["type"],
-        problem.get("ctx", {}),
-        [str(step) for step in problem["loc"]],
-    )
+    kind = problem["type"]
+    context = problem.get("ctx", {})
+    loc = [str(step) for step in problem["loc"]]
     # The place of an unknown key, which may look like a type.
     unknown = len(loc) - (kind == "extra_forbidden")
     steps = [step for step in loc[:unknown] if not step.startswith(INSIDE_TYPES)] + loc[unknown:]

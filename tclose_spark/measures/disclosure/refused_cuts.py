@@ -186,11 +186,9 @@ class _Cuts:
     def _at_least(self, side: int, value: int) -> int:
         """The least rows of a value on a side in any arrangement that is too far."""
         others = self._present[self._present != value]
-        orders, rows, of_value = (
-            others[orders_of(len(others))],
-            int(self._sizes[side]),
-            int(self._counts[value]),
-        )
+        orders = others[orders_of(len(others))]
+        rows = int(self._sizes[side])
+        of_value = int(self._counts[value])
         for j in range(max(0, rows - int(self._counts[others].sum())), min(rows, of_value)):
             if len(self.too_far(orders, (value, of_value - j if side else j))):
                 return j

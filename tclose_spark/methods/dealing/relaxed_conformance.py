@@ -64,12 +64,10 @@ class FragmentTable:
         """
         f = int(fragment_of.max()) + 1
         rows = sum_at(fragment_of, matrix.counts, f)
-        deltas, charges, gaps, weights = (
-            np.zeros((len(distances), f)),
-            np.zeros((len(distances), f)),
-            [],
-            [],
-        )
+        deltas = np.zeros((len(distances), f))
+        charges = np.zeros((len(distances), f))
+        gaps = []
+        weights = []
         for s, distance in enumerate(distances):
             weights.append(1 / distance.features.scale)
             deltas[s], blunted, gap = _measure(matrix, fragment_of, rows, s, distance)

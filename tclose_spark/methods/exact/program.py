@@ -223,11 +223,9 @@ class ProgramBuilder:
             # Label and feature.
             pairs = np.arange(self._count * count) if features.cumulative else np.unique(key)
             owner, feature = np.divmod(pairs, max(count, 1))
-            each, above, below = (
-                np.arange(len(pairs)),
-                self._new(self._most[owner]),
-                self._new(self._most[owner]),
-            )
+            each = np.arange(len(pairs))
+            above = self._new(self._most[owner])
+            below = self._new(self._most[owner])
             terms = [
                 (np.searchsorted(pairs, key), self._x[here], 1),
                 (each, self._size[owner], -share[feature]),

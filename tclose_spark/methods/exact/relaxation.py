@@ -207,10 +207,8 @@ class Relaxation:
         spread = np.where(known, paid, -np.inf).max(axis=1) - np.where(known, paid, np.inf).min(
             axis=1
         )
-        low, high = (
-            np.zeros(len(paid)),
-            (spread + 1) / (apart[apart > 0].min() if (apart > 0).any() else 1.0),
-        )
+        low = np.zeros(len(paid))
+        high = (spread + 1) / (apart[apart > 0].min() if (apart > 0).any() else 1.0)
         least = np.minimum(self._moved(paid, low)[0], self._moved(paid, high)[0])
         least[self._least_work(known) > t + ROUNDING] = -np.inf
         for _ in range(STEPS):

@@ -259,10 +259,8 @@ class PaperFragments:
         attributes = range(self._matrix.attributes)
         if not len(fragment.cells):
             return FragmentCuts.joined([], len(attributes))
-        codes, counts = (
-            self._matrix.codes[fragment.cells],
-            self._matrix.counts[fragment.cells].astype(np.float64),
-        )
+        codes = self._matrix.codes[fragment.cells]
+        counts = self._matrix.counts[fragment.cells].astype(np.float64)
         first, last = fragment.box.T
         cuts = []
         for a in attributes:

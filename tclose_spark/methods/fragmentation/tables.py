@@ -34,10 +34,8 @@ def candidates_table(
     table = empty_table(title, "fragments", *headings_with_t(sensitive), *ends)
     chosen = next(c for c in plan["candidates"] if c["chosen"])
     for c in plan["candidates"]:
-        bounds, rests = (
-            (f"{b:.4f}" for b in c["bounds"]),
-            "measured distances" if c["measured"] else "bounds",
-        )
+        bounds = (f"{b:.4f}" for b in c["bounds"])
+        rests = "measured distances" if c["measured"] else "bounds"
         cells = f"{c['fragments']:,}", *bounds, f"{c['class_size']:,}", f"{c['classes']:,}", rests
         alternative = (
             "to compare: sizing: measured" if c["measured"] and not chosen["measured"] else ""

@@ -151,10 +151,8 @@ def _distinct(tallies: Iterable[Tallied], names: Sequence[str]) -> dict[str, int
 
 def _number_sample(rows: Sequence[Tallied]) -> NumberSample:
     """The sample of rows by hash and code."""
-    hashes, codes = (
-        [int(hashed, 16) for (hashed, _), _ in rows],
-        [int(code) for (_, code), _ in rows],
-    )
+    hashes = [int(hashed, 16) for (hashed, _), _ in rows]
+    codes = [int(code) for (_, code), _ in rows]
     counts = [n for _, n in rows]
     made = np.array(hashes, np.uint64), np.array(codes, np.int64), np.array(counts, np.int64)
     return NumberSample.empty().add(*made)

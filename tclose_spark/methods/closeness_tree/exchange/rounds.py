@@ -140,10 +140,8 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> N
     risks = make_risks()
     for number in range(rounds):
         heat = round(HOT * (COLD / HOT) ** (number / rounds), 9)
-        price, order = (
-            _falling(FULL_PRICE, number, PRICED * rounds),
-            orders[2 * (number % (len(orders) // 2))],
-        )
+        price = _falling(FULL_PRICE, number, PRICED * rounds)
+        order = orders[2 * (number % (len(orders) // 2))]
         propose(table, partition, orders[number * STRIDE % len(orders)], risks, heat, price)
         reshape(table, partition, order, risks, heat, price)
         if number % max(1, rounds // DISSOLVES) == 0:
