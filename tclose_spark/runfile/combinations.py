@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from pydantic_core import PydanticCustomError
 
+from tclose_spark.runfile.text import one_of
+
 Keys = tuple[str, ...]
 Broken = tuple[list[str], str]
 """Names of keys, and what is wrong with them."""
@@ -181,8 +183,7 @@ def either(keys: Keys) -> str:
     first, *more = keys
     if len(names) == 1:
         more = [key.partition(": ")[2] for key in more]
-    *before, last = [first, *more]
-    return f"{', '.join(before)} or {last}" if before else last
+    return one_of([first, *more])
 
 
 NO_INTERVALS = ("round_to", "numeric_output: bounds", "range")

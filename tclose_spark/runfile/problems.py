@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from tclose_spark.runfile.combinations import REFUSED
-from tclose_spark.runfile.text import meant
+from tclose_spark.runfile.text import first_few, meant
 
 # Steps into a type, no keys.
 INSIDE_TYPES = (
@@ -96,7 +96,7 @@ def _problem(
             "",
         )
     if kind == REFUSED:
-        keys = ", ".join(".".join([*steps, name]) for name in context["keys"])
+        keys = first_few([".".join([*steps, name]) for name in context["keys"]])
         return (
             (keys, context["text"], "")
             if keys

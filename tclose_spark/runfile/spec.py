@@ -41,7 +41,6 @@ from tclose_spark.runfile.combinations import (
     OF_PRIVACY,
     OF_RUN,
     SENSITIVE,
-    either,
 )
 from tclose_spark.runfile.formats import Format, format_of_name
 from tclose_spark.runfile.joint import JointCloseness, as_sections, require_attributes
@@ -57,6 +56,7 @@ from tclose_spark.runfile.registry import (
 )
 from tclose_spark.runfile.release_form import COUNT, GROUP, ReleaseForm
 from tclose_spark.runfile.section import Exact, Section, also, as_tuple, each_once, number_schema
+from tclose_spark.runfile.text import one_of
 
 AUTO = "auto"
 """The value of `privacy.k` that lets the plan choose k, and of `engine` that chooses by the
@@ -483,10 +483,9 @@ class ReleaseSpec(Section):
     @property
     def in_words(self) -> Mapping[str, str]:
         """The name of the method, and those of all that count people."""
-        counting = tuple(methods_that("people"))
         return {
             ANOTHER_METHOD: f"method {self.method.name}",
-            COUNTING: f"method: {{name: {either(counting)}}}",
+            COUNTING: f"method: {{name: {one_of(methods_that('people'))}}}",
         }
 
     @property

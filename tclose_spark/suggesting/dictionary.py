@@ -15,6 +15,7 @@ import yaml
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.notes import note
+from tclose_spark.runfile.text import first_few
 from tclose_spark.suggesting.dictionary_tables import Description, Entry, csv_entries
 
 OPTION = "--dictionary"
@@ -22,7 +23,6 @@ CSV_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
 YAML_ENDINGS = (".yaml", ".yml")
 ENCODINGS = ("utf-8-sig", "cp1252")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-MOST_NAMES = 5  # of tables that a message lists
 NOTHING = Description()
 
 Given = str | PathLike[str] | Mapping[str, str] | None
@@ -191,10 +191,9 @@ def _chosen(tables: Sequence[Mapping[str, Any]], table: str, where: str) -> Mapp
     called = [one for one in tables if wanted & set().union(*map(_forms, _names(one)))]
     if len(called) != 1:
         names = [next(iter(_names(one)), "(no name)") for one in tables]
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
         raise InputError(
             f"{where}: {len(called) or 'none'} of its {len(tables)} tables "
-            f"({', '.join(names[:MOST_NAMES])}{more}) {'are' if called else 'is'} called {table}; "
+            f"({first_few(names)}) {'are' if called else 'is'} called {table}; "
             "expected one, or a dictionary of one table"
         )
     return called[0]

@@ -12,7 +12,7 @@ from typing import Any
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.csv_options import encoding_of, how_to_set_encoding
 from tclose_spark.runfile.spec import Input
-from tclose_spark.runfile.text import meant_file
+from tclose_spark.runfile.text import first_few, meant_file
 
 NANOSECONDS = (
     "a timestamp in nanoseconds, which Spark does not have; write it in microseconds (pandas: "
@@ -199,5 +199,4 @@ def undecodable(rows: Mapping[str, int], source: Input) -> InputError:
 def _listed(counts: Mapping[str, int]) -> str:
     """The affected columns, with their rows."""
     some = [f"{name!r} ({count} rows)" for name, count in counts.items() if count]
-    more = f" and {len(some) - SHOWN} more" if len(some) > SHOWN else ""
-    return f"column{'s' if len(some) > 1 else ''} {', '.join(some[:SHOWN])}{more}"
+    return f"column{'s' if len(some) > 1 else ''} {first_few(some, SHOWN)}"

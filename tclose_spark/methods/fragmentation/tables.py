@@ -12,6 +12,7 @@ from tclose_spark.methods.attributes import ResolvedSensitive
 from tclose_spark.methods.fragmentation.settings import Fragmentation
 from tclose_spark.methods.tables import MERGE_NOTE, empty_table, headings_with_t
 from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.text import first_few
 from tclose_spark.table.arrays import IntArray
 
 if TYPE_CHECKING:
@@ -121,5 +122,4 @@ def in_words(attribute: ResolvedSensitive, codes: IntArray) -> str:
     ]
     if len(named) > 1 and attribute.distance.features.cumulative:
         return f"{named[0]} to {named[-1]}"
-    more = len(named) - MOST_NAMED
-    return ", ".join(named[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return first_few(named, MOST_NAMED)
