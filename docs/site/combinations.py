@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tclose_spark.runfile.combinations import OF_RUN, Exclusion, Need
+from tclose_spark.runfile.combinations import A_T, OF_RUN, SENSITIVE, Exclusion, Need
 
 PAGE = Path(__file__).resolve().parent.parent / "known-limits.md"
 TABLE = re.compile(r"(?<=<!-- combinations -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
@@ -24,8 +24,8 @@ EXPLAINED = {
 }
 """The place of a key in the documentation."""
 OWN_NAMES = {
-    "attributes.sensitive_attributes.*.brought": "requirements of other packages",
-    "a t of a sensitive attribute": "a t of a sensitive attribute",
+    f"{SENSITIVE}.brought": "requirements of other packages",
+    A_T: A_T,
     "privacy.suppression_limit with cuts_regions": "`privacy.suppression_limit`, with a method that cuts regions",
 }
 """What the rules say of keys that a run file does not have."""
@@ -61,7 +61,7 @@ def _key(key: str) -> str:
 
 
 def _reason(reason: str) -> str:
-    return reason.rpartition("since ")[2].removeprefix("for which ")
+    return reason.rpartition("since ")[2]
 
 
 if __name__ == "__main__":

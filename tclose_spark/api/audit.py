@@ -213,9 +213,8 @@ def _on_engine(
     with as_typed():
         source = source_of(path, kind, how) if path else Input(path=FRAME, format="table")
         single = {name: held_table(one) for name, one in vars(tables).items() if name != "earlier"}
-        held = AuditTables(
-            **single, earlier=[held_table(one) for one in tables.earlier]
-        )  # a stream is read once only
+        # A stream is read once only.
+        held = AuditTables(**single, earlier=[held_table(one) for one in tables.earlier])
 
     def work(on: str) -> Result:
         with (

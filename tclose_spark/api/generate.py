@@ -62,10 +62,8 @@ def write_generated(rows: int, folder: Path, encounters: bool, seed: int) -> tup
     made, batches = (
         (stays, stays.generate_encounters) if encounters else (census, census.generate_people)
     )
-    table, hierarchies = (
-        folder / f"{'encounters' if encounters else 'people'}.parquet",
-        folder / "hierarchies",
-    )
+    table = folder / f"{'encounters' if encounters else 'people'}.parquet"
+    hierarchies = folder / "hierarchies"
     drawn = batches(rows, seed)
     census.write_hierarchies(hierarchies, made.HIERARCHIES)
     census.write_table(table, made.SCHEMA, drawn)

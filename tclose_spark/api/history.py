@@ -67,10 +67,8 @@ def history(output: str | PathLike[str]) -> History:
         ConfigurationError: if there is no finished release, or its files are damaged.
     """
     folder, session = fspath(output), LocalSession()
-    internal, public = (
-        open_folder(f"{folder}/internal", session),
-        open_folder(f"{folder}/public", session),
-    )
+    internal = open_folder(f"{folder}/internal", session)
+    public = open_folder(f"{folder}/public", session)
     with damage_translated(folder):
         if internal.exists(HISTORY):
             return History(entries_of(internal.read(HISTORY)))

@@ -255,10 +255,8 @@ def run_stages(
                 if on_command_line()
                 else no_progress
             )
-            opened, result = (
-                Run(run.spec, session, announce, overwrite, progress or lines, events, details),
-                None,
-            )
+            opened = Run(run.spec, session, announce, overwrite, progress or lines, events, details)
+            result = None
             with opened.locked(to_read), full_disks_named(run.spec.output.internal_path):
                 for name in names:
                     result = getattr(pipeline, name)(opened, **options)

@@ -203,9 +203,8 @@ class JudgedRelease:
         expected = {*columns, *attributes.beside, *self.names}
         for judge in self.judges:
             expected = judge.published(expected)
-        private = chain.from_iterable(
-            judge.private() for judge in self.judges
-        )  # a pseudonym may have the name of one
+        # A pseudonym may have the name of one.
+        private = chain.from_iterable(judge.private() for judge in self.judges)
         for column in (
             *attributes.direct_identifiers,
             *(column for column in private if column not in expected),

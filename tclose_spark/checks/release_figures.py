@@ -22,12 +22,10 @@ def figures_of(release: JudgedRelease) -> dict[str, Any]:
     """The figures of a release without those of its options. Under `by_input` are those measured on
     the raw table.
     """
-    figures, spec, written, by_input = (
-        release.figures,
-        release.spec,
-        release.written,
-        release.losses_by_input,
-    )
+    figures = release.figures
+    spec = release.spec
+    written = release.written
+    by_input = release.losses_by_input
     of_quasi = measured_on(spec, release.named, written.hierarchies, written.profile.quasi)
     return {
         "suppressed": {"rows": release.left.rows},

@@ -95,11 +95,9 @@ def _disagreements(release: JudgedRelease) -> Iterator[str]:
     """Differences between the release and the input, generalized, less the rows that may be
     suppressed.
     """
-    evidence, profile, released = (
-        release.written.evidence,
-        release.written.profile,
-        release.rows.fingerprint,
-    )
+    evidence = release.written.evidence
+    profile = release.written.profile
+    released = release.rows.fingerprint
     if evidence.raw != evidence.input or evidence.input != profile.fingerprint:
         yield "the rows whose labels were checked during the write are not the rows of the input"
     if str(released) != evidence.published:

@@ -25,9 +25,8 @@ SPELLED = (
 )
 MUCH = 0.5  # information loss, or share of rows with *, above which a release is nearly useless
 MANY = 20  # values of a sensitive attribute that are rarely all equally far apart
-BINDING = Fraction(
-    9, 10
-)  # of its t, from which the largest distance shows that t limits the classes
+# Of its t, from which the largest distance shows that t limits the classes.
+BINDING = Fraction(9, 10)
 A_HIERARCHY = "give it a hierarchy or generalization: set, or leave it out"
 INTERVALS = "compare intervals, without its hierarchy, which can end at any value"
 LEFT_OUT = "if left out, the other quasi-identifiers may keep more"
@@ -174,10 +173,8 @@ def _remedy(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> str
     )
     k = figures.of("k-anonymity")
     if needed > (k.required if k is not None else 1):
-        apart, other = (
-            "values are equally far apart (distance: equal)",
-            "distance: ordered, if they have an order, or hierarchical",
-        )
+        apart = "values are equally far apart (distance: equal)"
+        other = "distance: ordered, if they have an order, or hierarchical"
         if widest.tuples is not None:
             apart, other = "tuples are equally far apart", "fewer attributes together"
         return (

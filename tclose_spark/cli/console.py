@@ -59,8 +59,10 @@ def show_release(
 ) -> None:
     """Prints a summary of a release, and where its files are.
 
-    rows: before it ten of its rows. in_one_line: as JSON. said: messages of this run, which are not
-        repeated. details: with the precision of each column.
+    rows: before it ten of its rows.
+    in_one_line: as JSON.
+    said: messages of this run, which are not repeated.
+    details: with the precision of each column.
     """
     from tclose_spark.api.release import is_told, json_line, summary
 

@@ -59,10 +59,8 @@ def loss_plot(comparison: ComparisonResult) -> Markup:
     if not shown:
         return Markup()
     plotted = [one for one in comparison.outcomes if one.state in PLOTTED]
-    methods, ks = (
-        list(dict.fromkeys(one.method for one in plotted)),
-        dict.fromkeys(one.k for one in plotted),
-    )
+    methods = list(dict.fromkeys(one.method for one in plotted))
+    ks = dict.fromkeys(one.k for one in plotted)
     refused = dict.fromkeys(one.method for one in comparison.outcomes if one.state == "refused")
     return curves(
         {

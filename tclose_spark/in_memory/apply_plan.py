@@ -46,14 +46,12 @@ def apply_plan(
     row, task = plan.route(rows)
     order = np.argsort(task, kind="stable")
     row, ends = row[order], np.searchsorted(task[order], np.arange(plan.tasks + 1))
-    stayed, classes, regions, left, tasks, figures = (
-        [],
-        [],
-        [],
-        [np.zeros(0, dtype=np.int64)],
-        [],
-        [],
-    )
+    stayed = []
+    classes = []
+    regions = []
+    left = [np.zeros(0, dtype=np.int64)]
+    tasks = []
+    figures = []
     first = 0
     for number in range(plan.tasks):
         sent = row[ends[number] : ends[number + 1]]

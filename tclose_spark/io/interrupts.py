@@ -118,10 +118,8 @@ def handle_signals(message: str = MESSAGE, last: bool = False) -> Iterator[Inter
     if threading.current_thread() is not threading.main_thread():
         yield interrupt
         return
-    before, level = (
-        {number: signal.signal(number, interrupt.handle) for number in SIGNALS},
-        logging.root.manager.disable,
-    )
+    before = {number: signal.signal(number, interrupt.handle) for number in SIGNALS}
+    level = logging.root.manager.disable
     others = sys.unraisablehook
 
     def unless_ours(raised: Any) -> None:

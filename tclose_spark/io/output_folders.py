@@ -21,12 +21,10 @@ from tclose_spark.runfile.spec import Output
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CERTIFICATE, REPORT, CODEBOOK, CONTRACT = (
-    "certificate.json",
-    "report.html",
-    "codebook.csv",
-    "contract.yaml",
-)
+CERTIFICATE = "certificate.json"
+REPORT = "report.html"
+CODEBOOK = "codebook.csv"
+CONTRACT = "contract.yaml"
 LINKED, PEOPLE, ATOMS, RECORDS, HISTORY = "linked", "people", "atoms", "records", "history.json"
 HOUSEHOLDS = "households"
 SUCCESSOR = "continued_by"
@@ -70,9 +68,8 @@ class OutputFolders:
             if self.public.exists()
             else set[str]()
         )
-        partial = there & {
-            f"{name}.partial" for name in PUBLIC
-        }  # unfinished copies between file systems
+        # Unfinished copies between file systems.
+        partial = there & {f"{name}.partial" for name in PUBLIC}
         foreign = sorted(there - {*PUBLIC} - partial)
         if foreign:
             raise ConfigurationError(

@@ -21,9 +21,8 @@ class PresentCodes(NamedTuple):
     """The codes that occur in some rows, of several columns."""
 
     codes: NDArray[np.int64]  # ascending, shape (columns, longest)
-    below: NDArray[
-        np.int64
-    ]  # below[j, i] rows have one of the first i codes, shape (columns, longest + 1)
+    # below[j, i] rows have one of the first i codes, shape (columns, longest + 1).
+    below: NDArray[np.int64]
     length: NDArray[np.int64]  # how many codes occur, shape (columns,)
 
 

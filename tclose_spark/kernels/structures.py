@@ -2,8 +2,8 @@
 
 Numba passes each array of a named tuple as seven or more arguments, and compiling these takes
 longer than everything else. A structure is one pointer to words of 64 bits instead: the address and
-shape of an array, the bits of a number, the
-    words of a structure inside it. A field is read where it is used.
+shape of an array, the bits of a number, the words of a structure inside it. A field is read where
+it is used.
 """
 
 from __future__ import annotations
@@ -40,9 +40,8 @@ class Structure(types.Type):
 
     def __init__(self, cls: str, fields: tuple[tuple[str, Any], ...]) -> None:
         self.fields = fields
-        digest = hashlib.sha256(repr(fields).encode()).hexdigest()[
-            :8
-        ]  # the names of compiled functions hold it
+        # The names of compiled functions hold it.
+        digest = hashlib.sha256(repr(fields).encode()).hexdigest()[:8]
         super().__init__(name=f"{cls}_{digest}")
 
     @property

@@ -26,19 +26,16 @@ class LabelWidths(NamedTuple):
 
     kinds: NDArray[np.int8]  # NUMBER, NODE or VALUE, shape (q,)
     domains: NDArray[np.int64]  # how many codes there are, shape (q,)
-    missing: NDArray[
-        np.bool_
-    ]  # whether code 0 is the missing value; with another code the width is 1, shape (q,)
+    # Whether code 0 is the missing value; with another code the width is 1, shape (q,).
+    missing: NDArray[np.bool_]
     place: NDArray[np.float64]  # of each code of a NUMBER, shape (q, longest domain)
-    nodes: NDArray[
-        np.int32
-    ]  # above each code at each height, shape (q, highest hierarchy + 1, longest domain)
+    # Above each code at each height, shape (q, highest hierarchy + 1, longest domain).
+    nodes: NDArray[np.int32]
     shares: NDArray[np.float64]  # the loss of that node, 0 at height 0, same shape
     weights: NDArray[np.float64]  # of each quasi-identifier, 1 on the mean, shape (q,)
     beyond: NDArray[np.float64]  # the weight of labels that are coarser than allowed, shape (q,)
-    reach: NDArray[
-        np.int32
-    ]  # the highest code that each may share a label with, shape (q, longest domain)
+    # The highest code that each may share a label with, shape (q, longest domain).
+    reach: NDArray[np.int32]
 
 
 @kernel

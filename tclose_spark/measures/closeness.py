@@ -33,8 +33,9 @@ import numpy as np
 from tclose_spark.measures import diversity, likeness
 from tclose_spark.measures.distances.ground_distances import ground_distance, maximum
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.runfile.distances import DISTANCES, one_of
+from tclose_spark.runfile.distances import DISTANCES
 from tclose_spark.runfile.quantities import parse_number
+from tclose_spark.runfile.text import one_of
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 Order: TypeAlias = Literal["value", "frequency"] | Sequence[Any]

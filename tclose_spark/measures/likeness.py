@@ -30,8 +30,8 @@ def largest_rises(table: IntArray, classes: Histograms) -> tuple[ExactArray, Exa
     quotient.
 
     table: counts of the whole table by code, shape (m,). If it lacks a value of the class, the
-        denominator is 0.
-    Quotients are compared as doubles, which are exact if no value has 2^26 records.
+        denominator is 0. Quotients are compared as doubles, which are exact if no value has 2^26
+        records.
 
     >>> rises = largest_rises(np.array([1, 99]), Histograms.dense(np.array([[11, 89]])))
     >>> [int(part[0]) for part in rises]

@@ -143,9 +143,8 @@ def require_several_classes(attributes: ResolvedAttributes) -> None:
             continue
         needed, rows = fewest_rows(a.distance.table, a.t), attributes.rows
         if 2 * needed > rows:
-            most = np.sort(a.distance.table)[::-1][
-                : rows // 2
-            ]  # values that a class of half the rows can have
+            # Values that a class of half the rows can have.
+            most = np.sort(a.distance.table)[::-1][: rows // 2]
             best = 1 - Fraction(int(most.sum()), rows)
             rounded_up = f"{ceil(best * 10_000) / 10_000:.4f}"
             raise UnreachableError(

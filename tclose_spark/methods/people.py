@@ -12,8 +12,11 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.class_requirement import distance_over
+from tclose_spark.runfile.text import first_few
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import remaining_values
+
+MOST_NAMED = 3  # quasi-identifiers of a message
 
 
 def of_first_rows(attributes: ResolvedAttributes) -> ResolvedAttributes:
@@ -99,7 +102,7 @@ def require_constant(attributes: ResolvedAttributes) -> None:
     varying = zip(attributes.quasi_identifiers, attributes.varying, strict=True)
     found = [f"{quasi.name!r} (of {people:,} people)" for quasi, people in varying if people]
     raise ConfigurationError(
-        f"attributes.person: rows of one person differ in {', '.join(found)}, so this method "
+        f"attributes.person: rows of one person differ in {first_few(found, MOST_NAMED)}, so this method "
         "cannot keep them in one class; use method: {name: closeness_tree} with overlap: "
         "allowed, or rows: apart"
     )

@@ -37,10 +37,8 @@ class QuasiWidths:
         parts = [
             _width(quasi, known) for quasi, known in zip(self.quasi_identifiers, codes, strict=True)
         ]
-        longest, highest = (
-            max(len(known) for known in codes),
-            max(len(part["nodes"]) for part in parts),
-        )
+        longest = max(len(known) for known in codes)
+        highest = max(len(part["nodes"]) for part in parts)
         q = len(parts)
         place, shares = np.zeros((q, longest)), np.ones((q, highest, longest))
         nodes = np.zeros((q, highest, longest), dtype=np.int32)

@@ -40,10 +40,8 @@ def judge_closeness(a: JudgedAttribute) -> Judge:
             clipped(margins),
         ]
 
-    expectations, meaning = (
-        [expect_present(emd)],
-        f"t-closeness of {a.name}: EMD <= {t} in every class",
-    )
+    expectations = [expect_present(emd)]
+    meaning = f"t-closeness of {a.name}: EMD <= {t} in every class"
     if t is not None:  # both sides are correctly rounded, so EMD <= t stays true of the doubles
         exactly = expect_at_least(margin, 0, f"{meaning}, in exact integers")
         expectations += [expect_at_most(emd, float(t), meaning), expect_present(margin), exactly]

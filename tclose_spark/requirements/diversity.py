@@ -69,11 +69,9 @@ class RecursiveCriterion(Criterion):
 
 def judge_recursive(a: JudgedAttribute) -> Judge | None:
     """`recursive_margin_`: holds if it is > 0. Measured only if it is required."""
-    required, column, measure = (
-        a.settings.l.recursive,
-        a.column("recursive_margin"),
-        "recursive (c, l)-diversity",
-    )
+    required = a.settings.l.recursive
+    column = a.column("recursive_margin")
+    measure = "recursive (c, l)-diversity"
     if required is None:
         return None
     c, level = required.c, required.l

@@ -43,10 +43,8 @@ class Cap:
         s p. table: counts by value of the table.
         """
         times, n = (table, int(table.sum())) if self.of_table else (np.ones_like(table), 1)
-        share, whole = (
-            self.share.numerator * times.astype(object),
-            np.full(len(table), self.share.denominator * n),
-        )
+        share = self.share.numerator * times.astype(object)
+        whole = np.full(len(table), self.share.denominator * n)
         if self.at is not None:
             free = np.arange(len(table)) != self.at
             share, whole = np.where(free, 1, share), np.where(free, 1, whole)

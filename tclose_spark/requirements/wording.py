@@ -73,9 +73,8 @@ def rows_of(guarantees: Mapping[str, Any], whole: str) -> Iterator[GuaranteeRow]
     whole: what classes are compared with.
     """
     for _, attribute, found in entries_in(guarantees):
-        entries = sorted(
-            found, key=lambda one: "achieved" not in one[1]
-        )  # what has no figure comes last
+        # What has no figure comes last.
+        entries = sorted(found, key=lambda one: "achieved" not in one[1])
         yield from (words.row(attribute, entry, whole) for words, entry in entries)
         counted = [(words, entry) for words, entry in entries if "over_people" in entry]
         yield from (words.row_of_people(attribute, entry, whole) for words, entry in counted)

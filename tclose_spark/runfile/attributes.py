@@ -256,30 +256,22 @@ class QuasiIdentifier(Section):
 
     def _check_coarsest(self, coarsest: Fraction) -> None:
         if self.is_numeric:
-            expected, fits = (
-                "the length of an interval, 0 or more (in days, of dates and times)",
-                coarsest >= 0,
-            )
+            expected = "the length of an interval, 0 or more (in days, of dates and times)"
+            fits = coarsest >= 0
         elif self.hierarchy is not None:
-            expected, fits = (
-                "a level of the hierarchy, 0 for the values",
-                coarsest >= 0 and coarsest.denominator == 1,
-            )
+            expected = "a level of the hierarchy, 0 for the values"
+            fits = coarsest >= 0 and coarsest.denominator == 1
         elif self.generalization == "set":
-            expected, fits = (
-                "the members of a set, at least 1",
-                coarsest >= 1 and coarsest.denominator == 1,
-            )
+            expected = "the members of a set, at least 1"
+            fits = coarsest >= 1 and coarsest.denominator == 1
         else:
-            expected, fits = (
-                "0: values only, since without a hierarchy only * is coarser",
-                coarsest == 0,
-            )
+            expected = "0: values only, since without a hierarchy only * is coarser"
+            fits = coarsest == 0
         if self.round_to is not None and coarsest < self.round_to:
-            expected, fits = (
-                f"at least round_to, {self.round_to}, since ends are moved to multiples of that",
-                False,
+            expected = (
+                f"at least round_to, {self.round_to}, since ends are moved to multiples of that"
             )
+            fits = False
         if not fits:
             raise ValueError(f"coarsest is {coarsest}; expected {expected}")
 

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from pydantic_core import PydanticCustomError
 
+from tclose_spark.runfile.text import one_of
+
 Keys = tuple[str, ...]
 Broken = tuple[list[str], str]
 """Names of keys, and what is wrong with them."""
@@ -118,8 +120,10 @@ class Found(NamedTuple):
 def require_fitting(section: Any, rules: Iterable[Rule]) -> None:
     """Raises pydantic's error of the first rule that a section breaks."""
     for rule in rules:
-        for names, text in rule.broken(section):
-            raise PydanticCustomError(REFUSED, "{keys}: {text}", {"keys": names, "text": text})
+        for keys, text in rule.broken(section):
+            for words, exact in section.in_words.items():
+                text = text.replace(words, exact)
+            raise PydanticCustomError(REFUSED, "{keys}: {text}", {"keys": keys, "text": text})
 
 
 def names(section: Any, keys: Keys) -> list[str]:
@@ -179,8 +183,7 @@ def either(keys: Keys) -> str:
     first, *more = keys
     if len(names) == 1:
         more = [key.partition(": ")[2] for key in more]
-    *before, last = [first, *more]
-    return f"{', '.join(before)} or {last}" if before else last
+    return one_of([first, *more])
 
 
 NO_INTERVALS = ("round_to", "numeric_output: bounds", "range")
@@ -297,18 +300,19 @@ LABELS = tuple(
     for key in ("numeric_output", "generalization", "round_to", "coarsest", "missing: any")
 )
 """Settings of quasi-identifiers that concern labels."""
-NOT_EXAMINED = "for which it is not examined"
+ANOTHER_METHOD = "another method"
+UNPROVEN = "since their guarantee together is not proven"
 OF_RUN: tuple[Rule, ...] = (
     Need(
         ("attributes.person", "attributes.household.k"),
         (COUNTING,),
-        "this method counts rows, not people",
+        f"{ANOTHER_METHOD} counts rows, not people",
     ),
     Exclusion(("privacy.nt", AUTO_K), ("attributes.person",), "since it counts rows, not people"),
     Exclusion(
         (f"{SENSITIVE}.t: 0",),
         ("attributes.person",),
-        "since it is of rows, and each t is of people too",
+        "since it is over rows, and a t is over people, too",
     ),
     Exclusion(
         ("attributes.weight",),
@@ -324,10 +328,10 @@ OF_RUN: tuple[Rule, ...] = (
     Exclusion(
         ("privacy.risk.household",),
         ("attributes.person",),
-        "since it is of rows by household",
+        "since it counts the rows of a household, not its people",
     ),
-    Need(("privacy.risk.household",), ("attributes.household",), "it is of rows by household"),
-    Exclusion((*LINE, *FORM), ("attributes.household",), NOT_EXAMINED),
+    Need(("privacy.risk.household",), ("attributes.household",), "it is the risk of its members"),
+    Exclusion((*LINE, *FORM), ("attributes.household",), UNPROVEN),
     Exclusion(
         (
             "privacy.nt",
@@ -336,7 +340,7 @@ OF_RUN: tuple[Rule, ...] = (
             "privacy.suppression_limit with privacy.of: input",
         ),
         ("attributes.household.k",),
-        NOT_EXAMINED,
+        UNPROVEN,
     ),
     Exclusion(
         ("attributes.pseudonyms",), ("output.leavers: keep",), "since kept rows have no pseudonyms"
@@ -427,14 +431,18 @@ OF_RUN: tuple[Rule, ...] = (
             AGGREGATES,
         ),
         FORM,
-        NOT_EXAMINED,
+        UNPROVEN,
     ),
     Exclusion(
         ("output.export", "output.table"),
         ("release.form: anatomy", "release.together with release.form: generalization"),
-        NOT_EXAMINED,
+        "since the release has several tables",
     ),
-    Exclusion(LABELS, ("release.form",), NOT_EXAMINED),
+    Exclusion(
+        LABELS,
+        ("release.form",),
+        "since quasi-identifiers are published as they are, without labels",
+    ),
 )
 """Of the whole run file."""
 

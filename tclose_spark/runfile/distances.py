@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import PydanticKnownError
+
+from tclose_spark.runfile.text import one_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,16 +40,6 @@ DISTANCES = {
     ),
 }
 DEFAULT = next(iter(DISTANCES))
-
-
-def one_of(names: Collection[str]) -> str:
-    """Names as a list of choices.
-
-    >>> one_of(["error", "lowest", "highest"]), one_of(["ordered"])
-    ('error, lowest or highest', 'ordered')
-    """
-    *first, last = names
-    return f"{', '.join(first)} or {last}" if first else last
 
 
 def known_distance(name: Any) -> Any:

@@ -135,9 +135,8 @@ def resolve(text: str, key: str, folder: Path) -> str:
     text = expand(text, key)
     if not text.strip():
         raise ConfigurationError(f"{key}: the path is empty; expected a file or folder")
-    return (
-        text if URI.match(text) else os.path.realpath(folder / text)
-    )  # `Path.resolve` fails on links in a circle
+    # `Path.resolve` fails on links in a circle.
+    return text if URI.match(text) else os.path.realpath(folder / text)
 
 
 def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:
@@ -247,9 +246,8 @@ def read_tree(path: Path, overrides: Sequence[str] = ()) -> RunFile:
     tree = RunFile(said)
     tree.lines = Lines.read(text, str(path)).without(overrides)
     with lines_in_errors(tree):
-        with_overrides(
-            tree, Path(os.path.abspath(path)).parent, overrides
-        )  # of a link: Yarn brings files by links
+        # Of a link: Yarn brings files by links.
+        with_overrides(tree, Path(os.path.abspath(path)).parent, overrides)
     return tree
 
 

@@ -12,8 +12,9 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from tclose_spark.runfile.combinations import REFUSED
-from tclose_spark.runfile.text import meant
+from tclose_spark.runfile.text import first_few, meant
 
+# Steps into a type, no keys.
 INSIDE_TYPES = (
     "literal[",
     "tuple[",
@@ -21,7 +22,7 @@ INSIDE_TYPES = (
     "constrained-",
     "lax-or-strict[",
     "tagged[",
-)  # steps into a type, no keys
+)
 MOST_SHOWN = 80  # characters of a value
 
 EXPECTED = {
@@ -62,14 +63,11 @@ def _problem(
     problem: Mapping[str, Any], known_keys: Collection[str], method: str | None
 ) -> tuple[str, str, str]:
     """(key, what was found, what was expected) of one of pydantic's problems."""
-    kind, context, loc = (
-        problem["type"],
-        problem.get("ctx", {}),
-        [str(step) for step in problem["loc"]],
-    )
-    unknown = len(loc) - (
-        kind == "extra_forbidden"
-    )  # the place of an unknown key, which may look like a type
+    kind = problem["type"]
+    context = problem.get("ctx", {})
+    loc = [str(step) for step in problem["loc"]]
+    # The place of an unknown key, which may look like a type.
+    unknown = len(loc) - (kind == "extra_forbidden")
     steps = [step for step in loc[:unknown] if not step.startswith(INSIDE_TYPES)] + loc[unknown:]
     key = ".".join(steps)
     begin = f"found {written(problem['input'])}; expected "
@@ -98,7 +96,7 @@ def _problem(
             "",
         )
     if kind == REFUSED:
-        keys = ", ".join(".".join([*steps, name]) for name in context["keys"])
+        keys = first_few([".".join([*steps, name]) for name in context["keys"]])
         return (
             (keys, context["text"], "")
             if keys

@@ -19,6 +19,7 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.section import Section
+from tclose_spark.runfile.text import one_of
 
 MODULES = {
     "closeness_tree": "tclose_spark.methods.closeness_tree.method",
@@ -159,8 +160,7 @@ def read_settings(value: Any) -> Any:
         return value
     named = {"name": DEFAULT, **value}
     if not isinstance(named["name"], str) or named["name"] not in modules():
-        names = [repr(name) for name in modules()]
-        expected = f"{', '.join(names[:-1])} or {names[-1]}"
+        expected = one_of(map(repr, modules()))
         raise PydanticKnownError(
             "union_tag_invalid",
             {"discriminator": "name", "tag": str(named["name"]), "expected_tags": expected},

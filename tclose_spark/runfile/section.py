@@ -99,6 +99,11 @@ class Section(BaseModel):
     decided_by: ClassVar[Mapping[str, str]] = {}
     """What the rules call by another name: the path of the property that decides it."""
 
+    @property
+    def in_words(self) -> Mapping[str, str]:
+        """What messages have instead of words of the rules."""
+        return {}
+
     def __init__(self, /, **settings: Any) -> None:
         try:
             super().__init__(**settings)

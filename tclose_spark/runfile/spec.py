@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -34,6 +34,7 @@ from tclose_spark.runfile.brought import find_option, modules, read_brought, wri
 from tclose_spark.runfile.combinations import (
     A_T,
     AGGREGATES,
+    ANOTHER_METHOD,
     AUTO_K,
     COUNTING,
     GATHERING,
@@ -47,9 +48,15 @@ from tclose_spark.runfile.missing import MissingValues
 from tclose_spark.runfile.population import Population, RiskLimits
 from tclose_spark.runfile.profiles.settings import ProfileName, k_of
 from tclose_spark.runfile.reader_options import known_options
-from tclose_spark.runfile.registry import MethodSettings, read_settings, require_support
+from tclose_spark.runfile.registry import (
+    MethodSettings,
+    methods_that,
+    read_settings,
+    require_support,
+)
 from tclose_spark.runfile.release_form import COUNT, GROUP, ReleaseForm
 from tclose_spark.runfile.section import Exact, Section, also, as_tuple, each_once, number_schema
+from tclose_spark.runfile.text import one_of
 
 AUTO = "auto"
 """The value of `privacy.k` that lets the plan choose k, and of `engine` that chooses by the
@@ -472,6 +479,14 @@ class ReleaseSpec(Section):
                     f"privacy.joint: {one.name} is in several blocks of release.together; expected "
                     "one block"
                 )
+
+    @property
+    def in_words(self) -> Mapping[str, str]:
+        """The name of the method, and those of all that count people."""
+        return {
+            ANOTHER_METHOD: f"method {self.method.name}",
+            COUNTING: f"method: {{name: {one_of(methods_that('people'))}}}",
+        }
 
     @property
     def keeps_people(self) -> bool:

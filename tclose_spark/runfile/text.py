@@ -1,16 +1,39 @@
-"""Spellings: which texts a column's options merge, and which texts look the same to a reader."""
+"""Texts: lists of names in messages, names that are similar, and spellings that a reader takes for
+the same.
+"""
 
 from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
 NormalForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
 NEAR = 0.7  # difflib's ratio from which a name may be what was meant
+MOST_LISTED = 5  # names in a message
+
+
+def one_of(names: Iterable[str]) -> str:
+    """Names as a list of choices.
+
+    >>> one_of(["error", "lowest", "highest"]), one_of(["ordered"])
+    ('error, lowest or highest', 'ordered')
+    """
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def first_few(names: Sequence[str], most: int = MOST_LISTED) -> str:
+    """The first names, and how many more there are.
+
+    >>> first_few(["age", "sex", "city"], 2), first_few(["age", "sex"])
+    ('age, sex and 1 more', 'age, sex')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def meant(name: str, known: Collection[str], most: int = 1) -> str:

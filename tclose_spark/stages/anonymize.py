@@ -46,13 +46,11 @@ from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 FIGURE = "figure{}"  # numbered: a method's names may be like any of ours
-UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST = (
-    "uncovered",
-    "raw_rows",
-    "raw_digest",
-    "rows",
-    "digest",
-)
+UNCOVERED = "uncovered"
+RAW_ROWS = "raw_rows"
+RAW_DIGEST = "raw_digest"
+ROWS = "rows"
+DIGEST = "digest"
 SUMS = (UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST)
 """Of a task's released or suppressed rows: those with a published value that does not fit, and the
 fingerprints of the raw rows and of the release.
@@ -215,12 +213,10 @@ class Anonymizer:
 
     def _begun(self) -> Callable[[pa.Table], TaskWork]:
         """Unpacks the rows of a task, and gives them classes and labels."""
-        codec, plan, generalizer, making = (
-            self.encoder.codec,
-            self.making.plan,
-            self.generalizer,
-            self.making,
-        )
+        codec = self.encoder.codec
+        plan = self.making.plan
+        generalizer = self.generalizer
+        making = self.making
         places = reduce(
             lambda found, maker: maker.cell_order(found),
             self.makers,
@@ -324,10 +320,8 @@ class Anonymizer:
         """
         figures, profile, plan = self.observed(), self.making.profile, self.making.plan
         sums = {name: int(figures[name] or 0) for name in self.sums}
-        raw, published = (
-            Fingerprint(sums[RAW_ROWS], sums[RAW_DIGEST]),
-            Fingerprint(sums[ROWS], sums[DIGEST]),
-        )
+        raw = Fingerprint(sums[RAW_ROWS], sums[RAW_DIGEST])
+        published = Fingerprint(sums[ROWS], sums[DIGEST])
         if str(raw) != profile.fingerprint:
             raise DamagedStagingError(
                 f"the rows that were written ({raw.rows}) are not those that were profiled "

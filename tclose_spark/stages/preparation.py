@@ -23,13 +23,11 @@ from tclose_spark.table.columns.weights import millionths, not_weights, rounded,
 from tclose_spark.table.dictionaries import coded, codes_of, decoded, is_text, of_values
 from tclose_spark.table.people import HOUSEHOLD, OWNERS, PERSON, ROWS_OF_HOUSEHOLD, SPELLING
 
-BROKEN, DAMAGED, NOBODY, UNWEIGHED, ROUNDED_AWAY = (
-    "broken",
-    "damaged",
-    "nobody",
-    "unweighed",
-    "rounded away",
-)
+BROKEN = "broken"
+DAMAGED = "damaged"
+NOBODY = "nobody"
+UNWEIGHED = "unweighed"
+ROUNDED_AWAY = "rounded away"
 HOMELESS = "homeless"
 """Marks of malformed rows, of rows whose text may be damaged, of rows without a person, of rows
 without a weight, of rows whose weight is published as 0, but is none, and of rows without a

@@ -132,11 +132,9 @@ def _state(run: Run) -> dict[str, Any]:
 def _require_whole(state: Mapping[str, Any]) -> None:
     """Raises an error of any kind unless a state has all that is read from it later."""
     stages = state["stages"]
-    source, written, reported = (
-        stages["profile"]["input"],
-        stages["anonymize"]["written"],
-        stages["report"],
-    )
+    source = stages["profile"]["input"]
+    written = stages["anonymize"]["written"]
+    reported = stages["report"]
     for hashed in (
         source["fingerprint"],
         written["raw"],

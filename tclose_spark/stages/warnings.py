@@ -11,7 +11,7 @@ from tclose_spark.measures.loss.information_loss import loses_most
 from tclose_spark.runfile.attributes import Attributes, SensitiveAttribute
 from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.runfile.text import count_spellings
+from tclose_spark.runfile.text import count_spellings, first_few
 from tclose_spark.table.columns.spark_types import MALFORMED
 from tclose_spark.table.domains import Profile, Repetition, SensitiveDomain
 from tclose_spark.table.entities.wording import UNPUBLISHED, SubjectsWords, rounded
@@ -121,11 +121,9 @@ def coverage_warnings(columns: Sequence[str], attributes: Attributes) -> Iterato
         name for name in columns if name not in published | identifiers and name != MALFORMED
     ]
     if left_out and len(published) < FEW_PUBLISHED * (len(published) + len(left_out)):
-        listed = ", ".join(left_out[:MOST_LEFT_OUT])
-        more = f" and {len(left_out) - MOST_LEFT_OUT} more" if len(left_out) > MOST_LEFT_OUT else ""
         yield (
             f"published {len(published)} of {len(columns)} columns, and the information loss is of "
-            f"these alone; left out: {listed}{more}"
+            f"these alone; left out: {first_few(left_out, MOST_LEFT_OUT)}"
         )
 
 
@@ -185,10 +183,9 @@ def _of_sensitive(
         )
     unused = [str(value) for value, n in zip(domain.values, domain.counts, strict=True) if not n]
     if unused and isinstance(settings.order, tuple):
-        more = f" and {len(unused) - MOST_SHOWN} more" if len(unused) > MOST_SHOWN else ""
         sentences.append(
             f": its order lists {len(unused)} values that no row has "
-            f"({', '.join(unused[:MOST_SHOWN])}{more}); they lengthen the scale, and can make "
+            f"({first_few(unused, MOST_SHOWN)}); they lengthen the scale, and can make "
             "distances smaller"
         )
     return sentences

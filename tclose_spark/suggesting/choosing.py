@@ -52,7 +52,7 @@ class ChosenRoles:
     weights: numbers of people whom a row of a survey stands for; the run file has the first.
     groups: of other columns that are also left out, in words. See `group_alike`.
     is_guess: whether no column is known to be sensitive, and the sensitive attribute is a guess.
-        are_guessed: the same of the quasi-identifiers.
+    are_guessed: the same of the quasi-identifiers.
     """
 
     direct: tuple[SuggestedColumn, ...]
@@ -235,10 +235,8 @@ def group_alike(columns: Sequence[SuggestedColumn]) -> tuple[list[str], list[Sug
     ]
     said, grouped = list[str](), {one.name for group in large for one in group}
     for group in large:
-        most, ends = (
-            max(one.facts.whole.distinct for one in group),
-            f"{group[0].name} to {group[-1].name}",
-        )
+        most = max(one.facts.whole.distinct for one in group)
+        ends = f"{group[0].name} to {group[-1].name}"
         values = "two values" if most == 2 else f"at most {most} values"
         said.append(f"{len(group)} columns of {values}, {ends}: answers? sensitive, or insensitive")
     return said, [one for one in columns if one.name not in grouped]

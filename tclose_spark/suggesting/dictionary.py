@@ -15,6 +15,7 @@ import yaml
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.notes import note
+from tclose_spark.runfile.text import first_few
 from tclose_spark.suggesting.dictionary_tables import Description, Entry, csv_entries
 
 OPTION = "--dictionary"
@@ -22,7 +23,6 @@ CSV_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
 YAML_ENDINGS = (".yaml", ".yml")
 ENCODINGS = ("utf-8-sig", "cp1252")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-MOST_NAMES = 5  # of tables that a message lists
 NOTHING = Description()
 
 Given = str | PathLike[str] | Mapping[str, str] | None
@@ -120,8 +120,8 @@ def _dictionary(where: str, entries: Iterable[Entry]) -> Dictionary:
         found[key] = description
     if twice:
         raise InputError(
-            f"{where}: {twice} of its {len(found) + twice} names are there before, in any case; "
-            "give each column one description"
+            f"{where}: {twice} of its {len(found) + twice} names repeat another one, in any letter "
+            "case; give each column one description"
         )
     if not found:
         raise InputError(f"{where}: it describes no column")
@@ -145,17 +145,24 @@ def _text(path: Path, where: str) -> str:
 
 
 def _tree(text: str, where: str, ending: str) -> Mapping[str, Any]:
-    """The content of a file of JSON or YAML. Raises InputError if it is none."""
+    """The content of a file of JSON or YAML, with its numbers and dates as texts. Raises InputError
+    if it is none.
+    """
+    kind = "JSON" if ending == ".json" else "YAML"
     try:
-        tree = json.loads(text) if ending == ".json" else yaml.safe_load(text)
+        tree = (
+            json.loads(text, parse_int=str)
+            if kind == "JSON"
+            else yaml.BaseLoader(text).get_single_data()
+        )
     except json.JSONDecodeError as error:
-        raise InputError(f"{where}: line {error.lineno} is not valid JSON") from None
+        place = f"line {error.lineno}"
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        raise InputError(
-            f"{where}: {f'line {mark.line + 1}' if mark else 'it'} is not valid YAML"
-        ) from None
-    return tree if isinstance(tree, Mapping) else {}
+        place = f"line {mark.line + 1}" if mark else "it"
+    else:
+        return tree if isinstance(tree, Mapping) else {}
+    raise InputError(f"{where}: {place} is not valid {kind}")
 
 
 def _entries_of_tree(tree: Mapping[str, Any], table: str, where: str) -> Iterator[Entry]:
@@ -184,10 +191,10 @@ def _chosen(tables: Sequence[Mapping[str, Any]], table: str, where: str) -> Mapp
     called = [one for one in tables if wanted & set().union(*map(_forms, _names(one)))]
     if len(called) != 1:
         names = [next(iter(_names(one)), "(no name)") for one in tables]
-        listed = ", ".join(names[:MOST_NAMES]) + (", .." if len(names) > MOST_NAMES else "")
         raise InputError(
-            f"{where}: {len(called) or 'none'} of its {len(tables)} tables ({listed}) is called "
-            f"{table}; rename one, or give a dictionary of one table"
+            f"{where}: {len(called) or 'none'} of its {len(tables)} tables "
+            f"({first_few(names)}) {'are' if called else 'is'} called {table}; "
+            "expected one, or a dictionary of one table"
         )
     return called[0]
 

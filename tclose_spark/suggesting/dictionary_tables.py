@@ -11,90 +11,25 @@ from dataclasses import dataclass
 from io import StringIO
 
 from tclose_spark.errors import InputError
-from tclose_spark.table.column_names.hints import hint_of, words_of
+from tclose_spark.table.column_names.hints import between_commas, hint_of, words_of
 
 SEPARATORS = (",", ";", "\t", "|")
-NAMES = (
-    *(
-        "variable field name",
-        "variable name",
-        "variable",
-        "column name",
-        "column",
-        "field name",
-        "field",
-        "varname",
-    ),
-    *(
-        "var",
-        "attribute",
-        "attribute name",
-        "feature",
-        "spalte",
-        "feld",
-        "merkmal",
-        "variablenname",
-        "feldname",
-    ),
-    *(
-        "champ",
-        "colonne",
-        "campo",
-        "columna",
-        "colonna",
-        "variabele",
-        "kolom",
-        "veld",
-        "name",
-        "nom",
-        "nombre",
-    ),
-)
+NAMES = between_commas("""
+    variable field name, variable name, variable, column name, column, field name, field, varname,
+    var, attribute, attribute name, feature, spalte, feld, merkmal, variablenname, feldname, champ,
+    colonne, campo, columna, colonna, variabele, kolom, veld, name, nom, nombre
+""")
 """What headers call the name of a column, the surest first, in the words of `words_of`."""
-TEXTS = (
-    *(
-        "field label",
-        "variable label",
-        "label",
-        "title",
-        "business name",
-        "question",
-        "question text",
-    ),
-    *(
-        "description",
-        "variable description",
-        "column description",
-        "field description",
-        "definition",
-        "meaning",
-    ),
-    *(
-        "explanation",
-        "etikett",
-        "bezeichnung",
-        "beschreibung",
-        "bedeutung",
-        "libelle",
-        "intitule",
-        "definicion",
-    ),
-    *(
-        "etiqueta",
-        "descripcion",
-        "etichetta",
-        "descrizione",
-        "significato",
-        "omschrijving",
-        "beschrijving",
-    ),
-)
+TEXTS = between_commas("""
+    field label, variable label, label, title, business name, question, question text, description,
+    variable description, column description, field description, definition, meaning, explanation,
+    etikett, bezeichnung, beschreibung, bedeutung, libelle, intitule, definicion, etiqueta,
+    descripcion, etichetta, descrizione, significato, omschrijving, beschrijving
+""")
 """What they call its description; a label before a longer text."""
-TYPES, VALIDATIONS, IDENTIFIERS = (
-    ("field type",),
-    ("text validation type or show slider number",),
-    ("identifier", "is identifier", "direct identifier"),
-)
+TYPES = ("field type",)
+VALIDATIONS = ("text validation type or show slider number",)
+IDENTIFIERS = ("identifier", "is identifier", "direct identifier")
 CHOICES = ("choices calculations or slider labels", "select choices or calculations")
 MARKED = frozenset(["y", "yes", "x", "1", "true", "ja", "oui", "si", "s\u00ed"])
 MARKUP = re.compile(r"<[^<>]*>|&nbsp;")
@@ -106,7 +41,10 @@ CHECKBOX = "checkbox"
 
 @dataclass(frozen=True)
 class Description:
-    """What is said of a column. is_identifier: whether it is marked as an identifier of people."""
+    """What is said of a column.
+
+    is_identifier: whether it is marked as an identifier of people.
+    """
 
     text: str = ""
     is_identifier: bool = False

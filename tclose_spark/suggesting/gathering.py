@@ -119,33 +119,35 @@ def gather_facts(
     phrases = [telling_phrase(name, one.text) for name, one in zip(names, described, strict=True)]
     hints = [hint_of(phrases[place] or names[place]) for place in read]
     subjects = find_subjects(whole_values, [names[place] for place in read], hints)
+    nothing = WholeCounts(rows=rows, missing=rows, distinct=0, not_numbers=0, numerals=0, marked=0)
     facts, codes, columns = [], {}, []
     for place, (field, name) in enumerate(zip(fields, names, strict=True)):
         column = sample[f"c{place}"] if place in whole else pa.nulls(sample.num_rows, pa.string())
-        nothing = WholeCounts(
-            rows=rows, missing=rows, distinct=0, not_numbers=0, numerals=0, marked=0
-        )
-        counts = whole.get(place, nothing)
-        distinct = pc.count_distinct(column, mode="only_valid").as_py()
-        if sample.num_rows == rows:
-            counts = replace(counts, distinct=distinct)
-        else:
-            counts = replace(
-                counts, distinct=min(max(counts.distinct, distinct), counts.present), estimated=True
-            )
+        counts = _with_distinct(whole.get(place, nothing), column)
         unusable = _unusable(field, name, names, counts)
         found = facts_of(
             name, kind_of(field.type), column, counts, unusable, k or least_k(rows), phrases[place]
         )
-        marked = described[place].is_identifier
         facts.append(
             replace(
-                found, entity=subjects.of(name), refuted=name in subjects.refuted, marked=marked
+                found,
+                entity=subjects.of(name),
+                refuted=name in subjects.refuted,
+                marked=described[place].is_identifier,
             )
         )
         codes[name] = codes_of(column)
         columns.append(column)
     return TableFacts(rows, tuple(facts), codes, pa.table(columns, names=names), subjects)
+
+
+def _with_distinct(counts: WholeCounts, column: pa.ChunkedArray) -> WholeCounts:
+    """The counts of a column with its different values: exact if the sample is the whole table."""
+    sampled = pc.count_distinct(column, mode="only_valid").as_py()
+    if len(column) == counts.rows:
+        return replace(counts, distinct=sampled)
+    distinct = min(max(counts.distinct, sampled), counts.present)
+    return replace(counts, distinct=distinct, estimated=True)
 
 
 def kind_of(type_: pa.DataType) -> Kind:

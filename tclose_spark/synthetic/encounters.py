@@ -71,10 +71,8 @@ def _until(rows: int, seed: int) -> Iterator[pa.RecordBatch]:
 
 def _stays(seed: int, first: int, end: int) -> pa.RecordBatch:
     """The stays of the people with these numbers."""
-    people, patients = (
-        people_between(seed, first, end),
-        Draws(seed, np.arange(first, end, dtype=np.uint64)),
-    )
+    people = people_between(seed, first, end)
+    patients = Draws(seed, np.arange(first, end, dtype=np.uint64))
     stays = 1 + patients.pick("stays", [t.STAYS_OF_A_PATIENT])
     who = np.repeat(np.arange(end - first), stays)
     number = np.arange(len(who)) - np.repeat(np.cumsum(stays) - stays, stays)

@@ -25,9 +25,8 @@ def coded(column: pa.Array) -> pa.DictionaryArray:
     """
     if not pa.types.is_dictionary(column.type):
         if pa.types.is_floating(column.type):
-            nan = pa.scalar(
-                float("nan"), column.type
-            )  # one of the many that there are, and one of both zeros
+            # One of the many that there are, and one of both zeros.
+            nan = pa.scalar(float("nan"), column.type)
             column = pc.if_else(pc.is_nan(column), nan, pc.add(column, pa.scalar(0.0, column.type)))
         return column.dictionary_encode(null_encoding="encode")
     if not column.indices.null_count:

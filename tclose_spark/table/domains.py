@@ -427,10 +427,8 @@ def _sorted_values(
         problems.add(error)
     texts = [value for value, known in zip(present, numbers, strict=True) if known is None]
     if attribute.order == "value" and is_text and texts and not _are_moments(present):
-        what, listed = (
-            _without_order(present, texts, counts),
-            _offending(name, "not a number", texts, counts),
-        )
+        what = _without_order(present, texts, counts)
+        listed = _offending(name, "not a number", texts, counts)
         problems.add(InputError(f"sensitive attribute {name!r} is {what}", values=listed))
     times = Counter(numbers)
     alike = [

@@ -321,13 +321,11 @@ def range_shares(low: IntArray, high: IntArray, domain: QuasiDomain) -> NDArray[
     exact for ranges of any 64-bit integers.
     """
     if domain.kind == "integer":
-        lengths = (high.view(np.uint64) - low.view(np.uint64)).astype(
-            np.float64
-        )  # modulo 2^64, which no range passes
+        # Modulo 2^64, which no range passes.
+        lengths = (high.view(np.uint64) - low.view(np.uint64)).astype(np.float64)
         return lengths / ((domain.high - domain.low) or 1)
-    unit = (
-        1.0 if np.isfinite(domain.high - domain.low) else 0.25
-    )  # doubles so large that their difference overflows
+    # Doubles so large that their difference overflows.
+    unit = 1.0 if np.isfinite(domain.high - domain.low) else 0.25
     shares: NDArray[np.float64] = (decode_numbers(high) * unit - decode_numbers(low) * unit) / (
         (domain.high * unit - domain.low * unit) or 1.0
     )

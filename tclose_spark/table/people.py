@@ -163,10 +163,8 @@ def apart_from_equals(
     keyed: of two columns.
     """
     for batch in whole_people(batches):
-        lone, person = (
-            batch[LONE].to_numpy(zero_copy_only=False),
-            batch[PERSON].fill_null(0).to_numpy(),
-        )
+        lone = batch[LONE].to_numpy(zero_copy_only=False)
+        person = batch[PERSON].fill_null(0).to_numpy()
         first = np.flatnonzero(np.diff(person, prepend=~person[:1]))
         place = np.arange(len(person)) - np.repeat(first, np.diff(np.append(first, len(person))))
         numbered = keyed.of_rows([pa.array(person[lone]), pa.array(place[lone])]).view(np.int64)

@@ -2,10 +2,9 @@
 their sequences.
 
 Signs: n a number, d a decade; < ≤ > ≥ ends, in symbols or in words (English, German, French,
-    Spanish and Italian); t
-"to", - a dash or "a", b "between", & "and", + "and over", _ "and under". Units, currencies and
-articles leave no sign. A letter before a number is a code, as in `E10`. Accents, case, width and
-the kind of a dash or space do not matter.
+Spanish and Italian); t "to", - a dash or "a", b "between", & "and", + "and over", _ "and under".
+Units, currencies and articles leave no sign. A letter before a number is a code, as in `E10`.
+Accents, case, width and the kind of a dash or space do not matter.
 """
 
 from __future__ import annotations

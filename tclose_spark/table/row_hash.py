@@ -52,10 +52,8 @@ class RowHash:
 
 def _hash_values(key: bytes, values: pa.Array) -> HashArray:
     """The keyed hash of each value, shape (values,)."""
-    keyed, missing = (
-        blake2b(key=key, digest_size=8),
-        blake2b(key=key, digest_size=8, person=PERSONALIZATION).digest(),
-    )
+    keyed = blake2b(key=key, digest_size=8)
+    missing = blake2b(key=key, digest_size=8, person=PERSONALIZATION).digest()
     digests = []
     for value, absent in zip(_as_bytes(values), values.is_null().to_pylist(), strict=True):
         hasher = keyed.copy()

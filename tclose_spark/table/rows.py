@@ -312,9 +312,8 @@ class Codec:
                 held[:] = (
                     codes if held.dtype == np.int64 else np.maximum(codes, np.iinfo(held.dtype).min)
                 )
-        return packed.view(
-            np.dtype((np.void, packed.itemsize))
-        )  # without fields, as whole ones move 15 times as fast
+        # Without fields, as whole ones move 15 times as fast.
+        return packed.view(np.dtype((np.void, packed.itemsize)))
 
     def unpack(self, data: Any) -> Rows:
         """The rows of packed records."""
@@ -364,9 +363,8 @@ def draw_codes(drawn: Sequence[tuple[int, int]], keys: HashArray, column: int) -
     codes, rows = np.array(drawn, dtype=np.int64).T
     below = np.cumsum(rows)
     with np.errstate(over="ignore"):
-        mixed = keys + np.uint64(0x9E3779B97F4A7C15) * np.uint64(
-            column + 1
-        )  # SplitMix64 (Steele, Lea, Flood 2014)
+        # SplitMix64 (Steele, Lea, Flood 2014).
+        mixed = keys + np.uint64(0x9E3779B97F4A7C15) * np.uint64(column + 1)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     place = (mixed ^ (mixed >> np.uint64(31))) % np.uint64(below[-1])

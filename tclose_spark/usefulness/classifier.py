@@ -70,10 +70,8 @@ class Accuracy:
         """The test on these rows; None if there are none to learn from, or to test on."""
         rows, quasi = table.rows, attributes.quasi_identifiers
         codes, held_out = sensitive_codes(rows, attributes)[target], is_test(rows.hash)
-        learned, tested = (
-            chosen(~held_out, rows.hash, MOST_TRAINED),
-            chosen(held_out, rows.hash, MOST_TESTED),
-        )
+        learned = chosen(~held_out, rows.hash, MOST_TRAINED)
+        tested = chosen(held_out, rows.hash, MOST_TESTED)
         test, answers = raw_features(quasi, rows.take(tested)), codes[tested]
         if not len(learned) or not test.size:
             return None

@@ -211,9 +211,8 @@ def _numeric(texts: Sequence[str | None], domain: QuasiDomain) -> CoveredValues:
         )
     if domain.kind == "integer" and np.all(np.isnan(low) | (np.ceil(low) <= np.floor(high))):
         return CoveredRanges(low=np.ceil(low), high=np.floor(high), whole=True)
-    return CoveredRanges(
-        low=low, high=high, whole=False
-    )  # real numbers, or means, which need not be whole
+    # Real numbers, or means, which need not be whole.
+    return CoveredRanges(low=low, high=high, whole=False)
 
 
 def _nodes(texts: Sequence[str | None], quasi: ResolvedQuasi) -> CoveredValues:

@@ -274,7 +274,10 @@ def test_suppressed_rows_count_for_no_household(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"method": {"name": "stack_and_deal"}}, "attributes.household.k: this method counts rows"),
+        (
+            {"method": {"name": "stack_and_deal"}},
+            "attributes.household.k: method stack_and_deal counts rows",
+        ),
         ({"privacy": {"nt": {"n": 10}}}, "privacy.nt: not with attributes.household"),
         ({"sensitive": {"disease": {"t": 0}}}, "t: 0: not with attributes.household"),
         (
@@ -284,7 +287,7 @@ def test_suppressed_rows_count_for_no_household(
         ({"quasi": {"age": {}, "hh": {}}}, "column 'hh' is in quasi_identifiers and in household"),
     ],
 )
-def test_what_is_not_examined_is_refused(
+def test_what_is_not_proven_is_refused(
     settings: Any, message: str, run_file: Callable[..., Path]
 ) -> None:
     asked = {**AGE, "method": {"name": "t_mondrian"}, **settings}

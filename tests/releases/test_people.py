@@ -157,7 +157,7 @@ def test_a_method_that_counts_rows_is_refused_with_those_that_count_people(
     release: Release,
 ) -> None:
     expected = (
-        "attributes.person: this method counts rows, not people; expected method: {name: "
+        "attributes.person: method stack_and_deal counts rows, not people; expected method: {name: "
         "closeness_tree"
     )
     with pytest.raises(ConfigurationError, match=expected.replace("{", "\\{")):

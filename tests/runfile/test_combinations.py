@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.runfile.combinations import COUNTING, OF_RUN, Exclusion, Need, either
+from tclose_spark.runfile.combinations import COUNTING, OF_RUN, Exclusion, Need
 from tclose_spark.runfile.loading import spec_of
-from tclose_spark.runfile.registry import methods_that
+from tclose_spark.runfile.registry import methods_that, modules
+from tclose_spark.runfile.text import one_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs/site"))
 import combinations as page
@@ -161,8 +162,29 @@ def test_a_reason_and_its_remedy_are_short(rule: Exclusion | Need) -> None:
 
 
 def test_methods_that_count_people_are_those_of_the_table() -> None:
-    names = tuple(methods_that("people"))
-    assert f"method: {{name: {either(names)}}}" == COUNTING
+    assert f"method: {{name: {one_of(methods_that('people'))}}}" == COUNTING
+
+
+def test_a_message_names_the_method_and_all_that_count_people(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).resolve().parents[1] / "methods/every_k")
+    monkeypatch.setitem(modules(), "every_k", "every_k")
+    with pytest.raises(ConfigurationError) as refused:
+        spec_of(run_with(PERSON | {"method": {"name": "stack_and_deal"}}))
+    assert str(refused.value).endswith(
+        "attributes.person: method stack_and_deal counts rows, not people; expected method: {name: "
+        "closeness_tree, t_mondrian, t_incognito or every_k}"
+    )
+
+
+def test_a_message_names_a_few_of_many_columns() -> None:
+    columns = {f"attributes.quasi_identifiers.q{n}": {"coarsest": "5"} for n in range(40)}
+    columns = {key: {"type": "numeric", **settings} for key, settings in columns.items()}
+    with pytest.raises(ConfigurationError) as refused:
+        spec_of(run_with(LINE | columns))
+    assert "q4.coarsest and 35 more: not with output.after" in str(refused.value)
+    assert "q5" not in str(refused.value)
 
 
 def test_a_person_of_a_row_alone_is_in_no_line() -> None:
@@ -172,6 +194,12 @@ def test_a_person_of_a_row_alone_is_in_no_line() -> None:
     ):
         spec_of(run_with(LINE | alone))
     spec_of(run_with(LINE | {"attributes.person": {"column": "who", "unknown": "drop"}}))
+
+
+def test_each_key_of_the_page_is_one_of_a_rule() -> None:
+    shown = [rule for rule in OF_RUN if isinstance(rule, Exclusion | Need)]
+    keys = {key for rule in shown for key in (*rule.keys, *rule.others)}
+    assert page.EXPLAINED.keys() | page.OWN_NAMES.keys() <= keys
 
 
 def test_the_page_of_limits_has_the_table() -> None:

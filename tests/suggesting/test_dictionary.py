@@ -208,7 +208,7 @@ def test_a_column_that_is_marked_as_an_identifier_is_never_published(tmp_path: P
         (
             "d.csv",
             "name,label\nv1,a\nV1 ,b\nv2,c\nv2,d\nv3,e\n",
-            "2 of its 5 names are there before",
+            "2 of its 5 names repeat another one",
         ),
         (
             "d.csv",
@@ -234,10 +234,18 @@ def test_a_column_that_is_marked_as_an_identifier_is_never_published(tmp_path: P
         (
             "d.json",
             package({"name": "people"}, {"name": "People"}),
-            "2 of its 2 tables (people, People) is called",
+            "2 of its 2 tables (people, People) are called people",
         ),
         ("d.json", package({"name": "a"}), "it describes no column"),
+        (
+            "d.json",
+            package(*({"name": name} for name in "abcdefg")),
+            "none of its 7 tables (a, b, c, d, e and 2 more) is called people",
+        ),
+        ("d.json", f'{{"fields": {"1" * 5000}}}', "it describes no column"),
+        ("d.json", "[" * 100_000, "it is not valid JSON"),
         ("d.yaml", "a: [\n", "is not valid YAML"),
+        ("d.yaml", "released: 2020-13-45\n", "expected a data package (resources)"),
         ("d.yaml", "name: my run\n", "expected a data package (resources)"),
         ("d.yaml", contract(a=OTHERS, b=OTHERS), "none of its 2 tables (a, b) is called people"),
     ],
@@ -258,6 +266,13 @@ def test_a_dictionary_that_is_wrong_is_refused(
     ), err
     assert "Jones" not in err
     assert not (tmp_path / "my.yaml").exists()
+
+
+@pytest.mark.parametrize("name", ["no", "2020", "1e3", "2020-01-02", "null", "~"])
+def test_names_that_yaml_takes_for_something_else_are_names(tmp_path: Path, name: str) -> None:
+    columns = f"[{{name: {name}, description: Age}}]"
+    (tmp_path / "d.yaml").write_text(f"schema: [{{name: people, properties: {columns}}}]\n")
+    assert entries_of(tmp_path / "d.yaml") == {name: Description("Age")}
 
 
 @pytest.mark.parametrize("given", [5, {"v1": 5}, {5: "Age"}, {"v1": None}])

@@ -188,9 +188,8 @@ class FigureRequest:
             np.partition(rank, EXTREMES - 1)[EXTREMES - 1] if len(rank) > EXTREMES else rank.max()
         )
         rows = np.flatnonzero(rank <= last)
-        columns = [
-            column for label in labels for column in (pc.is_valid(label), label)
-        ]  # missing labels come first
+        # Missing labels come first.
+        columns = [column for label in labels for column in (pc.is_valid(label), label)]
         names = ["rank", *(f"l{i}" for i in range(len(columns)))]
         table = pa.table([pa.array(rank), *columns], names=names).take(pa.array(rows))
         rows = rows[

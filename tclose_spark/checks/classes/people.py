@@ -135,10 +135,8 @@ def _tally(
                 suppressed = suppressed.fill_null(False)
                 label, value = [texts(held[i]) for i in labels], [texts(held[i]) for i in sensitive]
                 class_ = group_equal(label)[0]
-                whose, in_class = (
-                    PersonRows.of(person.to_numpy(), value),
-                    group_equal([held[-2], pa.array(class_)])[0],
-                )
+                whose = PersonRows.of(person.to_numpy(), value)
+                in_class = group_equal([held[-2], pa.array(class_)])[0]
                 here = PersonRows.of(in_class, value)
                 in_one = np.where(here.first, here.size, 0)
                 counted = [pa.array(column) for column in (whose.size, in_one)]
@@ -171,8 +169,10 @@ def _with_figures(tally: ClassTally, figures: Sequence[int], schema: pa.Schema) 
 class JudgedPeople:
     """What is required of the people of classes: a `ClassMeasure`.
 
-    `people`: how many there are. `people_units`: what they weigh. `people_most`: the most rows of
-        one of them.
+    `people`: how many there are.
+    `people_units`: what they weigh.
+    `people_most`: the most rows of one of them.
+
     Of each attribute, the columns of `JudgedAttribute` with `people_` before their names: those of
     distances and shares over people, the others over one row of each person.
 
@@ -252,15 +252,11 @@ def judged_people(
     rounding = Fraction(0) if units == exact else Fraction(2 * max(by_size), units)
     weighed = []
     for a, by_value in zip(attributes, counts, strict=True):
-        place, table = (
-            {value: code for code, value in enumerate(a.values)},
-            np.zeros(len(a.values), dtype=np.int64),
-        )
+        place = {value: code for code, value in enumerate(a.values)}
+        table = np.zeros(len(a.values), dtype=np.int64)
         sizes = np.array([size for _, size in by_value])
-        codes, rows = (
-            np.array([place[value] for value, _ in by_value]),
-            np.array([*by_value.values()]),
-        )
+        codes = np.array([place[value] for value, _ in by_value])
+        rows = np.array([*by_value.values()])
         np.add.at(table, codes, rows * _weights(units, sizes))
         changes = {
             key: value for judge in judges_of(a) for key, value in judge.rounded(rounding).items()

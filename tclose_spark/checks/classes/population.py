@@ -147,10 +147,8 @@ def measure_risks(
     """
     counted = "people" if "people" in schema_of(classes).names else "size"
     sizes, number = _sizes(classes, counted)
-    risks, alone = (
-        {"prosecutor": prosecutor_risk(sizes, number, threshold)},
-        int(number[sizes == 1].sum()),
-    )
+    risks = {"prosecutor": prosecutor_risk(sizes, number, threshold)}
+    alone = int(number[sizes == 1].sum())
     labels = [column for q in quasi for column in q.columns]
     beside = (
         {}

@@ -160,10 +160,8 @@ class Coverage:
         self, raw: pa.Array, texts: list[str | None], which: NDArray[np.int64]
     ) -> BoolArray:
         integral = pa.types.is_integer(raw.type)
-        low, high = (
-            np.empty(len(texts), raw.type.to_pandas_dtype()),
-            np.empty(len(texts), raw.type.to_pandas_dtype()),
-        )
+        low = np.empty(len(texts), raw.type.to_pandas_dtype())
+        high = np.empty(len(texts), raw.type.to_pandas_dtype())
         for i, text in enumerate(texts):
             low[i], high[i] = (
                 _integers_between(text, self.scale) if integral else _doubles_between(text)

@@ -78,8 +78,7 @@ def fitting_people(
 
     Raises:
         InputError: if it has no rows; if a label does not show which values it covers; or if there
-            are more than
-        MOST_JOINED distinct classes.
+            are more than MOST_JOINED distinct classes.
     """
     names = [q.name for q in joined]
     labels, sizes = _boxes(

@@ -77,10 +77,8 @@ def _with_lone_people(table: Table, schema: pa.Schema) -> Table:
     """
     fields = list(schema)[:-2]
     met = pa.schema([*fields, (LONE, pa.bool_()), (PERSON, pa.int64())])
-    content, numbered = (
-        RowHash.of("row without a person", len(fields)),
-        RowHash.of("person of one row", 2),
-    )
+    content = RowHash.of("row without a person", len(fields))
+    numbered = RowHash.of("person of one row", 2)
 
     def hashed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

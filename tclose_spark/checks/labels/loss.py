@@ -166,10 +166,8 @@ def losses_by_input(quasi: Sequence[JudgedQuasi], profile: Profile) -> list[Loss
             continue
         ours, its = Fraction(1), Fraction(1)
         if q.loss.numeric:
-            ours, its = (
-                q.loss.span,
-                (Fraction(str(domain.high)) - Fraction(str(domain.low))) / domain.scale,
-            )
+            ours = q.loss.span
+            its = (Fraction(str(domain.high)) - Fraction(str(domain.low))) / domain.scale
         elif q.loss.sets:
             ours, its = Fraction(q.loss.distinct), Fraction(domain.present)
         losses.append(LossByInput(q.name, q.columns[0], float(ours / its) if its else 0.0))

@@ -136,10 +136,8 @@ def alike_classes(classes: Table, quasi: Sequence[JudgedQuasi]) -> Table:
             return
         (sent,) = pa.Table.from_batches(parts).combine_chunks().to_batches()
         group, first = group_equal([sent[name] for name in ("pair", *keys)])
-        later, size = (
-            sent["later"].to_numpy(zero_copy_only=False).astype(np.int64),
-            sent["size"].to_numpy(),
-        )
+        later = sent["later"].to_numpy(zero_copy_only=False).astype(np.int64)
+        size = sent["size"].to_numpy()
         sums = np.zeros((2, len(first)), dtype=np.int64)
         np.add.at(sums, (later, group), size)
         pair = sent["pair"].to_numpy()

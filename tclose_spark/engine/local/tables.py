@@ -151,9 +151,8 @@ class LocalEngine:
     def observe(
         self, table: LocalTable, values: Mapping[str, How]
     ) -> tuple[LocalTable, Callable[[], Mapping[str, Any]]]:
-        seen: list[list[pa.RecordBatch]] = [
-            [] for _ in table.partitions
-        ]  # of a partition's last computation
+        # Of a partition's last computation.
+        seen: list[list[pa.RecordBatch]] = [[] for _ in table.partitions]
 
         def watched(place: int, part: Partition) -> Iterator[pa.RecordBatch]:
             seen[place] = []

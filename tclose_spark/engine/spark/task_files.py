@@ -74,12 +74,10 @@ class TaskFiles:
         """
         if any(is_unsupported(one.type) or why_unreadable(one) for one in self.fields):
             return self.frame, mapper
-        names, pieces, fields, texts = (
-            self.frame.columns,
-            self.pieces,
-            pa.schema(self.fields),
-            self.texts,
-        )
+        names = self.frame.columns
+        pieces = self.pieces
+        fields = pa.schema(self.fields)
+        texts = self.texts
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             places = (place for batch in batches for place in batch.column(0).to_pylist())

@@ -12,7 +12,7 @@ from typing import Any
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.csv_options import encoding_of, how_to_set_encoding
 from tclose_spark.runfile.spec import Input
-from tclose_spark.runfile.text import meant_file
+from tclose_spark.runfile.text import first_few, meant_file
 
 NANOSECONDS = (
     "a timestamp in nanoseconds, which Spark does not have; write it in microseconds (pandas: "
@@ -20,6 +20,7 @@ NANOSECONDS = (
 )
 """Why a column of a Parquet file is unreadable."""
 SHOWN = 5  # columns that a message lists
+# Zones of Arrow in which a time is written as in UTC.
 UTC = (
     None,
     "UTC",
@@ -27,7 +28,7 @@ UTC = (
     "GMT",
     "Z",
     "+00:00",
-)  # zones of Arrow in which a time is written as in UTC
+)
 
 
 def not_of_spark(kind: object) -> str:
@@ -198,5 +199,4 @@ def undecodable(rows: Mapping[str, int], source: Input) -> InputError:
 def _listed(counts: Mapping[str, int]) -> str:
     """The affected columns, with their rows."""
     some = [f"{name!r} ({count} rows)" for name, count in counts.items() if count]
-    more = f" and {len(some) - SHOWN} more" if len(some) > SHOWN else ""
-    return f"column{'s' if len(some) > 1 else ''} {', '.join(some[:SHOWN])}{more}"
+    return f"column{'s' if len(some) > 1 else ''} {first_few(some, SHOWN)}"

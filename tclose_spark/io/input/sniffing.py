@@ -119,10 +119,8 @@ def completed(source: Input, names: Collection[str] = (), may_leave_out: bool = 
         _require_header(layout, file, source, names)
         found |= dict(_found(layout, file, start, encoding, source, names))
         if "header" in found or option_of(source, "header").lower() == "true":
-            where, cure = (
-                f"input.path: the first line of {file.name}",
-                f"if it is one, set {NO_HEADER}",
-            )
+            where = f"input.path: the first line of {file.name}"
+            cure = f"if it is one, set {NO_HEADER}"
             _require_names(layout, source, where, cure)
     return _told(source, layout, found, file, may_leave_out)
 
@@ -228,17 +226,13 @@ def _layout(lines: Sequence[str], source: Input) -> _Layout | None:
     if len(given) > 1:
         return None
     quote = option_of(source, "quote") or _quote(lines)
-    header, separators = (
-        option_of(source, "header").lower() == "true",
-        [given] if given else SEPARATORS,
-    )
+    header = option_of(source, "header").lower() == "true"
+    separators = [given] if given else SEPARATORS
     layouts = []
     for separator in separators:
-        reader, rows, above = (
-            csv.reader(lines, delimiter=separator, quotechar=quote),
-            list[tuple[int, list[str]]](),
-            0,
-        )
+        reader = csv.reader(lines, delimiter=separator, quotechar=quote)
+        rows = list[tuple[int, list[str]]]()
+        above = 0
         with suppress(csv.Error):
             for fields in reader:
                 rows.append((above, fields))
@@ -353,10 +347,8 @@ def _sheet(file: Path, source: Input) -> tuple[_Layout | None, dict[str, str]]:
     texts = [[str(cell) for cell in row] for row in rows[lines_left_out(source, "skip_rows") :]]
     layout = _layout_of([*enumerate(texts)], ",", '"', has_names(source))
     if layout is not None and has_names(source):
-        where, cure = (
-            f"input.path: the first row of {file.name}",
-            "if it is one, write names above it",
-        )
+        where = f"input.path: the first row of {file.name}"
+        cure = "if it is one, write names above it"
         _require_names(layout, source, where, cure)
     found = {} if layout is None else dict(_ends(layout, source, texts, lambda: layout.rows[1:]))
     return layout, found if len(sheets) < 2 or option_of(source, "sheet") else {
@@ -503,9 +495,8 @@ def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | No
     left, with_points = {*forms}, False
     for column in columns:
         filled = {text.strip() for text in column if text.strip()}
-        texts = {
-            text for text in filled if DIGIT.search(text)
-        }  # the others may be words for missing
+        # The others may be words for missing.
+        texts = {text for text in filled if DIGIT.search(text)}
         if 2 * len(texts) > len(filled) and all(map(NUMERAL.fullmatch, texts)):
             left &= _forms_of(texts, forms, separator)
             with_points |= all(map(PLAIN.match, texts)) and any("." in text for text in texts)

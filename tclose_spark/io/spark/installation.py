@@ -9,11 +9,9 @@ import socket
 
 from tclose_spark.errors import ConfigurationError
 
-JAVA_VARIABLE, MASTER_VARIABLE, MEMORY_VARIABLE = (
-    "JAVA_HOME",
-    "TCLOSE_MASTER",
-    "TCLOSE_DRIVER_MEMORY",
-)
+JAVA_VARIABLE = "JAVA_HOME"
+MASTER_VARIABLE = "TCLOSE_MASTER"
+MEMORY_VARIABLE = "TCLOSE_DRIVER_MEMORY"
 COMPILER_VARIABLE = "TCLOSE_COMPILER"
 COMPILERS = {"quick": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m", "full": ""}
 # All cores; a task may fail three times: workers get lost.

@@ -19,11 +19,9 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.interrupts import SIGNALS
 
 JAVA_OPTIONS = "JAVA_TOOL_OPTIONS"
-PORT, SECRET, PORT_FILE = (
-    "PYSPARK_GATEWAY_PORT",
-    "PYSPARK_GATEWAY_SECRET",
-    "_PYSPARK_DRIVER_CONN_INFO_PATH",
-)
+PORT = "PYSPARK_GATEWAY_PORT"
+SECRET = "PYSPARK_GATEWAY_SECRET"  # noqa: S105 - the name of a variable
+PORT_FILE = "_PYSPARK_DRIVER_CONN_INFO_PATH"
 INTERVAL = 0.02  # seconds between two looks for its port
 
 

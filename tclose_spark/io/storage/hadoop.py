@@ -231,10 +231,8 @@ class HadoopFolder:
     def sizes(self, name: str = "") -> dict[str, int]:
         sizes: dict[str, int] = {}
         if self.exists(name):
-            root, files = (
-                self._path("").toUri().getPath().rstrip("/"),
-                self._files.listFiles(self._path(name), True),
-            )
+            root = self._path("").toUri().getPath().rstrip("/")
+            files = self._files.listFiles(self._path(name), True)
             while files.hasNext():
                 found = files.next()
                 sizes[found.getPath().toUri().getPath()[len(root) + 1 :]] = int(found.getLen())

@@ -44,10 +44,8 @@ class AzureAccount:
             found.get("AccountName") or urlsplit(endpoint).netloc.partition(".")[0] or None
         ) != name:
             return None
-        scheme, suffix = (
-            found.get("DefaultEndpointsProtocol", "https"),
-            found.get("EndpointSuffix", "core.windows.net"),
-        )
+        scheme = found.get("DefaultEndpointsProtocol", "https")
+        suffix = found.get("EndpointSuffix", "core.windows.net")
         server = urlsplit(endpoint or f"{scheme}://{name}.blob.{suffix}")
         return AzureAccount(
             name, server, found.get("AccountKey"), found.get("SharedAccessSignature")
@@ -57,9 +55,8 @@ class AzureAccount:
         """Its file system, for pyarrow."""
         from pyarrow.fs import AzureFileSystem
 
-        blobs = self.server.netloc.removeprefix(
-            self.name
-        )  # pyarrow puts the name before a dot, else into the path
+        # Pyarrow puts the name before a dot, else into the path.
+        blobs = self.server.netloc.removeprefix(self.name)
         return AzureFileSystem(
             self.name,
             account_key=self.key,

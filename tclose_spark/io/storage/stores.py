@@ -199,9 +199,8 @@ class StorePath:
             with named(self.uri), suppress(NotADirectoryError):  # into a folder that Hadoop marked
                 self.files.copy_file(other.path, self.path)
                 return
-        self.write_bytes(
-            other.read_bytes()
-        )  # first all is read: what is written in part would count as a whole
+        # First all is read: what is written in part would count as a whole.
+        self.write_bytes(other.read_bytes())
 
     def remove(self) -> None:
         """Removes a file or a folder, if it exists."""

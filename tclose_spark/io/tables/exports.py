@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FORMAT: dict[str, dict[str, str]] = {
-    "parquet": {
-        "parquet.column.statistics.enabled": "false"
-    },  # the Parquet of Spark 4.0 does not know it
+    # The Parquet of Spark 4.0 does not know it.
+    "parquet": {"parquet.column.statistics.enabled": "false"},
     "csv": {
         "header": "true",
         "escape": '"',
@@ -56,10 +55,8 @@ def write_by_spark(release: DataFrame, kind: str, folder: Folder, one_file: bool
     """Writes the release to `release_<kind>` in a folder, without Spark's own files. one_file: by
     one task.
     """
-    name, options = (
-        export_name(kind),
-        {**FORMAT[kind], **({"maxRecordsPerFile": "0"} if one_file else {})},
-    )
+    name = export_name(kind)
+    options = {**FORMAT[kind], **({"maxRecordsPerFile": "0"} if one_file else {})}
     release = release.coalesce(1) if one_file else release
     release.write.options(**options).format(kind).save(for_spark(folder.path(name)))
     for file in folder.names(name):

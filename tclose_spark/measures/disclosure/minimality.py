@@ -64,7 +64,7 @@ def tally_heights(
     `starts`.
 
     values: by quasi-identifier the code of each row; trees: its nodes (see `label_heights`).
-        sensitive: the code of each row, below m.
+    sensitive: the code of each row, below m.
     """
     sizes = np.diff(np.append(starts, len(sensitive)))
     owner = np.repeat(np.arange(len(starts)), sizes)

@@ -118,9 +118,10 @@ def prosecutor_risk(sizes: IntArray, classes: IntArray, threshold: Fraction) -> 
     if not len(sizes) or sizes.min() < 1:
         raise ValueError("risks are those of classes that have records")
     records = sizes * classes
+    # Of any size.
     above = np.array(
         [size * threshold.numerator < threshold.denominator for size in sizes.tolist()]
-    )  # of any size
+    )
     return Risk(
         maximum=Fraction(1, int(sizes.min())),
         mean=Fraction(int(classes.sum()), int(records.sum())),

@@ -45,8 +45,9 @@ def rows_below_cuts(codes: IntArray, k: int, most: int, median_only: bool) -> li
     """The rows below each line between two values of a class that leaves at least k rows on both
     sides.
 
-    codes: of one quasi-identifier, shape (n,). most: a class with more lines returns none.
-        median_only: only the line nearest to the median, the lower one of two.
+    codes: of one quasi-identifier, shape (n,).
+    most: a class with more lines returns none.
+    median_only: only the line nearest to the median, the lower one of two.
 
     >>> rows_below_cuts(np.array([1, 1, 2, 3, 3, 3]), k=2, most=16, median_only=False)
     [2, 3]
@@ -69,7 +70,9 @@ def disclosed_by_refusal(
     values to decide.
 
     counts: by attribute the class's rows by value, shape (m,), in the order of `distances`, which
-        also give each t. rows: of one side. attribute: the one in question.
+        also give each t.
+    rows: of one side.
+    attribute: the one in question.
 
     Nothing is certain about one attribute if another one may have been the reason.
     """
@@ -183,11 +186,9 @@ class _Cuts:
     def _at_least(self, side: int, value: int) -> int:
         """The least rows of a value on a side in any arrangement that is too far."""
         others = self._present[self._present != value]
-        orders, rows, of_value = (
-            others[orders_of(len(others))],
-            int(self._sizes[side]),
-            int(self._counts[value]),
-        )
+        orders = others[orders_of(len(others))]
+        rows = int(self._sizes[side])
+        of_value = int(self._counts[value])
         for j in range(max(0, rows - int(self._counts[others].sum())), min(rows, of_value)):
             if len(self.too_far(orders, (value, of_value - j if side else j))):
                 return j

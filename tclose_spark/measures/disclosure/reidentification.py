@@ -100,8 +100,9 @@ def count_people_inside(
     """The people who fit each class, each of whom may have several points, and each class several
     boxes. A person fits a class if one of the points is in one of its boxes, and counts once.
 
-    person: whose each point is, shape (points,). owner: the class of each box, ascending, shape
-        (boxes,); boxes of one class do not overlap. records: of each class, shape (classes,).
+    person: whose each point is, shape (points,).
+    owner: the class of each box, ascending, shape (boxes,); boxes of one class do not overlap.
+    records: of each class, shape (classes,).
 
     `Fits.people` has shape (classes,), and `Fits.records` shape (people,).
     """

@@ -122,9 +122,8 @@ def _rounds(features: Features) -> list[_Round]:
                 None, lambda source, target: Fraction(abs(places[source] - places[target]), scale)
             )
         ]
-    ways = np.cumsum(
-        np.take_along_axis(weights, features.nodes, axis=1), axis=0
-    )  # of each value, up to a height
+    # Of each value, up to a height.
+    ways = np.cumsum(np.take_along_axis(weights, features.nodes, axis=1), axis=0)
     above = [*(node.tolist() for node in features.nodes[1:]), None]
     return [
         _Round(node_of, _through(way, scale))

@@ -2,9 +2,8 @@
 labels themselves.
 
 NCP of a label: 0 for a value; for an interval its length over the range of all labels, at most 1;
-for an inner node the
-    share of the hierarchy's leaves below it; for a set its share of the values that all labels
-    name; 1 for `*`.
+for an inner node the share of the hierarchy's leaves below it; for a set its share of the values
+that all labels name; 1 for `*`.
 """
 
 from __future__ import annotations

@@ -17,8 +17,9 @@ def overlapping_groups(
     """The group of each class: classes of different releases that overlap are in one, and so are
     those that others connect. Groups are numbered from 0. Shape (classes,).
 
-    low, high: the ends of each box, included, shape (boxes, axes). owner: its class, (boxes,).
-        release: that of each class, (classes,).
+    low, high: the ends of each box, included, shape (boxes, axes).
+    owner: its class, (boxes,).
+    release: that of each class, (classes,).
 
     >>> ends = np.array([[0], [5], [4], [9]])
     >>> overlapping_groups(ends, ends + 3, np.arange(4), np.array([0, 0, 1, 1])).tolist()

@@ -74,10 +74,8 @@ class Dense:
         for a, of_rows in zip(
             of_first_rows(self.attributes).sensitive, self.attributes.sensitive, strict=True
         ):
-            key, least = (
-                f"attributes.sensitive_attributes.{a.name}.l",
-                a.needs.known or a.needs.least_values,
-            )
+            key = f"attributes.sensitive_attributes.{a.name}.l"
+            least = a.needs.known or a.needs.least_values
             present, of_all = (_values_present(one) for one in (a, of_rows))
             if least > present:
                 what = "has" if least > of_all else "over people, with one row each, has"

@@ -172,15 +172,11 @@ def distance_over(
     other: int, attribute: int, counts: IntArray, requirement: Requirement, excess: IntArray
 ) -> float:
     """The distance of one attribute over one of the other sums, a float."""
-    place, domain = (
-        (1 + other) * len(requirement.domains) + attribute,
-        requirement.domains[attribute],
-    )
-    weights, table, height = (
-        counts[place],
-        requirement.tables[place],
-        requirement.heights[attribute],
-    )
+    place = (1 + other) * len(requirement.domains) + attribute
+    domain = requirement.domains[attribute]
+    weights = counts[place]
+    table = requirement.tables[place]
+    height = requirement.heights[attribute]
     size, whole = 0, 0
     for value in range(domain):
         size += weights[value]

@@ -85,11 +85,9 @@ def plan_blocks(
         ConfigurationError: if a block is too large for the integers of the kernels.
     """
     attributes = table.dense.attributes
-    cells, splits, counts = (
-        len(attributes.cells),
-        no_splits(0, len(attributes.cells)),
-        attributes.cell_rows[None, :],
-    )
+    cells = len(attributes.cells)
+    splits = no_splits(0, len(attributes.cells))
+    counts = attributes.cell_rows[None, :]
     if table.rows > rows_per_block:
         sampled = len(table.sample.cell)
         stop = max(

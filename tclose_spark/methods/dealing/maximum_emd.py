@@ -93,9 +93,9 @@ def _sweep(
     """The largest cost (scale times n times size times EMD) of classes of each size.
 
     steps: what one row adds to a feature's excess, its weight times n; even: whether they are all
-        one number. excess:
-    of each feature, its weight times (n times the class's rows less size times the table's); starts
-    with class 0.
+        one number.
+    excess: of each feature, its weight times (n times the class's rows less size times the
+        table's); starts with class 0.
     nodes, steps, tallies, excess: shape (heights, m).
     """
     larger = 1 if sizes[1] > sizes[0] else 0

@@ -7,12 +7,11 @@ distribution of a sensitive attribute inside F and Q that of the table:
     EMD(class, Q)  <=  sum over F of p_F Delta(F)  +  EMD(sum over F of p_F R_F, Q)
 
 Proof: the class is sum p_F V_F, with V_F some distribution on the values of F. Moving V_F to R_F
-    costs at most
-Delta(F) (see `fragment_diameter`), and the costs of parts add up. The triangle inequality through
-the mixture sum p_F R_F does the rest. If a class conforms exactly, p_F = (rows of F) / n: the
-mixture is Q, and the aggregate bound remains. The second term is therefore the cost of rounding
-shares to whole rows. If fragments are single tuples, the first term is 0, and the bound is the
-exact distance.
+costs at most Delta(F) (see `fragment_diameter`), and the costs of parts add up. The triangle
+inequality through the mixture sum p_F R_F does the rest. If a class conforms exactly, p_F = (rows
+of F) / n: the mixture is Q, and the aggregate bound remains. The second term is therefore the cost
+of rounding shares to whole rows. If fragments are single tuples, the first term is 0, and the bound
+is the exact distance.
 """
 
 from __future__ import annotations
@@ -65,12 +64,10 @@ class FragmentTable:
         """
         f = int(fragment_of.max()) + 1
         rows = sum_at(fragment_of, matrix.counts, f)
-        deltas, charges, gaps, weights = (
-            np.zeros((len(distances), f)),
-            np.zeros((len(distances), f)),
-            [],
-            [],
-        )
+        deltas = np.zeros((len(distances), f))
+        charges = np.zeros((len(distances), f))
+        gaps = []
+        weights = []
         for s, distance in enumerate(distances):
             weights.append(1 / distance.features.scale)
             deltas[s], blunted, gap = _measure(matrix, fragment_of, rows, s, distance)

@@ -228,9 +228,8 @@ def serpentine(
         block = (np.cumsum(marginal) - (marginal + 1) // 2) * blocks // matrix.rows
         digits = [np.maximum(block, 0)[digits[0]], *digits[1:], digits[0]]
     order = np.arange(len(matrix.counts))
-    group = np.zeros(
-        len(order), dtype=np.int64
-    )  # of tuples alike in the digits so far, numbered along the stack
+    # Of tuples alike in the digits so far, numbered along the stack.
+    group = np.zeros(len(order), dtype=np.int64)
     for digit in digits:
         turned = np.where(group % 2 == 0, digit, -digit)
         order = np.lexsort((turned, group))

@@ -133,9 +133,8 @@ def _nearest(c: int, clusters: Clusters, widths: LabelWidths) -> int:
             low, high = clusters.low[other, j], clusters.high[other, j]
             total -= size * width(j, low, high, widths)
             low, high = min(clusters.low[c, j], low), max(clusters.high[c, j], high)
-            total += (clusters.sizes[c] + size) * width(
-                j, low, high, widths
-            )  # together no less than alone
+            # Together no less than alone.
+            total += (clusters.sizes[c] + size) * width(j, low, high, widths)
             if total >= least:
                 break
         if total < least:

@@ -43,9 +43,10 @@ def all_labels(
 ) -> Labels:
     """The labels that cover at least k rows.
 
-    codes: the different combinations, shape (quasi, combinations). rows: of
-    each, shape (combinations,). bounding: whether all labels are meant and losses are not weighted,
-    as the certificate measures them; otherwise labels coarser than `coarsest` are left out.
+    codes: the different combinations, shape (quasi, combinations).
+    rows: of each, shape (combinations,).
+    bounding: whether all labels are meant and losses are not weighted, as the certificate measures
+        them; otherwise labels coarser than `coarsest` are left out.
 
     Raises:
         TooManyLabelsError: if there are too many.

@@ -59,7 +59,6 @@ class QuasiLosses:
             else float(self._loss.of(text))
             for text in texts
         ]
-        number = {
-            text: place for place, text in enumerate(texts)
-        }  # several ranges of codes may have one label
+        # Several ranges of codes may have one label.
+        number = {text: place for place, text in enumerate(texts)}
         return np.array(losses)[index], np.array([number[text] for text in texts])[index]

@@ -174,9 +174,8 @@ class ProgramBuilder:
     def __init__(self, labels: Labels, label: IntArray, kind: IntArray, rows: IntArray) -> None:
         self._label, self._kind, self._count = label, kind, len(labels.loss)
         self._x = np.arange(len(label))
-        self._most = np.bincount(label, rows[kind]).astype(
-            np.float64
-        )  # rows that each label covers
+        # Rows that each label covers.
+        self._most = np.bincount(label, rows[kind]).astype(np.float64)
         self._upper, self._whole = (
             [rows[kind].astype(np.float64)],
             [np.ones(len(label), dtype=np.int64)],
@@ -212,9 +211,8 @@ class ProgramBuilder:
         """Classes are within t. values: of each kind, shape (kinds,)."""
         assert a.t is not None
         features, n = a.distance.features, int(a.distance.table.sum())
-        room = np.full(
-            self._count, float(a.t * features.scale)
-        )  # for the sum of w (p + q), in shares of the class
+        # For the sum of w (p + q), in shares of the class.
+        room = np.full(self._count, float(a.t * features.scale))
         spent: list[tuple[Any, Any, Any]] = []
         for node, weights in zip(features.nodes, features.level_weights, strict=True):
             count = int(node[-1]) + (0 if features.cumulative else 1)
@@ -225,11 +223,9 @@ class ProgramBuilder:
             # Label and feature.
             pairs = np.arange(self._count * count) if features.cumulative else np.unique(key)
             owner, feature = np.divmod(pairs, max(count, 1))
-            each, above, below = (
-                np.arange(len(pairs)),
-                self._new(self._most[owner]),
-                self._new(self._most[owner]),
-            )
+            each = np.arange(len(pairs))
+            above = self._new(self._most[owner])
+            below = self._new(self._most[owner])
             terms = [
                 (np.searchsorted(pairs, key), self._x[here], 1),
                 (each, self._size[owner], -share[feature]),

@@ -197,19 +197,18 @@ class Relaxation:
         than P if this moment is reached before.
         """
         assert self.a.t is not None
+        # The dearest row of each value with each label.
         paid = np.stack(
             [np.where(self.labels.covers, of_value, -np.inf).max(axis=1) for of_value in prices.T],
             axis=1,
-        )  # the dearest row of each value with each label
+        )
         t, apart = float(self.a.t), self._apart
         known = np.isfinite(paid)
         spread = np.where(known, paid, -np.inf).max(axis=1) - np.where(known, paid, np.inf).min(
             axis=1
         )
-        low, high = (
-            np.zeros(len(paid)),
-            (spread + 1) / (apart[apart > 0].min() if (apart > 0).any() else 1.0),
-        )
+        low = np.zeros(len(paid))
+        high = (spread + 1) / (apart[apart > 0].min() if (apart > 0).any() else 1.0)
         least = np.minimum(self._moved(paid, low)[0], self._moved(paid, high)[0])
         least[self._least_work(known) > t + ROUNDING] = -np.inf
         for _ in range(STEPS):

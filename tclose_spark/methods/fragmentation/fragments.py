@@ -139,9 +139,8 @@ class DomainFragments:
             ends = thinned(sum_at(units, column.counts, int(units.max()) + 1))
             if not len(ends):
                 continue
-            group = np.searchsorted(ends, units)[
-                column.place
-            ]  # of each cell: cut i has the groups 0..i below it
+            # Of each cell: cut i has the groups 0..i below it.
+            group = np.searchsorted(ends, units)[column.place]
             changes = [
                 self._changes(s, columns[s], group, counts, len(ends)) for s in range(len(columns))
             ]
@@ -260,10 +259,8 @@ class PaperFragments:
         attributes = range(self._matrix.attributes)
         if not len(fragment.cells):
             return FragmentCuts.joined([], len(attributes))
-        codes, counts = (
-            self._matrix.codes[fragment.cells],
-            self._matrix.counts[fragment.cells].astype(np.float64),
-        )
+        codes = self._matrix.codes[fragment.cells]
+        counts = self._matrix.counts[fragment.cells].astype(np.float64)
         first, last = fragment.box.T
         cuts = []
         for a in attributes:

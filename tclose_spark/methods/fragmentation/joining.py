@@ -42,12 +42,10 @@ def join_until_close(
     while True:
         broken = breaking(attributes, codes, place)
         follows = np.append(False, of[1:] == of[:-1])  # it has a class before it in its block
-        joins = follows & np.append(
-            False, broken[:-1]
-        )  # the class after one that breaks t joins it
-        joins |= (
-            follows & broken & ~np.append(follows[1:], False)
-        )  # the last one of a block joins the one before
+        # The class after one that breaks t joins it.
+        joins = follows & np.append(False, broken[:-1])
+        # The last one of a block joins the one before.
+        joins |= follows & broken & ~np.append(follows[1:], False)
         if not joins.any():
             break
         group = np.cumsum(~joins) - 1

@@ -12,6 +12,7 @@ from tclose_spark.methods.attributes import ResolvedSensitive
 from tclose_spark.methods.fragmentation.settings import Fragmentation
 from tclose_spark.methods.tables import MERGE_NOTE, empty_table, headings_with_t
 from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.text import first_few
 from tclose_spark.table.arrays import IntArray
 
 if TYPE_CHECKING:
@@ -34,10 +35,8 @@ def candidates_table(
     table = empty_table(title, "fragments", *headings_with_t(sensitive), *ends)
     chosen = next(c for c in plan["candidates"] if c["chosen"])
     for c in plan["candidates"]:
-        bounds, rests = (
-            (f"{b:.4f}" for b in c["bounds"]),
-            "measured distances" if c["measured"] else "bounds",
-        )
+        bounds = (f"{b:.4f}" for b in c["bounds"])
+        rests = "measured distances" if c["measured"] else "bounds"
         cells = f"{c['fragments']:,}", *bounds, f"{c['class_size']:,}", f"{c['classes']:,}", rests
         alternative = (
             "to compare: sizing: measured" if c["measured"] and not chosen["measured"] else ""
@@ -123,5 +122,4 @@ def in_words(attribute: ResolvedSensitive, codes: IntArray) -> str:
     ]
     if len(named) > 1 and attribute.distance.features.cumulative:
         return f"{named[0]} to {named[-1]}"
-    more = len(named) - MOST_NAMED
-    return ", ".join(named[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return first_few(named, MOST_NAMED)

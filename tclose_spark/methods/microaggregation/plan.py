@@ -72,10 +72,8 @@ class MicroaggregationPlan(EvenBlocksPlan):
         tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Microaggregation
     ) -> MicroaggregationPlan:
         """The plan that `to_json` wrote."""
-        layout, component = (
-            EvenBlocks.from_json(tree, attributes, k),
-            tuple(tree.get("component", ())),
-        )
+        layout = EvenBlocks.from_json(tree, attributes, k)
+        component = tuple(tree.get("component", ()))
         return MicroaggregationPlan(layout, settings, tree["class_size"], component)
 
 

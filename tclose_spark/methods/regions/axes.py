@@ -2,9 +2,8 @@
 meet.
 
 A label may cover more than the values of its part: a hierarchy node covers all its leaves, `*` the
-whole domain with
-    the missing value, and a rounded end (`round_to`) numbers of the next part. So a part may have,
-    of each quasi-identifier:
+whole domain with the missing value, and a rounded end (`round_to`) numbers of the next part. So a
+part may have, of each quasi-identifier:
 
 - Numbers: a range. A cut is allowed if the rounded ends leave a gap. Missing values together with
   numbers are `*`, so they are separated first.

@@ -40,12 +40,10 @@ def divide_nodes(j: int, inputs: CutInputs, work: CutWorkspace) -> int:
     """Set work.starts for the children of the lowest hierarchy node that covers a part; how many
     there are.
     """
-    codes, length, starts, nodes = (
-        work.present.codes[j],
-        work.present.length[j],
-        work.starts,
-        inputs.widths.nodes[j],
-    )
+    codes = work.present.codes[j]
+    length = work.present.length[j]
+    starts = work.starts
+    nodes = inputs.widths.nodes[j]
     first = 1 if inputs.widths.missing[j] and codes[0] == 0 else 0
     height = common_height(j, codes[first], codes[length - 1], inputs)
     if first == 1 and height < inputs.axes.root[j]:

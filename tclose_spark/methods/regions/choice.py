@@ -53,12 +53,10 @@ def rate(j: int, cut: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace
     parts = find_children(j, cut, inputs, work)
     if parts == 0:
         return NONE
-    starts, below, codes, k = (
-        work.starts,
-        work.present.below[j],
-        work.present.codes[j],
-        inputs.requirement.k,
-    )
+    starts = work.starts
+    below = work.present.below[j]
+    codes = work.present.codes[j]
+    k = inputs.requirement.k
     for x in range(parts):
         if below[starts[x + 1]] - below[starts[x]] < k:
             return NONE

@@ -79,10 +79,8 @@ def cut(
     work, inputs = make_workspace(block, growth.rule), make_inputs(block, growth.rule)
     work.banned[list(avoided)] = True
     known = make_known(n, block.requirement.k, growth.budget)
-    parts, tree = (
-        make_open(n, block.requirement.k, growth.rule.tries),
-        RegionCuts(quasi, parent, lo, hi, region),
-    )
+    parts = make_open(n, block.requirement.k, growth.rule.tries)
+    tree = RegionCuts(quasi, parent, lo, hi, region)
     made = _grow(np.arange(n), float(growth.budget), stack, inputs, work, known, parts, tree)
     return RegionCuts(quasi[:made], parent[:made], lo[:made], hi[:made], region)
 

@@ -58,9 +58,8 @@ def plan_regions(
     if given.attributes.rows > rows_per_block:
         tree, counts, merges = _cut(given, dense, growth, rows_per_block)
     block_rows = counts.sum(axis=1)[tree.quasi < 0]
-    block_of = np.maximum(
-        np.cumsum(tree.quasi < 0) - 1, 0
-    )  # no row of the table ends in a divided part
+    # No row of the table ends in a divided part.
+    block_of = np.maximum(np.cumsum(tree.quasi < 0) - 1, 0)
     return BlockLayout.of(dense, tree.routing_tree, block_of, block_rows, rows_per_task, merges)
 
 
@@ -99,9 +98,8 @@ def _cut(
     )
     tree, counts, merges = PartTree.whole(), given.attributes.cell_rows[None, :], 0
     of_sample = _of_sample(dense, scale)
-    banned: dict[int, IntArray] = {
-        0: np.zeros(0, dtype=np.int64)
-    }  # of each part to be cut: quasi-identifiers to avoid
+    # Of each part to be cut: quasi-identifiers to avoid.
+    banned: dict[int, IntArray] = {0: np.zeros(0, dtype=np.int64)}
     for number in range(1, ROUNDS + 1):
         given.log(
             f"cutting regions on a sample of {len(sample):,} rows: round {number} of at most "

@@ -162,12 +162,10 @@ def end_trial(at: int, parts: OpenParts) -> None:
     """Record the loss of the present trial. At the end of a round, the better half of the splits
     stays.
     """
-    whole, figures, worth, order = (
-        parts.whole[at],
-        parts.figures[at],
-        parts.worth[at],
-        parts.order[at],
-    )
+    whole = parts.whole[at]
+    figures = parts.figures[at]
+    worth = parts.worth[at]
+    order = parts.order[at]
     split = order[whole[TURN]]
     worth[split] = figures[TOTAL]
     if figures[TOTAL] < figures[LEAST] or (whole[CHOICE] < 0 and figures[TOTAL] == figures[LEAST]):

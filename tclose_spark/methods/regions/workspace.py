@@ -61,9 +61,8 @@ class CutWorkspace(NamedTuple):
     excess: IntArray  # for the exact test, shape (largest domain,)
     splits: IntArray  # the best splits of a part: quasi-identifier and place of the cut, shape (tries, 2)
     scores: FloatArray  # their scores, descending, shape (tries,)
-    banned: NDArray[
-        np.bool_
-    ]  # quasi-identifiers by which the whole block is not divided, shape (q,)
+    # Quasi-identifiers by which the whole block is not divided, shape (q,).
+    banned: NDArray[np.bool_]
 
 
 def make_inputs(block: RegionBlock, rule: SplitRule) -> CutInputs:

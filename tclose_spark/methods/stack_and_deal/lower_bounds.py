@@ -43,9 +43,8 @@ def supply_bound(distance: GroundDistance, e: int) -> Fraction:
         *[(size_ * table // n, size_ * table % n) for size_ in (size, size + 1)], strict=True
     )
     classes = (e - larger, larger)
-    up = (
-        table - classes[0] * floors[0] - classes[1] * floors[1]
-    )  # classes that must be above their ideal, cheapest first
+    # Classes that must be above their ideal, cheapest first.
+    up = table - classes[0] * floors[0] - classes[1] * floors[1]
     first = np.where(
         parts[1] > parts[0], np.minimum(up, classes[1]), up - np.minimum(up, classes[0])
     )
@@ -104,7 +103,6 @@ def _with_values(distance: GroundDistance, value: int, many: int, size: int) -> 
     held = ideal // n
     held[value] = max(held[value], many)
     cost, left = int(np.abs(n * held - ideal).sum()), size - int(held.sum())
-    gains = sorted(
-        (2 * int(rest) - n for rest in (ideal - n * held) if rest > 0), reverse=True
-    )  # of one row more
+    # Of one row more.
+    gains = sorted((2 * int(rest) - n for rest in (ideal - n * held) if rest > 0), reverse=True)
     return cost - sum(gains[: max(left, 0)]) + n * max(left - len(gains), -left, 0)

@@ -27,10 +27,8 @@ def sizes_table(
     """The distance that each class size achieves, and the lower bound of even partitions of this
     size.
     """
-    plan, headings = (
-        report.details,
-        [x for heading in headings_with_t(sensitive) for x in (heading, "bound")],
-    )
+    plan = report.details
+    headings = [x for heading in headings_with_t(sensitive) for x in (heading, "bound")]
     title = (
         f"{name}: class sizes, the exact largest distance of a class from the table, and the bound "
         "of even classes"

@@ -160,10 +160,8 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Stack
         locality, sample, cells, stack, report.size
     )
     loss = information_loss(sample, dealt, loss_of)
-    layers, groups = (
-        None,
-        None if near is None else -(-report.classes // classes_per_block(report.size)),
-    )
+    layers = None
+    groups = None if near is None else -(-report.classes // classes_per_block(report.size))
     if deal == "layered":
         layers = layered_deal(attributes, stack, report.classes)
         groups = len(layers.starts) - 1

@@ -128,10 +128,8 @@ def _reached_in_layers(
     ).tolist():
         cells, classes = deal.group(number)
         for i, a in enumerate(attributes):
-            codes, ones = (
-                given.attributes.cells[cells, a.column],
-                np.ones(len(cells), dtype=np.int64),
-            )
+            codes = given.attributes.cells[cells, a.column]
+            ones = np.ones(len(cells), dtype=np.int64)
             part = Histograms.tally(
                 classes, codes, ones, int(classes.max()) + 1, len(a.distance.table)
             )

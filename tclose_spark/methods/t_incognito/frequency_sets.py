@@ -40,9 +40,8 @@ class FrequencySet(CellGroups):
         key = number[self.group] * cells + self.cell
         largest = len(first) * cells
         if largest <= 4 * len(key):
-            rows = np.bincount(key, weights=self.rows, minlength=largest).astype(
-                np.int64
-            )  # exact below 2^53
+            # Exact below 2^53.
+            rows = np.bincount(key, weights=self.rows, minlength=largest).astype(np.int64)
             key = np.flatnonzero(rows)
             rows = rows[key]
         else:

@@ -147,11 +147,9 @@ def _coupled(table: pa.Table, labels: int, places: Sequence[Sequence[int]]) -> C
     """
     part, *columns = [column.combine_chunks() for column in table.columns]
     owner, first = group_equal(columns[:labels])
-    ends, of_classes, values = (
-        list[IntArray](),
-        list[IntArray](),
-        dict[int, tuple[pa.Array, IntArray]](),
-    )
+    ends = list[IntArray]()
+    of_classes = list[IntArray]()
+    values = dict[int, tuple[pa.Array, IntArray]]()
     for number, of_part in enumerate(places):
         rows = np.flatnonzero(part.to_numpy() == number)
         rows = rows[np.argsort(owner[rows])]

@@ -149,10 +149,8 @@ def _met(line: Line, people: Table, labels: Sequence[str], sensitive: Sequence[s
 
 def _parts(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
     """(the published rows of people; the rows of atoms) of rows of `_met`."""
-    of_atom, suppressed = (
-        batch[ATOM].is_valid(),
-        batch.column(batch.num_columns - len(ATOMS)).fill_null(True),
-    )
+    of_atom = batch[ATOM].is_valid()
+    suppressed = batch.column(batch.num_columns - len(ATOMS)).fill_null(True)
     return batch.filter(pc.invert(pc.or_(of_atom, suppressed))), batch.filter(of_atom)
 
 
@@ -212,10 +210,8 @@ def _found(met: Table, labels: int, sensitive: int, number: int) -> dict[str, in
             strange = batch.filter(batch[ATOM].is_null()).num_rows
             held = batch.filter(batch[ATOM].is_valid())
             atoms, whose = np.unique(held[ATOM].to_numpy(), return_inverse=True)
-            sizes, shown = (
-                np.bincount(whose, minlength=len(atoms)),
-                held[SHOWN].to_numpy(zero_copy_only=False),
-            )
+            sizes = np.bincount(whose, minlength=len(atoms))
+            shown = held[SHOWN].to_numpy(zero_copy_only=False)
             published = np.bincount(whose, weights=shown, minlength=len(atoms))
             classes = np.unique(
                 np.stack([whose[shown], held[CLASS].filter(held[SHOWN]).to_numpy()]), axis=1

@@ -45,10 +45,8 @@ class LinesMaker(ReleaseMaker):
             return
         earlier, output = earlier_release(run), run.spec.output
         assert earlier is not None
-        people, sensitive = (
-            read_delta(run.session, run.staging.path(PEOPLE)),
-            run.spec.attributes.sensitive_attributes,
-        )
+        people = read_delta(run.session, run.staging.path(PEOPLE))
+        sensitive = run.spec.attributes.sensitive_attributes
         published = published_atoms(people, self.labels, [*sensitive], earlier.next_number)
         run.staging.remove(ATOMS)
         write_delta(with_newcomers(earlier.atoms(), published), run.staging.path(ATOMS))

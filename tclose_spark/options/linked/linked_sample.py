@@ -82,9 +82,8 @@ class LinkedSample:
             texts = [decoded(column.take(pa.array(drawn))).cast(pa.string()) for column in labels]
         group, first = group_equal([row, *texts])
         counts = np.bincount(group)
-        step = -(
-            -len(first) // self._most
-        )  # above 1 only if few different rows are in very many classes
+        # Above 1 only if few different rows are in very many classes.
+        step = -(-len(first) // self._most)
         place = pa.array(first[::step])
         released = pa.array(np.full(len(place), labels is not None))
         sent = [

@@ -110,14 +110,10 @@ class Scale:
                 low * (1 - i / (1 << halvings)) + high * (i / (1 << halvings))
                 for i in range(1 << halvings)
             ]
-            edges, ends = (
-                encode_numbers(np.array(starts[1:], dtype=np.float64)),
-                [*starts[1:], high],
-            )
-        ranges, write = (
-            np.arange(1 << halvings),
-            NumericLabels(domain.kind == "integer", None, domain.calendar).write,
-        )
+            edges = encode_numbers(np.array(starts[1:], dtype=np.float64))
+            ends = [*starts[1:], high]
+        ranges = np.arange(1 << halvings)
+        write = NumericLabels(domain.kind == "integer", None, domain.calendar).write
         nodes = tuple(np.concatenate([[0], (ranges >> h) + 1]) for h in range(halvings + 1))
         names = tuple(
             (

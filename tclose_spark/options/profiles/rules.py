@@ -152,11 +152,9 @@ def _ages(release: ProfiledRelease) -> RuleResult:
 
 
 def _areas(release: ProfiledRelease) -> RuleResult:
-    fewest, problems, recodes = (
-        OF_AREAS[release.profile.name],
-        list[str](),
-        release.profile.name == "hipaa_safe_harbor",
-    )
+    fewest = OF_AREAS[release.profile.name]
+    problems = list[str]()
+    recodes = release.profile.name == "hipaa_safe_harbor"
     for column, people in release.populations.items():
         labels = release.found.labels.get(column, {})
         small = small_areas(

@@ -78,11 +78,9 @@ def check_quasi(
     """Raises InputError if values of a quasi-identifier are not of its type or outside of its
     range, if all are missing, or if some are and bounds are to be published.
     """
-    rows, wrong, problems = (
-        counted.fingerprint.rows,
-        counted.marked.get(wrong_type(place), 0),
-        Problems(),
-    )
+    rows = counted.fingerprint.rows
+    wrong = counted.marked.get(wrong_type(place), 0)
+    problems = Problems()
     if wrong:
         listed = wrong_values(
             table, name, no_value(quasi), partial(_texts_not_of_type, quasi)

@@ -48,17 +48,17 @@ class Counted:
 
     histograms: rows by value of each quasi-identifier (empty for numbers), and last by sensitive
         tuple.
-    ranges: by numeric quasi-identifier. far: by numeric quasi-identifier, rows of the numbers at
-        its ends.
+    ranges: by numeric quasi-identifier.
+    far: by numeric quasi-identifier, rows of the numbers at its ends.
     marked: rows by mark.
-    distinct: estimated values of each insensitive attribute. distinct_rows: estimated different
-        rows.
+    distinct: estimated values of each insensitive attribute.
+    distinct_rows: estimated different rows.
     spelled: a sample of the spellings of people, with the people of each.
     varying: people with several values, by quasi-identifier, if people keep their rows together.
     drawn: by quasi-identifier, rows of a sample by code of the number, if missing values are drawn
         from it.
     weights: millionths of people by value of each sensitive attribute, if rows have weights.
-        stood_for: about their sum in people, from the same rows.
+    stood_for: about their sum in people, from the same rows.
     """
 
     fingerprint: Fingerprint
@@ -151,10 +151,8 @@ def _distinct(tallies: Iterable[Tallied], names: Sequence[str]) -> dict[str, int
 
 def _number_sample(rows: Sequence[Tallied]) -> NumberSample:
     """The sample of rows by hash and code."""
-    hashes, codes = (
-        [int(hashed, 16) for (hashed, _), _ in rows],
-        [int(code) for (_, code), _ in rows],
-    )
+    hashes = [int(hashed, 16) for (hashed, _), _ in rows]
+    codes = [int(code) for (_, code), _ in rows]
     counts = [n for _, n in rows]
     made = np.array(hashes, np.uint64), np.array(codes, np.int64), np.array(counts, np.int64)
     return NumberSample.empty().add(*made)

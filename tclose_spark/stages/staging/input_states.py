@@ -20,10 +20,8 @@ def state_of_inputs(run: Run, commit: Commit | None) -> str | None:
     Raises:
         InputError: if the table of the population does not exist.
     """
-    state, population = (
-        input_state(run.session, run.spec.input, commit),
-        run.spec.privacy.population,
-    )
+    state = input_state(run.session, run.spec.input, commit)
+    population = run.spec.privacy.population
     after = run.spec.output.after
     if state is not None and after is not None and after != run.spec.output.path:
         public = open_folder(f"{after}/public", run.session)

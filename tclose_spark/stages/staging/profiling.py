@@ -62,11 +62,9 @@ def profile_of(
     Raises:
         InputError: with all values that columns may not hold.
     """
-    schema, quasi, sensitive = (
-        schema_of(table),
-        spec.attributes.quasi_identifiers,
-        spec.attributes.sensitive_attributes,
-    )
+    schema = schema_of(table)
+    quasi = spec.attributes.quasi_identifiers
+    sensitive = spec.attributes.sensitive_attributes
     *histograms, tuples = counted.histograms
     trees, domains, attributes = dict(hierarchies), list[QuasiDomain](), list[SensitiveDomain]()
     problems = Problems()

@@ -27,10 +27,8 @@ def stager(preparation: Preparation, secret: str, keeps: bool) -> Mapper:
     columns = preparation.columns
 
     def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tallies, sampler = (
-            TaskTallies(columns, list(preparation.marks)),
-            Sampler(len(preparation.sampled)),
-        )
+        tallies = TaskTallies(columns, list(preparation.marks))
+        sampler = Sampler(len(preparation.sampled))
         keyed = RowHash.of(secret, len(columns.keyed(columns.names)) + len(columns.hashed))
         for batch in whole_people(batches) if PERSON in columns.owners else batches:
             if batch.num_rows:

@@ -140,9 +140,8 @@ class TaskTallies:
                 self._weights[place] = _added(self._weights[place], _histogram([column], weights))
         for name, n in zip(self._marked, marks, strict=True):
             self._marked[name] += n
-        whose = (
-            owned[name] for name in reversed(columns.hashed)
-        )  # recorded fingerprints have this order
+        # Recorded fingerprints have this order.
+        whose = (owned[name] for name in reversed(columns.hashed))
         hashes = content_hash([*columns.published(held), *whose])
         self._fingerprint += Fingerprint.of_hashes(hashes)
         for place, sample in self._drawn.items():

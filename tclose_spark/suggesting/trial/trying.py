@@ -130,9 +130,8 @@ def _carried_out(tree: Tree, rows: pa.Table, folder: str) -> Outcome:
     session = LocalSession()
     run = Run(spec, session, lambda line: None)
     run.internal.create(private=True)
-    run.internal.write(
-        "secret", str(SEED), private=True
-    )  # no row is published, and the figures can be repeated
+    # No row is published, and the figures can be repeated.
+    run.internal.write("secret", str(SEED), private=True)
     with viewed(session, rows, spec.input.path):
         table = read_rows(run, run.internal, None)
     trees = {**run.hierarchies, **table.built}

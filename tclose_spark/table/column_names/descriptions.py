@@ -10,144 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tclose_spark.table.column_names.hints import IDS, Hint, hint_of, words_of
+from tclose_spark.table.column_names.hints import (
+    ARTICLES,
+    BREAKS,
+    IDS,
+    LINKS,
+    Hint,
+    hint_of,
+    words_of,
+)
 
 CLAUSE_END = re.compile(r"[^\w\s'\u2019&_#%-]+|\s[-\u2013\u2014]+\s|__+")
 """What ends a clause: signs other than those within words."""
 WORD = re.compile(r"[^\W_]+(?:[_-][^\W_]+)*")
-LINKS = frozenset(
-    ["of", "de", "du", "des", "del", "della", "di", "van", "von", "der", "d", "l", "s"]
-)
-"""Words that link two nouns into one phrase."""
-ARTICLES = frozenset(
-    [
-        *("the", "a", "an"),
-        *("die", "das", "den", "dem", "ein", "eine", "einer", "eines"),
-        *("le", "la", "les", "un", "une"),
-        *("el", "los", "las", "una", "il", "lo", "gli", "i"),
-        *("het", "een"),
-    ]
-)
-"""Words that begin a phrase, unless a link is before them."""
-BREAKS = frozenset(
-    [
-        *(
-            "in",
-            "on",
-            "at",
-            "by",
-            "to",
-            "from",
-            "with",
-            "without",
-            "for",
-            "as",
-            "per",
-            "than",
-            "over",
-            "under",
-        ),
-        *(
-            "and",
-            "or",
-            "if",
-            "when",
-            "where",
-            "whether",
-            "which",
-            "who",
-            "whom",
-            "whose",
-            "that",
-            "this",
-            "how",
-            "what",
-        ),
-        *(
-            "is",
-            "are",
-            "was",
-            "were",
-            "be",
-            "been",
-            "has",
-            "have",
-            "had",
-            "do",
-            "does",
-            "did",
-            "can",
-            "could",
-            "will",
-        ),
-        *(
-            "during",
-            "since",
-            "until",
-            "after",
-            "before",
-            "between",
-            "within",
-            "into",
-            "about",
-            "against",
-            "through",
-        ),
-        *(
-            "it",
-            "its",
-            "you",
-            "your",
-            "we",
-            "our",
-            "they",
-            "their",
-            "his",
-            "her",
-            "not",
-            "no",
-            "yes",
-            "any",
-            "each",
-        ),
-        *(
-            "und",
-            "oder",
-            "im",
-            "am",
-            "bei",
-            "mit",
-            "von",
-            "zum",
-            "zur",
-            "seit",
-            "vor",
-            "nach",
-            "ob",
-            "ist",
-            "war",
-        ),
-        *("et", "ou", "dans", "pour", "par", "sur", "avec", "est", "sont"),
-        *(
-            "y",
-            "o",
-            "en",
-            "para",
-            "por",
-            "con",
-            "es",
-            "son",
-            "e",
-            "per",
-            "che",
-            "op",
-            "voor",
-            "met",
-            "bij",
-        ),
-    ]
-)
-"""Words that end a phrase."""
 IDENTIFYING = (IDS | {"id"}) - {"key"}
 """Words of identifiers in sentences, where `key` is an adjective, too."""
 

@@ -29,7 +29,12 @@ class Concept:
     nominal: bool = False
 
 
-def _words(text: str) -> tuple[str, ...]:
+def between_commas(text: str) -> tuple[str, ...]:
+    """The entries of a text, between commas.
+
+    >>> between_commas("zip, post code")
+    ('zip', 'post code')
+    """
     return tuple(entry.strip() for entry in text.split(","))
 
 
@@ -37,36 +42,28 @@ _LEXICON: dict[str, Any] = yaml.safe_load(
     files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8")
 )
 CONCEPTS = tuple(
-    Concept(**{**entry, "words": _words(entry["words"])}) for entry in _LEXICON["concepts"]
+    Concept(**{**entry, "words": between_commas(entry["words"])}) for entry in _LEXICON["concepts"]
 )
-(
-    IDS,
-    NUMBERS,
-    CODES,
-    OF_OTHERS,
-    OF_THINGS,
-    OF_GROUPS,
-    PEOPLE,
-    TECHNICAL,
-    WEIGHTS,
-    QUANTITIES,
-    COUNTED,
-) = (
-    frozenset(_words(_LEXICON[key]))
-    for key in (
-        "ids",
-        "numbers",
-        "codes",
-        "of_others",
-        "of_things",
-        "of_groups",
-        "people",
-        "technical",
-        "weights",
-        "quantities",
-        "counted",
-    )
-)
+
+
+def _words_for(key: str) -> frozenset[str]:
+    return frozenset(between_commas(_LEXICON[key]))
+
+
+IDS = _words_for("ids")
+NUMBERS = _words_for("numbers")
+CODES = _words_for("codes")
+OF_OTHERS = _words_for("of_others")
+OF_THINGS = _words_for("of_things")
+OF_GROUPS = _words_for("of_groups")
+PEOPLE = _words_for("people")
+TECHNICAL = _words_for("technical")
+WEIGHTS = _words_for("weights")
+QUANTITIES = _words_for("quantities")
+COUNTED = _words_for("counted")
+LINKS = _words_for("links")
+ARTICLES = _words_for("articles")
+BREAKS = _words_for("breaks")
 
 NUMBER_ENDINGS = ("nummer", "number", "nr")
 """How a name that is one word ends if it is that of a number: `Kundennr`."""
@@ -76,26 +73,6 @@ COUNTS = frozenset(["num", "number", "n", "no", "nr"])
 """
 NAMES = frozenset(["name", "names", "nom", "nombre", "nome", "naam"])
 """Words for names of people and of things."""
-LINKS = frozenset(
-    [
-        "of",
-        "the",
-        "de",
-        "du",
-        "des",
-        "del",
-        "della",
-        "di",
-        "van",
-        "la",
-        "le",
-        "l",
-        "el",
-        "il",
-        "het",
-    ]
-)
-"""Words between a name and its owner."""
 AMOUNTS = frozenset(
     word for one in CONCEPTS if one.name in ("money", "finances") for word in one.words
 )
@@ -284,7 +261,7 @@ def _is_name_of_thing(words: tuple[str, ...]) -> bool:
     `course_teacher_name`.
     """
     for place, word in enumerate(words):
-        after = [other for other in words[place + 1 :] if other not in LINKS]
+        after = [other for other in words[place + 1 :] if other not in LINKS | ARTICLES]
         owner = words[place - 1 : place] or after[:1]
         if word in NAMES and OF_THINGS.issuperset(owner):
             return bool(owner)

@@ -127,6 +127,5 @@ def _why_not(columns: Sequence[str]) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return (
-        not text.startswith("_") and number(text.strip()) is not None
-    )  # `_0` is a column without a name
+    # `_0` is a column without a name.
+    return not text.startswith("_") and number(text.strip()) is not None

@@ -166,9 +166,8 @@ def _not_numbers(values: pa.Array) -> BoolArray:
         return _bools(_once(values, lambda distinct: _made(distinct, _loses_digits, pa.bool_())))
     if pa.types.is_floating(kind):
         return _bools(pc.is_inf(values))
-    return _bools(
-        pc.equal(values.cast(pa.int64()), -(2**63))
-    )  # stands for a missing value in codes
+    # Stands for a missing value in codes.
+    return _bools(pc.equal(values.cast(pa.int64()), -(2**63)))
 
 
 def _no_number_texts(texts: pa.Array) -> pa.Array:

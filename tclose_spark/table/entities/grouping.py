@@ -177,8 +177,7 @@ def placeholder_rows(sizes: IntArray, rows: int | None = None) -> int:
     any other value. One more than the most rows if there is no such value.
 
     sizes: the rows of each value, shape (values,); the LARGEST of them, or more, are enough if
-        `rows`
-    of all values are given.
+        `rows` of all values are given.
 
     >>> placeholder_rows(np.array([3, 4, 5, 900])), placeholder_rows(np.array([3, 40, 50, 90]))
     (900, 91)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from tclose_spark.runfile.text import first_few
 from tclose_spark.table.entities.cells import CountedCells
 from tclose_spark.table.entities.finding import Entity, Subjects, UnnamedPersons
 
@@ -112,7 +113,7 @@ class SubjectsWords:
         named = [name for name in columns if self._may_name(name)]
         others = len(columns) - len(named)
         unnamed = {0: "", 1: UNPUBLISHED}.get(others, f"{others} columns that are not published")
-        return " and ".join(part for part in (", ".join(named), unnamed) if part)
+        return " and ".join(part for part in (first_few(named), unnamed) if part)
 
     def _may_name(self, column: str) -> bool:
         return self.named is None or column in self.named

@@ -107,9 +107,8 @@ def _moment(value: str) -> tuple[str, str, str, str] | None:
         return None
     year, month, day, hour = match[1], match[2], match[3], match[4] or "00"
     try:
-        datetime(
-            LEAP + int(year) % 400, int(month), int(day), int(hour)
-        )  # the calendar repeats after 400 years
+        # The calendar repeats after 400 years.
+        datetime(LEAP + int(year) % 400, int(month), int(day), int(hour))
     except ValueError:
         return None
     return year, month, day, hour

@@ -154,12 +154,9 @@ def labels_above(builder: HierarchyBuilder, value: str, labels: Collection[str])
     """
     if builder.order is not None:
         return ()
-    alike = (
-        [max(labels, key=len)] if builder.prefix is not None else []
-    )  # labels depend on the longest value,
-    alike += (
-        ["0.5"] if any(label.endswith(")") for label in labels) else []
-    )  # and on whether all are whole numbers
+    # Labels depend on the longest value, and on whether all are whole numbers.
+    alike = [max(labels, key=len)] if builder.prefix is not None else []
+    alike += ["0.5"] if any(label.endswith(")") for label in labels) else []
     return _labels(builder, [*alike, value])[-1] or ()
 
 

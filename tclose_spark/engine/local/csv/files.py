@@ -41,9 +41,8 @@ BATCH = 1 << 16  # rows
 MOST_COLUMNS = 20480  # that Spark parses
 OPTIONS = {"header", "sep", "delimiter", "encoding", "charset", "inferschema", "nullvalue", "quote"}
 OPTIONS |= {"decimal", "thousands", "currency", "skip_rows", "skip_footer"}
-PACKED = re.compile(
-    r"\.(deflate|snappy|lz4|zst|zstd|xz|br|lzo)$"
-)  # names whose content Spark unpacks
+# Names whose content Spark unpacks.
+PACKED = re.compile(r"\.(deflate|snappy|lz4|zst|zstd|xz|br|lzo)$")
 BLANK = re.compile(rb"\n[\0-\x20]+(?=\n)")  # lines that Spark passes over
 NEWLINE, RETURN = b"\n"[0], b"\r"[0]
 

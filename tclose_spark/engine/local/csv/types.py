@@ -13,11 +13,9 @@ NUMBERS = {"int", "bigint", "decimal", "double"}
 OTHERS = {"boolean": pa.bool_(), "date": pa.date32(), "timestamp": MOMENT}
 
 NUMBER, POWER, BLANK = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", "[eE][+-]?[0-9]", r"[\x01-\x20]*"
-DAY, TIME, ZONE = (
-    "[0-9]{4}-[0-9]{2}-[0-9]{2}",
-    "[0-9]{2}:[0-9]{2}",
-    "Z|[+-](0[0-9]|1[0-7]):[0-5][0-9]",
-)
+DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+TIME = "[0-9]{2}:[0-9]{2}"
+ZONE = "Z|[+-](0[0-9]|1[0-7]):[0-5][0-9]"
 
 # The kinds of texts: the first pattern that matches counts, and a text that matches none is a
 # string to Spark too. A decimal has no digit behind its point, or an exponent that may take them

@@ -55,9 +55,8 @@ def read_csv(spark: SparkSession, source: Input) -> DataFrame:
         "columnNameOfCorruptRecord": MALFORMED,
         "columnPruning": "false",
     }
-    options["enforceSchema"] = (
-        "true" if unnamed else "false"
-    )  # the check of headers against one another fails at a name that is empty
+    # The check of headers against one another fails at a name that is empty.
+    options["enforceSchema"] = "true" if unnamed else "false"
     table = spark.read.options(**options).schema(marked).csv(for_spark(source.path))
     names = _given_names(first, source) if unnamed else first.columns
     numerals = numerals_of(source)

@@ -116,9 +116,8 @@ def checked(opened: SourceTable) -> DataFrame:
         *[is_damaged(quoted(name)) for name in opened.texts],
         F.lit(True),
     ]
-    every = [
-        F.count(quoted(name)) for name in table.columns if name != MALFORMED
-    ]  # Spark wants more than the mark to be read
+    # Spark wants more than the mark to be read.
+    every = [F.count(quoted(name)) for name in table.columns if name != MALFORMED]
     malformed, *damaged, rows = _count_rows(table, conditions, every)
     if malformed:
         raise malformed_rows(opened, malformed, rows)

@@ -17,12 +17,10 @@ def tabulate(j: int, node: TreeNode, work: TreeWorkspace) -> bool:
     """Set work.tables[j] or work.ordered[j], if it is not yet set for this node; whether it is the
     table.
     """
-    cells, length, codes, tally = (
-        len(node.cells),
-        work.present.length[j],
-        work.present.codes[j],
-        work.tally,
-    )
+    cells = len(node.cells)
+    length = work.present.length[j]
+    codes = work.present.codes[j]
+    tally = work.tally
     column, table = node.rows[j, node.start : node.end], work.tables[j]
     is_table = bool(TABLED * (length + 1) * cells <= len(column))
     if work.is_counted[j]:

@@ -59,12 +59,10 @@ def count_halves(
     quota, size, taken, top, bottom = work.quota, set_quotas(node, work), 0, -1, -1
     for c in range(len(part)):
         part[c] = quota[c]
-    cells, table, codes, below = (
-        work.ordered[j],
-        work.tables[j],
-        work.present.codes[j],
-        work.present.below[j],
-    )
+    cells = work.ordered[j]
+    table = work.tables[j]
+    codes = work.present.codes[j]
+    below = work.present.below[j]
     for x in range(work.present.length[j]):
         before = taken
         if is_table:

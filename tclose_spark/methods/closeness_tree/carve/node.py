@@ -71,9 +71,8 @@ class TreeWorkspace(NamedTuple):
     # The rows with each of the first 0, 1, ... present codes of a quasi-identifier, by cell, shape
     # (q, rows).
     tables: Codes
-    is_counted: NDArray[
-        np.bool_
-    ]  # for which quasi-identifiers one of these two is the node's, shape (q,)
+    # For which quasi-identifiers one of these two is the node's, shape (q,).
+    is_counted: NDArray[np.bool_]
     left: NDArray[np.bool_]  # which rows go left, shape (rows,)
     other: Codes  # rows that go right, on their way, shape (rows,)
     cell: IntArray  # `TreeNode.cell`, shape (rows,)

@@ -62,10 +62,8 @@ def add_region(
     codes = present.codes[j]
     w0 = width(j, codes[0], codes[length - 1], widths)
     inner = width(j, codes[a], codes[b], widths)
-    lowest, highest = (
-        codes[0] if a > 0 else codes[b + 1],
-        codes[length - 1] if b < length - 1 else codes[a - 1],
-    )
+    lowest = codes[0] if a > 0 else codes[b + 1]
+    highest = codes[length - 1] if b < length - 1 else codes[a - 1]
     outer = width(j, lowest, highest, widths)
     p = size / rows
     gain = max(p * (w0 - inner), w0 - p * inner - (1.0 - p) * outer)

@@ -227,12 +227,10 @@ def trim_bins(
     """`trim` for the bins of a single hierarchical attribute: rows of several bins with the same
     slope are taken at once.
     """
-    taken, rest, rows, slope = (
-        division.inside[0],
-        division.outside[0],
-        division.rows,
-        scratch.gradient,
-    )
+    taken = division.inside[0]
+    rest = division.outside[0]
+    rows = division.rows
+    slope = scratch.gradient
     target, t, m = goal.target[0], goal.t[0], goal.domains[0]
     left = 0.0
     while size >= least:
@@ -249,10 +247,8 @@ def trim_bins(
         if most == -np.inf:
             break
         excess = CHUNK * (ratio - limit) * side * t
-        chunk, budget = (
-            max(np.floor(excess), 1.0),
-            max(np.floor(TOGETHER * excess), 1.0, np.floor(FINE * side)),
-        )
+        chunk = max(np.floor(excess), 1.0)
+        budget = max(np.floor(TOGETHER * excess), 1.0, np.floor(FINE * side))
         for v in range(m):
             if taken[v] > 0.0 and sign * slope[v] == most and budget > 0.0:
                 room = max(np.ceil(sign * (counts[v] - side * target[v])), 1.0)

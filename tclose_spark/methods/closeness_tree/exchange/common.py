@@ -25,11 +25,9 @@ def measure_common(table: Table, partition: Partition, c: int, s: int, size: int
     """Set partition.common[:, c, s] and partition.total[c, s] from the counts of class c, of `size`
     rows.
     """
-    n, counts, held = (
-        table.requirement.rows,
-        partition.counts[c],
-        partition.held[c, table.first[s] :],
-    )
+    n = table.requirement.rows
+    counts = partition.counts[c]
+    held = partition.held[c, table.first[s] :]
     less, common, more = 0, 0, 0
     for at in range(partition.length[c, s]):
         column = held[at]

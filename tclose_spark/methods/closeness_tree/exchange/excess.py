@@ -81,11 +81,9 @@ def update_rises(table: Table, partition: Partition, side: int, c: int, s: int, 
     """
     partition.fresh[side, c, s] = True
     first, last = table.first[s], table.first[s + 1]
-    excess, expected, rises = (
-        partition.excess[c, first:last],
-        table.expected[first:last],
-        partition.rises[side, c],
-    )
+    excess = partition.excess[c, first:last]
+    expected = table.expected[first:last]
+    rises = partition.rises[side, c]
     sign, after, limit = 1 if side == JOIN else -1, 0, table.requirement.limits[s, size]
     change = sign * table.requirement.rows
     for v in range(len(excess)):

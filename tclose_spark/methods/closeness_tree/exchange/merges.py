@@ -64,10 +64,8 @@ def change_by_merge(
     """
     both = 0.0
     for j in range(table.quasi.shape[1]):
-        low, high = (
-            min(partition.low[c, j], partition.low[d, j]),
-            max(partition.high[c, j], partition.high[d, j]),
-        )
+        low = min(partition.low[c, j], partition.low[d, j])
+        high = max(partition.high[c, j], partition.high[d, j])
         both += width(j, low, high, table.widths)
     change = partition.size[c] * (both - partition.width[c]) + partition.size[d] * (
         both - partition.width[d]

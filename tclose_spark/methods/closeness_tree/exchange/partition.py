@@ -80,9 +80,8 @@ class Partition(NamedTuple):
     # `common`), shape (2, classes, attributes).
     common: IntArray
     excess: IntArray  # of ordered attributes only (see `excess`), shape (classes, columns)
-    rises: NDArray[
-        np.float32
-    ]  # of ordered attributes only; valid only where fresh, shape (2, classes, columns)
+    # Of ordered attributes only; valid only where fresh, shape (2, classes, columns).
+    rises: NDArray[np.float32]
     fresh: NDArray[np.bool_]  # whether `rises` is up to date, shape (2, classes, attributes)
     # The price of each closeness ratio, in multiples of the price in the arguments, shape (classes,
     # attributes).
@@ -150,11 +149,9 @@ def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -
     (n,). spare: how many more classes there are, without rows.
     """
     rows, q = table.quasi.shape
-    groups, columns, attributes = (
-        int(classes.max()) + 1 + spare,
-        len(table.expected),
-        len(table.metric),
-    )
+    groups = int(classes.max()) + 1 + spare
+    columns = len(table.expected)
+    attributes = len(table.metric)
     low, high, low_rows, high_rows, low_next, high_next = np.zeros((6, groups, q), np.int32)
     start, room, old_start = np.zeros((3, groups), np.int64)
     member, old = np.zeros((2, 2 * rows + 8 * groups), np.int32)

@@ -71,9 +71,8 @@ def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: in
     by_class, result, next_class = in_order(classes), np.empty(len(classes), np.int64), 0
     part_of = classes[by_class] * parts // groups
     for part in range(parts):
-        rows = by_class[
-            part_of == part
-        ]  # those of a class lie together, which takes a quarter less time
+        # Those of a class lie together, which takes a quarter less time.
+        rows = by_class[part_of == part]
         exchanged = _exchange(
             block.take(rows), classes[rows] - classes[rows].min(), sweeps, anneal, seed
         )
@@ -141,10 +140,8 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> N
     risks = make_risks()
     for number in range(rounds):
         heat = round(HOT * (COLD / HOT) ** (number / rounds), 9)
-        price, order = (
-            _falling(FULL_PRICE, number, PRICED * rounds),
-            orders[2 * (number % (len(orders) // 2))],
-        )
+        price = _falling(FULL_PRICE, number, PRICED * rounds)
+        order = orders[2 * (number % (len(orders) // 2))]
         propose(table, partition, orders[number * STRIDE % len(orders)], risks, heat, price)
         reshape(table, partition, order, risks, heat, price)
         if number % max(1, rounds // DISSOLVES) == 0:
