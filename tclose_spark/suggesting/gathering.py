@@ -35,7 +35,7 @@ from tclose_spark.suggesting.unique_share import codes_of
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.column_names.descriptions import telling_phrase
 from tclose_spark.table.column_names.header_lines import require_names
-from tclose_spark.table.column_names.hints import hint_of
+from tclose_spark.table.column_names.hints import Hint, hint_of
 from tclose_spark.table.columns.patterns import (
     CLOCKS,
     DATE_FORMATS,
@@ -47,7 +47,7 @@ from tclose_spark.table.columns.patterns import (
 )
 from tclose_spark.table.columns.preparing import NUMBER, as_text, judged_values, not_of_type
 from tclose_spark.table.columns.spark_types import how_to_flatten, is_unsupported, type_name
-from tclose_spark.table.entities.finding import find_subjects
+from tclose_spark.table.entities.finding import Entity, Subjects, find_subjects
 from tclose_spark.table.entities.whole_values import Sampler, WholeValues
 from tclose_spark.table.fingerprint import content_hash
 
@@ -121,6 +121,7 @@ def gather_facts(
     subjects = find_subjects(whole_values, [names[place] for place in read], hints)
     nothing = WholeCounts(rows=rows, missing=rows, distinct=0, not_numbers=0, numerals=0, marked=0)
     facts, codes, columns = [], {}, []
+    hint_by_name = dict(zip((names[place] for place in read), hints, strict=True))
     for place, (field, name) in enumerate(zip(fields, names, strict=True)):
         column = sample[f"c{place}"] if place in whole else pa.nulls(sample.num_rows, pa.string())
         counts = _with_distinct(whole.get(place, nothing), column)
@@ -131,7 +132,7 @@ def gather_facts(
         facts.append(
             replace(
                 found,
-                entity=subjects.of(name),
+                entity=_entity(subjects, name, hint_by_name.get(name)),
                 refuted=name in subjects.refuted,
                 marked=described[place].is_identifier,
             )
@@ -139,6 +140,12 @@ def gather_facts(
         codes[name] = codes_of(column)
         columns.append(column)
     return TableFacts(rows, tuple(facts), codes, pa.table(columns, names=names), subjects)
+
+
+def _entity(subjects: Subjects, name: str, hint: Hint | None) -> Entity | None:
+    """The entity that a column groups by itself, or with another one if its name shows no subject."""
+    is_unknown = hint is not None and hint.concept is None
+    return subjects.of(name) or (subjects.with_other(name) if is_unknown else None)
 
 
 def _with_distinct(counts: WholeCounts, column: pa.ChunkedArray) -> WholeCounts:

@@ -102,7 +102,7 @@ def _hint(facts: ColumnFacts) -> Hint:
 def _role(facts: ColumnFacts, hint: Hint) -> tuple[Role, str]:
     concept = hint.concept
     if facts.entity is not None:
-        return "direct", _groups(facts.entity)
+        return "direct", _groups(facts.entity, facts.name)
     if concept is not None and concept.role == "direct":
         return "direct", f"{facts.told_by}: {concept.name}"
     if facts.marked:
@@ -142,11 +142,15 @@ def _role(facts: ColumnFacts, hint: Hint) -> tuple[Role, str]:
     return "open", "neither its name nor its figures show its role"
 
 
-def _groups(entity: Entity) -> str:
-    """What shows that a column groups rows like persons or households."""
+def _groups(entity: Entity, column: str) -> str:
+    """What shows that a column groups rows like persons or households, by itself or with another
+    one.
+    """
+    others = [name for name in entity.columns if name != column and is_name(name)]
+    head = f"with {others[0]} it" if others else "it"
     constant = ", ".join(name for name in entity.constant if is_name(name))
     each = f"{entity.values:,} values with {entity.rows_each:.1f} rows each on average"
-    return f"it groups rows like a {entity.kind}: {each}, within which {constant} are constant"
+    return f"{head} groups rows like a {entity.kind}: {each}, within which {constant} are constant"
 
 
 def _looks(facts: ColumnFacts) -> tuple[str, float] | None:

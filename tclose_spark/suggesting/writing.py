@@ -102,6 +102,7 @@ class Draft:
             one
             for one in self.repeated
             if one.column in direct
+            and self.subjects.with_other(one.column) is None
             and ((one.column,) == found or one.rows <= MOST_ROWS * one.values)
         ]
         return max(people, key=lambda one: ((one.column,) == found, one.values), default=None)

@@ -319,4 +319,4 @@ def least_uniqueness(name: str) -> float | None:
         return None
     if hint.concept is not None:
         return 0.0 if hint.concept.unique else None
-    return KEYED if hint.numbers and not hint.of_thing else None
+    return KEYED if hint.of_person or (hint.numbers and not hint.of_thing) else None

@@ -113,6 +113,10 @@ class Subjects:
         """The entity that a column groups by itself; None if it groups none."""
         return next((one for one in self.entities if one.columns == (column,)), None)
 
+    def with_other(self, column: str) -> Entity | None:
+        """The entity that a column groups together with another one; None if it groups none."""
+        return next((one for one in self.pairs if column in one.columns), None)
+
     def first(self, kind: Kind) -> Entity | None:
         """The likeliest entity of a kind."""
         return next((one for one in self.entities if one.kind == kind), None)
@@ -201,16 +205,17 @@ class _Table:
         Only the sex is constant within a title, and the age varies. A premium has one value for
         each age and sex, and they fill their table.
         """
-        known = self._of(SEX | {"age"}, found.constant)
-        if len(known) < len(found.constant):
+        either = SEX | {"age"}
+        if len(self._of(either, found.constant)) < len(found.constant):
             return False
+        known = self._of(either, (*found.constant, *found.spellings))
         if not self._of(frozenset(["age"]), known):
             numbered = any(self._numbers_persons(place) for place in found.columns)
             return self._age_varies(found) and not numbered
         codes = [self.sample.codes(place) for place in known]
         cells = len(np.unique(np.stack(codes), axis=1).T)
         largest = math.prod(self._values(place) for place in known)
-        return found.values >= FILLED * largest and cells <= found.values / FILLED
+        return FILLED * largest <= found.values <= cells
 
     def is_refuted(self, found: Grouping) -> bool:
         """Whether people differ within the values of a column: in their sex, or in all that is
@@ -273,8 +278,12 @@ class _Table:
             and (place in unknown or self._concept(place) in SHARED)
             and not self.sample.is_measured(place)
         ]
-        for first in (*households[:MOST_HOUSEHOLDS], *sites[:MOST_SITES]):
+        for first in households[:MOST_HOUSEHOLDS]:
             pairs = pair_groupings(self.sample, first, unknown)
+            yield from (pair for pair in pairs if self.is_person(pair))
+        for first in sites[:MOST_SITES]:
+            larger = [place for place in unknown if self._values(place) > self._values(first)]
+            pairs = pair_groupings(self.sample, first, larger)
             yield from (pair for pair in pairs if self.is_person(pair))
 
     def _is_unknown(self, place: int) -> bool:

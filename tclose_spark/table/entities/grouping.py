@@ -4,7 +4,7 @@ by chance.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -130,7 +130,8 @@ def groupings(sample: WholeValues) -> Iterator[Grouping]:
 
 def pair_groupings(sample: WholeValues, first: int, seconds: Iterable[int]) -> Iterator[Grouping]:
     """The pairs of a column and the number of a member in its values, within which some other
-    column is constant, such as a household and the number of its member.
+    column is constant, such as a household and the number of its member. The constant column is
+    not constant within either of the two.
     """
     table = _Codes.of(sample)
     is_whole = sample.whole(first) if sample.level else np.True_
@@ -147,6 +148,7 @@ def pair_groupings(sample: WholeValues, first: int, seconds: Iterable[int]) -> I
         found = table.grouping(
             (first, second), np.unique(pair, return_inverse=True)[1] - int((pair < 0).any())
         )
+        found = None if found is None else table.without_constant(found, (of_first, of_second))
         if found is not None and found.constant:
             yield found
 
@@ -238,6 +240,20 @@ class _Codes:
             level=self.sample.level,
             agreements=tuple(one for one in agreements if one is not None),
         )
+
+    def without_constant(self, found: Grouping, parts: Sequence[IntArray]) -> Grouping:
+        """A grouping without the agreements of columns that are constant within a part of it.
+
+        parts: the numbers of each part's values, or MISSING, shape (sampled rows,).
+        """
+        constant = {one.column for one in found.agreements if one.is_constant}
+        for part in parts:
+            rows = self.shuffled[part[self.shuffled] >= 0]
+            pairs = _pairs(rows, part[rows])
+            judged = [self._agreement(column, part, rows, pairs) for column in constant]
+            constant -= {one.column for one in judged if one is not None and one.is_constant}
+        kept = [one for one in found.agreements if one.column in constant or not one.is_constant]
+        return replace(found, agreements=tuple(kept))
 
     def _agreement(
         self, other: int, group: IntArray, rows: IntArray, pairs: Pairs

@@ -211,6 +211,119 @@ def test_a_first_name_is_no_person(name):
     assert not found.entities
 
 
+def sites(rng: np.random.Generator, site: str, number: str) -> dict[str, object]:
+    """Visits of people who are numbered within sites."""
+    sizes = rng.integers(20, 60, 9)
+    of_person = np.repeat(np.arange(9), sizes)
+    numbers = np.concatenate([np.arange(size) + 1 for size in sizes])
+    people = len(numbers)
+    of_row = np.repeat(np.arange(people), 5)
+    return {
+        site: of_person[of_row] + 100,
+        number: numbers[of_row],
+        "sex": rng.choice(["m", "f"], people)[of_row],
+        "age": rng.integers(18, 90, people)[of_row],
+        "arm": rng.choice(["A", "B", "C"], people)[of_row],
+        "pain": rng.integers(0, 10, len(of_row)),
+    }
+
+
+@settings(deadline=None)
+@given(
+    seed=st.integers(0, 1_000),
+    names=st.sampled_from([("centre", "subj"), ("blk", "sq"), ("clinic", "lfd"), ("x1", "x2")]),
+)
+def test_people_who_are_numbered_within_sites_are_found(seed, names):
+    found = subjects(sites(np.random.default_rng(seed), *names)).first("person")
+    assert {*found.columns} == {*names}
+    assert {"sex", "age", "arm"} == {*found.constant}
+
+
+@pytest.mark.parametrize("name", ["family", "fam", "household", "F", "foyer"])
+@pytest.mark.parametrize("waves", [1, 3])
+def test_a_household_is_found_under_any_name(name, waves):
+    years = [households(np.random.default_rng(3)) for _ in range(waves)]
+    columns = {key: np.concatenate([year[key] for year in years]) for key in years[0]}
+    columns["wave"] = np.repeat(np.arange(waves), len(years[0]["hh"]))
+    columns["income"] = np.random.default_rng(4).integers(0, 90_000, len(columns["wave"]))
+    found = subjects({name if key == "hh" else key: column for key, column in columns.items()})
+    household = found.first("household")
+    assert household is not None
+    assert household.columns == (name,)
+    assert (found.first("person") is not None) == (waves > 1)
+
+
+@pytest.mark.parametrize("name", ["birth_number", "birth_no", "dob_key", "age_id", "city_key"])
+def test_a_number_is_found_whatever_it_is_made_of(name):
+    found = subjects(persons(np.random.default_rng(1), name)).first("person")
+    assert found is not None
+    assert found.columns == (name,)
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 1_000), titles=st.integers(20, 60))
+def test_a_title_that_shows_the_sex_is_no_person(seed, titles):
+    rng = np.random.default_rng(seed)
+    title = rng.integers(0, titles, 30 * titles)
+    found = subjects(
+        {
+            "taetigkeit": title,
+            "geschlecht": np.where(title % 2, "m", "w"),
+            "alter": rng.integers(18, 66, len(title)),
+            "lohn": rng.integers(1_500, 9_000, len(title)),
+        }
+    )
+    assert not found.entities
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 1_000), ages=st.integers(12, 60))
+def test_a_premium_by_age_and_sex_is_no_person(seed, ages):
+    rng = np.random.default_rng(seed)
+    sex, age = rng.integers(0, 2, 40 * ages), rng.integers(0, ages, 40 * ages)
+    premium = rng.permutation(9_000)[: 2 * ages]
+    found = subjects(
+        {
+            "sex": sex,
+            "age": age + 18,
+            "premium": premium[sex * ages + age],
+            "claims": rng.integers(0, 5, len(sex)),
+        }
+    )
+    assert not found.entities
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 1_000), waves=st.integers(3, 8))
+def test_the_same_births_in_each_wave_show_persons(seed, waves):
+    rng = np.random.default_rng(seed)
+    born = rng.integers(1930, 2005, 400)
+    sex = rng.choice(["m", "f"], 400)
+    table = {
+        "wave": np.repeat(np.arange(waves), 400),
+        "sex": np.tile(sex, waves),
+        "birth_year": np.tile(born, waves),
+        "mood": rng.integers(0, 10, 400 * waves),
+    }
+    assert subjects(table).unnamed is not None
+    others = {**table, "birth_year": rng.integers(1930, 2005, 400 * waves)}
+    others["sex"] = rng.choice(["m", "f"], 400 * waves)
+    assert subjects(others).unnamed is None
+
+
+@pytest.mark.parametrize("name", ["customer", "Kundennr", "card", "Mitglied", "socio", "klant"])
+def test_a_word_for_people_shows_persons_without_demographics(name):
+    rng = np.random.default_rng(7)
+    of_row = np.repeat(np.arange(500), 4)
+    columns = {
+        "since": rng.integers(2000, 2024, 500)[of_row],
+        "branch": rng.choice([f"B{i}" for i in range(12)], 500)[of_row],
+        "amount": rng.integers(1, 900, 2_000),
+    }
+    assert subjects({name: of_row, **columns}).first("person").columns == (name,)
+    assert not subjects({"order": of_row, **columns}).entities
+
+
 def test_a_school_is_neither():
     rng = np.random.default_rng(5)
     school = rng.integers(0, 60, 3_000)
