@@ -98,7 +98,7 @@ class ColumnFacts:
     twice: texts that are the same number as another text.
     fractions: values that are no whole number. lengths: how many numbers of digits they have before
         the point.
-    frequent: values with far more rows than any other.
+    frequent: rows of the values with far more rows than any other.
     entity: whom it groups rows by. refuted: whether people differ within its values, so that it
         identifies none.
     weighs: what numbers weigh if they are weights, bodies or rows of a survey; "" if their size
@@ -135,7 +135,7 @@ class ColumnFacts:
     weighs: Weighs = ""
     system: CodeSystem | None = None
     spellings: int = 0
-    frequent: tuple[str, ...] = ()
+    frequent: Mapping[str, int] = field(default_factory=dict)
     entity: Entity | None = None
     refuted: bool = False
     text: Mapping[str, str | bool]
@@ -284,15 +284,19 @@ def facts_of(
     )
 
 
-def frequent_values(values: pa.Array, rows: IntArray) -> tuple[str, ...]:
-    """The values with far more rows than any other, which stand for no person. rows: of each value.
+def frequent_values(values: pa.Array, rows: IntArray) -> dict[str, int]:
+    """The rows of the values with far more rows than any other, which stand for no person.
+
+    rows: of each value.
 
     >>> frequent_values(pa.array([*range(30), 0]), np.array([2] * 30 + [900]))
-    ('0',)
+    {'0': 900}
     """
     if len(values) < FEWEST_VALUES:
-        return ()
-    return tuple(map(str, values.filter(pa.array(rows >= placeholder_rows(rows))).to_pylist()))
+        return {}
+    is_frequent = rows >= placeholder_rows(rows)
+    found = map(str, values.filter(pa.array(is_frequent)).to_pylist())
+    return dict(zip(found, rows[is_frequent].tolist(), strict=True))
 
 
 def what_weighs(weights: FloatArray) -> Weighs:

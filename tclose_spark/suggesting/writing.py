@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tclose_spark.runfile.spec import Input
 from tclose_spark.runfile.suggested import COMPARED
+from tclose_spark.runfile.text import first_few
 from tclose_spark.stages.warnings import FEW_PUBLISHED, repetition_warning
 from tclose_spark.suggesting.choosing import ChosenRoles
 from tclose_spark.suggesting.facts import K, least_k
@@ -43,6 +44,7 @@ MOST_CHANGING = 0.1  # share of people whose quasi-identifiers change, above whi
 ONE_PERSON_EACH = 0.999  # different values a row of an identifier of persons that does not repeat
 MORE_THAN_ONE, MOST_MEMBERS = 1.05, 8  # rows of a household on average
 NOT_READY = "Not ready:"
+MOST_UNKNOWN = 0.5  # of rows without a person, above which a reader has to decide about them
 WHICH_IS_SENSITIVE = "Decide what an adversary must not learn of a person"
 # An estimated number of values below this share of rows means that an identifier repeats.
 ONE_EACH = 0.9
@@ -102,7 +104,6 @@ class Draft:
             one
             for one in self.repeated
             if one.column in direct
-            and self.subjects.with_other(one.column) is None
             and ((one.column,) == found or one.rows <= MOST_ROWS * one.values)
         ]
         return max(people, key=lambda one: ((one.column,) == found, one.values), default=None)
@@ -148,6 +149,18 @@ class Draft:
         return f"{counted}; left out: {', '.join(left_out)}" if left_out else counted
 
     @property
+    def unknown_share(self) -> float:
+        """The share of rows without a person, or with a value that stands for none, if people are
+        counted.
+        """
+        if self.person is None:
+            return 0.0
+        name = self.person.column
+        facts = next(one.facts for one in self.choice.direct if one.name == name)
+        placeholders = sum({**facts.codes.rows, **facts.frequent}.values())
+        return facts.whole.missing / self.rows + placeholders / facts.sampled
+
+    @property
     def decisions(self) -> tuple[str, ...]:
         """Why the run file is not ready, whatever a trial of it says."""
         published, columns = len(self.choice.published), len(self.columns) - len(self.choice.direct)
@@ -162,10 +175,21 @@ class Draft:
                 f"{NOT_READY} that {guess} is sensitive is a guess, from the form of its values. "
                 f"{WHICH_IS_SENSITIVE}"
             )
+        unknown = [in_comment(one.name) for one in self.choice.quasi if one.concept is None]
         if self.choice.are_guessed:
             decisions.append(
                 f"{NOT_READY} no column is known to be a quasi-identifier. Decide what an "
                 "adversary can know"
+            )
+        elif unknown:
+            decisions.append(
+                f"{NOT_READY} that {first_few(unknown)} can be known by an adversary is a guess, "
+                "from the columns beside. Decide for each whether it is sensitive, or left out"
+            )
+        if self.unknown_share > MOST_UNKNOWN:
+            decisions.append(
+                f"{NOT_READY} {share(self.unknown_share)} of rows have no person. Decide what "
+                "becomes of them (attributes.person.unknown)"
             )
         if published < FEW_PUBLISHED * columns:
             decisions.append(
@@ -230,6 +254,8 @@ def render_run_file(draft: Draft) -> str:
         crowded=[f"! {warning}" for warning in draft.warnings],
         k=draft.k or least_k(draft.rows),
     )
+    if not choice.sensitive:  # no release can be made of it yet
+        return text
     return f"{text}\n{PROPOSAL}{_proposal(yaml.safe_load(text))}"
 
 
@@ -239,7 +265,7 @@ def _person(draft: Draft, person: Repetition, exact: bool) -> dict[str, Any]:
     settings: dict[str, Any] = {"column": person.column}
     if draft.apart:
         settings["rows"] = "apart"
-    placeholders = [*facts.codes.rows, *facts.frequent]
+    placeholders = [*dict.fromkeys([*facts.codes.rows, *facts.frequent])]
     if placeholders:
         settings["placeholders"] = placeholders
     if placeholders or facts.whole.missing:
@@ -280,7 +306,12 @@ def repeated(choice: ChosenRoles, exact: bool) -> tuple[Repetition, ...]:
     found = []
     numbered = any(map(_numbers_persons, choice.direct))
     for one in (*choice.direct, *choice.insensitive, *choice.open):
-        facts, least = one.facts, least_uniqueness(one.facts.called)
+        facts = one.facts
+        least = least_uniqueness(facts.called)
+        if one.hint.of_person and not one.hint.numbers and facts.identifying:
+            continue  # the address of a client is none of a person
+        if facts.entity is not None and facts.entity.columns != (one.name,):
+            continue  # it identifies a person only with another column
         if facts.entity is not None and facts.entity.kind == "person":
             least = 0.0
         elif numbered or has_fractions(facts) or (facts.refuted and least != 0.0):

@@ -14,10 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
+import yaml
 from columns import facts, gathered
 
 import tclose_spark as tc
 from tclose_spark.comparing.outcome import Outcome
+from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.suggesting.judging import suggest_role
 from tclose_spark.suggesting.settings import quasi_identifier_settings
 from tclose_spark.suggesting.suggestion import Suggestion
@@ -49,6 +51,59 @@ def shop(rows: int = 600) -> dict[str, Any]:
 
 def suggested(table: pa.Table, **options: Any) -> Suggestion:
     return tc.suggest(table, name="people", engine="local", log=None, **options)
+
+
+def visits() -> dict[str, Any]:
+    """Visits of people who are numbered within sites, with an answer that nobody knows."""
+    numbers = np.concatenate([np.arange(size) + 1 for size in range(30, 60, 4)])
+    site = np.repeat(np.arange(8), range(30, 60, 4))
+    of_row = np.repeat(np.arange(len(site)), 4)
+    people = len(site)
+    return {
+        "centre": site[of_row],
+        "subj": numbers[of_row],
+        "sex": DRAW.choice(["m", "f"], people)[of_row],
+        "age": DRAW.integers(18, 90, people)[of_row],
+        "region": DRAW.choice(list("ABCD"), people)[of_row],
+        "antwort": DRAW.choice(["ja", "nein"], len(of_row)),
+    }
+
+
+def test_half_of_a_persons_key_is_published_in_no_role() -> None:
+    suggestion = suggested(pa.table(visits()), trial=False)
+    assert suggestion.roles["subj"] == "direct identifier"
+    assert suggestion.person is None
+    assert any("'subj'" in note and "'centre'" in note for note in suggestion.warnings)
+    assert not any("'subj' looks like" in note for note in suggestion.warnings)
+
+
+def test_a_guess_of_a_quasi_identifier_is_not_ready() -> None:
+    suggestion = suggested(pa.table(visits()).drop_columns("subj"), trial=False)
+    assert suggestion.roles["antwort"] == "quasi-identifier"
+    assert any("antwort" in line and line.startswith("Not ready") for line in suggestion.decisions)
+    without = suggested(pa.table(visits()).drop_columns(["subj", "antwort"]), trial=False)
+    assert not any("antwort" in line for line in without.decisions)
+
+
+def test_a_draft_without_a_sensitive_attribute_has_no_copy_that_stays_wrong() -> None:
+    draft = suggested(pa.table(visits()).drop_columns("subj"), trial=False)
+    tree = yaml.safe_load(draft.yaml)
+    attributes = tree["attributes"]
+    assert not attributes["sensitive_attributes"]
+    attributes["sensitive_attributes"] = {"antwort": {"t": 1}}
+    del attributes["quasi_identifiers"]["antwort"]
+    assert ReleaseSpec.model_validate(tree).suggested is None
+
+
+def test_many_rows_without_a_person_are_not_ready() -> None:
+    table = pa.table(shop(900))
+    keys = table["Kunden-ID"].to_pylist()
+    for share, expected in ((0.2, False), (0.7, True)):
+        unknown = [key if i % 10 >= 10 * share else "-" for i, key in enumerate(keys)]
+        place = table.schema.get_field_index("Kunden-ID")
+        given = table.set_column(place, "Kunden-ID", pa.array(unknown))
+        lines = suggested(given, trial=False).decisions
+        assert any("of rows have no person" in line for line in lines) == expected
 
 
 def test_a_person_is_a_key_that_repeats_and_not_an_address_of_a_network() -> None:
