@@ -140,7 +140,7 @@ def _settings(column: str, of: Any, type: str | None, spec: ReleaseSpec | None) 
             raise ConfigurationError(
                 f"{column!r} is neither a quasi-identifier nor sensitive in the run file"
             )
-    kept = {} if own is None else {key: getattr(own, key) for key in own.model_fields_set}
+    kept = {} if own is None else own.own_settings
     if isinstance(own, SensitiveAttribute) and of is not None:
         kept["distance"] = "hierarchical"
     section = SensitiveAttribute if isinstance(own, SensitiveAttribute) else QuasiIdentifier
