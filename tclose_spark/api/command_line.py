@@ -24,7 +24,7 @@ def table_arguments(typed: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ConfigurationError: naming the option that is wrong.
     """
-    from tclose_spark.auditing.question import parse_quasi_identifiers, parse_sensitive
+    from tclose_spark.auditing.short_forms import parse_quasi_identifiers, parse_sensitive
 
     given = {**typed, "options": reader_options(typed["options"])}
     quasi, sensitive, trees = (

@@ -7,7 +7,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +37,7 @@ from tclose_spark.engine.tables import (
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.measures.distances.transport import transport_plan
 from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.requirements.criterion import Labels
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
@@ -91,7 +91,7 @@ def explain_class(
     return max(explained, key=lambda e: e.emd / (e.attribute.settings.t or 1))
 
 
-def _explained(labels: Mapping[str, Any], a: JudgedAttribute, classes: Classes) -> ClassExplanation:
+def _explained(labels: Labels, a: JudgedAttribute, classes: Classes) -> ClassExplanation:
     histogram = classes.marginals[a.name]
     part = np.zeros(len(a.values), dtype=np.int64)
     part[histogram.values] = histogram.counts

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose_spark.auditing.inputs import prepare_inputs
-from tclose_spark.auditing.parts.part import TalliedTable, tallied
+from tclose_spark.auditing.parts.audited import TalliedTable, tallied
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.labels.boxes import (

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tclose_spark.measures.disclosure.rare_cells import RareCells
     from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
     from tclose_spark.measures.distances.transport import TransportPlan
-    from tclose_spark.requirements.criterion import Guarantee
+    from tclose_spark.requirements.criterion import Guarantee, Labels
     from tclose_spark.requirements.expectation import Expectation
     from tclose_spark.requirements.judge import JudgedAttribute
     from tclose_spark.table.arrays import IntArray
@@ -197,7 +197,7 @@ class ClassExplanation:
     plan: the cheapest transport plan from the class's distribution to the table's.
     """
 
-    labels: Mapping[str, Any]
+    labels: Labels
     attribute: JudgedAttribute
     part: IntArray
     whole: IntArray

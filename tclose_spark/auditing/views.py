@@ -5,7 +5,7 @@ Figures are never broken. Labels and values are printed as they are, without rea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -28,7 +28,7 @@ from tclose_spark.measures.disclosure.population_uniques import PopulationUnique
 from tclose_spark.measures.disclosure.rare_cells import RareCells
 from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
 from tclose_spark.measures.distances.transport import Move
-from tclose_spark.requirements.criterion import Guarantee
+from tclose_spark.requirements.criterion import Guarantee, Labels
 from tclose_spark.runfile.attributes import Recursive
 
 MOST_LINES = 30  # of values and of moves; --json has all
@@ -177,7 +177,7 @@ def value_text(value: str | None) -> str:
     return "missing" if value is None else value
 
 
-def labels_text(labels: Mapping[str, Any]) -> str:
+def labels_text(labels: Labels) -> str:
     """A class by its labels; several classes by theirs."""
     return ", ".join(f"{name}={_label_text(label)}" for name, label in labels.items())
 
@@ -188,7 +188,7 @@ def _label_text(label: Any) -> str:
     return "missing" if label is None else repr(label)
 
 
-def cell_text(labels: Mapping[str, Any]) -> str:
+def cell_text(labels: Labels) -> str:
     """A cell by its class in each release."""
     each = [
         "not in it" if of_class is None else labels_text(of_class) for of_class in labels.values()
@@ -536,7 +536,7 @@ def _move(explanation: ClassExplanation, move: Move) -> list[str]:
     ]
 
 
-def _class_text(labels: Mapping[str, Any], size: int | None) -> str:
+def _class_text(labels: Labels, size: int | None) -> str:
     """A class by its labels; if they are left out, by its size."""
     return (
         labels_text(labels)
@@ -545,7 +545,7 @@ def _class_text(labels: Mapping[str, Any], size: int | None) -> str:
     )
 
 
-def _cell_text(labels: Mapping[str, Any], size: int | None) -> str:
+def _cell_text(labels: Labels, size: int | None) -> str:
     """A cell by its labels and its people."""
     people = "1 person" if size == 1 else f"{size:,} people"
     return f"of {people}, {cell_text(labels)}" if labels else people

@@ -225,13 +225,13 @@ def test_what_is_given_is_not_changed():
 
 
 def ask(quasi=(), sensitive=(), hierarchies=None, spec=None, **asked):
-    return _question(
-        quasi,
-        sensitive,
-        hierarchies,
-        spec,
-        **{"k": None, "t": None, "n": None, "gain": "0.2", **asked},
-    )
+    options = {
+        "quasi_identifiers": quasi,
+        "sensitive": sensitive,
+        "hierarchies": hierarchies,
+        "spec": spec,
+    }
+    return _question(options, **{"k": None, "t": None, "n": None, "gain": "0.2", **asked})
 
 
 def test_columns_of_an_audit_are_names_or_settings():

@@ -27,6 +27,7 @@ from tclose_spark.engine.tables import collect, map_batches, select
 from tclose_spark.measures.disclosure import beliefs as attacks
 from tclose_spark.measures.disclosure.beliefs import BeliefGain
 from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.requirements.criterion import Labels
 from tclose_spark.requirements.judge import JudgedAttribute, measure_column
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.columns.preparing import BoolArray
@@ -64,7 +65,7 @@ class Exposure:
     before: float
     after: float
     about: str | None = None
-    worst: Mapping[str, Any] | None = None
+    worst: Labels | None = None
     size: int | None = None
 
     def without_labels(self) -> Exposure:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tclose_spark.auditing.attacks.background import BackgroundJoin, join_background
 from tclose_spark.auditing.attacks.minimality_attack import guess_people
-from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
+from tclose_spark.auditing.parts.audited import AuditedTable
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
@@ -18,37 +18,29 @@ SKIPPED = (
 )
 
 
-class Background(AuditPart):
-    """The join with the background table, if there is one, and guesses of its people if attacks are
-    measured.
+def check_background(question: AuditQuestion, tables: AuditTables) -> None:
+    """Raises ConfigurationError if people cannot be joined by labels."""
+    if tables.background is not None:
+        require_labels(question, "--background")
+
+
+def add_background(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with the join with the background table, if there is one, and guesses of its
+    people if attacks are measured.
     """
-
-    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        if tables.background is not None:
-            require_labels(question, "--background")
-
-    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        question, background = table.question, table.inputs.background
-        if background is None:
-            return result
-        whose = table.inputs.table if question.persons else None
-        joined = join_background(table.classes, background, table.quasi, table.trees, whose)
-        result = replace(result, notes=(*result.notes, *_notes(joined)))
-        if not question.attacks or not table.attributes:
-            return replace(result, background=joined)
-        guesses = guess_people(
-            table.tallies,
-            question.labels,
-            background,
-            table.quasi,
-            table.trees,
-            table.attributes,
-            question.gain,
-        )
-        notes = [SKIPPED] if len(guesses) < len(table.attributes) else []
-        return replace(
-            result, background=replace(joined, guesses=guesses), notes=(*result.notes, *notes)
-        )
+    question, background = table.question, table.inputs.background
+    if background is None:
+        return result
+    whose = table.inputs.table if question.persons else None
+    joined = join_background(table.classes, background, table.quasi, table.trees, whose)
+    result = replace(result, notes=(*result.notes, *_notes(joined)))
+    if not question.attacks or not table.attributes:
+        return replace(result, background=joined)
+    guesses = guess_people(table.labelled, background, table.trees, table.attributes, question.gain)
+    notes = [SKIPPED] if len(guesses) < len(table.attributes) else []
+    return replace(
+        result, background=replace(joined, guesses=guesses), notes=(*result.notes, *notes)
+    )
 
 
 def _notes(joined: BackgroundJoin) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
+from tclose_spark.auditing.parts.audited import AuditedTable
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
@@ -11,24 +11,22 @@ from tclose_spark.errors import InputError
 from tclose_spark.io.storage.folders import private
 
 
-class ClassFile(AuditPart):
-    """Writes the class table as Delta, if the question names a path."""
+def check_class_file(question: AuditQuestion, tables: AuditTables) -> None:
+    """Raises InputError if a Delta table cannot hold the class table that the question asks for."""
+    if question.classes_output is None:
+        return
+    for column in (*question.labels, *question.sensitive_attributes):
+        if set(column) & set(" ,;{}()\n\t="):
+            raise InputError(
+                f"--classes-output: a Delta table cannot hold the column name {column!r}; "
+                "rename it (no blanks or , ; { } ( ) =)"
+            )
 
-    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        for column in (
-            (*question.labels, *question.sensitive_attributes)
-            if question.classes_output is not None
-            else ()
-        ):
-            if set(column) & set(" ,;{}()\n\t="):
-                raise InputError(
-                    f"--classes-output: a Delta table cannot hold the column name {column!r}; "
-                    "rename it (no blanks or , ; { } ( ) =)"
-                )
 
-    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        path = table.question.classes_output
-        if path is not None:
-            with private(path):
-                write_delta(table.classes, path)
-        return result
+def write_class_file(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The same result. Writes the class table as Delta, if the question names a path."""
+    path = table.question.classes_output
+    if path is not None:
+        with private(path):
+            write_delta(table.classes, path)
+    return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tclose_spark.auditing.parts.part import AuditedTable, AuditPart, TalliedTable
+from tclose_spark.auditing.parts.audited import AuditedTable, TalliedTable
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.checks.classes.households import households_of_classes
 from tclose_spark.checks.classes.people import tally_owners
@@ -15,27 +15,23 @@ from tclose_spark.requirements.criterion import Guarantee
 from tclose_spark.table.people import HOUSEHOLD
 
 
-class HouseholdCounts(AuditPart):
-    """How many households the classes have, as a guarantee, if the question is about them."""
-
-    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        rows, asked = households_of(table), table.question.household
-        if rows is None or asked is None:
-            return result
-        found = households_of_classes(
-            tally_owners(rows, table.question.labels, [], HOUSEHOLD), asked.k
-        )
-        guarantee = Guarantee(
-            measure="households of a class",
-            attribute=None,
-            required=asked.k if asked.k > 1 else None,
-            achieved=found.fewest,
-            classes=found.classes,
-            rows=found.rows,
-            worst=dict(zip(table.question.labels, found.labels, strict=True)),
-            size=found.size,
-        )
-        return replace(result, guarantees=(*result.guarantees, guarantee))
+def add_households(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with how many households the classes have, if the question is about them."""
+    rows, asked = households_of(table), table.question.household
+    if rows is None or asked is None:
+        return result
+    found = households_of_classes(tally_owners(rows, table.question.labels, [], HOUSEHOLD), asked.k)
+    guarantee = Guarantee(
+        measure="households of a class",
+        attribute=None,
+        required=asked.k if asked.k > 1 else None,
+        achieved=found.fewest,
+        classes=found.classes,
+        rows=found.rows,
+        worst=dict(zip(table.question.labels, found.labels, strict=True)),
+        size=found.size,
+    )
+    return replace(result, guarantees=(*result.guarantees, guarantee))
 
 
 def households_of(table: TalliedTable) -> Table | None:

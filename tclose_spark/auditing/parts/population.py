@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tclose_spark.auditing.parts.audited import AuditedTable
 from tclose_spark.auditing.parts.background import require_labels
 from tclose_spark.auditing.parts.households import households_of
-from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
@@ -15,41 +15,37 @@ from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
 from tclose_spark.errors import ConfigurationError
 
 
-class PopulationRisk(AuditPart):
-    """The risks, if the question is about them."""
-
-    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        if question.reidentified is not None and (
-            question.population is None or not question.population.is_estimated
-        ):
-            raise ConfigurationError(
-                "--reidentified: the individual risk is of a sample; expected --population, a "
-                "fraction or weight:COLUMN"
-            )
-        if question.population is not None and not question.population.is_estimated:
-            require_labels(question, "--population")
-
-    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        question = table.question
-        if (
-            question.population is None
-            and question.threshold is None
-            and question.household is None
-        ):
-            return result
-        found = measure_risks(
-            table.classes,
-            question.population,
-            question.at_risk,
-            table.quasi,
-            table.trees,
-            table=table.inputs.table,
-            listed=table.inputs.population,
-            disjoint=_are_disjoint(table),
-            stated=question.reidentified,
-            households=None if question.persons else households_of(table),
+def check_population(question: AuditQuestion, tables: AuditTables) -> None:
+    """Raises ConfigurationError if the question needs another population."""
+    if question.reidentified is not None and (
+        question.population is None or not question.population.is_estimated
+    ):
+        raise ConfigurationError(
+            "--reidentified: the individual risk is of a sample; expected --population, a "
+            "fraction or weight:COLUMN"
         )
-        return replace(result, risks=found, notes=(*result.notes, *_presence_notes(found)))
+    if question.population is not None and not question.population.is_estimated:
+        require_labels(question, "--population")
+
+
+def add_population(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with the risks, if the question is about them."""
+    question = table.question
+    if question.population is None and question.threshold is None and question.household is None:
+        return result
+    found = measure_risks(
+        table.classes,
+        question.population,
+        question.at_risk,
+        table.quasi,
+        table.trees,
+        table=table.inputs.table,
+        listed=table.inputs.population,
+        disjoint=_are_disjoint(table),
+        stated=question.reidentified,
+        households=None if question.persons else households_of(table),
+    )
+    return replace(result, risks=found, notes=(*result.notes, *_presence_notes(found)))
 
 
 def _are_disjoint(table: AuditedTable) -> bool:

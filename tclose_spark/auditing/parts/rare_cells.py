@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tclose_spark.auditing.options import DEFAULTS
-from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
+from tclose_spark.auditing.parts.audited import AuditedTable
 from tclose_spark.auditing.parts.special_uniques import MOST_CLASSES, class_codes
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
@@ -16,57 +16,54 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures.disclosure.rare_cells import RareCells, rare_cells
 
 
-class RareCellsSearch(AuditPart):
-    """The cells of combinations, if the question is about them."""
-
-    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        if question.cells is None:
-            if (
-                question.levels is not None
-                or ",".join(map(str, question.below)) != DEFAULTS["below"]
-            ):
-                raise ConfigurationError(
-                    "--below and --levels are of cells; give --cells, too, such as --cells 3"
-                )
-            return
-        if len(question.below) not in (1, question.cells):
+def check_cells(question: AuditQuestion, tables: AuditTables) -> None:
+    """Raises ConfigurationError if options on cells contradict one another."""
+    if question.cells is None:
+        if question.levels is not None or ",".join(map(str, question.below)) != DEFAULTS["below"]:
             raise ConfigurationError(
-                f"--below: found {len(question.below)} thresholds; expected one, or one for each "
-                f"of the {question.cells} sizes of --cells"
+                "--below and --levels are of cells; give --cells, too, such as --cells 3"
             )
-        if question.persons:
-            raise ConfigurationError(
-                "--cells and --person: cells are of rows, and a person may have several; leave "
-                "out one of the two"
-            )
-        if question.levels and not any(question.levels.values()):
-            raise ConfigurationError(
-                "--levels: all are 0, which leaves out every quasi-identifier; expected one above 0"
-            )
-        wrong = sorted(
-            set(question.levels or question.quasi_identifiers) ^ set(question.quasi_identifiers)
+        return
+    if len(question.below) not in (1, question.cells):
+        raise ConfigurationError(
+            f"--below: found {len(question.below)} thresholds; expected one, or one for each "
+            f"of the {question.cells} sizes of --cells"
         )
-        if wrong:
-            raise ConfigurationError(
-                f"--levels: found {'a' if wrong[0] in (question.levels or {}) else 'no'} level of "
-                f"{wrong[0]!r}; expected one for each quasi-identifier, and 0 for those to leave "
-                "out"
-            )
-
-    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        question = table.question
-        if question.cells is None:
-            return result
-        counted = class_codes(table.tallies, question)
-        if counted is None:
-            note = f"cells are not counted: there are more than {MOST_CLASSES:,} classes"
-            return replace(result, notes=(*result.notes, note))
-        size = min(question.cells, len(question.quasi_identifiers))
-        below = (question.below * size)[:size]
-        found = rare_cells(*counted, below, question.levels, question.combinations)
-        return replace(
-            result, cells=found, notes=(*result.notes, *_left_notes(found, question.combinations))
+    if question.persons:
+        raise ConfigurationError(
+            "--cells and --person: cells are of rows, and a person may have several; leave "
+            "out one of the two"
         )
+    if question.levels and not any(question.levels.values()):
+        raise ConfigurationError(
+            "--levels: all are 0, which leaves out every quasi-identifier; expected one above 0"
+        )
+    wrong = sorted(
+        set(question.levels or question.quasi_identifiers) ^ set(question.quasi_identifiers)
+    )
+    if wrong:
+        raise ConfigurationError(
+            f"--levels: found {'a' if wrong[0] in (question.levels or {}) else 'no'} level of "
+            f"{wrong[0]!r}; expected one for each quasi-identifier, and 0 for those to leave "
+            "out"
+        )
+
+
+def add_cells(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with the cells of combinations, if the question is about them."""
+    question = table.question
+    if question.cells is None:
+        return result
+    counted = class_codes(table.tallies, question)
+    if counted is None:
+        note = f"cells are not counted: there are more than {MOST_CLASSES:,} classes"
+        return replace(result, notes=(*result.notes, note))
+    size = min(question.cells, len(question.quasi_identifiers))
+    below = (question.below * size)[:size]
+    found = rare_cells(*counted, below, question.levels, question.combinations)
+    return replace(
+        result, cells=found, notes=(*result.notes, *_left_notes(found, question.combinations))
+    )
 
 
 def _left_notes(found: RareCells, most: int) -> list[str]:

@@ -7,18 +7,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tclose_spark.auditing.parts.part import AuditedTable, AuditPart, TalliedTable
+from tclose_spark.auditing.parts.audited import AttackMeasures, AuditedTable, TalliedTable
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
-from tclose_spark.checks.classes.class_table import ClassMeasure
 from tclose_spark.checks.classes.figures import class_figures
 from tclose_spark.checks.classes.people import expect_people
 from tclose_spark.checks.labels.wildcards import alike_guarantee
 from tclose_spark.checks.supersets import expect_supersets, without_t
 from tclose_spark.engine.protocol import Table
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.requirements.criterion import Criterion, Guarantee
+from tclose_spark.requirements.criterion import Guarantee
 from tclose_spark.requirements.expectation import Expectation, expect_some_rows
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.requirements.registry import expectations_of
@@ -26,47 +25,52 @@ from tclose_spark.runfile.attributes import Diversity, SensitiveAttribute
 from tclose_spark.runfile.joint import covered
 
 
-class Requirements(AuditPart):
-    """What is required of every class, and notes on what the verdict does not cover."""
-
-    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        if question.joint and tables.reference is not None:
-            raise ConfigurationError(
-                "--joint and --reference: tuples are compared with those of the table itself; "
-                "leave out one"
-            )
-        if question.persons and tables.reference is not None:
-            raise ConfigurationError(
-                "--person and --reference: people are compared with the people of the table "
-                "itself; give one of the two"
-            )
-
-    def columns(self, table: TalliedTable) -> Sequence[ClassMeasure]:
-        return table.units
-
-    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        question = table.question
-        strict = question.k if table.alike is None else None
-        return replace(
-            result,
-            people=table.sizes or None,
-            expectations=tuple(suite_of(question, strict, table.judged)),
-            notes=(*result.notes, *_unprotected_notes(question), *_unjudged_notes(question)),
+def check_requirements(question: AuditQuestion, tables: AuditTables) -> None:
+    """Raises ConfigurationError if tuples or people are compared with another table."""
+    if question.joint and tables.reference is not None:
+        raise ConfigurationError(
+            "--joint and --reference: tuples are compared with those of the table itself; "
+            "leave out one"
+        )
+    if question.persons and tables.reference is not None:
+        raise ConfigurationError(
+            "--person and --reference: people are compared with the people of the table "
+            "itself; give one of the two"
         )
 
 
-def judge(table: TalliedTable, classes: Table, criteria: Sequence[Criterion]) -> AuditedTable:
-    """The table with the figures of its classes. criteria: beside k, l and t."""
+def add_requirements(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with what is required of every class, and notes on what the verdict does not cover."""
+    question = table.question
+    strict = question.k if table.alike is None else None
+    return replace(
+        result,
+        people=table.sizes or None,
+        expectations=tuple(suite_of(question, strict, table.judged)),
+        notes=(*result.notes, *_unprotected_notes(question), *_unjudged_notes(question)),
+    )
+
+
+def judge(
+    table: TalliedTable, classes: Table, attacks: AttackMeasures, untried: Sequence[str]
+) -> AuditedTable:
+    """The table with the figures of its classes. untried: notes on supersets."""
     question = table.question
     alike = None  # k of people is of equal labels only
     if not question.persons and any(q.missing_any for q in table.quasi):
         alike = alike_guarantee(classes, table.quasi, question.k)
     of_whole = table.judged if question.n is None else without_t(table.judged)
     strict = question.k if alike is None else None
-    figures = class_figures(
-        classes, strict, table.quasi, of_whole, more=criteria, units=table.units
+    more = [] if attacks.tuples is None else [attacks.tuples.criterion]
+    figures = class_figures(classes, strict, table.quasi, of_whole, more=more, units=table.units)
+    return AuditedTable(
+        **vars(table),
+        classes=classes,
+        figures=figures,
+        alike=alike,
+        attacks=attacks,
+        untried=untried,
     )
-    return AuditedTable(**vars(table), classes=classes, figures=figures, alike=alike)
 
 
 def guarantees_of(table: AuditedTable) -> tuple[Guarantee, ...]:

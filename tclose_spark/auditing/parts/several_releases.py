@@ -16,7 +16,7 @@ from tclose_spark.auditing.attacks.intersection_attack import (
 )
 from tclose_spark.auditing.inputs import LATEST, EarlierTable, judged_attributes
 from tclose_spark.auditing.labels import judge_labels
-from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
+from tclose_spark.auditing.parts.audited import AuditedTable
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult, Together
 from tclose_spark.auditing.tables import AuditTables
@@ -28,28 +28,28 @@ from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 
-class SeveralReleases(AuditPart):
-    """The figures of all releases together, if there are earlier ones."""
-
-    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        if tables.earlier and not question.persons and question.aggregates:
-            raise ConfigurationError(
-                "--earlier: with method.representative, labels do not show whom they cover; give "
-                "--person COLUMN, which all tables have"
-            )
-        if tables.earlier and question.joint:
-            raise ConfigurationError(
-                "--joint and --earlier: several releases are not judged by tuples; leave out one"
-            )
-
-    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        if not table.inputs.earlier:
-            return result
-        found = _together(table)
-        notes = [note for one in table.inputs.earlier for note in one.notes]
-        return replace(
-            result, together=found, notes=(*result.notes, *notes, *_notes(found, table.question))
+def check_releases(question: AuditQuestion, tables: AuditTables) -> None:
+    """Raises ConfigurationError if several releases cannot be judged as the question says."""
+    if tables.earlier and not question.persons and question.aggregates:
+        raise ConfigurationError(
+            "--earlier: with method.representative, labels do not show whom they cover; give "
+            "--person COLUMN, which all tables have"
         )
+    if tables.earlier and question.joint:
+        raise ConfigurationError(
+            "--joint and --earlier: several releases are not judged by tuples; leave out one"
+        )
+
+
+def add_releases(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with the figures of all releases together, if there are earlier ones."""
+    if not table.inputs.earlier:
+        return result
+    found = _together(table)
+    notes = [note for one in table.inputs.earlier for note in one.notes]
+    return replace(
+        result, together=found, notes=(*result.notes, *notes, *_notes(found, table.question))
+    )
 
 
 def _together(table: AuditedTable) -> Together:
@@ -72,10 +72,7 @@ def _together(table: AuditedTable) -> Together:
             people=people,
         )
         return judge_together(latest, inputs.earlier, trees, question.k)
-    by_labels = LabelledRelease(
-        name=LATEST, quasi=table.quasi, labels=question.labels, tallies=table.tallies
-    )
-    with labelled_releases(by_labels, inputs.earlier, trees) as releases:
+    with labelled_releases(table.labelled, inputs.earlier, trees) as releases:
         if inputs.background is not None:
             return intersect_releases(releases, inputs.background, trees, attributes, question.k)
         return find_differences(releases, trees, list(question.sensitive_attributes), question.k)

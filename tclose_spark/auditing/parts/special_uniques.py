@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
+from tclose_spark.auditing.parts.audited import AuditedTable
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
@@ -29,28 +29,28 @@ from tclose_spark.table.dictionaries import group_equal
 MOST_CLASSES = 1_000_000
 
 
-class UniquesSearch(AuditPart):
-    """The search, if the question is about them."""
+def check_uniques(question: AuditQuestion, tables: AuditTables) -> None:
+    """Raises ConfigurationError if there is nothing to search for, or people are counted."""
+    size = question.special_uniques
+    if size is not None and size < 1:
+        raise ConfigurationError(
+            f"--special-uniques: found {size}; expected at least 1 quasi-identifier"
+        )
+    if size is not None and question.persons:
+        raise ConfigurationError(
+            "--special-uniques and --person: special uniques are rows, and a person with "
+            "several rows may be unique by values that no row has alone; leave out one of the "
+            "two"
+        )
 
-    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        size = question.special_uniques
-        if size is not None and size < 1:
-            raise ConfigurationError(
-                f"--special-uniques: found {size}; expected at least 1 quasi-identifier"
-            )
-        if size is not None and question.persons:
-            raise ConfigurationError(
-                "--special-uniques and --person: special uniques are rows, and a person with "
-                "several rows may be unique by values that no row has alone; leave out one of the "
-                "two"
-            )
 
-    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        size, most = table.question.special_uniques, table.question.combinations
-        if size is None:
-            return result
-        found = find_special_uniques(table.tallies, table.question, size, most)
-        return replace(result, special_uniques=found, notes=(*result.notes, *_notes(found, most)))
+def add_uniques(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with the special uniques, if the question is about them."""
+    size, most = table.question.special_uniques, table.question.combinations
+    if size is None:
+        return result
+    found = find_special_uniques(table.tallies, table.question, size, most)
+    return replace(result, special_uniques=found, notes=(*result.notes, *_notes(found, most)))
 
 
 def _notes(found: SpecialUniques | None, combinations: int) -> list[str]:

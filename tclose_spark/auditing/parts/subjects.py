@@ -6,11 +6,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
-from tclose_spark.auditing.question import AuditQuestion
+from tclose_spark.auditing.parts.audited import AuditedTable
 from tclose_spark.auditing.result import AuditResult
-from tclose_spark.auditing.tables import AuditTables
-from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.sampling import sample_table
 from tclose_spark.engine.tables import schema_of
 from tclose_spark.table.column_names.hints import hint_of
@@ -21,24 +18,19 @@ from tclose_spark.table.entities.wording import Remedies, SubjectsWords
 OPTIONS = Remedies(person="--person", alone="this note does not matter", household="--household")
 
 
-class SubjectsNotes(AuditPart):
-    """Notes on whom rows are about, over all columns of the table, unless people are counted."""
-
-    raw: Table | None = None
-
-    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        if not question.persons and not question.rows_are_persons:
-            self.raw = tables.table
-
-    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        if self.raw is None:
-            return result
-        names, question = readable(schema_of(self.raw)), table.question
-        sample = sample_table(self.raw, names, table.inputs.rows)
-        found = find_subjects(sample, names, list(map(hint_of, names)))
-        subjects = _beside({*question.labels, *question.quasi_identifiers}, found)
-        notes = SubjectsWords(remedies=OPTIONS).notes(subjects, bool(question.households))
-        return replace(result, notes=(*notes, *result.notes))
+def add_subjects(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with notes on whom rows are about, over all columns of the table, unless people
+    are counted.
+    """
+    question, opened = table.question, table.inputs.opened
+    if question.persons or question.rows_are_persons:
+        return result
+    names = readable(schema_of(opened))
+    sample = sample_table(opened, names, table.inputs.rows)
+    found = find_subjects(sample, names, list(map(hint_of, names)))
+    subjects = _beside({*question.labels, *question.quasi_identifiers}, found)
+    notes = SubjectsWords(remedies=OPTIONS).notes(subjects, bool(question.households))
+    return replace(result, notes=(*notes, *result.notes))
 
 
 def _beside(labels: set[str], found: Subjects) -> Subjects:
