@@ -9,32 +9,30 @@ from tclose_spark.auditing.inputs import prepare_inputs
 from tclose_spark.auditing.parts.attacks import add_attacks, attack_measures
 from tclose_spark.auditing.parts.audited import AuditedTable, tallied
 from tclose_spark.auditing.parts.background import add_background, check_background
-from tclose_spark.auditing.parts.class_file import check_class_file, write_class_file
-from tclose_spark.auditing.parts.households import add_households
 from tclose_spark.auditing.parts.population import add_population, check_population
 from tclose_spark.auditing.parts.rare_cells import add_cells, check_cells
-from tclose_spark.auditing.parts.reading import add_reading
+from tclose_spark.auditing.parts.reading import add_reading, add_subjects
 from tclose_spark.auditing.parts.requirements import (
+    add_households,
     add_requirements,
+    add_supersets,
     check_requirements,
     guarantees_of,
     judge,
 )
 from tclose_spark.auditing.parts.several_releases import add_releases, check_releases
 from tclose_spark.auditing.parts.special_uniques import add_uniques, check_uniques
-from tclose_spark.auditing.parts.subjects import add_subjects
-from tclose_spark.auditing.parts.supersets import add_supersets, check_supersets
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.classes.class_table import class_table
 from tclose_spark.checks.supersets import find_supersets
-from tclose_spark.engine.tables import keep, session_of, sized_shuffles
+from tclose_spark.engine.tables import keep, session_of, sized_shuffles, write_delta
+from tclose_spark.errors import InputError
+from tclose_spark.io.storage.folders import private
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 CHECKS: Sequence[Callable[[AuditQuestion, AuditTables], None]] = (
-    check_class_file,
-    check_supersets,
     check_requirements,
     check_background,
     check_uniques,
@@ -45,7 +43,6 @@ CHECKS: Sequence[Callable[[AuditQuestion, AuditTables], None]] = (
 """Each raises ConfigurationError or InputError if options contradict one another."""
 
 PARTS: Sequence[Callable[[AuditedTable, AuditResult], AuditResult]] = (
-    write_class_file,
     add_reading,
     add_subjects,
     add_supersets,
@@ -74,6 +71,7 @@ def audit_table(
         ConfigurationError: if options contradict one another.
         InputError: naming the column and what is wrong with it.
     """
+    _require_names(question)
     for check in CHECKS:
         check(question, tables)
     inputs = prepare_inputs(question, tables)
@@ -97,9 +95,24 @@ def audit_table(
             )
             classes = stack.enter_context(keep(extended))
         audited = judge(by_class, classes, attacks, untried)
+        if question.classes_output is not None:
+            with private(question.classes_output):
+                write_delta(classes, question.classes_output)
         result = AuditResult(
             question=inputs.question, figures=audited.figures, guarantees=guarantees_of(audited)
         )
         for add in PARTS:
             result = add(audited, result)
         return result
+
+
+def _require_names(question: AuditQuestion) -> None:
+    """Raises InputError if a Delta table cannot hold the class table that the question asks for."""
+    if question.classes_output is None:
+        return
+    for column in (*question.labels, *question.sensitive_attributes):
+        if set(column) & set(" ,;{}()\n\t="):
+            raise InputError(
+                f"--classes-output: a Delta table cannot hold the column name {column!r}; "
+                "rename it (no blanks or , ; { } ( ) =)"
+            )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tclose_spark.auditing.linkage import linkage_text
 from tclose_spark.auditing.result import AuditResult
-from tclose_spark.auditing.views import achieved_text, guarantee_name, linkage_text
+from tclose_spark.auditing.texts import achieved_text, guarantee_name
 from tclose_spark.report.three_questions import (
     OTHER_COLUMNS,
     OTHER_MEMBERS,

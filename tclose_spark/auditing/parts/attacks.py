@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+
+from rich.table import Table
+from rich.text import Text
 
 from tclose_spark.auditing.attacks.exposures import (
     AttackColumns,
+    Exposure,
     KnownAttributeColumns,
     measure_attacks,
 )
 from tclose_spark.auditing.parts.audited import AttackMeasures, AuditedTable, TalliedTable
 from tclose_spark.auditing.result import AuditResult
+from tclose_spark.auditing.texts import class_text, labels_text, table_lines, value_text
 from tclose_spark.checks.classes.tuples import all_together
 
 
@@ -53,3 +59,21 @@ def _notes(table: AuditedTable) -> list[str]:
         "t-closeness of tuples of all sensitive attributes is not measured: there are too many "
         "tuples"
     ]
+
+
+def attack_lines(attacks: Iterable[Exposure]) -> Iterator[Table | Text]:
+    """The attacks, and below them when a class is exposed, and their worst classes."""
+    rows, below = [], []
+    for e in attacks:
+        name = f"{e.attack}, {e.attribute}"
+        rows.append([name, f"{e.classes:,}", f"{e.people:,}", f"{e.before:.3f} -> {e.after:.3f}"])
+        if e.worst is None:
+            worst = f"mean over rows, knowing {e.about}"
+        elif e.worst:
+            worst = f"worst {value_text(e.about)} in {labels_text(e.worst)}"
+        else:
+            worst = f"worst class {class_text({}, e.size)}"
+        below.append(Text(f"{name}: {e.criterion}; {worst}"))
+    title = "Attacks (belief: without and with the table's class)"
+    yield from table_lines(title, ["attack", "classes", "rows", "belief"], rows)
+    yield from below

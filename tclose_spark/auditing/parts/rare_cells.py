@@ -4,7 +4,11 @@ counts.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+
+from rich.table import Table
+from rich.text import Text
 
 from tclose_spark.auditing.options import DEFAULTS
 from tclose_spark.auditing.parts.audited import AuditedTable
@@ -12,6 +16,7 @@ from tclose_spark.auditing.parts.special_uniques import MOST_CLASSES, class_code
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
+from tclose_spark.auditing.texts import MOST_LINES, table_lines
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures.disclosure.rare_cells import RareCells, rare_cells
 
@@ -74,3 +79,35 @@ def _left_notes(found: RareCells, most: int) -> list[str]:
         "combinations; --combinations examines more"
         for one in found.left
     ]
+
+
+def cell_lines(found: RareCells) -> Iterator[Table | Text]:
+    """The worst combinations, and the part of each quasi-identifier."""
+    thresholds = ", ".join(f"{n:,} of size {size}" for size, n in enumerate(found.below, start=1))
+    below = f"{found.below[0]:,} rows" if len(set(found.below)) == 1 else thresholds
+    figures = [
+        [
+            ", ".join(one.columns),
+            *(f"{n:,}" for n in (one.cells, one.smallest, one.rare_cells, one.rare_rows)),
+        ]
+        for one in found.combinations
+    ]
+    title = f"Cells of combinations (rare: below {below}; rows: in rare cells)"
+    yield from table_lines(
+        title, ["quasi-identifiers", "cells", "smallest", "rare", "rows"], figures[:MOST_LINES]
+    )
+    if len(figures) > MOST_LINES:
+        yield Text(
+            f"({len(figures) - MOST_LINES:,} combinations with fewer such rows are left out; "
+            "--json has all)"
+        )
+    shares = [[one.name, f"{one.rare_cells:,}"] for one in found.columns]
+    yield from table_lines(
+        "Quasi-identifiers by rare cells that they take part in",
+        ["quasi-identifier", "rare"],
+        shares,
+    )
+    yield Text(
+        f"{found.rare_rows:,} of {found.rows:,} rows are in a rare cell; {found.rare_cells:,} rare "
+        f"cells in {len(found.combinations):,} combinations"
+    )

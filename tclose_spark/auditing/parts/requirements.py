@@ -1,5 +1,5 @@
-"""k, l and t of the classes, over rows and over people: the figures, and what a suite of
-expectations states.
+"""What is required of classes: k, l and t over rows and over people, (n, t)-closeness, and
+households; and what a suite of expectations states.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.classes.figures import class_figures
-from tclose_spark.checks.classes.people import expect_people
+from tclose_spark.checks.classes.households import households_of_classes
+from tclose_spark.checks.classes.people import expect_people, tally_owners
+from tclose_spark.checks.labels.listed_people import with_people
 from tclose_spark.checks.labels.wildcards import alike_guarantee
-from tclose_spark.checks.supersets import expect_supersets, without_t
+from tclose_spark.checks.supersets import expect_supersets, near_supersets, without_t
 from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import select
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.requirements.criterion import Guarantee
 from tclose_spark.requirements.expectation import Expectation, expect_some_rows
@@ -23,10 +26,16 @@ from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.requirements.registry import expectations_of
 from tclose_spark.runfile.attributes import Diversity, SensitiveAttribute
 from tclose_spark.runfile.joint import covered
+from tclose_spark.table.people import HOUSEHOLD
 
 
 def check_requirements(question: AuditQuestion, tables: AuditTables) -> None:
-    """Raises ConfigurationError if tuples or people are compared with another table."""
+    """Raises ConfigurationError if supersets, tuples or people are compared with another table."""
+    if question.n is not None and tables.reference is not None:
+        raise ConfigurationError(
+            "--n and --reference: natural supersets are parts of the table, and the reference "
+            "is another table; give one of the two"
+        )
     if question.joint and tables.reference is not None:
         raise ConfigurationError(
             "--joint and --reference: tuples are compared with those of the table itself; "
@@ -119,3 +128,48 @@ def _unjudged_notes(question: AuditQuestion) -> list[str]:
         "k, l and t are judged over rows only, although the run file counts people: a release has "
         "no column of them, and (n, t)-closeness and weights of a population are about rows"
     ]
+
+
+def add_supersets(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with (n, t)-closeness, if the question is about it. t-closeness to the whole table
+    is only reported then.
+    """
+    n = table.question.n
+    if n is None:
+        return result
+    near = [one.guarantee for one in near_supersets(table.classes, table.attributes, n)]
+    return replace(
+        result, guarantees=(*result.guarantees, *near), notes=(*result.notes, *table.untried)
+    )
+
+
+def add_households(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with how many households the classes have, if the question is about them."""
+    rows, asked = households_of(table), table.question.household
+    if rows is None or asked is None:
+        return result
+    found = households_of_classes(tally_owners(rows, table.question.labels, [], HOUSEHOLD), asked.k)
+    guarantee = Guarantee(
+        measure="households of a class",
+        attribute=None,
+        required=asked.k if asked.k > 1 else None,
+        achieved=found.fewest,
+        classes=found.classes,
+        rows=found.rows,
+        worst=dict(zip(table.question.labels, found.labels, strict=True)),
+        size=found.size,
+    )
+    return replace(result, guarantees=(*result.guarantees, guarantee))
+
+
+def households_of(table: TalliedTable) -> Table | None:
+    """The rows with labels, weights, HOUSEHOLD and SUPPRESSED (no row is), if households are known.
+
+    Raises:
+        InputError: if rows have no household.
+    """
+    question = table.question
+    if question.household is None:
+        return None
+    rows = select(table.inputs.table, [*question.labels, *question.weights, *question.households])
+    return with_people(rows, question.household.column, "the table", "--household", HOUSEHOLD)
