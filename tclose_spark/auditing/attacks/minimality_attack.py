@@ -12,11 +12,9 @@ the wide classes indicate.
 from __future__ import annotations
 
 import math
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
 from operator import add
 
 import numpy as np
@@ -26,7 +24,6 @@ from numpy.typing import NDArray
 from tclose_spark.auditing.attacks.background import MinimalityGuesses
 from tclose_spark.auditing.attacks.intersection_attack import LabelledRelease, labelled_tallies
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.classes.figures import PARTS
 from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.checks.labels.boxes import (
     EVERYTHING,
@@ -37,7 +34,7 @@ from tclose_spark.checks.labels.boxes import (
 )
 from tclose_spark.checks.labels.known_people import distinct_people, joined_quasi
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import collect, keep, map_batches, schema_of
+from tclose_spark.engine.tables import keep, merged, schema_of
 from tclose_spark.measures.disclosure.reidentification import count_inside
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.table.arrays import IntArray
@@ -358,11 +355,6 @@ def _sums(
     known, with their number.
     """
 
-    def sum_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts = [sums(batch) for batch in batches]
-        if parts:
-            yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(_added(parts))]}, PARTS)
-
     def sums(batch: pa.RecordBatch) -> list[_Sum]:
         *labels, weights = batch.columns
         points = np.stack(
@@ -387,14 +379,4 @@ def _sums(
             )
         return result
 
-    return _added(
-        [
-            pickle.loads(part)  # noqa: S301 - of our own tasks
-            for part in collect(map_batches(people, sum_up, PARTS))["part"].to_pylist()
-        ]
-    )
-
-
-def _added(parts: Sequence[Sequence[_Sum]]) -> list[_Sum]:
-    """The sums of each target over several parts."""
-    return [reduce(add, each) for each in zip(*parts, strict=True)]
+    return merged(people, sums, lambda one, other: [*map(add, one, other)])
