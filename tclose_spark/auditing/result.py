@@ -157,7 +157,7 @@ class AuditResult:
             "table": {"rows": figures.rows, "classes": figures.classes, **self._people_json()},
             "guarantees": [_guarantee_json(g, self.question) for g in self.guarantees],
             "attacks": [vars(e) for e in self.attacks],
-            "background": None if self.background is None else _background_json(self.background),
+            "background": None if self.background is None else self.background.to_json(),
             "special_uniques": None
             if self.special_uniques is None
             else asdict(self.special_uniques),
@@ -275,18 +275,4 @@ def _together_json(found: Together, question: AuditQuestion) -> dict[str, Any]:
         "guarantees": [
             {renamed.get(key, key): value for key, value in one.items()} for one in listed
         ],
-    }
-
-
-def _background_json(joined: BackgroundJoin) -> dict[str, Any]:
-    shares = {
-        key: float(value) if isinstance(value, Fraction) else value
-        for key, value in vars(joined.risks).items()
-    }
-    del shares["members"]  # of classes; BackgroundJoin.members counts people once
-    return {
-        **vars(joined),
-        "joined": list(joined.joined),
-        "risks": shares,
-        "guesses": [vars(g) for g in joined.guesses],
     }
