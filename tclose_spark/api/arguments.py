@@ -179,7 +179,8 @@ def complete_tree(
     """The run file for this table and output, not validated. On the command line a run file is
     complete by itself.
 
-    table: None for the one that the spec names. tree: of the spec.
+    table: None for the one that the spec names. tree: of the spec; it is changed in place, because
+        that of a file knows its lines.
     view: the name of a table in memory.
     nowhere: the output if neither the call nor the spec names one.
     reads: whether the table is read. If not, the table may be None even if the release was of one
@@ -190,7 +191,7 @@ def complete_tree(
     """
     if on_command_line():
         return tree
-    tree = {**tree, "name": tree.get("name", "release")}
+    tree.setdefault("name", "release")
     if table is None and "input" not in tree and not reads:
         tree["input"] = {"path": view, "format": "table"}
     else:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import tclose_spark as tc
-from tclose_spark.api.arguments import complete_tree, tree_of
+from tclose_spark.api.arguments import complete_tree, given_run, tree_of
 from tclose_spark.api.audit import _question
 from tclose_spark.api.errors import in_python, translate_errors
 from tclose_spark.runfile.loading import load_spec, spec_of
@@ -57,6 +57,14 @@ def test_a_dict_an_object_and_a_run_file_say_the_same(tmp_path: Path):
     assert complete("/p.parquet", SPEC, tmp_path / "o") == loaded
     assert complete("/p.parquet", OBJECT, tmp_path / "o") == loaded
     assert complete("/p.parquet", str(tmp_path / "run.yaml"), None) == loaded
+
+
+def test_errors_of_a_run_file_name_its_lines_also_with_another_table_and_output(tmp_path: Path):
+    path = tmp_path / "run.yaml"
+    path.write_text(yaml.safe_dump({**SPEC, "privacy": {"k": 1}}))
+    place = path.read_text().split("\n").index("  k: 1") + 1
+    with pytest.raises(tc.ConfigurationError, match=rf"run.yaml, line {place}: privacy.k"):
+        given_run(PEOPLE, path, tmp_path / "out")
 
 
 @pytest.mark.parametrize(
