@@ -10,12 +10,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tclose_spark.auditing.options import AuditOptions, ExplainOptions
+from tclose_spark.auditing.options import AuditOptions, ExplainOptions, sign
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.messages import as_json, in_json, level_of
 from tclose_spark.runfile.quantities import MOST_DIGITS
 
-__all__ = ["MOST_DIGITS", "AuditOptions", "ExplainOptions", "as_json", "in_json", "level_of"]
+__all__ = [
+    "MOST_DIGITS",
+    "AuditOptions",
+    "ExplainOptions",
+    "as_json",
+    "in_json",
+    "level_of",
+    "sign",
+]
 
 
 def table_arguments(typed: Mapping[str, Any]) -> dict[str, Any]:
