@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import AuditQuestion, question_from_columns
 from tclose_spark.auditing.result import AuditResult
+from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.io.spark.session import get_session
 from tclose_spark.synthetic.census import write_people
 
@@ -67,7 +68,7 @@ def compare(spark: SparkSession, rows: int, folder: Path) -> str:
         )
 
         def work(question: AuditQuestion = question, many: int = many) -> None:
-            found[many] = audit_table(table, question)
+            found[many] = audit_table(AuditTables(table=table), question)
 
         cost = measure(spark, work)
         what = f"{many} sensitive, {'guarantees and attacks' if attacks else 'guarantees'}"

@@ -73,9 +73,8 @@ def given_run(
         ConfigurationError: naming the key, what was observed, and what was expected.
     """
     view = f"{FRAME}_{uuid4().hex}"
-    tree = complete_tree(
-        table, spec, output, view=view, overrides=overrides, nowhere=nowhere, reads=reads
-    )
+    said = tree_of(spec, overrides)
+    tree = complete_tree(table, said, output, view=view, nowhere=nowhere, reads=reads)
     complete = spec_of(tree)
     with lines_in_errors(tree):
         check_files(complete, reads)
@@ -170,18 +169,18 @@ def as_python(value: Any) -> Any:
 
 def complete_tree(
     table: Table,
-    spec: Spec,
+    tree: dict[str, Any],
     output: Where = None,
     *,
     view: str = FRAME,
-    overrides: Sequence[str] = (),
     nowhere: str | None = None,
     reads: bool = True,
 ) -> dict[str, Any]:
     """The run file for this table and output, not validated. On the command line a run file is
     complete by itself.
 
-    table: None for the one that the spec names.
+    table: None for the one that the spec names. tree: of the spec; it is changed in place, because
+        that of a file knows its lines.
     view: the name of a table in memory.
     nowhere: the output if neither the call nor the spec names one.
     reads: whether the table is read. If not, the table may be None even if the release was of one
@@ -190,7 +189,6 @@ def complete_tree(
     Raises:
         ConfigurationError: naming what is missing.
     """
-    tree = tree_of(spec, overrides)
     if on_command_line():
         return tree
     tree.setdefault("name", "release")

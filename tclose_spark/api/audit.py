@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from os import PathLike, fspath
+from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from tclose_spark.api.arguments import (
     Number,
-    Spec,
     Table,
     as_python,
     in_memory,
@@ -25,11 +24,11 @@ from tclose_spark.api.signatures import require_type, verb, with_options
 from tclose_spark.auditing.options import AuditOptions, Columns, ExplainOptions, TableOptions
 from tclose_spark.auditing.question import (
     AuditQuestion,
-    parse_population,
     question_from_columns,
     question_from_run_file,
 )
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
+from tclose_spark.auditing.short_forms import parse_household, parse_person, parse_population
 from tclose_spark.auditing.tables import AuditTables, opened_tables
 from tclose_spark.engine.sources import require_paths
 from tclose_spark.errors import ConfigurationError, GuaranteeError
@@ -48,8 +47,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 NAMED = {"ReleaseSpec": ReleaseSpec, "JointCloseness": JointCloseness}
-DESCRIBING = ("quasi_identifiers", "sensitive", "hierarchies", "spec")
-REQUIRED = {"t", "missing"} | set(AuditOptions.__annotations__) & set(AuditQuestion.model_fields)
+ASKED = {"t", "missing"} | set(AuditOptions.__annotations__) & set(AuditQuestion.model_fields)
+ASKED -= {"quasi_identifiers"}
 """The options that the question of an audit is made from."""
 
 
@@ -133,19 +132,21 @@ def audit(table: Table, *described: Any, **options: Unpack[AuditOptions]) -> Aud
         ConfigurationError: naming the argument that is wrong.
         InputError: naming the column and what is wrong with it.
     """
-    given: dict[str, Any] = {**options}
-    joint, earlier, output = given["joint"], given["earlier"], given["classes_output"]
-    given["population"], listed = _population(given["population"])
-    given["joint"] = (joint,) if isinstance(joint, str) else tuple(joint)
-    given["classes_output"] = (
-        None if output is None else resolve(fspath(output), "--classes-output", Path.cwd())
-    )
-    question = _question(**{name: given[name] for name in (*DESCRIBING, *REQUIRED)})
+    joint, earlier, output = options["joint"], options["earlier"], options["classes_output"]
+    population, listed = _population(options["population"])
+    asked = {name: value for name, value in options.items() if name in ASKED}
+    asked["population"] = population
+    asked["person"] = parse_person(options["person"])
+    asked["household"] = parse_household(options["household"])
+    asked["joint"] = (joint,) if isinstance(joint, str) else tuple(joint)
+    if output is not None:
+        asked["classes_output"] = resolve(fspath(output), "--classes-output", Path.cwd())
+    question = _question(options, **asked)
     tables = AuditTables(
         table=table,
-        reference=given["reference"],
-        background=given["background"],
-        raw=given["raw"],
+        reference=options["reference"],
+        background=options["background"],
+        raw=options["raw"],
         population=listed,
         earlier=earlier
         if isinstance(earlier, list | tuple)
@@ -158,9 +159,7 @@ def audit(table: Table, *described: Any, **options: Unpack[AuditOptions]) -> Aud
         from tclose_spark.auditing.audit import audit_table
         from tclose_spark.auditing.linkage import with_linkage
 
-        found = audit_table(
-            question=question, **{name: one for name, one in vars(opened).items() if name != "raw"}
-        )
+        found = audit_table(opened, question)
         found = found if opened.raw is None else with_linkage(found, opened.table, opened.raw)
         return replace(found, notes=(*found.notes, *dict.fromkeys(left_out)))
 
@@ -182,8 +181,7 @@ def explain(table: Table, *described: Any, **options: Unpack[ExplainOptions]) ->
         ConfigurationError: naming the argument that is wrong.
         InputError: if the table has no such class, or several.
     """
-    given: dict[str, Any] = {**options}
-    question = _question(**{name: given[name] for name in (*DESCRIBING, "t")})
+    question = _question(options, t=options["t"])
 
     def explained(question: AuditQuestion, opened: AuditTables) -> ClassExplanation:
         from tclose_spark.auditing.explain import explain_class
@@ -272,14 +270,10 @@ def _population(said: Any) -> tuple[Population | None, Table | None]:
     return population, population.table
 
 
-def _question(
-    quasi_identifiers: Columns,
-    sensitive: Columns,
-    hierarchies: Mapping[str, str | PathLike[str]] | None,
-    spec: Spec | None,
-    **asked: Any,
-) -> AuditQuestion:
-    """The question about these columns, or about those of a spec."""
+def _question(options: TableOptions, **asked: Any) -> AuditQuestion:
+    """The question about the columns that the options name, or about those of a spec."""
+    quasi_identifiers, sensitive = options["quasi_identifiers"], options["sensitive"]
+    hierarchies, spec = options["hierarchies"], options["spec"]
     asked = {key: as_python(value) for key, value in asked.items()}
     if spec is not None:
         if quasi_identifiers or sensitive or hierarchies:
@@ -334,8 +328,7 @@ def _settings(columns: Columns, what: str) -> dict[str, dict[str, Any]]:
 
 def _setting(value: Any, what: str) -> dict[str, Any]:
     if isinstance(value, Section):
-        given = {key: getattr(value, key) for key in value.model_fields_set}
-        return {key: part for key, part in given.items() if part is not None}
+        return value.own_settings
     if not isinstance(value, str | Mapping | None):
         raise ConfigurationError(
             f"{what} is of type {type(value).__name__}; expected a distance, or a dict of settings"

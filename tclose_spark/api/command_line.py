@@ -10,12 +10,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tclose_spark.auditing.options import AuditOptions, ExplainOptions
+from tclose_spark.auditing.options import AuditOptions, ExplainOptions, sign
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.messages import as_json, in_json, level_of
 from tclose_spark.runfile.quantities import MOST_DIGITS
 
-__all__ = ["MOST_DIGITS", "AuditOptions", "ExplainOptions", "as_json", "in_json", "level_of"]
+__all__ = [
+    "MOST_DIGITS",
+    "AuditOptions",
+    "ExplainOptions",
+    "as_json",
+    "in_json",
+    "level_of",
+    "sign",
+]
 
 
 def table_arguments(typed: Mapping[str, Any]) -> dict[str, Any]:
@@ -24,7 +32,7 @@ def table_arguments(typed: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ConfigurationError: naming the option that is wrong.
     """
-    from tclose_spark.auditing.question import parse_quasi_identifiers, parse_sensitive
+    from tclose_spark.auditing.short_forms import parse_quasi_identifiers, parse_sensitive
 
     given = {**typed, "options": reader_options(typed["options"])}
     quasi, sensitive, trees = (

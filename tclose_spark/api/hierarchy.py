@@ -112,9 +112,7 @@ def hierarchy(
     def work(on: str) -> Preview:
         with working("tclose hierarchy", held, path, on) as session:
             require_paths(session, {"the hierarchy": settings.hierarchy})
-            with _opened(
-                session, held, column, run_file, {"kind": format, "options": how}
-            ) as opened:
+            with _opened(session, held, column, run_file, format, how) as opened:
                 counts = count_column(opened, column, settings)
             return Preview(column, Outline(hierarchy_of(settings, counts, column, session), counts))
 
@@ -140,7 +138,7 @@ def _settings(column: str, of: Any, type: str | None, spec: ReleaseSpec | None) 
             raise ConfigurationError(
                 f"{column!r} is neither a quasi-identifier nor sensitive in the run file"
             )
-    kept = {} if own is None else {key: getattr(own, key) for key in own.model_fields_set}
+    kept = {} if own is None else own.own_settings
     if isinstance(own, SensitiveAttribute) and of is not None:
         kept["distance"] = "hierarchical"
     section = SensitiveAttribute if isinstance(own, SensitiveAttribute) else QuasiIdentifier
@@ -158,9 +156,16 @@ def _settings(column: str, of: Any, type: str | None, spec: ReleaseSpec | None) 
 
 @contextmanager
 def _opened(
-    session: Session, table: Table, column: str, spec: ReleaseSpec | None, reader: Mapping[str, Any]
+    session: Session,
+    table: Table,
+    column: str,
+    spec: ReleaseSpec | None,
+    kind: str | None,
+    options: Mapping[str, str],
 ) -> Iterator[Any]:
-    """The table, or the input of the spec. Errors of its files end here."""
+    """The table, or the input of the spec. Errors of its files end here. kind, options: of a path,
+    if it is that of a table.
+    """
     from tclose_spark.auditing.tables import open_source
     from tclose_spark.engine.sources import open_table
 
@@ -168,6 +173,6 @@ def _opened(
         if table is None and spec is not None:
             opened = open_source(session, spec, [column])
         else:
-            opened = open_table(session, table, [column], **reader)
+            opened = open_table(session, table, [column], kind, options)
         with errors_translated(opened):
             yield opened.table

@@ -37,14 +37,16 @@ class Planned:
 
     def lines(self) -> Iterator[Lines | Text | str]:
         """The tables of the plan, and the notes below them."""
-        from tclose_spark.comparing.views import candidates_table
         from tclose_spark.methods.method import method_of
 
         method, settings = self.spec.method, dict(self.spec.attributes.sensitive_attributes)
         settings |= {one.name: one.as_attribute for one in self.spec.privacy.joint or ()}
         tables, notes = method_of(method).tables(self.spec.name, self.report, method, settings)
         if "k" in self.report.details:
-            yield candidates_table(self.spec.name, self.report.details["k"])
+            from tclose_spark.comparing.choose_k import ChosenK
+            from tclose_spark.comparing.views import candidates_table
+
+            yield candidates_table(self.spec.name, ChosenK.from_json(self.report.details["k"]))
         yield from tables
         yield from notes
 

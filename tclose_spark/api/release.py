@@ -349,13 +349,17 @@ def release(
         UnreachableError: if the requirements cannot be reached; the message names those that can.
     """
     run = given_run(table, spec, output, overrides)
-    how: dict[str, Any] = {
-        "overwrite": overwrite or if_changed,
-        "if_changed": if_changed,
-        "resume": resume,
-    }
-    how["details"] = details
-    run_stages(run, "release", log=log, progress=progress, engine=engine, **how)
+    run_stages(
+        run,
+        "release",
+        log=log,
+        overwrite=overwrite or if_changed,
+        progress=progress,
+        engine=engine,
+        details=details,
+        if_changed=if_changed,
+        resume=resume,
+    )
     return Release(run.spec.output, asked_engine(engine, run.spec).engine)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 import numpy as np
 
 from tclose_spark.api.errors import in_python, translate_errors
-from tclose_spark.auditing.options import options_of
+from tclose_spark.auditing.options import options_of, sign
 from tclose_spark.errors import ConfigurationError
 
 Given = ParamSpec("Given")
@@ -76,7 +76,6 @@ def with_options(
             Parameter(name, how[name in placed], default=option.default, annotation=kinds[name])
             for name, option in ordered.items()
         ]
-        takes = signature(function).replace(parameters=[*own, *more])
 
         @wraps(function)
         def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -97,7 +96,7 @@ def with_options(
             **function.__annotations__,
             **{one.name: one.annotation for one in more},
         }
-        vars(called)["__signature__"] = takes
+        takes = sign(called, [*own, *more])
         return called
 
     return given_to

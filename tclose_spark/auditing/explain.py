@@ -4,22 +4,19 @@ them.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.auditing.greatest import greatest, values_of
+from tclose_spark.auditing.greatest import SortKey, greatest, values_of
 from tclose_spark.auditing.inputs import hierarchies_of, judged_attributes, prepare_inputs
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import ClassExplanation
 from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.classes.class_table import Classes, JudgedQuasi, class_table
-from tclose_spark.checks.classes.figures import PARTS
 from tclose_spark.checks.classes.tallies import (
     ClassTally,
     count_values,
@@ -31,6 +28,7 @@ from tclose_spark.engine.tables import (
     collect,
     keep,
     map_batches,
+    merged,
     select,
     session_of,
     sized_shuffles,
@@ -38,6 +36,7 @@ from tclose_spark.engine.tables import (
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.measures.distances.transport import transport_plan
 from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.requirements.criterion import Labels
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
@@ -91,7 +90,7 @@ def explain_class(
     return max(explained, key=lambda e: e.emd / (e.attribute.settings.t or 1))
 
 
-def _explained(labels: Mapping[str, Any], a: JudgedAttribute, classes: Classes) -> ClassExplanation:
+def _explained(labels: Labels, a: JudgedAttribute, classes: Classes) -> ClassExplanation:
     histogram = classes.marginals[a.name]
     part = np.zeros(len(a.values), dtype=np.int64)
     part[histogram.values] = histogram.counts
@@ -119,20 +118,12 @@ def _farthest(
     classes = class_table(tallies, plain_labels, attributes)
     columns = [a.column("emd") for a in wanted]
 
-    def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            if batch.num_rows:
-                emds = zip(columns, wanted, strict=True)
-                ratios = [pc.divide(batch[column], float(a.settings.t or 1)) for column, a in emds]
-                found = greatest(
-                    [pc.max_element_wise(*ratios), *batch["quasi_identifiers"].flatten()]
-                )
-                yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(found)]}, PARTS)
+    def farthest(batch: pa.RecordBatch) -> SortKey:
+        emds = zip(columns, wanted, strict=True)
+        ratios = [pc.divide(batch[column], float(a.settings.t or 1)) for column, a in emds]
+        return greatest([pc.max_element_wise(*ratios), *batch["quasi_identifiers"].flatten()])
 
-    parts = collect(map_batches(select(classes, ["quasi_identifiers", *columns]), find, PARTS))[
-        "part"
-    ].to_pylist()
-    _, *labels = values_of(max(map(pickle.loads, parts)))
+    _, *labels = values_of(merged(select(classes, ["quasi_identifiers", *columns]), farthest, max))
     return dict(zip(question.labels, labels, strict=True))
 
 

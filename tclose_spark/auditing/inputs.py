@@ -72,12 +72,14 @@ class AuditInputs(AuditTables):
     population table that has their column.
 
     question: with every pair of bounds as one quasi-identifier.
+    opened: the audited table with all its columns.
     rows: of the largest table that classes are made of or joined with.
     notes: on pairs of bounds.
     earlier: earlier releases, oldest first.
     """
 
     question: AuditQuestion
+    opened: Table
     rows: int
     notes: Sequence[str]
     earlier: Sequence[EarlierTable]
@@ -118,10 +120,11 @@ def prepare_inputs(question: AuditQuestion, tables: AuditTables) -> AuditInputs:
                 people = with_people(people, person.column, what, unknown=person.unknown)
         listed.append(people)
     if reference is not None:
-        check_columns(reference, [], sensitive, "the reference")
+        check_columns(reference, {"sensitive attribute": list(sensitive)}, "the reference")
         reference = normal_texts(reference, [*sensitive, *question.labels], sensitive)
     return AuditInputs(
         question=question,
+        opened=tables.table,
         table=table,
         reference=reference,
         background=listed[0],
@@ -192,15 +195,7 @@ def prepare_table(question: AuditQuestion, table: Table, what: str) -> tuple[Tab
             or malformed ones.
     """
     sensitive = question.sensitive_attributes
-    check_columns(
-        table,
-        question.labels,
-        sensitive,
-        what,
-        question.persons,
-        question.weights,
-        question.households,
-    )
+    check_columns(table, question.roles, what)
     columns = [
         *question.labels,
         *sensitive,
@@ -291,35 +286,19 @@ def hierarchies_of(
     return {**given, **{name: given[name].with_missing(f"hierarchies: {name}") for name in leaf}}
 
 
-def check_columns(
-    table: Table,
-    labels: Sequence[str],
-    sensitive: Iterable[str],
-    what: str,
-    persons: Sequence[str] = (),
-    weights: Sequence[str] = (),
-    households: Sequence[str] = (),
-) -> None:
-    """Raises InputError if a column is missing, ambiguous, or of a nested type."""
-    schema, sensitive = schema_of(table), list(sensitive)
-    names, needed = schema.names, [*labels, *sensitive, *weights, *households, *persons]
-    made = (
-        {PERSON, SUPPRESSED} & {column.lower() for column in needed[: -len(persons)]}
-        if persons
-        else ()
-    )
-    if made:
+def check_columns(table: Table, roles: Mapping[str, Sequence[str]], what: str) -> None:
+    """Raises InputError if a column is missing, ambiguous, or of a nested type. roles: columns by
+    role.
+    """
+    schema, persons = schema_of(table), roles.get("person", ())
+    names = schema.names
+    needed = [column for columns in roles.values() for column in columns]
+    made = {PERSON, SUPPRESSED} & {column.lower() for column in needed if column not in persons}
+    if persons and made:
         raise InputError(
             f"--person: {what} has a column {min(made)!r}, and so names its own; rename it"
         )
-    of_roles = {
-        "quasi-identifier": labels,
-        "sensitive attribute": sensitive,
-        "weight": weights,
-        "person": persons,
-    }
-    of_roles |= {"household": households}
-    for role, columns in of_roles.items():
+    for role, columns in roles.items():
         for column in columns:
             if column not in names:
                 raise InputError(

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose_spark.auditing.inputs import prepare_inputs
-from tclose_spark.auditing.parts.part import TalliedTable, tallied
+from tclose_spark.auditing.parts.audited import TalliedTable, tallied
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.labels.boxes import (
@@ -32,6 +32,7 @@ from tclose_spark.measures.disclosure.linkage import (
     MOST_ROWS,
     SEED,
     Distances,
+    Linkage,
     link,
     of_numbers,
     of_values,
@@ -231,3 +232,16 @@ def _ends(loss: LabelLoss, label: str | None) -> tuple[float, float]:
     if not loss.foreign:
         return float(low), float(high)
     return float(max(low, Fraction(0))), float(min(high, loss.span))
+
+
+def linkage_text(found: Linkage) -> str:
+    """How often rows are linked to their own class."""
+    if found.one_to_one is None:
+        pairs = "one-to-one linkage is not measured, as the raw table or the release has more rows"
+    else:
+        pairs = f"{found.one_to_one:.4f} if each raw row gets another released row"
+    return (
+        f"of {found.rows:,} raw rows among {found.classes:,} classes, at most {found.nearest:.4f} "
+        f"have their own class first by distance (a blind guess: {found.blind:.4f}); {pairs}; "
+        f"{found.without:,} fit no class with their sensitive values"
+    )

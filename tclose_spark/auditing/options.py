@@ -2,8 +2,9 @@
 `tclose_spark.audit` are made from them. Imports nothing that `tclose --help` does not need.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import Parameter, Signature, signature
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, get_args
 
@@ -278,6 +279,15 @@ class AuditOptions(TableOptions, total=False):
 def options_of(declared: type[Any]) -> dict[str, OptionText]:
     """The options of a declaration by name."""
     return {name: get_args(kind)[1] for name, kind in declared.__annotations__.items()}
+
+
+def sign(function: Callable[..., Any], parameters: Sequence[Parameter]) -> Signature:
+    """The signature that the function now shows to typer, to `help` and to notebooks: with
+    parameters that are made from a declaration, so that no command or verb lists them again.
+    """
+    shown = signature(function).replace(parameters=parameters)
+    vars(function)["__signature__"] = shown
+    return shown
 
 
 DEFAULTS = {name: option.default for name, option in options_of(AuditOptions).items()}

@@ -5,25 +5,24 @@ reports.
 from __future__ import annotations
 
 from tclose_spark.auditing.attacks.intersection_attack import Intersection
+from tclose_spark.auditing.linkage import linkage_text
+from tclose_spark.auditing.parts.population import (
+    individual_texts,
+    population_text,
+    presence_text,
+    uniques_text,
+)
+from tclose_spark.auditing.parts.several_releases import together_lines, values_left
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
-from tclose_spark.auditing.three_questions import questions_of
-from tclose_spark.auditing.views import (
-    VERDICTS,
+from tclose_spark.auditing.texts import (
     achieved_text,
     cell_text,
     guarantee_name,
-    individual_texts,
-    linkage_text,
     number_text,
-    population_text,
-    presence_text,
     required_text,
-    shown_moves,
-    strict_k,
-    together_lines,
-    uniques_text,
-    values_left,
 )
+from tclose_spark.auditing.three_questions import questions_of
+from tclose_spark.auditing.views import VERDICTS, shown_moves, strict_k
 from tclose_spark.checks.classes.cells import CellFigures
 from tclose_spark.measures.distances.grouping import group_values
 from tclose_spark.report.page import render

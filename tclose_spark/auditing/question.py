@@ -2,67 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from tclose_spark.auditing.cells import Levels, Thresholds, parse_thresholds
 from tclose_spark.auditing.options import DEFAULTS
+from tclose_spark.auditing.short_forms import Levels, Thresholds, parse_joint, parse_thresholds
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.input.table_argument import guess_format
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.combinations import A_T, AGGREGATES, OF_AUDIT
 from tclose_spark.runfile.joint import JointCloseness, require_attributes
-from tclose_spark.runfile.loading import explain, resolve
+from tclose_spark.runfile.loading import explain
 from tclose_spark.runfile.missing import MissingValues
-from tclose_spark.runfile.people import Household, Person
+from tclose_spark.runfile.people import HouseholdColumn, Person, PersonColumn
 from tclose_spark.runfile.population import THRESHOLD, Population, Share
 from tclose_spark.runfile.quantities import LARGEST_COUNT
 from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.building import built_columns, file_of
 
-KNOWN_SETTINGS = (
-    "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), frequency=3, beta=2, order=frequency or "
-    "order=low|mid|high, equal_width=10 or step=1, missing=lowest (or highest, leaf), "
-    "hierarchy=FILE"
-)
 Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
-DISTANCE = re.compile(r":((?:equal|ordered|hierarchical)(?::.*)?)$", re.DOTALL)
-
-
-def parse_household(said: Any) -> Any:
-    """The settings of `COLUMN` or `COLUMN:K`.
-
-    >>> parse_household("hh:3"), parse_household("hh")
-    ({'column': 'hh', 'k': 3}, {'column': 'hh'})
-    """
-    if not isinstance(said, str):
-        return said
-    column, _, k = said.rpartition(":")
-    return {"column": column, "k": int(k)} if column and k.isdigit() else {"column": said}
-
-
-def parse_person(said: Any) -> Any:
-    """A person's column as settings, from `COLUMN`, `COLUMN:drop`, or `COLUMN:alone:-,0` with
-    placeholders.
-
-    >>> parse_person("id"), parse_person("id:drop:-,0")
-    ({'column': 'id'}, {'column': 'id', 'unknown': 'drop', 'placeholders': ['-', '0']})
-    """
-    if not isinstance(said, str):
-        return said
-    found = re.fullmatch(r"(.+?):(drop|alone)(?::(.+))?", said)
-    if found is None:
-        return {"column": said}
-    column, unknown, listed = found.groups()
-    return {"column": column, "unknown": unknown} | (
-        {"placeholders": listed.split(",")} if listed else {}
-    )
 
 
 class AuditQuestion(Section):
@@ -87,11 +48,11 @@ class AuditQuestion(Section):
     """The published values are aggregates of classes, and not labels that cover the values of their
     rows.
     """
-    person: Annotated[Person | None, BeforeValidator(parse_person)] = None
+    person: PersonColumn | None = None
     """The column that identifies people, who may have several rows."""
     rows_are_persons: bool = False
     """Each row is a person, whatever columns group rows."""
-    household: Annotated[Household | None, BeforeValidator(parse_household)] = None
+    household: HouseholdColumn | None = None
     """The column that identifies households, and how many of them a class needs."""
     population: Population | None = None
     """The population that the table is a sample of."""
@@ -134,13 +95,7 @@ class AuditQuestion(Section):
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
-        made = [
-            *self.labels,
-            *self.sensitive_attributes,
-            *self.persons,
-            *self.households,
-            *self.weights,
-        ]
+        made = [column for columns in self.roles.values() for column in columns]
         for column in made:
             if made.count(column) > 1:
                 raise ValueError(
@@ -171,6 +126,17 @@ class AuditQuestion(Section):
     def labels(self) -> list[str]:
         """The columns that define the equivalence classes."""
         return [column for columns in self.columns.values() for column in columns]
+
+    @property
+    def roles(self) -> dict[str, list[str]]:
+        """The table's columns by role."""
+        return {
+            "quasi-identifier": self.labels,
+            "sensitive attribute": list(self.sensitive_attributes),
+            "weight": self.weights,
+            "person": self.persons,
+            "household": self.households,
+        }
 
     @property
     def weights(self) -> list[str]:
@@ -272,7 +238,7 @@ def question_from_run_file(
     *,
     k: int | None = None,
     n: int | None = None,
-    person: str | None = None,
+    person: Any = None,
     joint: Sequence[Any] = (),
     **asked: Any,
 ) -> AuditQuestion:
@@ -290,14 +256,8 @@ def question_from_run_file(
             "another form"
         )
     attributes = spec.attributes
-    sensitive = {  # t: measure is None
-        name: {key: value for key in a.model_fields_set if (value := getattr(a, key)) is not None}
-        for name, a in attributes.sensitive_attributes.items()
-    }
-    quasi = {
-        name: {key: getattr(q, key) for key in q.model_fields_set}
-        for name, q in attributes.quasi_identifiers.items()
-    }
+    sensitive = {name: a.own_settings for name, a in attributes.sensitive_attributes.items()}
+    quasi = {name: q.own_settings for name, q in attributes.quasi_identifiers.items()}
     for name in built_columns(attributes):
         (quasi if name in quasi else sensitive)[name]["hierarchy"] = (
             f"{spec.output.internal_path}/{file_of(name)}"
@@ -319,148 +279,11 @@ def question_from_run_file(
         of_run = attributes.person.model_copy(
             update={"placeholders": None}
         )  # `missing_values_of` has them
-    how = {"renamed": spec.input.columns, "missing_values_of": spec.missing_values}
-    stated = bool(attributes.rows_are_persons)
     return question.model_copy(
-        update={**how, "unjudged_person": of_run, "rows_are_persons": stated}
+        update={
+            "renamed": spec.input.columns,
+            "missing_values_of": spec.missing_values,
+            "unjudged_person": of_run,
+            "rows_are_persons": bool(attributes.rows_are_persons),
+        }
     )
-
-
-def parse_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:
-    """The settings by column of texts such as `salary:ordered:t=0.1,l=3`. Paths are relative to the
-    folder.
-
-    Raises:
-        ConfigurationError: naming the text and what was expected.
-    """
-    attributes: dict[str, dict[str, Any]] = {}
-    for text in texts:
-        known = DISTANCE.search(text)  # a name may have colons
-        name, rest = (text[: known.start()], known[1]) if known else text.partition(":")[::2]
-        distance, _, settings = rest.partition(":")
-        if not name:
-            raise ConfigurationError(
-                f"--sensitive {text}: expected COLUMN:DISTANCE:SETTINGS, such as "
-                "salary:ordered:t=0.1"
-            )
-        if name in attributes:
-            raise ConfigurationError(f"--sensitive {text}: column {name!r} is listed twice")
-        attributes[name] = {"distance": distance or "equal", **_settings(text, settings, folder)}
-    return attributes
-
-
-def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
-    attribute: dict[str, Any] = {}
-    diversity: dict[str, Any] = {}
-    for part in settings.split(",") if settings else ():
-        key, equals, value = part.partition("=")
-        if not equals or not value:
-            raise ConfigurationError(
-                f"--sensitive {text}: found {part!r}; expected settings such as {KNOWN_SETTINGS}"
-            )
-        if key in attribute or key in diversity or (key == "l" and "distinct" in diversity):
-            raise ConfigurationError(f"--sensitive {text}: {key} is listed twice")
-        if key in ("t", "beta", "missing"):
-            attribute[key] = value
-        elif key in ("equal_width", "step"):
-            attribute["domain"] = {key: _whole(text, key, value) if key == "equal_width" else value}
-        elif key == "hierarchy":
-            attribute[key] = resolve(value, f"--sensitive {text}", folder)
-        elif key == "order":
-            attribute[key] = value if value in ("value", "frequency") else value.split("|")
-        elif key == "l":
-            diversity["distinct"] = _whole(text, key, value)
-        elif key in ("entropy", "frequency"):
-            diversity[key] = value
-        elif key == "recursive":
-            c, colon, level = value.partition(":")
-            if not colon:
-                raise ConfigurationError(
-                    f"--sensitive {text}: found recursive={value}; expected c and l, such as "
-                    "recursive=3:2"
-                )
-            diversity[key] = {"c": c, "l": _whole(text, key, level)}
-        else:
-            raise ConfigurationError(
-                f"--sensitive {text}: unknown setting {key!r}; expected {KNOWN_SETTINGS}"
-            )
-    return {**attribute, "l": diversity} if diversity else attribute
-
-
-def _whole(text: str, key: str, value: str) -> int:
-    try:
-        return int(value)
-    except ValueError:
-        raise ConfigurationError(
-            f"--sensitive {text}: {key} is {value!r}; expected a whole number"
-        ) from None
-
-
-def parse_joint(text: str) -> dict[str, Any]:
-    """The joint closeness of a text such as `disease,income:0.3`.
-
-    >>> parse_joint("disease,income:0.3")
-    {'attributes': ['disease', 'income'], 't': '0.3'}
-
-    Raises:
-        ConfigurationError: naming the text and what was expected.
-    """
-    names, colon, t = text.rpartition(":")
-    if not colon or "," not in names or not t:
-        raise ConfigurationError(
-            f"--joint {text}: expected sensitive attributes and their t, such as "
-            "disease,income:0.3 (or :measure)"
-        )
-    return {"attributes": names.split(","), "t": t}
-
-
-def parse_population(text: str, folder: Path) -> Population:
-    """The population of a text: a sampling fraction, `weight:COLUMN` or `table:TABLE`. Paths are
-    relative to the folder.
-
-    >>> parse_population("1/20", Path()).fraction
-    Fraction(1, 20)
-
-    Raises:
-        ConfigurationError: naming the text and what was expected.
-    """
-    kind, _, rest = text.partition(":")
-    given = {kind: rest} if rest and kind in ("weight", "table") else {"fraction": text}
-    if "table" in given and guess_format(rest) != "table":
-        given["table"] = resolve(rest, "--population", folder)
-    try:
-        return Population.model_validate(given)
-    except ValidationError:
-        raise ConfigurationError(
-            f"--population {text}: expected a sampling fraction such as 0.05 (at least 1e-12, and "
-            "at most 1), weight:COLUMN, or table:TABLE"
-        ) from None
-
-
-def parse_quasi_identifiers(
-    names: Sequence[str], hierarchies: Sequence[str], folder: Path
-) -> dict[str, dict[str, Any]]:
-    """The settings by column of names separated by commas, and of hierarchies such as
-    `zip=zip.csv`.
-
-    Raises:
-        ConfigurationError: naming the text and what was expected.
-    """
-    columns = [name for text in names for name in text.split(",")]
-    attributes: dict[str, dict[str, Any]] = {}
-    for name in columns:
-        if not name or name in attributes:
-            raise ConfigurationError(
-                "--quasi-identifiers: "
-                f"{'a name is empty' if not name else f'column {name!r} is listed twice'}"
-            )
-        attributes[name] = {}
-    for text in hierarchies:
-        name, _, path = text.partition("=")
-        if name not in attributes or not path:
-            raise ConfigurationError(
-                f"--hierarchy {text}: expected COLUMN=FILE of a quasi-identifier "
-                f"({', '.join(attributes)})"
-            )
-        attributes[name] = {"hierarchy": resolve(path, f"--hierarchy {name}", folder)}
-    return attributes

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tclose_spark.measures.disclosure.rare_cells import RareCells
     from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
     from tclose_spark.measures.distances.transport import TransportPlan
-    from tclose_spark.requirements.criterion import Guarantee
+    from tclose_spark.requirements.criterion import Guarantee, Labels
     from tclose_spark.requirements.expectation import Expectation
     from tclose_spark.requirements.judge import JudgedAttribute
     from tclose_spark.table.arrays import IntArray
@@ -157,7 +157,7 @@ class AuditResult:
             "table": {"rows": figures.rows, "classes": figures.classes, **self._people_json()},
             "guarantees": [_guarantee_json(g, self.question) for g in self.guarantees],
             "attacks": [vars(e) for e in self.attacks],
-            "background": None if self.background is None else _background_json(self.background),
+            "background": None if self.background is None else self.background.to_json(),
             "special_uniques": None
             if self.special_uniques is None
             else asdict(self.special_uniques),
@@ -197,7 +197,7 @@ class ClassExplanation:
     plan: the cheapest transport plan from the class's distribution to the table's.
     """
 
-    labels: Mapping[str, Any]
+    labels: Labels
     attribute: JudgedAttribute
     part: IntArray
     whole: IntArray
@@ -275,18 +275,4 @@ def _together_json(found: Together, question: AuditQuestion) -> dict[str, Any]:
         "guarantees": [
             {renamed.get(key, key): value for key, value in one.items()} for one in listed
         ],
-    }
-
-
-def _background_json(joined: BackgroundJoin) -> dict[str, Any]:
-    shares = {
-        key: float(value) if isinstance(value, Fraction) else value
-        for key, value in vars(joined.risks).items()
-    }
-    del shares["members"]  # of classes; BackgroundJoin.members counts people once
-    return {
-        **vars(joined),
-        "joined": list(joined.joined),
-        "risks": shares,
-        "guesses": [vars(g) for g in joined.guesses],
     }

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from tclose_spark.auditing.linkage import linkage_text
 from tclose_spark.auditing.result import AuditResult
-from tclose_spark.auditing.views import achieved_text, guarantee_name, linkage_text
+from tclose_spark.auditing.texts import achieved_text, guarantee_name
 from tclose_spark.report.three_questions import (
     OTHER_COLUMNS,
     OTHER_MEMBERS,
@@ -22,7 +22,7 @@ from tclose_spark.table.writing import number
 def questions_of(audit: AuditResult) -> list[Question]:
     """The questions about an audited table. What was not asked for is named by its option."""
     rare = {"--special-uniques": audit.special_uniques, "--cells": audit.cells}
-    linked: dict[str, Any] = {
+    linked: dict[str, object] = {
         "--raw": audit.linkage,
         "--background": audit.background,
         "--population": audit.risks,
@@ -39,7 +39,7 @@ def questions_of(audit: AuditResult) -> list[Question]:
     )
 
 
-def _unmeasured(always: str, by_option: Mapping[str, Any]) -> Iterator[str]:
+def _unmeasured(always: str, by_option: Mapping[str, object]) -> Iterator[str]:
     yield always
     yield from (option for option, found in by_option.items() if found is None)
 

@@ -9,7 +9,6 @@ MOST_CLASSES classes.
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,11 +22,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose_spark.checks.classes.class_table import Classes, JudgedQuasi, class_fields
-from tclose_spark.checks.classes.figures import PARTS
 from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.checks.labels.regions import BEST, BoxProofs, open_classes
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import collect, map_batches, schema_of, select
+from tclose_spark.engine.tables import collect, map_batches, merged, schema_of, select
 from tclose_spark.measures.supersets.box_search import MOST_BOXES, ProofTarget
 from tclose_spark.requirements.criterion import Guarantee
 from tclose_spark.requirements.expectation import Expectation, expect_present
@@ -245,21 +243,12 @@ def near_supersets(
         measure_column(measure, a.name) for a in with_t for measure in ("superset", "nt_emd")
     ]
     picked = select(classes, ["quasi_identifiers", "size", *of_attributes])
-    parts = collect(map_batches(picked, _partial(with_t), PARTS))["part"].to_pylist()
-    found = [reduce(or_, each) for each in zip(*map(pickle.loads, parts), strict=True)]
+    found = merged(
+        picked,
+        lambda batch: [_found(a, batch) for a in with_t],
+        lambda one, other: [*map(or_, one, other)],
+    )
     return [_near(a, n, each) for a, each in zip(with_t, found, strict=True)]
-
-
-def _partial(attributes: Sequence[JudgedAttribute]) -> Mapper:
-    """What each task finds, by attribute."""
-
-    def partial(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts = [[_found(a, batch) for a in attributes] for batch in batches if batch.num_rows]
-        if parts:
-            found = [reduce(or_, each) for each in zip(*parts, strict=True)]
-            yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(found)]}, PARTS)
-
-    return partial
 
 
 def _found(a: JudgedAttribute, classes: pa.RecordBatch) -> _Found:

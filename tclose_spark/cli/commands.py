@@ -107,13 +107,16 @@ def _run_stage(
 ) -> Any:
     from tclose_spark.api.stages import run_stage
 
-    how: dict[str, Any] = {
-        "overwrite": overwrite,
-        "log": announce,
-        "progress": progress_bar(),
+    return run_stage(
+        name,
+        None,
+        config,
+        overrides=overrides or [],
+        overwrite=overwrite,
+        log=announce,
+        progress=progress_bar(),
         **options,
-    }
-    return run_stage(name, None, config, overrides=overrides or [], **how)
+    )
 
 
 @app.command(help=STAGES["release"], rich_help_panel=RELEASE)
@@ -141,20 +144,24 @@ def release(
         if not (overwrite or if_changed):
             require_new("--pdf", pdf)
     rows = on_terminal() and not as_json if rows is None else rows
-    how: dict[str, Any] = {
-        "overwrite": overwrite,
-        "if_changed": if_changed,
-        "resume": resume,
-        "engine": engine,
-    }
-    how["overrides"] = [*(set_ or []), *after_override(after)]
     said: list[str] = []
 
     def log(line: str) -> None:
         said.append(line)
         announce(line)
 
-    made = release_table(None, config, log=log, progress=progress_bar(), details=details, **how)
+    made = release_table(
+        None,
+        config,
+        overwrite=overwrite,
+        if_changed=if_changed,
+        resume=resume,
+        overrides=[*(set_ or []), *after_override(after)],
+        log=log,
+        progress=progress_bar(),
+        details=details,
+        engine=engine,
+    )
     if pdf is not None:
         made.report.to_pdf(pdf)
     show_release(made, rows, as_json, said, details)
@@ -182,8 +189,15 @@ def verify(
     after: After = None,
 ) -> None:
     """See STAGES."""
-    how: dict[str, Any] = {"engine": engine, "finished": finished, "other_version": other_version}
-    _run_stage("verify", config, [*(set_ or []), *after_override(after)], overwrite, **how)
+    _run_stage(
+        "verify",
+        config,
+        [*(set_ or []), *after_override(after)],
+        overwrite,
+        engine=engine,
+        finished=finished,
+        other_version=other_version,
+    )
 
 
 @app.command(rich_help_panel=RELEASE)
@@ -376,10 +390,18 @@ def suggest(
     file = output or run_file_of(table, format_, options)
     if not overwrite:
         require_new("--output", file, in_folder=False)
-    how: dict[str, Any] = {"format": format_, "options": options, "file": file, "k": k, "t": t}
-    how |= {"dictionary": dictionary, "trial": trial, "engine": engine}
     suggestion = suggest_run_file(
-        table, sample=parse_number(sample), log=lambda line: show([line]), **how
+        table,
+        format=format_,
+        options=options,
+        file=file,
+        k=k,
+        t=t,
+        dictionary=dictionary,
+        trial=trial,
+        sample=parse_number(sample),
+        log=lambda line: show([line]),
+        engine=engine,
     )
     show(summary_lines(suggestion))
     suggestion.write(file, overwrite)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from tclose_spark.api.command_line import MOST_DIGITS
+from tclose_spark.api.command_line import MOST_DIGITS, sign
 from tclose_spark.errors import ConfigurationError
 
 Config = Annotated[Path, typer.Argument(help="The run file (YAML).", show_default=False)]
@@ -119,9 +119,7 @@ def with_options(declared: type[Any]) -> Callable[[Callable[..., None]], Callabl
             for name, (kind, default) in map(_typed, declared.__annotations__.items())
         ]
         keywords = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own]
-        vars(command)["__signature__"] = signature(command).replace(
-            parameters=[first, *more, *keywords]
-        )
+        sign(command, [first, *more, *keywords])
         return command
 
     return given_to

@@ -61,6 +61,12 @@ class ChosenK:
         """As JSON, for the record of the run."""
         return asdict(self)
 
+    @staticmethod
+    def from_json(tree: Mapping[str, Any]) -> ChosenK:
+        """The choice that `to_json` wrote."""
+        tried = [CandidateK(**one) for one in tree["candidates"]]
+        return ChosenK(**{**tree, "candidates": tuple(tried)})
+
 
 def candidates_of(table: ComparedTable) -> list[int]:
     """The k to try: 2 to one less than the number of sensitive values.

@@ -62,21 +62,12 @@ def run_comparison(
         announce(f"compare    on {len(table.rows):,} of {table.whole:,} rows")
         return table
 
-    def measures(table: ComparedTable) -> UtilityMeasures:
-        trees = {**run.hierarchies, **table.built}
-        return UtilityMeasures.of_table(
-            table, ResolvedAttributes.of(spec.attributes, table.profile, trees)
-        )
-
     folder.create(private=True)
     with locked(folder):
         store.begin(request.overwrite)
         if spec.input.is_frame:
             store.begin(overwrite=True)
-        variant = PLAN if request.plan_only else f"release{', accuracy' if is_installed() else ''}"
-        outcomes = run_combinations(
-            request.combinations, store, rows, run.hierarchies, measures, variant, announce
-        )
+        outcomes = run_combinations(request, store, rows, run.hierarchies, announce)
         bounds = (
             []
             if request.plan_only
@@ -95,20 +86,19 @@ def run_comparison(
 
 
 def run_combinations(
-    combinations: Sequence[Combination],
+    request: ComparisonRequest,
     store: ComparisonStore,
     table: Callable[[], ComparedTable],
     hierarchies: Mapping[str, Hierarchy],
-    measures_of: Callable[[ComparedTable], UtilityMeasures],
-    variant: str,
     announce: Callable[[str], None],
 ) -> list[Outcome]:
     """The outcome of each combination, from the store if it is finished there.
 
     table: reads the rows; called only if some combination is not finished. hierarchies: those read
         from files.
-    variant: how releases are planned and measured (see `ComparisonStore`).
     """
+    combinations, plan_only = request.combinations, request.plan_only
+    variant = PLAN if plan_only else f"release{', accuracy' if is_installed() else ''}"
     found = [store.outcome(combination, variant) for combination in combinations]
     missing = [
         combination
@@ -124,10 +114,14 @@ def run_combinations(
         return [outcome for outcome in found if outcome is not None]
     compared = table()
     hierarchies = {**hierarchies, **compared.built}
-    measures = UtilityMeasures() if variant == PLAN else measures_of(compared)
+    measures = UtilityMeasures()
+    if not plan_only:
+        attributes = request.spec.attributes
+        resolved = ResolvedAttributes.of(attributes, compared.profile, hierarchies)
+        measures = UtilityMeasures.of_table(compared, resolved)
     made = {}
     for number, combination in enumerate(missing, start=len(found) - len(missing) + 1):
-        outcome = run_trial(combination, compared, hierarchies, measures, variant == PLAN)
+        outcome = run_trial(combination, compared, hierarchies, measures, plan_only)
         store.keep(combination, variant, outcome)
         made[id(combination)] = outcome
         announce(f"compare    {number} of {len(found)}: {outcome}")

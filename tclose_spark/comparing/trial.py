@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, replace
 
 from tclose_spark.comparing.outcome import Outcome, State
 from tclose_spark.comparing.request import Combination
@@ -31,41 +30,37 @@ def run_trial(
     """The outcome of a combination on this table. measures: made of a release beside its
     figures.
     """
-    named: dict[str, Any] = {"method": combination.method, "k": combination.k, "t": combination.t}
     spec, begun = combination.spec, time.process_time()
+    refused = Outcome(
+        method=combination.method,
+        k=combination.k,
+        t=combination.t,
+        state="refused",
+        why=combination.refused,
+        figures={},
+    )
     if spec is None:
-        return Outcome(**named, state="refused", why=combination.refused, figures={})
+        return refused
     attributes = ResolvedAttributes.of(spec.attributes, table.profile, hierarchies, spec.privacy.n)
     try:
         plan = make_plan(spec, attributes, table)
         released = None if plan_only else apply_plan(plan, attributes, table.rows, spec)
     except UnreachableError as error:
-        return Outcome(
-            **named,
-            state="unreachable",
-            why=str(error),
-            figures={},
-            seconds=time.process_time() - begun,
-        )
+        seconds = time.process_time() - begun
+        return replace(refused, state="unreachable", why=str(error), seconds=seconds)
     except ConfigurationError as error:
-        return Outcome(
-            **named,
-            state="refused",
-            why=str(error),
-            figures={},
-            seconds=time.process_time() - begun,
-        )
+        return replace(refused, why=str(error), seconds=time.process_time() - begun)
     seconds = time.process_time() - begun
     if released is None:
         report = plan.report()
         figures = {"plan": dict(report.figures)}
-        return Outcome(**named, state="planned", why=report.note, figures=figures, seconds=seconds)
+        return replace(refused, state="planned", why=report.note, figures=figures, seconds=seconds)
     classes = PublishedClasses.of(released, spec)
     measured = measure(
         released, classes, attributes.for_methods(spec.privacy.joint), spec, hierarchies
     )
-    return Outcome(
-        **named,
+    return replace(
+        refused,
         state=_state(measured),
         why=f"labels of {', '.join(measured.coarse)} are coarser than coarsest"
         if measured.coarse

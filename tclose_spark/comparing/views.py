@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
@@ -12,6 +12,9 @@ from tclose_spark.comparing.outcome import Outcome, t_text
 from tclose_spark.comparing.result import ComparisonResult
 from tclose_spark.usefulness.classifier import MOST_VALUES, is_installed
 from tclose_spark.usefulness.queries import QUERIES
+
+if TYPE_CHECKING:
+    from tclose_spark.comparing.choose_k import ChosenK
 
 COLUMNS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "ncp": ("NCP", lambda x: f"{x:.4f}"),
@@ -169,18 +172,17 @@ def baselines(comparison: ComparisonResult) -> list[str]:
     ]
 
 
-def candidates_table(name: str, chosen: Mapping[str, Any]) -> Table:
-    """What each candidate for k costs. chosen: a `ChosenK` as JSON."""
-    alpha, rows = chosen["alpha"], chosen["rows"]
+def candidates_table(name: str, chosen: ChosenK) -> Table:
+    """What each candidate for k costs."""
     table = Table(
-        title=f"{name}: what each k costs, with alpha = {alpha}, on {rows:,} rows (Gowda 2023, ch. "
-        "6)"
+        title=f"{name}: what each k costs, with alpha = {chosen.alpha}, on {chosen.rows:,} rows "
+        "(Gowda 2023, ch. 6)"
     )
     for heading in ("k", "t achieved", "NCP", "cost", "cost, both normalised"):
         table.add_column(heading, justify="right")
-    for one in chosen["candidates"]:
-        mark = "  <- chosen" if one["k"] == chosen["k"] else ""
-        least = "  (least)" if one["k"] == chosen["best_normalised"] else ""
-        costs = (f"{one['cost']:.4f}{mark}", f"{one['normalised']:.4f}{least}")
-        table.add_row(str(one["k"]), f"{one['t']:.6f}", f"{one['loss']:.4f}", *costs)
+    for one in chosen.candidates:
+        mark = "  <- chosen" if one.k == chosen.k else ""
+        least = "  (least)" if one.k == chosen.best_normalised else ""
+        costs = (f"{one.cost:.4f}{mark}", f"{one.normalised:.4f}{least}")
+        table.add_row(str(one.k), f"{one.t:.6f}", f"{one.loss:.4f}", *costs)
     return table

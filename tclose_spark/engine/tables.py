@@ -6,9 +6,11 @@ work on rows is done by pure functions of Arrow batches (`Mapper`), which are th
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +26,7 @@ from tclose_spark.runfile.missing import ByColumn
 TRIES = 3  # of work that loses executors
 MOST_JOINING = 64  # tasks that join what others found, before the caller does
 _LOCAL = LocalEngine()
+_PARTS = pa.schema([("part", pa.binary())])
 
 
 class MixedTasksError(Exception):
@@ -169,6 +172,24 @@ def again_if_disturbed(
 def collect(table: Table, most: int | None = None) -> pa.Table:
     """The rows in memory; only `most` of them if that is given."""
     return engine_of(table).collect(table, most)
+
+
+def merged(
+    table: Table, part: Callable[[pa.RecordBatch], Value], merge: Callable[[Value, Value], Value]
+) -> Value:
+    """The parts of a table with rows, which are those of its batches. Each task merges its own, and
+    the caller those of all tasks.
+    """
+
+    def of_task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parts = [part(batch) for batch in batches if batch.num_rows]
+        if parts:
+            sent = pa.array([pickle.dumps(reduce(merge, parts))], pa.binary())
+            yield pa.RecordBatch.from_arrays([sent], schema=_PARTS)
+
+    sent = collect(map_batches(table, of_task, _PARTS))["part"].to_pylist()
+    parts: Iterable[Value] = map(pickle.loads, sent)
+    return reduce(merge, parts)
 
 
 def belongs_here(table: Table, rows: int, most: int) -> bool:

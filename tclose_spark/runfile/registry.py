@@ -50,6 +50,10 @@ class MethodSettings(Section):
     """Whether it makes classes of k people where a person has several rows
     (`attributes.person`).
     """
+    gathers_people: ClassVar[bool] = False
+    """Whether it keeps all rows of a person in one class, even if their quasi-identifiers differ,
+    unless it promises that regions of classes do not overlap.
+    """
     takes_bins: ClassVar[bool] = False
     """Whether it looks at `bins` of sensitive attributes."""
     disjoint: ClassVar[bool] = False
@@ -60,13 +64,6 @@ class MethodSettings(Section):
     """Of one that cuts regions, whether it looks at the median of each quasi-identifier alone."""
     name: str
     """Of the method."""
-
-    @property
-    def gathers_people(self) -> bool:
-        """Whether it keeps all rows of a person in one class with these settings, even if their
-        quasi-identifiers differ.
-        """
-        return False
 
     @property
     def promises_disjoint(self) -> bool:

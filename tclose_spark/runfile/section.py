@@ -117,6 +117,12 @@ class Section(BaseModel):
     all problems.
     """
 
+    @property
+    def own_settings(self) -> dict[str, Any]:
+        """The keys that were given a value, with it."""
+        given = {key: getattr(self, key) for key in self.model_fields_set}
+        return {key: value for key, value in given.items() if value is not None}
+
     @model_validator(mode="after")
     def _keeping_the_rules(self) -> Self:
         require_fitting(self, self.keys_together)

@@ -490,7 +490,9 @@ class ReleaseSpec(Section):
 
     @property
     def keeps_people(self) -> bool:
-        """Whether the method lets people who stay keep their classes."""
+        """Whether the method keeps all rows of a person in one class, even if their
+        quasi-identifiers differ, and lets people who stay keep their classes.
+        """
         return self.method.gathers_people and not self.method.promises_disjoint
 
     @property

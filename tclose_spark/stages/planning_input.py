@@ -71,7 +71,7 @@ def planning_input(
     attributes = attributes.for_methods(spec.privacy.joint)
     if not spec.privacy.suppression_limit:
         require_several_classes(attributes)
-    if not spec.method.gathers_people:
+    if not spec.keeps_people:
         require_constant(attributes)
     return PlanningInput(
         attributes=attributes,

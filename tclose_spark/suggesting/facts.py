@@ -232,7 +232,6 @@ def facts_of(
     kind: Kind,
     column: pa.ChunkedArray | pa.Array,
     whole: WholeCounts,
-    unusable: str = "",
     least: int = K,
     phrase: str = "",
 ) -> ColumnFacts:
@@ -265,7 +264,6 @@ def facts_of(
         kind=kind,
         whole=whole,
         phrase=phrase,
-        unusable=unusable,
         sampled=rows,
         present=rows - missing,
         distinct=len(values),

@@ -125,13 +125,13 @@ def gather_facts(
     for place, (field, name) in enumerate(zip(fields, names, strict=True)):
         column = sample[f"c{place}"] if place in whole else pa.nulls(sample.num_rows, pa.string())
         counts = _with_distinct(whole.get(place, nothing), column)
-        unusable = _unusable(field, name, names, counts)
         found = facts_of(
-            name, kind_of(field.type), column, counts, unusable, k or least_k(rows), phrases[place]
+            name, kind_of(field.type), column, counts, k or least_k(rows), phrases[place]
         )
         facts.append(
             replace(
                 found,
+                unusable=_unusable(field, name, names, counts),
                 entity=_entity(subjects, name, hint_by_name.get(name)),
                 refuted=name in subjects.refuted,
                 marked=described[place].is_identifier,

@@ -88,13 +88,13 @@ class RawVersusReleased:
         return found
 
 
-def singled_out(rows: Rows, attributes: ResolvedAttributes) -> dict[str, Any]:
+def singled_out(
+    rows: Rows, attributes: ResolvedAttributes
+) -> tuple[SpecialUniques | None, RareCells | None]:
     """The special uniques and the cells of these rows."""
     columns = {
         q.name: codes for q, codes in zip(attributes.quasi_identifiers, rows.quasi, strict=True)
     }
     counts = np.ones(len(rows), dtype=np.int64)
-    return {
-        "uniques": special_uniques(columns, counts, LARGEST_UNIQUE),
-        "cells": rare_cells(columns, counts, THRESHOLDS[: len(columns)], most=MOST_CELLED),
-    }
+    cells = rare_cells(columns, counts, THRESHOLDS[: len(columns)], most=MOST_CELLED)
+    return special_uniques(columns, counts, LARGEST_UNIQUE), cells

@@ -80,6 +80,9 @@ def measure_raw_versus_released(
         if target is None
         else "there are too few rows"
     )
+    uniques, cells = None, None
+    if "person" not in spec.attributes.owners:
+        uniques, cells = singled_out(everyone, attributes)
     return RawVersusReleased(
         rows=len(linked.rows),
         suppressed=len(linked.suppressed),
@@ -90,8 +93,9 @@ def measure_raw_versus_released(
         worth=worth,
         target=None if target is None else attributes.sensitive[target].name,
         why_no_classifier="" if "accuracy" in worth else why,
+        uniques=uniques,
+        cells=cells,
         linkage=linkage_of(attributes, linked.rows, classes),
-        **({} if "person" in spec.attributes.owners else singled_out(everyone, attributes)),
     )
 
 
@@ -103,6 +107,7 @@ def _of_groups(
     """
     table = ComparedTable(profile=profile, rows=linked.rows, whole=linked.whole)
     of_row, _ = group_equal(linked.labels)
+    uniques, cells = singled_out(linked.rows, attributes)
     return RawVersusReleased(
         rows=len(linked.rows),
         suppressed=0,
@@ -110,5 +115,6 @@ def _of_groups(
         groups=groups,
         worth={**QueryError.of(table, attributes).of_groups(linked.rows, of_row, attributes)},
         why_no_classifier="the release has exact quasi-identifiers, and no sensitive value of a row",
-        **singled_out(linked.rows, attributes),
+        uniques=uniques,
+        cells=cells,
     )

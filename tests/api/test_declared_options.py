@@ -13,9 +13,7 @@ import typer
 
 import tclose_spark as tc
 from tclose_spark.auditing.options import DEFAULTS, AuditOptions, ExplainOptions, options_of
-from tclose_spark.auditing.parts.part import AuditPart
 from tclose_spark.auditing.question import question_from_columns
-from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.cli import app
 from tclose_spark.measures.disclosure.special_uniques import MOST_COMBINATIONS
 from tclose_spark.measures.supersets.box_search import MOST_BOXES
@@ -63,12 +61,3 @@ def test_defaults_are_those_of_the_question_and_of_the_searches() -> None:
         "attacks": DEFAULTS["attacks"],
     }
     assert (question.supersets, question.combinations) == (MOST_BOXES, MOST_COMBINATIONS)
-
-
-def test_a_part_without_methods_changes_nothing() -> None:
-    part, question = AuditPart(), question_from_columns(["age"])
-    part.check(question, AuditTables(table=None))
-    result: Any = object()
-    table: Any = object()
-    assert (part.columns(table), part.criteria(), part.extended(table, table)) == ((), (), None)
-    assert part.measure(table, result) is result

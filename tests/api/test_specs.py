@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import tclose_spark as tc
-from tclose_spark.api.arguments import complete_tree
+from tclose_spark.api.arguments import complete_tree, given_run, tree_of
 from tclose_spark.api.audit import _question
 from tclose_spark.api.errors import in_python, translate_errors
 from tclose_spark.runfile.loading import load_spec, spec_of
@@ -40,8 +40,8 @@ OBJECT = tc.ReleaseSpec(
 PEOPLE = pa.table({"age": [30], "sex": ["f"], "disease": ["flu"], "pay": ["low"]})
 
 
-def complete(table, spec, output="out", **how):
-    return spec_of(complete_tree(table, spec, output, **how))
+def complete(table, spec, output="out", overrides=(), **how):
+    return spec_of(complete_tree(table, tree_of(spec, overrides), output, **how))
 
 
 def test_a_dict_an_object_and_a_run_file_say_the_same(tmp_path: Path):
@@ -57,6 +57,14 @@ def test_a_dict_an_object_and_a_run_file_say_the_same(tmp_path: Path):
     assert complete("/p.parquet", SPEC, tmp_path / "o") == loaded
     assert complete("/p.parquet", OBJECT, tmp_path / "o") == loaded
     assert complete("/p.parquet", str(tmp_path / "run.yaml"), None) == loaded
+
+
+def test_errors_of_a_run_file_name_its_lines_also_with_another_table_and_output(tmp_path: Path):
+    path = tmp_path / "run.yaml"
+    path.write_text(yaml.safe_dump({**SPEC, "privacy": {"k": 1}}))
+    place = path.read_text().split("\n").index("  k: 1") + 1
+    with pytest.raises(tc.ConfigurationError, match=rf"run.yaml, line {place}: privacy.k"):
+        given_run(PEOPLE, path, tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +87,9 @@ def test_an_object_says_all_that_it_was_made_with(changes):
 def test_sections_of_a_dict_may_be_objects():
     source = tc.Input(path="-", format="csv", options={"sep": ";"}, columns={"a b": "age"})
     made = complete_tree(
-        "people.csv", {**SPEC, "input": source, "method": tc.Microaggregation(algorithm=2)}, "out"
+        "people.csv",
+        tree_of({**SPEC, "input": source, "method": tc.Microaggregation(algorithm=2)}),
+        "out",
     )
     assert made["input"]["options"] == {"sep": ";", "header": True}
     assert made["input"]["columns"] == {"a b": "age"}
@@ -88,7 +98,7 @@ def test_sections_of_a_dict_may_be_objects():
         "/p.parquet", SPEC
     )
     with pytest.raises(tc.ConfigurationError, match="output is of type str"):
-        complete_tree("people.csv", {**SPEC, "output": "build/x"})
+        complete_tree("people.csv", tree_of({**SPEC, "output": "build/x"}))
 
 
 def test_a_hierarchy_that_is_built_is_said_in_a_dict_and_as_an_object():
@@ -223,13 +233,13 @@ def test_what_is_given_is_not_changed():
 
 
 def ask(quasi=(), sensitive=(), hierarchies=None, spec=None, **asked):
-    return _question(
-        quasi,
-        sensitive,
-        hierarchies,
-        spec,
-        **{"k": None, "t": None, "n": None, "gain": "0.2", **asked},
-    )
+    options = {
+        "quasi_identifiers": quasi,
+        "sensitive": sensitive,
+        "hierarchies": hierarchies,
+        "spec": spec,
+    }
+    return _question(options, **{"k": None, "t": None, "n": None, "gain": "0.2", **asked})
 
 
 def test_columns_of_an_audit_are_names_or_settings():

@@ -28,6 +28,7 @@ from tclose_spark.auditing.question import (
     question_from_run_file,
 )
 from tclose_spark.auditing.result import AuditResult
+from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.engine.protocol import Session
 from tclose_spark.engine.tables import collect, of_arrow, read_delta
 from tclose_spark.io.run import Run
@@ -148,7 +149,8 @@ def test_generalized_adult(session: Session, data: Path, level: str) -> None:
         },
     )
     audit = audit_table(
-        of_arrow(session, pa.Table.from_pandas(table, preserve_index=False)), question
+        AuditTables(table=of_arrow(session, pa.Table.from_pandas(table, preserve_index=False))),
+        question,
     )
 
     classes = table.groupby(quasi)
@@ -202,7 +204,7 @@ def test_a_release_of_adult(
 ) -> None:
     _, certificate, question = released
     release = read_delta(session, str(tmp_path / "out/public/release"))
-    audit = audit_table(release, question)
+    audit = audit_table(AuditTables(table=release), question)
     table = collect(release).to_pandas()
     quasi = list(question.quasi_identifiers)
     classes = table.groupby(quasi, dropna=False)
@@ -229,7 +231,9 @@ def test_an_outside_judge_agrees(
     session: Session, released: tuple[Path, Mapping[str, Any], AuditQuestion], tmp_path: Path
 ) -> None:
     run_file, _, question = released
-    audit = audit_table(read_delta(session, str(tmp_path / "out/public/release")), question)
+    audit = audit_table(
+        AuditTables(table=read_delta(session, str(tmp_path / "out/public/release"))), question
+    )
     command = [sys.executable, os.environ["TCLOSE_JUDGE"], str(run_file), "--json"]
     told = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
     assert (told["holds"], told["problems"]) == (True, [])

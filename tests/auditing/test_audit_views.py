@@ -17,6 +17,7 @@ from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.page import audit_page
 from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
+from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.auditing.views import MOST_LINES, audit_lines, explanation_lines
 from tclose_spark.checks.classes.figures import ClassFigures
 from tclose_spark.checks.labels.wildcards import MEASURE
@@ -673,7 +674,9 @@ def test_a_table_without_sensitive_attributes_and_with_strange_names(
         [("[20, 29]", "zażółć"), ("[20, 29]", "zażółć"), ("[30, 59]", "*")],
         "`age.[x]` string, `stadt ü` string",
     )
-    found = audit_table(table, question_from_columns(["age.[x]", "stadt ü"], k=2))
+    found = audit_table(
+        AuditTables(table=table), question_from_columns(["age.[x]", "stadt ü"], k=2)
+    )
     text = printed(audit_lines(found, "people.csv"))
     assert text.startswith("people.csv: 3 rows in 2 classes; NOT all requirements hold\n")
     assert cells(text, "k-anonymity") == ["2", "1", "NO", "1", "1"]

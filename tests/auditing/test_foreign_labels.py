@@ -18,6 +18,7 @@ from tclose_spark.auditing.inputs import with_bounds
 from tclose_spark.auditing.labels import LabelFacts, judge_labels
 from tclose_spark.auditing.question import AuditQuestion, question_from_columns
 from tclose_spark.auditing.result import AuditResult
+from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.classes.class_table import class_table
 from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.engine.protocol import Session, Table
@@ -147,7 +148,7 @@ def test_bounds_are_paired_by_their_names(session: Session, names: list[str], ki
     found, notes = with_bounds(table, question_from_columns(names))
     assert found.columns == {"sex": ("sex",), "age": ("age_min", "age_max")}
     assert notes == ["age: age_min and age_max are its bounds, and count as one quasi-identifier"]
-    told = audit_table(table, question_from_columns(names))
+    told = audit_table(AuditTables(table=table), question_from_columns(names))
     assert told.figures.losses["age"] == pytest.approx((2 * 9 / 40 + 30 / 40) / 4)
     assert notes[0] in told.notes
 
@@ -172,7 +173,9 @@ def test_a_column_that_is_there_is_itself(session: Session, names: list[str]):
 def test_spellings_are_reported_by_count_and_column(session: Session):
     diseases = ["flu", "flu ", "FLU", "gout", "gout", "gout"]
     table = labels(session, city=[*["Rome"] * 5, "ROME"], disease=diseases)
-    notes = audit_table(table, question_from_columns(["city"], {"disease": {}})).notes
+    notes = audit_table(
+        AuditTables(table=table), question_from_columns(["city"], {"disease": {}})
+    ).notes
     assert [
         note
         for note in notes
@@ -288,11 +291,10 @@ def test_a_padded_order_is_noted(session: Session, reference: bool):
     order = ["low", "high", *(f"none {i}" for i in range(50))]
     audits = [
         audit_table(
-            table,
+            AuditTables(table=table, reference=labels(session, pay=["low"]) if reference else None),
             question_from_columns(
                 ["zip"], {"pay": {"distance": "ordered", "order": listed, "t": "0.1"}}
             ),
-            reference=labels(session, pay=["low"]) if reference else None,
         )
         for listed in (order[:2], order)
     ]
@@ -307,7 +309,9 @@ def test_a_padded_order_is_noted(session: Session, reference: bool):
 def test_nan_beside_null_is_noted(table_of: Callable[..., Table]):
     rows = [("a", float("nan"), 1.0), ("a", None, float("nan")), ("a", None, 2.0)]
     table = table_of(rows, zip="string", weight="double", pay="double")
-    told = audit_table(table, question_from_columns(["zip", "weight"], {"pay": {}}, k=3))
+    told = audit_table(
+        AuditTables(table=table), question_from_columns(["zip", "weight"], {"pay": {}}, k=3)
+    )
     assert told.holds  # as one class
     assert [note for note in told.notes if "NaN" in note] == [
         "weight: 1 rows have NaN and 2 have NULL; both count as one value, missing, but a reader "
@@ -488,9 +492,13 @@ def test_the_loss_of_another_tools_interval():
 
 
 def audited(
-    session: Session, columns: Mapping[str, Sequence[str | None]], **given: Any
+    session: Session,
+    columns: Mapping[str, Sequence[str | None]],
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    **others: Table,
 ) -> AuditResult:
-    return audit_table(labels(session, **columns), question_from_columns(list(columns)), **given)
+    tables = AuditTables(table=labels(session, **columns), **others)
+    return audit_table(tables, question_from_columns(list(columns)), hierarchies)
 
 
 def test_labels_that_people_write_lose_what_they_cover(session: Session):

@@ -26,6 +26,7 @@ from strategies import CITIES
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.auditing.result import AuditResult
+from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import collect, of_arrow, read_delta
 from tclose_spark.errors import InputError
@@ -383,7 +384,7 @@ def test_planted(session: Session, case: Planted) -> None:
             case.quasi, {"disease": disease} if disease else {}, k=case.k
         )
         return audit_table(
-            people(session, classes, case.columns, case.value),
+            AuditTables(table=people(session, classes, case.columns, case.value)),
             question,
             {"disease": CITIES} if "hierarchy" in disease else {},
         )
@@ -407,7 +408,9 @@ def test_planted(session: Session, case: Planted) -> None:
 )
 def test_labels_that_only_look_alike_are_reported(session: Session, name: str) -> None:
     notes = [
-        audit_table(people(session, classes), question_from_columns(["zip"])).notes
+        audit_table(
+            AuditTables(table=people(session, classes)), question_from_columns(["zip"])
+        ).notes
         for classes in (PLANTED[name].bad, PLANTED[name].twin)
     ]
     assert [
@@ -435,7 +438,7 @@ def test_only_the_second_of_two_attributes_is_too_far_and_each_has_its_own_t(
     question = question_from_columns(
         ["zip"], {"disease": {"t": "0.25"}, "salary": {"distance": "ordered", "t": "1/12"}}, k=4
     )
-    found = audit_table(of_arrow(session, bad), question)
+    found = audit_table(AuditTables(table=of_arrow(session, bad)), question)
     assert found.verdict == "violated"
     assert broken(found) == [(T, "salary")]
     salary = guarantee(found, T, "salary")
@@ -446,7 +449,7 @@ def test_only_the_second_of_two_attributes_is_too_far_and_each_has_its_own_t(
         Fraction(1, 6),
     )
     assert guarantee(found, T, "disease").achieved == Fraction(1, 4)
-    repaired = audit_table(of_arrow(session, twin), question)
+    repaired = audit_table(AuditTables(table=of_arrow(session, twin)), question)
     assert (repaired.verdict, guarantee(repaired, T, "salary").achieved) == ("holds", 0)
 
 
@@ -463,9 +466,11 @@ def test_a_sample_is_judged_against_a_census(
     sample = people(session, {"130**": "2 flu, 2 gout", "148**": "2 flu, 2 gout"})
     question = question_from_columns(["zip"], {"disease": {"t": "0.2"}}, k=4)
     audit = audit_table(
-        sample,
+        AuditTables(
+            table=sample,
+            reference=of_arrow(session, columns_of({"all": census}).select(["disease"])),
+        ),
         question,
-        reference=of_arrow(session, columns_of({"all": census}).select(["disease"])),
     )
     t = guarantee(audit, T)
     assert (t.achieved, t.classes, t.rows, broken(audit)) == (
@@ -474,7 +479,7 @@ def test_a_sample_is_judged_against_a_census(
         [(T, "disease")] if found[0] else [],
     )
     if found[0]:
-        alone = audit_table(sample, question)
+        alone = audit_table(AuditTables(table=sample), question)
         assert (alone.verdict, guarantee(alone, T).achieved) == ("holds", 0)
 
 
@@ -490,11 +495,11 @@ def test_missing_values_in_an_order_need_the_option_missing(session: Session) ->
         match=r"'disease' is missing in 2 rows and has an ordered distance.*missing: lowest or highest",
     ):
         audit_table(
-            table,
+            AuditTables(table=table),
             question_from_columns(["zip"], {"disease": {"distance": "ordered", "t": "0.1"}}, k=3),
         )
     placed = audit_table(
-        table,
+        AuditTables(table=table),
         question_from_columns(
             ["zip"], {"disease": {"distance": "ordered", "t": "0.1", "missing": "lowest"}}, k=3
         ),
@@ -513,12 +518,14 @@ def test_missing_values_have_no_place_in_a_hierarchy(session: Session) -> None:
         match=r"'disease' is missing in 1 rows and has a hierarchical distance; give .*disease\.missing: leaf",
     ):
         audit_table(
-            people(session, {"130**": "1 Pisa, 1 missing", "148**": "1 Pisa, 1 Lyon"}),
+            AuditTables(
+                table=people(session, {"130**": "1 Pisa, 1 missing", "148**": "1 Pisa, 1 Lyon"})
+            ),
             question,
             {"disease": CITIES},
         )
     twin = audit_table(
-        people(session, {"130**": "1 Pisa, 1 Lyon", "148**": "1 Pisa, 1 Lyon"}),
+        AuditTables(table=people(session, {"130**": "1 Pisa, 1 Lyon", "148**": "1 Pisa, 1 Lyon"})),
         question,
         {"disease": CITIES},
     )
@@ -529,7 +536,9 @@ def test_missing_values_may_be_a_leaf_of_a_hierarchy(session: Session) -> None:
     asked = {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.25", "missing": "leaf"}
     table = people(session, {"130**": "1 Pisa, 1 missing", "148**": "1 Pisa, 1 Lyon"})
     found = audit_table(
-        table, question_from_columns(["zip"], {"disease": asked}, k=2), {"disease": CITIES}
+        AuditTables(table=table),
+        question_from_columns(["zip"], {"disease": asked}, k=2),
+        {"disease": CITIES},
     )
     assert (found.verdict, guarantee(found, T).achieved) == (
         "holds",
@@ -550,7 +559,9 @@ def test_missing_values_beside_a_reference_without_any_are_reported_too(
     census = people(session, {"all": "1 Pisa, 1 Lyon"})
     with pytest.raises(InputError, match="'disease' is missing in 1 rows"):
         audit_table(
-            people(session, {"130**": "1 Pisa, 1 missing"}), question, {"disease": CITIES}, census
+            AuditTables(table=people(session, {"130**": "1 Pisa, 1 missing"}), reference=census),
+            question,
+            {"disease": CITIES},
         )
 
 
@@ -578,7 +589,7 @@ def test_rows_of_a_class_in_every_partition(
                 .to_pylist()
                 == [3] * 5
             )
-            audit = audit_table(table, question)
+            audit = audit_table(AuditTables(table=table), question)
             t = guarantee(audit, T)
             assert (audit.verdict, t.achieved, t.classes, t.rows) == (
                 "violated" if found[0] else "holds",
@@ -612,7 +623,7 @@ def test_hierarchical_over_t_by_one_record_of_many(spark: SparkSession, rows: in
         {"city": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.18"}},
         k=rows // 4,
     )
-    bad = audit_table(table(2), question, {"city": CITIES})
+    bad = audit_table(AuditTables(table=table(2)), question, {"city": CITIES})
     t = guarantee(bad, T, "city")
     assert broken(bad) == [(T, "city")]
     assert (t.worst, t.classes, t.rows, t.achieved) == (
@@ -621,7 +632,7 @@ def test_hierarchical_over_t_by_one_record_of_many(spark: SparkSession, rows: in
         rows // 4,
         Fraction(9, 50) + Fraction(1, rows),
     )
-    twin = audit_table(table(0), question, {"city": CITIES})
+    twin = audit_table(AuditTables(table=table(0)), question, {"city": CITIES})
     assert (twin.verdict, guarantee(twin, T, "city").achieved) == ("holds", Fraction(9, 50))
 
 
@@ -655,7 +666,7 @@ def near(
 ) -> AuditResult:
     trees = {"zip": CITIES} if len(columns) == 1 else {}
     return audit_table(
-        people(session, classes, columns),
+        AuditTables(table=people(session, classes, columns)),
         question_from_columns(columns, {"disease": {"t": t}}, k=2, n=n, **more),
         trees,
     )
@@ -721,7 +732,7 @@ def test_labels_that_lie_in_a_wider_one_count_in_its_supersets(
 def test_no_superset_has_more_records_than_the_table(session: Session) -> None:
     classes = {("130**",): "1 x, 1 y", ("148**",): "1 x, 1 y"}
     audit = audit_table(
-        people(session, classes),
+        AuditTables(table=people(session, classes)),
         question_from_columns(["zip"], {"disease": {"t": "0.1"}}, k=2, n=5),
     )
     assert (audit.verdict, broken(audit), guarantee(audit, NEAR).classes) == (
@@ -730,7 +741,7 @@ def test_no_superset_has_more_records_than_the_table(session: Session) -> None:
         2,
     )
     twin = audit_table(
-        people(session, classes),
+        AuditTables(table=people(session, classes)),
         question_from_columns(["zip"], {"disease": {"t": "0.1"}}, k=2, n=4),
     )
     assert (twin.verdict, guarantee(twin, NEAR).worst["(superset)"]) == ("holds", "the whole table")
@@ -776,7 +787,9 @@ def test_replicating_a_table_changes_no_distance_and_no_verdict(session: Session
     seen = []
     for times in (1, 10, 100):
         audit = audit_table(
-            of_arrow(session, pa.concat_tables([table] * times)), question, {"city": CITIES}
+            AuditTables(table=of_arrow(session, pa.concat_tables([table] * times))),
+            question,
+            {"city": CITIES},
         )
         assert audit.figures.rows == 15 * times
         seen.append(
@@ -823,7 +836,8 @@ def test_the_command_says_what_the_api_says(
     ]
     status, told, error = tclose("audit", path, *ASKED, *outputs, "--json")
     audit = audit_table(
-        of_arrow(session, table), question_from_columns(["zip"], {"disease": {"t": "1/9"}}, k=6)
+        AuditTables(table=of_arrow(session, table)),
+        question_from_columns(["zip"], {"disease": {"t": "1/9"}}, k=6),
     )
     assert status == code
     assert json.loads(told) == json.loads(json.dumps(audit.to_json(), default=str))

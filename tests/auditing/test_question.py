@@ -10,11 +10,10 @@ import pytest
 
 from tclose_spark.auditing.question import (
     AuditQuestion,
-    parse_quasi_identifiers,
-    parse_sensitive,
     question_from_columns,
     question_from_run_file,
 )
+from tclose_spark.auditing.short_forms import parse_quasi_identifiers, parse_sensitive
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.spec import ReleaseSpec
 

@@ -25,6 +25,7 @@ from tclose_spark.api.audit import Audit, audit
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.page import audit_page
 from tclose_spark.auditing.question import question_from_columns
+from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.classes.cells import CellFigures
 from tclose_spark.engine.tables import of_arrow
 from tclose_spark.errors import ConfigurationError, InputError
@@ -198,7 +199,7 @@ def test_aggregates_need_a_column_of_persons() -> None:
     question = question_from_columns(QUASI, {"disease": {}}, aggregates=True)
     old, new = (of_arrow(LocalSession(), table(rows)) for rows in (OLD, NEW))
     with pytest.raises(ConfigurationError, match="labels do not show whom they cover"):
-        audit_table(new, question, earlier=[old])
+        audit_table(AuditTables(table=new, earlier=[old]), question)
 
 
 def test_an_earlier_value_without_a_place_in_the_domain_names_its_table() -> None:

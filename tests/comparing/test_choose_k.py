@@ -115,6 +115,7 @@ def test_as_written_and_normalised_may_choose_differently():
     ]
     chosen = choose_from(made, Privacy.model_validate({"k": "auto"}).alpha, 10)
     assert (chosen.k, chosen.best_normalised, chosen.alpha) == (2, 3, "1/2")
+    assert choosing.ChosenK.from_json(json.loads(json.dumps(chosen.to_json()))) == chosen
 
 
 def test_the_distance_of_suppressed_rows_that_are_a_class_counts():

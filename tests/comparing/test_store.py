@@ -6,12 +6,13 @@ import pytest
 from strategies import make_problem, town
 
 from tclose_spark.comparing.outcome import Outcome
-from tclose_spark.comparing.request import Combination
-from tclose_spark.comparing.run_comparison import PLAN, run_combinations
+from tclose_spark.comparing.request import Combination, ComparisonRequest
+from tclose_spark.comparing.run_comparison import run_combinations
 from tclose_spark.comparing.store import OUTCOMES, ComparisonStore
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.storage.folders import LocalFolder
+from tclose_spark.usefulness.utility_measures import UtilityMeasures
 
 ASKED = Combination(method="m", k=2, t="0.1", spec=None, refused="why")
 REFUSED = Outcome(method="m", k=2, t="0.1", state="refused", why="why", figures={})
@@ -57,16 +58,23 @@ def test_overwriting_that_is_broken_off_never_leaves_what_is_of_another_comparis
     assert not (tmp_path / OUTCOMES).exists()
 
 
-def test_who_only_plans_learns_nothing_and_draws_no_queries(tmp_path):
+def test_who_only_plans_learns_nothing_and_draws_no_queries(tmp_path, monkeypatch):
     problem, rows = make_problem(town(40), {"disease": {"t": "0.4"}}, k=4)
     table = ComparedTable(profile=problem.profile, rows=rows, whole=len(rows))
     asked = [Combination(method="stack_and_deal", k=4, t="0.4", spec=problem.spec)]
     kept = ComparisonStore(LocalFolder(str(tmp_path)), "key")
 
-    def worth(table):
+    def worth(table, attributes):
         raise AssertionError("it is not measured")
 
-    (made,) = run_combinations(
-        asked, kept, lambda: table, problem.hierarchies, worth, PLAN, lambda line: None
+    monkeypatch.setattr(UtilityMeasures, "of_table", worth)
+    request = ComparisonRequest(
+        spec=problem.spec,
+        combinations=asked,
+        sample=None,
+        output="compare",
+        plan_only=True,
+        overwrite=False,
     )
+    (made,) = run_combinations(request, kept, lambda: table, problem.hierarchies, lambda line: None)
     assert made.state == "planned"

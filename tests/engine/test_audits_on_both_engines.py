@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 import tclose_spark as tc
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
+from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.engine.tables import collect, of_arrow, read_delta
 from tclose_spark.errors import ConfigurationError, InputError, TcloseError
 from tclose_spark.io.local_session import LocalSession
@@ -146,7 +147,7 @@ def test_guesses_of_the_minimality_attack(spark: SparkSession) -> None:
 def test_aggregates(spark: SparkSession) -> None:
     question = question_from_columns(["age", "zip"], {"disease": {}}, aggregates=True)
     results = [
-        audit_table(of_arrow(session, drawn(200, 3).drop(["other"])), question)
+        audit_table(AuditTables(table=of_arrow(session, drawn(200, 3).drop(["other"]))), question)
         for session in (spark, LOCAL)
     ]
     assert results[0].to_json() == results[1].to_json()

@@ -19,7 +19,7 @@ import atheris
 atheris.enabled_hooks.add("str")
 with atheris.instrument_imports(include=["tclose_spark", "yaml", "fractions"]):
     from tclose_spark.api.command_line import parse_hierarchy
-    from tclose_spark.auditing.question import (
+    from tclose_spark.auditing.short_forms import (
         parse_population,
         parse_quasi_identifiers,
         parse_sensitive,

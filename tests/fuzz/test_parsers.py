@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tclose_spark.api.command_line import parse_hierarchy
-from tclose_spark.auditing.question import parse_population
+from tclose_spark.auditing.short_forms import parse_population
 from tclose_spark.cli.options import parse_numbers
 from tclose_spark.engine.local.reading import NeedsSparkError, read_table
 from tclose_spark.errors import ConfigurationError, TcloseError

@@ -21,6 +21,7 @@ from uneven import NumericDistance
 from tclose_spark import pipeline
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
+from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.run import Run
 from tclose_spark.io.tables.delta import read_delta
@@ -95,7 +96,8 @@ def test_it_is_audited(numeric: None, spark: SparkSession) -> None:
     table = people()
     frame = spark.createDataFrame(table.to_pandas().assign(age=lambda rows: rows["age"] // 20))
     found = audit_table(
-        frame, question_from_columns(["age"], {"pay": {"distance": "numeric", "t": "0.5"}}, k=2)
+        AuditTables(table=frame),
+        question_from_columns(["age"], {"pay": {"distance": "numeric", "t": "0.5"}}, k=2),
     )
     pays: dict[int, list[int]] = defaultdict(list)
     for age, pay in zip(table["age"].to_pylist(), table["pay"].to_pylist(), strict=True):

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -47,7 +48,7 @@ def facts(name: str, values: Sequence[Any], unusable: str = "") -> ColumnFacts:
         ),
         iso_times=sum(bool(re.fullmatch(ISO_TIME, str(value))) for value in present),
     )
-    return facts_of(name, kind, pa.array(values, TYPES[kind]), whole, unusable)
+    return replace(facts_of(name, kind, pa.array(values, TYPES[kind]), whole), unusable=unusable)
 
 
 def gathered(table: pa.Table) -> TableFacts:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.labels.fitting import fitting_people
@@ -52,6 +54,20 @@ class BackgroundJoin:
     members: int
     risks: Risks
     guesses: tuple[MinimalityGuesses, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        shares = {
+            key: float(value) if isinstance(value, Fraction) else value
+            for key, value in vars(self.risks).items()
+            if key != "members"  # of classes; those of this join count people once
+        }
+        return {
+            **vars(self),
+            "joined": list(self.joined),
+            "risks": shares,
+            "guesses": [vars(g) for g in self.guesses],
+        }
 
 
 def join_background(

@@ -117,7 +117,7 @@ def find_differences(
         )
     quasi = [[next(q for q in one.quasi if q.name == name) for name in names] for one in releases]
     tallies = [
-        classes_in_memory(one, own, len(attributes))
+        classes_in_memory(replace(one, quasi=own), len(attributes))
         for one, own in zip(releases, quasi, strict=True)
     ]
     group, release = _groups(quasi, tallies, hierarchies)

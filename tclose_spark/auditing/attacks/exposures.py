@@ -6,12 +6,10 @@ Each is measured by how many classes and rows are exposed, and by the worst rise
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import reduce
 from itertools import permutations
 from operator import or_
 from typing import Any
@@ -21,12 +19,12 @@ import pyarrow as pa
 
 from tclose_spark.auditing.greatest import SortKey, greatest, values_of
 from tclose_spark.checks.classes.class_table import Classes
-from tclose_spark.checks.classes.figures import PARTS
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import collect, map_batches, select
+from tclose_spark.engine.tables import merged, select
 from tclose_spark.measures.disclosure import beliefs as attacks
 from tclose_spark.measures.disclosure.beliefs import BeliefGain
 from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.requirements.criterion import Labels
 from tclose_spark.requirements.judge import JudgedAttribute, measure_column
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.columns.preparing import BoolArray
@@ -64,7 +62,7 @@ class Exposure:
     before: float
     after: float
     about: str | None = None
-    worst: Mapping[str, Any] | None = None
+    worst: Labels | None = None
     size: int | None = None
 
     def without_labels(self) -> Exposure:
@@ -263,17 +261,8 @@ def measure_attacks(
     ]
     needed += [name for of_pair in known.values() for name in of_pair.values()]
 
-    def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            if batch.num_rows:
-                yield pa.RecordBatch.from_pydict(
-                    {"part": [pickle.dumps(_found(batch, columns, known))]}, PARTS
-                )
-
     picked = select(classes, ["quasi_identifiers", "size", *needed])
-    found: _Found = reduce(
-        or_, map(pickle.loads, collect(map_batches(picked, find, PARTS))["part"].to_pylist())
-    )
+    found: _Found = merged(picked, lambda batch: _found(batch, columns, known), or_)
     result = [exposure for i, part in enumerate(columns) for exposure in _by_class(i, part, found)]
     if pairs:
         result += [_knowing_another(pair, names, found) for pair in pairs]

@@ -11,7 +11,7 @@ in data privacy").
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -147,23 +147,20 @@ def intersect_releases(
             class in every release; if a label does not show which values it covers; or if a release
             has more than MOST_JOINED classes.
     """
-    joined = [joined_quasi(one.quasi, background) for one in releases]
-    for one, quasi in zip(releases, joined, strict=True):
-        if not quasi:
+    joined = [replace(one, quasi=joined_quasi(one.quasi, background)) for one in releases]
+    for one in joined:
+        if not one.quasi:
             raise InputError(
                 f"--background: the table has none of the quasi-identifiers of {one.name}"
             )
-    names = list(dict.fromkeys(q.name for quasi in joined for q in quasi))
+    names = list(dict.fromkeys(q.name for one in joined for q in one.quasi))
     with keep(distinct_people(background, names)) as people:
-        tallies = [
-            classes_in_memory(one, quasi, len(attributes))
-            for one, quasi in zip(releases, joined, strict=True)
-        ]
+        tallies = [classes_in_memory(one, len(attributes)) for one in joined]
         values = sum(len(a.values) for a in attributes)
         judged = attributes if sum(t.tuples.groups for t in tallies) * values <= MOST_CELLS else []
         boxes = [
-            _boxes(quasi, tally, names, people, hierarchies, judged, f"{WHAT}: {one.name}")
-            for one, quasi, tally in zip(releases, joined, tallies, strict=True)
+            _boxes(one, tally, names, people, hierarchies, judged)
+            for one, tally in zip(joined, tallies, strict=True)
         ]
         sums = _sums(_combinations(people, boxes, judged), k, len(judged))
     if not sums["people"] and not sums["outside"]:
@@ -223,14 +220,25 @@ def _combinations(
     return combine(located, keys, how)
 
 
-def classes_in_memory(
-    release: LabelledRelease, quasi: Sequence[JudgedQuasi], attributes: int
-) -> ClassTally:
-    """The classes of a release by these quasi-identifiers, in memory."""
-    columns = [[release.labels.index(column) for column in q.columns] for q in quasi]
+def classes_in_memory(release: LabelledRelease, attributes: int) -> ClassTally:
+    """The classes of a release by its quasi-identifiers, in memory."""
+    found = labelled_tallies(release, range(attributes), MOST_JOINED + 1)
+    if found.num_rows > MOST_JOINED:
+        raise InputError(
+            f"{WHAT}: {release.name} has more than {MOST_JOINED:,} classes; give fewer "
+            "quasi-identifiers"
+        )
+    return ClassTally.read(found, len(release.quasi))
+
+
+def labelled_tallies(release: LabelledRelease, attributes: Sequence[int], most: int) -> pa.Table:
+    """At most so many rows of tallies, with the labels of the release's quasi-identifiers and the
+    counts of the attributes at these places.
+    """
+    columns = [[release.labels.index(column) for column in q.columns] for q in release.quasi]
     read = list(dict.fromkeys(f"l{i}" for of_quasi in columns for i in of_quasi))
-    values = [f"v{i}" for i in range(attributes)]
-    schema = tally_schema(len(quasi), attributes)
+    values = [f"v{i}" for i in attributes]
+    schema = tally_schema(len(columns), len(values))
 
     def label(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -238,24 +246,18 @@ def classes_in_memory(
             yield pa.RecordBatch.from_arrays([*labels, *batch.columns[len(read) :]], schema=schema)
 
     labelled = map_batches(select(release.tallies, [*read, *values, "n"]), label, schema)
-    found = collect(labelled, MOST_JOINED + 1)
-    if found.num_rows > MOST_JOINED:
-        raise InputError(
-            f"{WHAT}: {release.name} has more than {MOST_JOINED:,} classes; give fewer "
-            "quasi-identifiers"
-        )
-    return ClassTally.read(found, len(quasi))
+    return collect(labelled, most)
 
 
 def _boxes(
-    quasi: Sequence[JudgedQuasi],
+    release: LabelledRelease,
     tally: ClassTally,
     names: Sequence[str],
     people: Table,
     hierarchies: Mapping[str, Hierarchy],
     attributes: Sequence[JudgedAttribute],
-    what: str,
 ) -> _Boxes:
+    quasi, what = release.quasi, f"{WHAT}: {release.name}"
     labels = [column.to_pylist() for column in tally.labels]
     require_covering(quasi, labels, hierarchies, what)
     places = [names.index(q.name) for q in quasi]

@@ -12,11 +12,9 @@ the wide classes indicate.
 from __future__ import annotations
 
 import math
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
 from operator import add
 
 import numpy as np
@@ -24,20 +22,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose_spark.auditing.attacks.background import MinimalityGuesses
+from tclose_spark.auditing.attacks.intersection_attack import LabelledRelease, labelled_tallies
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.classes.figures import PARTS
-from tclose_spark.checks.classes.tallies import ClassTally, tally_schema
+from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.checks.labels.boxes import (
     EVERYTHING,
     Axis,
     class_boxes,
     codes_of,
     label_axes,
-    published_label,
 )
 from tclose_spark.checks.labels.known_people import distinct_people, joined_quasi
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import collect, keep, map_batches, schema_of, select
+from tclose_spark.engine.tables import keep, merged, schema_of
 from tclose_spark.measures.disclosure.reidentification import count_inside
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.table.arrays import IntArray
@@ -65,6 +62,28 @@ class Target:
     low: int
     high: int
     sensitive: int
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Classes as boxes of codes.
+
+    low, high: their corners, shape (classes, axes). sizes: their records.
+    counts: those with each guessed sensitive value, shape (classes, values).
+    """
+
+    low: IntArray
+    high: IntArray
+    sizes: IntArray
+    counts: IntArray
+
+    def narrow(self, target: Target) -> NDArray[np.bool_]:
+        """Whether each class has people of the target only."""
+        return (self.low[:, target.axis] >= target.low) & (self.high[:, target.axis] <= target.high)
+
+    def apart(self, target: Target) -> NDArray[np.bool_]:
+        """Whether each class has nobody of the target."""
+        return (self.low[:, target.axis] > target.high) | (self.high[:, target.axis] < target.low)
 
 
 def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target]:
@@ -112,20 +131,12 @@ def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target
 
 
 def guess_values(
-    points: IntArray,
-    weights: IntArray,
-    low: IntArray,
-    high: IntArray,
-    sizes: IntArray,
-    counts: IntArray,
-    targets: Sequence[Target],
+    points: IntArray, weights: IntArray, classes: Boxes, targets: Sequence[Target]
 ) -> tuple[IntArray, np.ndarray]:
     """(the target that guesses each point, or -1; the share of the guessed value in the classes
     that the point fits).
-
-    sizes: records of the classes. counts: those with each guessed sensitive value, shape (classes,
-        values).
     """
+    low, high, sizes = classes.low, classes.high, classes.sizes
     by, said = np.full(len(points), -1), np.zeros(len(points))
     for number, target in enumerate(targets):
         here = np.flatnonzero(
@@ -133,7 +144,7 @@ def guess_values(
             & (points[:, target.axis] >= target.low)
             & (points[:, target.axis] <= target.high)
         )
-        narrow = (low[:, target.axis] >= target.low) & (high[:, target.axis] <= target.high)
+        narrow = classes.narrow(target)
         here = here[
             count_inside(
                 points[here], weights[here], low[narrow], high[narrow], sizes[narrow]
@@ -146,7 +157,7 @@ def guess_values(
             weights[here],
             low,
             high,
-            np.ascontiguousarray(counts[:, target.sensitive]),
+            np.ascontiguousarray(classes.counts[:, target.sensitive]),
         ).records
         here, records, having = here[records > 0], records[records > 0], having[records > 0]
         by[here], said[here] = number, having / records
@@ -157,11 +168,8 @@ def expected(
     target: Target,
     guessed: int,
     covered: int,
-    boxes: Sequence[int] | IntArray,
-    low: IntArray,
-    high: IntArray,
-    sizes: IntArray,
-    counts: IntArray,
+    fitting: Sequence[int] | IntArray,
+    classes: Boxes,
 ) -> tuple[float, float]:
     """(the expected share of correct guesses; an upper bound on the probability that chance
     explains them).
@@ -173,15 +181,14 @@ def expected(
     is Chernoff's bound at that rate.
 
     guessed: the number of guessed people. covered: people of the list whose value is the target's.
-    boxes: the classes that the guessed people fit. sizes, counts: as for `guess_values`.
+    fitting: the classes that the guessed people fit.
     """
-    having = counts[:, target.sensitive]
-    apart = (low[:, target.axis] > target.high) | (high[:, target.axis] < target.low)
+    sizes, having = classes.sizes, classes.counts[:, target.sensitive]
+    narrow, apart = classes.narrow(target), classes.apart(target)
     if not having[apart].sum():
         return 0.0, 1.0  # the rate of others is unknown
     rate = float(having[apart].sum() / sizes[apart].sum())
-    records, holders = int(sizes[boxes].sum()), int(having[boxes].sum())
-    narrow = (low[:, target.axis] >= target.low) & (high[:, target.axis] <= target.high)
+    records, holders = int(sizes[fitting].sum()), int(having[fitting].sum())
     left = (covered - int(sizes[narrow].sum())) / int(
         sizes[~narrow & ~apart].sum()
     )  # of the wide classes' records
@@ -197,10 +204,8 @@ def expected(
 
 
 def guess_people(
-    tallies: Table,
-    labels: Sequence[str],
+    release: LabelledRelease,
     background: Table,
-    quasi: Sequence[JudgedQuasi],
     trees: Mapping[str, Hierarchy],
     attributes: Sequence[JudgedAttribute],
     gain: Fraction,
@@ -210,41 +215,21 @@ def guess_people(
 
     An attribute is left out if the table has too many classes, or labels that are sets.
 
-    labels: the published columns, in the tallies' order.
     gain: the least excess of the expected share over the share in the classes.
     """
-    joined = joined_quasi(quasi, background)
+    joined = replace(release, quasi=joined_quasi(release.quasi, background))
     columns = schema_of(background).names
     guesses = []
     for place, judged in enumerate(attributes):
-        counted = _labelled(
-            tallies, [[labels.index(column) for column in q.columns] for q in joined], place
-        )
+        counted = labelled_tallies(joined, [place], MOST_CLASSES + 1)
         known = judged.name in columns
         people = distinct_people(
-            background, [q.name for q in joined] + ([judged.name] if known else [])
+            background, [q.name for q in joined.quasi] + ([judged.name] if known else [])
         )
-        guessed = _guesses(counted, joined, trees, people, judged, gain)
+        guessed = _guesses(counted, joined.quasi, trees, people, judged, gain)
         if guessed is not None:
             guesses.append(guessed if known else replace(guessed, right=None))
     return tuple(guesses)
-
-
-def _labelled(tallies: Table, columns: Sequence[Sequence[int]], place: int) -> pa.Table:
-    """At most MOST_CLASSES + 1 rows of tallies, with the labels of these quasi-identifiers and the
-    counts of the attribute at this place. columns: the places of each quasi-identifier's columns.
-    """
-    schema = tally_schema(len(columns), 1)
-    read = list(dict.fromkeys(f"l{i}" for of_quasi in columns for i in of_quasi))
-
-    def label(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            labels = [published_label([batch[f"l{i}"] for i in of_quasi]) for of_quasi in columns]
-            yield pa.RecordBatch.from_arrays([*labels, *batch.columns[-2:]], schema=schema)
-
-    return collect(
-        map_batches(select(tallies, [*read, f"v{place}", "n"]), label, schema), MOST_CLASSES + 1
-    )
 
 
 def _guesses(
@@ -280,12 +265,13 @@ def _guesses(
     sizes = np.bincount(
         tally.tuples.owner, weights=tally.tuples.counts, minlength=tally.tuples.groups
     ).astype(np.int64)
+    classes = Boxes(low, high, sizes, counts)
     with keep(people) as listed:
         worth = _significant(
             targets,
-            lambda chosen: _sums(listed, axes, low, high, sizes, counts, chosen, names),
+            lambda chosen: _sums(listed, axes, classes, chosen, names),
             lambda target, one: expected(
-                target, one.people, one.covered, np.flatnonzero(one.boxes), low, high, sizes, counts
+                target, one.people, one.covered, np.flatnonzero(one.boxes), classes
             ),
             gain,
         )
@@ -361,10 +347,7 @@ class _Sum:
 def _sums(
     people: Table,
     axes: Sequence[Axis],
-    low: IntArray,
-    high: IntArray,
-    sizes: IntArray,
-    counts: IntArray,
+    classes: Boxes,
     targets: Sequence[Target],
     names: Sequence[str | None],
 ) -> list[_Sum]:
@@ -372,18 +355,14 @@ def _sums(
     known, with their number.
     """
 
-    def sum_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts = [sums(batch) for batch in batches]
-        if parts:
-            yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(_added(parts))]}, PARTS)
-
     def sums(batch: pa.RecordBatch) -> list[_Sum]:
         *labels, weights = batch.columns
         points = np.stack(
             [codes_of(axis, column) for axis, column in zip(axes, labels, strict=False)], axis=1
         )
         weight, known = weights.to_numpy(), np.array(labels[-1].to_pylist(), dtype=object)
-        by, said = guess_values(points, weight, low, high, sizes, counts, targets)
+        by, said = guess_values(points, weight, classes, targets)
+        boxes = classes.low, classes.high, classes.sizes
         result = []
         for number, target in enumerate(targets):
             hit = by == number
@@ -395,19 +374,9 @@ def _sums(
                     said=sum(int(share) * n for share, n in shares),
                     right=int(weight[hit & (known == names[target.sensitive])].sum()),
                     covered=int(weight[here].sum()),
-                    boxes=count_inside(points[hit], weight[hit], low, high, sizes).people > 0,
+                    boxes=count_inside(points[hit], weight[hit], *boxes).people > 0,
                 )
             )
         return result
 
-    return _added(
-        [
-            pickle.loads(part)  # noqa: S301 - of our own tasks
-            for part in collect(map_batches(people, sum_up, PARTS))["part"].to_pylist()
-        ]
-    )
-
-
-def _added(parts: Sequence[Sequence[_Sum]]) -> list[_Sum]:
-    """The sums of each target over several parts."""
-    return [reduce(add, each) for each in zip(*parts, strict=True)]
+    return merged(people, sums, lambda one, other: [*map(add, one, other)])

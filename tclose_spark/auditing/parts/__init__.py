@@ -1,1 +1,1 @@
-"""The parts of an audit, a module each, with one face (`part.py`)."""
+"""The parts of an audit, a module each."""

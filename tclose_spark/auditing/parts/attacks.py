@@ -2,70 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+
+from rich.table import Table
+from rich.text import Text
 
 from tclose_spark.auditing.attacks.exposures import (
     AttackColumns,
+    Exposure,
     KnownAttributeColumns,
     measure_attacks,
 )
-from tclose_spark.auditing.parts.part import AuditedTable, AuditPart, TalliedTable
+from tclose_spark.auditing.parts.audited import AttackMeasures, AuditedTable, TalliedTable
 from tclose_spark.auditing.result import AuditResult
-from tclose_spark.checks.classes.class_table import ClassMeasure
-from tclose_spark.checks.classes.tuples import TupleCloseness, all_together
-from tclose_spark.requirements.criterion import Criterion
+from tclose_spark.auditing.texts import class_text, labels_text, table_lines, value_text
+from tclose_spark.checks.classes.tuples import all_together
 
 
-class Attacks(AuditPart):
-    """What each attack exposes.
+def attack_measures(table: TalliedTable) -> AttackMeasures:
+    """The columns on attacks that the class table needs; none if the question is not about them."""
+    question, attributes = table.question, table.attributes
+    if not question.attacks:
+        return AttackMeasures()
+    each = [AttackColumns(a, question.gain, table.trees.get(a.name)) for a in attributes]
+    if len(attributes) < 2:
+        return AttackMeasures(of_attributes=each)
+    names = tuple(a.name for a in attributes)
+    known = KnownAttributeColumns(names, tuple(a.uninformative for a in attributes))
+    has_reference = table.inputs.reference is not None
+    tuples = None if has_reference else all_together(table.tuples, attributes)
+    return AttackMeasures(of_attributes=each, known=known, tuples=tuples)
 
-    of_attributes: an attack column for each. known: with several attributes, the attack that knows
-        one of them.
-    tuples: the closeness of tuples; None if there is one attribute, a reference, or too many
-        tuples.
-    """
 
-    of_attributes: Sequence[AttackColumns] = ()
-    known: KnownAttributeColumns | None = None
-    tuples: TupleCloseness | None = None
+def add_attacks(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with what each attack exposes."""
+    measures, figures = table.attacks, table.figures
+    found = measure_attacks(table.classes, measures.of_attributes, measures.known, figures.rows)
+    return replace(
+        result,
+        attacks=tuple(found),
+        guarantees=(*result.guarantees, *figures.more),
+        notes=(*result.notes, *_notes(table)),
+    )
 
-    def columns(self, table: TalliedTable) -> Sequence[ClassMeasure]:
-        if not table.question.attacks:
-            return ()
-        self.of_attributes = [
-            AttackColumns(a, table.question.gain, table.trees.get(a.name)) for a in table.attributes
-        ]
-        if len(table.attributes) > 1:
-            self.known = KnownAttributeColumns(
-                tuple(a.name for a in table.attributes),
-                tuple(a.uninformative for a in table.attributes),
-            )
-            self.tuples = (
-                all_together(table.tuples, table.attributes)
-                if table.inputs.reference is None
-                else None
-            )
-        return [*self.of_attributes, *(one for one in (self.known, self.tuples) if one is not None)]
 
-    def criteria(self) -> Sequence[Criterion]:
-        return () if self.tuples is None else (self.tuples.criterion,)
-
-    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        found = measure_attacks(table.classes, self.of_attributes, self.known, table.figures.rows)
-        notes = (*result.notes, *self._notes(table))
-        guarantees = (*result.guarantees, *table.figures.more)
-        return replace(result, attacks=tuple(found), guarantees=guarantees, notes=notes)
-
-    def _notes(self, table: TalliedTable) -> list[str]:
-        """A note if the closeness of tuples is not measured."""
-        if self.known is None or self.tuples is not None:
-            return []
-        if table.inputs.reference is not None:
-            return [
-                "t-closeness of tuples of all sensitive attributes is not measured with a reference"
-            ]
+def _notes(table: AuditedTable) -> list[str]:
+    """A note if the closeness of tuples is not measured."""
+    if table.attacks.known is None or table.attacks.tuples is not None:
+        return []
+    if table.inputs.reference is not None:
         return [
-            "t-closeness of tuples of all sensitive attributes is not measured: there are too "
-            "many tuples"
+            "t-closeness of tuples of all sensitive attributes is not measured with a reference"
         ]
+    return [
+        "t-closeness of tuples of all sensitive attributes is not measured: there are too many "
+        "tuples"
+    ]
+
+
+def attack_lines(attacks: Iterable[Exposure]) -> Iterator[Table | Text]:
+    """The attacks, and below them when a class is exposed, and their worst classes."""
+    rows, below = [], []
+    for e in attacks:
+        name = f"{e.attack}, {e.attribute}"
+        rows.append([name, f"{e.classes:,}", f"{e.people:,}", f"{e.before:.3f} -> {e.after:.3f}"])
+        if e.worst is None:
+            worst = f"mean over rows, knowing {e.about}"
+        elif e.worst:
+            worst = f"worst {value_text(e.about)} in {labels_text(e.worst)}"
+        else:
+            worst = f"worst class {class_text({}, e.size)}"
+        below.append(Text(f"{name}: {e.criterion}; {worst}"))
+    title = "Attacks (belief: without and with the table's class)"
+    yield from table_lines(title, ["attack", "classes", "rows", "belief"], rows)
+    yield from below

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+
+from rich.table import Table
+from rich.text import Text
 
 from tclose_spark.auditing.attacks.background import BackgroundJoin, join_background
 from tclose_spark.auditing.attacks.minimality_attack import guess_people
-from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
+from tclose_spark.auditing.parts.audited import AuditedTable
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
+from tclose_spark.auditing.texts import share_text, table_lines
 from tclose_spark.errors import ConfigurationError
 
 SKIPPED = (
@@ -18,37 +23,29 @@ SKIPPED = (
 )
 
 
-class Background(AuditPart):
-    """The join with the background table, if there is one, and guesses of its people if attacks are
-    measured.
+def check_background(question: AuditQuestion, tables: AuditTables) -> None:
+    """Raises ConfigurationError if people cannot be joined by labels."""
+    if tables.background is not None:
+        require_labels(question, "--background")
+
+
+def add_background(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with the join with the background table, if there is one, and guesses of its
+    people if attacks are measured.
     """
-
-    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        if tables.background is not None:
-            require_labels(question, "--background")
-
-    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        question, background = table.question, table.inputs.background
-        if background is None:
-            return result
-        whose = table.inputs.table if question.persons else None
-        joined = join_background(table.classes, background, table.quasi, table.trees, whose)
-        result = replace(result, notes=(*result.notes, *_notes(joined)))
-        if not question.attacks or not table.attributes:
-            return replace(result, background=joined)
-        guesses = guess_people(
-            table.tallies,
-            question.labels,
-            background,
-            table.quasi,
-            table.trees,
-            table.attributes,
-            question.gain,
-        )
-        notes = [SKIPPED] if len(guesses) < len(table.attributes) else []
-        return replace(
-            result, background=replace(joined, guesses=guesses), notes=(*result.notes, *notes)
-        )
+    question, background = table.question, table.inputs.background
+    if background is None:
+        return result
+    whose = table.inputs.table if question.persons else None
+    joined = join_background(table.classes, background, table.quasi, table.trees, whose)
+    result = replace(result, notes=(*result.notes, *_notes(joined)))
+    if not question.attacks or not table.attributes:
+        return replace(result, background=joined)
+    guesses = guess_people(table.labelled, background, table.trees, table.attributes, question.gain)
+    notes = [SKIPPED] if len(guesses) < len(table.attributes) else []
+    return replace(
+        result, background=replace(joined, guesses=guesses), notes=(*result.notes, *notes)
+    )
 
 
 def _notes(joined: BackgroundJoin) -> list[str]:
@@ -75,3 +72,48 @@ def require_labels(question: AuditQuestion, option: str) -> None:
             f"{option}: people are joined by labels that cover their values, but with "
             "method.representative the table has aggregates, which cover nobody; leave it out"
         )
+
+
+def background_lines(joined: BackgroundJoin) -> Iterator[Table | Text]:
+    """The figures of each adversary, and below them what they mean."""
+    risks = joined.risks
+    figures = [
+        (
+            "prosecutor",
+            f"{float(risks.prosecutor):.6f}",
+            "worst chance to pick the record of a person known to be in the table (mean "
+            f"{float(risks.prosecutor_mean):.6f})",
+        ),
+        ("journalist", share_text(risks.journalist), "worst chance to name the person of a record"),
+        (
+            "marketer",
+            share_text(risks.marketer),
+            "expected share of records whose person is named correctly",
+        ),
+        (
+            "membership",
+            f"{joined.members:,}",
+            f"of {joined.people:,} rows of the background table, those of people who are "
+            "recognizably in the table, if the background table contains everyone in it",
+        ),
+        (
+            "no match",
+            f"{joined.people - joined.candidates:,}",
+            "rows of the background table that fit no class",
+        ),
+    ]
+    for g in joined.guesses:
+        meaning = (
+            f"rows of the background table for which a value of {g.attribute} is guessed: they fit "
+            "none of the narrow classes of their value, and these hold as much of it as any class"
+        )
+        if g.people:
+            meaning += f"; their classes indicate it for {g.said:.3f}, the guess expects at least {g.at_least:.3f}"
+        if g.right is not None:
+            meaning += f", and is right for {g.right:.3f}"
+        figures.append((f"minimality attack, {g.attribute}", f"{g.people:,}", meaning))
+    title = f"Join with the background table, by {', '.join(joined.joined)}"
+    yield from table_lines(
+        title, ["adversary", "figure"], [[adversary, figure] for adversary, figure, _ in figures]
+    )
+    yield from (Text(f"{adversary}: {meaning}") for adversary, _, meaning in figures)

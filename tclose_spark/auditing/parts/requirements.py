@@ -1,5 +1,5 @@
-"""k, l and t of the classes, over rows and over people: the figures, and what a suite of
-expectations states.
+"""What is required of classes: k, l and t over rows and over people, (n, t)-closeness, and
+households; and what a suite of expectations states.
 """
 
 from __future__ import annotations
@@ -7,66 +7,79 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tclose_spark.auditing.parts.part import AuditedTable, AuditPart, TalliedTable
+from tclose_spark.auditing.parts.audited import AttackMeasures, AuditedTable, TalliedTable
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
-from tclose_spark.checks.classes.class_table import ClassMeasure
 from tclose_spark.checks.classes.figures import class_figures
-from tclose_spark.checks.classes.people import expect_people
+from tclose_spark.checks.classes.households import households_of_classes
+from tclose_spark.checks.classes.people import expect_people, tally_owners
+from tclose_spark.checks.labels.listed_people import with_people
 from tclose_spark.checks.labels.wildcards import alike_guarantee
-from tclose_spark.checks.supersets import expect_supersets, without_t
+from tclose_spark.checks.supersets import expect_supersets, near_supersets, without_t
 from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import select
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.requirements.criterion import Criterion, Guarantee
+from tclose_spark.requirements.criterion import Guarantee
 from tclose_spark.requirements.expectation import Expectation, expect_some_rows
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.requirements.registry import expectations_of
 from tclose_spark.runfile.attributes import Diversity, SensitiveAttribute
 from tclose_spark.runfile.joint import covered
+from tclose_spark.table.people import HOUSEHOLD
 
 
-class Requirements(AuditPart):
-    """What is required of every class, and notes on what the verdict does not cover."""
-
-    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        if question.joint and tables.reference is not None:
-            raise ConfigurationError(
-                "--joint and --reference: tuples are compared with those of the table itself; "
-                "leave out one"
-            )
-        if question.persons and tables.reference is not None:
-            raise ConfigurationError(
-                "--person and --reference: people are compared with the people of the table "
-                "itself; give one of the two"
-            )
-
-    def columns(self, table: TalliedTable) -> Sequence[ClassMeasure]:
-        return table.units
-
-    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        question = table.question
-        strict = question.k if table.alike is None else None
-        return replace(
-            result,
-            people=table.sizes or None,
-            expectations=tuple(suite_of(question, strict, table.judged)),
-            notes=(*result.notes, *_unprotected_notes(question), *_unjudged_notes(question)),
+def check_requirements(question: AuditQuestion, tables: AuditTables) -> None:
+    """Raises ConfigurationError if supersets, tuples or people are compared with another table."""
+    if question.n is not None and tables.reference is not None:
+        raise ConfigurationError(
+            "--n and --reference: natural supersets are parts of the table, and the reference "
+            "is another table; give one of the two"
+        )
+    if question.joint and tables.reference is not None:
+        raise ConfigurationError(
+            "--joint and --reference: tuples are compared with those of the table itself; "
+            "leave out one"
+        )
+    if question.persons and tables.reference is not None:
+        raise ConfigurationError(
+            "--person and --reference: people are compared with the people of the table "
+            "itself; give one of the two"
         )
 
 
-def judge(table: TalliedTable, classes: Table, criteria: Sequence[Criterion]) -> AuditedTable:
-    """The table with the figures of its classes. criteria: beside k, l and t."""
+def add_requirements(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with what is required of every class, and notes on what the verdict does not cover."""
+    question = table.question
+    strict = question.k if table.alike is None else None
+    return replace(
+        result,
+        people=table.sizes or None,
+        expectations=tuple(suite_of(question, strict, table.judged)),
+        notes=(*result.notes, *_unprotected_notes(question), *_unjudged_notes(question)),
+    )
+
+
+def judge(
+    table: TalliedTable, classes: Table, attacks: AttackMeasures, untried: Sequence[str]
+) -> AuditedTable:
+    """The table with the figures of its classes. untried: notes on supersets."""
     question = table.question
     alike = None  # k of people is of equal labels only
     if not question.persons and any(q.missing_any for q in table.quasi):
         alike = alike_guarantee(classes, table.quasi, question.k)
     of_whole = table.judged if question.n is None else without_t(table.judged)
     strict = question.k if alike is None else None
-    figures = class_figures(
-        classes, strict, table.quasi, of_whole, more=criteria, units=table.units
+    more = [] if attacks.tuples is None else [attacks.tuples.criterion]
+    figures = class_figures(classes, strict, table.quasi, of_whole, more=more, units=table.units)
+    return AuditedTable(
+        **vars(table),
+        classes=classes,
+        figures=figures,
+        alike=alike,
+        attacks=attacks,
+        untried=untried,
     )
-    return AuditedTable(**vars(table), classes=classes, figures=figures, alike=alike)
 
 
 def guarantees_of(table: AuditedTable) -> tuple[Guarantee, ...]:
@@ -115,3 +128,48 @@ def _unjudged_notes(question: AuditQuestion) -> list[str]:
         "k, l and t are judged over rows only, although the run file counts people: a release has "
         "no column of them, and (n, t)-closeness and weights of a population are about rows"
     ]
+
+
+def add_supersets(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with (n, t)-closeness, if the question is about it. t-closeness to the whole table
+    is only reported then.
+    """
+    n = table.question.n
+    if n is None:
+        return result
+    near = [one.guarantee for one in near_supersets(table.classes, table.attributes, n)]
+    return replace(
+        result, guarantees=(*result.guarantees, *near), notes=(*result.notes, *table.untried)
+    )
+
+
+def add_households(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with how many households the classes have, if the question is about them."""
+    rows, asked = households_of(table), table.question.household
+    if rows is None or asked is None:
+        return result
+    found = households_of_classes(tally_owners(rows, table.question.labels, [], HOUSEHOLD), asked.k)
+    guarantee = Guarantee(
+        measure="households of a class",
+        attribute=None,
+        required=asked.k if asked.k > 1 else None,
+        achieved=found.fewest,
+        classes=found.classes,
+        rows=found.rows,
+        worst=dict(zip(table.question.labels, found.labels, strict=True)),
+        size=found.size,
+    )
+    return replace(result, guarantees=(*result.guarantees, guarantee))
+
+
+def households_of(table: TalliedTable) -> Table | None:
+    """The rows with labels, weights, HOUSEHOLD and SUPPRESSED (no row is), if households are known.
+
+    Raises:
+        InputError: if rows have no household.
+    """
+    question = table.question
+    if question.household is None:
+        return None
+    rows = select(table.inputs.table, [*question.labels, *question.weights, *question.households])
+    return with_people(rows, question.household.column, "the table", "--household", HOUSEHOLD)

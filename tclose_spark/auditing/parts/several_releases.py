@@ -8,6 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
+from rich.table import Table
+from rich.text import Text
+
 from tclose_spark.auditing.attacks.differences import Differences, find_differences
 from tclose_spark.auditing.attacks.intersection_attack import (
     Intersection,
@@ -16,10 +19,11 @@ from tclose_spark.auditing.attacks.intersection_attack import (
 )
 from tclose_spark.auditing.inputs import LATEST, EarlierTable, judged_attributes
 from tclose_spark.auditing.labels import judge_labels
-from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
+from tclose_spark.auditing.parts.audited import AuditedTable
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult, Together
 from tclose_spark.auditing.tables import AuditTables
+from tclose_spark.auditing.texts import guarantee_lines, table_lines
 from tclose_spark.checks.classes.cells import CellFigures, PeopleOfRelease, judge_cells
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
 from tclose_spark.checks.released_people import released_people
@@ -28,28 +32,28 @@ from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 
-class SeveralReleases(AuditPart):
-    """The figures of all releases together, if there are earlier ones."""
-
-    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        if tables.earlier and not question.persons and question.aggregates:
-            raise ConfigurationError(
-                "--earlier: with method.representative, labels do not show whom they cover; give "
-                "--person COLUMN, which all tables have"
-            )
-        if tables.earlier and question.joint:
-            raise ConfigurationError(
-                "--joint and --earlier: several releases are not judged by tuples; leave out one"
-            )
-
-    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        if not table.inputs.earlier:
-            return result
-        found = _together(table)
-        notes = [note for one in table.inputs.earlier for note in one.notes]
-        return replace(
-            result, together=found, notes=(*result.notes, *notes, *_notes(found, table.question))
+def check_releases(question: AuditQuestion, tables: AuditTables) -> None:
+    """Raises ConfigurationError if several releases cannot be judged as the question says."""
+    if tables.earlier and not question.persons and question.aggregates:
+        raise ConfigurationError(
+            "--earlier: with method.representative, labels do not show whom they cover; give "
+            "--person COLUMN, which all tables have"
         )
+    if tables.earlier and question.joint:
+        raise ConfigurationError(
+            "--joint and --earlier: several releases are not judged by tuples; leave out one"
+        )
+
+
+def add_releases(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with the figures of all releases together, if there are earlier ones."""
+    if not table.inputs.earlier:
+        return result
+    found = _together(table)
+    notes = [note for one in table.inputs.earlier for note in one.notes]
+    return replace(
+        result, together=found, notes=(*result.notes, *notes, *_notes(found, table.question))
+    )
 
 
 def _together(table: AuditedTable) -> Together:
@@ -72,10 +76,7 @@ def _together(table: AuditedTable) -> Together:
             people=people,
         )
         return judge_together(latest, inputs.earlier, trees, question.k)
-    by_labels = LabelledRelease(
-        name=LATEST, quasi=table.quasi, labels=question.labels, tallies=table.tallies
-    )
-    with labelled_releases(by_labels, inputs.earlier, trees) as releases:
+    with labelled_releases(table.labelled, inputs.earlier, trees) as releases:
         if inputs.background is not None:
             return intersect_releases(releases, inputs.background, trees, attributes, question.k)
         return find_differences(releases, trees, list(question.sensitive_attributes), question.k)
@@ -158,3 +159,66 @@ def labelled_releases(
                 LabelledRelease(name=one.name, quasi=quasi, labels=question.labels, tallies=tallies)
             )
         yield [*releases, latest]
+
+
+def releases_lines(found: Together) -> Iterator[Table | Text]:
+    """The guarantees of several releases together, and below them their worst cells, and whose they
+    are.
+    """
+    one = "cell" if isinstance(found, CellFigures) else "group"
+    if found.guarantees:
+        title = f"Several releases together ({one}s and people: that violate it)"
+        yield from guarantee_lines(found.guarantees, title, (one, f"{one}s", "people"))
+    else:
+        yield Text("Several releases together", "bold")
+    yield from map(Text, together_lines(found))
+    if isinstance(found, Intersection) and found.values:
+        title = (
+            "Values that all releases leave (people with one value, and with none; the largest "
+            "belief)"
+        )
+        yield from table_lines(
+            title, ["attribute", "one value", "none", "belief"], values_left(found)
+        )
+
+
+def together_lines(found: Together) -> Iterator[str]:
+    """What several releases reveal together, in sentences."""
+    if isinstance(found, CellFigures):
+        held = ", ".join(f"{n:,} in {release}" for release, n in found.by_release.items())
+        yield (
+            f"{found.people:,} people ({held}): {found.stayed:,} stayed, {found.arrived:,} "
+            f"arrived, {found.left:,} left; they are in {found.cells:,} cells, and {found.alone:,} "
+            "of them are alone in theirs"
+        )
+    elif isinstance(found, Intersection):
+        yield (
+            f"{found.people - found.outside:,} of {found.people:,} listed people fit a class of "
+            f"every release, by {', '.join(found.joined)}; they fit {found.combinations:,} "
+            f"combinations of classes, and {found.alone:,} of them are alone in theirs"
+        )
+    elif isinstance(found, Differences):
+        yield (
+            f"by {', '.join(found.joined)}, classes form {found.groups:,} groups that do not "
+            "overlap"
+        )
+        for one in found.found:
+            yield (
+                f"{one.attribute}: {' and '.join(one.releases)} expose the values of those who "
+                f"came or left (people: {one.people:,}, groups: {one.groups:,})"
+            )
+
+
+def values_left(found: Intersection) -> list[list[str]]:
+    """A row for each sensitive attribute: its name, people with one value and with none, the
+    largest belief.
+    """
+    return [
+        [
+            a.attribute,
+            f"{a.certain:,}",
+            f"{a.contradicted:,}",
+            "" if a.belief is None else f"{a.belief:.3f}",
+        ]
+        for a in found.values
+    ]

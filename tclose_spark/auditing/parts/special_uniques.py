@@ -9,11 +9,14 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+from rich.table import Table as RichTable
+from rich.text import Text
 
-from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
+from tclose_spark.auditing.parts.audited import AuditedTable
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
+from tclose_spark.auditing.texts import number_text, table_lines
 from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, select
@@ -29,28 +32,28 @@ from tclose_spark.table.dictionaries import group_equal
 MOST_CLASSES = 1_000_000
 
 
-class UniquesSearch(AuditPart):
-    """The search, if the question is about them."""
+def check_uniques(question: AuditQuestion, tables: AuditTables) -> None:
+    """Raises ConfigurationError if there is nothing to search for, or people are counted."""
+    size = question.special_uniques
+    if size is not None and size < 1:
+        raise ConfigurationError(
+            f"--special-uniques: found {size}; expected at least 1 quasi-identifier"
+        )
+    if size is not None and question.persons:
+        raise ConfigurationError(
+            "--special-uniques and --person: special uniques are rows, and a person with "
+            "several rows may be unique by values that no row has alone; leave out one of the "
+            "two"
+        )
 
-    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        size = question.special_uniques
-        if size is not None and size < 1:
-            raise ConfigurationError(
-                f"--special-uniques: found {size}; expected at least 1 quasi-identifier"
-            )
-        if size is not None and question.persons:
-            raise ConfigurationError(
-                "--special-uniques and --person: special uniques are rows, and a person with "
-                "several rows may be unique by values that no row has alone; leave out one of the "
-                "two"
-            )
 
-    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        size, most = table.question.special_uniques, table.question.combinations
-        if size is None:
-            return result
-        found = find_special_uniques(table.tallies, table.question, size, most)
-        return replace(result, special_uniques=found, notes=(*result.notes, *_notes(found, most)))
+def add_uniques(table: AuditedTable, result: AuditResult) -> AuditResult:
+    """The result with the special uniques, if the question is about them."""
+    size, most = table.question.special_uniques, table.question.combinations
+    if size is None:
+        return result
+    found = find_special_uniques(table.tallies, table.question, size, most)
+    return replace(result, special_uniques=found, notes=(*result.notes, *_notes(found, most)))
 
 
 def _notes(found: SpecialUniques | None, combinations: int) -> list[str]:
@@ -104,3 +107,27 @@ def class_codes(
         for name, of_quasi in question.columns.items()
     }
     return codes, found["size"].to_numpy()
+
+
+def uniques_lines(found: SpecialUniques) -> Iterator[RichTable | Text]:
+    """The rows by size of their MSUs, the part of each quasi-identifier, and frequent
+    combinations.
+    """
+    sizes = [
+        [f"{size} of {len(found.columns)}", f"{n:,}"]
+        for size, n in enumerate(found.by_size, start=1)
+    ]
+    title = "Special uniques (rows: unique by so many quasi-identifiers, not by fewer of them)"
+    yield from table_lines(title, ["quasi-identifiers", "rows"], sizes)
+    shares = [[one.name, f"{one.uniques:,}", f"{one.share:.3f}"] for one in found.columns]
+    title = "Quasi-identifiers that make rows unique (uniques: MSUs with it; share: of scores)"
+    yield from table_lines(title, ["quasi-identifier", "uniques", "share"], shares)
+    frequent = [[", ".join(one.columns), f"{one.rows:,}"] for one in found.frequent]
+    yield from table_lines(
+        "Combinations that make most rows unique", ["quasi-identifiers", "rows"], frequent
+    )
+    yield Text(
+        f"{found.unique:,} of {found.rows:,} rows are unique by at most {found.searched} "
+        f"quasi-identifiers; SUDA score {number_text(found.highest)} at most, "
+        f"{number_text(found.mean)} on average; {found.combinations:,} combinations examined"
+    )

@@ -33,6 +33,7 @@ class ClosenessTree(MethodSettings):
     makes_l: ClassVar[tuple[str, ...]] = ("distinct", "frequency")
     makes: ClassVar[tuple[str, ...]] = ("beta", "t: 0")
     counts_people: ClassVar[bool] = True
+    gathers_people: ClassVar[bool] = True
     name: Literal["closeness_tree"] = "closeness_tree"
     """The method."""
     effort: Annotated[
@@ -52,10 +53,6 @@ class ClosenessTree(MethodSettings):
     allowed, the
     default: they may overlap.
     """
-
-    @property
-    def gathers_people(self) -> bool:
-        return self.overlap is None
 
     @property
     def promises_disjoint(self) -> bool:

@@ -34,19 +34,18 @@ Bounds = tuple[Fraction, ...]
 
 @dataclass(frozen=True)
 class FragmentDiameter(ABC):
-    """Measures fragments along one sensitive attribute, and decides where they may be cut."""
+    """Measures fragments along one sensitive attribute, and decides where they may be cut.
+
+    scale: rows * Delta = numerator / scale.
+    """
 
     features: Features
+    scale: int
 
     @property
     def domain(self) -> int:
         """The number of values."""
         return self.features.values
-
-    @property
-    def scale(self) -> int:
-        """Rows * Delta = numerator / scale."""
-        return self.features.scale
 
     @abstractmethod
     def weighted(self, codes: IntArray, histograms: IntArray) -> ExactArray:
@@ -97,13 +96,6 @@ class DiameterOnLine(FragmentDiameter):
 
 class DiameterInHierarchy(FragmentDiameter):
     """For features of nodes: rows move to the value that shares the fewest nodes with them."""
-
-    @property
-    def scale(self) -> int:
-        """See FragmentDiameter. With equal steps, as many go down as up, and half of them are
-        counted.
-        """
-        return self.features.scale // 2 if self.features.plain else self.features.scale
 
     def weighted(self, codes: IntArray, histograms: IntArray) -> ExactArray:
         """See FragmentDiameter.
@@ -174,11 +166,12 @@ def diameter_of(distance: GroundDistance) -> FragmentDiameter:
     >>> diameter.weighted(np.array([0, 4]), np.array([[3, 1]])).tolist()  # three rows four places up
     [12]
     """
-    return (
-        DiameterOnLine(distance.features)
-        if distance.features.cumulative
-        else DiameterInHierarchy(distance.features)
-    )
+    features = distance.features
+    if features.cumulative:
+        return DiameterOnLine(features, features.scale)
+    # with equal steps, as many go down as up, and half of them are counted
+    scale = features.scale // 2 if features.plain else features.scale
+    return DiameterInHierarchy(features, scale)
 
 
 def box_deltas(codes: IntArray, counts: IntArray, box: IntArray) -> Bounds:

@@ -23,6 +23,7 @@ from tclose_spark.auditing.attacks.exposures import (
 )
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
+from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
 from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.checks.classes.tuples import TupleCloseness
@@ -553,7 +554,8 @@ def test_without_attacks_the_guarantees_are_the_same(session: Session):
     table = texts(session, {"q": ["1", "1", "2"], "a": ["x", "y", "x"], "b": ["y", "y", "z"]})
     whole, quick = (
         audit_table(
-            table, question_from_columns(["q"], {"a": {"t": "0.5"}, "b": {}}, k=1, attacks=attacks)
+            AuditTables(table=table),
+            question_from_columns(["q"], {"a": {"t": "0.5"}, "b": {}}, k=1, attacks=attacks),
         )
         for attacks in (True, False)
     )

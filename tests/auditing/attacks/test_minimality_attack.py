@@ -12,6 +12,7 @@ import pytest
 
 from tclose_spark.auditing.attacks import minimality_attack as outsider
 from tclose_spark.auditing.attacks.minimality_attack import (
+    Boxes,
     Target,
     expected,
     find_targets,
@@ -19,6 +20,7 @@ from tclose_spark.auditing.attacks.minimality_attack import (
 )
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
+from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.engine.protocol import Table
 
 CLASSES = [  # zip, age, records with flu, others; flu is .2 of the table, and no class has more than .3
@@ -56,7 +58,10 @@ def test_who_fits_no_narrow_class_of_a_value_at_the_cap_is_guessed():
     people = [*LEFT, *OTHERS]
     points = np.array([[ord(zip_) - 64, age] for zip_, age, _ in people])
     by, said = guess_values(
-        points, np.ones(len(people), dtype=np.int64), low, high, counts.sum(axis=1), counts, targets
+        points,
+        np.ones(len(people), dtype=np.int64),
+        Boxes(low, high, counts.sum(axis=1), counts),
+        targets,
     )
     assert by.tolist() == [0] * len(LEFT) + [-1] * len(OTHERS)
     assert said[: len(LEFT)] == pytest.approx(9 / 30)
@@ -88,10 +93,7 @@ def test_who_fits_no_class_at_all_is_not_guessed():
     by, _ = guess_values(
         np.array([[1, 95]]),
         np.ones(1, dtype=np.int64),
-        low,
-        high,
-        counts.sum(axis=1),
-        counts,
+        Boxes(low, high, counts.sum(axis=1), counts),
         find_targets(low, high, counts),
     )
     assert by.tolist() == [-1]
@@ -136,7 +138,8 @@ def test_small_classes_of_no_association_make_no_guess(
 
     monkeypatch.setattr(outsider, "expected", watched)
     found = audit_table(
-        table, question_from_columns(["zip", "age"], {"disease": {}}), background=known
+        AuditTables(table=table, background=known),
+        question_from_columns(["zip", "age"], {"disease": {}}),
     )
     assert (
         sum(looked) > 10
@@ -145,12 +148,12 @@ def test_small_classes_of_no_association_make_no_guess(
     assert [told.people for told in found.background.guesses] == [0]
 
 
-def wide_and_apart(flu: int, records: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def wide_and_apart(flu: int, records: int) -> Boxes:
     """Corners, records and counts of flu: narrow classes of value 1 at .3, ten classes of value 2
     at .1, and one wide class.
     """
     low, high = np.array([[1], [1], *[[2]] * 10, [1]]), np.array([[1], [1], *[[2]] * 10, [2]])
-    return (
+    return Boxes(
         low,
         high,
         np.array([50, 50, *[100] * 10, records]),
@@ -161,34 +164,34 @@ def wide_and_apart(flu: int, records: int) -> tuple[np.ndarray, np.ndarray, np.n
 def test_what_a_guess_expects_is_what_others_in_the_wide_classes_do_not_explain():
     target = Target(0, 1, 1, 0)
     # of 200 records 40 are people of value 1, the other 160 explain 16 of 46 with flu: 30 of 40
-    belief, chance = expected(target, 40, 140, [12], *wide_and_apart(46, 200))
+    belief, chance = expected(target, 40, 140, [12], wide_and_apart(46, 200))
     assert belief == pytest.approx(30 / 40)
     assert chance < 1e-4
     # 80 people of the list are left for the wide class, of whom 40 fit a narrow one, too
-    assert expected(target, 40, 180, [12], *wide_and_apart(46, 200))[0] == pytest.approx(
+    assert expected(target, 40, 180, [12], wide_and_apart(46, 200))[0] == pytest.approx(
         (46 - 12) / 80
     )
     # a list that is not everyone's
-    assert expected(target, 5, 5, [12], *wide_and_apart(46, 200))[0] == 1.0
+    assert expected(target, 5, 5, [12], wide_and_apart(46, 200))[0] == 1.0
 
 
 def test_what_the_others_explain_is_chance():
-    assert expected(Target(0, 1, 1, 0), 40, 140, [12], *wide_and_apart(20, 200)) == (
+    assert expected(Target(0, 1, 1, 0), 40, 140, [12], wide_and_apart(20, 200)) == (
         pytest.approx(0.1),
         1.0,
     )
     for flu in range(3):  # a rare value in few records
-        assert expected(Target(0, 1, 1, 0), 2, 2, [12], *wide_and_apart(flu, 8))[1] > 0.2
-    assert expected(Target(0, 1, 1, 0), 8, 108, [12], *wide_and_apart(8, 8)) == (
+        assert expected(Target(0, 1, 1, 0), 2, 2, [12], wide_and_apart(flu, 8))[1] > 0.2
+    assert expected(Target(0, 1, 1, 0), 8, 108, [12], wide_and_apart(8, 8)) == (
         1.0,
         pytest.approx(0.1**8),
     )
 
 
 def test_where_nobody_else_has_it_nothing_is_expected():
-    low, high, sizes, counts = wide_and_apart(46, 200)
-    counts[2:12] = 0
-    assert expected(Target(0, 1, 1, 0), 40, 140, [12], low, high, sizes, counts) == (0.0, 1.0)
+    classes = wide_and_apart(46, 200)
+    classes.counts[2:12] = 0
+    assert expected(Target(0, 1, 1, 0), 40, 140, [12], classes) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(("gain", "people"), [("0.7", len(LEFT)), ("0.71", 0)])
@@ -202,7 +205,8 @@ def test_a_guess_counts_from_the_gain_on(table_of: Callable[..., Table], gain: s
     table = table_of(records, **{**KINDS, "age": "string"})
     known = table_of([*LEFT, *OTHERS], **KINDS)
     found = audit_table(
-        table, question_from_columns(["zip", "age"], {"disease": {}}, gain=gain), background=known
+        AuditTables(table=table, background=known),
+        question_from_columns(["zip", "age"], {"disease": {}}, gain=gain),
     )
     assert found.background is not None
     assert [told.people for told in found.background.guesses] == [people]
@@ -224,7 +228,8 @@ def test_the_audit_tells_it(table_of: Callable[..., Table], owner: bool):
     table = table_of(records, **{**KINDS, "age": "string"})
     people = table_of([*LEFT, *OTHERS], **(KINDS if owner else {"zip": "string", "age": "int64"}))
     found = audit_table(
-        table, question_from_columns(["zip", "age"], {"disease": {}}), background=people
+        AuditTables(table=table, background=people),
+        question_from_columns(["zip", "age"], {"disease": {}}),
     )
     assert found.background is not None
     (told,) = found.background.guesses

@@ -21,6 +21,7 @@ from pyspark.sql import types as T
 from tclose_spark.api.errors import known
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
+from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.engine.tables import MixedTasksError, the_task
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.spark.capabilities import SENDS_TO_TASKS
@@ -61,7 +62,7 @@ def test_an_audit_writes_no_crowd_of_files(
     )
     with settings({PARTITIONS: "200"}):
         audit_table(
-            people,
+            AuditTables(table=people),
             question_from_columns(
                 ["zip"],
                 {"disease": {"t": "0.5"}},

@@ -17,6 +17,7 @@ import pytest
 from tclose_spark import pipeline
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
+from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.comparing.read_rows import read_rows
 from tclose_spark.engine.tables import collect, read_delta
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
@@ -360,7 +361,7 @@ def test_an_audit_takes_those_of_the_finished_release(
     release = read_delta(finished.session, finished.public.path("release"))
     question = question_from_columns({"zip": {"hierarchy": {"prefix": 1}}})
     with pytest.raises(ConfigurationError, match="an audit builds no hierarchy; expected a CSV"):
-        audit_table(release, question)
+        audit_table(AuditTables(table=release), question)
 
 
 def test_a_comparison_keeps_what_was_built(

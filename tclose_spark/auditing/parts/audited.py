@@ -1,4 +1,4 @@
-"""The face of a part of an audit, and what parts know of the audited table."""
+"""What the parts of an audit know of the audited table."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from tclose_spark.auditing.inputs import AuditInputs, hierarchies_of, judged_attributes
+from tclose_spark.auditing.attacks.exposures import AttackColumns, KnownAttributeColumns
+from tclose_spark.auditing.attacks.intersection_attack import LabelledRelease
+from tclose_spark.auditing.inputs import LATEST, AuditInputs, hierarchies_of, judged_attributes
 from tclose_spark.auditing.labels import judge_labels
 from tclose_spark.auditing.question import AuditQuestion
-from tclose_spark.auditing.result import AuditResult
-from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.classes.class_table import ClassMeasure, JudgedQuasi
 from tclose_spark.checks.classes.figures import ClassFigures
 from tclose_spark.checks.classes.people import JudgedPeople
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
-from tclose_spark.checks.classes.tuples import joint_attributes
+from tclose_spark.checks.classes.tuples import TupleCloseness, joint_attributes
 from tclose_spark.checks.released_people import released_people
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import keep, session_of
-from tclose_spark.requirements.criterion import Criterion, Guarantee
+from tclose_spark.requirements.criterion import Guarantee
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.table.domains import Counts, TupleCounts
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -57,6 +57,33 @@ class TalliedTable:
         """The question, with every pair of bounds as one quasi-identifier."""
         return self.inputs.question
 
+    @property
+    def labelled(self) -> LabelledRelease:
+        """The table by its labels alone."""
+        labels = self.question.labels
+        return LabelledRelease(name=LATEST, quasi=self.quasi, labels=labels, tallies=self.tallies)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackMeasures:
+    """What the class table has on attacks.
+
+    of_attributes: an attack column for each. known: with several attributes, the attack that knows
+        one of them.
+    tuples: the closeness of tuples; None if there is one attribute, a reference, or too many
+        tuples.
+    """
+
+    of_attributes: Sequence[AttackColumns] = ()
+    known: KnownAttributeColumns | None = None
+    tuples: TupleCloseness | None = None
+
+    @property
+    def columns(self) -> list[ClassMeasure]:
+        """All of them, in the order of the class table."""
+        more = [one for one in (self.known, self.tuples) if one is not None]
+        return [*self.of_attributes, *more]
+
 
 @dataclass(frozen=True, kw_only=True)
 class AuditedTable(TalliedTable):
@@ -64,38 +91,15 @@ class AuditedTable(TalliedTable):
 
     classes: the class table, with the columns of all parts. figures: of all classes.
     alike: k with missing labels as any value, if the question is about it.
+    attacks: the columns on attacks.
+    untried: notes on natural supersets that were not tried.
     """
 
     classes: Table
     figures: ClassFigures
     alike: Guarantee | None
-
-
-class AuditPart:
-    """A part of an audit. It is made for one audit, and has the methods that it needs; these here
-    do nothing.
-    """
-
-    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        """Raises ConfigurationError or InputError if options contradict one another, or the
-        columns' names.
-        """
-
-    def columns(self, table: TalliedTable) -> Sequence[ClassMeasure]:
-        """The measures that the class table has for this part, beside k, l and t."""
-        return ()
-
-    def criteria(self) -> Sequence[Criterion]:
-        """What is reported of these columns beside k, l and t."""
-        return ()
-
-    def extended(self, classes: Table, table: TalliedTable) -> Table | None:
-        """The class table with columns that depend on other classes; None without any."""
-        return None
-
-    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        """The result with the figures and notes of this part."""
-        return result
+    attacks: AttackMeasures
+    untried: Sequence[str]
 
 
 @contextmanager
