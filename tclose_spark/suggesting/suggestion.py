@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,11 +26,10 @@ from tclose_spark.suggesting.choosing import (
     without_copies,
 )
 from tclose_spark.suggesting.facts import TableFacts
-from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
+from tclose_spark.suggesting.judging import suggest_role
 from tclose_spark.suggesting.unique_share import changing_share, rarity, unique_shares
 from tclose_spark.suggesting.writing import Draft, render_run_file, repeated
-from tclose_spark.table.entities.cells import counted_cells
-from tclose_spark.table.entities.finding import FEWEST_COUNTS
+from tclose_spark.table.entities.finding import Subjects
 
 SAMPLE = 100_000
 
@@ -128,17 +127,9 @@ def require_valid(k: int | None, t: str) -> None:
         raise ConfigurationError(f"--k {k}: expected at least 2")
 
 
-def require_people(columns: Sequence[SuggestedColumn], gathered: TableFacts) -> None:
+def require_people(subjects: Subjects) -> None:
     """Raises InputError if rows are cells of a table of counts."""
-    named = [one for one in columns if one.hint.counted]
-    whole = [one.facts for one in named if one.facts.is_number and not one.facts.fractions]
-    counts = [facts.name for facts in whole if facts.distinct >= FEWEST_COUNTS]
-    able = [
-        one
-        for one in columns
-        if one.role != "direct" and one.name not in counts and not one.facts.fractions
-    ]
-    found = counted_cells(counts, {one.name: gathered.codes[one.name] for one in able})
+    found = subjects.cells
     if found is not None:
         raise InputError(
             f"input.path: a table of counts ({found.count!r}, by {len(found.dimensions)} columns "
@@ -167,7 +158,7 @@ def suggestion_from_facts(
     """
     judged = judge_unknown([suggest_role(facts) for facts in gathered.facts])
     columns = without_copies(judged, gathered.codes)
-    require_people(columns, gathered)
+    require_people(gathered.subjects)
     choice = leave_out_revealing(choose_roles(columns, size), gathered.codes)
     sampled = max(facts.sampled for facts in gathered.facts)
     repeating = repeated(choice, exact=sampled >= gathered.rows)
