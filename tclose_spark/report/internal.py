@@ -8,9 +8,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tclose_spark.report.html import first_page, whole_of
+from tclose_spark.report.option_words import words_in
 from tclose_spark.report.page import render
 from tclose_spark.report.plots import lines
 from tclose_spark.report.sections import PlotSection, precision_of
+from tclose_spark.requirements.figures import Figures
 from tclose_spark.table.writing import number
 
 PACKAGES = (
@@ -29,7 +31,7 @@ MOST_ASSOCIATIONS = 24
 
 def render_internal(
     certificate: Mapping[str, Any],
-    figures: Mapping[str, Any],
+    figures: Figures,
     raw: Mapping[str, Any] | None,
     made: Mapping[str, Any],
 ) -> str:
@@ -54,14 +56,13 @@ def render_internal(
         cells=raw["cells"] if raw else None,
         linkage=raw["linkage"] if raw else None,
         precision=[
-            precision_of(name, bins)
-            for name, bins in figures["spreads"].get("precision", {}).items()
+            precision_of(name, bins) for name, bins in figures.spreads.get("precision", {}).items()
         ],
-        by_input=figures["by_input"],
+        by_input=figures.by_input,
         attacks=list(_attacks(certificate, figures, raw)),
         minimality=minimality,
         raw_totals=made["totals"],
-        totals=figures.get("weights", {"totals": None})["totals"],
+        totals=_published_totals(certificate, figures),
         cuts=minimality.get("refused_cuts"),
         revealed=minimality.get("beyond_chance", [])[:MOST_LINES],
         associations=_associations(raw["associations"]) if raw and raw["associations"] else None,
@@ -73,6 +74,12 @@ def render_internal(
         versions=made["versions"],
         against=whole_of(certificate),
     )
+
+
+def _published_totals(certificate: Mapping[str, Any], figures: Figures) -> Any:
+    """The sums of the published weights by sensitive attribute; None without them."""
+    every = (words.sections(certificate, figures) for words in words_in(certificate))
+    return next((found["totals"] for found in every if found.get("totals")), None)
 
 
 def versions() -> dict[str, str]:
@@ -87,7 +94,7 @@ def versions() -> dict[str, str]:
 
 
 def _attacks(
-    certificate: Mapping[str, Any], figures: Mapping[str, Any], raw: Mapping[str, Any] | None
+    certificate: Mapping[str, Any], figures: Figures, raw: Mapping[str, Any] | None
 ) -> Iterator[tuple[str, float | None, float]]:
     """(what an adversary learns, its share in the raw table, and in the release). In the raw table
     the adversary looks for the rows that have a person's quasi-identifiers.
@@ -104,7 +111,7 @@ def _attacks(
             classes / rows,
         )
     for name, entry in certificate["attributes"]["sensitive"].items():
-        certain, guessed = entry["homogeneous"]["rows"] / rows, figures["guessed"][name]
+        certain, guessed = entry["homogeneous"]["rows"] / rows, figures.guessed[name]
         yield f"rows for which {name} is certain", groups and groups["certain"][name], certain
         yield (
             f"rows whose {name} the best guess gets right, on average",

@@ -71,13 +71,14 @@ def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> 
     """
     files = digests(run.staging, JUDGED)
     verdict = judge(run, read_profile(run), state, run.staging, run.staging.path("classes"))
+    figures = verdict.figures.to_json()
     run.staging.remove("validation")
     for name, text in verdict.validation.files().items():
         run.staging.write(f"validation/{name}", text)
     run.staging.write(
-        "verification.json", json.dumps({"problems": verdict.problems, **verdict.figures}, indent=1)
+        "verification.json", json.dumps({"problems": verdict.problems, **figures}, indent=1)
     )
-    record |= {"verdict": "holds" if verdict.holds else "does not hold", "figures": verdict.figures}
+    record |= {"verdict": "holds" if verdict.holds else "does not hold", "figures": figures}
     for one in judges_of(run.spec):
         one.record(run, record)
     record["files"] = {**files, **digests(run.staging, VERDICT)}

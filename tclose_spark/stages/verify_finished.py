@@ -23,7 +23,7 @@ from tclose_spark.io.tables.delta_log import later_commits
 from tclose_spark.io.tables.exports import export_name
 from tclose_spark.io.tables.plain_parquet import parts_of, require_plain_parquet
 from tclose_spark.stages.publish import public_files
-from tclose_spark.stages.report import PAGES, certify
+from tclose_spark.stages.report import PAGES, certify, read_figures
 from tclose_spark.stages.verify import judge, require_holds
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.fingerprint import Fingerprint
@@ -65,7 +65,7 @@ def verify_finished(run: Run, other_version: bool = False) -> Verdict:
     reported = state["stages"]["report"]
     for kind, files in reported["exports"].items():
         rows, hashed = rows_of(
-            release, verdict.figures["fingerprint"], kind, reported.get("escape_formulas", False)
+            release, verdict.figures.fingerprint, kind, reported.get("escape_formulas", False)
         )
         if kind == "parquet":
             require_plain_parquet(
@@ -73,7 +73,7 @@ def verify_finished(run: Run, other_version: bool = False) -> Verdict:
             )
         check_export(rows, hashed, kind, run.public, files)
     run.announce(
-        f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds"
+        f"{'verify':<10} {verdict.figures.rows:>14,} rows again: the finished release holds"
     )
     return verdict
 
@@ -231,7 +231,7 @@ def _require_pages(
     same_version = _require_version(run, certificate, again, other_version)
     for judge_ in judges_of(run.spec):
         judge_.require_certified(_files(run, state), certificate)
-    figures = json.loads(json.dumps(verdict.figures))
+    figures = read_figures(run, json.dumps(verdict.figures.to_json()))
     for name, make in PAGES.items():
         try:
             text = run.public.read(name)

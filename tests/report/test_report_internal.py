@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from html_page import Page
+from some_figures import figures_with
 from test_report_browser import figures
 from test_report_html import certificate  # noqa: F401 - a fixture
 
@@ -136,7 +137,7 @@ def page_of(certificate: dict[str, Any], made: dict[str, Any], raw: Any = RAW) -
         "by_input": {"ncp": 0.4, "ncp_by_quasi_identifier": {"age": 0.35}},
         "guessed": {"occupation": 0.22, "income": 0.23},
     }
-    return Page(render_internal(certificate, found, raw, made))
+    return Page(render_internal(certificate, figures_with(**found), raw, made))
 
 
 def test_it_says_what_it_is_and_has_the_same_first_pages(certificate, made):  # noqa: F811

@@ -35,6 +35,7 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.requirements.criterion import Criterion, Guarantee, WorstClass
+from tclose_spark.requirements.figures import ClassesAndRows
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.requirements.registry import columns_of, criteria_of, fields_of
 from tclose_spark.requirements.size import SizeJudge
@@ -42,14 +43,6 @@ from tclose_spark.table.arrays import FloatArray, Mapper
 
 PARTS = pa.schema([("part", pa.binary())])
 """Figures of the classes of each task, pickled."""
-
-
-@dataclass(frozen=True)
-class ClassesAndRows:
-    """How many classes have a property, and their rows."""
-
-    classes: int
-    rows: int
 
 
 @dataclass(frozen=True, kw_only=True)
