@@ -158,8 +158,11 @@ class ReleaseJudge:
         """
         return None
 
-    def record(self, run: Run, record: dict[str, Any]) -> None:
-        """Records what later stages need of a staged release. record: of the stage."""
+    def record(self, run: Run) -> Mapping[str, object]:
+        """What later stages need of a staged release: keys of the stage's record
+        (`VerifyRecord`).
+        """
+        return {}
 
     def require_certified(self, files: RunFiles, certificate: Mapping[str, Any]) -> None:
         """Raises GuaranteeError if the evidence of a finished release does not fit its

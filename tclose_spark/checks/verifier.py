@@ -116,9 +116,9 @@ def _disagreements(release: JudgedRelease) -> Iterator[str]:
     evidence = release.written.evidence
     profile = release.written.profile
     released = release.rows.fingerprint
-    if evidence.raw != evidence.input or evidence.input != profile.fingerprint:
+    if evidence.written.raw != evidence.input or evidence.input != profile.fingerprint:
         yield "the rows whose labels were checked during the write are not the rows of the input"
-    if str(released) != evidence.published:
+    if str(released) != evidence.written.published:
         yield "the release that was read back differs from the release that was written"
     left, most = release.left, release.spec.privacy.most_suppressed(profile.rows)
     in_classes = release.figures.rows

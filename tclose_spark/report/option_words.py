@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from typing import Any, NamedTuple
 
+from tclose_spark.io.run_state import RunState
 from tclose_spark.requirements.figures import Figures
 from tclose_spark.requirements.words import GuaranteeRow
 from tclose_spark.runfile.brought import add_own
@@ -59,7 +60,7 @@ class OptionWords:
         `certificate.schema.json`.
         """
 
-    def evidence(self, certificate: Certificate, state: Mapping[str, Any]) -> Mapping[str, str]:
+    def evidence(self, certificate: Certificate, state: RunState) -> Mapping[str, str]:
         """Further internal files of the release. state: of the run."""
         return {}
 

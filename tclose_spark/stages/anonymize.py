@@ -28,6 +28,7 @@ from tclose_spark.engine.tables import (
 from tclose_spark.errors import DamagedStagingError, GuaranteeError
 from tclose_spark.io.output_folders import LINKED, MINIMALITY, RECORDS
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import AnonymizeRecord, WrittenRecord
 from tclose_spark.io.spark.progress import watched
 from tclose_spark.methods.rows_in_work import begin_write, end_task, rows_in_work
 from tclose_spark.runfile.release_form import RELEASE
@@ -58,8 +59,8 @@ fingerprints of the raw rows and of the release.
 NOTHING, NOBODY = Fingerprint(0, 0), np.zeros(0, dtype=np.int64)
 
 
-def write_release(run: Run, record: dict[str, Any]) -> None:
-    """Writes the release and its private observations to the staging area. record: gets both
+def write_release(run: Run) -> AnonymizeRecord:
+    """Writes the release and its private observations to the staging area; returns both
     fingerprints.
     """
     profile, columns = read_profile(run), read_columns(run)
@@ -76,16 +77,13 @@ def write_release(run: Run, record: dict[str, Any]) -> None:
         )
     )
     written = _write(run, anonymizer)
-    changed = [maker.again(run, written, record) for maker in anonymizer.makers]
+    changed = [maker.again(run, written) for maker in anonymizer.makers]
     if any(changed):
         written = _write(run, anonymizer)
     run.staging.write(MINIMALITY, json.dumps(anonymizer.mechanism(), indent=1), private=True)
-    record |= {
-        "written": {"raw": str(written.raw), "published": str(written.published), **written.more}
-    }
-    record["method"] = written.method
-    for maker in anonymizer.makers:
-        maker.finish(run, record)
+    fingerprints = WrittenRecord(raw=str(written.raw), published=str(written.published))
+    record = AnonymizeRecord(written=fingerprints.having(written.more), method=written.method)
+    return record.having(*[maker.finish(run) for maker in anonymizer.makers])
 
 
 def _write(run: Run, anonymizer: Anonymizer) -> Written:

@@ -12,13 +12,20 @@ from tclose_spark.engine.tables import read_delta, schema_of
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.output_folders import CERTIFICATE, CODEBOOK, CONTRACT, MINIMALITY, REPORT
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import (
+    AnonymizeRecord,
+    ProfileRecord,
+    ReportRecord,
+    RunState,
+    VerifyRecord,
+)
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.tables.exports import Files
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.codebook import codebook_csv, codebook_entries
 from tclose_spark.report.contract import contract_yaml
 from tclose_spark.report.html import render_report
-from tclose_spark.report.internal import render_internal, versions
+from tclose_spark.report.internal import MadeBy, render_internal, versions
 from tclose_spark.report.option_words import Certified, Optimum, words_of
 from tclose_spark.requirements.figures import Figures
 from tclose_spark.runfile.options import used_parts
@@ -37,23 +44,19 @@ PAGES: Mapping[str, Callable[[Mapping[str, Any], Figures], str]] = {
 """The public files that follow from the certificate and the verifier's figures."""
 
 
-def require_certifiable(state: Mapping[str, Any]) -> None:
+def require_certifiable(state: RunState) -> None:
     """Raises GuaranteeError unless the staged release holds."""
-    if state["stages"]["verify"]["verdict"] != "holds":
+    if state.of(VerifyRecord).verdict != "holds":
         raise GuaranteeError(
             "report: the staged release does not meet its requirements; there is nothing to certify"
         )
 
 
 def write_reports(
-    run: Run,
-    state: Mapping[str, Any],
-    record: dict[str, Any],
-    measure: Callable[[Run], Mapping[str, Any] | None],
-) -> None:
-    """Writes the certificate, both reports, the codebook, the contract and the exports.
-
-    record: gets the exports and the SHA-256 of all files. measure: see `raw_versus_released`.
+    run: Run, state: RunState, measure: Callable[[Run], Mapping[str, Any] | None]
+) -> ReportRecord:
+    """Writes the certificate, both reports, the codebook, the contract and the exports; returns the
+    exports and the SHA-256 of all files. measure: see `raw_versus_released`.
     """
     require_verified(run, ["verification.json"])
     figures = run.staged("verification.json", partial(read_figures, run))
@@ -68,8 +71,7 @@ def write_reports(
                     f"the option {words.brought} of another package writes {name}, which is there"
                 )
             run.staging.write(name, text, private=True)
-    record["exports"] = _export(run, figures.fingerprint)
-    record["escape_formulas"] = run.spec.output.escape_formulas
+    exports = _export(run, figures.fingerprint)
     raw = measure(run)
     intervals = could_be_intervals(run.spec.attributes)
     notes = query_error_notes(raw, figures.ncp_by_quasi_identifier, intervals)
@@ -78,35 +80,39 @@ def write_reports(
     changes = changes_of(run.spec)
     for note in (*notes, *change_notes(changes)):
         run.announce(f"note: {note}")
-    made = {
-        "state": state,
-        "notes": notes,
-        "suggested": changes,
-        "plan": run.staged(PLAN_REPORT, json.loads),
-        "versions": versions(),
-        "minimality": run.staged(MINIMALITY, json.loads),
-        "totals": _raw_totals(read_profile(run)),
-    }
+    made = MadeBy(
+        state=state,
+        notes=notes,
+        suggested=changes,
+        plan=run.staged(PLAN_REPORT, json.loads),
+        versions=versions(),
+        minimality=run.staged(MINIMALITY, json.loads),
+        totals=_raw_totals(read_profile(run)),
+    )
     run.staging.write(
         INTERNAL_REPORT, render_internal(certificate, figures, raw, made), private=True
     )
-    record["files"] = list_files(run)
+    return ReportRecord(
+        exports=exports,
+        escape_formulas=run.spec.output.escape_formulas,
+        files=list_files(run),
+    )
 
 
-def certify(run: Run, state: Mapping[str, Any], figures: Figures, folder: Folder) -> dict[str, Any]:
+def certify(run: Run, state: RunState, figures: Figures, folder: Folder) -> dict[str, Any]:
     """The certificate of the release in a folder. Its warnings include those of the profile
     (`certified_warnings`), and what the choices of the method reveal.
     """
-    profiled, mechanism = state["stages"]["profile"], state["stages"]["verify"]["minimality"]
-    work = state["stages"]["anonymize"]["method"]
+    profiled, mechanism = state.of(ProfileRecord), state.of(VerifyRecord).minimality
+    work = state.of(AnonymizeRecord).method
     made = Certified(
         spec=run.spec,
         figures=figures,
         columns=schema_of(read_delta(run.session, folder.path("release"))).names,
-        rows=profiled["input"]["rows"],
-        version=profiled["input"]["version"],
-        warnings=[*profiled["repeated"], *mechanism["warnings"]],
-        subjects=profiled["subjects"]["public"],
+        rows=profiled.input.rows,
+        version=profiled.input.version,
+        warnings=[*profiled.repeated, *mechanism.warnings],
+        subjects=profiled.subjects.public,
         optimum=Optimum(work["optimum"], work["loss"]) if "optimum" in work else None,
     )
     return build_certificate(made, run.public_hierarchies)

@@ -26,6 +26,7 @@ from tclose_spark.checks.written import Evidence, WrittenRelease
 from tclose_spark.engine.protocol import Session
 from tclose_spark.engine.tables import read_rows
 from tclose_spark.errors import GuaranteeError
+from tclose_spark.io.run_state import WrittenRecord
 from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.runfile.attributes import SensitiveAttribute
@@ -134,9 +135,8 @@ def judge(
         table = read_rows(session, str(folder / "release"), rows.schema)
         known = INPUT.replace("8", f"{len(PEOPLE) + len(left):x}", 1)
         raw = known if raw == INPUT else raw
-        evidence = Evidence(
-            known, raw, fingerprint(release if written is None else written, columns)
-        )
+        published = fingerprint(release if written is None else written, columns)
+        evidence = Evidence(known, WrittenRecord(raw=raw, published=published))
         written_release = WrittenRelease(
             release=(table, str(folder / "release")),
             spec=spec,

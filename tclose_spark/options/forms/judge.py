@@ -79,7 +79,7 @@ class FormsJudge(ReleaseJudge):
         """A line on each part of the rows that is not that of the input in these classes, and, if
         quasi-identifiers are exact, on each sensitive attribute of which a class has one value.
         """
-        recorded = release.written.evidence.more.get("projections", {})
+        recorded = release.written.evidence.written.projections
         for name, found in self.rows.projections.items():
             if str(found) != recorded.get(name):
                 what = "quasi-identifiers" if name == RELEASE else "sensitive values"

@@ -31,7 +31,7 @@ class HouseholdsJudge(ReleaseJudge):
     def measure(self, release: JudgedRelease) -> None:
         tallied = tally_owners(self.table, release.labels, [], HOUSEHOLD)
         self.found = households_of_classes(tallied, self.spec.attributes.least_households)
-        recorded = release.written.evidence.more.get(HOUSEHOLDS)
+        recorded = release.written.evidence.written.households
         require_rows_of_release(tallied, release.rows.fingerprint, recorded, HOUSEHOLDS)
 
     def problems(self, release: JudgedRelease) -> Iterator[str]:

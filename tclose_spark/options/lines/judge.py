@@ -34,15 +34,15 @@ class LinesJudge(ReleaseJudge):
 
     def open(self, written: WrittenRelease) -> None:
         files = written.run_files
-        readable, earlier = files.versions["readable"], files.earlier
+        readable, earlier = files.versions.readable, files.earlier
         require_earlier_versions(files.run, files.public, readable, earlier)
         require_records(files.run, files.internal)
         if earlier is not None:
-            releases = tuple(entry["fingerprint"] for entry in earlier["releases"])
+            releases = tuple(entry["fingerprint"] for entry in earlier.releases)
             atoms = files.evidence(ATOMS)
             self.people = files.owned_rows(PEOPLE, PERSON)
             self.line = Line(
-                atoms=atoms, releases=releases, before=earlier["atoms"], versions=readable
+                atoms=atoms, releases=releases, before=earlier.atoms, versions=readable
             )
 
     def measure(self, release: JudgedRelease) -> None:

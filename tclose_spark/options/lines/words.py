@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tclose_spark.io.output_folders import HISTORY
+from tclose_spark.io.run_state import ProfileRecord, RunState
 from tclose_spark.report.line import history_entry
 from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
 from tclose_spark.requirements.figures import Figures, OptionFigures, plain
@@ -46,10 +47,10 @@ class LinesWords(OptionWords):
                 "still there (output.leavers: keep)"
             )
 
-    def evidence(self, certificate: Certificate, state: Mapping[str, Any]) -> Mapping[str, str]:
-        if (earlier := state["stages"]["profile"].get("earlier")) is None:
+    def evidence(self, certificate: Certificate, state: RunState) -> Mapping[str, str]:
+        if (earlier := state.of(ProfileRecord).earlier) is None:
             return {}
-        return {HISTORY: json.dumps([*earlier["releases"], history_entry(certificate)], indent=1)}
+        return {HISTORY: json.dumps([*earlier.releases, history_entry(certificate)], indent=1)}
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
         return {"earlier": certificate.get("earlier")}

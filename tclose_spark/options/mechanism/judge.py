@@ -11,6 +11,7 @@ from tclose_spark.checks.written import RunFiles
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.output_folders import MINIMALITY
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import MechanismRecord, VerifyRecord
 from tclose_spark.io.storage.integrity import strict_json
 from tclose_spark.options.mechanism.notes import (
     extreme_aggregates_notes,
@@ -22,7 +23,7 @@ from tclose_spark.options.mechanism.notes import (
 class MechanismJudge(ReleaseJudge):
     """Reads MINIMALITY."""
 
-    def record(self, run: Run, record: dict[str, Any]) -> None:
+    def record(self, run: Run) -> Mapping[str, object]:
         figure = run.staged(MINIMALITY, json.loads)
         more = (
             f"; how far is in {run.internal.path(MINIMALITY)} (see docs/limits.md)"
@@ -35,14 +36,14 @@ class MechanismJudge(ReleaseJudge):
         ]
         for note in notes:
             run.announce(f"note: {note}")
-        record["minimality"] = _recorded(figure)
+        return {"minimality": _recorded(figure)}
 
     def require_certified(self, files: RunFiles, certificate: Mapping[str, Any]) -> None:
         internal = files.internal
         try:
             text = internal.read(MINIMALITY)
             figure = strict_json(text)
-            recorded = files.stages["verify"]["minimality"]
+            recorded = files.state.of(VerifyRecord).minimality
             as_it_was = json.dumps(figure, indent=1) == text and _recorded(figure) == recorded
         except (ValueError, TypeError, KeyError, AttributeError, OSError):
             as_it_was = False
@@ -52,11 +53,11 @@ class MechanismJudge(ReleaseJudge):
             )
 
 
-def _recorded(figure: Mapping[str, Any]) -> dict[str, Any]:
+def _recorded(figure: Mapping[str, Any]) -> MechanismRecord:
     """What a state records of MINIMALITY."""
     warnings = (
         mechanism_notes(figure)
         if figure["measured"]
         else extreme_aggregates_notes(figure, public=True)
     )
-    return {**mechanism_found(figure), "warnings": warnings}
+    return MechanismRecord.read({**mechanism_found(figure), "warnings": warnings})

@@ -42,9 +42,8 @@ class PeopleJudge(ReleaseJudge):
         assert whose is not None
         self.whose = whose
         self.required = self.whose.judged(release.judged, release.shows_left_out)
-        self.whose.require_rows(
-            release.rows.fingerprint, release.written.evidence.more.get("people")
-        )
+        recorded = release.written.evidence.written.people
+        self.whose.require_rows(release.rows.fingerprint, recorded)
         return [self.required]
 
     def tallies(self) -> Table:
