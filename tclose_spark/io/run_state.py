@@ -1,6 +1,7 @@
-"""What a run records of itself: `run.json`, with a record of each finished stage.
+"""What a run records of itself: `run.json`, with a record of each finished stage, and
+`plan_report.json`.
 
-The models below are the file. A stage makes its record, and later stages get it by its type
+The models below are the files. A stage makes its record, and later stages get it by its type
 (`RunState.of`). Keys that they do not name are those of options of other packages, and of other
 versions of this one; they are kept.
 """
@@ -9,8 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import reduce
-from operator import or_
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
@@ -30,7 +29,7 @@ Plain = Mapping[str, Any]
 """Values as JSON has them, whose keys are data."""
 
 
-class Part(BaseModel):
+class Recorded(BaseModel):
     """A part of the file. Only what was given is written, so optional keys stay away."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
@@ -51,17 +50,34 @@ class Part(BaseModel):
                 raise KeyError(missing[0]) from None
             raise
 
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The content of a file.
+
+        Raises:
+            KeyError: with a key that is missing.
+            ValueError: if the text is none.
+        """
+        return cls.read(strict_json(text))
+
     def having(self, *keys: Mapping[str, object]) -> Self:
         """The part with these keys, too."""
-        own = {name: getattr(self, name) for name in self.model_fields_set}
-        return self.read(reduce(or_, map(dict, keys), own))
+        every: dict[str, object] = {name: getattr(self, name) for name in self.model_fields_set}
+        for more in keys:
+            every |= more
+        return self.read(every)
 
     def to_json(self) -> dict[str, Any]:
         """As the file has it."""
         return self.model_dump(exclude_unset=True)
 
+    @property
+    def text(self) -> str:
+        """The file that `parse` reads."""
+        return json.dumps(self.to_json(), indent=1)
 
-class StageRecord(Part):
+
+class StageRecord(Recorded):
     """What a stage leaves to later ones.
 
     handed_on: the SHA-256 of its small files in the staging area. seconds: that it took.
@@ -75,7 +91,7 @@ class StageRecord(Part):
 OfStage = TypeVar("OfStage", bound=StageRecord)
 
 
-class InputRecord(Part):
+class InputRecord(Recorded):
     """The input that was read.
 
     version: of a table that has several. state: a hash of its files, None if they show none.
@@ -88,14 +104,14 @@ class InputRecord(Part):
     state: str | None = None
 
 
-class SubjectsRecord(Part):
+class SubjectsRecord(Recorded):
     """Notes on whom rows are about: see `subjects_notes`."""
 
     internal: Sequence[str]
     public: Sequence[str]
 
 
-class EarlierRecord(Part):
+class EarlierRecord(Recorded):
     """The release that this one continues.
 
     releases: the history of its line. atoms: their fingerprint.
@@ -105,7 +121,7 @@ class EarlierRecord(Part):
     atoms: FingerprintText
 
 
-class PeopleRecord(Part):
+class PeopleRecord(Recorded):
     """What the next release of a line must share, of a run that counts people.
 
     secret_of_people: see `sealed_secret`. distances: see `ground_distances`. types: see
@@ -155,7 +171,7 @@ class ProfileRecord(StageRecord):
         return self
 
 
-class ChosenKRecord(Part):
+class ChosenKRecord(Recorded):
     """The k that was chosen: see `ChosenK`."""
 
     k: int
@@ -169,7 +185,15 @@ class PlanRecord(StageRecord):
     k: ChosenKRecord | None = None
 
 
-class WrittenRecord(Part):
+class PlanFigures(Recorded):
+    """The content of `plan_report.json`: see `PlanReport`."""
+
+    figures: Mapping[str, int]
+    note: str = ""
+    details: Plain = {}
+
+
+class WrittenRecord(Recorded):
     """The fingerprints of both sides of the write (see `table.fingerprint`).
 
     people, households: of the rows of `internal/people` and `internal/households`.
@@ -183,7 +207,7 @@ class WrittenRecord(Part):
     projections: Mapping[str, FingerprintText] = {}
 
 
-class VersionsRecord(Part):
+class VersionsRecord(Recorded):
     """The readable versions of the release's table, and the commits of its log."""
 
     readable: Sequence[int] = (0,)
@@ -205,10 +229,10 @@ class AnonymizeRecord(StageRecord):
     versions: VersionsRecord = VersionsRecord()
 
 
-class MechanismRecord(Part):
+class MechanismRecord(Recorded):
     """What the choices of the method reveal, without values.
 
-    worst: see `mechanism_found`. warnings: of the certificate.
+    worst: see `mechanism_record`. warnings: of the certificate.
     """
 
     measured: bool = False
@@ -230,7 +254,7 @@ class VerifyRecord(StageRecord):
     files: Digests
 
 
-class ListedFiles(Part):
+class ListedFiles(Recorded):
     """The SHA-256 of each file that is public, and of each that is kept."""
 
     public: Digests
@@ -255,7 +279,7 @@ class PublishRecord(StageRecord):
     stage = "publish"
 
 
-class Stages(Part):
+class Stages(Recorded):
     """The record of each finished stage, in the order of the stages."""
 
     profile: ProfileRecord | None = None
@@ -270,7 +294,7 @@ ORDER = tuple(Stages.model_fields)
 """The stages."""
 
 
-class RunState(Part):
+class RunState(Recorded):
     """The content of `run.json`.
 
     version: of the package. id: that OpenLineage knows. configuration: see `Run.fingerprint`.
@@ -317,18 +341,3 @@ class RunState(Part):
 
     def _with_stages(self, records: Mapping[str, StageRecord]) -> RunState:
         return self.model_copy(update={"stages": Stages.model_validate(records)})
-
-    @staticmethod
-    def parse(text: str) -> RunState:
-        """The state that `text` wrote.
-
-        Raises:
-            KeyError: with a key that is missing.
-            ValueError: if the text is none.
-        """
-        return RunState.read(strict_json(text))
-
-    @property
-    def text(self) -> str:
-        """The file."""
-        return json.dumps(self.to_json(), indent=1)

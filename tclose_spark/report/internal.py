@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from tclose_spark.io.run_state import AnonymizeRecord, ProfileRecord, RunState
+from tclose_spark.io.run_state import AnonymizeRecord, PlanFigures, ProfileRecord, RunState
 from tclose_spark.report.html import first_page, whole_of
+from tclose_spark.report.mechanism import Mechanism
 from tclose_spark.report.option_words import words_in
 from tclose_spark.report.page import render
 from tclose_spark.report.plots import lines
@@ -45,11 +46,11 @@ class MadeBy:
     """
 
     state: RunState
-    plan: Mapping[str, Any]
+    plan: PlanFigures
     versions: Mapping[str, str]
     notes: Sequence[str]
     suggested: Sequence[Change] | None
-    minimality: Mapping[str, Any]
+    minimality: Mechanism
     totals: Mapping[str, Any]
 
 
@@ -84,8 +85,8 @@ def render_internal(
         minimality=minimality,
         raw_totals=made.totals,
         totals=_published_totals(certificate, figures),
-        cuts=minimality.get("refused_cuts"),
-        revealed=minimality.get("beyond_chance", [])[:MOST_LINES],
+        cuts=minimality.refused_cuts,
+        revealed=minimality.beyond_chance[:MOST_LINES],
         associations=_associations(raw["associations"]) if raw and raw["associations"] else None,
         source=profiled.input,
         configuration=state.configuration,

@@ -201,8 +201,10 @@ class ReleaseMaker:
         """
         return {}
 
-    def mechanism(self) -> dict[str, Any]:
-        """What the choices of the method reveal, with raw values, so it must stay inside."""
+    def mechanism(self) -> Mapping[str, object]:
+        """What the choices of the method reveal, with raw values, so it must stay inside: keys of
+        `Mechanism`.
+        """
         return {}
 
     def again(self, run: Run, written: Written) -> bool:

@@ -14,6 +14,7 @@ from tclose_spark.io.output_folders import CERTIFICATE, CODEBOOK, CONTRACT, MINI
 from tclose_spark.io.run import Run
 from tclose_spark.io.run_state import (
     AnonymizeRecord,
+    PlanFigures,
     ProfileRecord,
     ReportRecord,
     RunState,
@@ -26,6 +27,7 @@ from tclose_spark.report.codebook import codebook_csv, codebook_entries
 from tclose_spark.report.contract import contract_yaml
 from tclose_spark.report.html import render_report
 from tclose_spark.report.internal import MadeBy, render_internal, versions
+from tclose_spark.report.mechanism import Mechanism
 from tclose_spark.report.option_words import Certified, Optimum, words_of
 from tclose_spark.requirements.figures import Figures
 from tclose_spark.runfile.options import used_parts
@@ -84,9 +86,9 @@ def write_reports(
         state=state,
         notes=notes,
         suggested=changes,
-        plan=run.staged(PLAN_REPORT, json.loads),
+        plan=run.staged(PLAN_REPORT, PlanFigures.parse),
         versions=versions(),
-        minimality=run.staged(MINIMALITY, json.loads),
+        minimality=run.staged(MINIMALITY, Mechanism.parse),
         totals=_raw_totals(read_profile(run)),
     )
     run.staging.write(

@@ -4,6 +4,7 @@ with the name of the file.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -162,6 +163,49 @@ ODD = {
     "verify": ("minimality", "warnings"),
     "report": ("files", "public"),
 }
+
+
+FILES = {
+    "profile.json": "profile",
+    "columns.json": "profile",
+    "plan.json": "plan",
+    "minimality.json": "anonymize",
+    "linked_sample.json": "anonymize",
+    "plan_report.json": "plan",
+    "verification.json": "verify",
+}
+"""The other files of records, and the stage that writes each."""
+READER = {
+    **{name: STAGE_AFTER[stage] for name, stage in FILES.items()},
+    "linked_sample.json": pipeline.report,
+    "plan_report.json": pipeline.report,
+}
+
+
+@pytest.mark.parametrize("text", ['{"odd": 1}', "[1]", "3", '"odd"'])
+@pytest.mark.parametrize("name", FILES)
+def test_a_staged_file_that_does_not_fit_is_exit_code_2_with_its_name(
+    reported: Path,
+    conf: Path,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
+    name: str,
+    text: str,
+) -> None:
+    """Even if the state lists it, as of another version of the package."""
+    output = Path(shutil.copytree(reported, tmp_path / "out"))
+    area = output / "internal/staging"
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    (area / name).write_text(text)
+    state = json.loads((area / "run.json").read_text())
+    for record in state["stages"].values():
+        for listed in (record["handed_on"], record.get("files", {})):
+            if name in listed:
+                listed[name] = digest
+    (area / "run.json").write_text(json.dumps(state))
+    with pytest.raises(DamagedStagingError, match=f"{area / name} is .*begin again") as error:
+        READER[name](open_run(conf, f"output.path={output}"))
+    assert error.value.exit_code == 2
 
 
 @pytest.mark.parametrize("stage", STAGE_AFTER)

@@ -14,6 +14,7 @@ from test_report_html import certificate  # noqa: F401 - a fixture
 from tclose_spark.io.run_state import (
     AnonymizeRecord,
     InputRecord,
+    PlanFigures,
     ProfileRecord,
     RunState,
     Stages,
@@ -21,6 +22,7 @@ from tclose_spark.io.run_state import (
     WrittenRecord,
 )
 from tclose_spark.report.internal import MadeBy, render_internal, versions
+from tclose_spark.report.mechanism import Mechanism
 from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.stages.warnings import could_be_intervals, query_error_notes
 
@@ -150,7 +152,9 @@ def page_of(certificate: dict[str, Any], made: dict[str, Any], raw: Any = RAW) -
         "by_input": {"ncp": 0.4, "ncp_by_quasi_identifier": {"age": 0.35}},
         "guessed": {"occupation": 0.22, "income": 0.23},
     }
-    return Page(render_internal(certificate, figures_with(**found), raw, MadeBy(**made)))
+    mechanism, plan = Mechanism.read(made["minimality"]), PlanFigures.read(made["plan"])
+    read = {**made, "minimality": mechanism, "plan": plan}
+    return Page(render_internal(certificate, figures_with(**found), raw, MadeBy(**read)))
 
 
 def test_it_says_what_it_is_and_has_the_same_first_pages(certificate, made):  # noqa: F811

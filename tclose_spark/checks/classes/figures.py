@@ -46,7 +46,7 @@ PARTS = pa.schema([("part", pa.binary())])
 
 
 @dataclass(frozen=True, kw_only=True)
-class PeopleFigures:
+class PeopleOfClasses:
     """Figures of the people of classes.
 
     share: the largest share that one of them has of the rows of a class. in_classes: people, once
@@ -94,7 +94,7 @@ class ClassFigures:
     extremes: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     histograms: Mapping[str, Any] = field(default_factory=dict)
     guessed: Mapping[str, float] = field(default_factory=dict)
-    people: PeopleFigures | None = None
+    people: PeopleOfClasses | None = None
 
     @property
     def chance(self) -> tuple[float, float]:
@@ -300,7 +300,7 @@ def _assemble(
         },
         histograms=histograms,
         guessed={name: total.sums["guessed", name] / rows for name in request.attributes},
-        people=PeopleFigures(share=total.share, in_classes=total.sums["people",])
+        people=PeopleOfClasses(share=total.share, in_classes=total.sums["people",])
         if request.people
         else None,
     )
