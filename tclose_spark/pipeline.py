@@ -21,7 +21,8 @@ from tclose_spark.errors import (
 )
 from tclose_spark.in_memory.sample import table_of_its_own
 from tclose_spark.io.output_folders import STATE
-from tclose_spark.io.run import ORDER, Run
+from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import ORDER, ChosenKRecord, PlanRecord
 from tclose_spark.kernels.caching import has_kernels
 from tclose_spark.kernels.progress import announce_compiling
 from tclose_spark.methods.method import PlanReport
@@ -60,8 +61,8 @@ def profile(run: Run) -> None:
     finish_publication(run)
     run.begin()
     try:
-        with run.stage("profile") as record:
-            profile_input(run, record)
+        with run.stage("profile") as stage:
+            stage.record = profile_input(run)
     except TcloseError:
         run.discard()
         raise
@@ -70,33 +71,38 @@ def profile(run: Run) -> None:
 def plan(run: Run) -> PlanReport:
     """Plans how rows form classes; returns the plan in figures."""
     run = run.resume("plan")
-    with run.stage("plan") as record:
+    with run.stage("plan") as stage:
         if not has_kernels():
             run.announce(NO_KERNELS)
             announce_compiling(run.announce)
         profiled = read_profile(run)
         table = encoded_table(run, profiled)
+        chosen = None
         if run.spec.privacy.alpha is not None:
-            record["k"] = _choose_k(run, profiled, table)
-            run = run.with_k(record["k"]["k"])
-        return make_plan(run, profiled, table, record)
+            chosen = _choose_k(run, profiled, table)
+            run = run.with_k(chosen.k)
+        report = make_plan(run, profiled, table, chosen)
+        record = PlanRecord(plan=report.figures)
+        stage.record = record if chosen is None else record.model_copy(update={"k": chosen})
+        return report
 
 
-def _choose_k(run: Run, profiled: Profile, table: EncodedTable) -> dict[str, Any]:
+def _choose_k(run: Run, profiled: Profile, table: EncodedTable) -> ChosenKRecord:
     """The k that is best on a sample, and why."""
     texts = [own is None for own in read_columns(run).own]
     settings, rows = run.spec.attributes.sensitive_attributes, table.sample(SAMPLE_ROWS)
     sample = table_of_its_own(profiled, rows, settings, run.hierarchies, texts)
-    return choose_k(
+    chosen = choose_k(
         run.spec, sample, run.hierarchies, lambda line: run.announce(f"{'plan':<10} {line}")
-    ).to_json()
+    )
+    return ChosenKRecord.read(chosen.to_json())
 
 
 def anonymize(run: Run) -> None:
     """Moves every row into its class, generalizes, and writes the release to the staging area."""
     run = run.resume("anonymize")
-    with run.stage("anonymize") as record:
-        write_release(run, record)
+    with run.stage("anonymize") as stage:
+        stage.record = write_release(run)
 
 
 def verify(run: Run, finished: bool = False, other_version: bool = False) -> Verdict:
@@ -127,8 +133,8 @@ def verify(run: Run, finished: bool = False, other_version: bool = False) -> Ver
 
 def _verify_staged(run: Run) -> Verdict:
     run = run.resume("verify")
-    with run.stage("verify") as record:
-        verdict = judge_staged(run, run.state, record)
+    with run.stage("verify") as stage:
+        verdict, stage.record = judge_staged(run, run.state)
     require_holds(
         verdict, "the release does not meet its requirements, nothing is published", staged=True
     )
@@ -140,8 +146,8 @@ def report(run: Run) -> None:
     run = run.resume("report")
     state = run.state
     require_certifiable(state)
-    with run.stage("report") as record:
-        write_reports(run, state, record, raw_versus_released)
+    with run.stage("report") as stage:
+        stage.record = write_reports(run, state, raw_versus_released)
 
 
 def publish(run: Run) -> Mapping[str, Any]:

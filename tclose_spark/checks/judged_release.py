@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property, reduce
 from itertools import chain
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -24,7 +24,7 @@ from tclose_spark.checks.labels.loss import (
     published_columns,
 )
 from tclose_spark.checks.labels.vocabulary import LabelVocabulary
-from tclose_spark.checks.left_out import LeftOut
+from tclose_spark.checks.left_out import LeftOut, suppressed_class, whole_input
 from tclose_spark.checks.released import read_released
 from tclose_spark.checks.written import RunFiles, WrittenRelease
 from tclose_spark.engine.protocol import Table
@@ -32,6 +32,7 @@ from tclose_spark.engine.tables import keep, schema_of, write_and_read
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.run import Run
 from tclose_spark.requirements.expectation import Expectation
+from tclose_spark.requirements.figures import LossFigures, OfOption, OptionFigures
 from tclose_spark.requirements.judge import JudgedAttribute, judged_attribute
 from tclose_spark.runfile.options import brought_parts, own_parts
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -39,6 +40,7 @@ from tclose_spark.table.domains import Counts, TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint
 
 Found = TypeVar("Found")
+OfClass = TypeVar("OfClass", bound=RequiredMeasure)
 
 
 class ReadRows(Protocol):
@@ -65,10 +67,12 @@ class ReleaseJudge:
     `verify_release` call its hooks in this order; each adds nothing by default.
 
     apart: whether only its class connects a person's sensitive values with the other columns.
+    makes: the type of its figures, if it has some.
     brought: its key, if another package brings the option.
     """
 
     apart = False
+    makes: ClassVar[type[OptionFigures] | None] = None
     brought: str | None = None
 
     def __init__(self, spec: ReleaseSpec) -> None:
@@ -107,12 +111,6 @@ class ReleaseJudge:
 
     def quasi(self) -> list[JudgedQuasi] | None:
         """What is judged in place of the labels."""
-        return None
-
-    def compared(self, release: JudgedRelease) -> Sequence[Counts] | None:
-        """The distributions that classes are compared with, by attribute, if they are not those of
-        the release.
-        """
         return None
 
     def attributes(self, release: JudgedRelease) -> list[JudgedAttribute]:
@@ -154,14 +152,17 @@ class ReleaseJudge:
         """Requirements on the class table."""
         return []
 
-    def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
-        """Adds figures for the certificate; returns the problems that follow from them. An option
-        of another package changes no figure that is there.
+    def report(self, release: JudgedRelease) -> OptionFigures | None:
+        """Its figures for the certificate, of the type `makes`, if the release has some. It may
+        need those of other options (`release.option`).
         """
-        return ()
+        return None
 
-    def record(self, run: Run, record: dict[str, Any]) -> None:
-        """Records what later stages need of a staged release. record: of the stage."""
+    def record(self, run: Run) -> Mapping[str, object]:
+        """What later stages need of a staged release: keys of the stage's record
+        (`VerifyRecord`).
+        """
+        return {}
 
     def require_certified(self, files: RunFiles, certificate: Mapping[str, Any]) -> None:
         """Raises GuaranteeError if the evidence of a finished release does not fit its
@@ -179,6 +180,29 @@ class JudgedRelease:
         self.written, self.judges, self.held = written, judges, held
         self.spec, self.table = written.spec, written.release[0]
         self.names = list(self.spec.attributes.sensitive_attributes)
+        self.reported: dict[ReleaseJudge, OptionFigures | None] = {}
+
+    def report_of(self, judge: ReleaseJudge) -> OptionFigures | None:
+        """The figures of a judge, which makes them once."""
+        if judge not in self.reported:
+            self.reported[judge] = judge.report(self)
+        return self.reported[judge]
+
+    def option(self, kind: type[OfOption]) -> OfOption | None:
+        """The figures of an option; None if the run does not use it."""
+        every = (self.report_of(judge) for judge in self.judges if judge.makes is kind)
+        return next((found for found in every if isinstance(found, kind)), None)
+
+    @property
+    def reports(self) -> list[tuple[ReleaseJudge, OptionFigures]]:
+        """All of these, each with its judge."""
+        return [
+            (judge, found) for judge in self.judges if (found := self.report_of(judge)) is not None
+        ]
+
+    def measure_of(self, kind: type[OfClass]) -> OfClass:
+        """What is measured of each class by an option that the run uses."""
+        return next(one for one in self.measures if isinstance(one, kind))
 
     def first(self, hook: Callable[[ReleaseJudge], Found | None]) -> Found | None:
         """What the first judge that answers a hook returns."""
@@ -284,6 +308,21 @@ class JudgedRelease:
         """The rows of the input that the release lacks."""
         return LeftOut.of(self.written.evidence.left_out, self.written.profile, self.counts)
 
+    @property
+    def shows_left_out(self) -> bool:
+        """Whether the counts of the values of suppressed rows follow from the certificate, which
+        then has the input's distribution.
+        """
+        return self.left.rows > 0 and self.spec.privacy.of == "input"
+
+    @cached_property
+    def suppressed(self) -> ClassFigures | None:
+        """The figures of the suppressed rows as one class, if their distribution is public."""
+        if not self.shows_left_out or self.left.unexplained:
+            return None
+        known = self.first(lambda judge: judge.left_out_class(self))
+        return known or suppressed_class(self.left, self.spec.privacy.k, self.attributes)
+
     def attributes_with(self, counts: Sequence[Counts]) -> list[JudgedAttribute]:
         """The sensitive attributes, with these counts of the whole table."""
         trees, settings = self.written.hierarchies, self.spec.attributes.sensitive_attributes
@@ -296,7 +335,9 @@ class JudgedRelease:
     @cached_property
     def attributes(self) -> list[JudgedAttribute]:
         """The sensitive attributes, compared with what classes are compared with."""
-        return self.attributes_with(self.first(lambda judge: judge.compared(self)) or self.counts)
+        return self.attributes_with(
+            whole_input(self.left, self.counts) if self.shows_left_out else self.counts
+        )
 
     @cached_property
     def more_attributes(self) -> list[JudgedAttribute]:
@@ -350,6 +391,18 @@ class JudgedRelease:
         them.
         """
         return self.figures.more_losses[len(self._by_input) :]
+
+    @property
+    def loss(self) -> LossFigures:
+        """The information loss. Exact quasi-identifiers lose nothing."""
+        if self.spec.release.is_exact:
+            exact = dict.fromkeys(self.spec.attributes.quasi_identifiers, 0.0)
+            return LossFigures(ncp=0.0, ncp_by_quasi_identifier=exact)
+        losses = self.figures.losses
+        return LossFigures(
+            ncp=self.figures.ncp if losses else None,
+            ncp_by_quasi_identifier={q.name: losses.get(q.name) for q in self.quasi},
+        )
 
     @cached_property
     def figures(self) -> ClassFigures:

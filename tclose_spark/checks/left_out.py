@@ -1,11 +1,20 @@
-"""The rows of the input that a release lacks: how many of each value."""
+"""The rows of the input that a release lacks: how many of each value. If the input's distribution
+is public, theirs follows from it, so they must be a class.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from tclose_spark.checks.classes.figures import ClassFigures, figures_of_suppressed
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.table.domains import Counts, Profile, SensitiveDomain
+from tclose_spark.table.writing import LONGEST, listing
 
 
 @dataclass(frozen=True)
@@ -40,3 +49,43 @@ def values_left(domain: SensitiveDomain, released: Counts) -> dict[str | None, i
     whole = dict(zip(domain.values, domain.counts, strict=True))
     left = {value: whole.get(value, 0) - released.get(value, 0) for value in {**whole, **released}}
     return {value: n for value, n in left.items() if n}
+
+
+def whole_input(left: LeftOut, released: Sequence[Counts]) -> list[Counts]:
+    """The distributions of the input, by attribute.
+
+    Without suppressed rows these are of the released rows, and follow from the release without the
+    profile. Suppressed rows are written nowhere, so the input's distribution is that of the release
+    and of the rows missing by the profile.
+    """
+    return [_added(*one) for one in zip(released, left.values, strict=True)]
+
+
+def _added(counts: Counts, left: Counts) -> Counts:
+    return {
+        value: counts.get(value, 0) + max(0, left.get(value, 0)) for value in {**counts, **left}
+    }
+
+
+def suppressed_class(left: LeftOut, k: int, attributes: Sequence[JudgedAttribute]) -> ClassFigures:
+    """The figures of the suppressed rows as one class."""
+    histograms = {
+        a.name: Histograms.dense(
+            np.array([[counts.get(value, 0) for value in a.values]], dtype=np.int64)
+        )
+        for a, counts in zip(attributes, left.values, strict=True)
+    }
+    return figures_of_suppressed(left.rows, k, attributes, histograms)
+
+
+def input_listing(a: JudgedAttribute, left: Counts) -> dict[str, Any]:
+    """The input's distribution of an attribute, for the certificate: counts in the order of the
+    domain.
+
+    For more than LONGEST values this is a hash. Then the suppressed rows' values are listed beside
+    it; added to the released ones, they give the distribution.
+    """
+    counts = listing(a.distance.table.tolist(), "counts")
+    if len(a.values) > LONGEST:
+        counts["suppressed"] = [[value, left[value]] for value in a.values if value in left]
+    return counts

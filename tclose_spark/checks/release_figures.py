@@ -9,7 +9,17 @@ from tclose_spark.checks.classes.figures import ClassFigures
 from tclose_spark.checks.classes.worst import worst_classes
 from tclose_spark.checks.judged_release import JudgedRelease
 from tclose_spark.checks.labels.loss import measured_on
+from tclose_spark.checks.left_out import input_listing
 from tclose_spark.checks.warnings import far_number_warnings, warnings_of
+from tclose_spark.requirements.figures import (
+    Achieved,
+    AttributeFigures,
+    ColumnFigures,
+    Figures,
+    LossFigures,
+    OptionFigures,
+    SuppressedFigures,
+)
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.requirements.registry import judges_of
 from tclose_spark.runfile.attributes import EvenPlaces
@@ -18,44 +28,51 @@ from tclose_spark.table.places import places_of
 from tclose_spark.table.writing import listing
 
 
-def figures_of(release: JudgedRelease) -> dict[str, Any]:
-    """The figures of a release without those of its options. Under `by_input` are those measured on
-    the raw table.
+def figures_of(
+    release: JudgedRelease, regions: str, evaluated: int, options: Sequence[OptionFigures]
+) -> Figures:
+    """The figures of a release. regions: whether they overlap. evaluated: how many expectations.
+    options: of each.
     """
-    figures = release.figures
-    spec = release.spec
-    written = release.written
-    by_input = release.losses_by_input
+    figures, left = release.figures, release.suppressed
+    spec, written = release.spec, release.written
+    loss, by_input = release.loss, release.losses_by_input
     of_quasi = measured_on(spec, release.named, written.hierarchies, written.profile.quasi)
-    return {
-        "suppressed": {"rows": release.left.rows},
-        "classes": figures.classes,
-        "smallest_class": figures.smallest,
-        "largest_class": figures.largest,
-        "discernibility": figures.discernibility,
-        "ncp": figures.ncp if figures.losses else None,
-        "ncp_by_quasi_identifier": {q.name: figures.losses.get(q.name) for q in release.quasi},
-        "attributes": _attributes(release),
-        "quasi_identifiers": {
-            **{name: {} for name in spec.attributes.quasi_identifiers},
-            **of_quasi,
+    missing = release.rows.missing
+    return Figures(
+        suppressed=SuppressedFigures(
+            rows=release.left.rows,
+            attributes=None if left is None else achieved_of(left, release.attributes),
+        ),
+        classes=figures.classes,
+        smallest_class=figures.smallest,
+        largest_class=figures.largest,
+        discernibility=figures.discernibility,
+        ncp=loss.ncp,
+        ncp_by_quasi_identifier=loss.ncp_by_quasi_identifier,
+        attributes=_attributes(release),
+        quasi_identifiers={
+            name: of_quasi.get(name, {}) for name in spec.attributes.quasi_identifiers
         },
-        "warnings": [*_warnings(release)],
-        "columns": {
-            name: {"type": type_name(release.fields[name]), "missing": missing}
-            for name, missing in release.rows.missing.items()
+        warnings=[*_warnings(release)],
+        columns={
+            name: ColumnFigures(type_name(release.fields[name]), rows)
+            for name, rows in missing.items()
         },
-        "fingerprint": str(release.rows.fingerprint),
-        "rows": release.rows.fingerprint.rows,
-        "extremes": figures.extremes,
-        "spreads": figures.histograms,
-        "guessed": dict(figures.guessed),
-        "worst": worst_classes(release.tallies, release.labels, figures, release.attributes),
-        "by_input": {
-            "ncp": sum(by_input) / len(by_input) if by_input else None,
-            "ncp_by_quasi_identifier": dict(zip(figures.losses, by_input, strict=True)),
-        },
-    }
+        fingerprint=str(release.rows.fingerprint),
+        rows=release.rows.fingerprint.rows,
+        extremes=figures.extremes,
+        spreads=figures.histograms,
+        guessed=dict(figures.guessed),
+        worst=worst_classes(release.tallies, release.labels, figures, release.attributes),
+        by_input=LossFigures(
+            ncp=sum(by_input) / len(by_input) if by_input else None,
+            ncp_by_quasi_identifier=dict(zip(figures.losses, by_input, strict=True)),
+        ),
+        regions=regions,
+        expectations_evaluated=evaluated,
+        options=tuple(options),
+    )
 
 
 def _warnings(release: JudgedRelease) -> Iterator[str]:
@@ -75,15 +92,21 @@ def _warnings(release: JudgedRelease) -> Iterator[str]:
         )
 
 
-def _attributes(release: JudgedRelease) -> dict[str, dict[str, Any]]:
+def _attributes(release: JudgedRelease) -> dict[str, AttributeFigures]:
     """What the classes achieve, and the domain, by attribute."""
-    entries = achieved_of(release.figures, release.attributes)
-    for a, counts in zip(release.attributes, release.counts, strict=True):
-        entries[a.name]["domain"] = listing(a.values)
-        entries[a.name]["unused"] = listing([value for value in a.values if not counts.get(value)])
-        if a.settings.domain is not None:
-            entries[a.name]["places"] = _places(a, a.settings.domain)
-    return entries
+    achieved = achieved_of(release.figures, release.attributes)
+    return {
+        a.name: AttributeFigures(
+            **vars(achieved[a.name]),
+            domain=listing(a.values),
+            unused=listing([value for value in a.values if not counts.get(value)]),
+            places=None if a.settings.domain is None else _places(a, a.settings.domain),
+            input=None if release.suppressed is None else input_listing(a, left),
+        )
+        for a, counts, left in zip(
+            release.attributes, release.counts, release.left.values, strict=True
+        )
+    }
 
 
 def _places(a: JudgedAttribute, settings: EvenPlaces) -> dict[str, Any]:
@@ -100,18 +123,15 @@ def _places(a: JudgedAttribute, settings: EvenPlaces) -> dict[str, Any]:
 
 def achieved_of(
     figures: ClassFigures, attributes: Sequence[JudgedAttribute]
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Achieved]:
     """What the classes achieve, by attribute."""
-    counted = {
-        "homogeneous": figures.homogeneous,
-        "similar": figures.similar,
-        "unlike": figures.unlike,
-    }
     return {
-        a.name: {
-            "reached": reached(figures, a),
-            **{what: vars(found[a.name]) for what, found in counted.items()},
-        }
+        a.name: Achieved(
+            reached=reached(figures, a),
+            homogeneous=figures.homogeneous[a.name],
+            similar=figures.similar[a.name],
+            unlike=figures.unlike[a.name],
+        )
         for a in attributes
     }
 

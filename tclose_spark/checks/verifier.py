@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, replace
+from operator import methodcaller
 
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge, judges_of
 from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
@@ -21,6 +20,7 @@ from tclose_spark.engine.tables import errors_of_tasks
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.measures.loss.information_loss import NoLabelError
 from tclose_spark.requirements.expectation import expect_rows
+from tclose_spark.requirements.figures import Figures
 from tclose_spark.requirements.registry import expectations_of
 from tclose_spark.runfile.brought import add_own
 
@@ -30,14 +30,14 @@ class Verdict:
     """The result of a verification.
 
     problems: one line each; empty if every requirement holds.
-    figures: those of the certificate, and under `by_input` those measured on the raw table, which
-        stay internal.
+    figures: those of the certificate, and `by_input` those measured on the raw table, which stay
+        internal.
     validation: the result of the Great Expectations suite.
     only_coarse: whether labels are coarser than `coarsest`, and nothing else is wrong.
     """
 
     problems: tuple[str, ...]
-    figures: dict[str, Any]
+    figures: Figures
     validation: Validation
     only_coarse: bool = False
 
@@ -64,7 +64,11 @@ def verify_release(written: WrittenRelease) -> Verdict:
         for judge in judges:
             judge.measure(release)
         regions = _regions(release)
-        problems = [*_disagreements(release), *map(violation, figures.broken)]
+        problems = [
+            *_disagreements(release),
+            *map(violation, figures.broken),
+            *_broken_by_suppressed(release),
+        ]
         problems += release.all_of(lambda judge: [*judge.problems(release)])
         problems += [
             too_coarse(release.spec, name, *found) for name, found in figures.coarse.items()
@@ -76,11 +80,25 @@ def verify_release(written: WrittenRelease) -> Verdict:
             )
         validation, evaluated = _validated(release, judges)
         problems += _failures(validation)
-        reported = {**figures_of(release), "regions": regions, "expectations_evaluated": evaluated}
-        for judge in judges:
-            problems += add_own(judge.brought, reported, partial(judge.report, release))
+        reported = figures_of(release, regions, evaluated, [found for _, found in release.reports])
+        _require_own_keys(release, reported)
     only_coarse = 0 < len(problems) == len(figures.coarse)
     return Verdict(tuple(problems), reported, validation, only_coarse)
+
+
+def _require_own_keys(release: JudgedRelease, figures: Figures) -> None:
+    """Raises ConfigurationError if the figures of an option of another package have a key of other
+    figures.
+    """
+    kept = replace(figures, options=()).to_json()
+    for judge, found in release.reports:
+        add_own(judge.brought, kept, methodcaller("update", found.by_key()))
+
+
+def _broken_by_suppressed(release: JudgedRelease) -> Iterator[str]:
+    """What the suppressed rows break as a class."""
+    for broken in [] if release.suppressed is None else release.suppressed.broken:
+        yield violation(broken, suppressed=True)
 
 
 def _regions(release: JudgedRelease) -> str:
@@ -98,9 +116,9 @@ def _disagreements(release: JudgedRelease) -> Iterator[str]:
     evidence = release.written.evidence
     profile = release.written.profile
     released = release.rows.fingerprint
-    if evidence.raw != evidence.input or evidence.input != profile.fingerprint:
+    if evidence.written.raw != evidence.input or evidence.input != profile.fingerprint:
         yield "the rows whose labels were checked during the write are not the rows of the input"
-    if str(released) != evidence.published:
+    if str(released) != evidence.written.published:
         yield "the release that was read back differs from the release that was written"
     left, most = release.left, release.spec.privacy.most_suppressed(profile.rows)
     in_classes = release.figures.rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +12,14 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, read_delta, schema_of, select
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import (
+    AnonymizeRecord,
+    EarlierRecord,
+    ProfileRecord,
+    RunState,
+    VersionsRecord,
+    WrittenRecord,
+)
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.io.tables.delta_log import require_plain_table
@@ -30,38 +38,34 @@ WrittenTable = tuple[Table, str]
 class Evidence:
     """The fingerprints that the run recorded: of its input, and of both sides of its write (see
     `table.fingerprint`).
-
-    more: what else the run recorded of the write.
     """
 
     input: str
-    raw: str
-    published: str
-    more: Mapping[str, Any] = field(default_factory=dict)
+    written: WrittenRecord
 
     @staticmethod
-    def of(stages: Mapping[str, Any]) -> Evidence:
+    def of(state: RunState) -> Evidence:
         """What the records of the stages have."""
-        written = stages["anonymize"]["written"]
         return Evidence(
-            stages["profile"]["input"]["fingerprint"], written["raw"], written["published"], written
+            state.of(ProfileRecord).input.fingerprint, state.of(AnonymizeRecord).written
         )
 
     @property
     def left_out(self) -> int:
         """How many rows were read and not published."""
-        return Fingerprint.parse(self.raw).rows - Fingerprint.parse(self.published).rows
+        raw, published = map(Fingerprint.parse, (self.written.raw, self.written.published))
+        return raw.rows - published.rows
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunFiles:
-    """The files of a run, staged or finished. public: the folder of the release. stages: their
-    records.
+    """The files of a run, staged or finished. public: the folder of the release. state: what the
+    run recorded.
     """
 
     run: Run
     public: Folder
-    stages: Mapping[str, Any]
+    state: RunState
 
     @property
     def internal(self) -> Folder:
@@ -69,22 +73,17 @@ class RunFiles:
         return self.run.staging if self.public is self.run.staging else self.run.internal
 
     @property
-    def versions(self) -> Mapping[str, Any]:
+    def versions(self) -> VersionsRecord:
         """The readable versions of the release's table, and the commits of its log. Only lines have
         several.
         """
-        one = {"readable": [0], "commits": 1}
         may_be_line = "person" in self.run.spec.attributes.owners
-        versions: Mapping[str, Any] = (
-            self.stages["anonymize"].get("versions", one) if may_be_line else one
-        )
-        return versions
+        return self.state.of(AnonymizeRecord).versions if may_be_line else VersionsRecord()
 
     @property
-    def earlier(self) -> Mapping[str, Any] | None:
+    def earlier(self) -> EarlierRecord | None:
         """What the profile recorded of the release that this one continues."""
-        earlier: Mapping[str, Any] | None = self.stages["profile"].get("earlier")
-        return earlier
+        return self.state.of(ProfileRecord).earlier
 
     def released(self, name: str, *versions: Any) -> WrittenTable:
         """A table of the public folder. versions: the commits and readable versions of its log, if

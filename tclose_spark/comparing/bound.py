@@ -21,7 +21,7 @@ SECONDS = 20.0
 
 @dataclass(frozen=True, kw_only=True)
 class LossBound:
-    """No release at this k and t loses less. ncp: information loss as in `Figures`."""
+    """No release at this k and t loses less. ncp: information loss as in `SampleFigures`."""
 
     k: int
     t: str

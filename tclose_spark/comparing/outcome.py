@@ -26,7 +26,7 @@ class Outcome:
     """What became of a combination.
 
     why: the reason, of one that is unreachable, refused or too coarse.
-    figures: of a release its `Figures` and utility measures; of a plan its whole numbers.
+    figures: of a release its `SampleFigures` and utility measures; of a plan its whole numbers.
     seconds: CPU seconds to plan and to carry out.
     """
 

@@ -10,7 +10,7 @@ from tclose_spark.comparing.outcome import Outcome, State
 from tclose_spark.comparing.request import Combination
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.in_memory.apply_plan import apply_plan
-from tclose_spark.in_memory.measure import Figures, PublishedClasses, measure
+from tclose_spark.in_memory.measure import PublishedClasses, SampleFigures, measure
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, method_of
@@ -74,7 +74,7 @@ def run_trial(
     )
 
 
-def _state(measured: Figures) -> State:
+def _state(measured: SampleFigures) -> State:
     if not measured.holds:
         return "broken"
     return "coarse" if measured.coarse else "released"

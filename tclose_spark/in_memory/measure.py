@@ -62,7 +62,7 @@ class PublishedClasses:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figures:
+class SampleFigures:
     """The figures of a release.
 
     smallest: rows of the smallest class.
@@ -101,7 +101,7 @@ def measure(
     attributes: ResolvedAttributes,
     spec: ReleaseSpec,
     hierarchies: Mapping[str, Hierarchy],
-) -> Figures:
+) -> SampleFigures:
     """The figures of a release."""
     rows, left, sizes = len(released.rows), len(released.suppressed), classes.sizes
     sensitive = attributes.sensitive
@@ -128,7 +128,7 @@ def measure(
     lost = losses(classes, quasi)
     needed = {PERSON: spec.privacy.k, HOUSEHOLD: spec.attributes.least_households}
     by_quasi = {q.name: float(q.losses(classes.labels[q.name]) @ sizes) / rows for q in quasi}
-    return Figures(
+    return SampleFigures(
         rows=rows,
         suppressed=left,
         classes=len(sizes),

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,6 +26,16 @@ from tclose_spark.io.lineage import RunEvents
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.output_folders import MINIMALITY, PROBLEMS, STATE, OutputFolders
 from tclose_spark.io.run_secret import kept_secret, secret_from_environment
+from tclose_spark.io.run_state import (
+    ORDER,
+    AnonymizeRecord,
+    PlanRecord,
+    ProfileRecord,
+    RunState,
+    StageRecord,
+    Stages,
+    VerifyRecord,
+)
 from tclose_spark.io.spark.progress import Progress, no_progress
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.integrity import digests
@@ -44,17 +55,6 @@ from tclose_spark.version import __version__
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ORDER = ("profile", "plan", "anonymize", "verify", "report", "publish")
-
-NEEDED = {
-    "profile": {"input", "repeated"},
-    "anonymize": {"written"},
-    "verify": {"verdict", "minimality", "files"},
-    "report": {"exports", "files"},
-}
-"""The keys of each stage's record that later stages read. Older versions of the package did not
-write all of them.
-"""
 HANDED_ON = {
     "profile": ("profile.json", "columns.json"),
     "plan": ("plan.json", "plan_report.json"),
@@ -66,32 +66,27 @@ Announce = Callable[[str], None]
 Parsed = TypeVar("Parsed")
 
 
-def _is_complete(state: Mapping[str, Any]) -> bool:
-    """Whether each finished stage recorded all keys in NEEDED."""
-    return all(NEEDED.get(name, set()) <= record.keys() for name, record in state["stages"].items())
+@dataclass
+class StageAtWork:
+    """A stage while it runs. record: what it leaves to later ones, which it sets."""
+
+    record: StageRecord | None = None
 
 
-def _state_of(text: str) -> dict[str, Any]:
-    """A state; KeyError or TypeError if it is none."""
-    state: dict[str, Any] = json.loads(text)
-    stages = {name: dict(record) for name, record in dict(state["stages"]).items()}
-    return {**state, "stages": stages, "configuration": state["configuration"]}
-
-
-def _done(name: str, stages: Mapping[str, Any]) -> str:
+def _done(record: StageRecord, state: RunState) -> str:
     """What a stage did, in words."""
-    rows = f"{stages['profile']['input']['rows']:,} rows"
-    if name == "plan":
-        tasks = stages[name]["plan"].get("tasks", 1)
+    rows = f"{state.of(ProfileRecord).input.rows:,} rows"
+    if isinstance(record, PlanRecord):
+        tasks = record.plan.get("tasks", 1)
         return f"planned the classes, in {tasks:,} task{'' if tasks == 1 else 's'}"
-    if name == "verify":
-        return f"judged {stages[name]['figures']['classes']:,} classes"
+    if isinstance(record, VerifyRecord):
+        return f"judged {record.figures['classes']:,} classes"
     return {
         "profile": f"read {rows}",
         "anonymize": f"generalized {rows}",
         "report": "wrote certificate and reports",
         "publish": "moved the release to its public place",
-    }[name]
+    }[record.stage]
 
 
 def _sha256(text: str) -> str:
@@ -148,18 +143,20 @@ class Run(OutputFolders):
         """The run with these built hierarchies."""
         return self._with(_built=built)
 
-    def as_recorded(self, state: Mapping[str, Any], folder: Folder) -> Run:
+    def as_recorded(self, state: RunState, folder: Folder) -> Run:
         """The run with the k and the built hierarchies of a state. folder: the staging area, or
         `internal` of a finished run.
 
         Raises:
             GuaranteeError: if a hierarchy is not the recorded one.
         """
-        chosen = state["stages"].get("plan", {}).get("k")
-        run = self if chosen is None else self.with_k(chosen["k"])
+        profiled, planned = state.find(ProfileRecord), state.find(PlanRecord)
+        written = state.find(AnonymizeRecord)
+        chosen = None if planned is None else planned.k
+        run = self if chosen is None else self.with_k(chosen.k)
         return run._with(
-            _built=self._read_built(state, "profile", folder, HIERARCHIES),
-            _released=self._read_built(state, "anonymize", folder, RELEASED_HIERARCHIES),
+            _built=self._read_built(profiled, folder, HIERARCHIES),
+            _released=self._read_built(written, folder, RELEASED_HIERARCHIES),
         )
 
     @cached_property
@@ -219,15 +216,16 @@ class Run(OutputFolders):
         return digests
 
     def _read_built(
-        self, state: Mapping[str, Any], stage: str, folder: Folder, below: str
+        self, record: ProfileRecord | AnonymizeRecord | None, folder: Folder, below: str
     ) -> dict[str, Hierarchy]:
-        """The hierarchies that `write_hierarchies` wrote in a stage.
+        """The hierarchies that `write_hierarchies` wrote in a stage with this record.
 
         Raises:
             GuaranteeError: if one is not the recorded one.
         """
         trees, built = {}, built_columns(self.spec.attributes)
-        for name, digest in state["stages"].get(stage, {}).get("hierarchies", {}).items():
+        recorded = {} if record is None else record.hierarchies
+        for name, digest in recorded.items():
             file, key = file_of(name, below), built[name][1]
             text = folder.read(file) if folder.exists(file) else ""
             if _sha256(text) != digest:
@@ -276,14 +274,14 @@ class Run(OutputFolders):
                 if it holds other files, or if it cannot be written.
         """
         remains = self.require_ours(self.overwrite)
-        state: dict[str, Any] = {
-            "name": self.spec.name,
-            "version": __version__,
-            "id": self.events.begin(),
-            "configuration": self.fingerprint,
-            "overwrite": self.overwrite,
-            "stages": {},
-        }
+        state = RunState(
+            name=self.spec.name,
+            version=__version__,
+            id=self.events.begin(),
+            configuration=self.fingerprint,
+            overwrite=self.overwrite,
+            stages=Stages(),
+        )
         with self.refusals_translated():
             self.clear(remains)
             self._save(state)
@@ -297,13 +295,17 @@ class Run(OutputFolders):
             self.staging.remove(STATE)
             self.staging.remove()
 
-    def _save(self, state: Mapping[str, Any]) -> None:
-        self.staging.write(STATE, json.dumps(state, indent=1))
+    def _save(self, state: RunState) -> None:
+        self.staging.write(STATE, state.text)
 
     @property
-    def state(self) -> dict[str, Any]:
-        """The staged state: the configuration's fingerprint, and by stage what it recorded."""
-        return self.staged(STATE, _state_of)
+    def state(self) -> RunState:
+        """The staged state.
+
+        Raises:
+            DamagedStagingError: see `staged`.
+        """
+        return self.staged(STATE, RunState.parse)
 
     def staged(self, name: str, parse: Callable[[str], Parsed]) -> Parsed:
         """What an earlier stage wrote into a file of the staging area.
@@ -313,7 +315,7 @@ class Run(OutputFolders):
                 version of the package wrote it.
         """
         if self.staging.exists(name):
-            with suppress(ValueError, TypeError, KeyError):
+            with suppress(ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
                 text = self.staging.read(name)
                 if name == STATE or _sha256(text) == self._recorded.get(name, _sha256(text)):
                     return parse(text)
@@ -327,8 +329,8 @@ class Run(OutputFolders):
         """The SHA-256 of each file in `HANDED_ON` that a finished stage wrote."""
         return {
             name: digest
-            for record in self.state["stages"].values()
-            for name, digest in record.get("handed_on", {}).items()
+            for record in self.state.done.values()
+            for name, digest in record.handed_on.items()
         }
 
     def is_staged(self, stage: str) -> bool:
@@ -336,13 +338,12 @@ class Run(OutputFolders):
         it.
         """
         with suppress(ConfigurationError):
-            state = self.state
-            return stage in state["stages"] and _is_complete(state)
+            return stage in self.state.done
         return False
 
     def is_ours(self, stage: str) -> bool:
         """Whether this stage is finished in the staging area, with this configuration."""
-        return self.is_staged(stage) and self.state["configuration"] == self.fingerprint
+        return self.is_staged(stage) and self.state.configuration == self.fingerprint
 
     def resume(self, stage: str) -> Run:
         """The run as the stage before this one left it.
@@ -358,23 +359,18 @@ class Run(OutputFolders):
                 "the stages after it first"
             )
         state = self.state
-        if state["configuration"] != self.fingerprint:
+        if state.configuration != self.fingerprint:
             raise ConfigurationError(
                 f"{stage}: the staged run was made with another configuration; begin again with "
                 "`tclose profile`"
             )
-        if not _is_complete(state):
-            raise ConfigurationError(
-                f"{stage}: the staged run was made by another version of tclose_spark; begin again "
-                "with `tclose profile`"
-            )
-        if previous not in state["stages"]:
-            first = next(name for name in ORDER if name not in state["stages"])
+        if previous not in state.done:
+            first = next(name for name in ORDER if name not in state.done)
             more = "" if first == previous else " and the stages after it"
             raise ConfigurationError(
                 f"{stage}: the stage before it is not done; run `tclose {first}`{more} first"
             )
-        self.events.resume(state.get("id"))
+        self.events.resume(state.id)
         try:
             return self.as_recorded(state, self.staging)
         except GuaranteeError as error:
@@ -382,19 +378,16 @@ class Run(OutputFolders):
                 f"{stage}: {error}; begin again with `tclose profile`"
             ) from None
 
-    def forget(self, name: str) -> dict[str, Any]:
+    def forget(self, name: str) -> RunState:
         """Removes the records of this stage and of those after it; returns the remaining state."""
-        state, later = self.state, ORDER[ORDER.index(name) :]
-        state["stages"] = {
-            done: record for done, record in state["stages"].items() if done not in later
-        }
+        state = self.state.before(name)
         self._save(state)
         return state
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[dict[str, Any]]:
-        """Runs the body as a stage: saves and announces the yielded record with the time that it
-        took. Its shuffles are sized by the table's rows, once those are known.
+    def stage(self, name: str) -> Iterator[StageAtWork]:
+        """Runs the body as a stage: saves and announces the record that it sets, with the time that
+        it took. Its shuffles are sized by the table's rows, once those are known.
 
         The records of this stage and of those after it are removed first, so that a stage that
         fails leaves no earlier result to a later stage. The raw values of an error are written to
@@ -403,13 +396,11 @@ class Run(OutputFolders):
         self.internal.remove(PROBLEMS)
         state = self.forget(name)
         begun = time.monotonic()
-        record: dict[str, Any] = {}
+        work, profiled = StageAtWork(), state.find(ProfileRecord)
         try:
-            with self._sized_shuffles(
-                state["stages"]["profile"]["input"]["rows"] if state["stages"] else 0
-            ):
+            with self._sized_shuffles(0 if profiled is None else profiled.input.rows):
                 raise_if_interrupted()
-                yield record
+                yield work
                 raise_if_interrupted()
         except TcloseError as error:
             if error.values is not None:
@@ -425,11 +416,13 @@ class Run(OutputFolders):
             if isinstance(found, DamagedStagingError):
                 raise found from error
             raise
-        record["handed_on"] = digests(self.staging, HANDED_ON.get(name, ()))
-        record["seconds"] = round(time.monotonic() - begun, 1)
-        state["stages"][name] = record
+        assert work.record is not None
+        handed_on = digests(self.staging, HANDED_ON.get(name, ()))
+        seconds = round(time.monotonic() - begun, 1)
+        record = work.record.model_copy(update={"handed_on": handed_on, "seconds": seconds})
+        state = state.with_record(record)
         self._save(state)
-        self.announce(f"{name:<10} {_done(name, state['stages']):<40} {record['seconds']:>8.1f} s")
+        self.announce(f"{name:<10} {_done(record, state):<40} {seconds:>8.1f} s")
 
     def _sized_shuffles(self, rows: int) -> AbstractContextManager[None]:
         """See `shuffles.sized_shuffles`; nothing in this process."""

@@ -11,7 +11,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from tclose_spark.report.option_words import Certified, add_all, words_of
+from tclose_spark.report.option_words import Certified, Optimum, add_all, words_of
+from tclose_spark.requirements.figures import Achieved, AttributeFigures, LossFigures
 from tclose_spark.requirements.wording import entries_of
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.brought import maker_of
@@ -28,28 +29,19 @@ SAME_LOSS = 2e-6
 COUNTS = "Counts are rows. A person with several rows counts several times."
 
 
-def build_certificate(
-    spec: ReleaseSpec,
-    hierarchies: Mapping[str, Hierarchy],
-    figures: Mapping[str, Any],
-    rows: int,
-    version: int | None,
-    columns: list[str],
-) -> dict[str, Any]:
+def build_certificate(made: Certified, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Any]:
     """The certificate of a verified release. Its figures can be recomputed from the release and the
     key `attributes`.
-
-    figures: the verifier's. rows, version: of the input. columns: of the release.
 
     Raises:
         ConfigurationError: if an option of another package changes a key.
     """
-    made = Certified(spec, figures, rows, columns)
+    spec, figures = made.spec, made.figures
     settings = spec.attributes.sensitive_attributes
     sections: dict[str, Any] = {
         "verdict": "holds",
         "unprotected": {
-            name: figures["attributes"][name]["homogeneous"]
+            name: vars(figures.attributes[name].homogeneous)
             for name, one in settings.items()
             if not one.limited
         },
@@ -57,37 +49,39 @@ def build_certificate(
         "issued": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "release": {
             "name": spec.name,
-            **{key: figures[key] for key in ("rows", "classes", "fingerprint")},
-            "columns": columns,
+            "rows": figures.rows,
+            "classes": figures.classes,
+            "fingerprint": figures.fingerprint,
+            "columns": made.columns,
         },
         "counts": COUNTS,
-        **_subjects(spec, figures),
-        "input": {"rows": rows, "version": version},
+        **_subjects(made),
+        "input": {"rows": made.rows, "version": made.version},
         "method": spec.method.model_dump(exclude_none=True),
-        "regions": figures["regions"],
-        "guarantees": guarantees_of(spec, figures["smallest_class"], figures["attributes"]),
+        "regions": figures.regions,
+        "guarantees": guarantees_of(spec, figures.smallest_class, figures.attributes),
         "attributes": {
             "sensitive": {
-                name: _sensitive(one, figures["attributes"][name], hierarchies.get(name))
+                name: _sensitive(one, figures.attributes[name], hierarchies.get(name))
                 for name, one in settings.items()
             },
             "quasi_identifiers": {
-                name: {**_quasi(one, hierarchies.get(name)), **figures["quasi_identifiers"][name]}
+                name: {**_quasi(one, hierarchies.get(name)), **figures.quasi_identifiers[name]}
                 for name, one in spec.attributes.quasi_identifiers.items()
             },
         },
         "information": {
             "attributes": {
-                name: _measured(one, figures["attributes"][name]) for name, one in settings.items()
+                name: _measured(one, figures.attributes[name]) for name, one in settings.items()
             }
         },
-        "utility": _utility(spec, figures),
+        "utility": _utility(made),
         "evidence": {
-            "expectations_evaluated": figures["expectations_evaluated"],
-            "labels_checked": figures["rows"],
+            "expectations_evaluated": figures.expectations_evaluated,
+            "labels_checked": figures.rows,
         },
         "allow_unique": list(spec.attributes.allow_unique),
-        "warnings": [*figures["warnings"]],
+        "warnings": [*figures.warnings, *made.warnings],
     }
     if brought := brought_by(spec):
         sections["brought"] = brought
@@ -110,9 +104,9 @@ def brought_by(spec: ReleaseSpec) -> list[dict[str, Any]]:
     return found
 
 
-def _subjects(spec: ReleaseSpec, figures: Mapping[str, Any]) -> dict[str, Any]:
+def _subjects(made: Certified) -> dict[str, Any]:
     """The notes on whom rows are about, or the statement that each is a person."""
-    stated, notes = bool(spec.attributes.rows_are_persons), list(figures.get("subjects", ()))
+    stated, notes = bool(made.spec.attributes.rows_are_persons), list(made.subjects)
     return {"subjects": {"rows_are_persons": stated, "notes": notes}} if stated or notes else {}
 
 
@@ -140,31 +134,35 @@ def _in_order(section: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str
     }
 
 
-def _utility(spec: ReleaseSpec, figures: Mapping[str, Any]) -> dict[str, Any]:
+def _utility(made: Certified) -> dict[str, Any]:
+    figures = made.figures
     return {
-        "ncp": figures["ncp"],
-        "ncp_by_quasi_identifier": figures["ncp_by_quasi_identifier"],
-        **_weighted_loss(spec, figures["ncp_by_quasi_identifier"]),
-        "average_class_size": figures["rows"] / figures["classes"],
-        **{key: figures[key] for key in ("smallest_class", "largest_class", "discernibility")},
-        **({"optimum": proven(spec, figures)} if "optimum" in figures else {}),
+        "ncp": figures.ncp,
+        "ncp_by_quasi_identifier": dict(figures.ncp_by_quasi_identifier),
+        **_weighted_loss(made.spec, figures.ncp_by_quasi_identifier),
+        "average_class_size": figures.rows / figures.classes,
+        "smallest_class": figures.smallest_class,
+        "largest_class": figures.largest_class,
+        "discernibility": figures.discernibility,
+        **({} if made.optimum is None else {"optimum": proven(made.spec, figures, made.optimum)}),
     }
 
 
-def _weighted_loss(spec: ReleaseSpec, losses: Mapping[str, float]) -> dict[str, float]:
+def _weighted_loss(spec: ReleaseSpec, losses: Mapping[str, float | None]) -> dict[str, float]:
     """The weighted mean of the losses if the run file's weights differ."""
     weights = {
         name: float(quasi.weight) for name, quasi in spec.attributes.quasi_identifiers.items()
     }
-    if len(set(weights.values())) == 1 or None in losses.values():
+    known = {name: loss for name, loss in losses.items() if loss is not None}
+    if len(set(weights.values())) == 1 or len(known) < len(losses):
         return {}
     return {
-        "ncp_weighted": sum(weights[name] * loss for name, loss in losses.items())
+        "ncp_weighted": sum(weights[name] * loss for name, loss in known.items())
         / sum(weights.values())
     }
 
 
-def proven(spec: ReleaseSpec, figures: Mapping[str, Any]) -> str | dict[str, Any]:
+def proven(spec: ReleaseSpec, figures: LossFigures, optimum: Optimum) -> str | dict[str, Any]:
     """What the method has proven (`utility.optimum`) of `ncp_weighted`, or of `ncp` without
     weights.
 
@@ -173,17 +171,21 @@ def proven(spec: ReleaseSpec, figures: Mapping[str, Any]) -> str | dict[str, Any
     is stated of the input, without the loss itself: it would reveal the range or the number of the
     input's values.
     """
-    claim: str | dict[str, Any] = figures["optimum"]["proven"]
-    measured = _weighted_loss(spec, figures["ncp_by_quasi_identifier"]).get(
-        "ncp_weighted", figures["ncp"]
+    measured = _weighted_loss(spec, figures.ncp_by_quasi_identifier).get(
+        "ncp_weighted", figures.ncp
     )
-    if measured - figures["optimum"]["loss"] <= SAME_LOSS:
-        return claim
-    return {"gap": 0.0, **(claim if isinstance(claim, dict) else {}), "over": "input"}
+    assert measured is not None
+    if measured - optimum.loss <= SAME_LOSS:
+        return optimum.proven
+    return {
+        "gap": 0.0,
+        **(optimum.proven if isinstance(optimum.proven, dict) else {}),
+        "over": "input",
+    }
 
 
 def guarantees_of(
-    spec: ReleaseSpec, smallest: int, attributes: Mapping[str, Any]
+    spec: ReleaseSpec, smallest: int, attributes: Mapping[str, Achieved]
 ) -> dict[str, Any]:
     """The required and achieved figures of classes: k of the smallest, t and l of the worst.
     attributes: the verifier's figures by name.
@@ -194,29 +196,29 @@ def guarantees_of(
             "objective": "alpha * t + (1 - alpha) * NCP",
             "alpha": str(spec.privacy.alpha),
         }
-    reached = {name: found["reached"] for name, found in attributes.items()}
+    reached = {name: found.reached for name, found in attributes.items()}
     return {"k": k, **entries_of(spec.attributes.sensitive_attributes, reached)}
 
 
 def _sensitive(
-    settings: SensitiveAttribute, achieved: Mapping[str, Any], hierarchy: Hierarchy | None
+    settings: SensitiveAttribute, achieved: AttributeFigures, hierarchy: Hierarchy | None
 ) -> dict[str, Any]:
     """The settings and domain from which an attribute's figures can be recomputed, and the rows
     that it is certain for.
     """
     entry = {
         "distance": settings.distance,
-        "m": achieved["places" if "places" in achieved else "domain"]["size"],
-        "domain": achieved["domain"],
-        "unused": achieved["unused"],
-        **({"input": achieved["input"]} if "input" in achieved else {}),
+        "m": (achieved.places or achieved.domain)["size"],
+        "domain": achieved.domain,
+        "unused": achieved.unused,
+        **({} if achieved.input is None else {"input": achieved.input}),
         "missing": "value"
         if not settings.kind.missing and settings.missing == "error"
         else settings.missing,
-        "homogeneous": achieved["homogeneous"],
+        "homogeneous": vars(achieved.homogeneous),
     }
-    if "places" in achieved:
-        entry["places"] = achieved["places"]
+    if achieved.places is not None:
+        entry["places"] = achieved.places
     if settings.kind.ordered:
         entry["order"] = settings.order if isinstance(settings.order, str) else "list"
     if settings.text is not None:
@@ -246,14 +248,14 @@ def _tree(hierarchy: Hierarchy) -> dict[str, Any]:
     return listing(sorted(hierarchy.paths), "paths")
 
 
-def _measured(settings: SensitiveAttribute, achieved: Mapping[str, Any]) -> dict[str, Any]:
+def _measured(settings: SensitiveAttribute, achieved: Achieved) -> dict[str, Any]:
     """What is measured of a sensitive attribute and not required."""
-    reached = achieved["reached"]
+    reached = achieved.reached
     return {
         "kl_divergence": reached["divergence"]["achieved"],
         "delta_disclosure": {
             "largest": reached["delta"]["achieved"],
-            "infinite": achieved["unlike"],
+            "infinite": vars(achieved.unlike),
         },
-        **({} if settings.distance == DEFAULT else {"similar": achieved["similar"]}),
+        **({} if settings.distance == DEFAULT else {"similar": vars(achieved.similar)}),
     }

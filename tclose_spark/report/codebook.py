@@ -10,6 +10,7 @@ from typing import Any
 
 from tclose_spark.report.option_words import words_in
 from tclose_spark.report.page import percent
+from tclose_spark.requirements.figures import Figures
 from tclose_spark.table.writing import number
 
 INTERVALS = {"numeric": "number", "date": "date", "timestamp": "time"}
@@ -39,27 +40,25 @@ class CodebookEntry:
     treatment: str
 
 
-def codebook_entries(
-    certificate: Mapping[str, Any], figures: Mapping[str, Any]
-) -> list[CodebookEntry]:
+def codebook_entries(certificate: Mapping[str, Any], figures: Figures) -> list[CodebookEntry]:
     """An entry for each column, in the order of the release.
 
     figures: the verifier's, with the type and the missing values of each column (none without
         them), and optionally `spreads`.
     """
     words = {column: (role, *rest) for role, column, *rest in _described(certificate)}
-    spreads = (figures.get("spreads") or {}).get("precision", {})
+    spreads = figures.spreads.get("precision", {})
     entries = []
-    for column, found in figures.get("columns", {}).items():
+    for column, found in figures.columns.items():
         role, name, form, treatment = words.get(column, INSENSITIVE)
         entries.append(
             CodebookEntry(
                 column=column,
                 role=role,
-                type=found["type"],
-                form=f"{form}, in UTC" if found["type"] == INSTANT else form,
+                type=found.type,
+                form=f"{form}, in UTC" if found.type == INSTANT else form,
                 precision=_precision(spreads.get(name, ())),
-                missing=found["missing"],
+                missing=found.missing,
                 treatment=treatment,
             )
         )

@@ -12,6 +12,7 @@ import yaml
 
 from tclose_spark.report.codebook import CodebookEntry, codebook_entries
 from tclose_spark.report.html import first_page
+from tclose_spark.requirements.figures import Figures
 from tclose_spark.requirements.words import GuaranteeRow
 
 VERSION = "v3.1.0"
@@ -26,7 +27,7 @@ LOGICAL = {
 ENGINE = "tclose"
 
 
-def contract_yaml(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
+def contract_yaml(certificate: Mapping[str, Any], figures: Figures) -> str:
     """The contract as YAML. It follows from the certificate and the codebook alone.
 
     figures: the verifier's (see `codebook_entries`).

@@ -20,13 +20,14 @@ from tclose_spark.report.sections import (
 )
 from tclose_spark.report.three_questions import three_questions
 from tclose_spark.requirements.closeness import CLOSENESS
+from tclose_spark.requirements.figures import Figures
 from tclose_spark.requirements.size import size_rows
 from tclose_spark.requirements.wording import entries_in, rows_of
 from tclose_spark.requirements.words import BAR, MARK, GuaranteeRow
 from tclose_spark.table.writing import number
 
 
-def render_report(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
+def render_report(certificate: Mapping[str, Any], figures: Figures) -> str:
     """The public page of a release.
 
     figures: the verifier's: `extremes`, some of the largest and smallest classes; optionally
@@ -108,19 +109,15 @@ def whole_of(certificate: Mapping[str, Any]) -> str:
     )
 
 
-def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
+def _sections(certificate: Mapping[str, Any], figures: Figures) -> dict[str, Any]:
     """All template variables; those of all classes are empty without their figures."""
-    found: dict[str, Any] = {
-        **first_page(certificate),
-        "extremes": figures["extremes"],
-        "sizes": None,
-    }
+    found: dict[str, Any] = {**first_page(certificate), "extremes": figures.extremes, "sizes": None}
     found["codebook"] = codebook_entries(certificate, figures)
     every = words_in(certificate)
     found["parts"] = collected([words.parts(certificate, figures) for words in every])
     add_all(every, found, lambda words, seen: seen.update(words.sections(certificate, figures)))
     found["questions"] = three_questions(certificate)
-    spreads, utility = figures.get("spreads"), certificate["utility"]
+    spreads, utility = figures.spreads, certificate["utility"]
     if not spreads:
         return found | dict.fromkeys(("distances", "worst", "precision", "guessing"), ())
     guarantees, sensitive = certificate["guarantees"], certificate["attributes"]["sensitive"]
@@ -134,7 +131,7 @@ def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dic
         ],
         "worst": [
             worst_class(name, entry, guarantees["t"][name]["required"], whole_of(certificate))
-            for name, entry in figures["worst"].items()
+            for name, entry in figures.worst.items()
         ],
         "precision": [
             precision_of(name, bins) for name, bins in spreads.get("precision", {}).items()

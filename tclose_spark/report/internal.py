@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from tclose_spark.io.run_state import AnonymizeRecord, PlanFigures, ProfileRecord, RunState
 from tclose_spark.report.html import first_page, whole_of
+from tclose_spark.report.mechanism import Mechanism
+from tclose_spark.report.option_words import words_in
 from tclose_spark.report.page import render
 from tclose_spark.report.plots import lines
 from tclose_spark.report.sections import PlotSection, precision_of
+from tclose_spark.requirements.figures import Figures
+from tclose_spark.runfile.suggested import Change
 from tclose_spark.table.writing import number
 
 PACKAGES = (
@@ -27,52 +33,75 @@ MOST_LINES = 12  # values that the mechanism reveals
 MOST_ASSOCIATIONS = 24
 
 
+@dataclass(frozen=True, kw_only=True)
+class MadeBy:
+    """The run that made a release.
+
+    state: what it recorded. plan: its report.
+    versions: of Python and packages.
+    notes: warnings by internal figures.
+    suggested: changes after a suggestion, None without one.
+    minimality: what the mechanism reveals.
+    totals: of the raw weights, by sensitive attribute.
+    """
+
+    state: RunState
+    plan: PlanFigures
+    versions: Mapping[str, str]
+    notes: Sequence[str]
+    suggested: Sequence[Change] | None
+    minimality: Mechanism
+    totals: Mapping[str, Any]
+
+
 def render_internal(
     certificate: Mapping[str, Any],
-    figures: Mapping[str, Any],
+    figures: Figures,
     raw: Mapping[str, Any] | None,
-    made: Mapping[str, Any],
+    made: MadeBy,
 ) -> str:
     """The internal page of a release.
 
-    figures: the verifier's. raw: `RawVersusReleased`, None if no rows could be drawn. made: `state`
-        (of the run),
-    `plan` (its report), `versions`, `notes` (warnings by internal figures), `suggested` (changes
-    after a suggestion, None without one), `minimality` (what the mechanism reveals), and `totals`,
-    of the raw weights by sensitive attribute.
+    figures: the verifier's. raw: `RawVersusReleased`, None if no rows could be drawn.
     """
-    state, minimality = made["state"], made["minimality"]
+    state, minimality = made.state, made.minimality
+    profiled = state.of(ProfileRecord)
     attributes = {"rows_are_persons": False, **certificate.get("subjects", {})}
-    subjects = {**attributes, "notes": state["stages"]["profile"]["subjects"]["internal"]}
+    subjects = {**attributes, "notes": profiled.subjects.internal}
     return render(
         "internal.html.j2",
         **{**first_page(certificate), "subjects": subjects},
         raw=raw,
-        notes=made["notes"],
-        suggested=made["suggested"],
+        notes=made.notes,
+        suggested=made.suggested,
         uniques=raw["uniques"] if raw else None,
         cells=raw["cells"] if raw else None,
         linkage=raw["linkage"] if raw else None,
         precision=[
-            precision_of(name, bins)
-            for name, bins in figures["spreads"].get("precision", {}).items()
+            precision_of(name, bins) for name, bins in figures.spreads.get("precision", {}).items()
         ],
-        by_input=figures["by_input"],
+        by_input=figures.by_input,
         attacks=list(_attacks(certificate, figures, raw)),
         minimality=minimality,
-        raw_totals=made["totals"],
-        totals=figures.get("weights", {"totals": None})["totals"],
-        cuts=minimality.get("refused_cuts"),
-        revealed=minimality.get("beyond_chance", [])[:MOST_LINES],
+        raw_totals=made.totals,
+        totals=_published_totals(certificate, figures),
+        cuts=minimality.refused_cuts,
+        revealed=minimality.beyond_chance[:MOST_LINES],
         associations=_associations(raw["associations"]) if raw and raw["associations"] else None,
-        source=state["stages"]["profile"]["input"],
-        configuration=state["configuration"],
-        plan=made["plan"],
-        work=state["stages"]["anonymize"]["method"],
-        seconds=[(name, record["seconds"]) for name, record in state["stages"].items()],
-        versions=made["versions"],
+        source=profiled.input,
+        configuration=state.configuration,
+        plan=made.plan,
+        work=state.of(AnonymizeRecord).method,
+        seconds=[(name, record.seconds) for name, record in state.done.items()],
+        versions=made.versions,
         against=whole_of(certificate),
     )
+
+
+def _published_totals(certificate: Mapping[str, Any], figures: Figures) -> Any:
+    """The sums of the published weights by sensitive attribute; None without them."""
+    every = (words.sections(certificate, figures) for words in words_in(certificate))
+    return next((found["totals"] for found in every if found.get("totals")), None)
 
 
 def versions() -> dict[str, str]:
@@ -87,7 +116,7 @@ def versions() -> dict[str, str]:
 
 
 def _attacks(
-    certificate: Mapping[str, Any], figures: Mapping[str, Any], raw: Mapping[str, Any] | None
+    certificate: Mapping[str, Any], figures: Figures, raw: Mapping[str, Any] | None
 ) -> Iterator[tuple[str, float | None, float]]:
     """(what an adversary learns, its share in the raw table, and in the release). In the raw table
     the adversary looks for the rows that have a person's quasi-identifiers.
@@ -104,7 +133,7 @@ def _attacks(
             classes / rows,
         )
     for name, entry in certificate["attributes"]["sensitive"].items():
-        certain, guessed = entry["homogeneous"]["rows"] / rows, figures["guessed"][name]
+        certain, guessed = entry["homogeneous"]["rows"] / rows, figures.guessed[name]
         yield f"rows for which {name} is certain", groups and groups["certain"][name], certain
         yield (
             f"rows whose {name} the best guess gets right, on average",

@@ -5,10 +5,12 @@ and the console.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from tclose_spark.io.run_state import RunState
+from tclose_spark.requirements.figures import Figures
 from tclose_spark.requirements.words import GuaranteeRow
 from tclose_spark.runfile.brought import add_own
 from tclose_spark.runfile.options import brought_parts, every_own_part, own_parts
@@ -19,15 +21,28 @@ Lines = list[tuple[str, str]]
 """(name, figures) for the console."""
 
 
+class Optimum(NamedTuple):
+    """proven: what the method has proven. loss: of the plan, by what the input has."""
+
+    proven: str | dict[str, Any]
+    loss: float
+
+
 class Certified(NamedTuple):
-    """What a certificate is made from. figures: the verifier's. rows: of the input. columns: of the
-    release.
+    """What a certificate is made from.
+
+    figures: the verifier's. columns: of the release. rows, version: of the input.
+    warnings: beside those of the verifier. subjects: notes on whom rows are about.
     """
 
     spec: ReleaseSpec
-    figures: Mapping[str, Any]
-    rows: int
+    figures: Figures
     columns: list[str]
+    rows: int
+    version: int | None = None
+    warnings: Sequence[str] = ()
+    subjects: Sequence[str] = ()
+    optimum: Optimum | None = None
 
 
 class OptionWords:
@@ -45,7 +60,7 @@ class OptionWords:
         `certificate.schema.json`.
         """
 
-    def evidence(self, certificate: Certificate, state: Mapping[str, Any]) -> Mapping[str, str]:
+    def evidence(self, certificate: Certificate, state: RunState) -> Mapping[str, str]:
         """Further internal files of the release. state: of the run."""
         return {}
 
@@ -67,11 +82,11 @@ class OptionWords:
         """Other template variables of the pages to sign, also of a release without the option."""
         return {}
 
-    def sections(self, certificate: Certificate, figures: Mapping[str, Any]) -> Mapping[str, Any]:
+    def sections(self, certificate: Certificate, figures: Figures) -> Mapping[str, Any]:
         """Template variables of other sections. figures: the verifier's."""
         return {}
 
-    def parts(self, certificate: Certificate, figures: Mapping[str, Any]) -> Mapping[str, str]:
+    def parts(self, certificate: Certificate, figures: Figures) -> Mapping[str, str]:
         """Templates of sections, by the section of the page that they follow."""
         return {}
 
@@ -87,9 +102,7 @@ class OptionWords:
 class _Written(OptionWords):
     """The words of another package as a function from the run file and the figures to sections."""
 
-    def __init__(
-        self, write: Callable[[ReleaseSpec, Mapping[str, Any]], Mapping[str, Any]]
-    ) -> None:
+    def __init__(self, write: Callable[[ReleaseSpec, Figures], Mapping[str, Any]]) -> None:
         self.write = write
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tclose_spark.requirements.closeness import CLOSENESS
@@ -13,11 +14,19 @@ from tclose_spark.runfile.distances import DISTANCES
 from tclose_spark.table.writing import number
 
 
-def near_entry(settings: SensitiveAttribute, n: int, reached: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry of the certificate: the largest distance of a class from the superset that proves
-    it, and the number of classes that each kind of superset proves first.
+@dataclass(frozen=True)
+class NearFigures:
+    """achieved: the largest distance of a class from the superset that proves it. classes: how many
+    each kind of superset proves first: `whole_table`, `itself` and `superset`.
     """
-    return {"n": n, "distance": settings.distance, **CLOSENESS.bound(settings.t), **reached}
+
+    achieved: float
+    classes: Mapping[str, int]
+
+
+def near_entry(settings: SensitiveAttribute, n: int, reached: NearFigures) -> dict[str, Any]:
+    """The entry of the certificate."""
+    return {"n": n, "distance": settings.distance, **CLOSENESS.bound(settings.t), **vars(reached)}
 
 
 def near_row(attribute: str, nt: Entry, whole: str, classes: int) -> GuaranteeRow:

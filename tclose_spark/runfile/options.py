@@ -31,9 +31,7 @@ class Option(NamedTuple):
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option(
-        "suppression", ("maker", "judge", "words"), lambda spec: spec.privacy.suppression_limit > 0
-    ),
+    Option("suppression", ("maker", "words"), lambda spec: spec.privacy.suppression_limit > 0),
     Option("mechanism", ("judge",), lambda spec: True),
     Option("observers", ("maker",), lambda spec: not spec.aggregates),
     Option("aggregates", ("maker", "words"), lambda spec: bool(spec.aggregates)),

@@ -4,7 +4,6 @@ and check while writing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
@@ -28,8 +27,10 @@ from tclose_spark.engine.tables import (
 from tclose_spark.errors import DamagedStagingError, GuaranteeError
 from tclose_spark.io.output_folders import LINKED, MINIMALITY, RECORDS
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import AnonymizeRecord, WrittenRecord
 from tclose_spark.io.spark.progress import watched
 from tclose_spark.methods.rows_in_work import begin_write, end_task, rows_in_work
+from tclose_spark.report.mechanism import Mechanism
 from tclose_spark.runfile.release_form import RELEASE
 from tclose_spark.stages.release_maker import Making, Tables, TaskPart, TaskWork, Written, makers_of
 from tclose_spark.stages.routing import ROUTED, cell_places, passed, router
@@ -58,8 +59,8 @@ fingerprints of the raw rows and of the release.
 NOTHING, NOBODY = Fingerprint(0, 0), np.zeros(0, dtype=np.int64)
 
 
-def write_release(run: Run, record: dict[str, Any]) -> None:
-    """Writes the release and its private observations to the staging area. record: gets both
+def write_release(run: Run) -> AnonymizeRecord:
+    """Writes the release and its private observations to the staging area; returns both
     fingerprints.
     """
     profile, columns = read_profile(run), read_columns(run)
@@ -76,16 +77,13 @@ def write_release(run: Run, record: dict[str, Any]) -> None:
         )
     )
     written = _write(run, anonymizer)
-    changed = [maker.again(run, written, record) for maker in anonymizer.makers]
+    changed = [maker.again(run, written) for maker in anonymizer.makers]
     if any(changed):
         written = _write(run, anonymizer)
-    run.staging.write(MINIMALITY, json.dumps(anonymizer.mechanism(), indent=1), private=True)
-    record |= {
-        "written": {"raw": str(written.raw), "published": str(written.published), **written.more}
-    }
-    record["method"] = written.method
-    for maker in anonymizer.makers:
-        maker.finish(run, record)
+    run.staging.write(MINIMALITY, anonymizer.mechanism().text, private=True)
+    fingerprints = WrittenRecord(raw=str(written.raw), published=str(written.published))
+    record = AnonymizeRecord(written=fingerprints.having(written.more), method=written.method)
+    return record.having(*[maker.finish(run) for maker in anonymizer.makers])
 
 
 def _write(run: Run, anonymizer: Anonymizer) -> Written:
@@ -302,13 +300,14 @@ class Anonymizer:
 
         return summed
 
-    def mechanism(self) -> dict[str, Any]:
+    def mechanism(self) -> Mechanism:
         """After the write: what the method's choices reveal, with raw values, so it must stay
         inside.
         """
-        return reduce(
-            lambda found, maker: {**found, **maker.mechanism()}, self.makers, dict[str, Any]()
-        )
+        keys = dict[str, object]()
+        for maker in self.makers:
+            keys |= maker.mechanism()
+        return Mechanism.read(keys)
 
     def written(self) -> Written:
         """What was observed during the write.

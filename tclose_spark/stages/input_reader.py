@@ -4,8 +4,7 @@ raw table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from tclose_spark.engine.protocol import Table
 from tclose_spark.errors import InputError
@@ -48,8 +47,8 @@ class InputReader:
         """The profile with what else is known of the rows."""
         return profile
 
-    def record(self, run: Run, table: Table, profile: Profile) -> dict[str, Any]:
-        """What the run records.
+    def record(self, run: Run, table: Table, profile: Profile) -> Mapping[str, object]:
+        """Keys of the stage's record (`ProfileRecord`).
 
         Raises:
             SameInputError: if there is nothing to release.

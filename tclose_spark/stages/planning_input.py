@@ -7,9 +7,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any
 
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import ChosenKRecord
 from tclose_spark.methods.atoms import plan_atoms
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import (
@@ -29,11 +29,9 @@ from tclose_spark.table.local_rows import LocalRows
 
 
 def make_plan(
-    run: Run, profile: Profile, table: EncodedTable, record: dict[str, Any]
+    run: Run, profile: Profile, table: EncodedTable, chosen: ChosenKRecord | None
 ) -> PlanReport:
-    """Makes and writes the plan of a run. record: has `k` if it was chosen; gets the figures of the
-    plan.
-    """
+    """Makes and writes the plan of a run; returns it in figures. chosen: its k, if it was."""
 
     def log(line: str) -> None:
         run.detail(f"{'plan':<10} {line}")
@@ -42,11 +40,10 @@ def make_plan(
     make: Callable[[PlanningInput], Plan] = method_of(run.spec.method).make_plan
     made = plan_atoms(given, make) if profile.continued else make(given)
     report = made.report()
-    if "k" in record:
-        report = replace(report, details={**report.details, "k": record["k"]})
+    if chosen is not None:
+        report = replace(report, details={**report.details, "k": chosen.to_json()})
     run.staging.write(PLAN, json.dumps(made.to_json()))
     run.staging.write(PLAN_REPORT, json.dumps(asdict(report), indent=1))
-    record["plan"] = dict(report.figures)
     if report.note:
         log(report.note)
     return report

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any
 
 from tclose_spark.engine.protocol import OpenedTable, Table
 from tclose_spark.engine.sources import (
@@ -28,6 +27,7 @@ from tclose_spark.engine.tables import (
 )
 from tclose_spark.errors import InputError
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import InputRecord, ProfileRecord
 from tclose_spark.io.tables.check_columns import check_columns
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.input_reader import InputReader, readers_of
@@ -58,8 +58,8 @@ from tclose_spark.table.domains import MOST_VALUES, Profile
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 
-def profile_input(run: Run, record: dict[str, Any]) -> None:
-    """Profiles and stages the input of a run. record: gets its version, state, fingerprint and
+def profile_input(run: Run) -> ProfileRecord:
+    """Profiles and stages the input of a run; returns its version, state, fingerprint and
     warnings.
     """
     source = run.spec.input
@@ -93,30 +93,31 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     except BaseException:
         drop_rows(run)
         raise
-    for reader in readers:
-        record |= reader.record(run, table, profile)
+    of_options = [reader.record(run, table, profile) for reader in readers]
     run.staging.write(PROFILE, profile.to_json())
     run.staging.write(STAGED_COLUMNS, columns.to_json())
-    record["input"] = {
-        "path": source.path,
-        "rows": profile.rows,
-        "version": version,
-        "state": state,
-        "fingerprint": profile.fingerprint,
-    }
-    record["sealed"] = sealed_settings(run)
-    record["pseudonyms"] = sealed_pseudonyms(run)
-    record |= {"hierarchies": built} if built else {}
-    record |= {"insensitive": insensitive} if insensitive else {}
-    record["warnings"] = [
-        *profile_warnings(profile, run.spec),
-        *coverage_warnings(schema_of(table).names, run.spec.attributes),
-        *(one for reader in readers for one in reader.warnings()),
-    ]
-    record["repeated"] = certified_warnings(profile)
-    record["subjects"] = subjects_notes(profile, run.spec.attributes)
-    for warning in (*record["subjects"]["internal"], *record["warnings"]):
+    found = {"hierarchies": built, "insensitive": insensitive}
+    record = ProfileRecord(
+        input=InputRecord(
+            path=source.path,
+            rows=profile.rows,
+            version=version,
+            state=state,
+            fingerprint=profile.fingerprint,
+        ),
+        sealed=sealed_settings(run),
+        pseudonyms=sealed_pseudonyms(run),
+        warnings=[
+            *profile_warnings(profile, run.spec),
+            *coverage_warnings(schema_of(table).names, run.spec.attributes),
+            *(one for reader in readers for one in reader.warnings()),
+        ],
+        repeated=certified_warnings(profile),
+        subjects=subjects_notes(profile, run.spec.attributes),
+    ).having({name: one for name, one in found.items() if one}, *of_options)
+    for warning in (*record.subjects.internal, *record.warnings):
         run.announce(f"note: {warning}")
+    return record
 
 
 def profile_table(

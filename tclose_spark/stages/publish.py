@@ -30,6 +30,14 @@ from tclose_spark.io.output_folders import (
     STATE,
 )
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import (
+    ListedFiles,
+    ProfileRecord,
+    PublishRecord,
+    ReportRecord,
+    RunState,
+    VerifyRecord,
+)
 from tclose_spark.io.storage.folders import Folder, move
 from tclose_spark.io.storage.integrity import Digests, differences, digests
 from tclose_spark.io.storage.lock import is_of_lock
@@ -70,7 +78,7 @@ both.
 """
 
 
-def list_files(run: Run) -> dict[str, Digests]:
+def list_files(run: Run) -> ListedFiles:
     """The SHA-256 of every staged file that will be published (`public`) or kept (`internal`), by
     path.
 
@@ -80,14 +88,14 @@ def list_files(run: Run) -> dict[str, Digests]:
     public, internal = digests(run.staging, PUBLIC), digests(run.staging, INTERNAL)
     require_verified(run, (*JUDGED, *VERDICT))
     page = digests(run.staging, [INTERNAL_REPORT])[INTERNAL_REPORT]
-    return {"public": public, "internal": {**internal, REPORT: page}}
+    return ListedFiles(public=public, internal={**internal, REPORT: page})
 
 
 def require_verified(run: Run, names: Sequence[str]) -> None:
     """Raises GuaranteeError if one of these staged entries, of JUDGED and VERDICT, is not as
     `verify` left it.
     """
-    verified = run.state["stages"]["verify"]["files"]
+    verified = run.state.of(VerifyRecord).files
     of_names = {path: digest for path, digest in verified.items() if path.split("/")[0] in names}
     changed = differences(of_names, digests(run.staging, names))
     if changed:
@@ -117,20 +125,21 @@ def publish_release(run: Run) -> Mapping[str, Any]:
         return certificate_of(run)
     run = run.resume("publish")
     state = run.state
-    if run.finished and not (run.overwrite or state["overwrite"]):
+    if run.finished and not (run.overwrite or state.overwrite):
         raise ConfigurationError(
             f"output: {run.public.path()} holds a finished release; give --overwrite to replace it"
         )
     require_replaceable_table(run)
     with defer_interrupts():  # an interrupt waits, so that no release is left without its evidence
-        with run.stage("publish"):
+        with run.stage("publish") as stage:
             for reader in readers_of(run.spec, secret=""):  # they read no rows here
                 reader.publish(run)
             try:
-                _place(run, state["stages"]["report"]["files"]["public"])
+                _place(run, state.of(ReportRecord).files.public)
             except TcloseError:
                 run.forget("anonymize")  # whose files have left the staging area
                 raise
+            stage.record = PublishRecord()
         _keep(run)
         done()
     certificate = certificate_of(run)
@@ -162,7 +171,7 @@ def is_publishing(run: Run) -> bool:
     """Whether a publication broke off: a file that was ready has left the staging area."""
     if not run.is_staged("report"):
         return False
-    listed = run.state["stages"]["report"]["files"]["public"]
+    listed = run.state.of(ReportRecord).files.public
     return not all(run.staging.exists(name) for name in listed)
 
 
@@ -172,7 +181,7 @@ def finish_publication(run: Run) -> bool:
     """
     if not run.is_staged("report") or not run.finished:
         return False
-    expected = run.state["stages"]["report"]["files"]["public"][CERTIFICATE]
+    expected = run.state.of(ReportRecord).files.public.get(CERTIFICATE)
     if run.staging.exists(CERTIFICATE) or run.public.sha256(CERTIFICATE) != expected:
         return False
     with defer_interrupts():
@@ -183,38 +192,42 @@ def finish_publication(run: Run) -> bool:
 
 def is_published(run: Run) -> bool:
     """Whether the release of this run file is finished, and nothing newer is staged."""
-    if not run.finished or not run.internal.exists(STATE) or run.staging.exists(STATE):
-        return False
-    made = json.loads(run.internal.read(STATE))
-    return bool(made["configuration"] == run.fingerprint) and is_everywhere(run, made)
+    made = None if run.staging.exists(STATE) else _finished_state(run)
+    return made is not None and made.configuration == run.fingerprint and is_everywhere(run, made)
 
 
 def is_current(run: Run) -> bool:
     """Whether the finished release was made from this configuration, these secrets of pseudonyms
     and the current state of its inputs. False if that is unknown (see `state_of_inputs`).
     """
-    if not run.finished or not run.internal.exists(STATE):
-        return False
-    made = json.loads(run.internal.read(STATE))
+    made = _finished_state(run)
     state = state_of_inputs(run, commit_of(run.session, run.spec.input))
-    profiled = made["stages"]["profile"]
-    same = state is not None and profiled["input"].get("state") == state
-    same = same and profiled.get("pseudonyms", {}) == sealed_pseudonyms(run)
-    return bool(same and made["configuration"] == run.fingerprint) and is_everywhere(run, made)
+    profiled = None if made is None else made.find(ProfileRecord)
+    if made is None or profiled is None or state is None:
+        return False
+    same = profiled.input.state == state and profiled.pseudonyms == sealed_pseudonyms(run)
+    return same and made.configuration == run.fingerprint and is_everywhere(run, made)
 
 
-def is_everywhere(run: Run, made: Mapping[str, Any]) -> bool:
+def _finished_state(run: Run) -> RunState | None:
+    """What the run of the finished release recorded; None if there is none, or it is damaged."""
+    if run.finished and run.internal.exists(STATE):
+        with suppress(ValueError, KeyError):
+            return RunState.parse(run.internal.read(STATE))
+    return None
+
+
+def is_everywhere(run: Run, made: RunState) -> bool:
     """Whether the finished release with this state is in every place that the run file names."""
-    output = run.spec.output
-    reported = made["stages"]["report"]
-    exports = reported.get("exports", {})
-    if set(exports) != set(output.export):
+    output, reported = run.spec.output, made.find(ReportRecord)
+    exports = {} if reported is None else reported.exports
+    if reported is None or set(exports) != set(output.export):
         return False
     if any(
         (list(files) == [only_file(kind)]) != output.one_file for kind, files in exports.items()
     ):
         return False
-    if "csv" in output.export and reported.get("escape_formulas", False) != output.escape_formulas:
+    if "csv" in output.export and reported.escape_formulas != output.escape_formulas:
         return False
     if run.internal.exists(LINKED) != output.keep_linked:
         return False
@@ -281,13 +294,14 @@ def _move(name: str, run: Run, target: Folder, files: Digests) -> None:
 def _keep(run: Run) -> None:
     """Replaces the older evidence by that of the public release, and removes the staging area."""
     state = run.state
-    files = state["stages"]["report"]["files"]["internal"]
+    files = state.of(ReportRecord).files.internal
     for name in INTERNAL:
         _move(name, run, run.internal, files)
     if run.staging.exists(INTERNAL_REPORT):
         run.internal.write(REPORT, run.staging.read(INTERNAL_REPORT), private=True)
-    state["stages"].setdefault("publish", {"seconds": 0.0})
-    run.internal.write(STATE, json.dumps(state, indent=1))
+    if state.find(PublishRecord) is None:
+        state = state.with_record(PublishRecord(seconds=0.0))
+    run.internal.write(STATE, state.text)
     new = run.public.sibling(NEW)
     if new is not None:
         new.remove()  # the replaced release, if replacing it broke off

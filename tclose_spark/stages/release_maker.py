@@ -195,22 +195,29 @@ class ReleaseMaker:
         """In a task: `sums`."""
         return []
 
-    def written(self, sums: Mapping[str, int], published: int) -> dict[str, Any]:
-        """What the run records of the write. published: how many rows are."""
+    def written(self, sums: Mapping[str, int], published: int) -> Mapping[str, object]:
+        """Keys of what the run records of the write (`WrittenRecord`). published: how many rows
+        are.
+        """
         return {}
 
-    def mechanism(self) -> dict[str, Any]:
-        """What the choices of the method reveal, with raw values, so it must stay inside."""
+    def mechanism(self) -> Mapping[str, object]:
+        """What the choices of the method reveal, with raw values, so it must stay inside: keys of
+        `Mechanism`.
+        """
         return {}
 
-    def again(self, run: Run, written: Written, record: dict[str, Any]) -> bool:
+    def again(self, run: Run, written: Written) -> bool:
         """After the write: whether the release must be written again, which the maker then makes
         otherwise.
         """
         return False
 
-    def finish(self, run: Run, record: dict[str, Any]) -> None:
-        """Writes what else belongs to the release."""
+    def finish(self, run: Run) -> Mapping[str, object]:
+        """Writes what else belongs to the release; returns keys of the stage's record
+        (`AnonymizeRecord`).
+        """
+        return {}
 
 
 def makers_of(making: Making) -> list[ReleaseMaker]:

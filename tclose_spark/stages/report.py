@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from tclose_spark.engine.exports import check_export, rows_of, write_export
@@ -11,14 +12,25 @@ from tclose_spark.engine.tables import read_delta, schema_of
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.output_folders import CERTIFICATE, CODEBOOK, CONTRACT, MINIMALITY, REPORT
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import (
+    AnonymizeRecord,
+    PlanFigures,
+    ProfileRecord,
+    ReportRecord,
+    RunState,
+    VerifyRecord,
+)
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.tables.exports import Files
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.codebook import codebook_csv, codebook_entries
 from tclose_spark.report.contract import contract_yaml
 from tclose_spark.report.html import render_report
-from tclose_spark.report.internal import render_internal, versions
-from tclose_spark.report.option_words import words_of
+from tclose_spark.report.internal import MadeBy, render_internal, versions
+from tclose_spark.report.mechanism import Mechanism
+from tclose_spark.report.option_words import Certified, Optimum, words_of
+from tclose_spark.requirements.figures import Figures
+from tclose_spark.runfile.options import used_parts
 from tclose_spark.runfile.suggested import change_notes, changes_of
 from tclose_spark.stages.publish import INTERNAL_REPORT, list_files, require_verified
 from tclose_spark.stages.staging.area import PLAN_REPORT, read_profile
@@ -26,7 +38,7 @@ from tclose_spark.stages.warnings import could_be_intervals, query_error_notes, 
 from tclose_spark.table.columns.weights import listed_totals
 from tclose_spark.table.domains import Profile
 
-PAGES: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], str]] = {
+PAGES: Mapping[str, Callable[[Mapping[str, Any], Figures], str]] = {
     REPORT: render_report,
     CODEBOOK: lambda certificate, figures: codebook_csv(codebook_entries(certificate, figures)),
     CONTRACT: contract_yaml,
@@ -34,26 +46,22 @@ PAGES: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], str]] = {
 """The public files that follow from the certificate and the verifier's figures."""
 
 
-def require_certifiable(state: Mapping[str, Any]) -> None:
+def require_certifiable(state: RunState) -> None:
     """Raises GuaranteeError unless the staged release holds."""
-    if state["stages"]["verify"]["verdict"] != "holds":
+    if state.of(VerifyRecord).verdict != "holds":
         raise GuaranteeError(
             "report: the staged release does not meet its requirements; there is nothing to certify"
         )
 
 
 def write_reports(
-    run: Run,
-    state: Mapping[str, Any],
-    record: dict[str, Any],
-    measure: Callable[[Run], Mapping[str, Any] | None],
-) -> None:
-    """Writes the certificate, both reports, the codebook, the contract and the exports.
-
-    record: gets the exports and the SHA-256 of all files. measure: see `raw_versus_released`.
+    run: Run, state: RunState, measure: Callable[[Run], Mapping[str, Any] | None]
+) -> ReportRecord:
+    """Writes the certificate, both reports, the codebook, the contract and the exports; returns the
+    exports and the SHA-256 of all files. measure: see `raw_versus_released`.
     """
     require_verified(run, ["verification.json"])
-    figures = run.staged("verification.json", json.loads)
+    figures = run.staged("verification.json", partial(read_figures, run))
     certificate = certify(run, state, figures, run.staging)
     run.staging.write(CERTIFICATE, json.dumps(certificate, indent=2))
     for name, make in PAGES.items():
@@ -65,51 +73,61 @@ def write_reports(
                     f"the option {words.brought} of another package writes {name}, which is there"
                 )
             run.staging.write(name, text, private=True)
-    record["exports"] = _export(run, figures["fingerprint"])
-    record["escape_formulas"] = run.spec.output.escape_formulas
+    exports = _export(run, figures.fingerprint)
     raw = measure(run)
     intervals = could_be_intervals(run.spec.attributes)
-    notes = query_error_notes(raw, figures["ncp_by_quasi_identifier"], intervals)
+    notes = query_error_notes(raw, figures.ncp_by_quasi_identifier, intervals)
     if raw is not None and "query_error" in raw["worth"]:
         run.detail(f"counts     {query_errors(raw['worth'])}")
     changes = changes_of(run.spec)
     for note in (*notes, *change_notes(changes)):
         run.announce(f"note: {note}")
-    made = {
-        "state": state,
-        "notes": notes,
-        "suggested": changes,
-        "plan": run.staged(PLAN_REPORT, json.loads),
-        "versions": versions(),
-        "minimality": run.staged(MINIMALITY, json.loads),
-        "totals": _raw_totals(read_profile(run)),
-    }
+    made = MadeBy(
+        state=state,
+        notes=notes,
+        suggested=changes,
+        plan=run.staged(PLAN_REPORT, PlanFigures.parse),
+        versions=versions(),
+        minimality=run.staged(MINIMALITY, Mechanism.parse),
+        totals=_raw_totals(read_profile(run)),
+    )
     run.staging.write(
         INTERNAL_REPORT, render_internal(certificate, figures, raw, made), private=True
     )
-    record["files"] = list_files(run)
+    return ReportRecord(
+        exports=exports,
+        escape_formulas=run.spec.output.escape_formulas,
+        files=list_files(run),
+    )
 
 
-def certify(
-    run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], folder: Folder
-) -> dict[str, Any]:
+def certify(run: Run, state: RunState, figures: Figures, folder: Folder) -> dict[str, Any]:
     """The certificate of the release in a folder. Its warnings include those of the profile
     (`certified_warnings`), and what the choices of the method reveal.
     """
-    profiled, mechanism = state["stages"]["profile"], state["stages"]["verify"]["minimality"]
-    source, more = profiled["input"], [*profiled["repeated"], *mechanism["warnings"]]
-    figures = {
-        **figures,
-        "warnings": [*figures["warnings"], *more],
-        "subjects": profiled["subjects"]["public"],
-    }
-    made = state["stages"]["anonymize"]["method"]
-    if "optimum" in made:
-        figures["optimum"] = {"proven": made["optimum"], "loss": made["loss"]}
-    columns = schema_of(read_delta(run.session, folder.path("release"))).names
-    return build_certificate(
-        run.spec, run.public_hierarchies, figures, source["rows"], source["version"], columns
+    profiled, mechanism = state.of(ProfileRecord), state.of(VerifyRecord).minimality
+    work = state.of(AnonymizeRecord).method
+    made = Certified(
+        spec=run.spec,
+        figures=figures,
+        columns=schema_of(read_delta(run.session, folder.path("release"))).names,
+        rows=profiled.input.rows,
+        version=profiled.input.version,
+        warnings=[*profiled.repeated, *mechanism.warnings],
+        subjects=profiled.subjects.public,
+        optimum=Optimum(work["optimum"], work["loss"]) if "optimum" in work else None,
     )
+    return build_certificate(made, run.public_hierarchies)
+
+
+def read_figures(run: Run, text: str) -> Figures:
+    """The figures that the verifier wrote.
+
+    Raises:
+        ValueError: if these are none.
+    """
+    makes = [judge.makes for judge in used_parts(run.spec, "judge")]
+    return Figures.read(json.loads(text), [kind for kind in makes if kind is not None])
 
 
 def _export(run: Run, fingerprint: str) -> dict[str, Files]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from tclose_spark.checks.judged_release import judges_of
 from tclose_spark.checks.verifier import Verdict, verify_release
@@ -12,6 +10,7 @@ from tclose_spark.checks.written import Evidence, RunFiles, WrittenRelease
 from tclose_spark.engine.tables import again_if_disturbed
 from tclose_spark.errors import GuaranteeError, UnreachableError
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import RunState, VerifyRecord
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.integrity import digests
 from tclose_spark.stages.publish import JUDGED, VERDICT
@@ -19,9 +18,7 @@ from tclose_spark.stages.staging.area import read_profile
 from tclose_spark.table.domains import Profile
 
 
-def judge(
-    run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder, classes: str
-) -> Verdict:
+def judge(run: Run, profiled: Profile, state: RunState, folder: Folder, classes: str) -> Verdict:
     """The verdict on the release in a folder; its class table is written to the path `classes`. A
     verdict that does not hold is not final if an executor was lost meanwhile.
 
@@ -49,39 +46,42 @@ def judge(
     return found
 
 
-def _judge(
-    run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder, classes: str
-) -> Verdict:
-    files = RunFiles(run=run, public=folder, stages=state["stages"])
+def _judge(run: Run, profiled: Profile, state: RunState, folder: Folder, classes: str) -> Verdict:
+    files = RunFiles(run=run, public=folder, state=state)
+    versions = files.versions
     written = WrittenRelease(
-        release=files.released("release", files.versions["commits"], files.versions["readable"]),
+        release=files.released("release", versions.commits, versions.readable),
         spec=run.spec,
         profile=profiled,
         hierarchies=run.public_hierarchies,
-        evidence=Evidence.of(files.stages),
+        evidence=Evidence.of(state),
         classes=classes,
         files=files,
     )
     return verify_release(written)
 
 
-def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> Verdict:
-    """The verdict on the staged release. Writes the class table, the validation and the figures
-    beside it; record gets the verdict and the SHA-256 of the judged files.
+def judge_staged(run: Run, state: RunState) -> tuple[Verdict, VerifyRecord]:
+    """The verdict on the staged release, and its record, with the SHA-256 of the judged files.
+    Writes the class table, the validation and the figures beside it.
     """
     files = digests(run.staging, JUDGED)
     verdict = judge(run, read_profile(run), state, run.staging, run.staging.path("classes"))
+    figures = verdict.figures.to_json()
     run.staging.remove("validation")
     for name, text in verdict.validation.files().items():
         run.staging.write(f"validation/{name}", text)
     run.staging.write(
-        "verification.json", json.dumps({"problems": verdict.problems, **verdict.figures}, indent=1)
+        "verification.json", json.dumps({"problems": verdict.problems, **figures}, indent=1)
     )
-    record |= {"verdict": "holds" if verdict.holds else "does not hold", "figures": verdict.figures}
+    keys: dict[str, object] = {
+        "verdict": "holds" if verdict.holds else "does not hold",
+        "figures": figures,
+    }
     for one in judges_of(run.spec):
-        one.record(run, record)
-    record["files"] = {**files, **digests(run.staging, VERDICT)}
-    return verdict
+        keys |= one.record(run)
+    keys["files"] = {**files, **digests(run.staging, VERDICT)}
+    return verdict, VerifyRecord.read(keys)
 
 
 def require_holds(verdict: Verdict, what: str, staged: bool = False) -> None:

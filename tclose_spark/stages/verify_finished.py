@@ -18,15 +18,22 @@ from tclose_spark.engine.tables import read_delta, schema_of, sized_shuffles
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.output_folders import CERTIFICATE, STATE
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import (
+    AnonymizeRecord,
+    PlanRecord,
+    ProfileRecord,
+    ReportRecord,
+    RunState,
+    VerifyRecord,
+)
 from tclose_spark.io.storage.integrity import differences, digests, strict_json
 from tclose_spark.io.tables.delta_log import later_commits
 from tclose_spark.io.tables.exports import export_name
 from tclose_spark.io.tables.plain_parquet import parts_of, require_plain_parquet
 from tclose_spark.stages.publish import public_files
-from tclose_spark.stages.report import PAGES, certify
+from tclose_spark.stages.report import PAGES, certify, read_figures
 from tclose_spark.stages.verify import judge, require_holds
 from tclose_spark.table.domains import Profile
-from tclose_spark.table.fingerprint import Fingerprint
 
 MOST_NAMED = 5  # files that a message names
 ISSUED = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
@@ -46,7 +53,7 @@ def verify_finished(run: Run, other_version: bool = False) -> Verdict:
         ConfigurationError: if another configuration made it.
     """
     state = _state(run)
-    if state["configuration"] != run.fingerprint:
+    if state.configuration != run.fingerprint:
         raise ConfigurationError(
             f"verify: the release in {run.public.path()} was made with another configuration; give "
             "the run file and every --set that made it"
@@ -62,18 +69,16 @@ def verify_finished(run: Run, other_version: bool = False) -> Verdict:
     _require_pages(run, state, verdict, other_version)
     _require_table(run)
     release = read_delta(run.session, run.public.path("release"))
-    reported = state["stages"]["report"]
-    for kind, files in reported["exports"].items():
-        rows, hashed = rows_of(
-            release, verdict.figures["fingerprint"], kind, reported.get("escape_formulas", False)
-        )
+    reported = state.of(ReportRecord)
+    for kind, files in reported.exports.items():
+        rows, hashed = rows_of(release, verdict.figures.fingerprint, kind, reported.escape_formulas)
         if kind == "parquet":
             require_plain_parquet(
                 run.public, parts_of(run.public, export_name(kind)), schema_of(release)
             )
         check_export(rows, hashed, kind, run.public, files)
     run.announce(
-        f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds"
+        f"{'verify':<10} {verdict.figures.rows:>14,} rows again: the finished release holds"
     )
     return verdict
 
@@ -107,7 +112,7 @@ def _require_table(run: Run) -> None:
         raise GuaranteeError(f"the table {table} is not the release in {run.public.path()}")
 
 
-def _state(run: Run) -> dict[str, Any]:
+def _state(run: Run) -> RunState:
     """The record of a finished run.
 
     Raises:
@@ -115,9 +120,11 @@ def _state(run: Run) -> dict[str, Any]:
         ConfigurationError: if another version of the package wrote it.
     """
     try:
-        state: dict[str, Any] = strict_json(run.internal.read(STATE))
-        if "files" in state["stages"]["report"]:
-            _require_whole(state)
+        found = strict_json(run.internal.read(STATE))
+        if "files" in found["stages"]["report"]:
+            state = RunState.read(found)
+            for kind in (ProfileRecord, PlanRecord, AnonymizeRecord, VerifyRecord):
+                state.of(kind)
             return state
     except (
         Exception
@@ -129,38 +136,9 @@ def _state(run: Run) -> dict[str, Any]:
     )
 
 
-def _require_whole(state: Mapping[str, Any]) -> None:
-    """Raises an error of any kind unless a state has all that is read from it later."""
-    stages = state["stages"]
-    source = stages["profile"]["input"]
-    written = stages["anonymize"]["written"]
-    reported = stages["report"]
-    for hashed in (
-        source["fingerprint"],
-        written["raw"],
-        written["published"],
-        *written.get("projections", {}).values(),
-    ):
-        Fingerprint.parse(hashed)
-    warnings, repeated = stages["verify"]["minimality"]["warnings"], stages["profile"]["repeated"]
-    found = (state["configuration"], source["rows"], warnings, repeated)
-    listed = (
-        reported["files"]["public"],
-        reported["files"]["internal"],
-        reported["exports"],
-        stages["plan"],
-    )
-    if (
-        tuple(map(type, found)) != (str, int, list, list)
-        or {*map(type, listed)} != {dict}
-        or "version" not in source
-    ):
-        raise ValueError("a part of it is missing")
-
-
-def _files(run: Run, state: Mapping[str, Any]) -> RunFiles:
+def _files(run: Run, state: RunState) -> RunFiles:
     """The files of a finished run."""
-    return RunFiles(run=run, public=run.public, stages=state["stages"])
+    return RunFiles(run=run, public=run.public, state=state)
 
 
 def _profile(run: Run) -> Profile:
@@ -175,12 +153,12 @@ def _profile(run: Run) -> Profile:
         raise GuaranteeError(f"{run.internal.path('profile.json')} cannot be read") from None
 
 
-def _require_files(run: Run, state: Mapping[str, Any]) -> None:
+def _require_files(run: Run, state: RunState) -> None:
     """Raises GuaranteeError unless every file of the release and of its evidence is the one that
     was published.
     """
     try:
-        problems = list(_file_problems(run, state["stages"]["report"]))
+        problems = list(_file_problems(run, state.of(ReportRecord)))
     except OSError as error:
         file = (
             getattr(error, "filename", None)
@@ -191,7 +169,7 @@ def _require_files(run: Run, state: Mapping[str, Any]) -> None:
         ) from None
     if not problems:
         return
-    later = later_commits(run.public, "release", _files(run, state).versions["commits"])
+    later = later_commits(run.public, "release", _files(run, state).versions.commits)
     what = f" (the table has later commits: {', '.join(later)})" if later else ""
     more = f"\n  and {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else ""
     raise GuaranteeError(
@@ -201,24 +179,22 @@ def _require_files(run: Run, state: Mapping[str, Any]) -> None:
     )
 
 
-def _file_problems(run: Run, reported: Mapping[str, Any]) -> Iterator[str]:
+def _file_problems(run: Run, reported: ReportRecord) -> Iterator[str]:
     """The problems of the files of a finished run, against the list of its report stage."""
-    listed = reported["files"]
-    kept = {name.split("/")[0] for name in listed["internal"]}
-    yield from map(run.public.path, differences(listed["public"], public_files(run.public)))
-    yield from map(run.internal.path, differences(listed["internal"], digests(run.internal, kept)))
-    ours = {"release", CERTIFICATE, *PAGES, *map(export_name, reported["exports"])}
+    listed = reported.files
+    kept = {name.split("/")[0] for name in listed.internal}
+    yield from map(run.public.path, differences(listed.public, public_files(run.public)))
+    yield from map(run.internal.path, differences(listed.internal, digests(run.internal, kept)))
+    ours = {"release", CERTIFICATE, *PAGES, *map(export_name, reported.exports)}
     ours |= {*run.spec.release.tables([], run.spec.attributes.sensitive_attributes)}
-    for name in sorted({*listed["public"], *ours}):
+    for name in sorted({*listed.public, *ours}):
         if name.split("/")[0] not in ours:
             yield f"{run.public.path(name)} is no file of a release"
-        elif name not in listed["public"] and not run.public.exists(name):
+        elif name not in listed.public and not run.public.exists(name):
             yield f"{run.public.path(name)} is missing"
 
 
-def _require_pages(
-    run: Run, state: Mapping[str, Any], verdict: Verdict, other_version: bool
-) -> None:
+def _require_pages(run: Run, state: RunState, verdict: Verdict, other_version: bool) -> None:
     """Raises GuaranteeError unless certificate, report, codebook and contract follow from the
     verdict.
     """
@@ -231,7 +207,7 @@ def _require_pages(
     same_version = _require_version(run, certificate, again, other_version)
     for judge_ in judges_of(run.spec):
         judge_.require_certified(_files(run, state), certificate)
-    figures = json.loads(json.dumps(verdict.figures))
+    figures = read_figures(run, json.dumps(verdict.figures.to_json()))
     for name, make in PAGES.items():
         try:
             text = run.public.read(name)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from tclose_spark.io.run_state import SubjectsRecord
 from tclose_spark.measures.loss.information_loss import loses_most
 from tclose_spark.runfile.attributes import Attributes, SensitiveAttribute
 from tclose_spark.runfile.quantities import parse_quantity
@@ -63,24 +64,23 @@ def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def subjects_notes(profile: Profile, attributes: Attributes) -> dict[str, list[str]]:
+def subjects_notes(profile: Profile, attributes: Attributes) -> SubjectsRecord:
     """The notes on whom rows are about, unless people are counted or each row is stated to be a
     person: `internal`, and `public` without the names of unpublished columns.
     """
     if "person" in attributes.owners or attributes.rows_are_persons:
-        return {"internal": [], "public": []}
+        return SubjectsRecord(internal=[], public=[])
     published = {
         *attributes.quasi_identifiers,
         *attributes.sensitive_attributes,
         *attributes.insensitive,
     }
     has_households = "household" in attributes.owners
-    return {
-        "internal": [*SubjectsWords().notes(profile.subjects, has_households)],
-        "public": [
-            *SubjectsWords(remedies=None, named=published).notes(profile.subjects, has_households)
-        ],
-    }
+    of_published = SubjectsWords(remedies=None, named=published)
+    return SubjectsRecord(
+        internal=[*SubjectsWords().notes(profile.subjects, has_households)],
+        public=[*of_published.notes(profile.subjects, has_households)],
+    )
 
 
 def _grouping_quasi(profile: Profile, attributes: Attributes) -> Iterator[str]:

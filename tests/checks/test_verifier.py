@@ -19,14 +19,15 @@ import pytest
 from strategies import make_profile
 
 from tclose_spark.checks import verifier
+from tclose_spark.checks.left_out import input_listing
 from tclose_spark.checks.verifier import Verdict, verify_release
 from tclose_spark.checks.warnings import _fewest_rows
 from tclose_spark.checks.written import Evidence, WrittenRelease
 from tclose_spark.engine.protocol import Session
 from tclose_spark.engine.tables import read_rows
 from tclose_spark.errors import GuaranteeError
+from tclose_spark.io.run_state import WrittenRecord
 from tclose_spark.measures.distances.ground_distances import EqualDistance
-from tclose_spark.options.suppression.judge import input_listing
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -134,9 +135,8 @@ def judge(
         table = read_rows(session, str(folder / "release"), rows.schema)
         known = INPUT.replace("8", f"{len(PEOPLE) + len(left):x}", 1)
         raw = known if raw == INPUT else raw
-        evidence = Evidence(
-            known, raw, fingerprint(release if written is None else written, columns)
-        )
+        published = fingerprint(release if written is None else written, columns)
+        evidence = Evidence(known, WrittenRecord(raw=raw, published=published))
         written_release = WrittenRelease(
             release=(table, str(folder / "release")),
             spec=spec,
@@ -178,7 +178,7 @@ MEASURED = {
 def test_a_release_that_holds(judge: Judge) -> None:
     verdict = judge(RELEASE, t="0.0001", l={"distinct": 2}, great_expectations=True)
     assert verdict.problems == ()
-    figures = verdict.figures
+    figures = verdict.figures.to_json()
     assert (
         figures["rows"],
         figures["classes"],
@@ -200,7 +200,7 @@ def test_a_release_that_holds(judge: Judge) -> None:
 def test_equal_labels_are_one_class(judge: Judge) -> None:
     verdict = judge([("*", disease) for _, disease in RELEASE], k=8)
     assert verdict.holds
-    assert (verdict.figures["classes"], verdict.figures["ncp"]) == (1, 1.0)
+    assert (verdict.figures.to_json()["classes"], verdict.figures.to_json()["ncp"]) == (1, 1.0)
 
 
 # --- what is public follows from what is published
@@ -221,7 +221,7 @@ def test_the_range_is_that_of_the_labels(
     judge: Judge, release: list[Record], span: str, by_input: float
 ) -> None:
     """The input's ages are 21 to 38; nothing public is measured on that."""
-    figures = judge(release).figures
+    figures = judge(release).figures.to_json()
     assert figures["quasi_identifiers"] == {"age": {"span": span}}
     widths = (
         [Fraction(10, 20), Fraction(10, 20)] if release is ROUNDED else [Fraction(1), Fraction(1)]
@@ -238,7 +238,7 @@ def test_people_of_whom_a_value_is_certain_are_counted(judge: Judge) -> None:
     figures = judge(
         [("[21, 29]", "flu")] * 4 + [("[32, 38]", d) for d in ("gout", "gout", "gout", "flu")],
         t="0.9",
-    ).figures
+    ).figures.to_json()
     assert figures["attributes"]["disease"]["homogeneous"] == {"classes": 1, "rows": 4}
     assert figures["warnings"] == []
 
@@ -297,7 +297,7 @@ WARNED = {
 @pytest.mark.parametrize("name", WARNED)
 def test_what_is_worth_a_second_look(judge: Judge, name: str) -> None:
     release, asked, expected = WARNED[name]
-    warnings = judge(release, **asked).figures["warnings"]
+    warnings = judge(release, **asked).figures.to_json()["warnings"]
     assert [line[: len(start)] for line, start in zip(warnings, expected, strict=True)] == expected
 
 
@@ -309,7 +309,7 @@ EXACT: list[Record] = [("20", disease) for disease in FOUR]
 
 
 def test_a_loss_of_half_is_no_warning(judge: Judge) -> None:
-    found = judge(WIDE + EXACT, t="0.5").figures
+    found = judge(WIDE + EXACT, t="0.5").figures.to_json()
     assert (found["ncp"], found["warnings"]) == (0.5, [])
 
 
@@ -319,20 +319,18 @@ def test_a_loss_above_half_has_its_cause(judge: Judge) -> None:
     emd = Fraction(1, 6)  # 1 flu of 3, and 4 of 8
     assert (
         Fraction(
-            judge(release, k=3, t="0.18").figures["attributes"]["disease"]["reached"]["t"][
-                "achieved"
-            ]
+            judge(release, k=3, t="0.18").figures.attributes["disease"].reached["t"]["achieved"]
         )
         == emd
     )
-    assert judge(release, k=3, t="0.18").figures["warnings"] == [
+    assert judge(release, k=3, t="0.18").figures.to_json()["warnings"] == [
         f"{useless}t of disease is binding (0.1667 of 0.18); a larger t or fewer quasi-identifiers "
         "may preserve more"
     ]
-    assert judge(release, k=3, t="0.19").figures["warnings"] == [
+    assert judge(release, k=3, t="0.19").figures.to_json()["warnings"] == [
         f"{useless}no t is near its limit; fewer quasi-identifiers or a smaller k may preserve more"
     ]
-    assert judge(release, k=3).figures["warnings"] == [
+    assert judge(release, k=3).figures.to_json()["warnings"] == [
         f"{useless}fewer quasi-identifiers or a smaller k may preserve more"
     ]
 
@@ -361,7 +359,7 @@ def test_many_values_that_are_equally_far_apart_need_many_rows(
 ) -> None:
     names = [f"{10 + i}" for i in range(values)]
     release = [(age, name) for age in ("[20, 40]", "[21, 40]") for name in names]
-    warnings = judge(release, k=k, **settings).figures["warnings"]
+    warnings = judge(release, k=k, **settings).figures.to_json()["warnings"]
     assert [
         line.partition("; ")[2][: len(cause)] for line in warnings if "nearly useless" in line
     ] == [cause]
@@ -387,8 +385,8 @@ def starred(rows: int) -> list[Record]:
 
 def test_a_quasi_identifier_that_is_a_star_in_most_rows(judge: Judge) -> None:
     columns = ("age", "sex", "disease")
-    assert judge(starred(4), sex=True, columns=columns).figures["warnings"] == []
-    found = judge(starred(5), k=3, sex=True, columns=columns).figures
+    assert judge(starred(4), sex=True, columns=columns).figures.to_json()["warnings"] == []
+    found = judge(starred(5), k=3, sex=True, columns=columns).figures.to_json()
     assert found["ncp"] < 0.5
     assert found["warnings"] == [
         "sex: the published value is * in 5 of 8 rows; give it a hierarchy or generalization: "
@@ -399,7 +397,7 @@ def test_a_quasi_identifier_that_is_a_star_in_most_rows(judge: Judge) -> None:
 def test_one_class_has_one_warning_with_its_cause(judge: Judge) -> None:
     columns = ("age", "sex", "disease")
     release = [("*", "*", disease) for disease in FOUR * 2]
-    assert judge(release, t="0.3", sex=True, columns=columns).figures["warnings"] == [
+    assert judge(release, t="0.3", sex=True, columns=columns).figures.to_json()["warnings"] == [
         "age, sex: the published value is * in all rows",
         "all rows are in one class: the quasi-identifiers distinguish nobody, and the table is "
         "nearly useless; a larger t or fewer quasi-identifiers may preserve more",
@@ -425,9 +423,9 @@ FAR = changed(
 def test_an_emd_that_equals_t_holds(judge: Judge) -> None:
     verdict = judge(FAR, t="0.25")
     assert verdict.holds
-    assert Fraction(
-        verdict.figures["attributes"]["disease"]["reached"]["t"]["achieved"]
-    ) == Fraction(1, 4)
+    assert Fraction(verdict.figures.attributes["disease"].reached["t"]["achieved"]) == Fraction(
+        1, 4
+    )
 
 
 def test_an_emd_over_t(judge: Judge) -> None:
@@ -551,7 +549,7 @@ def test_suppressed_rows_are_a_class(judge: Judge) -> None:
         RELEASE, left=LEFT, privacy=THIRD, t="0.0001", l={"distinct": 2}, great_expectations=True
     )
     assert verdict.problems == ()
-    figures = verdict.figures
+    figures = verdict.figures.to_json()
     assert (figures["rows"], figures["classes"], figures["smallest_class"]) == (8, 2, 4)
     assert figures["suppressed"] == {"rows": 4, "attributes": {"disease": MEASURED}}
     assert figures["attributes"]["disease"] == {
@@ -563,7 +561,7 @@ def test_suppressed_rows_are_a_class(judge: Judge) -> None:
 
 
 def test_a_suppressed_row_loses_all(judge: Judge) -> None:
-    figures = judge(RELEASE, left=LEFT, privacy=THIRD).figures
+    figures = judge(RELEASE, left=LEFT, privacy=THIRD).figures.to_json()
     assert (
         figures["ncp"]
         == figures["ncp_by_quasi_identifier"]["age"]
@@ -615,23 +613,23 @@ def test_suppressed_rows_that_are_no_class(judge: Judge, what: str) -> None:
     )
     told = judge(RELEASE, left=left, privacy=RELEASED, **required)
     assert told.holds
-    assert told.figures["suppressed"] == {"rows": len(left)}
-    assert "input" not in told.figures["attributes"]["disease"]
-    assert told.figures["attributes"]["disease"]["reached"]["t"]["achieved"] == "0"
+    assert told.figures.to_json()["suppressed"] == {"rows": len(left)}
+    assert "input" not in told.figures.to_json()["attributes"]["disease"]
+    assert told.figures.to_json()["attributes"]["disease"]["reached"]["t"]["achieved"] == "0"
 
 
 RARE = [*LEFT[:3], ("Leo", 69, "mumps")]
 
 
 def test_a_value_that_only_suppressed_rows_have(judge: Judge) -> None:
-    found = judge(RELEASE, left=RARE, privacy=THIRD).figures["attributes"]["disease"]
+    found = judge(RELEASE, left=RARE, privacy=THIRD).figures.to_json()["attributes"]["disease"]
     assert (found["domain"]["values"], found["unused"]["values"]) == (
         ["flu", "gout", "mumps"],
         ["mumps"],
     )
     assert found["input"]["counts"] == [6, 5, 1]
     assert found["reached"]["t"]["achieved"] == "1/12"  # 1/2, 1/2, 0 from 6/12, 5/12, 1/12
-    told = judge(RELEASE, left=RARE, privacy=RELEASED).figures
+    told = judge(RELEASE, left=RARE, privacy=RELEASED).figures.to_json()
     assert told["attributes"]["disease"]["domain"]["values"] == ["flu", "gout"]
     assert told["attributes"]["disease"]["reached"]["t"]["achieved"] == "0"
     assert "mumps" not in json.dumps(told)
@@ -641,7 +639,7 @@ def test_a_listed_value_that_only_suppressed_rows_have_is_reported_like_one_that
     judge: Judge,
 ) -> None:
     order = {"distance": "ordered", "order": ["flu", "cold", "gout", "mumps"]}
-    found = judge(RELEASE, left=RARE, privacy=RELEASED, **order).figures
+    found = judge(RELEASE, left=RARE, privacy=RELEASED, **order).figures.to_json()
     assert found["attributes"]["disease"]["unused"]["values"] == ["cold", "mumps"]
     assert found["warnings"][0] == (
         "disease: 2 of the 4 values of its order are in no row; they can make distances smaller"
@@ -659,7 +657,7 @@ def test_more_rows_of_a_value_than_the_input_has(judge: Judge) -> None:
 
 
 def test_with_nothing_suppressed_the_release_has_the_distribution(judge: Judge) -> None:
-    figures = judge(RELEASE, privacy=THIRD).figures
+    figures = judge(RELEASE, privacy=THIRD).figures.to_json()
     assert figures["suppressed"] == {"rows": 0}
     assert "input" not in figures["attributes"]["disease"]
 
@@ -730,12 +728,14 @@ def test_classes_that_are_near_to_a_part_of_the_table_hold_nt_closeness(judge: J
     verdict = judge(HALVES, k=2, t="0.1", privacy={"nt": {"n": 4}}, great_expectations=True)
     assert verdict.problems == ()
     found = {"achieved": 0.0, "classes": {"whole_table": 0, "itself": 0, "superset": 4}}
-    assert verdict.figures["near"] == {"disease": found}
+    assert verdict.figures.to_json()["near"] == {"disease": found}
     assert (
-        verdict.figures["attributes"]["disease"]["reached"]["t"]["achieved"] == "1/2"
+        verdict.figures.attributes["disease"].reached["t"]["achieved"] == "1/2"
     )  # from the whole table: told
     wide = [(("[21, 29]" if disease == "flu" else "[32, 38]"), disease) for _, disease in HALVES]
-    by_itself = judge(wide, k=2, t="0.1", privacy={"nt": {"n": 4}}).figures["near"]["disease"]
+    by_itself = judge(wide, k=2, t="0.1", privacy={"nt": {"n": 4}}).figures.to_json()["near"][
+        "disease"
+    ]
     assert by_itself["classes"] == {"whole_table": 0, "itself": 2, "superset": 0}
 
 
@@ -756,7 +756,7 @@ def test_labels_that_lie_in_a_wider_one_count_in_its_supersets(judge: Judge) -> 
     assert line.endswith("the worst class is 0.909091 away from its nearest")
     apart = [(age if sick != "flu" else "[26, 29]", sex, sick) for age, sex, sick in release]
     verdict = judge(apart, privacy={"nt": {"n": 10}}, **asked)
-    assert verdict.figures["near"]["disease"]["classes"] == {
+    assert verdict.figures.to_json()["near"]["disease"]["classes"] == {
         "whole_table": 4,
         "itself": 0,
         "superset": 2,

@@ -28,7 +28,8 @@ from tclose_spark.io.interrupts import (
     handle_signals,
     run_with_timeout,
 )
-from tclose_spark.io.run import ORDER, Run
+from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import ORDER
 from tclose_spark.synthetic.census import write_hierarchies, write_people
 
 ROOT = Path(__file__).resolve().parents[2]

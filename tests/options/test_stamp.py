@@ -8,7 +8,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import make_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from tclose_spark.cli import main
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.report import certificate as certificates
 from tclose_spark.report.option_words import OptionWords
+from tclose_spark.requirements.figures import OptionFigures
 from tclose_spark.runfile import brought
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.options import OPTIONS, used_parts
@@ -201,28 +202,16 @@ def test_its_words_replace_no_key_of_the_certificate(
     assert not (tmp_path / "out/public").exists()
 
 
-def judged_by(monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], object]) -> None:
-    """Lets the judge of the option change the figures, too."""
+def judged_by(monkeypatch: pytest.MonkeyPatch, figure: str) -> None:
+    """Lets the judge of the option report a figure of this name."""
     import stamp_judge
 
-    report = stamp_judge.StampJudge.report
-
-    def reported(self: Any, release: Any, figures: dict[str, Any]) -> Any:
-        change(figures)
-        return report(self, release, figures)
-
-    monkeypatch.setattr(stamp_judge.StampJudge, "report", reported)
+    kind = make_dataclass("Changed", [(figure, int)], bases=(OptionFigures,), frozen=True)
+    monkeypatch.setattr(stamp_judge.StampJudge, "makes", kind)
+    monkeypatch.setattr(stamp_judge.StampJudge, "report", lambda self, release: kind(99))
 
 
-CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
-    "smallest_class": lambda figures: figures.update(smallest_class=99),
-    "ncp_by_quasi_identifier": lambda figures: figures["ncp_by_quasi_identifier"].update(age=0.0),
-    "attributes": lambda figures: figures["attributes"]["disease"]["reached"]["t"].update(
-        achieved="0"
-    ),
-    "warnings": lambda figures: figures["warnings"].append("none"),
-    "rows": lambda figures: figures.pop("rows"),
-}
+CHANGES = ("smallest_class", "ncp_by_quasi_identifier", "attributes", "warnings", "rows")
 
 
 @pytest.mark.parametrize("figure", CHANGES)
@@ -233,7 +222,7 @@ def test_it_changes_no_figure_of_the_verifier(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    judged_by(monkeypatch, CHANGES[figure])
+    judged_by(monkeypatch, figure)
     assert main(["release", str(conf(stamp={"text": "draft"}))]) == 2
     assert (
         f"the option stamp of another package changes '{figure}', which is there already"

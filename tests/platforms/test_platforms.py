@@ -16,7 +16,7 @@ import yaml
 
 from tclose_spark import cli
 from tclose_spark.cli import process
-from tclose_spark.io.run import ORDER
+from tclose_spark.io.run_state import ORDER
 from tclose_spark.runfile.loading import load_spec
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,6 +14,7 @@ import pytest
 
 from tclose_spark import pipeline
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import ProfileRecord
 from tclose_spark.table.far_numbers import count_ends, ends, far_numbers
 
 AGES = dict.fromkeys(range(20, 80), 5)
@@ -95,8 +96,6 @@ def test_the_profile_warns_and_names_no_number(
 ) -> None:
     run = survey(make_run, few, **settings)
     pipeline.profile(run)
-    found = [
-        one for one in run.state["stages"]["profile"]["warnings"] if "far from all others" in one
-    ]
+    found = [one for one in run.state.of(ProfileRecord).warnings if "far from all others" in one]
     assert [says in one for one in found] == [True] * bool(says)
     assert "999" not in "".join(found)

@@ -40,6 +40,7 @@ from tclose_spark.errors import (
     UnreachableError,
 )
 from tclose_spark.io.run import Run
+from tclose_spark.options.lines.words import LinesFigures
 from tclose_spark.stages import publish
 from tclose_spark.stages.verify_finished import verify_finished
 from tclose_spark.table.atoms import ATOMS
@@ -945,7 +946,7 @@ def test_finished_releases_of_a_line_are_judged_again(
     without = yaml.safe_load(conf.read_text())
     del without["output"]["after"]
     conf.write_text(yaml.safe_dump(without))
-    assert verify_finished(open_run(conf)).figures["earlier"]["atoms"]["all"] > 0
+    assert verify_finished(open_run(conf)).figures.of(LinesFigures).atoms["all"] > 0
     certificate = json.loads((output / "public/certificate.json").read_text())
     certificate["earlier"]["atoms"]["smallest"] += 1
     (output / "public/certificate.json").write_text(json.dumps(certificate))

@@ -32,6 +32,7 @@ from strategies import CITIES
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, UnreachableError
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import ProfileRecord
 from tclose_spark.io.storage.folders import LocalFolder
 from tclose_spark.io.tables.delta import write_delta
 from tclose_spark.io.tables.delta_log import scrub_table
@@ -835,7 +836,7 @@ def test_progress_counts_rows(
     run = open_run(tree_conf, f"output.path={tmp_path}/out")
     shown = progress_of(run)
     run_stages(run, "profile", "plan")
-    rows = run.state["stages"]["profile"]["input"]["rows"]
+    rows = run.state.of(ProfileRecord).input.rows
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tclose_spark.io.spark.progress.SECONDS", 0.001)
         pipeline.anonymize(run)
@@ -865,7 +866,7 @@ def test_progress_within_a_block_is_shown(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tclose_spark.io.spark.progress.SECONDS", 0.0005)
         pipeline.anonymize(run)
-    rows = run.state["stages"]["profile"]["input"]["rows"]
+    rows = run.state.of(ProfileRecord).input.rows
     within = [done for done, _ in shown if 0 < done < rows]
     assert len(within) > 2
     assert shown[-1] == (rows, rows)

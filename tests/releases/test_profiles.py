@@ -29,6 +29,7 @@ from tclose_spark.options.profiles.profiled_release import ProfiledRelease
 from tclose_spark.options.profiles.rules import CHECKS
 from tclose_spark.report.console import certificate_lines
 from tclose_spark.report.html import render_report
+from tclose_spark.requirements.figures import Figures
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.profiles.settings import PROFILES
 
@@ -577,7 +578,8 @@ def test_what_nist_asks_for_is_stated_from_the_release(make):
 def test_without_a_profile_nothing_of_it_is_said(certificate, finished):
     assert "profile" not in certificate
     assert "Rules of profile" not in render_report(
-        certificate, json.loads((finished / "internal/verification.json").read_text())
+        certificate,
+        Figures.read(json.loads((finished / "internal/verification.json").read_text()), []),
     )
     assert not any("profile" in line for line in certificate_lines(certificate, "a", "b"))
 

@@ -19,7 +19,8 @@ import pytest
 import tclose_spark
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, UnreachableError
-from tclose_spark.io.run import ORDER, Run
+from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import ORDER, PublishRecord
 from tclose_spark.stages import publish
 
 OpenRun = Callable[..., Run]
@@ -216,8 +217,7 @@ def test_a_published_run_that_was_removed_begins_again(fresh: Path, open_run: Op
         with pytest.raises(KilledError):
             pipeline.release(run)
     shutil.rmtree(run.public.path())
-    state = {**run.state, "stages": {**run.state["stages"], "publish": {"seconds": 0.0}}}
-    run.staging.write("run.json", json.dumps(state))
+    run.staging.write("run.json", run.state.with_record(PublishRecord(seconds=0.0)).text)
     assert resumed(open_run(fresh))[0] == list(ORDER)
 
 

@@ -19,6 +19,7 @@ from tclose_spark import pipeline
 from tclose_spark.errors import InputError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import ProfileRecord
 from tclose_spark.report.console import certificate_lines
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.stages.verify_finished import verify_finished
@@ -109,8 +110,7 @@ def profiled(conf: Path, session: Any) -> dict[str, Any]:
     """What a single profile stage records."""
     run = Run(load_spec(conf), session, lambda line: None)
     pipeline.profile(run)
-    recorded: dict[str, Any] = run.state["stages"]["profile"]
-    return recorded
+    return run.state.of(ProfileRecord).to_json()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import yaml
+from some_figures import figures_with
 from strategies import CITIES
 
 from tclose_spark import pipeline
@@ -874,7 +875,7 @@ def test_everything_public_is_computed_again_from_the_release_and_the_run_file(
             else value == again[path]
         ), path
     assert (
-        render_report(certificate, found.figures()) == page
+        render_report(certificate, figures_with(**found.figures())) == page
     )  # of which all figures are computed again now
     assert len(found.classes) > 1
 

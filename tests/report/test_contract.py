@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from some_figures import figures_with
 
 import tclose_spark as tc
 from tclose_spark.report.contract import contract_yaml
@@ -144,7 +145,7 @@ def test_its_version_is_the_fingerprint(made: tc.Release, contract: dict[str, An
     ],
 )
 def test_types(made: tc.Release, physical: str, logical: str | None) -> None:
-    figures = {"columns": {"wave:_first?": {"type": physical, "missing": 1}}}
+    figures = figures_with(columns={"wave:_first?": {"type": physical, "missing": 1}})
     (column,) = yaml.safe_load(contract_yaml(made.certificate, figures))["schema"][0]["properties"]
     assert (column["physicalType"], column.get("logicalType"), column["required"]) == (
         physical,

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from html_page import Page
+from some_figures import figures_with
 
 from tclose_spark.report.certificate import COUNTS
 from tclose_spark.report.html import number, render_report
@@ -102,7 +103,7 @@ def certificate() -> dict[str, Any]:
 def page_of(
     certificate: dict[str, Any], extremes: dict[str, list[dict[str, Any]]] = EXTREMES
 ) -> Page:
-    return Page(render_report(certificate, {"extremes": extremes}))
+    return Page(render_report(certificate, figures_with(extremes=extremes)))
 
 
 def without_limit(certificate: dict[str, Any], attribute: str) -> None:

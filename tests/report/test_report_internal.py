@@ -7,10 +7,22 @@ from typing import Any
 
 import pytest
 from html_page import Page
+from some_figures import figures_with
 from test_report_browser import figures
 from test_report_html import certificate  # noqa: F401 - a fixture
 
-from tclose_spark.report.internal import render_internal, versions
+from tclose_spark.io.run_state import (
+    AnonymizeRecord,
+    InputRecord,
+    PlanFigures,
+    ProfileRecord,
+    RunState,
+    Stages,
+    SubjectsRecord,
+    WrittenRecord,
+)
+from tclose_spark.report.internal import MadeBy, render_internal, versions
+from tclose_spark.report.mechanism import Mechanism
 from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.stages.warnings import could_be_intervals, query_error_notes
 
@@ -109,18 +121,22 @@ MINIMALITY = {
 
 @pytest.fixture
 def made() -> dict[str, Any]:
-    source = {"path": "people.csv", "rows": 30170, "version": 7, "fingerprint": "f00-1"}
-    stages = {
-        "profile": {
-            "input": source,
-            "seconds": 1.5,
-            "subjects": {"internal": ["rows are counted, and 'ref' groups them"]},
-        },
-        "anonymize": {"method": {"mean_closeness_ratio": 0.98}, "seconds": 2},
-    }
+    fingerprint = "f00-0000000000000001"
+    profiled = ProfileRecord(
+        input=InputRecord(path="people.csv", rows=30170, version=7, fingerprint=fingerprint),
+        seconds=1.5,
+        repeated=[],
+        subjects=SubjectsRecord(internal=["rows are counted, and 'ref' groups them"], public=[]),
+    )
+    written = AnonymizeRecord(
+        written=WrittenRecord(raw=fingerprint, published=fingerprint),
+        method={"mean_closeness_ratio": 0.98},
+        seconds=2,
+    )
+    stages = Stages(profile=profiled, anonymize=written)
     plan = {"figures": {"blocks": 3}, "note": "blocks: 3", "details": {}}
     return {
-        "state": {"configuration": "c0ffee", "stages": stages},
+        "state": RunState(configuration="c0ffee", stages=stages),
         "plan": plan,
         "versions": versions(),
         "minimality": MINIMALITY,
@@ -136,7 +152,9 @@ def page_of(certificate: dict[str, Any], made: dict[str, Any], raw: Any = RAW) -
         "by_input": {"ncp": 0.4, "ncp_by_quasi_identifier": {"age": 0.35}},
         "guessed": {"occupation": 0.22, "income": 0.23},
     }
-    return Page(render_internal(certificate, found, raw, made))
+    mechanism, plan = Mechanism.read(made["minimality"]), PlanFigures.read(made["plan"])
+    read = {**made, "minimality": mechanism, "plan": plan}
+    return Page(render_internal(certificate, figures_with(**found), raw, MadeBy(**read)))
 
 
 def test_it_says_what_it_is_and_has_the_same_first_pages(certificate, made):  # noqa: F811

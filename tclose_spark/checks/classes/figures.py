@@ -35,6 +35,7 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.requirements.criterion import Criterion, Guarantee, WorstClass
+from tclose_spark.requirements.figures import ClassesAndRows
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.requirements.registry import columns_of, criteria_of, fields_of
 from tclose_spark.requirements.size import SizeJudge
@@ -44,16 +45,8 @@ PARTS = pa.schema([("part", pa.binary())])
 """Figures of the classes of each task, pickled."""
 
 
-@dataclass(frozen=True)
-class ClassesAndRows:
-    """How many classes have a property, and their rows."""
-
-    classes: int
-    rows: int
-
-
 @dataclass(frozen=True, kw_only=True)
-class PeopleFigures:
+class PeopleOfClasses:
     """Figures of the people of classes.
 
     share: the largest share that one of them has of the rows of a class. in_classes: people, once
@@ -101,7 +94,7 @@ class ClassFigures:
     extremes: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     histograms: Mapping[str, Any] = field(default_factory=dict)
     guessed: Mapping[str, float] = field(default_factory=dict)
-    people: PeopleFigures | None = None
+    people: PeopleOfClasses | None = None
 
     @property
     def chance(self) -> tuple[float, float]:
@@ -307,7 +300,7 @@ def _assemble(
         },
         histograms=histograms,
         guessed={name: total.sums["guessed", name] / rows for name in request.attributes},
-        people=PeopleFigures(share=total.share, in_classes=total.sums["people",])
+        people=PeopleOfClasses(share=total.share, in_classes=total.sums["people",])
         if request.people
         else None,
     )

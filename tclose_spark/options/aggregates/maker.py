@@ -4,7 +4,7 @@ ones.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from tclose_spark.engine.protocol import Session
 from tclose_spark.options.aggregates.check import AggregateCheck, rows_without_aggregate
@@ -47,7 +47,7 @@ class AggregatesMaker(ReleaseMaker):
             self.extremes.add(part.raw, part.labels)
         return wrong
 
-    def mechanism(self) -> dict[str, Any]:
+    def mechanism(self) -> Mapping[str, object]:
         found = {
             "extreme_aggregates": self.extremes.figure(),
             "few_values": self.extremes.few_values(),

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import pyarrow as pa
 
@@ -18,6 +17,7 @@ from tclose_spark.engine.tables import schema_of
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.options.forms.tables import FormedRows, read_formed
+from tclose_spark.options.forms.words import FormsFigures
 from tclose_spark.runfile.release_form import GROUP, RELEASE
 
 GROUP_OF_ROWS = JudgedQuasi(
@@ -35,6 +35,7 @@ class FormsJudge(ReleaseJudge):
     """
 
     apart = True
+    makes = FormsFigures
     tables: Mapping[str, WrittenTable]
     rows: FormedRows
 
@@ -78,7 +79,7 @@ class FormsJudge(ReleaseJudge):
         """A line on each part of the rows that is not that of the input in these classes, and, if
         quasi-identifiers are exact, on each sensitive attribute of which a class has one value.
         """
-        recorded = release.written.evidence.more.get("projections", {})
+        recorded = release.written.evidence.written.projections
         for name, found in self.rows.projections.items():
             if str(found) != recorded.get(name):
                 what = "quasi-identifiers" if name == RELEASE else "sensitive values"
@@ -91,9 +92,7 @@ class FormsJudge(ReleaseJudge):
                     "lower t, require l, or use generalization"
                 )
 
-    def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Sequence[str]:
-        figures["fingerprints"] = {name: str(self.rows.projections[name]) for name in self.tables}
-        if self.spec.release.is_exact:
-            losses = dict.fromkeys(self.spec.attributes.quasi_identifiers, 0.0)
-            figures |= {"ncp": 0.0, "ncp_by_quasi_identifier": losses}
-        return ()
+    def report(self, release: JudgedRelease) -> FormsFigures:
+        return FormsFigures(
+            fingerprints={name: str(self.rows.projections[name]) for name in self.tables}
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -60,7 +59,7 @@ class FormsMaker(ReleaseMaker):
             return [0] * len(self.sums)
         return [one.digest for one in self.formed.projections(part.labels, part.raw, part.values)]
 
-    def written(self, sums: Mapping[str, int], published: int) -> dict[str, Any]:
+    def written(self, sums: Mapping[str, int], published: int) -> Mapping[str, object]:
         found = {name: sums[key] for name, key in zip(self.parts, self.sums, strict=True)}
         return {
             "projections": {

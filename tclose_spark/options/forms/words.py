@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tclose_spark.report.option_words import Certificate, Certified, OptionWords
+from tclose_spark.requirements.figures import OptionFigures
 from tclose_spark.runfile.release_form import COUNT, GROUP
 from tclose_spark.runfile.spec import ReleaseSpec
+
+
+@dataclass(frozen=True)
+class FormsFigures(OptionFigures):
+    """fingerprints: of the tables of sensitive values, by name."""
+
+    fingerprints: Mapping[str, str]
 
 
 class FormsWords(OptionWords):
@@ -19,7 +28,7 @@ class FormsWords(OptionWords):
         form, attributes = made.spec.release, made.spec.attributes
         labels = [column for column in made.columns if column not in attributes.beside]
         tables = form.tables(labels, attributes.sensitive_attributes)
-        fingerprints = dict(made.figures.get("fingerprints", {}))
+        fingerprints = dict(made.figures.of(FormsFigures).fingerprints)
         sections["release"] |= {
             "form": form.form,
             **({"group": GROUP} if form.is_exact else {}),
@@ -30,7 +39,7 @@ class FormsWords(OptionWords):
         if form.is_exact:
             sections["utility"].pop("optimum", None)
             sections["attributes"]["quasi_identifiers"] = {
-                name: {"type": quasi.type, "exact": True, **made.figures["quasi_identifiers"][name]}
+                name: {"type": quasi.type, "exact": True, **made.figures.quasi_identifiers[name]}
                 for name, quasi in attributes.quasi_identifiers.items()
             }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from tclose_spark.checks.classes.households import HouseholdsOfClasses, households_of_classes
 from tclose_spark.checks.classes.people import tally_owners
@@ -12,12 +11,14 @@ from tclose_spark.checks.released_people import require_rows_of_release
 from tclose_spark.checks.written import WrittenRelease
 from tclose_spark.engine.protocol import Table
 from tclose_spark.io.output_folders import HOUSEHOLDS
+from tclose_spark.options.households.words import HouseholdsFigures
 from tclose_spark.table.people import HOUSEHOLD
 
 
 class HouseholdsJudge(ReleaseJudge):
     """table: `internal/households`. found: how many households classes have."""
 
+    makes = HouseholdsFigures
     table: Table
     found: HouseholdsOfClasses
 
@@ -30,17 +31,12 @@ class HouseholdsJudge(ReleaseJudge):
     def measure(self, release: JudgedRelease) -> None:
         tallied = tally_owners(self.table, release.labels, [], HOUSEHOLD)
         self.found = households_of_classes(tallied, self.spec.attributes.least_households)
-        recorded = release.written.evidence.more.get(HOUSEHOLDS)
+        recorded = release.written.evidence.written.households
         require_rows_of_release(tallied, release.rows.fingerprint, recorded, HOUSEHOLDS)
 
     def problems(self, release: JudgedRelease) -> Iterator[str]:
         yield from self.found.problems(self.spec.attributes.least_households)
 
-    def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
-        """What the certificate says of households."""
+    def report(self, release: JudgedRelease) -> HouseholdsFigures:
         least = self.spec.attributes.least_households
-        figures["households"] = {
-            "required": least if least > 1 else None,
-            "achieved": self.found.fewest,
-        }
-        return ()
+        return HouseholdsFigures(required=least if least > 1 else None, achieved=self.found.fewest)

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from tclose_spark.report.option_words import Certified, OptionWords
+from tclose_spark.requirements.figures import OptionFigures, plain
+
+
+@dataclass(frozen=True)
+class HouseholdsFigures(OptionFigures):
+    """required: None if they are only measured. achieved: the households of the class with the
+    fewest.
+    """
+
+    key = "households"
+    required: int | None
+    achieved: int
 
 
 class HouseholdsWords(OptionWords):
     """The required and achieved households of a class, if they are required."""
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        if "households" in made.figures:
-            sections["guarantees"]["k"]["over_households"] = made.figures["households"]
+        sections["guarantees"]["k"]["over_households"] = plain(made.figures.of(HouseholdsFigures))

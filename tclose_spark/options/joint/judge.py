@@ -4,9 +4,6 @@ all reveal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 from tclose_spark.checks.classes.class_table import RequiredMeasure
 from tclose_spark.checks.classes.tuples import (
     TupleCloseness,
@@ -17,6 +14,7 @@ from tclose_spark.checks.classes.tuples import (
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge, judgeable
 from tclose_spark.checks.release_figures import reached
 from tclose_spark.measures.distances.least import least_distance
+from tclose_spark.options.joint.words import JointFigures, TupleFigures
 from tclose_spark.requirements.judge import JudgedAttribute
 
 
@@ -27,6 +25,7 @@ class JointJudge(ReleaseJudge):
     Blocks that are published apart have no tuples.
     """
 
+    makes = JointFigures
     prefixes: list[TupleCloseness]
     alone: list[dict[str, object]]
 
@@ -49,22 +48,24 @@ class JointJudge(ReleaseJudge):
             else count_alone(release.tallies, labels, release.names, release.tuple_counts)
         )
 
-    def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
+    def report(self, release: JudgedRelease) -> JointFigures:
         """How far tuples are from the table's in the farthest class, beside the least that any
         class of its size can reach.
         """
-        if self.spec.privacy.joint:
-            figures["joint"] = {
-                a.name: reached(release.figures, a) for a in release.more_attributes
-            }
-        if self.prefixes:
-            figures["tuples"] = []
-        for one in self.prefixes:
-            found = release.figures.of(one.criterion.measure, one.criterion.attribute)
-            assert found is not None
-            least = str(least_distance(one.counts, found.size or 1))
-            emd = {"emd": str(found.achieved), "size": found.size, "least": least}
-            figures["tuples"].append({"attributes": list(one.names), **emd})
-        if self.alone:
-            figures["alone"] = self.alone
-        return ()
+        joint = {a.name: reached(release.figures, a) for a in release.more_attributes}
+        return JointFigures(
+            joint=joint if self.spec.privacy.joint else None,
+            tuples=[_tuple_figures(release, one) for one in self.prefixes] or None,
+            alone=self.alone or None,
+        )
+
+
+def _tuple_figures(release: JudgedRelease, one: TupleCloseness) -> TupleFigures:
+    found = release.figures.of(one.criterion.measure, one.criterion.attribute)
+    assert found is not None
+    return TupleFigures(
+        attributes=list(one.names),
+        emd=str(found.achieved),
+        size=found.size,
+        least=str(least_distance(one.counts, found.size or 1)),
+    )

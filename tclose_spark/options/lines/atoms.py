@@ -4,9 +4,8 @@ tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -56,10 +55,14 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedLine:
-    """problems: a line each. figures: for the certificate."""
+    """problems: a line each. atoms: how many are there (`all`) and `published`, and the people of
+    the `smallest`.
+    newcomers: `people`, and the `atoms` that they are.
+    """
 
     problems: tuple[str, ...]
-    figures: dict[str, Any]
+    atoms: Mapping[str, int]
+    newcomers: Mapping[str, int]
 
 
 def judge_line(
@@ -107,14 +110,8 @@ def judge_line(
     if found["smallest"] < k:
         problems.append(f"the smallest atom has {found['smallest']:,} people, and k is {k}")
     atoms = {"all": found["atoms"], "published": found["published"], "smallest": found["smallest"]}
-    newcomers_found = {"people": new, "atoms": new_atoms}
-    releases = {
-        "number": line.number,
-        "releases": list(line.releases),
-        "versions": list(line.versions),
-    }
     return JudgedLine(
-        problems=tuple(problems), figures={**releases, "atoms": atoms, "newcomers": newcomers_found}
+        problems=tuple(problems), atoms=atoms, newcomers={"people": new, "atoms": new_atoms}
     )
 
 

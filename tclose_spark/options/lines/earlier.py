@@ -23,6 +23,7 @@ from tclose_spark.io.output_folders import (
     SUCCESSOR,
 )
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import ProfileRecord, ReportRecord, RunState
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.integrity import Digests
 from tclose_spark.options.lines.published_atoms import published_atoms
@@ -175,9 +176,10 @@ def _continued(run: Run, after: str, internal: Folder, public: Folder) -> Earlie
     """The release in the folder `after`. Raises as `earlier_release` does, and if a file is
     damaged.
     """
-    certificate, state = json.loads(public.read(CERTIFICATE)), json.loads(internal.read(STATE))
-    require_evidence(after, internal, state, run)
-    if public.sha256(CERTIFICATE) != state["stages"]["report"]["files"]["public"][CERTIFICATE]:
+    certificate, state = json.loads(public.read(CERTIFICATE)), RunState.parse(internal.read(STATE))
+    people = require_evidence(after, internal, state, run)
+    listed = state.of(ReportRecord).files.public
+    if public.sha256(CERTIFICATE) != listed[CERTIFICATE]:
         raise ConfigurationError(
             f"output.after: the evidence in {internal.path()} is not that of the certificate in "
             f"{public.path()}; if a publication broke off there, run `tclose publish` for it"
@@ -197,10 +199,10 @@ def _continued(run: Run, after: str, internal: Folder, public: Folder) -> Earlie
         session=run.session,
         internal=internal,
         certificate=certificate,
-        files=state["stages"]["report"]["files"]["public"],
+        files=listed,
         history=history,
-        types=dict(state["stages"]["profile"]["types"]),
-        made_from=(state["configuration"], state["stages"]["profile"]["input"]["fingerprint"]),
+        types=people.types,
+        made_from=(state.configuration, state.of(ProfileRecord).input.fingerprint),
     )
 
 

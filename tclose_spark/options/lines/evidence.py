@@ -16,6 +16,7 @@ from tclose_spark.engine.tables import map_batches, read_delta, schema_of, selec
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.output_folders import HISTORY, PEOPLE, RECORDS
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import EarlierRecord
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import strict_json
 from tclose_spark.io.tables.check_columns import SUPPRESSED
@@ -26,14 +27,14 @@ from tclose_spark.table.people import PERSON
 
 
 def require_earlier_versions(
-    run: Run, folder: Folder, readable: Iterable[int], earlier: Mapping[str, Any] | None
+    run: Run, folder: Folder, readable: Iterable[int], earlier: EarlierRecord | None
 ) -> None:
     """Raises GuaranteeError unless each readable version of a release's table has the rows of the
     release that it was. The last version is the release. earlier: of the state's profile; None for
     a release without a line.
     """
     *before, last = readable
-    releases = [] if earlier is None else [entry["fingerprint"] for entry in earlier["releases"]]
+    releases = [] if earlier is None else [entry["fingerprint"] for entry in earlier.releases]
     for version in before:
         place = folder.path("release")
         number = len(releases) - (last - version)
@@ -87,7 +88,7 @@ def _released(people: Table) -> Table:
 
 
 def require_history(
-    internal: Folder, earlier: Mapping[str, Any] | None, certificate: Mapping[str, Any]
+    internal: Folder, earlier: EarlierRecord | None, certificate: Mapping[str, Any]
 ) -> None:
     """Raises GuaranteeError unless the history lists the earlier releases and this one. internal:
     the evidence.
@@ -98,5 +99,5 @@ def require_history(
         found = strict_json(internal.read(HISTORY))
     except (ValueError, OSError):
         raise GuaranteeError(f"{internal.path(HISTORY)} is missing, or cannot be read") from None
-    if found != [*earlier["releases"], history_entry(certificate)]:
+    if found != [*earlier.releases, history_entry(certificate)]:
         raise GuaranteeError(f"{internal.path(HISTORY)} does not list the releases of the line")

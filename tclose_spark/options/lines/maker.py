@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import pyarrow as pa
 
 from tclose_spark.engine.tables import read_delta, write_delta
 from tclose_spark.io.output_folders import ATOMS, PEOPLE, RECORDS
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import VersionsRecord
 from tclose_spark.io.tables.versions import prepend_versions
 from tclose_spark.options.lines.earlier import earlier_release
 from tclose_spark.options.lines.published_atoms import published_atoms, with_newcomers
@@ -39,10 +40,10 @@ class LinesMaker(ReleaseMaker):
         if part.labels is not None and self.spec.output.leavers == "keep":
             made[RECORDS] = [*part.raw, *part.values, pa.array(part.rows.owners[PERSON])]
 
-    def finish(self, run: Run, record: dict[str, Any]) -> None:
+    def finish(self, run: Run) -> Mapping[str, object]:
         """Writes the atoms of the earlier releases and those of newcomers, and keeps versions."""
         if not self.continued:
-            return
+            return {}
         earlier, output = earlier_release(run), run.spec.output
         assert earlier is not None
         people = read_delta(run.session, run.staging.path(PEOPLE))
@@ -50,8 +51,9 @@ class LinesMaker(ReleaseMaker):
         published = published_atoms(people, self.labels, [*sensitive], earlier.next_number)
         run.staging.remove(ATOMS)
         write_delta(with_newcomers(earlier.atoms(), published), run.staging.path(ATOMS))
-        if output.keep_versions > 1:
-            kept = prepend_versions(
-                run.staging, run.public, RELEASE, output.keep_versions, earlier.files
-            )
-            record["versions"] = {"readable": list(kept), "commits": kept.stop}
+        if output.keep_versions <= 1:
+            return {}
+        kept = prepend_versions(
+            run.staging, run.public, RELEASE, output.keep_versions, earlier.files
+        )
+        return {"versions": VersionsRecord(readable=list(kept), commits=kept.stop)}

@@ -15,6 +15,7 @@ from tclose_spark.errors import ConfigurationError, InputError, SameInputError, 
 from tclose_spark.io.output_folders import ATOMS, HISTORY, PEOPLE, RECORDS
 from tclose_spark.io.run import Run
 from tclose_spark.io.run_secret import SECRET_VARIABLE, secret_from_environment
+from tclose_spark.io.run_state import PeopleRecord, ProfileRecord, ReportRecord, RunState
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests
 from tclose_spark.requirements.wording import stricter
@@ -149,26 +150,29 @@ def members_line(members: Members) -> str:
     )
 
 
-def require_evidence(after: str, internal: Folder, state: Mapping[str, Any], run: Run) -> None:
-    """Raises ConfigurationError unless the earlier release counts people with this run's secret and
-    ground distances, and its evidence is as it was published. after: the output. internal, state:
-    its evidence, and its record.
+def require_evidence(after: str, internal: Folder, state: RunState, run: Run) -> PeopleRecord:
+    """What the earlier release recorded of its people. after: the output. internal, state: its
+    evidence, and its record.
+
+    Raises:
+        ConfigurationError: unless it counts people with this run's secret and ground distances, and
+            its evidence is as it was published.
     """
-    profiled, listed = state["stages"]["profile"], state["stages"]["report"]["files"]["internal"]
-    if "secret_of_people" not in profiled:
+    people, listed = state.of(ProfileRecord).people, state.of(ReportRecord).files.internal
+    if people is None:
         raise ConfigurationError(
             f"output.after: the release in {after} does not count people (attributes.person), or "
             "an older version of tclose_spark made it; release it again"
         )
-    if profiled["secret_of_people"] != sealed_secret(run.secret):
+    if people.secret_of_people != sealed_secret(run.secret):
         raise ConfigurationError(
             f"output.after: the release in {after} was made with another secret, so its people "
-            "cannot be recognized; " + _remedy(internal, profiled["secret_of_people"], run)
+            "cannot be recognized; " + _remedy(internal, people.secret_of_people, run)
         )
     if other := [
         name
         for name, hashed in ground_distances(run).items()
-        if profiled["distances"].get(name, hashed) != hashed
+        if people.distances.get(name, hashed) != hashed
     ]:
         raise ConfigurationError(
             f"output.after: the ground distance of {other[0]!r} (its distance, order, hierarchy or "
@@ -181,6 +185,7 @@ def require_evidence(after: str, internal: Folder, state: Mapping[str, Any], run
         raise ConfigurationError(
             f"output.after: {internal.path()} was changed after its publication: {changed[0]}"
         )
+    return people
 
 
 def _remedy(earlier: Folder, sealed: str, run: Run) -> str:

@@ -3,37 +3,59 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tclose_spark.io.output_folders import HISTORY
+from tclose_spark.io.run_state import ProfileRecord, RunState
 from tclose_spark.report.line import history_entry
 from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
+from tclose_spark.requirements.figures import Figures, OptionFigures, plain
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinesFigures(OptionFigures):
+    """The section `earlier` of the certificate. releases: the fingerprints of the earlier ones, of
+    `versions`.
+    atoms: `all`, `published` and the people of the `smallest`. newcomers: `people` and `atoms`.
+    kept, withheld, waiting: people who are published as they were, withheld, and waiting.
+    """
+
+    key = "earlier"
+    number: int
+    releases: Sequence[str]
+    versions: Sequence[int]
+    atoms: Mapping[str, int]
+    newcomers: Mapping[str, int]
+    kept: int
+    withheld: int
+    waiting: int
 
 
 class LinesWords(OptionWords):
     """The place of the release in its line."""
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        if (line := made.figures.get("earlier")) is None:
+        if (line := made.figures.find(LinesFigures)) is None:
             return
-        sections["earlier"] = line
-        if line["kept"]:
+        sections["earlier"] = plain(line)
+        if line.kept:
             sections["warnings"].append(
-                f"{line['kept']:,} people are published as they were in an earlier release, "
-                "because they left or have other sensitive values by now, and others of their "
-                "atoms are still there (output.leavers: keep)"
+                f"{line.kept:,} people are published as they were in an earlier release, because "
+                "they left or have other sensitive values by now, and others of their atoms are "
+                "still there (output.leavers: keep)"
             )
 
-    def evidence(self, certificate: Certificate, state: Mapping[str, Any]) -> Mapping[str, str]:
-        if (earlier := state["stages"]["profile"].get("earlier")) is None:
+    def evidence(self, certificate: Certificate, state: RunState) -> Mapping[str, str]:
+        if (earlier := state.of(ProfileRecord).earlier) is None:
             return {}
-        return {HISTORY: json.dumps([*earlier["releases"], history_entry(certificate)], indent=1)}
+        return {HISTORY: json.dumps([*earlier.releases, history_entry(certificate)], indent=1)}
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
         return {"earlier": certificate.get("earlier")}
 
-    def parts(self, certificate: Certificate, figures: Mapping[str, Any]) -> Mapping[str, str]:
+    def parts(self, certificate: Certificate, figures: Figures) -> Mapping[str, str]:
         return {"promises": "lines/earlier.html.j2"} if certificate.get("earlier") else {}
 
     def lines(self, certificate: Certificate) -> Mapping[str, Lines]:

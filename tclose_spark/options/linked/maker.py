@@ -4,7 +4,7 @@ internal report.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import pyarrow as pa
 
@@ -52,5 +52,6 @@ class LinkedMaker(ReleaseMaker):
                 part.left_out,
             ]
 
-    def finish(self, run: Run, record: dict[str, Any]) -> None:
+    def finish(self, run: Run) -> Mapping[str, object]:
         run.staging.write(LINKED_SAMPLE, self.sample.to_json(), private=True)
+        return {}

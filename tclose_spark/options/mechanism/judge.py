@@ -11,22 +11,24 @@ from tclose_spark.checks.written import RunFiles
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.output_folders import MINIMALITY
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import VerifyRecord
 from tclose_spark.io.storage.integrity import strict_json
-from tclose_spark.options.mechanism.notes import (
+from tclose_spark.report.mechanism import (
+    Mechanism,
     extreme_aggregates_notes,
-    mechanism_found,
     mechanism_notes,
+    mechanism_record,
 )
 
 
 class MechanismJudge(ReleaseJudge):
     """Reads MINIMALITY."""
 
-    def record(self, run: Run, record: dict[str, Any]) -> None:
-        figure = run.staged(MINIMALITY, json.loads)
+    def record(self, run: Run) -> Mapping[str, object]:
+        figure = run.staged(MINIMALITY, Mechanism.parse)
         more = (
             f"; how far is in {run.internal.path(MINIMALITY)} (see docs/limits.md)"
-            if figure["measured"]
+            if figure.measured
             else ""
         )
         notes = [
@@ -35,28 +37,18 @@ class MechanismJudge(ReleaseJudge):
         ]
         for note in notes:
             run.announce(f"note: {note}")
-        record["minimality"] = _recorded(figure)
+        return {"minimality": mechanism_record(figure)}
 
     def require_certified(self, files: RunFiles, certificate: Mapping[str, Any]) -> None:
         internal = files.internal
         try:
             text = internal.read(MINIMALITY)
-            figure = strict_json(text)
-            recorded = files.stages["verify"]["minimality"]
-            as_it_was = json.dumps(figure, indent=1) == text and _recorded(figure) == recorded
+            figure, recorded = strict_json(text), files.state.of(VerifyRecord).minimality
+            same = mechanism_record(Mechanism.read(figure)) == recorded
+            as_it_was = same and json.dumps(figure, indent=1) == text
         except (ValueError, TypeError, KeyError, AttributeError, OSError):
             as_it_was = False
         if not as_it_was:
             raise GuaranteeError(
                 f"{internal.path(MINIMALITY)} is not what was recorded of the method's choices"
             )
-
-
-def _recorded(figure: Mapping[str, Any]) -> dict[str, Any]:
-    """What a state records of MINIMALITY."""
-    warnings = (
-        mechanism_notes(figure)
-        if figure["measured"]
-        else extreme_aggregates_notes(figure, public=True)
-    )
-    return {**mechanism_found(figure), "warnings": warnings}

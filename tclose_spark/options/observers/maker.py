@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from tclose_spark.engine.protocol import Session
 from tclose_spark.options.observers.minimality import MinimalityCounter
@@ -36,7 +35,7 @@ class ObserversMaker(ReleaseMaker):
             self.refused.add(rows, starts)
         return ()
 
-    def mechanism(self) -> dict[str, Any]:
+    def mechanism(self) -> Mapping[str, object]:
         privacy = self.spec.privacy
         figure = self.minimality.figure(self.making.profile, privacy.k, privacy.of == "input")
         refused = None if self.refused is None else self.refused.figure()

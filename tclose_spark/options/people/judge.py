@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from tclose_spark.checks.classes.class_table import RequiredMeasure
 from tclose_spark.checks.classes.figures import ClassFigures
@@ -14,6 +13,7 @@ from tclose_spark.checks.released_people import ReleasedPeople, released_people
 from tclose_spark.checks.written import WrittenRelease
 from tclose_spark.engine.protocol import Table
 from tclose_spark.io.output_folders import PEOPLE
+from tclose_spark.options.people.words import PeopleFigures
 from tclose_spark.requirements.criterion import OVER_PEOPLE
 from tclose_spark.requirements.expectation import Expectation
 from tclose_spark.table.people import PERSON
@@ -24,6 +24,7 @@ class PeopleJudge(ReleaseJudge):
     people of classes.
     """
 
+    makes = PeopleFigures
     table: Table
     whose: ReleasedPeople
     required: JudgedPeople
@@ -40,12 +41,9 @@ class PeopleJudge(ReleaseJudge):
         )
         assert whose is not None
         self.whose = whose
-        self.required = self.whose.judged(
-            release.judged, release.left.rows > 0 and self.spec.privacy.of == "input"
-        )
-        self.whose.require_rows(
-            release.rows.fingerprint, release.written.evidence.more.get("people")
-        )
+        self.required = self.whose.judged(release.judged, release.shows_left_out)
+        recorded = release.written.evidence.written.people
+        self.whose.require_rows(release.rows.fingerprint, recorded)
         return [self.required]
 
     def tallies(self) -> Table:
@@ -60,21 +58,18 @@ class PeopleJudge(ReleaseJudge):
     def expectations(self, release: JudgedRelease) -> list[Expectation]:
         return expect_people(self.spec.privacy.k, release.judged)
 
-    def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
+    def report(self, release: JudgedRelease) -> PeopleFigures:
         """The people of the input, and what classes achieve over people."""
         smallest, counted = release.figures.of(f"k-anonymity{OVER_PEOPLE}"), release.figures.people
         assert smallest is not None
         assert counted is not None
         profiled = release.written.profile.people
-        figures["people"] = {
-            "people": sum(self.whose.sizes.values()),
-            "most_rows": max(self.whose.sizes),
-            "unknown": 0 if profiled is None else profiled.unknown,
-            "smallest_class": smallest.achieved,
-            "in_classes": counted.in_classes,
-            "largest_share": float(counted.share),
-            "attributes": {
-                a.name: reached(release.figures, a, OVER_PEOPLE) for a in release.judged
-            },
-        }
-        return ()
+        return PeopleFigures(
+            people=sum(self.whose.sizes.values()),
+            most_rows=max(self.whose.sizes),
+            unknown=0 if profiled is None else profiled.unknown,
+            smallest_class=int(smallest.achieved),
+            in_classes=counted.in_classes,
+            largest_share=float(counted.share),
+            attributes={a.name: reached(release.figures, a, OVER_PEOPLE) for a in release.judged},
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pyarrow as pa
 
@@ -43,5 +42,5 @@ class PeopleMaker(ReleaseMaker):
         found = Fingerprint.of(made[self.table])
         return [found.rows, found.digest]
 
-    def written(self, sums: Mapping[str, int], published: int) -> dict[str, Any]:
+    def written(self, sums: Mapping[str, int], published: int) -> Mapping[str, object]:
         return {self.table: str(Fingerprint(*(sums[name] for name in self.sums)))}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import schema_of
 from tclose_spark.errors import InputError
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import EarlierRecord, PeopleRecord
 from tclose_spark.options.lines.earlier import EarlierRelease, earlier_release, note_successor
 from tclose_spark.options.lines.membership import members_of
 from tclose_spark.options.lines.requirements import (
@@ -116,21 +116,21 @@ class PeopleReader(InputReader):
         require_known_people(self.members())
         return replace(profile, people=replace(profile.people, members=self.members()))
 
-    def record(self, run: Run, table: Table, profile: Profile) -> dict[str, Any]:
-        types = column_types(schema_of(table), run.spec)
-        sealed = {
-            "secret_of_people": sealed_secret(run.secret),
-            "distances": ground_distances(run),
-            "types": types,
-        }
+    def record(self, run: Run, table: Table, profile: Profile) -> Mapping[str, object]:
+        record = PeopleRecord(
+            secret_of_people=sealed_secret(run.secret),
+            distances=ground_distances(run),
+            types=column_types(schema_of(table), run.spec),
+        )
         if self.earlier is None or profile.people is None or profile.people.members is None:
-            return sealed
+            return record.to_json()
         require_another_input(run, self.earlier.made_from, profile)
         run.announce(members_line(profile.people.members))
         for note in recognized_notes(profile.people.members):
             run.announce(f"note: {note}")
-        earlier = {"releases": list(self.earlier.history), "atoms": str(self.earlier.fingerprint())}
-        return {**sealed, "earlier": earlier}
+        releases, atoms = list(self.earlier.history), str(self.earlier.fingerprint())
+        earlier = EarlierRecord(releases=releases, atoms=atoms)
+        return record.having({"earlier": earlier}).to_json()
 
     def publish(self, run: Run) -> None:
         note_successor(run)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
+from tclose_spark.requirements.figures import OptionFigures, Plain
 from tclose_spark.requirements.wording import entries_in
 
 COUNTS = "k and l count people, once in each class, as well as rows. Other counts are rows."
@@ -13,22 +15,45 @@ TREATED = {"drop": "left out", "alone": "each a person of its own"}
 """What became of rows without a person."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class PeopleFigures(OptionFigures):
+    """people: of the input. most_rows: of one of them. unknown: rows without a person.
+    smallest_class, in_classes, largest_share: of the certificate. attributes: what classes achieve
+        over people.
+    """
+
+    key = "people"
+    people: int
+    most_rows: int
+    unknown: int
+    smallest_class: int
+    in_classes: int
+    largest_share: float
+    attributes: Mapping[str, Plain]
+
+
 class PeopleWords(OptionWords):
     """The people of the input, and of the smallest class, and what classes achieve over people."""
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        person, people = made.spec.attributes.person, made.figures["people"]
+        person, people = made.spec.attributes.person, made.figures.of(PeopleFigures)
         assert person is not None
-        keys = ("people", "most_rows", "smallest_class", "in_classes", "largest_share")
-        counted = {key: people[key] for key in keys}
-        sections["people"] = {**counted, "rows": made.rows, "rows_of_a_person": person.rows}
+        sections["people"] = {
+            "people": people.people,
+            "most_rows": people.most_rows,
+            "smallest_class": people.smallest_class,
+            "in_classes": people.in_classes,
+            "largest_share": people.largest_share,
+            "rows": made.rows,
+            "rows_of_a_person": person.rows,
+        }
         if person.unknown is not None:
-            sections["people"]["unknown"] = {"rows": people["unknown"], "treatment": person.unknown}
+            sections["people"]["unknown"] = {"rows": people.unknown, "treatment": person.unknown}
         sections["counts"] = COUNTS
-        sections["guarantees"]["k"]["over_people"] = {"achieved": people["smallest_class"]}
+        sections["guarantees"]["k"]["over_people"] = {"achieved": people.smallest_class}
         for _, name, entries in entries_in(sections["guarantees"]):
             for words, entry in entries:
-                entry["over_people"] = words.of_people(people["attributes"][name][words.key])
+                entry["over_people"] = words.of_people(people.attributes[name][words.key])
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
         return {"people": certificate.get("people")}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
@@ -11,6 +10,7 @@ from tclose_spark.checks.written import WrittenRelease
 from tclose_spark.engine.protocol import Table
 from tclose_spark.io.output_folders import HOUSEHOLDS
 from tclose_spark.options.population.listed import opened_population
+from tclose_spark.options.population.words import PopulationFigures
 from tclose_spark.runfile.population import THRESHOLD
 from tclose_spark.table.people import HOUSEHOLD
 
@@ -20,6 +20,7 @@ class PopulationJudge(ReleaseJudge):
     is measured.
     """
 
+    makes = PopulationFigures
     risks: PopulationRisks
     households: Table | None = None
 
@@ -50,6 +51,5 @@ class PopulationJudge(ReleaseJudge):
             () if self.spec.privacy.risk is None else self.risks.broken(self.spec.privacy.risk)
         )
 
-    def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
-        figures["risks"] = self.risks.to_json()
-        return ()
+    def report(self, release: JudgedRelease) -> PopulationFigures:
+        return PopulationFigures(risks=self.risks.to_json())

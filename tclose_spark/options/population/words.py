@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tclose_spark.report.option_words import Certificate, Certified, OptionWords
+from tclose_spark.requirements.figures import Figures, OptionFigures, Plain
 from tclose_spark.requirements.words import BAR, MARK, GuaranteeRow
 from tclose_spark.runfile.combinations import RISK_FIGURES
 from tclose_spark.runfile.population import RISKS
 from tclose_spark.table.writing import number
+
+
+@dataclass(frozen=True)
+class PopulationFigures(OptionFigures):
+    """risks: by kind, with the population and who is unique in it (see
+    `PopulationRisks.to_json`).
+    """
+
+    risks: Plain
 
 
 class PopulationWords(OptionWords):
@@ -19,7 +30,11 @@ class PopulationWords(OptionWords):
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
         required = [] if made.spec.privacy.risk is None else [*made.spec.privacy.risk.required()]
-        risks = {key: entry for key, entry in made.figures["risks"].items() if key != "uniques"}
+        risks = {
+            key: entry
+            for key, entry in made.figures.of(PopulationFigures).risks.items()
+            if key != "uniques"
+        }
         for adversary in RISKS:
             if adversary in risks:
                 limits = {figure: float(limit) for of, figure, limit in required if of == adversary}
@@ -32,7 +47,7 @@ class PopulationWords(OptionWords):
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
         return {"at_risk": certificate.get("risks")}
 
-    def parts(self, certificate: Certificate, figures: Mapping[str, Any]) -> Mapping[str, str]:
+    def parts(self, certificate: Certificate, figures: Figures) -> Mapping[str, str]:
         return {"guarantees": "population/risks.html.j2"} if certificate.get("risks") else {}
 
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterator
 
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
-from tclose_spark.checks.labels.loss import published_columns
-from tclose_spark.options.profiles.judge_profile import judge_profile
-from tclose_spark.options.profiles.profiled_release import NO_POPULATIONS
+from tclose_spark.options.profiles.judge_profile import JudgedProfile, judge_profile
+from tclose_spark.options.profiles.words import ProfilesFigures
 
 
 class ProfilesJudge(ReleaseJudge):
-    """Judges by the figures of all others."""
+    """judged: once it is."""
 
-    def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
-        written, spec = release.written, self.spec
-        areas = NO_POPULATIONS if written.files is None else written.files.run.populations
-        columns = published_columns(spec)
-        figures["profile"], broken = judge_profile(
-            release.table, spec, columns, written.hierarchies, areas, figures
-        )
-        return broken
+    makes = ProfilesFigures
+    judged: JudgedProfile
+
+    def measure(self, release: JudgedRelease) -> None:
+        self.judged = judge_profile(release)
+
+    def problems(self, release: JudgedRelease) -> Iterator[str]:
+        yield from self.judged.problems
+
+    def report(self, release: JudgedRelease) -> ProfilesFigures:
+        return self.judged.figures

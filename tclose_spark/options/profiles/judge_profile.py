@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
-from tclose_spark.engine.protocol import Table
+from tclose_spark.checks.judged_release import JudgedRelease
+from tclose_spark.checks.labels.loss import published_columns
+from tclose_spark.options.people.words import PeopleFigures
 from tclose_spark.options.profiles.columns import read_columns
 from tclose_spark.options.profiles.profiled_release import (
+    NO_POPULATIONS,
     NOT_CHECKED,
     STATED,
-    Populations,
     ProfiledRelease,
     RuleResult,
     is_age,
 )
 from tclose_spark.options.profiles.rules import CHECKS
+from tclose_spark.options.profiles.words import ProfilesFigures
+from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.runfile.profiles.settings import PROFILES
-from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.column_names.identifiers import IDENTIFIERS, identifier_in
-from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 STATEMENT = (
     "This says which rules were checked, and how. It is no finding that the release complies with "
@@ -28,55 +30,48 @@ STATEMENT = (
 )
 
 
-def judge_profile(
-    release: Table,
-    spec: ReleaseSpec,
-    columns: Mapping[str, tuple[str, ...]],
-    hierarchies: Mapping[str, Hierarchy],
-    populations: Populations,
-    figures: Mapping[str, Any],
-) -> tuple[dict[str, Any], list[str]]:
-    """(the certificate's entry on the run file's profile, what is broken) of a written release.
+class JudgedProfile(NamedTuple):
+    """figures: for the certificate. problems: a line on each thing that is broken."""
 
-    columns: the published columns of each quasi-identifier. figures: the verifier's.
-    """
+    figures: ProfilesFigures
+    problems: list[str]
+
+
+def judge_profile(release: JudgedRelease) -> JudgedProfile:
+    """The verdict on the run file's profile, of a written release."""
+    spec, written = release.spec, release.written
     attributes, profile = spec.attributes, spec.privacy.profile
     assert profile is not None
-    roles = dict.fromkeys(attributes.direct_identifiers, "direct identifier")
-    beside = {role: {column: role} for role, column in attributes.beside_rows.items()}
-    roles |= beside.get("person", {})
-    roles |= dict.fromkeys(attributes.quasi_identifiers, "quasi-identifier")
-    roles |= dict.fromkeys(attributes.sensitive_attributes, "sensitive attribute")
-    roles |= dict.fromkeys(attributes.insensitive_attributes, "insensitive attribute")
-    roles |= beside.get("weight", {})
-    roles |= dict.fromkeys(attributes.pseudonym_names.values(), "pseudonym")
+    populations = NO_POPULATIONS if written.files is None else written.files.run.populations
+    columns = published_columns(spec)
     published = {name: columns.get(name, (name,)) for name in attributes.published}
     listed = [name for name in published if is_age(name, profile) or name in populations]
+    people, loss = release.option(PeopleFigures), release.loss
     judged = ProfiledRelease(
         spec=spec,
         profile=profile,
-        found=read_columns(release, published, listed),
-        hierarchies=hierarchies,
+        found=read_columns(release.table, published, listed),
+        hierarchies=written.hierarchies,
         populations=populations,
-        roles=roles,
-        smallest=figures.get("people", figures)["smallest_class"],
-        mean_risk=_mean_of(spec, figures),
-        ncp=figures["ncp"],
+        roles=_roles_of(attributes),
+        smallest=release.figures.smallest if people is None else people.smallest_class,
+        mean_risk=_mean_of(release, people),
+        ncp=loss.ncp,
     )
     results = [(rule, judge_rule(judged, rule)) for rule in profile.rules]
     known = PROFILES[profile.name]
-    entry = {
-        "name": profile.name,
-        "title": known["title"],
-        "source": known["source"],
-        "settings": profile.model_dump(
+    figures = ProfilesFigures(
+        name=profile.name,
+        title=known["title"],
+        source=known["source"],
+        settings=profile.model_dump(
             mode="json", exclude_defaults=True, exclude={"name", "populations"}
         ),
-        "k": {
+        k={
             "required": spec.privacy.k,
             "set_by": "profile" if spec.privacy.k_of_profile else "run file",
         },
-        "rules": [
+        rules=[
             {
                 "section": rule["section"],
                 "rule": rule["rule"],
@@ -86,28 +81,37 @@ def judge_profile(
             | ({"unread": list(result.unread)} if result.unread else {})
             for rule, result in results
         ],
-        "identifiers": _identifiers(judged),
-        "statement": STATEMENT,
-    }
+        identifiers=_identifiers(judged),
+        statement=STATEMENT,
+    )
     problems = [
         f"profile {profile.name}, {rule['section']}: {line}"
         for rule, r in results
         for line in r.problems
     ]
-    return entry, problems
+    return JudgedProfile(figures, problems)
 
 
-def _mean_of(spec: ReleaseSpec, figures: Mapping[str, Any]) -> Fraction | None:
+def _roles_of(attributes: Attributes) -> dict[str, str]:
+    """The roles of the columns of the run file."""
+    roles = dict.fromkeys(attributes.direct_identifiers, "direct identifier")
+    beside = {role: {column: role} for role, column in attributes.beside_rows.items()}
+    roles |= beside.get("person", {})
+    roles |= dict.fromkeys(attributes.quasi_identifiers, "quasi-identifier")
+    roles |= dict.fromkeys(attributes.sensitive_attributes, "sensitive attribute")
+    roles |= dict.fromkeys(attributes.insensitive_attributes, "insensitive attribute")
+    roles |= beside.get("weight", {})
+    return roles | dict.fromkeys(attributes.pseudonym_names.values(), "pseudonym")
+
+
+def _mean_of(release: JudgedRelease, people: PeopleFigures | None) -> Fraction | None:
     """The mean of 1 / size over rows, or over people if they are counted; None if the released
     people are unknown.
     """
-    if "people" not in figures:
-        return Fraction(figures["classes"], figures["rows"])
-    return (
-        None
-        if figures["suppressed"]["rows"]
-        else Fraction(figures["classes"], figures["people"]["people"])
-    )
+    classes = release.figures.classes
+    if people is None:
+        return Fraction(classes, release.rows.fingerprint.rows)
+    return None if release.left.rows else Fraction(classes, people.people)
 
 
 def judge_rule(release: ProfiledRelease, rule: Mapping[str, str]) -> RuleResult:

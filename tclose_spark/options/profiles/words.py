@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
+from tclose_spark.requirements.figures import Figures, OptionFigures, Plain, plain
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfilesFigures(OptionFigures):
+    """The section `profile` of the certificate."""
+
+    key = "profile"
+    name: str
+    title: str
+    source: str
+    settings: Plain
+    k: Plain
+    rules: Sequence[Plain]
+    identifiers: Sequence[Plain]
+    statement: str
 
 
 class ProfilesWords(OptionWords):
     """Which rules were checked."""
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        sections["profile"] = made.figures["profile"]
+        sections["profile"] = plain(made.figures.of(ProfilesFigures))
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
         return {"profile": certificate.get("profile")}
 
-    def parts(self, certificate: Certificate, figures: Mapping[str, Any]) -> Mapping[str, str]:
+    def parts(self, certificate: Certificate, figures: Figures) -> Mapping[str, str]:
         return {"promises": "profiles/profile.html.j2"} if certificate.get("profile") else {}
 
     def lines(self, certificate: Certificate) -> Mapping[str, Lines]:

@@ -4,8 +4,7 @@ table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.supersets import (
@@ -17,15 +16,17 @@ from tclose_spark.checks.supersets import (
 )
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import keep
+from tclose_spark.options.supersets.words import SupersetsFigures
 from tclose_spark.requirements.expectation import Expectation
 from tclose_spark.requirements.judge import JudgedAttribute
-from tclose_spark.requirements.supersets import unproven
+from tclose_spark.requirements.supersets import NearFigures, unproven
 from tclose_spark.runfile.spec import ReleaseSpec
 
 
 class SupersetsJudge(ReleaseJudge):
     """near: by attribute with a t. notes: on supersets that were not tried."""
 
+    makes = SupersetsFigures
     near: list[NearSupersets]
     notes: list[str]
 
@@ -55,16 +56,12 @@ class SupersetsJudge(ReleaseJudge):
     def expectations(self, release: JudgedRelease) -> list[Expectation]:
         return expect_supersets(release.attributes)
 
-    def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
-        figures["near"] = {
-            one.guarantee.attribute: {
-                "achieved": one.guarantee.achieved,
-                "classes": {
-                    "whole_table": one.whole_table,
-                    "itself": one.itself,
-                    "superset": one.superset,
-                },
-            }
-            for one in self.near
-        }
-        return ()
+    def report(self, release: JudgedRelease) -> SupersetsFigures:
+        return SupersetsFigures(
+            near={str(one.guarantee.attribute): _figures(one) for one in self.near}
+        )
+
+
+def _figures(near: NearSupersets) -> NearFigures:
+    proven = {"whole_table": near.whole_table, "itself": near.itself, "superset": near.superset}
+    return NearFigures(achieved=float(near.guarantee.achieved), classes=proven)

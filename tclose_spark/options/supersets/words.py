@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
 from tclose_spark.requirements.closeness import CLOSENESS
-from tclose_spark.requirements.supersets import near_entry, near_lines, near_row
+from tclose_spark.requirements.figures import OptionFigures
+from tclose_spark.requirements.supersets import NearFigures, near_entry, near_lines, near_row
 from tclose_spark.requirements.words import GuaranteeRow
+
+
+@dataclass(frozen=True)
+class SupersetsFigures(OptionFigures):
+    """near: what classes achieve, and how many each kind of superset proves, by attribute
+    with a t.
+    """
+
+    near: Mapping[str, NearFigures]
 
 
 class SupersetsWords(OptionWords):
@@ -21,11 +32,9 @@ class SupersetsWords(OptionWords):
         assert n is not None
         for entry in sections["guarantees"]["t"].values():
             entry |= CLOSENESS.bound(None)
-        near = {
-            name: near_entry(settings[name], n, found)
-            for name, found in made.figures["near"].items()
-        }
-        sections["guarantees"]["nt"] = near
+        near = made.figures.of(SupersetsFigures).near
+        entries = {name: near_entry(settings[name], n, found) for name, found in near.items()}
+        sections["guarantees"]["nt"] = entries
 
     def tables(self, certificate: Certificate, whole: str) -> Mapping[str, list[GuaranteeRow]]:
         near, classes = _near(certificate), certificate["release"]["classes"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
 
 from tclose_spark.engine.tables import read_delta
 from tclose_spark.io.run import Run
+from tclose_spark.io.storage.integrity import Digests
 from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.options.suppression.limits import LabelLimits
 from tclose_spark.options.suppression.released_values import (
@@ -30,9 +30,11 @@ class SuppressionMaker(ReleaseMaker):
     others.
 
     names, generalizer: of the second time.
+    hierarchies: the SHA-256 of those that the release may show, if rows are left out.
     """
 
     names: PublicNames | None = None
+    hierarchies: Digests | None = None
     generalizer: Generalizer
 
     def __init__(self, making: Making) -> None:
@@ -57,13 +59,16 @@ class SuppressionMaker(ReleaseMaker):
             noted = note_values(work.rows, work.assigned.restricted(work.place), self.attributes)
             yield from ((VALUES, file) for file in parquet_files(noted.columns, noted.schema))
 
-    def again(self, run: Run, written: Written, record: dict[str, Any]) -> bool:
+    def again(self, run: Run, written: Written) -> bool:
         values = read_values(read_delta(run.session, run.staging.path(VALUES)))
         names = PublicNames.of(run.spec, self.attributes, values)
         run.staging.remove(VALUES)
         if written.left_out:
-            record["hierarchies"] = run.write_hierarchies(names.hierarchies, RELEASED_HIERARCHIES)
+            self.hierarchies = run.write_hierarchies(names.hierarchies, RELEASED_HIERARCHIES)
         if not (written.left_out and names.differs):
             return False
         self.names, self.generalizer = names, self.making.generalizer(names.quasi)
         return True
+
+    def finish(self, run: Run) -> Mapping[str, object]:
+        return {} if self.hierarchies is None else {"hierarchies": self.hierarchies}

@@ -9,6 +9,7 @@ from typing import Any
 from tclose_spark.report.certificate import guarantees_of
 from tclose_spark.report.html import guarantee_rows
 from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
+from tclose_spark.requirements.figures import Figures
 from tclose_spark.requirements.words import GuaranteeRow, distances_text
 
 WHOLE = {"input": "whole input table, suppressed rows included", "released": "whole released table"}
@@ -22,19 +23,18 @@ class SuppressionWords(OptionWords):
         """If classes were compared with the input, it reveals the distribution of the suppressed
         rows, and the section has their figures as a class.
         """
-        privacy, figures = made.spec.privacy, made.figures["suppressed"]
+        privacy, figures = made.spec.privacy, made.figures.suppressed
         entry = {
-            "rows": figures["rows"],
-            "share": figures["rows"] / made.rows,
+            "rows": figures.rows,
+            "share": figures.rows / made.rows,
             "limit": float(privacy.suppression_limit),
             "limit_exact": str(privacy.suppression_limit),
             "of": privacy.of,
         }
-        if "attributes" in figures:
-            achieved = figures["attributes"]
-            entry["guarantees"] = guarantees_of(made.spec, figures["rows"], achieved)
+        if figures.attributes is not None:
+            entry["guarantees"] = guarantees_of(made.spec, figures.rows, figures.attributes)
             entry["certain"] = [
-                name for name, found in achieved.items() if found["homogeneous"]["classes"]
+                name for name, found in figures.attributes.items() if found.homogeneous.classes
             ]
         sections["suppressed"] = entry
 
@@ -50,7 +50,7 @@ class SuppressionWords(OptionWords):
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
         return {"suppressed": certificate.get("suppressed")}
 
-    def parts(self, certificate: Certificate, figures: Mapping[str, Any]) -> Mapping[str, str]:
+    def parts(self, certificate: Certificate, figures: Figures) -> Mapping[str, str]:
         suppressed = certificate.get("suppressed")
         return (
             {"signature": "suppression/suppressed.html.j2"}

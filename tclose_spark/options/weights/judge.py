@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,6 +11,7 @@ from tclose_spark.checks.classes.population import weights_by
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches
+from tclose_spark.options.weights.words import WeightsFigures
 from tclose_spark.table.columns.weights import MILLIONTHS, listed_totals
 
 LEAST = pa.schema([("weight", pa.int64()), ("total", pa.int64()), ("classes", pa.int64())])
@@ -20,20 +20,21 @@ LEAST = pa.schema([("weight", pa.int64()), ("total", pa.int64()), ("classes", pa
 class WeightsJudge(ReleaseJudge):
     """Reports the people whom the rows stand for."""
 
-    def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
+    makes = WeightsFigures
+
+    def report(self, release: JudgedRelease) -> WeightsFigures | None:
         weight = self.spec.attributes.published_weight
-        if weight is not None:
-            figures["weights"] = release_weights(
-                release.table, release.labels, release.names, weight
-            )
-        return ()
+        return (
+            None
+            if weight is None
+            else release_weights(release.table, release.labels, release.names, weight)
+        )
 
 
 def release_weights(
     table: Table, labels: Sequence[str], sensitive: Sequence[str], weight: str
-) -> dict[str, Any]:
-    """The people whom a release stands for: `total`; `smallest_class` and `mean_class`, of one
-    class; and by sensitive attribute the totals of its values (see `listed_totals`).
+) -> WeightsFigures:
+    """The people whom a release stands for.
 
     labels: the published columns of the quasi-identifiers. weight: the published column of weights.
     """
@@ -49,12 +50,12 @@ def release_weights(
         totals[name] = listed_totals(
             dict(zip(held["l0"].to_pylist(), held["weight"].to_pylist(), strict=True))
         )
-    return {
-        "total": total / MILLIONTHS,
-        "smallest_class": smallest / MILLIONTHS,
-        "mean_class": total / MILLIONTHS / classes,
-        "totals": totals,
-    }
+    return WeightsFigures(
+        total=total / MILLIONTHS,
+        smallest_class=smallest / MILLIONTHS,
+        mean_class=total / MILLIONTHS / classes,
+        totals=totals,
+    )
 
 
 def _least(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

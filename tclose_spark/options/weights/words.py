@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tclose_spark.report.option_words import Certificate, Certified, OptionWords
+from tclose_spark.requirements.figures import Figures, OptionFigures, Plain
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightsFigures(OptionFigures):
+    """The people whom a release stands for: all, those of the smallest class, and of one class in
+    the mean.
+
+    totals: of the values of each sensitive attribute (see `listed_totals`).
+    """
+
+    key = "weights"
+    total: float
+    smallest_class: float
+    mean_class: float
+    totals: Mapping[str, Sequence[Plain]]
 
 
 class WeightsWords(OptionWords):
@@ -19,24 +36,23 @@ class WeightsWords(OptionWords):
         sections["weights"] = {"published": weight.publish}
         if weight.publish:
             rounded = {} if weight.round_to is None else {"round_to": str(weight.round_to)}
-            people = {
-                key: made.figures["weights"][key]
-                for key in ("total", "smallest_class", "mean_class")
+            people = made.figures.of(WeightsFigures)
+            sections["weights"] |= {
+                "column": weight.column,
+                **rounded,
+                "total": people.total,
+                "smallest_class": people.smallest_class,
+                "mean_class": people.mean_class,
             }
-            sections["weights"] |= {"column": weight.column, **rounded, **people}
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
         return {"weights": certificate.get("weights")}
 
-    def sections(self, certificate: Certificate, figures: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {"totals": figures.get("weights", {"totals": None})["totals"]}
+    def sections(self, certificate: Certificate, figures: Figures) -> Mapping[str, Any]:
+        return {"totals": totals_of(figures)}
 
-    def parts(self, certificate: Certificate, figures: Mapping[str, Any]) -> Mapping[str, str]:
-        return (
-            {"extremes": "weights/weights.html.j2"}
-            if figures.get("weights", {}).get("totals")
-            else {}
-        )
+    def parts(self, certificate: Certificate, figures: Figures) -> Mapping[str, str]:
+        return {"extremes": "weights/weights.html.j2"} if totals_of(figures) else {}
 
     def columns(self, certificate: Certificate) -> Iterator[tuple[str, str, str, str, str]]:
         weights = certificate.get("weights", {"published": False})
@@ -48,3 +64,9 @@ class WeightsWords(OptionWords):
             )
             form = "the number of people whom a row stands for"
             yield "weight", weights["column"], "", form, f"{how}; no guarantee covers it"
+
+
+def totals_of(figures: Figures) -> Mapping[str, Sequence[Plain]] | None:
+    """The weights of the values of each sensitive attribute, if weights are published."""
+    weights = figures.find(WeightsFigures)
+    return None if weights is None else weights.totals

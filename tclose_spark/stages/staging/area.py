@@ -56,17 +56,20 @@ def resolved_attributes(run: Run, profile: Profile) -> ResolvedAttributes:
 
 def read_plan(run: Run, attributes: ResolvedAttributes, continued: bool = False) -> Plan:
     """The plan of the run. continued: whether the release continues an earlier one."""
-    tree, k, settings = run.staged(PLAN, json.loads), run.spec.privacy.k, run.spec.method
+    k, settings = run.spec.privacy.k, run.spec.method
 
     def of_method(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> Plan:
         return method_of(settings).read_plan(tree, attributes, k, settings)
 
     attributes = attributes.for_methods(run.spec.privacy.joint)
-    return (
-        AtomsPlan.from_json(tree, attributes, k, of_method)
-        if continued
-        else of_method(tree, attributes)
-    )
+
+    def parsed(text: str) -> Plan:
+        tree = json.loads(text)
+        if continued:
+            return AtomsPlan.from_json(tree, attributes, k, of_method)
+        return of_method(tree, attributes)
+
+    return run.staged(PLAN, parsed)
 
 
 def has_rows(run: Run) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tclose_spark.engine.sources import commit_of
-from tclose_spark.io.run import ORDER, Run
+from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import ORDER, ProfileRecord
 from tclose_spark.stages.staging.area import has_rows
 from tclose_spark.stages.staging.input_states import state_of_inputs
 from tclose_spark.stages.staging.sealed_settings import sealed_settings
@@ -22,12 +23,9 @@ def stage_to_resume(run: Run) -> str:
     if why is not None:
         run.announce(f"resume     begins with {ORDER[0]}: {why}")
         return ORDER[0]
-    stages = run.state["stages"]
-    stage = next(name for name in ORDER if name not in stages)
-    run.announce(
-        f"resume     continues with {stage}: {', '.join(name for name in ORDER if name in stages)} "
-        "done before"
-    )
+    done = run.state.done
+    stage = next(name for name in ORDER if name not in done)
+    run.announce(f"resume     continues with {stage}: {', '.join(done)} done before")
     return stage
 
 
@@ -35,20 +33,21 @@ def _why_not(run: Run) -> str | None:
     """Why the staged run cannot be continued; None if it can."""
     if not run.is_staged(ORDER[0]):
         return "no run is staged whose profile is finished"
-    if run.state.get("version") != __version__:
+    made = run.state
+    if made.version != __version__:
         return "the staged run was made by another version of tclose_spark"
     if not run.is_ours(ORDER[0]):
         return "the staged run was made with another configuration"
-    stages = run.state["stages"]
-    if stages.keys() >= set(ORDER):
+    if tuple(made.done) == ORDER:
         return "the staged run was published"
-    if stages[ORDER[0]].get("sealed") != sealed_settings(run):
+    profiled = made.of(ProfileRecord)
+    if profiled.sealed != sealed_settings(run):
         return "a secret or the output has other settings than those of the staged run"
     if not has_rows(run):
         return "the staged run failed, so its rows were removed"
     state = state_of_inputs(run, commit_of(run.session, run.spec.input))
     if state is None:
         return "this input has no files or versions that show whether it changed"
-    if stages[ORDER[0]]["input"].get("state") != state:
+    if profiled.input.state != state:
         return "the input has changed since it was read"
     return None

@@ -15,13 +15,14 @@ import pyarrow as pa
 import pytest
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
-from tclose_spark.checks.classes.figures import ClassesAndRows, ClassFigures, class_figures
+from tclose_spark.checks.classes.figures import ClassFigures, class_figures
 from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import of_arrow
 from tclose_spark.measures.distances.ground_distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.requirements.criterion import Guarantee
+from tclose_spark.requirements.figures import ClassesAndRows
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.runfile.attributes import Recursive, SensitiveAttribute
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import shutil
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -21,6 +20,7 @@ from tclose_spark.engine import exports
 from tclose_spark.engine.tables import collect, of_arrow, session_of
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import RunState
 from tclose_spark.io.spark.jars import minor
 from tclose_spark.stages.publish import is_everywhere
 
@@ -143,8 +143,8 @@ def test_csv_with_formulas_escaped(
         assert sorted(map(str, notes)) == sorted(map(str, texts * 5))
     other = open_run(conf, "output.escape_formulas=false")  # it judges what was written
     assert pipeline.verify(other, finished=True).holds
-    assert not is_everywhere(other, json.loads(other.internal.read("run.json")))
-    assert is_everywhere(open_run(conf), json.loads(other.internal.read("run.json")))
+    assert not is_everywhere(other, RunState.parse(other.internal.read("run.json")))
+    assert is_everywhere(open_run(conf), RunState.parse(other.internal.read("run.json")))
 
 
 def test_an_export_may_be_one_file(
@@ -167,7 +167,7 @@ def test_an_export_may_be_one_file(
         person["note"] or "" for person in PEOPLE.to_pylist()
     )
     assert pipeline.verify(run, finished=True).holds
-    state = json.loads(run.internal.read("run.json"))
+    state = RunState.parse(run.internal.read("run.json"))
     assert is_everywhere(run, state)
     assert not is_everywhere(
         open_run(conf, f"output={{path: {tmp_path / 'out'}, export: [csv, parquet]}}"), state

@@ -19,6 +19,7 @@ from strategies import CITIES
 
 from tclose_spark import pipeline
 from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import MechanismRecord
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.measures.disclosure.refused_cuts import disclosed_by_refusal, rows_below_cuts
 from tclose_spark.measures.distances.ground_distances import EqualDistance
@@ -77,9 +78,9 @@ def test_who_is_left_in_wide_classes_is_what_was_too_much(
     assert worst["narrow"] < 0.35 < worst["whole"] < worst["true"]
     said: list[str] = []
     run.announce = said.append
-    told: dict[str, Any] = {}
-    MechanismJudge(run.spec).record(run, told)
-    told = told["minimality"]
+    found = MechanismJudge(run.spec).record(run)["minimality"]
+    assert isinstance(found, MechanismRecord)
+    told = found.to_json()
     assert told["worst"]["true"] == worst["true"]
     for text in (*said, json.dumps(told)):  # figures and names of columns, no values
         assert "zip A" not in text

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
-from stamp import COLUMN, text_of
+from stamp import COLUMN, StampFigures, text_of
 
 from tclose_spark.checks.classes.tallies import count_columns
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
@@ -14,6 +13,7 @@ from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 class StampJudge(ReleaseJudge):
     """Every row has the text."""
 
+    makes = StampFigures
     counts: dict[str | None, int]
 
     def published(self, columns: set[str]) -> set[str]:
@@ -26,6 +26,5 @@ class StampJudge(ReleaseJudge):
         if wrong := sum(rows for text, rows in self.counts.items() if text != text_of(self.spec)):
             yield f"{COLUMN}: {wrong} rows have another text"
 
-    def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
-        figures["stamped"] = self.counts.get(text_of(self.spec), 0)
-        return ()
+    def report(self, release: JudgedRelease) -> StampFigures:
+        return StampFigures(stamped=self.counts.get(text_of(self.spec), 0))
