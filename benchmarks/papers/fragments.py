@@ -28,7 +28,7 @@ from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.stacks import stack_by_frequency
 from tclose_spark.methods.fragmentation.sizing import gcd_classes
 from tclose_spark.methods.microaggregation.buckets import cut_into_buckets
-from tclose_spark.methods.sabre.bucketization import bucketize
+from tclose_spark.methods.sabre.redistribution import bucketize
 
 Box = tuple[tuple[int, int], tuple[int, int]]
 """The first and last row, and the first and last column, from 0."""

@@ -8,8 +8,7 @@ from typing import Any, TypeVar, cast
 from numba import njit, types
 
 from tclose_spark.kernels.caching import cache_kernels, folder, is_ours
-from tclose_spark.kernels.compile_lock import compile_lock
-from tclose_spark.kernels.compiler import CalledCompiler, EntryCompiler
+from tclose_spark.kernels.compiler import CalledCompiler, EntryCompiler, compile_lock
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 KERNELS: list[Callable[..., Any]] = []

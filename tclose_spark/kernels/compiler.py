@@ -4,18 +4,68 @@ kernels that it calls.
 Numba alone optimises every function, together with all that it calls, and makes machine code and a
 wrapper for Python of each. With a hundred small kernels that call one another, this took half the
 time. The passes that are left out rewrite closures, contexts and literals, which no kernel has.
+
+One process of a machine compiles at a time. The next one waits, and finds the kernels that the
+first one cached.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core import typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.environment import lookup_environment
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: processes may compile the same kernel twice
+    fcntl = None  # type: ignore[assignment]
+
+LOCK = "lock"
+_held: set[str] = set()
+
+
+@contextmanager
+def compile_lock(folder: str) -> Iterator[None]:
+    """Runs the body while no other process runs one for the same folder. A process that ends
+    releases the lock.
+
+    Compiling a kernel compiles those that it calls, so the lock may be taken again inside. Numba's
+    own lock separates threads.
+    """
+    with global_compiler_lock:
+        file = None if folder in _held else _lock(folder)
+        if file is None:
+            yield
+            return
+        _held.add(folder)
+        try:
+            yield
+        finally:
+            _held.discard(folder)
+            os.close(file)
+
+
+def _lock(folder: str) -> int | None:
+    """A file that is locked until it is closed; None if the file system has no locks."""
+    file = None
+    try:
+        file = os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError:
+        if file is not None:
+            os.close(file)
+        return None
+    return file
 
 
 class CalledCode(JITCodeLibrary):

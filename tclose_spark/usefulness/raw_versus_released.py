@@ -6,12 +6,20 @@ the whole table. All figures are internal.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+import numpy as np
 
 from tclose_spark.in_memory.apply_plan import Released
 from tclose_spark.in_memory.measure import PublishedClasses
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.run import Run
+from tclose_spark.measures.disclosure.linkage import Distances, Linkage, link, of_numbers, of_values
+from tclose_spark.measures.disclosure.rare_cells import RareCells, rare_cells
+from tclose_spark.measures.disclosure.special_uniques import SpecialUniques, special_uniques
+from tclose_spark.measures.loss.query_error import CoveredRanges
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Frequencies
 from tclose_spark.options.linked.linked_sample import LinkedRows, read_linked_rows
@@ -20,15 +28,133 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging.area import LINKED_SAMPLE, encoded_table, read_profile
 from tclose_spark.table.dictionaries import group_equal
 from tclose_spark.table.domains import Profile
+from tclose_spark.table.labels import MISSING, decode_numbers
 from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows
 from tclose_spark.usefulness.classifier import MOST_VALUES, is_installed, predicted
-from tclose_spark.usefulness.cross_tables import cross_tables, means
-from tclose_spark.usefulness.internal_figures import RawVersusReleased, singled_out
-from tclose_spark.usefulness.linkage import linkage_of
-from tclose_spark.usefulness.queries import QueryError
+from tclose_spark.usefulness.cross_tables import CrossTable, Mean, cross_tables, means
+from tclose_spark.usefulness.queries import QueryError, spread_labels
 from tclose_spark.usefulness.raw_groups import RawGroups, raw_groups
 from tclose_spark.usefulness.utility_measures import UtilityMeasures
+
+LARGEST_UNIQUE = 3  # quasi-identifiers that make a row unique
+THRESHOLDS = (3, 3, 3)  # rows of a cell, by the number of its quasi-identifiers
+MOST_CELLED = 1_000  # combinations whose cells are counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawVersusReleased:
+    """Figures of the internal report.
+
+    rows, suppressed: numbers of sampled rows, of `whole` in the table.
+    groups: None if they are too many to count.
+    worth: the utility measures; those of a classifier only if one can be trained.
+    uniques: special uniques among all sampled rows; None if a person may have several rows.
+    cells: of combinations, among the same rows; None likewise.
+    linkage: of the first sampled rows with the classes of all.
+    target: the attribute to predict. why_no_classifier: empty if there is one.
+    """
+
+    rows: int
+    suppressed: int
+    whole: int
+    groups: RawGroups | None
+    means: Sequence[Mean] = ()
+    tables: Sequence[CrossTable] = ()
+    worth: dict[str, float] = field(default_factory=dict)
+    target: str | None = None
+    why_no_classifier: str = ""
+    uniques: SpecialUniques | None = None
+    cells: RareCells | None = None
+    linkage: Linkage | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON. Of each sensitive attribute only the cross table with the strongest association
+        is whole.
+        """
+        strongest = {
+            a: max(of, key=lambda one: one.raw_v) for a, of in self._by_attribute().items()
+        }
+        return {
+            **{
+                name: getattr(self, name)
+                for name in ("rows", "suppressed", "whole", "worth", "target")
+            },
+            "why_no_classifier": self.why_no_classifier,
+            "groups": None if self.groups is None else asdict(self.groups),
+            "uniques": None if self.uniques is None else asdict(self.uniques),
+            "cells": None if self.cells is None else asdict(self.cells),
+            "linkage": None if self.linkage is None else asdict(self.linkage),
+            "means": [asdict(one) for one in self.means],
+            "associations": [
+                {
+                    "quasi": one.quasi,
+                    "sensitive": one.sensitive,
+                    "raw": one.raw_v,
+                    "released": one.released_v,
+                    "moved": one.moved,
+                }
+                for one in self.tables
+            ],
+            "tables": [
+                {**asdict(one), "raw": one.raw.tolist(), "released": one.released.tolist()}
+                for one in strongest.values()
+            ],
+        }
+
+    def _by_attribute(self) -> dict[str, list[CrossTable]]:
+        found: dict[str, list[CrossTable]] = {}
+        for one in self.tables:
+            found.setdefault(one.sensitive, []).append(one)
+        return found
+
+
+def singled_out(
+    rows: Rows, attributes: ResolvedAttributes
+) -> tuple[SpecialUniques | None, RareCells | None]:
+    """The special uniques and the cells of these rows."""
+    columns = {
+        q.name: codes for q, codes in zip(attributes.quasi_identifiers, rows.quasi, strict=True)
+    }
+    counts = np.ones(len(rows), dtype=np.int64)
+    cells = rare_cells(columns, counts, THRESHOLDS[: len(columns)], most=MOST_CELLED)
+    return special_uniques(columns, counts, LARGEST_UNIQUE), cells
+
+
+MOST_LINKED = 1_000  # of the sampled rows
+
+
+def linkage_of(attributes: ResolvedAttributes, rows: Rows, classes: PublishedClasses) -> Linkage:
+    """The linkage of the first of these rows with the classes of all of them."""
+    first = rows.take(np.arange(min(len(rows), MOST_LINKED)))
+    own = classes.of_row[: len(first)]
+    distances = list(_distances(attributes, first, classes))
+    every = np.arange(len(classes.sizes))
+    return link(distances, lambda places: own[places][:, None] == every, len(first), classes.sizes)
+
+
+def _distances(
+    attributes: ResolvedAttributes, rows: Rows, classes: PublishedClasses
+) -> Iterator[Distances]:
+    """The distances by each quasi-identifier."""
+    for q, codes in zip(attributes.quasi_identifiers, rows.quasi, strict=True):
+        spread, label = spread_labels(q, classes.labels[q.name])
+        if q.domain.kind != "category":
+            assert isinstance(spread, CoveredRanges)
+            values = (
+                decode_numbers(codes) if q.domain.kind == "double" else codes.astype(np.float64)
+            )
+            yield of_numbers(
+                np.where(codes == MISSING, np.nan, values), spread.low[label], spread.high[label]
+            )
+            continue
+        known, of_row = np.unique(codes, return_inverse=True)
+        shares = np.stack([spread.shares(code, code) for code in known.tolist()])
+        with np.errstate(divide="ignore"):
+            widths = np.where(
+                shares == 1, 0.0, np.minimum(1 / (shares * len(q.domain.values)), 1.0)
+            )
+        yield of_values(widths, of_row, label)
 
 
 def raw_versus_released(run: Run) -> dict[str, Any] | None:

@@ -38,9 +38,8 @@ from tclose_spark.engine.spark.task_files import TaskFiles
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.errors import InputError
 from tclose_spark.io.input import input_state, sniffing
-from tclose_spark.io.input.frames import as_dataframe
 from tclose_spark.io.input.input_state import commit_of
-from tclose_spark.io.input.reading import read_table
+from tclose_spark.io.input.reading import as_dataframe, read_table
 from tclose_spark.io.input.spark.damaged_text import (
     SourceTable,
     check_text,

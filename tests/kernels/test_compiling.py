@@ -14,8 +14,7 @@ from numba.core import event
 
 from tclose_spark.kernels import KERNELS, kernel, progress
 from tclose_spark.kernels.canary import store_many, stores_are_compiled
-from tclose_spark.kernels.compile_lock import compile_lock
-from tclose_spark.kernels.compiler import CalledCode
+from tclose_spark.kernels.compiler import CalledCode, compile_lock
 from tclose_spark.kernels.structures import make_words, structure
 
 pytestmark = pytest.mark.more

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from strategies import CITIES, make_problem, town
 
-from tclose_spark.methods.reach import reach_of
+from tclose_spark.methods.widths import reach_of
 from tclose_spark.table.arrays import ranked
 
 LIMITED: list[dict[str, Any]] = [

@@ -973,7 +973,7 @@ def test_measured_classes_that_break_a_t_are_joined(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "tclose_spark.methods.fragmentation.trials.breaking", lambda *_: np.zeros(1, dtype=bool)
+        "tclose_spark.methods.fragmentation.plan.breaking", lambda *_: np.zeros(1, dtype=bool)
     )  # a sample that misleads
     sensitive = {"grade": {"distance": "ordered", "t": "0.15"}, "disease": {"t": "0.2"}}
     method = METHODS["measured"]

@@ -24,8 +24,7 @@ from tclose_spark.suggesting.judging import suggest_role
 from tclose_spark.suggesting.settings import quasi_identifier_settings
 from tclose_spark.suggesting.suggestion import Suggestion
 from tclose_spark.suggesting.trial import trying
-from tclose_spark.suggesting.trial.changes import changes
-from tclose_spark.suggesting.trial.trying import _helpful, try_suggestion
+from tclose_spark.suggesting.trial.trying import _helpful, changes, try_suggestion
 from tclose_spark.suggesting.views import summary_lines
 
 DAYS = [date(1930, 1, 1) + timedelta(days=37 * i) for i in range(600)]

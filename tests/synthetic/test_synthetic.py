@@ -29,10 +29,11 @@ from tclose_spark.synthetic.census import (
     SCHEMA,
     SPARK_SEED,
     generate_people,
+    hash_numbers,
+    hash_text,
     write_hierarchies,
     write_people,
 )
-from tclose_spark.synthetic.xxhash import hash_numbers, hash_text
 
 ROWS = 200_000
 

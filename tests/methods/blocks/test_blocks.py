@@ -17,7 +17,7 @@ from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
 from tclose_spark.methods.blocks.layout import BlockLayout
-from tclose_spark.methods.blocks.merge import merge
+from tclose_spark.methods.blocks.planning import merge
 from tclose_spark.methods.blocks.routing_tree import RoutingTree, Splits, chance, no_splits
 from tclose_spark.table.rows import Rows
 

@@ -22,8 +22,7 @@ from requirements import check_however_rows_come
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.methods.exact import plan as planning
-from tclose_spark.methods.exact.plan import ExactPlan, make_plan
-from tclose_spark.methods.exact.subsets import best_partition
+from tclose_spark.methods.exact.plan import ExactPlan, best_partition, make_plan
 from tclose_spark.report.certificate import proven
 
 SUPPRESSED_CELLS = [

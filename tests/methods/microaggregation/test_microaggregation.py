@@ -28,14 +28,15 @@ from tclose_spark.methods.microaggregation.buckets import (
     microaggregate_buckets,
     paper_size,
 )
-from tclose_spark.methods.microaggregation.cells import (
+from tclose_spark.methods.microaggregation.mdav import microaggregate
+from tclose_spark.methods.microaggregation.plan import (
+    MicroaggregationPlan,
     cut_into_clusters,
     cut_of,
     first_component,
+    make_plan,
     rank_scores,
 )
-from tclose_spark.methods.microaggregation.mdav import microaggregate
-from tclose_spark.methods.microaggregation.plan import MicroaggregationPlan, make_plan
 
 ONE = [
     {"disease": {"t": "0.3"}},

@@ -19,9 +19,8 @@ from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
 from tclose_spark.methods.dealing.fragment_diameter import diameter_of
 from tclose_spark.methods.dealing.relaxed_conformance import FragmentTable
-from tclose_spark.methods.sabre.bucketization import bucketize
 from tclose_spark.methods.sabre.plan import SabrePlan, make_plan
-from tclose_spark.methods.sabre.redistribution import Redistribution, class_sizes, halves
+from tclose_spark.methods.sabre.redistribution import Redistribution, bucketize, class_sizes, halves
 
 SENSITIVE = st.sampled_from(
     [

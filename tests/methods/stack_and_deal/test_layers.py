@@ -31,7 +31,7 @@ from tclose_spark.methods.stack_and_deal.layers import (
     kernel_distances,
     replace,
 )
-from tclose_spark.methods.stack_and_deal.lower_bounds import forced_bound, lower_bound, supply_bound
+from tclose_spark.methods.stack_and_deal.sizing import forced_bound, lower_bound, supply_bound
 
 KINDS = ["equal", "ordered", "hierarchical"]
 

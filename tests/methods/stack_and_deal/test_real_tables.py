@@ -23,9 +23,8 @@ from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.stacks import stack_by_frequency, stack_by_value
 from tclose_spark.methods.stack_and_deal.layers import LayeredDeal, kernel_distances
-from tclose_spark.methods.stack_and_deal.lower_bounds import lower_bound
 from tclose_spark.methods.stack_and_deal.plan import make_plan, make_stacks
-from tclose_spark.methods.stack_and_deal.sizing import choose_size
+from tclose_spark.methods.stack_and_deal.sizing import choose_size, lower_bound
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import by_value
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy

@@ -1,5 +1,21 @@
 """Distances of classes in exact integers, kept up to date: which rows a class may lose or gain, and
 how its closeness ratio changes.
+
+Equal and hierarchical distances of a class: by what it has in common with the table.
+
+Let c_u be the rows of a class of s rows with the value u or below the node u, and N_u those of the
+table of n. Since
+|x - y| = x + y - 2 min(x, y), and all x = n c_u and all y = s N_u add up to n s at each height, the numerator of an
+equal distance is 2 (n s - sum of min(n c_u, s N_u)). A hierarchical distance has h n s - sum of min(n c_u, s N_u), over
+all nodes below the root, at h heights. Only values and nodes with rows of the class contribute to the sum.
+
+Ordered distances of a class: by its cumulative excess.
+
+Let C_v be the rows of a class of s rows with the value v or a lower one, and X_v those of the table
+of n. The excess is n C_v - s X_v, and the numerator is the sum of |excesses| (see
+`measures.distances`). When a row joins (sign +1) or leaves (-1), every excess changes by -sign X_v,
+and from the row's value on also by sign n. So one pass over the excesses, with a correction for
+each value, gives the new numerator for every value.
 """
 
 from __future__ import annotations
@@ -7,29 +23,172 @@ from __future__ import annotations
 import numpy as np
 
 from tclose_spark.kernels import kernel
-from tclose_spark.methods.blocks.requirement import ANYTHING, ORDERED
-from tclose_spark.methods.closeness_tree.exchange.common import (
-    common_after_swap,
-    common_of_two,
-    measure_common,
-    numerator_after,
-    numerator_of,
-)
+from tclose_spark.methods.blocks.requirement import ANYTHING, EQUAL, ORDERED
 from tclose_spark.methods.closeness_tree.exchange.counts import (
     add_row,
     below_cap,
     remove_row,
     within_caps,
 )
-from tclose_spark.methods.closeness_tree.exchange.excess import (
-    change_excess,
-    excess_after_swap,
-    excess_of_two,
-    measure_excess,
-    swap_excess,
-    update_rises,
-)
 from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table
+
+
+@kernel
+def measure_excess(table: Table, partition: Partition, c: int, s: int, size: int) -> None:
+    """Set partition.excess[c] and partition.total[c] of attribute s from the counts of class c, of
+    `size` rows.
+    """
+    reached, total = 0, 0
+    for v in range(table.first[s], table.first[s + 1]):
+        reached += partition.counts[c, v]
+        partition.excess[c, v] = table.requirement.rows * reached - size * table.expected[v]
+        total += abs(partition.excess[c, v])
+    partition.total[c, s] = total
+
+
+@kernel
+def change_excess(table: Table, partition: Partition, c: int, s: int, own: int, sign: int) -> None:
+    """Update class c after a row in column `own` joined (sign +1) or left it (-1)."""
+    first, last = table.first[s], table.first[s + 1]
+    excess, expected = partition.excess[c, first:last], table.expected[first:last]
+    total, rows, own = 0, table.requirement.rows, own - first
+    for v in range(len(excess)):
+        changed = excess[v] + sign * ((rows if v >= own else 0) - expected[v])
+        excess[v] = changed
+        total += abs(changed)
+    partition.total[c, s] = total
+
+
+@kernel
+def excess_after_swap(table: Table, partition: Partition, c: int, out: int, into: int) -> int:
+    """How much the numerator of class c rises if a row in column `out` gives way to one in
+    `into`.
+    """
+    rise, change = 0, -table.requirement.rows if out < into else table.requirement.rows
+    for excess in partition.excess[c, min(out, into) : max(out, into)]:
+        rise += abs(excess + change) - abs(excess)
+    return int(rise)
+
+
+@kernel
+def swap_excess(table: Table, partition: Partition, c: int, s: int, out: int, into: int) -> None:
+    """Update class c after a row in column `out` gave way to one in `into`."""
+    partition.total[c, s] += excess_after_swap(table, partition, c, out, into)
+    change = -table.requirement.rows if out < into else table.requirement.rows
+    for v in range(min(out, into), max(out, into)):
+        partition.excess[c, v] += change
+
+
+@kernel
+def excess_of_two(table: Table, partition: Partition, c: int, d: int, sign: int, s: int) -> int:
+    """The numerator of the rows of class c with (sign 1) or without (-1) those of class d, from
+    their excesses.
+    """
+    first, last, total = table.first[s], table.first[s + 1], 0
+    excess, other = partition.excess[c, first:last], partition.excess[d, first:last]
+    for v in range(len(excess)):
+        total += abs(excess[v] + sign * other[v])
+    return int(total)
+
+
+@kernel
+def update_rises(table: Table, partition: Partition, side: int, c: int, s: int, size: int) -> None:
+    """Set partition.rises[side, c] for the values of attribute s, if class c then has `size` rows.
+
+    Invariant of the second pass: `after` includes the own changes of the values from v on.
+    """
+    partition.fresh[side, c, s] = True
+    first, last = table.first[s], table.first[s + 1]
+    excess = partition.excess[c, first:last]
+    expected = table.expected[first:last]
+    rises = partition.rises[side, c]
+    sign, after, limit = 1 if side == JOIN else -1, 0, table.requirement.limits[s, size]
+    change = sign * table.requirement.rows
+    for v in range(len(excess)):
+        after += abs(excess[v] - sign * expected[v])
+    for v in range(len(excess) - 1, -1, -1):
+        without = excess[v] - sign * expected[v]
+        after += abs(without + change) - abs(without)
+        rises[first + v] = (
+            table.share[s] * (after - partition.total[c, s]) if after <= limit else np.inf
+        )
+
+
+@kernel
+def numerator_of(table: Table, s: int, size: int, common: int) -> int:
+    """The numerator of attribute s in a class of `size` rows, from the sum of min(n c_u, s N_u)."""
+    return int(size * table.apart[s] - (2 * common if table.metric[s] == EQUAL else common))
+
+
+@kernel
+def measure_common(table: Table, partition: Partition, c: int, s: int, size: int) -> None:
+    """Set partition.common[:, c, s] and partition.total[c, s] from the counts of class c, of `size`
+    rows.
+    """
+    n = table.requirement.rows
+    counts = partition.counts[c]
+    held = partition.held[c, table.first[s] :]
+    less, common, more = 0, 0, 0
+    for at in range(partition.length[c, s]):
+        column = held[at]
+        has, expected = n * counts[column], table.expected[column]
+        most = size * expected
+        less += min(has, most - expected)
+        common += min(has, most)
+        more += min(has, most + expected)
+    partition.common[LEAVE, c, s], partition.common[JOIN, c, s] = less, more
+    partition.total[c, s] = numerator_of(table, s, size, common)
+
+
+@kernel
+def numerator_after(
+    table: Table, partition: Partition, side: int, c: int, column: int, s: int, size: int
+) -> int:
+    """The numerator of attribute s in class c, then of `size` rows, after a row in this column
+    leaves or joins.
+    """
+    n, common = table.requirement.rows, partition.common[side, c, s]
+    change = n if side == JOIN else -n
+    while column >= 0:
+        has, most = n * partition.counts[c, column], size * table.expected[column]
+        common += min(has + change, most) - min(has, most)
+        column = table.above[column]
+    return numerator_of(table, s, size, common)
+
+
+@kernel
+def common_after_swap(table: Table, partition: Partition, c: int, out: int, into: int) -> int:
+    """How much the sum of min(n c_u, s N_u) of class c rises if a row in column `out` gives way to
+    one in `into`.
+    """
+    n, size, rise = table.requirement.rows, partition.size[c], 0
+    while out != into:  # nodes above both keep their rows
+        has, most = n * partition.counts[c, out], size * table.expected[out]
+        rise += min(has - n, most) - min(has, most)
+        has, most = n * partition.counts[c, into], size * table.expected[into]
+        rise += min(has + n, most) - min(has, most)
+        out, into = table.above[out], table.above[into]
+    return int(rise)
+
+
+@kernel
+def common_of_two(
+    table: Table, partition: Partition, c: int, d: int, sign: int, s: int, size: int
+) -> int:
+    """The sum of min(n c_u, s N_u) of `size` rows: those of class c with (sign 1) or without (-1)
+    those of class d.
+    """
+    n, common = table.requirement.rows, 0
+    counts, others, first = partition.counts[c], partition.counts[d], table.first[s]
+    for at in range(first, first + partition.length[c, s]):
+        column = partition.held[c, at]
+        common += min(n * (counts[column] + sign * others[column]), size * table.expected[column])
+    if sign > 0:
+        for at in range(first, first + partition.length[d, s]):
+            column = partition.held[d, at]
+            if counts[column] == 0:
+                common += min(n * others[column], size * table.expected[column])
+    return int(common)
 
 
 @kernel

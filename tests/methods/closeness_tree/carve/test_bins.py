@@ -12,8 +12,13 @@ from requirements import check_classes
 from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.blocks.dense import Dense
-from tclose_spark.methods.closeness_tree.carve.bins import bins_of, expected_deviation
-from tclose_spark.methods.closeness_tree.carve.goal import LEAST_SHARE, WIDE, goal_of
+from tclose_spark.methods.closeness_tree.carve.goal import (
+    LEAST_SHARE,
+    WIDE,
+    bins_of,
+    expected_deviation,
+    goal_of,
+)
 from tclose_spark.methods.closeness_tree.carve.sizes import HIDDEN_MOST, smallest_in_bins
 from tclose_spark.methods.closeness_tree.carve.tree import grow
 from tclose_spark.methods.closeness_tree.plan import make_plan

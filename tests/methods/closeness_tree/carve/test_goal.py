@@ -14,7 +14,7 @@ from tclose_spark.measures.distances.ground_distances import (
 )
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.closeness_tree.carve.goal import goal_of, scratch_of, worst
-from tclose_spark.methods.closeness_tree.carve.gradient import gradient
+from tclose_spark.methods.closeness_tree.carve.trim import gradient
 
 
 @drawn(200)

@@ -31,9 +31,12 @@ from tclose_spark.methods.closeness_tree.exchange import rounds
 from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
 from tclose_spark.methods.closeness_tree.exchange.boxes import UNKNOWN, scan, width_after
 from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, move, repack
-from tclose_spark.methods.closeness_tree.exchange.distances import holds, rise, rise_by_swap
-from tclose_spark.methods.closeness_tree.exchange.excess import update_rises
-from tclose_spark.methods.closeness_tree.exchange.merges import LOOKS, merge_all
+from tclose_spark.methods.closeness_tree.exchange.distances import (
+    holds,
+    rise,
+    rise_by_swap,
+    update_rises,
+)
 from tclose_spark.methods.closeness_tree.exchange.partition import (
     JOIN,
     LEAVE,
@@ -43,7 +46,12 @@ from tclose_spark.methods.closeness_tree.exchange.partition import (
     make_table,
 )
 from tclose_spark.methods.closeness_tree.exchange.reshape import reshape
-from tclose_spark.methods.closeness_tree.exchange.rounds import exchange, make_orders
+from tclose_spark.methods.closeness_tree.exchange.rounds import (
+    LOOKS,
+    exchange,
+    make_orders,
+    merge_all,
+)
 from tclose_spark.methods.closeness_tree.exchange.scatter import dissolve_all
 from tclose_spark.methods.closeness_tree.exchange.splits import MOST, split_all
 from tclose_spark.methods.closeness_tree.exchange.sweeps import sweep_moves, sweep_swaps
