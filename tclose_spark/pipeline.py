@@ -90,7 +90,8 @@ def plan(run: Run) -> PlanReport:
 def _choose_k(run: Run, profiled: Profile, table: EncodedTable) -> ChosenKRecord:
     """The k that is best on a sample, and why."""
     texts = [own is None for own in read_columns(run).own]
-    settings, rows = run.spec.attributes.sensitive_attributes, table.sample(SAMPLE_ROWS)
+    settings = run.spec.attributes.sensitive_attributes
+    rows = table.sample(SAMPLE_ROWS)
     sample = table_of_its_own(profiled, rows, settings, run.hierarchies, texts)
     chosen = choose_k(
         run.spec, sample, run.hierarchies, lambda line: run.announce(f"{'plan':<10} {line}")

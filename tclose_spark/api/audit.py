@@ -132,7 +132,9 @@ def audit(table: Table, *described: Any, **options: Unpack[AuditOptions]) -> Aud
         ConfigurationError: naming the argument that is wrong.
         InputError: naming the column and what is wrong with it.
     """
-    joint, earlier, output = options["joint"], options["earlier"], options["classes_output"]
+    joint = options["joint"]
+    earlier = options["earlier"]
+    output = options["classes_output"]
     population, listed = _population(options["population"])
     asked = {name: value for name, value in options.items() if name in ASKED}
     asked["population"] = population
@@ -207,7 +209,9 @@ def _on_engine(
 
     left_out: gets the notes about lines of files that are no rows.
     """
-    path, kind, how = path_of(tables.table), options["format"], reader_options(options["options"])
+    path = path_of(tables.table)
+    kind = options["format"]
+    how = reader_options(options["options"])
     with as_typed():
         source = source_of(path, kind, how) if path else Input(path=FRAME, format="table")
         single = {name: held_table(one) for name, one in vars(tables).items() if name != "earlier"}
@@ -272,8 +276,10 @@ def _population(said: Any) -> tuple[Population | None, Table | None]:
 
 def _question(options: TableOptions, **asked: Any) -> AuditQuestion:
     """The question about the columns that the options name, or about those of a spec."""
-    quasi_identifiers, sensitive = options["quasi_identifiers"], options["sensitive"]
-    hierarchies, spec = options["hierarchies"], options["spec"]
+    quasi_identifiers = options["quasi_identifiers"]
+    sensitive = options["sensitive"]
+    hierarchies = options["hierarchies"]
+    spec = options["spec"]
     asked = {key: as_python(value) for key, value in asked.items()}
     if spec is not None:
         if quasi_identifiers or sensitive or hierarchies:

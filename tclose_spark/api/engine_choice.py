@@ -122,10 +122,8 @@ def choose_engine(asked: Asked, work: Work, present: str) -> Choice:
         return Choice(SPARK, present or work.unopened)
     most = f"{MOST_ROWS:,} rows" if (work.rows or 0) > MOST_ROWS else ""
     if work.size:
-        what, most = (
-            f"{_written(work.size)} of files",
-            _written(MOST_BYTES) if work.size > MOST_BYTES else most,
-        )
+        what = f"{_written(work.size)} of files"
+        most = _written(MOST_BYTES) if work.size > MOST_BYTES else most
     else:
         what = "nothing to read" if work.rows is None else f"{work.rows:,} rows in memory"
     return (
@@ -195,7 +193,8 @@ def _places(source: Input, table: Any, spec: ReleaseSpec | None) -> Iterator[tup
     output = spec.output
     for key, path in (("public", output.public_path), ("internal", output.internal_path)):
         yield f"output.{'path' if output.path else key}", path
-    quasi, sensitive = spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
+    quasi = spec.attributes.quasi_identifiers
+    sensitive = spec.attributes.sensitive_attributes
     columns: Mapping[str, QuasiIdentifier | SensitiveAttribute] = {**quasi, **sensitive}
     for name, settings in columns.items():
         if isinstance(settings.hierarchy, str):

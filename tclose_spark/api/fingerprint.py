@@ -39,7 +39,8 @@ def fingerprint(
     Raises:
         InputError: if the table cannot be read.
     """
-    path, how = path_of(table), reader_options(options)
+    path = path_of(table)
+    how = reader_options(options)
     with as_typed():
         source = source_of(path, format, how) if path else Input(path=FRAME, format="table")
         held = held_table(table)

@@ -99,7 +99,8 @@ def hierarchy(
     """
     run_file = None if spec is None else spec_of(tree_of(spec, overrides))
     settings = _settings(column, of, type, run_file)
-    held, how = held_table(table), reader_options(options)
+    held = held_table(table)
+    how = reader_options(options)
     of_run = table is None and run_file is not None
     path = run_file.input.path if table is None and run_file is not None else path_of(table)
     with as_typed():

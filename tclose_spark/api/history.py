@@ -66,7 +66,8 @@ def history(output: str | PathLike[str]) -> History:
     Raises:
         ConfigurationError: if there is no finished release, or its files are damaged.
     """
-    folder, session = fspath(output), LocalSession()
+    folder = fspath(output)
+    session = LocalSession()
     internal = open_folder(f"{folder}/internal", session)
     public = open_folder(f"{folder}/public", session)
     with damage_translated(folder):

@@ -39,7 +39,8 @@ class Planned:
         """The tables of the plan, and the notes below them."""
         from tclose_spark.methods.method import method_of
 
-        method, settings = self.spec.method, dict(self.spec.attributes.sensitive_attributes)
+        method = self.spec.method
+        settings = dict(self.spec.attributes.sensitive_attributes)
         settings |= {one.name: one.as_attribute for one in self.spec.privacy.joint or ()}
         tables, notes = method_of(method).tables(self.spec.name, self.report, method, settings)
         if "k" in self.report.details:

@@ -97,7 +97,8 @@ class Release:
 
     def __init__(self, output: Output, engine: str = AUTO) -> None:
         """See `open`. engine: what the user asked for."""
-        self._output, self._engine = output, engine
+        self._output = output
+        self._engine = engine
 
     @staticmethod
     @verb
@@ -249,7 +250,8 @@ def summary(release: Release, details: bool) -> Iterator[tuple[str, bool]]:
     """The lines of a summary, each with whether it is about an attribute that no requirement
     protects. details: with the precision of each column.
     """
-    certificate, codebook = release.certificate, release.codebook if details else ()
+    certificate = release.certificate
+    codebook = release.codebook if details else ()
     unprotected = unprotected_lines(certificate)
     for line in certificate_lines(certificate, release.path, release.internal_path, codebook):
         yield line, line in unprotected

@@ -98,7 +98,8 @@ def choose(
     Raises:
         ConfigurationError: if there is no such engine, or it cannot do this.
     """
-    asked, present = asked_engine(engine, spec), spark_present()
+    asked = asked_engine(engine, spec)
+    present = spark_present()
     work = work_of(verb, spec, table, source, decides=asked.engine == AUTO and not present)
     choice = choose_engine(asked, work, present)
     _untold.set((choice, log))
@@ -151,7 +152,8 @@ def _teller(untold: tuple[Choice, Log | None] | None) -> Callable[[str], None]:
     """Prints what is found about inputs, each line once: to the command line, to the call's log, or
     as a warning.
     """
-    log, said = untold[1] if untold else None, set[str]()
+    log = untold[1] if untold else None
+    said = set[str]()
 
     def tell(line: str) -> None:
         if line not in said:
@@ -195,7 +197,8 @@ def _spark(title: str, table: Table, path: str) -> Iterator[Session]:
 def working_on(run: GivenRun, title: str, on: str = SPARK) -> Iterator[Session]:
     """The session for a run, with its table. Errors name the lines of the run file."""
     spec = run.spec
-    name, path = f"tclose {title} {spec.name}", spec.input.path
+    name = f"tclose {title} {spec.name}"
+    path = spec.input.path
     with lines_in_errors(run.tree), working(name, run.table, path, on, validates=True) as session:
         if run.table is None:
             yield session
@@ -241,7 +244,8 @@ def run_stages(
     """
     with lines_in_errors(run.tree):
         choice = choose(names[-1], engine, run.spec, run.table, log)
-    announce, to_read = announcer(log), bool(options.get("finished"))
+    announce = announcer(log)
+    to_read = bool(options.get("finished"))
     events = RunEvents(run.spec, announce)
 
     def work(on: str) -> Any:

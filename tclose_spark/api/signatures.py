@@ -64,7 +64,8 @@ def with_options(
     its documentation, in place of `[options]`. placed: those that may be given without their name,
     in order. names: what the annotations of the declaration name.
     """
-    options, kinds = options_of(declared), get_type_hints(declared, None, names)
+    options = options_of(declared)
+    kinds = get_type_hints(declared, None, names)
     ordered = {name: options[name] for name in dict.fromkeys((*placed, *options))}
 
     def given_to(function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -118,7 +119,8 @@ def fits(value: Any, kind: Any) -> bool:
     >>> fits([5, 10], int | Sequence[int]), fits("5", int | Sequence[int]), fits(True, int), fits("a", Sequence[str])
     (True, False, False, False)
     """
-    plain, parts = get_origin(kind) or kind, get_args(kind)
+    plain = get_origin(kind) or kind
+    parts = get_args(kind)
     if plain is Any:
         return True
     if plain in (Union, UnionType):
@@ -152,7 +154,8 @@ def described(kind: Any) -> str:
     >>> described(int | Sequence[int] | None)
     'a whole number, a list (each a whole number) or None'
     """
-    plain, parts = get_origin(kind) or kind, get_args(kind)
+    plain = get_origin(kind) or kind
+    parts = get_args(kind)
     if plain in (Union, UnionType):
         *some, last = dict.fromkeys(map(described, parts))
         return f"{', '.join(some)} or {last}" if some else last
@@ -167,7 +170,8 @@ def described(kind: Any) -> str:
 
 def _outside(kind: Any) -> Any:
     """The type without what containers hold."""
-    plain, parts = get_origin(kind) or kind, get_args(kind)
+    plain = get_origin(kind) or kind
+    parts = get_args(kind)
     if plain in (Union, UnionType):
         return Union[tuple(map(_outside, parts))]  # noqa: UP007 - made at run time
     return plain if plain in (Sequence, Collection, Mapping) else kind

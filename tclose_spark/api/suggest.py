@@ -81,7 +81,8 @@ def suggest(
             the columns.
         ConfigurationError: if a setting is wrong.
     """
-    most, path = number_of_rows(sample), path_of(table)
+    most = number_of_rows(sample)
+    path = path_of(table)
     require_valid(k, str(t))
     source = (
         source_of(path, format, reader_options(options))

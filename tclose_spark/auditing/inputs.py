@@ -106,7 +106,8 @@ def prepare_inputs(question: AuditQuestion, tables: AuditTables) -> AuditInputs:
         treated = {"drop": "are left out", "alone": "are a person each"}[person.unknown]
         notes = [*notes, f"{lacking:,} rows have no {person.column!r}, and {treated}"]
     table, rows = prepare_table(question, tables.table, "the table")
-    listed, reference = [], tables.reference
+    listed = []
+    reference = tables.reference
     of_people = (
         (tables.background, "the background table"),
         (tables.population, "the table of the population"),
@@ -290,7 +291,8 @@ def check_columns(table: Table, roles: Mapping[str, Sequence[str]], what: str) -
     """Raises InputError if a column is missing, ambiguous, or of a nested type. roles: columns by
     role.
     """
-    schema, persons = schema_of(table), roles.get("person", ())
+    schema = schema_of(table)
+    persons = roles.get("person", ())
     names = schema.names
     needed = [column for columns in roles.values() for column in columns]
     made = {PERSON, SUPPRESSED} & {column.lower() for column in needed if column not in persons}
@@ -347,7 +349,8 @@ def mixed_missing_notes(table: Table, question: AuditQuestion) -> list[str]:
     """A note on each column that has both NaN and NULL: they count as one value, but a reader of
     Parquet distinguishes them.
     """
-    schema, columns = schema_of(table), [*question.labels, *question.sensitive_attributes]
+    schema = schema_of(table)
+    columns = [*question.labels, *question.sensitive_attributes]
     columns = [name for name in columns if pa.types.is_floating(schema.field(name).type)]
     if not columns:
         return []
@@ -426,7 +429,8 @@ def _candidates(question: AuditQuestion, schema: pa.Schema) -> list[str]:
     )
 
     def may_be(name: str) -> bool:
-        bounds, folded = {f"{name}_min", f"{name}_max"}, [column.lower() for column in columns]
+        bounds = {f"{name}_min", f"{name}_max"}
+        folded = [column.lower() for column in columns]
         named = name in plain_names or bounds <= set(plain_names)
         # Spark ignores case
         unambiguous = name.lower() not in folded and all(

@@ -127,7 +127,8 @@ class LabelFacts:
     @property
     def span(self) -> Fraction:
         """The range of its numbers."""
-        low, high = self.low, self.high
+        low = self.low
+        high = self.high
         return Fraction(0) if low is None or high is None else high - low
 
     @property

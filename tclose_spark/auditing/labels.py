@@ -49,10 +49,12 @@ def judge_labels(
     if reference is not None:
         _reach(dict(zip(question.labels, found, strict=True)), reference)
     facts = iter(found)
-    quasi, notes = [], []
+    quasi = []
+    notes = []
     for name, columns in question.columns.items():
         column_facts = [next(facts) for _ in columns]
-        one, place = column_facts[0], question.labels.index(columns[0])
+        one = column_facts[0]
+        place = question.labels.index(columns[0])
         if len(columns) == 2:
             loss = LabelLoss(
                 numeric=True, span=_span(name, column_facts), low=column_facts[0].low or Fraction(0)
@@ -118,7 +120,8 @@ def _reach(facts: Mapping[str, LabelFacts], reference: Table) -> None:
 
 
 def _span(name: str, bounds: Sequence[LabelFacts]) -> Fraction:
-    low, high = bounds[0], bounds[-1]
+    low = bounds[0]
+    high = bounds[-1]
     texts = low.texts | high.texts | low.bins | high.bins
     if texts or low.intervals or high.intervals:
         what = f"texts ({number_of(texts)})" if texts else "intervals"

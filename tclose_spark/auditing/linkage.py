@@ -43,7 +43,8 @@ from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import coded, group_equal
 from tclose_spark.table.ranges import interval_or_none
 
-MOST_CLASSES, MOST_DIFFERENT = 20_000, 1_000_000
+MOST_CLASSES = 20_000
+MOST_DIFFERENT = 1_000_000
 WHAT = "--raw"
 
 
@@ -141,7 +142,9 @@ class _Pair:
     def __init__(
         self, table: TalliedTable, people: Table, sample: pa.Table, released: pa.Table
     ) -> None:
-        self.quasi, self.sample, trees = table.quasi, sample, table.trees
+        self.quasi = table.quasi
+        self.sample = sample
+        trees = table.trees
         columns = [column.combine_chunks() for column in released.columns]
         self.counts = columns.pop().to_numpy()
         place = {name: i for i, name in enumerate(table.question.labels)}
@@ -194,7 +197,9 @@ class _Pair:
 
     def distances(self, i: int) -> Distances:
         """The distances by a quasi-identifier."""
-        loss, axis, labels = self.quasi[i].loss, self.axes[i], self.labels[i]
+        loss = self.quasi[i].loss
+        axis = self.axes[i]
+        labels = self.labels[i]
         if loss.numeric:
             ends = np.array([_ends(loss, label) for label in labels])
             values = np.array([_number(loss, value) for value in self.sample[f"q{i}"].to_pylist()])
@@ -228,7 +233,8 @@ def _ends(loss: LabelLoss, label: str | None) -> tuple[float, float]:
         return -np.inf, np.inf
     if interval is None:
         return np.nan, np.nan
-    low, high = interval.low - loss.low, interval.high - loss.low
+    low = interval.low - loss.low
+    high = interval.high - loss.low
     if not loss.foreign:
         return float(low), float(high)
     return float(max(low, Fraction(0))), float(min(high, loss.span))

@@ -76,8 +76,11 @@ def explanation_page(explanation: ClassExplanation, name: str = "table") -> str:
     """The page of an explained class: both distributions side by side, the distance, and the
     transport plan.
     """
-    a, part, whole = explanation.attribute, explanation.part, explanation.whole
-    size, rows = int(part.sum()), int(whole.sum())
+    a = explanation.attribute
+    part = explanation.part
+    whole = explanation.whole
+    size = int(part.sum())
+    rows = int(whole.sum())
     groups = group_values(a.values, part, whole, a.distance.features.cumulative, a.hierarchy)
     shown, left_out = shown_moves(explanation)
     return render(

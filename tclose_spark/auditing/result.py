@@ -216,7 +216,8 @@ class ClassExplanation:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON. Exact fractions are texts p/q beside decimals."""
-        values, settings = self.attribute.values, self.attribute.settings
+        values = self.attribute.values
+        settings = self.attribute.settings
         return {
             "class": dict(self.labels),
             "attribute": self.attribute.name,

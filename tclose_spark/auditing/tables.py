@@ -60,10 +60,8 @@ def opened_tables(
             tables.table, [*question.labels, question.unjudged_person.column], kind
         ).table
         question = question.judging_people(schema_of(there).names)
-    sensitive, known = (
-        list(question.sensitive_attributes),
-        [*question.quasi_identifiers, *question.persons],
-    )
+    sensitive = list(question.sensitive_attributes)
+    known = [*question.quasi_identifiers, *question.persons]
     of_others = {
         "reference": sensitive,
         "background": known,
@@ -74,10 +72,8 @@ def opened_tables(
     others = {name: opened(one, of_others[name]) for name, one in given.items() if one is not None}
     columns = [*question.labels, *sensitive, *question.persons, *question.weights]
     with_households = [*columns, *question.households]
-    table, earlier = (
-        opened(tables.table, with_households, kind),
-        [opened(one, columns) for one in tables.earlier],
-    )
+    table = opened(tables.table, with_households, kind)
+    earlier = [opened(one, columns) for one in tables.earlier]
     with errors_translated(table, *others.values(), *earlier):
         found = {name: one.table for name, one in others.items()}
         yield (

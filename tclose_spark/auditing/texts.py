@@ -89,7 +89,8 @@ def guarantee_lines(
     rows: list[list[str | Text]] = []
     below = []
     for g in guarantees:
-        holds, violations = Text("measured", "dim"), ["", ""]
+        holds = Text("measured", "dim")
+        violations = ["", ""]
         if g.required is not None:
             holds = Text("yes", "green") if g.holds else Text("NO", "red")
             violations = [f"{g.classes:,}", f"{g.rows:,}"]

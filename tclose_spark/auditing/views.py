@@ -82,8 +82,12 @@ def loss_text(audit: AuditResult) -> str:
 
 def explanation_lines(explanation: ClassExplanation) -> Iterator[Table | Text]:
     """Both distributions side by side, the distance, and the transport plan."""
-    a, part, whole = explanation.attribute, explanation.part, explanation.whole
-    n, size, t = int(whole.sum()), int(part.sum()), explanation.attribute.settings.t
+    a = explanation.attribute
+    part = explanation.part
+    whole = explanation.whole
+    n = int(whole.sum())
+    size = int(part.sum())
+    t = explanation.attribute.settings.t
     required = (
         ""
         if t is None
@@ -96,7 +100,8 @@ def explanation_lines(explanation: ClassExplanation) -> Iterator[Table | Text]:
     )
     rows = []
     for i in _shown_values(explanation):
-        p, q = part[i] / size, whole[i] / n
+        p = part[i] / size
+        q = whole[i] / n
         rows.append(
             [value_text(a.values[i]), f"{part[i]:,}", f"{p:.4f}", f"{q:.4f}", f"{p - q:+.4f}"]
         )
@@ -146,8 +151,10 @@ def _shown_values(explanation: ClassExplanation) -> list[int]:
     """The codes of the values to show, in order: if there are more than MOST_LINES, those whose
     shares differ most.
     """
-    part, whole = explanation.part, explanation.whole
-    n, size = int(whole.sum()), int(part.sum())
+    part = explanation.part
+    whole = explanation.whole
+    n = int(whole.sum())
+    size = int(part.sum())
     return sorted(
         sorted(range(len(whole)), key=lambda i: -abs(part[i] / size - whole[i] / n))[:MOST_LINES]
     )

@@ -177,8 +177,11 @@ class JudgedRelease:
         self, written: WrittenRelease, judges: Sequence[ReleaseJudge], held: ExitStack
     ) -> None:
         """held: of tables, until the verdict is made."""
-        self.written, self.judges, self.held = written, judges, held
-        self.spec, self.table = written.spec, written.release[0]
+        self.written = written
+        self.judges = judges
+        self.held = held
+        self.spec = written.spec
+        self.table = written.release[0]
         self.names = list(self.spec.attributes.sensitive_attributes)
         self.reported: dict[ReleaseJudge, OptionFigures | None] = {}
 
@@ -222,7 +225,8 @@ class JudgedRelease:
         """Raises GuaranteeError unless each table has the columns that it must have, and no
         others.
         """
-        attributes, released = self.spec.attributes, schema_of(self.table).names
+        attributes = self.spec.attributes
+        released = schema_of(self.table).names
         columns = [column for pair in published_columns(self.spec).values() for column in pair]
         expected = {*columns, *attributes.beside, *self.names}
         for judge in self.judges:
@@ -278,7 +282,8 @@ class JudgedRelease:
     @cached_property
     def quasi(self) -> list[JudgedQuasi]:
         """The quasi-identifiers, with the loss of their labels."""
-        trees, spec = self.written.hierarchies, self.spec
+        trees = self.written.hierarchies
+        spec = self.spec
         return self._in_place or judged_quasi(spec, self.named, trees, spec.aggregates)
 
     @property
@@ -325,7 +330,8 @@ class JudgedRelease:
 
     def attributes_with(self, counts: Sequence[Counts]) -> list[JudgedAttribute]:
         """The sensitive attributes, with these counts of the whole table."""
-        trees, settings = self.written.hierarchies, self.spec.attributes.sensitive_attributes
+        trees = self.written.hierarchies
+        settings = self.spec.attributes.sensitive_attributes
         with judgeable():
             return [
                 judged_attribute(name, one, rows_of, trees.get(name), name in self.texts)

@@ -34,9 +34,12 @@ def figures_of(
     """The figures of a release. regions: whether they overlap. evaluated: how many expectations.
     options: of each.
     """
-    figures, left = release.figures, release.suppressed
-    spec, written = release.spec, release.written
-    loss, by_input = release.loss, release.losses_by_input
+    figures = release.figures
+    left = release.suppressed
+    spec = release.spec
+    written = release.written
+    loss = release.loss
+    by_input = release.losses_by_input
     of_quasi = measured_on(spec, release.named, written.hierarchies, written.profile.quasi)
     missing = release.rows.missing
     return Figures(
@@ -76,7 +79,8 @@ def figures_of(
 
 
 def _warnings(release: JudgedRelease) -> Iterator[str]:
-    figures, written = release.figures, release.written
+    figures = release.figures
+    written = release.written
     yield from warnings_of(
         figures,
         release.labelled,

@@ -32,7 +32,10 @@ from tclose_spark.table.fingerprint import Fingerprint, content_hash
 ROWS_AT_ONCE = 1 << 20  # of a file, held as codes in a task
 LARGE_OF = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 NO_COUNT = "a table of sensitive values has a count below 1"
-ROWS, DIGEST, MISSING, PART = "rows", "digest", "missing", "part"
+ROWS = "rows"
+DIGEST = "digest"
+MISSING = "missing"
+PART = "part"
 
 
 class DamagedFileError(ValueError):
@@ -89,7 +92,8 @@ def read_released(
     Tasks open the files if these columns are the same text there as in a table of Spark, and the
     session may open them. Otherwise Spark reads the rows.
     """
-    released, judged = schema_of(release), [*labels, *sensitive]
+    released = schema_of(release)
+    judged = [*labels, *sensitive]
     schema = tally_schema(len(labels), len(sensitive))
     watched = [ROWS, DIGEST, *(f"{MISSING}{i}" for i in range(len(released.names)))]
     watched += [f"{PART}{i}" for i in range(len(parts))]

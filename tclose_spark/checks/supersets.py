@@ -33,7 +33,8 @@ from tclose_spark.requirements.judge import JudgedAttribute, measure_column
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.dictionaries import group_equal
 
-WHOLE, ITSELF = "the whole table", "the class itself"
+WHOLE = "the whole table"
+ITSELF = "the class itself"
 # That the driver holds to search boxes; counts are of their values.
 MOST_CLASSES = 2_000_000
 MOST_COUNTS = 1 << 25
@@ -58,7 +59,8 @@ class BoxesOfClasses:
         group, first = group_equal(
             [pa.concat_arrays(columns) for columns in zip(self.labels, labels, strict=True)]
         )
-        held, place = len(self.labels[0]), np.full(len(first), -1, dtype=np.int64)
+        held = len(self.labels[0])
+        place = np.full(len(first), -1, dtype=np.int64)
         place[group[:held]] = np.arange(held)
         found = place[group[held:]]
         return {
@@ -82,7 +84,8 @@ def find_supersets(
     the same classes; most: boxes to try.
     """
     with_t = [a for a in attributes if a.settings.t is not None]
-    best, notes = None, list[str]()
+    best = None
+    notes = list[str]()
     margins = select(classes, ["size", *[a.column("margin") for a in with_t]])
     sizes = pa.schema([("size", pa.int64())])
     if collect(map_batches(margins, _unproven_sizes(with_t, n), sizes), 1).num_rows:
@@ -125,9 +128,11 @@ def _with_supersets(
 
     def added(classes: pa.RecordBatch) -> pa.RecordBatch:
         boxes = {} if best is None else best.of(classes["quasi_identifiers"].flatten())
-        large, columns = pc.greater_equal(classes["size"], n), list(classes.columns)
+        large = pc.greater_equal(classes["size"], n)
+        columns = list(classes.columns)
         for a in attributes:
-            whole, emd = _near_whole(a, classes, n), classes[a.column("emd")]
+            whole = _near_whole(a, classes, n)
+            emd = classes[a.column("emd")]
             proven, distance, name = boxes.get(a.name, pa.nulls(len(classes), BEST)).flatten()
             ways = pc.make_struct(whole, large, pc.fill_null(proven, False))
             nearest = (
@@ -153,7 +158,8 @@ def _size(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The classes of each task, and the counts in them."""
     classes = counts = 0
     for batch in batches:
-        classes, counts = classes + len(batch), counts + len(batch["n"].flatten())
+        classes = classes + len(batch)
+        counts = counts + len(batch["n"].flatten())
     yield pa.RecordBatch.from_pydict({"classes": [classes], "counts": [counts]}, SIZE)
 
 

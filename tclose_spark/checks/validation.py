@@ -129,7 +129,8 @@ def _context() -> Any:
     """A context of our own. It becomes that of the process if the user has none: nothing can be
     built without one.
     """
-    gx, process = great_expectations(), _contexts_of_process()
+    gx = great_expectations()
+    process = _contexts_of_process()
     with replaced(process, CURRENT, None):
         context = gx.get_context(mode="ephemeral")
     if getattr(process, CURRENT) is None:
@@ -213,7 +214,8 @@ def _count(result: Any) -> str:
     """How many classes break an expectation; for one about the table, how many classes there
     are.
     """
-    broken, observed = result.result.get("unexpected_count"), result.result.get("observed_value")
+    broken = result.result.get("unexpected_count")
+    observed = result.result.get("observed_value")
     if broken is None:
         return "it could not be evaluated" if observed is None else f"there are {observed}"
     return f"{broken} {'class breaks' if broken == 1 else 'classes break'} it"

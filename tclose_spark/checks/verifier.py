@@ -120,7 +120,8 @@ def _disagreements(release: JudgedRelease) -> Iterator[str]:
         yield "the rows whose labels were checked during the write are not the rows of the input"
     if str(released) != evidence.written.published:
         yield "the release that was read back differs from the release that was written"
-    left, most = release.left, release.spec.privacy.most_suppressed(profile.rows)
+    left = release.left
+    most = release.spec.privacy.most_suppressed(profile.rows)
     in_classes = release.figures.rows
     if not released.rows == profile.rows - left.rows == in_classes or not 0 <= left.rows <= most:
         yield (
@@ -134,7 +135,8 @@ def _disagreements(release: JudgedRelease) -> Iterator[str]:
 
 def _validated(release: JudgedRelease, judges: Sequence[ReleaseJudge]) -> tuple[Validation, int]:
     """(what Great Expectations finds in the class table, the number of its expectations)."""
-    classes, spec = release.figures.classes, release.spec
+    classes = release.figures.classes
+    spec = release.spec
     expectations = [expect_rows(classes), *expectations_of(spec.privacy.k, release.of_whole)]
     expectations += release.all_of(lambda judge: judge.expectations(release))
     return validate(release.classes, f"{spec.name}: every class", expectations, classes), len(

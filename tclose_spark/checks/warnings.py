@@ -176,7 +176,8 @@ def _remedy(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> str
         apart = "values are equally far apart (distance: equal)"
         other = "distance: ordered, if they have an order, or hierarchical"
         if widest.tuples is not None:
-            apart, other = "tuples are equally far apart", "fewer attributes together"
+            apart = "tuples are equally far apart"
+            other = "fewer attributes together"
         return (
             f"t of {widest.name} needs at least {needed:,} rows in each class, because its "
             f"{len(widest.values):,} {apart}; {other} may preserve more, as may a larger t"

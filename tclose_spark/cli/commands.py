@@ -52,7 +52,9 @@ from tclose_spark.cli.options import (
 from tclose_spark.errors import InputError
 from tclose_spark.version import __version__
 
-RELEASE, JUDGE, HELPERS = "Make a release", "Judge a table", "Helpers"
+RELEASE = "Make a release"
+JUDGE = "Judge a table"
+HELPERS = "Helpers"
 ONE_BY_ONE = "The stages of a release, one at a time"
 RUN_FILES = (".yaml", ".yml")
 

@@ -61,7 +61,8 @@ class Outcome:
         named = f"{self.method}, k = {self.k}, {t_text(self.t)}"
         if self.state != "released":
             return f"{named}: {self.state}"
-        loss, classes = self.figures["ncp"], self.figures["classes"]
+        loss = self.figures["ncp"]
+        classes = self.figures["classes"]
         return (
             f"{named}: NCP {loss:.4f}, {classes:,} class{'' if classes == 1 else 'es'}, "
             f"{self.seconds:.1f} s of CPU"

@@ -29,7 +29,8 @@ def render_page(comparison: ComparisonResult) -> tuple[str, str]:
     """(the page, its plot as an SVG file). The plot is empty if no combination was released or is
     out of reach.
     """
-    columns, plot = shown_columns(comparison), loss_plot(comparison)
+    columns = shown_columns(comparison)
+    plot = loss_plot(comparison)
     page = render(
         "compare.html.j2",
         comparison=comparison,

@@ -33,7 +33,8 @@ def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
         with sized_shuffles(run.session, 0):
             commit = commit_of(run.session, run.spec.input)
             version = None if commit is None else commit.version
-            columns, codes = run.spec.attributes.inputs, run.spec.missing_values
+            columns = run.spec.attributes.inputs
+            codes = run.spec.missing_values
             table = read_table(run.session, run.spec.input, version, columns, codes)
             path = folder.path(STAGED)
             profile, trees = profile_table(

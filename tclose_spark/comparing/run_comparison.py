@@ -42,7 +42,8 @@ def run_comparison(
         ConfigurationError: if the folder holds another comparison, and may not be overwritten.
     """
     spec = request.spec
-    run, folder = Run(spec, session, announce), open_folder(request.output, session)
+    run = Run(spec, session, announce)
+    folder = open_folder(request.output, session)
     trees = json.dumps(
         {name: hierarchy.paths for name, hierarchy in sorted(run.hierarchies.items())}
     )
@@ -97,7 +98,8 @@ def run_combinations(
     table: reads the rows; called only if some combination is not finished. hierarchies: those read
         from files.
     """
-    combinations, plan_only = request.combinations, request.plan_only
+    combinations = request.combinations
+    plan_only = request.plan_only
     variant = PLAN if plan_only else f"release{', accuracy' if is_installed() else ''}"
     found = [store.outcome(combination, variant) for combination in combinations]
     missing = [

@@ -21,8 +21,12 @@ from tclose_spark.io.storage.folders import Folder
 from tclose_spark.runfile.spec import FRAME, ReleaseSpec
 from tclose_spark.version import __version__
 
-ABOUT, TABLE, OUTCOMES = "about.json", "rows.json", "outcomes"
-RESULT, PAGE, PLOT = "compare.json", "compare.html", "compare.svg"
+ABOUT = "about.json"
+TABLE = "rows.json"
+OUTCOMES = "outcomes"
+RESULT = "compare.json"
+PAGE = "compare.html"
+PLOT = "compare.svg"
 
 
 @dataclass(frozen=True)

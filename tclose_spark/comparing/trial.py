@@ -30,7 +30,8 @@ def run_trial(
     """The outcome of a combination on this table. measures: made of a release beside its
     figures.
     """
-    spec, begun = combination.spec, time.process_time()
+    spec = combination.spec
+    begun = time.process_time()
     refused = Outcome(
         method=combination.method,
         k=combination.k,

@@ -156,7 +156,8 @@ def baselines(comparison: ComparisonResult) -> list[str]:
         return []
     figures = next((figures for figures in released if "accuracy" in figures), None)
     if figures is not None:
-        raw, most = figures["accuracy_raw"], figures["accuracy_majority"]
+        raw = figures["accuracy_raw"]
+        most = figures["accuracy_majority"]
         return [
             f"Accuracy of a model trained on raw rows: {raw:.3f}; of always predicting the most "
             f"frequent value: {most:.3f}."

@@ -59,7 +59,8 @@ def _escaped(column: pa.Array) -> pa.Array:
     formula = pc.and_not(
         pc.match_substring_regex(column, FORMULA), pc.match_substring_regex(column, PLAIN)
     )
-    apostrophe, nothing = pa.scalar("'", column.type), pa.scalar("", column.type)
+    apostrophe = pa.scalar("'", column.type)
+    nothing = pa.scalar("", column.type)
     return pc.if_else(formula, pc.binary_join_element_wise(apostrophe, column, nothing), column)
 
 
@@ -94,7 +95,8 @@ def write_export(
     name = export_name(kind)
     folder.remove(name)
     if isinstance(release, LocalTable):
-        write, parts = write_csv if kind == "csv" else write_rows, release.partitions
+        write = write_csv if kind == "csv" else write_rows
+        parts = release.partitions
         whole = (lambda: chain.from_iterable(part() for part in parts),)
         write(whole if one_file else parts, release.schema, place_of(folder.path(name)))
     else:
@@ -133,7 +135,8 @@ def _read(release: Table, kind: str, folder: Folder) -> Table:
     """An export, with the columns of the release that it is of."""
     if not isinstance(release, LocalTable):
         return read_by_spark(release, kind, folder)
-    files, schema = in_order(place_of(folder.path(export_name(kind))).iterdir()), release.schema
+    files = in_order(place_of(folder.path(export_name(kind))).iterdir())
+    schema = release.schema
     parts = (
         tuple(partial(read_csv, file, schema) for file in files)
         if kind == "csv"

@@ -157,9 +157,11 @@ def again_if_disturbed(
     Raises:
         TcloseError: if that takes more than TRIES times.
     """
-    engine, before = engine_of(session), list[Any]()
+    engine = engine_of(session)
+    before = list[Any]()
     for _ in range(TRIES):
-        lost, result = engine.lost_executors(session), work()
+        lost = engine.lost_executors(session)
+        result = work()
         if is_sound(result) or engine.lost_executors(session) <= lost or counts(result) in before:
             return result
         before.append(counts(result))

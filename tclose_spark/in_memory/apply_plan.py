@@ -45,7 +45,8 @@ def apply_plan(
     """
     row, task = plan.route(rows)
     order = np.argsort(task, kind="stable")
-    row, ends = row[order], np.searchsorted(task[order], np.arange(plan.tasks + 1))
+    row = row[order]
+    ends = np.searchsorted(task[order], np.arange(plan.tasks + 1))
     stayed = []
     classes = []
     regions = []
@@ -65,7 +66,8 @@ def apply_plan(
         first = int(classes[-1].max(initial=first)) + 1
         regions += [] if settled.regions is None else [settled.regions]
         left += [] if settled.suppressed is None else [sent[settled.suppressed]]
-    here, suppressed = np.concatenate(stayed), np.concatenate(left)
+    here = np.concatenate(stayed)
+    suppressed = np.concatenate(left)
     _require_each_once(np.concatenate([here, suppressed]), len(rows))
     plan.describe(together(figures, plan.figures))
     kept = rows.take(here)

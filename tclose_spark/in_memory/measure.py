@@ -103,7 +103,9 @@ def measure(
     hierarchies: Mapping[str, Hierarchy],
 ) -> SampleFigures:
     """The figures of a release."""
-    rows, left, sizes = len(released.rows), len(released.suppressed), classes.sizes
+    rows = len(released.rows)
+    left = len(released.suppressed)
+    sizes = classes.sizes
     sensitive = attributes.sensitive
     tallied = [
         [_tally(a, attributes, *part) for a in sensitive]
@@ -114,7 +116,8 @@ def measure(
         beside = [
             a.beside(_added(a, part), part) for a, part in zip(sensitive, tallied[0], strict=True)
         ]
-        distances, tallied = [distance for distance, _ in beside], [[part for _, part in beside]]
+        distances = [distance for distance, _ in beside]
+        tallied = [[part for _, part in beside]]
     emd, *apart = [
         [maximum(d, d.numerators(one), one.sizes) for d, one in zip(distances, part, strict=True)]
         for part in tallied
@@ -124,7 +127,8 @@ def measure(
         a.needs.hold([part[i] for part in tallied], distances[i].table)
         for i, a in enumerate(sensitive)
     )
-    quasi, nt = judged(classes, spec, hierarchies), spec.privacy.n
+    quasi = judged(classes, spec, hierarchies)
+    nt = spec.privacy.n
     lost = losses(classes, quasi)
     needed = {PERSON: spec.privacy.k, HOUSEHOLD: spec.attributes.least_households}
     by_quasi = {q.name: float(q.losses(classes.labels[q.name]) @ sizes) / rows for q in quasi}

@@ -84,7 +84,9 @@ def table_of_its_own(
     if len(rows) == profile.rows:
         return ComparedTable(profile=profile, rows=rows, whole=profile.rows)
     cells, cell, n = np.unique(rows.cell, return_inverse=True, return_counts=True)
-    codes, columns, domains = profile.cell_codes[cells], [], []
+    codes = profile.cell_codes[cells]
+    columns = []
+    domains = []
     for old, column, is_text in zip(profile.sensitive, codes.T, texts, strict=True):
         counts: Counter[str | None] = Counter()
         for code, times in zip(column.tolist(), n.tolist(), strict=True):

@@ -58,7 +58,8 @@ class Interrupt:
         """Raises KeyboardInterrupt in the main thread: the first time only after deferred work, and
         not if the command is `ending` already.
         """
-        first, self.received = self.received is None, number
+        first = self.received is None
+        self.received = number
         logging.disable()  # py4j and Spark's threads log what breaks off, by pages
         self.handled.set()
         if not self.ending and not (self.holding and first):
@@ -129,13 +130,15 @@ def handle_signals(message: str = MESSAGE, last: bool = False) -> Iterator[Inter
         if interrupt.received is None or raised.exc_type is not KeyboardInterrupt:
             others(raised)
 
-    _current, sys.unraisablehook = interrupt, unless_ours
+    _current = interrupt
+    sys.unraisablehook = unless_ours
     try:
         with _watched(interrupt):
             yield interrupt
     finally:
         interrupt.ending = True
-        _current, sys.unraisablehook = None, others
+        _current = None
+        sys.unraisablehook = others
         if not (last and interrupt.told):  # else what ends in pieces would still be logged
             logging.disable(level)
         for number, handler in before.items():
@@ -159,11 +162,13 @@ def interruptible(raising: Callable[[], object]) -> Iterator[None]:
         yield
         return
     _current = interrupt = Interrupt(raising=raising)
-    before, level = signal.signal(signal.SIGINT, interrupt.handle), logging.root.manager.disable
+    before = signal.signal(signal.SIGINT, interrupt.handle)
+    level = logging.root.manager.disable
     try:
         yield
     finally:
-        interrupt.ending, _current = True, None
+        interrupt.ending = True
+        _current = None
         logging.disable(level)
         signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
 

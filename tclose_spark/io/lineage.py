@@ -55,7 +55,8 @@ class RunEvents:
     """
 
     def __init__(self, spec: ReleaseSpec, announce: Callable[[str], None]) -> None:
-        self._spec, self._announce = spec, announce
+        self._spec = spec
+        self._announce = announce
         self.id: str | None = None
 
     def resume(self, run: str | None) -> None:
@@ -167,7 +168,8 @@ def dataset(path: str, is_table: bool = False) -> tuple[str, str]:
         return "file", path.rstrip("/") or "/"
     parts = urlsplit(path)
     name = (parts.path.strip if parts.scheme in OBJECTS else parts.path.rstrip)("/") or "/"
-    scheme, where = OBJECTS.get(parts.scheme, parts.scheme), parts.netloc
+    scheme = OBJECTS.get(parts.scheme, parts.scheme)
+    where = parts.netloc
     user, _, host = where.rpartition("@")
     if ":" in user or scheme not in ("abfss", "wasbs"):  # Azure has the container there
         where = host
@@ -178,7 +180,8 @@ def _columns(spec: ReleaseSpec) -> Any:
     """The input column of each released column, and how it was published."""
     from openlineage.client.facet_v2 import column_lineage_dataset as lineage
 
-    source, fields = dataset(spec.input.path, is_table=spec.input.format == "table"), {}
+    source = dataset(spec.input.path, is_table=spec.input.format == "table")
+    fields = {}
     named = {new: old for old, new in spec.input.columns.items()}
     weight = spec.attributes.published_weight
     for role, (description, masking) in HOW.items():

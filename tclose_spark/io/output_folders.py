@@ -50,7 +50,11 @@ CERTIFICATE = "certificate.json"
 REPORT = "report.html"
 CODEBOOK = "codebook.csv"
 CONTRACT = "contract.yaml"
-LINKED, PEOPLE, ATOMS, RECORDS, HISTORY = "linked", "people", "atoms", "records", "history.json"
+LINKED = "linked"
+PEOPLE = "people"
+ATOMS = "atoms"
+RECORDS = "records"
+HISTORY = "history.json"
 HOUSEHOLDS = "households"
 SUCCESSOR = "continued_by"
 """In `internal`: the public folder of the release that continues this one."""
@@ -58,7 +62,8 @@ PUBLIC = ("release", *SENSITIVE_TABLES, *EXPORT_NAMES, CODEBOOK, CONTRACT, REPOR
 """The entries of a public folder, in the order in which a publication without a whole replacement
 places them.
 """
-STATE, MINIMALITY = "run.json", "minimality.json"
+STATE = "run.json"
+MINIMALITY = "minimality.json"
 PROBLEMS = "problems.json"
 
 
@@ -158,6 +163,7 @@ class OutputFolders:
         try:
             yield
         except OSError as error:
-            why, public = error.strerror or "its file system refuses", self.public.path()
+            why = error.strerror or "its file system refuses"
+            public = self.public.path()
             folder = public if str(error.filename).startswith(public) else self.internal.path()
             raise ConfigurationError(f"output: {folder} cannot be written ({why})") from None

@@ -120,7 +120,9 @@ class Run(OutputFolders):
         self._run_file = self.spec = spec
         self._built: Mapping[str, Hierarchy] = {}
         self._released: Mapping[str, Hierarchy] = {}
-        self.announce, self.overwrite, self.progress = announce, overwrite, progress
+        self.announce = announce
+        self.overwrite = overwrite
+        self.progress = progress
         self.detail: Announce = announce if details else lambda _: None
         self.events = events or RunEvents(spec, announce)
 
@@ -150,7 +152,8 @@ class Run(OutputFolders):
         Raises:
             GuaranteeError: if a hierarchy is not the recorded one.
         """
-        profiled, planned = state.find(ProfileRecord), state.find(PlanRecord)
+        profiled = state.find(ProfileRecord)
+        planned = state.find(PlanRecord)
         written = state.find(AnonymizeRecord)
         chosen = None if planned is None else planned.k
         run = self if chosen is None else self.with_k(chosen.k)
@@ -208,7 +211,8 @@ class Run(OutputFolders):
         folder: HIERARCHIES for those of all values, RELEASED_HIERARCHIES for those that the release
             may show.
         """
-        digests, built = {}, built_columns(self.spec.attributes)
+        digests = {}
+        built = built_columns(self.spec.attributes)
         for name in sorted(built.keys() & trees.keys()):
             text = hierarchy_csv(trees[name].without_missing(), built[name][1])
             self.staging.write(file_of(name, folder), text, private=True)
@@ -223,10 +227,12 @@ class Run(OutputFolders):
         Raises:
             GuaranteeError: if one is not the recorded one.
         """
-        trees, built = {}, built_columns(self.spec.attributes)
+        trees = {}
+        built = built_columns(self.spec.attributes)
         recorded = {} if record is None else record.hierarchies
         for name, digest in recorded.items():
-            file, key = file_of(name, below), built[name][1]
+            file = file_of(name, below)
+            key = built[name][1]
             text = folder.read(file) if folder.exists(file) else ""
             if _sha256(text) != digest:
                 raise GuaranteeError(
@@ -396,7 +402,8 @@ class Run(OutputFolders):
         self.internal.remove(PROBLEMS)
         state = self.forget(name)
         begun = time.monotonic()
-        work, profiled = StageAtWork(), state.find(ProfileRecord)
+        work = StageAtWork()
+        profiled = state.find(ProfileRecord)
         try:
             with self._sized_shuffles(0 if profiled is None else profiled.input.rows):
                 raise_if_interrupted()
@@ -406,7 +413,8 @@ class Run(OutputFolders):
             if error.values is not None:
                 text = json.dumps(error.as_json(), indent=1, ensure_ascii=False)
                 self.internal.write(PROBLEMS, text, private=True)
-                end, file = "\n" if error.problems else ". ", self.internal.path(PROBLEMS)
+                end = "\n" if error.problems else ". "
+                file = self.internal.path(PROBLEMS)
                 error.args = (
                     f"{error}{end}The values, and how many rows hold each, are in {file}",
                 )

@@ -66,11 +66,15 @@ def log2(x: float) -> float:
     """
     whole = 0.0
     while x > 1.4142135623730951:
-        x, whole = x * 0.5, whole + 1.0
+        x = x * 0.5
+        whole = whole + 1.0
     while x < 0.7071067811865476:
-        x, whole = x * 2.0, whole - 1.0
+        x = x * 2.0
+        whole = whole - 1.0
     z = (x - 1.0) / (x + 1.0)
-    square, power, total = z * z, z, 0.0
+    square = z * z
+    power = z
+    total = 0.0
     for odd in range(1, 20, 2):
         total += power / odd
         power *= square

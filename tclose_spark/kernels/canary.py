@@ -51,7 +51,8 @@ def store_many(canary: Canary) -> float:
     """Stores and reads in turn, in loops that a compiler may be tempted to reorder; returns a sum
     of what is read.
     """
-    total, size = 0.0, len(canary.places)
+    total = 0.0
+    size = len(canary.places)
     for i in range(size):
         before = canary.part.counts[i]
         total += store_one(canary, i, before + canary.part.step) - before
@@ -82,7 +83,8 @@ def stores_are_compiled(store: Any = store_many) -> bool:
     """Whether a kernel leaves the same numbers in a structure, and returns the same sum, as Python
     does.
     """
-    compiled, interpreted = make_canary(), make_canary()
+    compiled = make_canary()
+    interpreted = make_canary()
     if store(compiled) != store_many.py_func(interpreted):  # type: ignore[attr-defined]
         return False
     pairs = zip(

@@ -38,7 +38,8 @@ def find_present(
     """Fill `present` for column j. tally: zero before and after, shape (domain,); keys: to work in,
     shape (rows,).
     """
-    size, length = len(column), 0
+    size = len(column)
+    length = 0
     present.below[j, 0] = 0
     if domain <= SPARSE * size:
         for code in column:

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.structures import structure
 
-NUMBER, NODE, VALUE = 0, 1, 2
+NUMBER = 0
+NODE = 1
+VALUE = 2
 
 
 @structure

@@ -49,7 +49,9 @@ def entropy_margins(classes: Histograms, level: Fraction) -> NDArray[np.float64]
     [True, False]
     """
     level = max(level, Fraction(1))  # which every class reaches
-    shannon, up, down = _shannon(classes), math.log(level.numerator), math.log(level.denominator)
+    shannon = _shannon(classes)
+    up = math.log(level.numerator)
+    down = math.log(level.denominator)
     error = (classes.entries_of + 32) * 2.0**-52 * (shannon + up + down + 1)
     margins: NDArray[np.float64] = shannon - (up - down) - error
     for group in np.flatnonzero((margins < 0) & (margins + 2 * error >= 0)):

@@ -57,7 +57,8 @@ def likeness_margins(table: IntArray, classes: Histograms, beta: Fraction) -> Ex
     >>> likeness_margins(np.array([2, 4]), Histograms.dense(np.array([[1, 1], [2, 1]])), Fraction(1, 2)).tolist()
     [0, -6]
     """
-    ratio, n = 1 + beta, int(table.sum())
+    ratio = 1 + beta
+    n = int(table.sum())
     bound = 2 * n * int(classes.sizes.max()) * max(ratio.numerator, ratio.denominator)
     allowed = (
         ratio.numerator

@@ -89,7 +89,8 @@ class ValueSample:
         counts = np.ones(len(hashes), dtype=np.int64) if counts is None else counts
         if len(self.hashes) == MOST_SAMPLED:
             low = hashes <= self.hashes[-1]
-            hashes, counts = hashes[low], counts[low]
+            hashes = hashes[low]
+            counts = counts[low]
         lowest, place = np.unique(np.concatenate([self.hashes, hashes]), return_inverse=True)
         sums = np.zeros(len(lowest), dtype=np.int64)
         np.add.at(sums, place, np.concatenate([self.counts, counts]))
@@ -138,7 +139,9 @@ class NumberSample:
         counts = np.ones(len(hashes), dtype=np.int64) if counts is None else counts
         if len(self.hashes) == MOST_SAMPLED:
             low = hashes <= self.hashes[-1]
-            hashes, codes, counts = hashes[low], codes[low], counts[low]
+            hashes = hashes[low]
+            codes = codes[low]
+            counts = counts[low]
         together = np.concatenate([self.hashes, hashes])
         lowest, first, place = np.unique(together, return_index=True, return_inverse=True)
         sums = np.zeros(len(lowest), dtype=np.int64)

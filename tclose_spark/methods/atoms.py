@@ -100,7 +100,8 @@ class AtomsPlan:
         atom = _atom(rows)
         by_hash = rows.sorted_by_hash()
         here = by_hash[atom[by_hash] >= 0]
-        figures, classes = dict.fromkeys(self.figures, 0.0), np.zeros(0, dtype=np.int64)
+        figures = dict.fromkeys(self.figures, 0.0)
+        classes = np.zeros(0, dtype=np.int64)
         if len(here):
             atoms, classes = np.unique(atom[here], return_inverse=True)
             block, _ = Dense(self.attributes, self.k).block(rows.take(here))
@@ -236,7 +237,8 @@ def _tasks_of_staying(given: PlanningInput, dense: Dense, staying: IntArray) -> 
     rows = int(staying.sum())
     if not rows:
         return 1
-    tasks, cells = 1 << max(0, (rows - 1) // ROWS_PER_TASK).bit_length(), len(staying)
+    tasks = 1 << max(0, (rows - 1) // ROWS_PER_TASK).bit_length()
+    cells = len(staying)
 
     def of_task(part: Rows) -> IntArray:
         stays = _atom(part) >= 0

@@ -131,7 +131,8 @@ class ResolvedSensitive:
             return self, codes
         places = self.distance.places
         counts = sum_at(places, self.distance.table, int(places[-1]) + 1)
-        distance, needs = OrderedDistance(counts), self.needs.recoded(places)
+        distance = OrderedDistance(counts)
+        needs = self.needs.recoded(places)
         domain = SensitiveDomain(
             self.name, tuple(map(str, range(len(counts)))), tuple(counts.tolist())
         )
@@ -197,7 +198,8 @@ class ResolvedAttributes:
         nt: int | None = None,
     ) -> ResolvedAttributes:
         """The attributes of a profiled table."""
-        quasi, sensitive = settings.quasi_identifiers, settings.sensitive_attributes
+        quasi = settings.quasi_identifiers
+        sensitive = settings.sensitive_attributes
         mean_weight = sum((q.weight for q in quasi.values()), Fraction(0)) / len(quasi)
         return ResolvedAttributes(
             rows=profile.rows,
@@ -231,7 +233,8 @@ class ResolvedAttributes:
         may be equal. An l of places implies that of the values. Each tuple that must be close is
         one more attribute, at the end.
         """
-        sensitive, codes = [], []
+        sensitive = []
+        codes = []
         for a in self.sensitive:
             made, code = a.of_places(self.cells[:, a.column])
             sensitive.append(made)

@@ -25,7 +25,8 @@ from tclose_spark.table.domains import Profile, QuasiDomain, categorical_domain,
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
 
-RECORDS, K = 240, 3
+RECORDS = 240
+K = 3
 TREE = Hierarchy.build(
     [("a", "ab", "*"), ("b", "ab", "*"), ("c", "cd", "*"), ("d", "cd", "*")], "letters"
 )

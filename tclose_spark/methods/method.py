@@ -141,7 +141,8 @@ def require_several_classes(attributes: ResolvedAttributes) -> None:
     for a in attributes.sensitive:
         if not a.of or a.t is None:
             continue
-        needed, rows = fewest_rows(a.distance.table, a.t), attributes.rows
+        needed = fewest_rows(a.distance.table, a.t)
+        rows = attributes.rows
         if 2 * needed > rows:
             # Values that a class of half the rows can have.
             most = np.sort(a.distance.table)[::-1][: rows // 2]

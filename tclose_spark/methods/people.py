@@ -54,7 +54,8 @@ def with_remaining_values(attributes: ResolvedAttributes, rows: IntArray) -> Res
     `remaining_values`). rows: of the part by cell, shape (cells,). Values that the part lacks have
     code 0.
     """
-    cells, sensitive = attributes.cells.copy(), []
+    cells = attributes.cells.copy()
+    sensitive = []
     for a in attributes.sensitive:
         if a.order is None or not rows.any():
             sensitive.append(a)
@@ -77,7 +78,8 @@ def distances_of(attributes: ResolvedAttributes, rows: IntArray) -> list[Fractio
     rows, or that over people with its margin if it is larger. rows: of the part by cell, shape
     (cells,).
     """
-    some, found = np.flatnonzero(rows), []
+    some = np.flatnonzero(rows)
+    found = []
     _, *others = attributes.spread_units
     for a in attributes.sensitive:
         values = attributes.cells[some, a.column]

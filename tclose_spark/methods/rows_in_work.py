@@ -18,12 +18,10 @@ def begin_write() -> None:
 
 def begin_block(rows: int, steps: int) -> None:
     """Begins a block of the current thread, whose work is about so many steps."""
-    _BLOCK.before, _BLOCK.rows, _BLOCK.steps, _BLOCK.done = (
-        _OF_THREAD.get(threading.get_ident(), 0.0),
-        rows,
-        steps,
-        0,
-    )
+    _BLOCK.before = _OF_THREAD.get(threading.get_ident(), 0.0)
+    _BLOCK.rows = rows
+    _BLOCK.steps = steps
+    _BLOCK.done = 0
 
 
 def step() -> None:

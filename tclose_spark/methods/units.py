@@ -81,11 +81,13 @@ def rows_of(cells: int) -> Unit:
 
 def units_of(settings: Attributes, profile: Profile) -> tuple[Unit, ...]:
     """The units of a profiled table: rows first, and people and households if they are counted."""
-    counted, units = profile.counted_of_cells, [rows_of(len(profile.cells))]
+    counted = profile.counted_of_cells
+    units = [rows_of(len(profile.cells))]
     if FIRST in counted:
         weights = np.rint(WHOLE / counted[ROWS_OF_PERSON]).astype(np.int64)
         units.append(Unit(name="people", of_cell=counted[FIRST], spread=weights))
     if ROWS_OF_HOUSEHOLD in counted:
-        each, least = WHOLE // counted[ROWS_OF_HOUSEHOLD], settings.least_households
+        each = WHOLE // counted[ROWS_OF_HOUSEHOLD]
+        least = settings.least_households
         units.append(Unit(name="households", of_cell=each, spread=None, needed=least, whole=WHOLE))
     return tuple(units)

@@ -24,7 +24,8 @@ def reach_of(quasi: ResolvedQuasi, codes: IntArray) -> IntArray:
     codes: of the values that occur, ascending, MISSING first. The label of a set is taken for that
         of all codes between its lowest and its highest one.
     """
-    limit, last = quasi.coarsest, np.full(len(codes), len(codes) - 1)
+    limit = quasi.coarsest
+    last = np.full(len(codes), len(codes) - 1)
     if limit is None or not limit.broken_by(ROOT):
         return last
     known = codes[codes != MISSING]
@@ -66,14 +67,16 @@ class QuasiWidths:
         ascending, by quasi-identifier).
         """
         coded = [ranked(column) for column in rows.quasi]  # MISSING is the smallest code there is
-        codes, dense = [known for known, _ in coded], [code for _, code in coded]
+        codes = [known for known, _ in coded]
+        dense = [code for _, code in coded]
         parts = [
             _width(quasi, known) for quasi, known in zip(self.quasi_identifiers, codes, strict=True)
         ]
         longest = max(len(known) for known in codes)
         highest = max(len(part["nodes"]) for part in parts)
         q = len(parts)
-        place, shares = np.zeros((q, longest)), np.ones((q, highest, longest))
+        place = np.zeros((q, longest))
+        shares = np.ones((q, highest, longest))
         nodes = np.zeros((q, highest, longest), dtype=np.int32)
         reach = np.full((q, longest), longest, dtype=np.int32)
         for j, part in enumerate(parts):
@@ -98,7 +101,8 @@ class QuasiWidths:
 
 def _width(quasi: ResolvedQuasi, codes: IntArray) -> dict[str, Any]:
     """The width tables of one quasi-identifier over these codes (see LabelWidths)."""
-    domain, hierarchy = quasi.domain, quasi.hierarchy
+    domain = quasi.domain
+    hierarchy = quasi.hierarchy
     present = codes[1:] if codes[0] == MISSING else codes
     pad = len(codes) - len(present)
     none = {

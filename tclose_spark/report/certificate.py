@@ -36,7 +36,8 @@ def build_certificate(made: Certified, hierarchies: Mapping[str, Hierarchy]) -> 
     Raises:
         ConfigurationError: if an option of another package changes a key.
     """
-    spec, figures = made.spec, made.figures
+    spec = made.spec
+    figures = made.figures
     settings = spec.attributes.sensitive_attributes
     sections: dict[str, Any] = {
         "verdict": "holds",
@@ -106,7 +107,8 @@ def brought_by(spec: ReleaseSpec) -> list[dict[str, Any]]:
 
 def _subjects(made: Certified) -> dict[str, Any]:
     """The notes on whom rows are about, or the statement that each is a person."""
-    stated, notes = bool(made.spec.attributes.rows_are_persons), list(made.subjects)
+    stated = bool(made.spec.attributes.rows_are_persons)
+    notes = list(made.subjects)
     return {"subjects": {"rows_are_persons": stated, "notes": notes}} if stated or notes else {}
 
 

@@ -69,7 +69,8 @@ def unprotected_lines(certificate: Mapping[str, Any]) -> list[str]:
 
 
 def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
-    release, guarantees = certificate["release"], certificate["guarantees"]
+    release = certificate["release"]
+    guarantees = certificate["guarantees"]
     added = collected([words.lines(certificate) for words in words_in(certificate)])
     closeness: list[tuple[str, str]] = []
     others: list[tuple[str, str]] = []
@@ -77,7 +78,8 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         for words, entry in entries:
             found = closeness if words.measure == CLOSENESS.measure else others
             found.append(words.line(name, entry))
-    sensitive, loss = certificate["attributes"]["sensitive"], certificate["utility"]["ncp"]
+    sensitive = certificate["attributes"]["sensitive"]
+    loss = certificate["utility"]["ncp"]
     return [
         ("rows", f"{release['rows']:,}"),
         *added["rows"],
@@ -109,5 +111,6 @@ def _precision(
 
 
 def _certain(homogeneous: Mapping[str, int]) -> str:
-    classes, rows = homogeneous["classes"], homogeneous["rows"]
+    classes = homogeneous["classes"]
+    rows = homogeneous["rows"]
     return f"for {rows:,} rows, in {classes:,} classes of one value" if classes else "for no row"

@@ -32,7 +32,8 @@ def contract_yaml(certificate: Mapping[str, Any], figures: Figures) -> str:
 
     figures: the verifier's (see `codebook_entries`).
     """
-    release, page = certificate["release"], first_page(certificate)
+    release = certificate["release"]
+    page = first_page(certificate)
     notes = [*page["subjects"]["notes"], *certificate["warnings"]]
     rules = [row for row in page["guarantees"] if row.met is not None]
     entries = {entry.column: entry for entry in codebook_entries(certificate, figures)}

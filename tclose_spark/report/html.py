@@ -43,13 +43,13 @@ def render_report(certificate: Mapping[str, Any], figures: Figures) -> str:
 
 def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
     """The template variables of the pages to sign."""
-    guarantees, release, every = (
-        certificate["guarantees"],
-        certificate["release"],
-        words_in(certificate),
-    )
-    whole, closeness = whole_of(certificate), guarantees["t"]
-    sensitive, unprotected = certificate["attributes"]["sensitive"], certificate["unprotected"]
+    guarantees = certificate["guarantees"]
+    release = certificate["release"]
+    every = words_in(certificate)
+    whole = whole_of(certificate)
+    closeness = guarantees["t"]
+    sensitive = certificate["attributes"]["sensitive"]
+    unprotected = certificate["unprotected"]
     places = {
         name: f"; {_places(entry['places'])}"
         for name, entry in sensitive.items()
@@ -117,10 +117,12 @@ def _sections(certificate: Mapping[str, Any], figures: Figures) -> dict[str, Any
     found["parts"] = collected([words.parts(certificate, figures) for words in every])
     add_all(every, found, lambda words, seen: seen.update(words.sections(certificate, figures)))
     found["questions"] = three_questions(certificate)
-    spreads, utility = figures.spreads, certificate["utility"]
+    spreads = figures.spreads
+    utility = certificate["utility"]
     if not spreads:
         return found | dict.fromkeys(("distances", "worst", "precision", "guessing"), ())
-    guarantees, sensitive = certificate["guarantees"], certificate["attributes"]["sensitive"]
+    guarantees = certificate["guarantees"]
+    sensitive = certificate["attributes"]["sensitive"]
     return found | {
         "sizes": class_sizes(spreads["sizes"], utility["smallest_class"], utility["largest_class"]),
         "distances": [
@@ -154,12 +156,14 @@ def _roles(certificate: Mapping[str, Any], every: Sequence[OptionWords]) -> dict
     """The released columns by role. A quasi-identifier that is no column is published as two
     bounds.
     """
-    release, sensitive = certificate["release"], certificate["guarantees"]["t"]
+    release = certificate["release"]
+    sensitive = certificate["guarantees"]["t"]
     columns = [
         *release["columns"],
         *(name for of in release.get("tables", {}).values() for name in of),
     ]
-    columns, quasi = [*dict.fromkeys(columns)], certificate["utility"]["ncp_by_quasi_identifier"]
+    columns = [*dict.fromkeys(columns)]
+    quasi = certificate["utility"]["ncp_by_quasi_identifier"]
     generalized = _in_order(
         columns,
         {

@@ -64,7 +64,8 @@ def render_internal(
 
     figures: the verifier's. raw: `RawVersusReleased`, None if no rows could be drawn.
     """
-    state, minimality = made.state, made.minimality
+    state = made.state
+    minimality = made.minimality
     profiled = state.of(ProfileRecord)
     attributes = {"rows_are_persons": False, **certificate.get("subjects", {})}
     subjects = {**attributes, "notes": profiled.subjects.internal}
@@ -122,7 +123,8 @@ def _attacks(
     the adversary looks for the rows that have a person's quasi-identifiers.
     """
     groups = raw["groups"] if raw else None
-    rows, classes = certificate["release"]["rows"], certificate["release"]["classes"]
+    rows = certificate["release"]["rows"]
+    classes = certificate["release"]["classes"]
     k = certificate["guarantees"]["k"]["required"]
     if "group" not in certificate["release"]:  # exact quasi-identifiers are as in the raw table
         yield "rows that are alone with their quasi-identifiers", groups and groups["alone"], 0.0
@@ -133,7 +135,8 @@ def _attacks(
             classes / rows,
         )
     for name, entry in certificate["attributes"]["sensitive"].items():
-        certain, guessed = entry["homogeneous"]["rows"] / rows, figures.guessed[name]
+        certain = entry["homogeneous"]["rows"] / rows
+        guessed = figures.guessed[name]
         yield f"rows for which {name} is certain", groups and groups["certain"][name], certain
         yield (
             f"rows whose {name} the best guess gets right, on average",

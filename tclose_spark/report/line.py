@@ -38,11 +38,10 @@ def history_entry(certificate: Mapping[str, Any]) -> dict[str, Any]:
 
     The classes of a first release are its atoms. t is exact text, None if it is measured only.
     """
-    guarantees, released = certificate["guarantees"], certificate["release"]
-    line, suppressed = (
-        certificate.get("earlier", {}),
-        certificate.get("suppressed", {"rows": 0, "of": "released"}),
-    )
+    guarantees = certificate["guarantees"]
+    released = certificate["release"]
+    line = certificate.get("earlier", {})
+    suppressed = certificate.get("suppressed", {"rows": 0, "of": "released"})
     smallest = guarantees["k"].get("over_people", guarantees["k"])["achieved"]
     atoms = line.get("atoms", {"published": released["classes"], "smallest": smallest})
     return {

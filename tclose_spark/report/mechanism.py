@@ -88,7 +88,8 @@ def mechanism_notes(figure: Mechanism) -> list[str]:
     """What the choices of the method reveal, without values."""
     if not figure.measured:
         return [f"what the method's choices reveal is not measured: {figure.why}"]
-    notes, cuts = list[str](), figure.refused_cuts
+    notes = list[str]()
+    cuts = figure.refused_cuts
     if figure.left_out:
         names = ", ".join(figure.left_out)
         notes.append(
@@ -125,7 +126,8 @@ def extreme_aggregates_notes(figure: Mechanism, public: bool) -> list[str]:
         ]
     notes = []
     for one in extremes:
-        rows, least = one.rows, f"fewer than k = {one.k:,} rows"
+        rows = one.rows
+        least = f"fewer than k = {one.k:,} rows"
         possible = least if public else f"{rows:,} row{'s' if rows > 1 else ''} only, {least}"
         code = "top-code" if one.end == "highest" else "bottom-code"
         notes.append(
@@ -149,7 +151,8 @@ def mechanism_record(figure: Mechanism) -> MechanismRecord:
         return MechanismRecord(
             measured=False, warnings=extreme_aggregates_notes(figure, public=True)
         )
-    worst, cuts = figure.worst, figure.refused_cuts
+    worst = figure.worst
+    cuts = figure.refused_cuts
     found = {} if worst is None else worst.to_json()
     shares = {key: x for key, x in found.items() if key not in ("value", "sensitive_value")}
     record = MechanismRecord(measured=True, worst=shares or None, warnings=mechanism_notes(figure))

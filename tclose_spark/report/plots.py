@@ -17,7 +17,9 @@ from markupsafe import Markup
 from tclose_spark.report.page import render
 
 WIDTH = 691  # units of the page
-LETTER, ROW = 5.7, 16  # about the width of a letter; the height of a line of text
+# About the width of a letter; the height of a line of text.
+LETTER = 5.7
+ROW = 16
 LONGEST = 44  # characters of a label
 INK, SOFT, RULE, FILL, OTHER = (
     f"var(--{name})" for name in ("ink", "soft", "line", "fill", "other")
@@ -40,7 +42,8 @@ SHAPES = (
     "M0-3.5L3.2 2.5H-3.2z",
     "M0-4L3 0L0 4L-3 0z",
 )
-RING, CROSS = "M-6 0a6 6 0 1 0 12 0a6 6 0 1 0-12 0z", "M-3-3L3 3M-3 3L3-3"
+RING = "M-6 0a6 6 0 1 0 12 0a6 6 0 1 0-12 0z"
+CROSS = "M-3-3L3 3M-3 3L3-3"
 
 
 class Path(NamedTuple):
@@ -114,7 +117,8 @@ def bars(
     marks: (place, text) of the axis. description: the plot in words. limit: the place of a line
         that no bar may pass.
     """
-    drawing, bottom = Drawing(), 128.0
+    drawing = Drawing()
+    bottom = 128.0
     ticks = axis_ticks(max([*heights, 0]) or 1, 4, whole=True)
     left = 24 + LETTER * max(len(f"{tick:,.0f}") for tick in ticks)
     highest = max([*heights, 0]) * (1.04 if limit is None else 1.12) or 1
@@ -146,12 +150,15 @@ def lines(
     """Named lines with a horizontal bar for each series. series: (name, share of 1 in each line),
     at most two.
     """
-    drawing, high = Drawing(), ROW * (1.5 if len(series) > 1 else 1)
+    drawing = Drawing()
+    high = ROW * (1.5 if len(series) > 1 else 1)
     labels = [shortened(name) for name in names]
-    left, top = 10 + LETTER * max(map(len, labels), default=0), 22 if len(series) > 1 else 6
+    left = 10 + LETTER * max(map(len, labels), default=0)
+    top = 22 if len(series) > 1 else 6
     bottom = top + high * len(names) + 2
     highest = max([share for _, shares in series for share in shares], default=0) or 1
-    ticks, wide = axis_ticks(highest, 5), (WIDTH - 16 - left) / (highest * 1.02)
+    ticks = axis_ticks(highest, 5)
+    wide = (WIDTH - 16 - left) / (highest * 1.02)
     digits = 0 if highest > 0.05 else 1 if highest > 0.005 else 2
     for tick in (tick for tick in ticks if tick <= highest * 1.02):
         drawing.line([(left + tick * wide, top), (left + tick * wide, bottom)])
@@ -202,9 +209,12 @@ def curves(
         name: 8 + 9 * i for i, name in enumerate(dict.fromkeys(c.name for c in every if c.missing))
     }
     highest = max([y for curve in every for _, y in curve.points], default=0) * 1.05 or 1
-    drawing, columns, high = Drawing(), min(len(panels), 2), 230.0
+    drawing = Drawing()
+    columns = min(len(panels), 2)
+    high = 230.0
     for i, (title, panel) in enumerate(panels.items()):
-        left, top = i % 2 * WIDTH / 2 + 48, i // 2 * high + 22 + 9 * len(lanes)
+        left = i % 2 * WIDTH / 2 + 48
+        top = i // 2 * high + 22 + 9 * len(lanes)
         place = _Panel(
             left, (i % 2 + 1) * WIDTH / columns - 12, top, (i // 2 + 1) * high - 34, marks, highest
         )
@@ -221,7 +231,8 @@ def curves(
     below = high * -(-len(panels) // 2)
     legend = [*dict.fromkeys(curve.name for curve in every), *notes]
     for n, name in enumerate(legend):
-        x, y = 12 + n % columns * WIDTH / 2, below + 12 + n // columns * ROW
+        x = 12 + n % columns * WIDTH / 2
+        y = below + 12 + n // columns * ROW
         if n < len(legend) - len(notes):
             colour = CURVES[n % len(CURVES)]
             drawing.line([(x, y - 4), (x + 20, y - 4)], colour, 1.5)

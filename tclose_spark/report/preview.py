@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 ROWS = 10
 WIDTH = 80
-WIDEST, NARROWEST = 24, 7  # characters of a column
+# Characters of a column.
+WIDEST = 24
+NARROWEST = 7
 MOST_BLOCKS = 3  # of columns, one below the other
-INDENT, GAP = "  ", "  "
+INDENT = "  "
+GAP = "  "
 
 
 def preview_lines(
@@ -63,7 +66,8 @@ def _blocks(widths: Sequence[int], width: int) -> Iterator[tuple[int, int]]:
     """(begin, end) of blocks of columns that fit the width."""
     begin = 0
     while begin < len(widths):
-        end, used = begin + 1, widths[begin]
+        end = begin + 1
+        used = widths[begin]
         while end < len(widths) and used + len(GAP) + widths[end] <= width:
             used += len(GAP) + widths[end]
             end += 1

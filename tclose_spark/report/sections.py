@@ -16,7 +16,8 @@ from tclose_spark.table.writing import number
 MOST_BARS = 28
 STEP = 2 ** (1 / 4)  # least factor from one bar of class sizes to the next
 MARKS = 5  # numbers below an axis, plus at most one
-GUESSES, GAINS = (0.5, 0.75, 0.9), (0.2, 0.5)
+GUESSES = (0.5, 0.75, 0.9)
+GAINS = (0.2, 0.5)
 
 Binned = Sequence[Mapping[str, Any]]
 """Bins of figures, each with `classes` and their `rows`."""
@@ -74,7 +75,8 @@ def class_sizes(sizes: Binned, smallest: int, largest: int) -> PlotSection:
 
     sizes: ascending bins (`from`, `to`).
     """
-    rows, classes = sum(each["rows"] for each in sizes), sum(each["classes"] for each in sizes)
+    rows = sum(each["rows"] for each in sizes)
+    classes = sum(each["classes"] for each in sizes)
     groups = _joined(sizes)
     heights = [sum(each["classes"] for each in group) for group in groups]
     starts = [group[0]["from"] for group in groups]
@@ -205,7 +207,8 @@ def worst_class(
     with, in words.
     """
     groups = entry["groups"]
-    size, rows = sum(each["part"] for each in groups), sum(each["whole"] for each in groups)
+    size = sum(each["part"] for each in groups)
+    rows = sum(each["whole"] for each in groups)
     most = max(groups, key=lambda each: each["part"] / size - each["whole"] / rows)
     facts = (
         f"{percent(entry['moved'])} of the class would have to move to have the distribution of "
@@ -241,7 +244,8 @@ def precision_of(name: str, found: Binned) -> PrecisionSection:
 
 def guessing_of(name: str, spreads: Mapping[str, Any], certain: int) -> GuessingSection:
     """What classes reveal about an attribute. spreads: histograms over all classes."""
-    guess, gain = spreads["guess"][name], spreads["gain"][name]
+    guess = spreads["guess"][name]
+    gain = spreads["gain"][name]
     return GuessingSection(
         attribute=name,
         certain=certain,

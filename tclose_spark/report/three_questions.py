@@ -49,7 +49,8 @@ def three_questions(certificate: Mapping[str, Any]) -> list[Question]:
 
 
 def _singling_out(certificate: Mapping[str, Any]) -> Iterator[str]:
-    release, k = certificate["release"], certificate["guarantees"]["k"]
+    release = certificate["release"]
+    k = certificate["guarantees"]["k"]
     if "group" in release:
         yield (
             "yes, by quasi-identifiers: they are published as they are; sensitive values are "
@@ -63,15 +64,15 @@ def _singling_out(certificate: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _linkability(certificate: Mapping[str, Any]) -> Iterator[str]:
-    release, k, risks = (
-        certificate["release"],
-        certificate["guarantees"]["k"],
-        certificate.get("risks", {}),
-    )
+    release = certificate["release"]
+    k = certificate["guarantees"]["k"]
+    risks = certificate.get("risks", {})
     if "group" not in release:
-        chance, mean = 1 / k["achieved"], release["classes"] / release["rows"]
+        chance = 1 / k["achieved"]
+        mean = release["classes"] / release["rows"]
         if (people := certificate.get("people")) is not None:
-            chance, mean = people["largest_share"], release["classes"] / people["in_classes"]
+            chance = people["largest_share"]
+            mean = release["classes"] / people["in_classes"]
         yield (
             f"the chance to pick a person's row in its class is {number(chance)} at most, "
             f"{number(mean)} on average"
@@ -96,7 +97,8 @@ def _unlinked(certificate: Mapping[str, Any]) -> Iterator[str]:
 def _inference(certificate: Mapping[str, Any]) -> Iterator[str]:
     guarantees = certificate["guarantees"]
     for name, entry in certificate["attributes"]["sensitive"].items():
-        t, certain = guarantees["t"][name], number(entry["homogeneous"]["rows"])
+        t = guarantees["t"][name]
+        certain = number(entry["homogeneous"]["rows"])
         limit = (
             "no limit" if t["required"] is None else f"t: {number(t['required'], t['achieved'])}"
         )

@@ -42,6 +42,8 @@ def _similar(distance: GroundDistance, classes: Histograms) -> BoolArray:
         return np.zeros(classes.groups, dtype=np.bool_)
     groups = beliefs.value_groups(distance)
     several = len(np.unique(groups[distance.table > 0])) > 1
-    first, last = classes.starts, classes.offsets[1:] - 1  # values ascend, and so do their groups
+    # Values ascend, and so do their groups.
+    first = classes.starts
+    last = classes.offsets[1:] - 1
     alike: BoolArray = groups[classes.values[first]] == groups[classes.values[last]]
     return alike & several

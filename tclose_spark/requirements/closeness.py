@@ -23,8 +23,10 @@ def judge_closeness(a: JudgedAttribute) -> Judge:
     """`emd_`: as a double. `numerator_`: see `measures.distances.ground_distances`. `margin_`: with
     t = p/q, p * denominator - q * numerator; t holds if it is >= 0. 0 if no t is required.
     """
-    t, unit = a.settings.t, a.distance.scale * int(a.distance.table.sum())
-    emd, margin = a.column("emd"), a.column("margin")
+    t = a.settings.t
+    unit = a.distance.scale * int(a.distance.table.sum())
+    emd = a.column("emd")
+    margin = a.column("margin")
 
     def measured(classes: Histograms) -> list[Any]:
         numerators = a.distance.numerators(classes).astype(object)

@@ -21,7 +21,9 @@ def judge_distinct(a: JudgedAttribute) -> Judge:
     """`distinct_`: the different values of each class. Every class has one, unless missing ones
     count for none.
     """
-    least, column, measure = a.settings.l.distinct, a.column("distinct"), "distinct l-diversity"
+    least = a.settings.l.distinct
+    column = a.column("distinct")
+    measure = "distinct l-diversity"
     fewest = 1 if a.uninformative is None else 0
     meaning = f"{measure} of {a.name}: at least {least or fewest} values"
     broken = None if least is None else (column, least)
@@ -74,7 +76,8 @@ def judge_recursive(a: JudgedAttribute) -> Judge | None:
     measure = "recursive (c, l)-diversity"
     if required is None:
         return None
-    c, level = required.c, required.l
+    c = required.c
+    level = required.l
     margins = a.of_known(partial(diversity.recursive_margins, c=c, level=level), 0)
     meaning = f"recursive ({c}, {level})-diversity of {a.name}"
     return Judge(
@@ -128,7 +131,8 @@ class RecursiveWords(Words):
 
     def row(self, attribute: str, entry: Entry, whole: str) -> GuaranteeRow:
         """See Words."""
-        c, level = entry["required"]["c"], entry["required"]["l"]
+        c = entry["required"]["c"]
+        level = entry["required"]["l"]
         return GuaranteeRow(
             name=self.name,
             attribute=attribute,

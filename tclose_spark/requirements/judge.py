@@ -182,8 +182,10 @@ def bounded(
     kind: of the margin's column.
     bound: of the figure, such that no class fails it that meets the exact one.
     """
-    figure, margin = a.column(key), a.column(f"exact_{key}")
-    columns, expectations = {key: pa.float64()}, list[Expectation]()
+    figure = a.column(key)
+    margin = a.column(f"exact_{key}")
+    columns = {key: pa.float64()}
+    expectations = list[Expectation]()
     if margins is not None:
         columns[f"exact_{key}"] = kind
         compare = expect_at_most if largest else expect_at_least

@@ -27,7 +27,8 @@ def judge_likeness(a: JudgedAttribute) -> Judge:
     """`beta_`: the least beta of each class, as a double. `likeness_numerator_`,
     `likeness_denominator_`: of the exact one, if one is required.
     """
-    beta, table = a.settings.beta, a.distance.table
+    beta = a.settings.beta
+    table = a.distance.table
 
     def figures(classes: Histograms) -> Any:
         rises, units = likeness.largest_rises(table, classes)
@@ -51,7 +52,8 @@ def judge_likeness(a: JudgedAttribute) -> Judge:
     )
     if beta is None or made.criterion is None:
         return made
-    numerator, denominator = "likeness_numerator", "likeness_denominator"
+    numerator = "likeness_numerator"
+    denominator = "likeness_denominator"
     exact: dict[str, Any] = {
         "numerator": a.column(numerator),
         "unit": 1,

@@ -47,14 +47,16 @@ class Cap:
         whole = np.full(len(table), self.share.denominator * n)
         if self.at is not None:
             free = np.arange(len(table)) != self.at
-            share, whole = np.where(free, 1, share), np.where(free, 1, whole)
+            share = np.where(free, 1, share)
+            whole = np.where(free, 1, whole)
         return share, whole.astype(object)
 
     def allows(self, classes: Histograms, table: IntArray) -> NDArray[np.bool_]:
         """Whether each class is within it, exactly, shape (groups,)."""
         share, whole = self.limits(table)
         if 2 * int(classes.sizes.max()) * int(max(share.max(), whole.max())) < WIDEST:
-            share, whole = share.astype(np.int64), whole.astype(np.int64)
+            share = share.astype(np.int64)
+            whole = whole.astype(np.int64)
         sizes = np.repeat(classes.sizes, classes.entries_of)
         within = (classes.counts * whole[classes.values] <= sizes * share[classes.values]).astype(
             np.bool_
@@ -197,13 +199,18 @@ def tightest(caps: Sequence[Cap], table: IntArray, largest: int) -> tuple[IntArr
     >>> [part.tolist() for part in tightest(caps, np.array([1, 3, 4]), largest=8)]
     [[1, 1, 1], [4, 2, 2]]
     """
-    most, of = np.full(len(table), 1, dtype=object), np.full(len(table), 1, dtype=object)
+    most = np.full(len(table), 1, dtype=object)
+    of = np.full(len(table), 1, dtype=object)
     for share, whole in (cap.limits(table) for cap in caps):
         less = (share * of < most * whole).astype(bool)
-        most, of = np.where(less, share, most), np.where(less, whole, of)
-    common, widest = np.gcd(most, of), WIDEST // max(largest, 1)
-    most, of = most // common, of // common
+        most = np.where(less, share, most)
+        of = np.where(less, whole, of)
+    common = np.gcd(most, of)
+    widest = WIDEST // max(largest, 1)
+    most = most // common
+    of = of // common
     wide = (of > widest).astype(bool)
-    most, of = np.where(wide, most * widest // of, most), np.where(wide, widest, of)
+    most = np.where(wide, most * widest // of, most)
+    of = np.where(wide, widest, of)
     free = (most >= of).astype(bool)
     return np.where(free, 1, most).astype(np.int64), np.where(free, 0, of).astype(np.int64)

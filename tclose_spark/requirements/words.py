@@ -13,7 +13,8 @@ from tclose_spark.requirements.criterion import Guarantee
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.table.writing import digits_apart, number
 
-MARK, BAR = 100, 150
+MARK = 100
+BAR = 150
 """The width of a guarantee's bar up to the requirement, and in all."""
 Entry = Mapping[str, Any]
 """Of a certificate."""
@@ -102,7 +103,8 @@ class Words:
 
     def row(self, attribute: str, entry: Entry, whole: str) -> GuaranteeRow:
         """The row of the report. whole: the table that classes are compared with, in words."""
-        required, achieved = entry["required"], entry["achieved"]
+        required = entry["required"]
+        achieved = entry["achieved"]
         shown: dict[str, Any] = {"name": self.name, "attribute": attribute, "meaning": self.meaning}
         if not self.exact:
             met = entry.get("holds", True) and achieved >= self.least(required)
@@ -119,7 +121,8 @@ class Words:
         holds = entry.get(
             "holds", Fraction(entry["achieved_exact"]) <= Fraction(entry["required_exact"])
         )
-        most, exact = f"at most {number(required, achieved)}", entry["required_exact"]
+        most = f"at most {number(required, achieved)}"
+        exact = entry["required_exact"]
         return replace(row, required=most, met=holds, bar=filled(entry), exact_required=exact)
 
     def row_of_people(self, attribute: str, entry: Entry, whole: str) -> GuaranteeRow:
@@ -159,7 +162,8 @@ class Words:
 
 def filled(figure: Entry) -> float:
     """The filled units of a bar that has the requirement at MARK."""
-    achieved, required = figure["achieved"], figure["required"]
+    achieved = figure["achieved"]
+    required = figure["required"]
     if required == 0:
         return BAR if achieved else 0.0
     return round(min(BAR, MARK * float(achieved) / float(required)), 2)

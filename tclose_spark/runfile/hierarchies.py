@@ -270,7 +270,8 @@ def _check_groups(levels: Sequence[Mapping[str, Sequence[str]]], other: str | No
                 "'*' stands for the whole domain, and is above all groups already; leave it out"
             )
         if below is not None:
-            unknown, lost = sorted(set(members) - below), sorted(below - set(members) - {other})
+            unknown = sorted(set(members) - below)
+            lost = sorted(below - set(members) - {other})
             if unknown:
                 raise ValueError(f"{unknown[0]!r} is no label of the level below")
             if lost and other is None:

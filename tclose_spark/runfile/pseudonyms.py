@@ -9,7 +9,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, mod
 
 from tclose_spark.runfile.section import Section
 
-OWN, NAMED = "own secret", "named secret"
+OWN = "own secret"
+NAMED = "named secret"
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 

@@ -14,7 +14,8 @@ EPOCH = datetime(1970, 1, 1)
 MICROSECOND = timedelta(microseconds=1)
 CODES_A_DAY: dict[Calendar, int] = {"date": 1, "timestamp": 86_400_000_000}
 """Dates are counted in days, times in microseconds."""
-FIRST, LAST = (datetime.min - EPOCH) // MICROSECOND, (datetime.max - EPOCH) // MICROSECOND
+FIRST = (datetime.min - EPOCH) // MICROSECOND
+LAST = (datetime.max - EPOCH) // MICROSECOND
 DIRECTIVES = set("dmbYHMSfzj%")
 """What the form of a date may name. Two digits of a year would depend on a guess."""
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -86,10 +87,8 @@ def read_form(text: str, form: str) -> datetime:
         ValueError: if it is none.
     """
     if "%b" in form:
-        text, form = (
-            NAMED.sub(lambda name: f"{MONTHS.index(name[0].lower()) + 1}", text),
-            form.replace("%b", "%m"),
-        )
+        text = NAMED.sub(lambda name: f"{MONTHS.index(name[0].lower()) + 1}", text)
+        form = form.replace("%b", "%m")
     return datetime.strptime(text, form)
 
 

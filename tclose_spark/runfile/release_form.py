@@ -11,7 +11,9 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from tclose_spark.runfile.section import Section, also, as_tuple
 
-GROUP, COUNT, SENSITIVE = "group", "count", "sensitive"
+GROUP = "group"
+COUNT = "count"
+SENSITIVE = "sensitive"
 """The columns of a class's number and of a number of rows, and the table of sensitive values."""
 MOST_BLOCKS = 9
 SENSITIVE_TABLES = (SENSITIVE, *(f"{SENSITIVE}_{number}" for number in range(1, MOST_BLOCKS + 1)))

@@ -195,7 +195,8 @@ class Output(Section):
                 "keep_versions: versions are those of a line of releases; expected output.after, "
                 "with the folder of output.path"
             )
-        public, internal = f"{self.public_path}/", f"{self.internal_path}/"
+        public = f"{self.public_path}/"
+        internal = f"{self.internal_path}/"
         if internal.startswith(public):
             raise ValueError(
                 "internal is public or inside it; expected a folder that is not published"

@@ -53,7 +53,8 @@ def meant_file(path: str) -> str:
     """A question with a similar file of the folder of a local path that is missing; ""
     without one.
     """
-    file, names = Path(path), list[str]()
+    file = Path(path)
+    names = list[str]()
     with suppress(OSError, ValueError):
         names = [one.name for one in file.parent.iterdir()]
     question = meant(file.name, names)

@@ -56,14 +56,16 @@ SUMS = (UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST)
 """Of a task's released or suppressed rows: those with a published value that does not fit, and the
 fingerprints of the raw rows and of the release.
 """
-NOTHING, NOBODY = Fingerprint(0, 0), np.zeros(0, dtype=np.int64)
+NOTHING = Fingerprint(0, 0)
+NOBODY = np.zeros(0, dtype=np.int64)
 
 
 def write_release(run: Run) -> AnonymizeRecord:
     """Writes the release and its private observations to the staging area; returns both
     fingerprints.
     """
-    profile, columns = read_profile(run), read_columns(run)
+    profile = read_profile(run)
+    columns = read_columns(run)
     attributes = resolved_attributes(run, profile)
     plan = read_plan(run, attributes, profile.continued)
     anonymizer = Anonymizer(
@@ -125,7 +127,8 @@ class Anonymizer:
         """The schemas of the written tables, by name. RELEASE is the published one, with the
         released columns.
         """
-        roles, labels = self.making.spec.attributes, self.generalizer.schema()
+        roles = self.making.spec.attributes
+        labels = self.generalizer.schema()
         own = {field.name: field.type for field in self.making.columns.passing}
         as_they_are = [
             (name, own.get(name, pa.string()))
@@ -180,8 +183,13 @@ class Anonymizer:
 
     def _finisher(self) -> Mapper:
         """What a task does with its rows, which it holds in compact form."""
-        plan, makers, schema, tables = self.making.plan, self.makers, self.schema, self.tables
-        begun, part_of, summed = self._begun(), self._part_of(), self._summed()
+        plan = self.making.plan
+        makers = self.makers
+        schema = self.schema
+        tables = self.tables
+        begun = self._begun()
+        part_of = self._part_of()
+        summed = self._summed()
         rows_done = self.rows_done
 
         def finish(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -223,7 +231,8 @@ class Anonymizer:
         insensitive = len(making.spec.attributes.beside)
 
         def begun(sent: pa.Table) -> TaskWork:
-            rows, passing = codec.unpack(b"".join(sent["rows"].to_pylist())), passed(sent["beside"])
+            rows = codec.unpack(b"".join(sent["rows"].to_pylist()))
+            passing = passed(sent["beside"])
             assigned = plan.assign_classes(rows.for_methods, the_task(sent["task"]))
             work = TaskWork(
                 rows=rows,
@@ -242,11 +251,15 @@ class Anonymizer:
 
     def _part_of(self) -> Callable[[TaskWork, Any, list[pa.Array] | None], TaskPart]:
         """The rows of a task at these places, with their labels."""
-        codec, columns, kinds = self.encoder.codec, self.making.columns, self.generalizer.schema()
+        codec = self.encoder.codec
+        columns = self.making.columns
+        kinds = self.generalizer.schema()
 
         def part_of(work: TaskWork, here: Any, labels: list[pa.Array] | None) -> TaskPart:
-            rows, taken = work.rows.take(here), pa.array(here)
-            raw, passing = codec.decode(rows), [column.take(taken) for column in work.passing]
+            rows = work.rows.take(here)
+            taken = pa.array(here)
+            raw = codec.decode(rows)
+            passing = [column.take(taken) for column in work.passing]
             values = columns.published([*raw, *codec.sensitive_texts(rows), *passing])[len(raw) :]
             nothing = [pa.nulls(len(rows), kind) for _, kind in kinds] if labels is None else []
             group = None if labels is None else work.group
@@ -264,7 +277,8 @@ class Anonymizer:
 
     def _summed(self) -> Callable[[TaskPart], tuple[Tables, list[int]]]:
         """(the columns of each table, `sums`) of rows."""
-        makers, bounds = self.makers, self.generalizer.bounds
+        makers = self.makers
+        bounds = self.generalizer.bounds
         quasi = reduce(
             lambda found, maker: maker.quasi(found),
             makers,
@@ -317,7 +331,9 @@ class Anonymizer:
             GuaranteeError: if a published value does not fit its row's value.
             UnreachableError: if the method could not make classes that hold.
         """
-        figures, profile, plan = self.observed(), self.making.profile, self.making.plan
+        figures = self.observed()
+        profile = self.making.profile
+        plan = self.making.plan
         sums = {name: int(figures[name] or 0) for name in self.sums}
         raw = Fingerprint(sums[RAW_ROWS], sums[RAW_DIGEST])
         published = Fingerprint(sums[ROWS], sums[DIGEST])

@@ -27,7 +27,8 @@ class InputReader:
     continued = keeps = False
 
     def __init__(self, spec: ReleaseSpec, secret: str) -> None:
-        self.spec, self.secret = spec, secret
+        self.spec = spec
+        self.secret = secret
 
     def begin(self, run: Run) -> None:
         """Reads what other runs left."""

@@ -245,7 +245,8 @@ def _refusal(
     together.
     """
     place, undone = next((i, q) for i, q in enumerate(quasi) if q.name == worst["quasi_identifier"])
-    columns, share = tuple(worst["columns"]), worst["share"]
+    columns = tuple(worst["columns"])
+    share = worst["share"]
     if len(columns) > 1:
         widths = pair_widths(undone.domain, sample.quasi[place], undone.hierarchy)
 

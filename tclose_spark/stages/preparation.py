@@ -70,7 +70,8 @@ class Preparation:
         """The preparation of a table with this schema. secret: the run's. continued: see
         StagedColumns.
         """
-        marks, sampled = _marks(schema, spec), _sampled(schema, spec)
+        marks = _marks(schema, spec)
+        sampled = _sampled(schema, spec)
         marked = [MALFORMED] if BROKEN in marks else []
         owners = spec.attributes.owners
         beside = {
@@ -97,7 +98,8 @@ class Preparation:
         """The staged columns of a raw batch, without HASH. Text of the batch may be
         dictionaries.
         """
-        attributes, raw = self.spec.attributes, self._raw(batch)
+        attributes = self.spec.attributes
+        raw = self._raw(batch)
         judged: dict[str, QuasiIdentifier | SensitiveAttribute] = {**attributes.quasi_identifiers}
         judged |= attributes.sensitive_attributes
         values = {

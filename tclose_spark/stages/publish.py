@@ -85,7 +85,8 @@ def list_files(run: Run) -> ListedFiles:
     Raises:
         GuaranteeError: if a file that `verify` read or wrote is not as it was.
     """
-    public, internal = digests(run.staging, PUBLIC), digests(run.staging, INTERNAL)
+    public = digests(run.staging, PUBLIC)
+    internal = digests(run.staging, INTERNAL)
     require_verified(run, (*JUDGED, *VERDICT))
     page = digests(run.staging, [INTERNAL_REPORT])[INTERNAL_REPORT]
     return ListedFiles(public=public, internal={**internal, REPORT: page})
@@ -219,7 +220,8 @@ def _finished_state(run: Run) -> RunState | None:
 
 def is_everywhere(run: Run, made: RunState) -> bool:
     """Whether the finished release with this state is in every place that the run file names."""
-    output, reported = run.spec.output, made.find(ReportRecord)
+    output = run.spec.output
+    reported = made.find(ReportRecord)
     exports = {} if reported is None else reported.exports
     if reported is None or set(exports) != set(output.export):
         return False

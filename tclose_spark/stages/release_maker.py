@@ -68,7 +68,8 @@ class TaskWork:
     def label(self, generalizer: Generalizer, assigned: ClassAssignment) -> None:
         """Orders and labels the assigned rows."""
         here = assigned.here
-        self.place, self.labels = here, []
+        self.place = here
+        self.labels = []
         if len(here):
             ties = (
                 [content_hash([column.take(pa.array(here)) for column in self.beside])]
@@ -140,7 +141,8 @@ class ReleaseMaker:
     wrong = ""
 
     def __init__(self, making: Making) -> None:
-        self.making, self.spec = making, making.spec
+        self.making = making
+        self.spec = making.spec
 
     def __getstate__(self) -> dict[str, Any]:
         """What tasks get: nothing of `making`, which has the secret and grows with the table's

@@ -105,7 +105,8 @@ def certify(run: Run, state: RunState, figures: Figures, folder: Folder) -> dict
     """The certificate of the release in a folder. Its warnings include those of the profile
     (`certified_warnings`), and what the choices of the method reveal.
     """
-    profiled, mechanism = state.of(ProfileRecord), state.of(VerifyRecord).minimality
+    profiled = state.of(ProfileRecord)
+    mechanism = state.of(VerifyRecord).minimality
     work = state.of(AnonymizeRecord).method
     made = Certified(
         spec=run.spec,

@@ -15,7 +15,9 @@ from tclose_spark.table.arrays import IntArray, Mapper, in_order
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.rows import Rows
 
-ROWS_ROUTED, MOST_ROUTED = 1 << 18, 1 << 21  # that a task holds as codes before it sends them
+# That a task holds as codes before it sends them.
+ROWS_ROUTED = 1 << 18
+MOST_ROUTED = 1 << 21
 ROWS_TO_EACH = 64  # on average, so that values that travel are not too many
 ROUTED = pa.schema([("task", pa.int32()), ("rows", pa.binary()), ("beside", pa.binary())])
 """The rows for a task, packed, and beside them the columns that pass unchanged."""
@@ -25,7 +27,8 @@ def router(encoder: Encoder, plan: Plan) -> Mapper:
     """Packs staged rows and routes them to the tasks of their classes: the rows for one task as one
     value.
     """
-    columns, codec = encoder.columns, encoder.codec
+    columns = encoder.columns
+    codec = encoder.codec
     most = min(max(ROWS_ROUTED, ROWS_TO_EACH * plan.tasks), MOST_ROUTED)
 
     def route(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -42,8 +45,10 @@ def router(encoder: Encoder, plan: Plan) -> Mapper:
         rows = Rows.concatenate([encoder.rows(part) for part in held])
         row, task = plan.route(rows.for_methods)
         order = in_order(task)
-        row, task = row[order], task[order]
-        packed, beside = codec.pack(rows)[row], _beside(columns, held)
+        row = row[order]
+        task = task[order]
+        packed = codec.pack(rows)[row]
+        beside = _beside(columns, held)
         starts = np.flatnonzero(np.diff(task, prepend=-1))
         parts = list(zip(starts.tolist(), [*starts[1:].tolist(), len(task)], strict=True))
         passed = [

@@ -198,7 +198,8 @@ def _require_pages(run: Run, state: RunState, verdict: Verdict, other_version: b
     """Raises GuaranteeError unless certificate, report, codebook and contract follow from the
     verdict.
     """
-    certificate, again = _certificate(run), certify(run, state, verdict.figures, run.public)
+    certificate = _certificate(run)
+    again = certify(run, state, verdict.figures, run.public)
     compared = dict.fromkeys(("issued", "tool", "brought"))
     if {**certificate, **compared} != {**again, **compared}:
         raise GuaranteeError(
@@ -227,7 +228,8 @@ def _require_version(
     Raises:
         GuaranteeError: if the date or a version is none, or another version is not accepted.
     """
-    theirs, ours = _tools(certificate), _tools(again)
+    theirs = _tools(certificate)
+    ours = _tools(again)
     versions = [one.pop("version", None) for one in theirs]
     now = [one.pop("version") for one in ours]
     known = theirs == ours and all(

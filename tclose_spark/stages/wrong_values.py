@@ -71,8 +71,10 @@ def _most_frequent(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         ranked = pa.concat_tables([kept, pa.Table.from_batches([batch.cast(VALUES)])]).sort_by(
             RANKED
         )
-        kept, rest = ranked.slice(0, MOST_LISTED), ranked.slice(MOST_LISTED)
-        others, rows = others + rest.num_rows, rows + (pc.sum(rest["n"]).as_py() or 0)
+        kept = ranked.slice(0, MOST_LISTED)
+        rest = ranked.slice(MOST_LISTED)
+        others = others + rest.num_rows
+        rows = rows + (pc.sum(rest["n"]).as_py() or 0)
     rest = pa.table(
         {"value": pa.nulls(1, pa.string()), "n": [rows], "values": [others]}, schema=FOUND
     )

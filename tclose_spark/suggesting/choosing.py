@@ -24,7 +24,9 @@ NEIGHBOURS = 4
 CLEARLY = 1.0
 MOST_GUESSED = 4  # quasi-identifiers where none is known
 MOST_ANSWERS = 10  # values of a column that may be one of many answers
-LEAST_ALIKE, LEAST_TWOFOLD = 5, 10  # columns of a group: numbered ones, and others of two values
+# Columns of a group: numbered ones, and others of two values.
+LEAST_ALIKE = 5
+LEAST_TWOFOLD = 10
 # Rows with a value of another row, without which any two columns follow from each other.
 LEAST_AGAIN = 20
 NUMBERED = re.compile(r"(.*?[^0-9])?[0-9]+[a-z]?")
@@ -233,7 +235,8 @@ def group_alike(columns: Sequence[SuggestedColumn]) -> tuple[list[str], list[Sug
         for stem, group in groups.items()
         if len(group) >= (LEAST_TWOFOLD if stem is None else LEAST_ALIKE)
     ]
-    said, grouped = list[str](), {one.name for group in large for one in group}
+    said = list[str]()
+    grouped = {one.name for group in large for one in group}
     for group in large:
         most = max(one.facts.whole.distinct for one in group)
         ends = f"{group[0].name} to {group[-1].name}"

@@ -26,7 +26,8 @@ DATES = re.compile(
     r"(9999-12-31|2999-12-31|1900-01-01|1899-12-3[01]|1800-01-01|0001-01-01)([T ]00:00(:00)?)?"
     r"|01[./-]01[./-](1900|1800|0001)|(31[./-]12|12[./-]31)[./-]9999"
 )
-MOST_CODES, FEW_VALUES = 6, 12
+MOST_CODES = 6
+FEW_VALUES = 12
 MOST_LABELLED = 0.2  # of the rows with a number, for ranges among numbers
 MOST_LABELS = 20  # different texts among numbers
 NUMBERS = QuasiIdentifier(type="numeric")
@@ -59,7 +60,8 @@ def codes_of_column(values: pa.Array, counts: pa.Array, least: int, numbers: boo
     is_text = pa.types.is_string(values.type)
     texts = values.to_pylist() if is_text else [f"{number:.15g}" for number in values.to_pylist()]
     rows = dict(sorted(zip(texts, counts.to_pylist(), strict=True)))
-    words, labels = dict[str, int](), dict[str, int]()
+    words = dict[str, int]()
+    labels = dict[str, int]()
     if is_text:
         is_other = dict(zip(texts, not_of_type(values, NUMBERS).tolist(), strict=True))
         others = {text: n for text, n in rows.items() if is_other[text]}
@@ -68,7 +70,8 @@ def codes_of_column(values: pa.Array, counts: pa.Array, least: int, numbers: boo
         if len(words) + len(labels) < len(others) or any(
             re.fullmatch(CODED_NUMBER, text) for text in rows
         ):
-            numbers, labels = False, {}
+            numbers = False
+            labels = {}
     if not numbers:
         return Codes(words, labels)
     counted = sorted((float(text), n, text.removesuffix(".0")) for text, n in rows.items())
@@ -141,7 +144,8 @@ def _far_numbers(numbers: FloatArray, rows: FloatArray) -> list[float]:
     ):
         below = 0
     for size in range(min(MOST_CODES, len(numbers) - below - 2), 0, -1):
-        top, rest = slice(-size, None), slice(below, -size)
+        top = slice(-size, None)
+        rest = slice(below, -size)
         if usual(ABOVE, numbers[top]) and _are_above(
             numbers[top], numbers[rest], rows[top], rows[rest]
         ):
@@ -165,7 +169,8 @@ def _are_above(
     numbers; or by a wide gap, and with more rows than the others. Prices (9, 29, 49, 99) have gaps
     everywhere.
     """
-    gap, steps = codes[0] - rest[-1], np.diff(rest)
+    gap = codes[0] - rest[-1]
+    steps = np.diff(rest)
     skips = (
         len(rest) <= FEW_VALUES and steps.max() == 1 and gap >= 2 and {*f"{codes[-1]:.0f}"} == {"9"}
     )

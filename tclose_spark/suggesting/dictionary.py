@@ -95,7 +95,8 @@ def read_dictionary(given: Given, table: str) -> Dictionary:
             "dictionary", [(name, Description(text)) for name, text in given.items()]
         )
     path = Path(given)
-    ending, where = path.suffix.lower(), f"{OPTION} {path}"
+    ending = path.suffix.lower()
+    where = f"{OPTION} {path}"
     if ending in CSV_ENDINGS:
         return _dictionary(where, csv_entries(_text(path, where), where))
     if ending == ".json" or ending in YAML_ENDINGS:
@@ -170,7 +171,8 @@ def _entries_of_tree(tree: Mapping[str, Any], table: str, where: str) -> Iterato
     tables = _mappings(tree.get("resources"))  # a data package
     columns_of = _fields
     if not tables and isinstance(tree.get("schema"), list):  # a data contract
-        tables, columns_of = _mappings(tree["schema"]), _properties
+        tables = _mappings(tree["schema"])
+        columns_of = _properties
     elif not tables and (
         "fields" in tree or "schema" in tree
     ):  # a table schema, or a resource with one

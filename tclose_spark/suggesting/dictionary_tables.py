@@ -84,7 +84,8 @@ def csv_entries(text: str, where: str) -> list[Entry]:
 def _row_entries(headers: Sequence[str], row: Sequence[str]) -> Iterator[Entry]:
     """The entries of a row: one, none without a name, or one for each choice of a checkbox."""
     cells = dict(zip(headers, row, strict=False))
-    name, kind = _first(cells, NAMES).strip(), _first(cells, TYPES).strip().lower()
+    name = _first(cells, NAMES).strip()
+    kind = _first(cells, TYPES).strip().lower()
     if not name or kind == NO_COLUMN:
         return
     texts = [MARKUP.sub(" ", cells[header]) for header in TEXTS if cells.get(header)]

@@ -35,7 +35,8 @@ BODIES = 2.0, 400.0  # kilograms of a person's body
 ADULTS = 20.0, 160.0  # of half of a table's bodies
 NEWBORN = 0.4, 18.0  # kilograms or pounds of a newborn; half of them are above the least BODIES
 SURVEYED = 50  # times the least weight, of rows of a survey
-K, LEAST_K = 10, 5
+K = 10
+LEAST_K = 5
 ENOUGH_ROWS = 300  # from which a class of K people is a small part of the table
 Kind = Literal["integer", "decimal", "text", "date", "timestamp", "boolean", "other"]
 
@@ -176,7 +177,8 @@ class ColumnFacts:
         """
         if self.kind == "date" or self.kind == "timestamp":
             return self.kind
-        read, present = self.whole, self.whole.present if self.kind == "text" else 0
+        read = self.whole
+        present = self.whole.present if self.kind == "text" else 0
         return (
             "date"
             if 0 < present == read.iso_dates
@@ -243,8 +245,10 @@ def facts_of(
     """
     counted = pc.value_counts(pc.drop_null(column))
     counted = counted.combine_chunks() if isinstance(counted, pa.ChunkedArray) else counted
-    values, counts = counted.field(0), counted.field(1)
-    rows, missing = len(column), column.null_count
+    values = counted.field(0)
+    counts = counted.field(1)
+    rows = len(column)
+    missing = column.null_count
     sizes = np.append(counts.to_numpy(), [missing] if missing else [])
     shares = sizes / rows if rows else sizes
     none: dict[str, Any] = {"identifying": {}, "placeholders": {}, "text": {}}
@@ -313,8 +317,10 @@ def what_weighs(weights: FloatArray) -> Weighs:
     """
     if not len(weights) or weights.min() <= 0:
         return ""
-    middle, digits = float(np.median(weights)), np.abs(10 * weights - np.round(10 * weights)) > 1e-6
-    is_fine, is_adult = bool(digits.mean() > 0.5), ADULTS[0] <= middle <= ADULTS[1]
+    middle = float(np.median(weights))
+    digits = np.abs(10 * weights - np.round(10 * weights)) > 1e-6
+    is_fine = bool(digits.mean() > 0.5)
+    is_adult = ADULTS[0] <= middle <= ADULTS[1]
     if BODIES[0] <= weights.min() and weights.max() <= BODIES[1] and is_adult:
         return "" if is_fine else "bodies"
     if NEWBORN[0] <= weights.min() and weights.max() <= NEWBORN[1] and middle >= BODIES[0]:

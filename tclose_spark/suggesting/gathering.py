@@ -120,7 +120,9 @@ def gather_facts(
     hints = [hint_of(phrases[place] or names[place]) for place in read]
     subjects = find_subjects(whole_values, [names[place] for place in read], hints)
     nothing = WholeCounts(rows=rows, missing=rows, distinct=0, not_numbers=0, numerals=0, marked=0)
-    facts, codes, columns = [], {}, []
+    facts = []
+    codes = {}
+    columns = []
     hint_by_name = dict(zip((names[place] for place in read), hints, strict=True))
     for place, (field, name) in enumerate(zip(fields, names, strict=True)):
         column = sample[f"c{place}"] if place in whole else pa.nulls(sample.num_rows, pa.string())
@@ -169,7 +171,8 @@ def _whole(table: Table, columns: int) -> list[WholeCounts]:
         tallied = collect(combine(tallies, ["column", "part"], {"n": "sum", "rank": "max"}))
     column, part, n, rank = (values.to_numpy() for values in tallied.columns)
     counts, ranks = np.zeros((2, columns, REGISTERS + len(PARTS)), dtype=np.int64)
-    counts[column, part], ranks[column, part] = n, rank
+    counts[column, part] = n
+    ranks[column, part] = rank
     found = []
     for numbers, registers in zip(
         counts[:, REGISTERS:].tolist(), ranks[:, :REGISTERS], strict=True
@@ -208,7 +211,8 @@ def _tally(columns: int) -> Mapper:
 
 def _counts(column: pa.Array, values: pa.Array, rows: pa.Array) -> list[int]:
     """PARTS of a column. values, rows: its values, and the rows of each."""
-    kind, present = kind_of(column.type), int(pc.sum(rows).as_py() or 0)
+    kind = kind_of(column.type)
+    present = int(pc.sum(rows).as_py() or 0)
     is_read = kind in ("text", "integer", "decimal")
     not_numbers = int(np.count_nonzero(not_of_type(column, NUMBERS))) if is_read else present
     lines = pc.replace_substring_regex(values, LINE_END, "") if kind == "text" else None

@@ -57,7 +57,8 @@ def open_frame(session: Session, table: Any, source: Input) -> OpenedTable:
 
 def _with_plain_names(opened: OpenedTable) -> OpenedTable:
     """The table whose source has new names for columns that Delta cannot hold."""
-    columns, taken = dict[str, str](), {name.lower() for name in opened.columns}
+    columns = dict[str, str]()
+    taken = {name.lower() for name in opened.columns}
     for name in opened.columns:
         new_name = plain_name(name)
         if (

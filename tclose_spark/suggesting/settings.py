@@ -36,7 +36,8 @@ def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> Colum
     have the hierarchy of their system, and few values become sets. taken: whether the run file uses
     it, or only offers it.
     """
-    facts, said = one.facts, [_figures(one), *_remarks(one.facts)]
+    facts = one.facts
+    said = [_figures(one), *_remarks(one.facts)]
     settings: dict[str, Any] = {"type": "categorical"}
     if _is_measured(one):
         settings = {"type": "numeric"}

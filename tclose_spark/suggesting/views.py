@@ -11,7 +11,8 @@ from tclose_spark.suggesting.settings import kind_of, said_of_codes, said_of_far
 from tclose_spark.suggesting.suggestion import Suggestion
 from tclose_spark.table.column_names.names import is_name
 
-NAME, KIND = 24, 7
+NAME = 24
+KIND = 7
 HEADING = (
     f"{'column':<{NAME}} {'type':<{KIND}} {'values':>8} {'missing':>7} {'alone':>6}  looks like"
 )

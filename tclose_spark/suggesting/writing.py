@@ -42,7 +42,9 @@ PROPOSAL = (
 MOST_ROWS = 20  # of a person on average, above which a name alone may be that of something else
 MOST_CHANGING = 0.1  # share of people whose quasi-identifiers change, above which one label for all their rows is wide
 ONE_PERSON_EACH = 0.999  # different values a row of an identifier of persons that does not repeat
-MORE_THAN_ONE, MOST_MEMBERS = 1.05, 8  # rows of a household on average
+# Rows of a household on average.
+MORE_THAN_ONE = 1.05
+MOST_MEMBERS = 8
 NOT_READY = "Not ready:"
 MOST_UNKNOWN = 0.5  # of rows without a person, above which a reader has to decide about them
 WHICH_IS_SENSITIVE = "Decide what an adversary must not learn of a person"
@@ -163,7 +165,8 @@ class Draft:
     @property
     def decisions(self) -> tuple[str, ...]:
         """Why the run file is not ready, whatever a trial of it says."""
-        published, columns = len(self.choice.published), len(self.columns) - len(self.choice.direct)
+        published = len(self.choice.published)
+        columns = len(self.columns) - len(self.choice.direct)
         decisions = []
         if not self.choice.sensitive:
             decisions.append(
@@ -316,7 +319,8 @@ def repeated(choice: ChosenRoles, exact: bool) -> tuple[Repetition, ...]:
             least = 0.0
         elif numbered or has_fractions(facts) or (facts.refuted and least != 0.0):
             continue
-        rows, values = facts.whole.present, facts.whole.distinct
+        rows = facts.whole.present
+        values = facts.whole.distinct
         if least is not None and least * rows <= values < rows * (1 if exact else ONE_EACH):
             found.append(Repetition(one.name, rows, values))
     return tuple(found)

@@ -47,13 +47,15 @@ def hash_numbers(numbers: HashArray, seed: HashArray) -> HashArray:
 def hash_text(text: str, seed: HashArray) -> HashArray:
     """The hash of a text of less than 32 bytes, shape (1,). seed: shape (1,)."""
     content = text.encode()
-    words, rest = np.frombuffer(content, "<u8", len(content) // 8), content[len(content) // 8 * 8 :]
+    words = np.frombuffer(content, "<u8", len(content) // 8)
+    rest = content[len(content) // 8 * 8 :]
     state = seed + P5 + np.uint64(len(content))
     for word in words[:, np.newaxis]:
         state = _with_word(state, word)
     if len(rest) >= 4:
         half = np.frombuffer(rest, "<u4", 1).astype(np.uint64)
-        state, rest = _rotated(state ^ half * P1, 23) * P2 + P3, rest[4:]
+        state = _rotated(state ^ half * P1, 23) * P2 + P3
+        rest = rest[4:]
     for byte in np.frombuffer(rest, np.uint8).astype(np.uint64)[:, np.newaxis]:
         state = _rotated(state ^ byte * P5, 11) * P1
     return _mixed(state)

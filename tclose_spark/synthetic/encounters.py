@@ -38,7 +38,9 @@ HIERARCHIES: Final = {
     "region": t.paths(t.REGION_TREE, ("*",)),
     "diagnosis": tuple((code.code, code.block, code.chapter, "*") for code in t.DIAGNOSES),
 }
-FIRST_DAY, DAYS = np.datetime64("2010-01-01"), 4 * 365  # in which first stays begin
+# In which first stays begin.
+FIRST_DAY = np.datetime64("2010-01-01")
+DAYS = 4 * 365
 LONGEST = 14  # days of a stay
 READMITTED = ("no", "after 30 days", "within 30 days")
 STAYS = np.uint64(64)  # more than a patient has
@@ -65,7 +67,8 @@ def _until(rows: int, seed: int) -> Iterator[pa.RecordBatch]:
     first = made = 0
     while made < rows:
         batch = _stays(seed, first, first + AT_ONCE // 2).slice(0, rows - made)
-        first, made = first + AT_ONCE // 2, made + batch.num_rows
+        first = first + AT_ONCE // 2
+        made = made + batch.num_rows
         yield batch
 
 
@@ -112,7 +115,8 @@ def _stays(seed: int, first: int, end: int) -> pa.RecordBatch:
 
 def _diagnosis(draws: Draws, age_n: IntArray, male: NDArray[np.bool_]) -> IntArray:
     """The place of the code among `DIAGNOSES`."""
-    found, uniform = np.empty(len(age_n), dtype=np.int64), draws.uniform("diagnosis")
+    found = np.empty(len(age_n), dtype=np.int64)
+    uniform = draws.uniform("diagnosis")
     for group, man in product(range(len(t.DIAGNOSIS_AGE_STARTS)), (False, True)):
         here = (age_n == group) & (male == man)
         ends = np.cumsum(

@@ -43,7 +43,8 @@ def ranked(codes: IntArray) -> tuple[IntArray, IntArray]:
     """
     if not len(codes):
         return codes, codes
-    low, span = int(codes.min()), int(codes.max()) - int(codes.min()) + 1
+    low = int(codes.min())
+    span = int(codes.max()) - int(codes.min()) + 1
     if span > ROOM * len(codes):
         known, places = np.unique(codes, return_inverse=True)
         return known, places

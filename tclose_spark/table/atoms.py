@@ -17,7 +17,9 @@ from tclose_spark.table.columns.preparing import as_text
 from tclose_spark.table.fingerprint import content_hash
 from tclose_spark.table.people import PERSON
 
-ATOM, VALUES, SINCE = "atom", "sensitive_values", "since"
+ATOM = "atom"
+VALUES = "sensitive_values"
+SINCE = "since"
 ATOMS = pa.schema(
     [(PERSON, pa.int64()), (ATOM, pa.int64()), (VALUES, pa.int64()), (SINCE, pa.int32())]
 )
@@ -27,7 +29,8 @@ since then.
 VALUES: a hash of the person's sensitive values. SINCE: the number of the release that published the
     atom first.
 """
-NEWCOMER, WITHHELD = -1, -2
+NEWCOMER = -1
+WITHHELD = -2
 """In place of an atom: the person has none yet; or the atom cannot be published, because it is not
 whole any more.
 """

@@ -70,7 +70,8 @@ def shortened(column: pa.Array) -> pa.Array:
     if not pa.types.is_dictionary(column.type):
         return column
     column = coded(column)
-    codes, values = codes_of(column), column.dictionary
+    codes = codes_of(column)
+    values = column.dictionary
     first = np.full(len(values), len(codes))
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     first[~values.is_valid().to_numpy(zero_copy_only=False)] = len(codes)
@@ -120,14 +121,17 @@ def group_equal(columns: Sequence[pa.Array]) -> tuple[IntArray, IntArray]:
     """(group of each row, one row of each group) for rows that are equal in all columns. NULL
     equals NULL.
     """
-    group, groups = np.zeros(len(columns[0]), dtype=np.int64), 1
+    group = np.zeros(len(columns[0]), dtype=np.int64)
+    groups = 1
     for column in columns:
         distinct = coded(column)
-        codes, size = codes_of(distinct), max(1, len(distinct.dictionary))
+        codes = codes_of(distinct)
+        size = max(1, len(distinct.dictionary))
         if groups > (1 << 62) // size:
             _, group = np.unique(group, return_inverse=True)
             groups = int(group.max(initial=0)) + 1
-        group, groups = group * size + codes, groups * size
+        group = group * size + codes
+        groups = groups * size
     if groups <= 1024 + 16 * len(group):  # few enough to number without sorting
         first = np.full(groups, -1, dtype=np.int64)
         first[group[::-1]] = np.arange(len(group) - 1, -1, -1)

@@ -452,7 +452,8 @@ def _sorted_values(
 
 def _without_order(present: Sequence[str], texts: Sequence[str], counts: Counts) -> str:
     """What an attribute is whose values include texts that are no numbers, and what to do."""
-    lost, rows = sum(counts[value] for value in texts), sum(counts.values())
+    lost = sum(counts[value] for value in texts)
+    rows = sum(counts.values())
     cure = "give order: frequency or a list"
     if 2 * len(texts) < len(present):
         return (
@@ -470,7 +471,8 @@ def _listed_values(
 ) -> list[str]:
     """The values of a declared order, with numbers written as in the table."""
     written = {number(value): value for value in present} if not is_text else {}
-    listed, different = [], set()
+    listed = []
+    different = set()
     for item in order:
         text = value_text(item)
         same = None if is_text else number(text)

@@ -75,7 +75,8 @@ def far_numbers(column: str, rows: Mapping[float, int], present: int) -> FarNumb
     order = sorted(rows)
     if present < LEAST_ROWS or len(order) < 3:
         return None
-    most, whole = math.floor(MOST_ROWS * present), order[-1] - order[0]
+    most = math.floor(MOST_ROWS * present)
+    whole = order[-1] - order[0]
     above = _apart(order, rows, most)
     below = _apart(
         [-number for number in reversed(order[: len(order) - above])],
@@ -95,7 +96,8 @@ def _apart(order: list[float], rows: Mapping[float, int], most: int) -> int:
     """How many of the highest numbers are farther from the others than these reach, in at most so
     many rows.
     """
-    few, found = 0, 0
+    few = 0
+    found = 0
     for size in range(1, min(ENDS, len(order) - 1)):
         few += rows[order[-size]]
         if few > most:

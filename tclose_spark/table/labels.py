@@ -26,7 +26,8 @@ from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 from tclose_spark.table.writing import write_number
 
 MISSING = np.int64(-(2**63))
-LEAST, MOST = -(2**63), 2**63 - 1
+LEAST = -(2**63)
+MOST = 2**63 - 1
 EXACT = Context(prec=60)  # digits of an end that is no integer
 
 Labels = tuple[IntArray, list[str | None]]
@@ -340,7 +341,8 @@ def range_losses(
 
     sets: whether labels of a category without a hierarchy are sets.
     """
-    mixed, same = (low == MISSING) & (high != MISSING), low == high
+    mixed = (low == MISSING) & (high != MISSING)
+    same = low == high
     if domain.kind != "category":
         width = range_shares(np.where(mixed, high, low), high, domain)
     elif hierarchy is not None:

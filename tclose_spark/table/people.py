@@ -29,7 +29,9 @@ form only.
 """
 OWNERS = {"person": PERSON, "household": HOUSEHOLD}
 """The staged columns of whose rows are, by role."""
-ROWS_OF_PERSON, FIRST, ROWS_OF_HOUSEHOLD = "rows_of_person", "first", "rows_of_household"
+ROWS_OF_PERSON = "rows_of_person"
+FIRST = "first"
+ROWS_OF_HOUSEHOLD = "rows_of_household"
 """Of a row's person the number of rows, and whether the row is the first; the number of rows of its
 household.
 """
@@ -228,6 +230,7 @@ def whole_people(batches: Iterable[pa.RecordBatch], key: str = PERSON) -> Iterat
         last = int(others[-1]) + 1 if len(others) else 0
         if last:
             yield whole.slice(0, last)
-        held, rows = [whole.slice(last)], whole.num_rows - last
+        held = [whole.slice(last)]
+        rows = whole.num_rows - last
     if rows:
         yield from pa.Table.from_batches(held).combine_chunks().to_batches()

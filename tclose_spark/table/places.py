@@ -60,7 +60,8 @@ def places_of(name: str, values: Sequence[str | None], settings: EvenPlaces) -> 
         raise InputError(f"{key}: the values are no numbers; leave it out") from None
     if not numbers:
         return Places(np.zeros(len(values), dtype=np.int64), ())
-    low, width = numbers[0], numbers[-1] - numbers[0]
+    low = numbers[0]
+    width = numbers[-1] - numbers[0]
     if settings.step is not None:
         last = width // settings.step
         if last >= MOST_PLACES:

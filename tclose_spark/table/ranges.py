@@ -251,7 +251,8 @@ def read_interval(label: str) -> Interval:
     low, high = (
         INFINITE.get(text) or within_floats(parse_quantity(text)) for text in (low_text, high_text)
     )
-    open_low, open_high = first in "](", last in "[)"
+    open_low = first in "]("
+    open_high = last in "[)"
     if low > high or (low == high and (open_low or open_high or abs(low) == INFINITY)):
         raise ValueError("an interval without numbers")
     return Interval(
@@ -407,7 +408,9 @@ def _signs(text: str) -> Signs:
     """The signs of a folded text; a `?` for each word without one, unless symbols of inequality are
     beside a name.
     """
-    signs, numbers, units = "", list[str](), set[str]()
+    signs = ""
+    numbers = list[str]()
+    units = set[str]()
     factors: list[int] = []
     negative = False
     symbols = re.search("[<>≤≥⩽⩾≦≧]", text) is not None
@@ -419,7 +422,8 @@ def _signs(text: str) -> Signs:
             number = found if kind != "number" else plain_number(found, text)
             numbers.append(f"-{number}" if negative else number)
             factors.append(1)
-            signs, negative = signs + ("d" if kind == "decade" else "n"), False
+            signs = signs + ("d" if kind == "decade" else "n")
+            negative = False
         elif kind == "dash":
             negative = not signs.endswith(("n", "d"))
             signs += "" if negative else "-"
@@ -476,7 +480,8 @@ def plain_number(text: str, beside: str) -> str:
     marks = [character for character in text if character in ",."]
     if not marks:
         return text
-    local, last = LOCAL.search(beside) is not None, marks[-1]
+    local = LOCAL.search(beside) is not None
+    last = marks[-1]
     thousands = len(marks) > 1 or (last == ",") != local or (last == "." and "€" in beside)
     if len(set(marks)) == 1 and GROUPED.fullmatch(text) and thousands:
         return text.replace(last, "")

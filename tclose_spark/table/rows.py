@@ -266,7 +266,8 @@ class Codec:
         The number of a prefix is the place of the prefix without its last code, times the size of
         the domain, plus that code.
         """
-        tables, known = [], np.zeros(len(self.cells), dtype=np.int64)
+        tables = []
+        known = np.zeros(len(self.cells), dtype=np.int64)
         for size, codes in zip(self._domains, self.cells.T, strict=True):
             table, known = np.unique(known * size + codes, return_inverse=True)
             tables.append(table)
@@ -333,7 +334,8 @@ class Codec:
             for kind in ("ql" if self.leads else "q")
         ]
         owners = {name: packed[name].copy() for name in self.owners}
-        leads, absent = lead[0] if lead else None, packed["absent"].copy() if self.draws else None
+        leads = lead[0] if lead else None
+        absent = packed["absent"].copy() if self.draws else None
         return Rows(
             quasi, packed["cell"].astype(np.int64), packed["hash"].copy(), owners, leads, absent
         )

@@ -68,11 +68,14 @@ class Accuracy:
     @staticmethod
     def of(table: ComparedTable, attributes: ResolvedAttributes, target: int) -> Accuracy | None:
         """The test on these rows; None if there are none to learn from, or to test on."""
-        rows, quasi = table.rows, attributes.quasi_identifiers
-        codes, held_out = sensitive_codes(rows, attributes)[target], is_test(rows.hash)
+        rows = table.rows
+        quasi = attributes.quasi_identifiers
+        codes = sensitive_codes(rows, attributes)[target]
+        held_out = is_test(rows.hash)
         learned = chosen(~held_out, rows.hash, MOST_TRAINED)
         tested = chosen(held_out, rows.hash, MOST_TESTED)
-        test, answers = raw_features(quasi, rows.take(tested)), codes[tested]
+        test = raw_features(quasi, rows.take(tested))
+        answers = codes[tested]
         if not len(learned) or not test.size:
             return None
         said = predictions(raw_features(quasi, rows.take(learned)), codes[learned], test)

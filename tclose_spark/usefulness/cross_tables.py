@@ -26,7 +26,8 @@ from tclose_spark.table.rows import Rows
 from tclose_spark.table.writing import write_number
 from tclose_spark.usefulness.queries import sensitive_codes, spread_labels
 
-MOST_ROWS, MOST_COLUMNS = 8, 6
+MOST_ROWS = 8
+MOST_COLUMNS = 6
 OTHERS = "all others"
 UNITS: dict[Calendar, str] = {"date": "D", "timestamp": "us"}
 """The unit of codes, as NumPy names it."""
@@ -107,7 +108,8 @@ def means(quasi: Sequence[ResolvedQuasi], rows: Rows, classes: PublishedClasses)
 
 def _mean(domain: QuasiDomain, codes: FloatArray) -> tuple[float | str, float]:
     """The mean and the standard deviation of numbers, dates or times."""
-    mean, deviation = float(codes.mean()), float(codes.std())
+    mean = float(codes.mean())
+    deviation = float(codes.std())
     if domain.calendar is None:
         return mean, deviation
     step = 1 if domain.calendar == "date" else 1_000_000  # whole days, whole seconds
@@ -173,7 +175,8 @@ def _quasi_ranges(q: ResolvedQuasi, codes: IntArray) -> Iterator[tuple[str, int,
     if q.hierarchy is not None and len(known) > MOST_ROWS:
         for height, nodes in enumerate(q.hierarchy.nodes):
             if len(np.unique(nodes)) <= MOST_ROWS or height == len(q.hierarchy.nodes) - 2:
-                node, names = nodes, [path[height] for path in q.hierarchy.paths]
+                node = nodes
+                names = [path[height] for path in q.hierarchy.paths]
                 break
     rows_of = np.bincount(node[known], weights=n)
     frequent = [int(i) for i in np.argsort(-rows_of, kind="stable")[:MOST_ROWS] if rows_of[i]]

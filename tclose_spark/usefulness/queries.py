@@ -51,7 +51,8 @@ class QueryError:
     @staticmethod
     def of(table: ComparedTable, attributes: ResolvedAttributes) -> QueryError:
         """Random queries over these rows."""
-        rows, sensitive = table.rows, sensitive_codes(table.rows, attributes)
+        rows = table.rows
+        sensitive = sensitive_codes(table.rows, attributes)
         widening = _Widening(attributes, rows)
         queries = draw_queries(
             rows.quasi, sensitive, widening.of_quasi, widening.of_sensitive, QUERIES, SEED
@@ -152,7 +153,8 @@ def spread_release(
     released: Released, classes: PublishedClasses, attributes: ResolvedAttributes
 ) -> UniformRelease:
     """A release whose rows are spread evenly within their labels."""
-    spreads, number = [], []
+    spreads = []
+    number = []
     for quasi in attributes.quasi_identifiers:
         spread, label = spread_labels(quasi, classes.labels[quasi.name])
         spreads.append(spread)
@@ -198,7 +200,8 @@ def _numeric(texts: Sequence[str | None], domain: QuasiDomain) -> CoveredValues:
     """Ranges of numbers; `*` is the range of all other labels, or the domain if there are none."""
     ends = [None if text is None or text == ROOT else interval_ends(text) for text in texts]
     known = [end for end in ends if end is not None]
-    least, most = domain.low, domain.high
+    least = domain.low
+    most = domain.high
     if known:
         least = float(min(end for end, _ in known) * domain.scale)
         most = float(max(end for _, end in known) * domain.scale)

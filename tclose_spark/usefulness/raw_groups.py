@@ -48,7 +48,8 @@ def raw_groups(
         return None
     owner, cell = counted.keys
     size = np.bincount(owner, weights=counted.rows, minlength=len(groups))
-    certain, guess = {}, {}
+    certain = {}
+    guess = {}
     for a in attributes.sensitive:
         values = Tally.of(np.stack([owner, attributes.cells[cell, a.column]]), counted.rows)
         most: IntArray = np.zeros(len(groups), dtype=np.int64)

@@ -206,7 +206,8 @@ def measure_raw_versus_released(
         if target is None
         else "there are too few rows"
     )
-    uniques, cells = None, None
+    uniques = None
+    cells = None
     if "person" not in spec.attributes.owners:
         uniques, cells = singled_out(everyone, attributes)
     return RawVersusReleased(

@@ -213,7 +213,8 @@ def _exposed(one: _Grouped, other: _Grouped, few: BoolArray, place: int) -> Iter
     """
     first, second = (release.values(few, place) for release in (one, other))
     for number in np.flatnonzero(few).tolist():
-        here, there = first.get(number, Counter()), second.get(number, Counter())
+        here = first.get(number, Counter())
+        there = second.get(number, Counter())
         if here <= there or here >= there:
             yield number
 

@@ -105,7 +105,9 @@ class AttackColumns:
 
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
-        text, count, share = pa.string(), pa.int64(), pa.float64()
+        text = pa.string()
+        count = pa.int64()
+        share = pa.float64()
         names = {
             "known_rows": count,
             "likeliest_name": text,
@@ -122,7 +124,8 @@ class AttackColumns:
 
     def of(self, classes: Classes) -> list[pa.Array]:
         """See ClassMeasure."""
-        histograms, distance = classes.marginals[self.attribute.name], self.attribute.distance
+        histograms = classes.marginals[self.attribute.name]
+        distance = self.attribute.distance
         texts = pa.array(self.attribute.values, pa.string())
         none = np.zeros(len(classes.sizes))
         unknown = self.attribute.uninformative
@@ -148,7 +151,8 @@ class AttackColumns:
         return arrays
 
     def _alike(self, histograms: Histograms) -> list[pa.Array]:
-        group, table = attacks.value_groups(self.attribute.distance), self.attribute.distance.table
+        group = attacks.value_groups(self.attribute.distance)
+        table = self.attribute.distance.table
         most = attacks.most_frequent(attacks.in_groups(group, histograms))
         first, last = (np.searchsorted(group, most.value, side) for side in ("left", "right"))
         through = np.concatenate([[0], np.cumsum(table)])
@@ -347,7 +351,8 @@ def _found(
     """What the attacks find in these classes. known: the columns of each pair of attributes, by
     measure.
     """
-    sizes, published = classes["size"].to_numpy(), classes["quasi_identifiers"]
+    sizes = classes["size"].to_numpy()
+    published = classes["quasi_identifiers"]
     sums: Counter[tuple[Any, ...]] = Counter({("all",): len(sizes)})
     worst = {}
     for i, part in enumerate(columns):
@@ -388,7 +393,8 @@ def _criteria(part: AttackColumns) -> dict[str, str]:
     """When a class is exposed, by attack on one attribute (Li et al. 2007, sections 2 and 3; Weber
     2.2).
     """
-    name, threshold = part.attribute.name, f"{float(part.threshold):g}"
+    name = part.attribute.name
+    threshold = f"{float(part.threshold):g}"
     found = {
         "homogeneity": f"all records of the class have one {name}",
         "background knowledge": f"an adversary who can rule out one {name} is certain",
@@ -417,7 +423,8 @@ def _attacks(part: AttackColumns, classes: pa.RecordBatch) -> dict[str, _Attack]
     def about(measure: str) -> pa.Array:
         return classes[part.attribute.column(measure)]
 
-    likeliest, second = column("likeliest_rows"), column("second_rows")
+    likeliest = column("likeliest_rows")
+    second = column("second_rows")
     known = np.maximum(column("known_rows"), 1)
     found = {
         "homogeneity": _Attack(

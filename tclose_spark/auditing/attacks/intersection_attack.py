@@ -257,7 +257,8 @@ def _boxes(
     hierarchies: Mapping[str, Hierarchy],
     attributes: Sequence[JudgedAttribute],
 ) -> _Boxes:
-    quasi, what = release.quasi, f"{WHAT}: {release.name}"
+    quasi = release.quasi
+    what = f"{WHAT}: {release.name}"
     labels = [column.to_pylist() for column in tally.labels]
     require_covering(quasi, labels, hierarchies, what)
     places = [names.index(q.name) for q in quasi]
@@ -313,7 +314,9 @@ def _locate(boxes: Sequence[_Boxes], priors: Sequence[FloatArray], schema: pa.Sc
             )
         inside = np.all([each[:, 1] > 0 for each in found], axis=0)
         keys = [np.where(inside, each[:, 0], 0) for each in found]
-        left, beliefs, place = [], [], 2
+        left = []
+        beliefs = []
+        place = 2
         for prior in priors:
             counts = [each[:, place : place + len(prior)] for each in found]
             place += len(prior)
@@ -367,7 +370,8 @@ def _sums(combinations: Table, k: int | None, attributes: int) -> dict[str, int]
 
     def add_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            people, outside = batch["people"].to_numpy(), int(batch["outside"].to_numpy().sum())
+            people = batch["people"].to_numpy()
+            outside = int(batch["outside"].to_numpy().sum())
             here = people > 0
             few = here & (people < (k or 0))
             figures = [

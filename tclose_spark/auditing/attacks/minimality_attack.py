@@ -96,7 +96,8 @@ def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target
     low, high: corners of the classes, shape (classes, axes).
     counts: their records by sensitive value, shape (classes, m).
     """
-    sizes, table = counts.sum(axis=1), counts.sum(axis=0) / counts.sum()
+    sizes = counts.sum(axis=1)
+    table = counts.sum(axis=0) / counts.sum()
     cap = (counts / sizes[:, None] - table).max(axis=0)
     capped = (counts > 0) & ((counts + 1) / sizes[:, None] - table > cap + 1e-12)
     usual = capped.mean(axis=0)
@@ -136,8 +137,11 @@ def guess_values(
     """(the target that guesses each point, or -1; the share of the guessed value in the classes
     that the point fits).
     """
-    low, high, sizes = classes.low, classes.high, classes.sizes
-    by, said = np.full(len(points), -1), np.zeros(len(points))
+    low = classes.low
+    high = classes.high
+    sizes = classes.sizes
+    by = np.full(len(points), -1)
+    said = np.zeros(len(points))
     for number, target in enumerate(targets):
         here = np.flatnonzero(
             (by < 0)
@@ -160,7 +164,8 @@ def guess_values(
             np.ascontiguousarray(classes.counts[:, target.sensitive]),
         ).records
         here, records, having = here[records > 0], records[records > 0], having[records > 0]
-        by[here], said[here] = number, having / records
+        by[here] = number
+        said[here] = having / records
     return by, said
 
 
@@ -183,12 +188,15 @@ def expected(
     guessed: the number of guessed people. covered: people of the list whose value is the target's.
     fitting: the classes that the guessed people fit.
     """
-    sizes, having = classes.sizes, classes.counts[:, target.sensitive]
-    narrow, apart = classes.narrow(target), classes.apart(target)
+    sizes = classes.sizes
+    having = classes.counts[:, target.sensitive]
+    narrow = classes.narrow(target)
+    apart = classes.apart(target)
     if not having[apart].sum():
         return 0.0, 1.0  # the rate of others is unknown
     rate = float(having[apart].sum() / sizes[apart].sum())
-    records, holders = int(sizes[fitting].sum()), int(having[fitting].sum())
+    records = int(sizes[fitting].sum())
+    holders = int(having[fitting].sum())
     left = (covered - int(sizes[narrow].sum())) / int(
         sizes[~narrow & ~apart].sum()
     )  # of the wide classes' records
@@ -240,7 +248,8 @@ def _guesses(
     judged: JudgedAttribute,
     gain: Fraction,
 ) -> MinimalityGuesses | None:
-    tally, m = ClassTally.read(counted, len(joined)), len(judged.values)
+    tally = ClassTally.read(counted, len(joined))
+    m = len(judged.values)
     if counted.num_rows > MOST_CLASSES or tally.tuples.groups * m > MOST_CELLS:
         return None
     texts = [column.to_pylist() for column in tally.labels]
@@ -257,10 +266,8 @@ def _guesses(
     if not targets:
         return none
     guessed_values, which = np.unique([target.sensitive for target in targets], return_inverse=True)
-    targets, counts = (
-        [replace(target, sensitive=int(i)) for target, i in zip(targets, which, strict=True)],
-        counts[:, guessed_values],
-    )
+    targets = [replace(target, sensitive=int(i)) for target, i in zip(targets, which, strict=True)]
+    counts = counts[:, guessed_values]
     names = [judged.values[i] for i in guessed_values.tolist()]
     sizes = np.bincount(
         tally.tuples.owner, weights=tally.tuples.counts, minlength=tally.tuples.groups
@@ -301,7 +308,8 @@ def _significant(
     """
     looked = len(targets)
     while targets:
-        guessed, worth = set(), {}
+        guessed = set()
+        worth = {}
         for target, one in zip(targets, sums_of(targets), strict=True):
             if one.people:
                 guessed.add(target)
@@ -360,7 +368,8 @@ def _sums(
         points = np.stack(
             [codes_of(axis, column) for axis, column in zip(axes, labels, strict=False)], axis=1
         )
-        weight, known = weights.to_numpy(), np.array(labels[-1].to_pylist(), dtype=object)
+        weight = weights.to_numpy()
+        known = np.array(labels[-1].to_pylist(), dtype=object)
         by, said = guess_values(points, weight, classes, targets)
         boxes = classes.low, classes.high, classes.sizes
         result = []

@@ -22,7 +22,8 @@ from tclose_spark.checks.classes.tuples import all_together
 
 def attack_measures(table: TalliedTable) -> AttackMeasures:
     """The columns on attacks that the class table needs; none if the question is not about them."""
-    question, attributes = table.question, table.attributes
+    question = table.question
+    attributes = table.attributes
     if not question.attacks:
         return AttackMeasures()
     each = [AttackColumns(a, question.gain, table.trees.get(a.name)) for a in attributes]
@@ -37,7 +38,8 @@ def attack_measures(table: TalliedTable) -> AttackMeasures:
 
 def add_attacks(table: AuditedTable, result: AuditResult) -> AuditResult:
     """The result with what each attack exposes."""
-    measures, figures = table.attacks, table.figures
+    measures = table.attacks
+    figures = table.figures
     found = measure_attacks(table.classes, measures.of_attributes, measures.known, figures.rows)
     return replace(
         result,
@@ -63,7 +65,8 @@ def _notes(table: AuditedTable) -> list[str]:
 
 def attack_lines(attacks: Iterable[Exposure]) -> Iterator[Table | Text]:
     """The attacks, and below them when a class is exposed, and their worst classes."""
-    rows, below = [], []
+    rows = []
+    below = []
     for e in attacks:
         name = f"{e.attack}, {e.attribute}"
         rows.append([name, f"{e.classes:,}", f"{e.people:,}", f"{e.before:.3f} -> {e.after:.3f}"])

@@ -111,7 +111,8 @@ def tallied(
     Raises:
         ConfigurationError, InputError: naming the column and what is wrong with it.
     """
-    question, names = inputs.question, list(inputs.question.sensitive_attributes)
+    question = inputs.question
+    names = list(inputs.question.sensitive_attributes)
     trees = hierarchies_of(question, session_of(inputs.table), hierarchies)
     with ExitStack() as stack:
         of_people = inputs.table if question.persons else None

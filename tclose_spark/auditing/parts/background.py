@@ -33,7 +33,8 @@ def add_background(table: AuditedTable, result: AuditResult) -> AuditResult:
     """The result with the join with the background table, if there is one, and guesses of its
     people if attacks are measured.
     """
-    question, background = table.question, table.inputs.background
+    question = table.question
+    background = table.inputs.background
     if background is None:
         return result
     whose = table.inputs.table if question.persons else None

@@ -88,7 +88,8 @@ def risk_lines(found: PopulationRisks) -> Iterator[Table | Text]:
     yield Text(f"population: {population_text(found)}")
     yield from map(Text, individual_texts(found))
     if isinstance(of_households := found.risks.get("household"), HouseholdRisk):
-        share, whole = float(of_households.unique), of_households.households
+        share = float(of_households.unique)
+        whole = of_households.households
         yield Text(f"households: in {share:.2%} of {whole:,}, someone is alone in a class")
     if found.unmatched:
         yield Text(
@@ -111,7 +112,8 @@ def risk_lines(found: PopulationRisks) -> Iterator[Table | Text]:
 
 def population_text(found: PopulationRisks) -> str:
     """The population, and where its size comes from."""
-    population, people = found.population, f"{float(found.people or 0):,.0f} people"
+    population = found.population
+    people = f"{float(found.people or 0):,.0f} people"
     if population is None:
         return "not known, so only the prosecutor's risk follows (--population)"
     if population.fraction is not None:

@@ -85,7 +85,8 @@ def add_subjects(table: AuditedTable, result: AuditResult) -> AuditResult:
     """The result with notes on whom rows are about, over all columns of the table, unless people
     are counted.
     """
-    question, opened = table.question, table.inputs.opened
+    question = table.question
+    opened = table.inputs.opened
     if question.persons or question.rows_are_persons:
         return result
     names = readable(schema_of(opened))

@@ -103,7 +103,8 @@ def suite_of(
 
 def _unprotected_notes(question: AuditQuestion) -> list[str]:
     """A note on each sensitive attribute that the verdict does not cover."""
-    settings, together = question.sensitive_attributes, covered(question.joint)
+    settings = question.sensitive_attributes
+    together = covered(question.joint)
     if question.k is None and not together and not any(own.limited for own in settings.values()):
         return []
     return [
@@ -145,7 +146,8 @@ def add_supersets(table: AuditedTable, result: AuditResult) -> AuditResult:
 
 def add_households(table: AuditedTable, result: AuditResult) -> AuditResult:
     """The result with how many households the classes have, if the question is about them."""
-    rows, asked = households_of(table), table.question.household
+    rows = households_of(table)
+    asked = table.question.household
     if rows is None or asked is None:
         return result
     found = households_of_classes(tally_owners(rows, table.question.labels, [], HOUSEHOLD), asked.k)

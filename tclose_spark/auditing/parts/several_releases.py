@@ -60,12 +60,10 @@ def _together(table: AuditedTable) -> Together:
     """Exactly if people are counted, otherwise by their labels, with the people of the background
     table if there is one.
     """
-    question, inputs, trees, attributes = (
-        table.question,
-        table.inputs,
-        table.trees,
-        table.attributes,
-    )
+    question = table.question
+    inputs = table.inputs
+    trees = table.trees
+    attributes = table.attributes
     if table.units:
         (people,) = table.units
         latest = PeopleOfRelease(
@@ -123,7 +121,8 @@ def judge_together(
 
 def _people_of(earlier: EarlierTable, trees: Mapping[str, Hierarchy]) -> PeopleOfRelease:
     """An earlier release with its own distributions."""
-    question, names = earlier.question, list(earlier.question.sensitive_attributes)
+    question = earlier.question
+    names = list(earlier.question.sensitive_attributes)
     with released_people(earlier.table, question.labels, names) as whose:
         assert whose is not None
         counts, _ = count_values(whose.tallied.classes, names)
@@ -149,7 +148,8 @@ def labelled_releases(
     with ExitStack() as stack:
         releases = []
         for one in earlier:
-            question, names = one.question, list(one.question.sensitive_attributes)
+            question = one.question
+            names = list(one.question.sensitive_attributes)
             tallies = stack.enter_context(keep(tally_classes(one.table, question.labels, names)))
             try:
                 quasi, _ = judge_labels(tallies, question, trees)

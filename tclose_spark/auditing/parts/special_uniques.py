@@ -49,7 +49,8 @@ def check_uniques(question: AuditQuestion, tables: AuditTables) -> None:
 
 def add_uniques(table: AuditedTable, result: AuditResult) -> AuditResult:
     """The result with the special uniques, if the question is about them."""
-    size, most = table.question.special_uniques, table.question.combinations
+    size = table.question.special_uniques
+    most = table.question.combinations
     if size is None:
         return result
     found = find_special_uniques(table.tallies, table.question, size, most)

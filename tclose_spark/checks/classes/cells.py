@@ -219,7 +219,8 @@ def _sum_up(criteria: Sequence[Criterion], starts: Sequence[int]) -> Mapper:
             )
 
     def part(cells: pa.RecordBatch) -> _Part:
-        people, labels = cells["people"].to_numpy(), cells["quasi_identifiers"].flatten()
+        people = cells["people"].to_numpy()
+        labels = cells["quasi_identifiers"].flatten()
         here = np.stack(
             [pc.not_equal(labels[i], "0").to_numpy(zero_copy_only=False) for i in starts], axis=1
         )
@@ -250,7 +251,8 @@ def _class_of_each(
     found: dict[str, Any] = {}
     rest = iter(labels)
     for one in releases:
-        classes, own = int(str(next(rest))), {column: next(rest) for column in one.labels}
+        classes = int(str(next(rest)))
+        own = {column: next(rest) for column in one.labels}
         if classes > 1:
             own = {column: json.loads(str(label)) for column, label in own.items()}
         found[one.name] = own if classes else None

@@ -58,7 +58,8 @@ class Classes:
         ]
         of_columns = np.stack(coded, axis=1) if coded else np.zeros((1, 0), dtype=np.int64)
         coded += [a.tuples.encode(of_columns) for a in attributes if a.tuples is not None]
-        tuples, groups = tally.tuples, tally.tuples.groups
+        tuples = tally.tuples
+        groups = tally.tuples.groups
         marginals = {
             a.name: Histograms.tally(
                 tuples.owner, code[tuples.values], tuples.counts, groups, len(a.values)

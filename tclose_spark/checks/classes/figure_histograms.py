@@ -24,12 +24,15 @@ SIZES = tuple(sorted({*range(1, 65), *(round(2 ** (i / 8)) for i in range(48, 8 
 """The least size of each bin: one bin for each size up to 64, then eight to each doubling."""
 SHARES = 20
 """Bins of a share, each open below; bin 0 is exactly 0."""
-TO_T, TO_ONE = 40, 100
+TO_T = 40
+TO_ONE = 100
 """Bins of a distance up to t, or up to 1 if no t is required."""
 FARTHEST = 4 * TO_T  # the last bin of a distance
 WIDTHS = tuple(float(f"{digit}e{place}") for place in range(-6, 12) for digit in (1, 2, 5))
 """The largest interval width of each bin."""
-NO_LABEL, EXACT, EVERYTHING = -1, 0, 10_000
+NO_LABEL = -1
+EXACT = 0
+EVERYTHING = 10_000
 """Bins of precision: a missing value, a value, and `*`."""
 NOTHING = "* (nothing)"
 """EVERYTHING in words."""

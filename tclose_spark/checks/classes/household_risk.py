@@ -23,7 +23,8 @@ from tclose_spark.table.columns.weights import MILLIONTHS, millionths
 from tclose_spark.table.fingerprint import content_hash, spread
 from tclose_spark.table.people import HOUSEHOLD, whole_people
 
-CLASS, WEIGHT = "class", "weight"
+CLASS = "class"
+WEIGHT = "weight"
 KEYED = pa.schema([(name, pa.int64()) for name in (CLASS, HOUSEHOLD, WEIGHT)])
 MEMBERS = pa.schema([(HOUSEHOLD, pa.int64()), ("f", pa.int64()), ("chance", pa.float64())])
 FIGURES = pa.schema(
@@ -130,7 +131,9 @@ class _Households(NamedTuple):
         """Those of rows of MEMBERS."""
         home, f, chance = (column.fill_null(0).to_numpy() for column in batch.columns)
         order = np.lexsort((f, chance, home))
-        home, f, chance = home[order], f[order], chance[order]
+        home = home[order]
+        f = f[order]
+        chance = chance[order]
         starts = np.flatnonzero(np.append(True, home[1:] != home[:-1]))
         risk = -np.expm1(np.add.reduceat(np.log1p(-np.where(chance < 1, chance, 0.0)), starts))
         risk[np.maximum.reduceat(chance, starts) >= 1] = 1.0
@@ -162,8 +165,10 @@ class _Households(NamedTuple):
 
     def figures(self, threshold: Fraction) -> list[Any]:
         """A row of FIGURES."""
-        limit, units = float(threshold), self._units()
-        above, near = self.risk > limit, np.abs(self.risk - limit) <= NEAR * limit
+        limit = float(threshold)
+        units = self._units()
+        above = self.risk > limit
+        near = np.abs(self.risk - limit) <= NEAR * limit
         if near.any():
             risks, own = self.exactly(near)
             above[near] = np.array([risk > threshold for risk in risks])[own]

@@ -64,7 +64,8 @@ def _count(
     for batch in batches:
         if batch.num_rows:
             classes = ClassTally.whole(batch, len(schema) - len(COUNTED))
-            tuples, first = classes.tuples, classes.values[-1].to_numpy()
+            tuples = classes.tuples
+            first = classes.values[-1].to_numpy()
             size = np.add.reduceat(tuples.counts, tuples.starts)
             households = np.add.reduceat(tuples.counts * (first[tuples.values] > 0), tuples.starts)
             broken = households < k

@@ -43,7 +43,8 @@ def join_people(releases: Sequence[tuple[Table, Sequence[str]]], sensitive: Sequ
             for batch in batches:
                 written = [decoded(texts(column)) for column in batch.columns[:-1]]
                 unused = [pa.nulls(len(batch), pa.string())] * (most - sizes[place])
-                labels, values = written[: sizes[place]], written[sizes[place] :]
+                labels = written[: sizes[place]]
+                values = written[sizes[place] :]
                 places = pa.repeat(pa.scalar(place, pa.int32()), len(batch))
                 arrays = [places, *labels, *unused, *values, batch.columns[-1]]
                 yield pa.RecordBatch.from_arrays(arrays, schema=tagged)
@@ -64,7 +65,8 @@ def _join(sizes: Sequence[int], most: int, schema: pa.Schema) -> Mapper:
     def join(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in whole_people(batches):
             people, person = np.unique(batch[PERSON].to_numpy(), return_inverse=True)
-            place, first = batch[PLACE].to_numpy(), np.full(len(people), len(sizes), dtype=np.int32)
+            place = batch[PLACE].to_numpy()
+            first = np.full(len(people), len(sizes), dtype=np.int32)
             np.minimum.at(first, person, place)
             kept = pa.array(np.flatnonzero(place == first[person]))
             whose = pa.array(person).take(kept)
@@ -86,7 +88,8 @@ def _classes(labels: Sequence[pa.Array], person: IntArray, people: int) -> list[
     """
     group, first = group_equal(labels)
     owner, of = np.unique(np.stack([person, group]), axis=1)
-    several, start = np.bincount(owner, minlength=people), np.searchsorted(owner, np.arange(people))
+    several = np.bincount(owner, minlength=people)
+    start = np.searchsorted(owner, np.arange(people))
     row = np.full(people, -1)
     row[several > 0] = first[of[start[several > 0]]]
     found = [column.take(pa.array(row, mask=row < 0)) for column in labels]

@@ -69,7 +69,8 @@ class OwnerTallies:
 
     def _only(self, suppressed: str) -> Table:
         """The classes with this last label, without it."""
-        schema, place = tally_schema(self.labels, self.sensitive, NUMBERS), self.labels
+        schema = tally_schema(self.labels, self.sensitive, NUMBERS)
+        place = self.labels
 
         def only(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
@@ -133,7 +134,8 @@ def _tally(
                 # The fingerprint shows them.
                 person = person.fill_null(0)
                 suppressed = suppressed.fill_null(False)
-                label, value = [texts(held[i]) for i in labels], [texts(held[i]) for i in sensitive]
+                label = [texts(held[i]) for i in labels]
+                value = [texts(held[i]) for i in sensitive]
                 class_ = group_equal(label)[0]
                 whose = PersonRows.of(person.to_numpy(), value)
                 in_class = group_equal([held[-2], pa.array(class_)])[0]
@@ -205,14 +207,16 @@ class JudgedPeople:
 
     def of(self, classes: Classes) -> list[pa.Array]:
         """See ClassMeasure."""
-        tuples, groups = classes.tuples, classes.tuples.groups
+        tuples = classes.tuples
+        groups = classes.tuples.groups
         size, first = classes.numbers
         entry = tuples.values
         firsts = np.flatnonzero(first[entry])
         weights = tuples.counts * _weights(self.units, size)[entry]
         counted = []
         for i, a in enumerate(self.attributes):
-            values, m = classes.codes[entry, i], len(a.values)
+            values = classes.codes[entry, i]
+            m = len(a.values)
             shares = Histograms.tally(tuples.owner, values, weights, groups, m)
             one_each = Histograms.tally(
                 tuples.owner[firsts], values[firsts], tuples.counts[firsts], groups, m
@@ -247,7 +251,8 @@ def judged_people(
     counts: of each attribute, by (value, that number).
     """
     people = sum(Fraction(n, size) for size, n in by_size.items())
-    most, exact = MOST_UNITS // math.ceil(people), math.lcm(*by_size)
+    most = MOST_UNITS // math.ceil(people)
+    exact = math.lcm(*by_size)
     units = min(exact, most)
     rounding = Fraction(0) if units == exact else Fraction(2 * max(by_size), units)
     weighed = []

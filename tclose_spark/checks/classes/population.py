@@ -159,7 +159,9 @@ def measure_risks(
         return PopulationRisks(
             population=None, threshold=threshold, risks=risks | beside, alone=alone
         )
-    people, unique, presence = Fraction(int(sizes @ number)), None, None
+    people = Fraction(int(sizes @ number))
+    unique = None
+    presence = None
     if population.fraction is not None:
         of = PopulationSizes.of_fraction(sizes, number, population.fraction)
         people /= population.fraction

@@ -109,7 +109,8 @@ class ClassTally:
 
     def write(self, schema: pa.Schema) -> pa.RecordBatch:
         """As rows of `tally_classes`."""
-        offsets, entries = pa.array(self.tuples.offsets, pa.int32()), pa.array(self.tuples.values)
+        offsets = pa.array(self.tuples.offsets, pa.int32())
+        entries = pa.array(self.tuples.values)
         lists = [pa.ListArray.from_arrays(offsets, column.take(entries)) for column in self.values]
         counts = pa.ListArray.from_arrays(offsets, pa.array(self.tuples.counts))
         return pa.RecordBatch.from_arrays([*self.labels, *lists, counts], schema=schema)
@@ -172,7 +173,8 @@ def _tally_rows(labels: int, at_once: int, schema: pa.Schema) -> Mapper:
             rows += batch.num_rows
             if rows >= at_once:
                 yield counted(held)
-                held, rows = [], 0
+                held = []
+                rows = 0
         if rows:
             yield counted(held)
 

@@ -78,7 +78,8 @@ class TupleCloseness:
 
     def of(self, classes: Classes) -> list[pa.Array]:
         """See ClassMeasure."""
-        code, tuples = self.codes.encode(classes.codes), classes.tuples
+        code = self.codes.encode(classes.codes)
+        tuples = classes.tuples
         histograms = Histograms.tally(
             tuples.owner, code[tuples.values], tuples.counts, tuples.groups, len(self.counts)
         )
@@ -115,7 +116,8 @@ def _of_first(
     if histogram is None or len(attributes) < 2:
         return []
     codes, rows = _codes(histogram, attributes)
-    last, found = len(attributes), []
+    last = len(attributes)
+    found = []
     for several in numbers:
         tuples, counts = _counted(codes, rows, range(several), attributes)
         names = tuple(a.name for a in attributes[:several])
@@ -141,7 +143,8 @@ def joint_attributes(
             "to judge joint closeness; use coarser values"
         )
     codes, rows = _codes(histogram, attributes)
-    place, found = {a.name: i for i, a in enumerate(attributes)}, []
+    place = {a.name: i for i, a in enumerate(attributes)}
+    found = []
     for one in joint:
         columns = [place[name] for name in one.attributes]
         tuples, counts = _counted(codes, rows, columns, attributes)
@@ -210,7 +213,8 @@ def _alone(pairs: Sequence[tuple[int, int]], labels: int, schema: pa.Schema) -> 
         for batch in batches:
             if batch.num_rows:
                 tally = ClassTally.whole(batch, labels)
-                owner, rows = pa.array(tally.tuples.owner), tally.tuples.counts
+                owner = pa.array(tally.tuples.owner)
+                rows = tally.tuples.counts
                 groups = [
                     group_equal([owner, tally.values[one], tally.values[other]])[0]
                     for one, other in pairs

@@ -82,7 +82,8 @@ def _of(wanted: Sequence[tuple[str | None, ...]], batch: pa.RecordBatch) -> pa.R
 
 
 def _shown(a: JudgedAttribute, classes: Classes, row: int) -> Mapping[str, Any]:
-    histogram, whole = classes.marginals[a.name], a.distance.table
+    histogram = classes.marginals[a.name]
+    whole = a.distance.table
     here = slice(histogram.offsets[row], histogram.offsets[row + 1])
     part: IntArray = np.zeros(len(a.values), dtype=np.int64)
     part[histogram.values[here]] = histogram.counts[here]

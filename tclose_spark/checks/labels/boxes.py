@@ -30,7 +30,9 @@ from tclose_spark.table.ranges import interval_or_none
 from tclose_spark.table.writing import write_number
 
 MOST_JOINED = 2_000_000  # distinct classes, all of which go to every task
-ABSENT, UNCOVERED = -2, -1  # codes of a missing value, and of one that only the label `*` covers
+# Codes of a missing value, and of one that only the label `*` covers.
+ABSENT = -2
+UNCOVERED = -1
 LEADING_ZEROS = re.compile(r"\s*[+-]?0\d+(\.|\s*$)")
 EVERYTHING = (-(1 << 40), 1 << 40)
 Span = tuple[int, int]
@@ -271,7 +273,9 @@ def class_boxes(
         {label: axis.ranges(label) for label in set(column)}
         for axis, column in zip(axes, labels, strict=True)
     ]
-    low, high, owner = [], [], []
+    low = []
+    high = []
+    owner = []
     boxes = sum(
         math.prod(len(codes_of[label]) for codes_of, label in zip(ranges, row, strict=True))
         for row in zip(*labels, strict=True)

@@ -113,7 +113,8 @@ class Coverage:
         [True, False, True]
         """
         label = coded(labels)
-        texts, which = label.dictionary.to_pylist(), codes_of(label)
+        texts = label.dictionary.to_pylist()
+        which = codes_of(label)
         if self.numeric:
             return self._covered_numbers(raw, texts, which)
         value = coded(raw)
@@ -135,7 +136,8 @@ class Coverage:
         >>> Coverage.between(pa.array([35, 41]), pa.array([30, 30]), pa.array([40, 40])).tolist()
         [True, False]
         """
-        low, high = _whole(low), _whole(high)
+        low = _whole(low)
+        high = _whole(high)
         absent = pc.and_(pc.is_null(raw), pc.and_(pc.is_null(low), pc.is_null(high)))
         if pa.types.is_integer(raw.type) and pa.types.is_floating(low.type):
             within = (_differences(raw, low) >= 0) & (_differences(raw, high) <= 0)

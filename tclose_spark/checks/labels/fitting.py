@@ -37,7 +37,9 @@ from tclose_spark.table.people import PERSON, whole_people
 
 FITS = pa.schema([("class", pa.int64()), ("people", pa.int64())])
 """The people who fit each class."""
-CANDIDATES, PEOPLE = -2, -1  # in place of a class: those who fit some class, and all
+# In place of a class: those who fit some class, and all.
+CANDIDATES = -2
+PEOPLE = -1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,9 +182,11 @@ def _fits(
             )
             if whose:
                 fits = count_people_inside(points, last.to_numpy(), low, high, owner, sizes)
-                counts, of_class = np.ones(len(fits.records), dtype=np.int64), fits.people
+                counts = np.ones(len(fits.records), dtype=np.int64)
+                of_class = fits.people
             else:
-                counts, of_class = last.to_numpy(), np.zeros(len(sizes), dtype=np.int64)
+                counts = last.to_numpy()
+                of_class = np.zeros(len(sizes), dtype=np.int64)
                 fits = count_inside(points, counts, low, high, sizes[owner])
                 np.add.at(of_class, owner, fits.people)
             matched = np.flatnonzero(of_class)

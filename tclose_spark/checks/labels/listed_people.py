@@ -83,7 +83,8 @@ def _with_lone_people(table: Table, schema: pa.Schema) -> Table:
     def hashed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             *columns, whose = batch.columns
-            known, own = knows_person(whose), pa.array(content.of_rows(columns).view("int64"))
+            known = knows_person(whose)
+            own = pa.array(content.of_rows(columns).view("int64"))
             owner = pc.if_else(known, hash_people(whose, KEYED), own)
             yield pa.RecordBatch.from_arrays([*columns, pc.invert(known), owner], schema=met)
 

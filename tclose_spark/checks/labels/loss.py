@@ -78,7 +78,8 @@ def judged_quasi(
             hierarchy=hierarchies.get(name),
             sets=settings.generalization == "set",
         )
-        limit, covers = Coarsest.of(settings, hierarchies.get(name)), name not in aggregates
+        limit = Coarsest.of(settings, hierarchies.get(name))
+        covers = name not in aggregates
         any_value = settings.missing == "any"
         judged.append(
             JudgedQuasi(name, columns[name], loss, limit, covers, any_value, settings.builder)
@@ -164,11 +165,13 @@ def losses_by_input(quasi: Sequence[JudgedQuasi], profile: Profile) -> list[Loss
     for q, domain in zip(quasi, profile.quasi, strict=True):
         if not q.covers:
             continue
-        ours, its = Fraction(1), Fraction(1)
+        ours = Fraction(1)
+        its = Fraction(1)
         if q.loss.numeric:
             ours = q.loss.span
             its = (Fraction(str(domain.high)) - Fraction(str(domain.low))) / domain.scale
         elif q.loss.sets:
-            ours, its = Fraction(q.loss.distinct), Fraction(domain.present)
+            ours = Fraction(q.loss.distinct)
+            its = Fraction(domain.present)
         losses.append(LossByInput(q.name, q.columns[0], float(ours / its) if its else 0.0))
     return losses

@@ -133,7 +133,8 @@ def _opened(folder: Place, source: Input, version: int | None) -> Any:
             table = DeltaTable(
                 str(folder), int(wanted) if wanted else None, storage_options=options
             )
-        protocol, settings = table.protocol(), table.metadata().configuration
+        protocol = table.protocol()
+        settings = table.metadata().configuration
     except DeltaError as error:
         raise NeedsSparkError(
             f"input.path: {source.path} is a Delta table with an unknown log"

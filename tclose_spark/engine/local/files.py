@@ -50,7 +50,8 @@ def write_rows(
     folder.mkdir(parents=True, exist_ok=True)
 
     def write(part: Partition) -> Place | None:
-        file, writer = folder / f"part-{uuid4()}.parquet", None
+        file = folder / f"part-{uuid4()}.parquet"
+        writer = None
         path, files = on_arrow(file)
         try:
             for batch in part():

@@ -32,7 +32,8 @@ def frame_table(session: LocalSession, table: Any) -> LocalTable:
         raise NeedsSparkError("a table is a DataFrame of Spark")
     given = as_arrow(table)
     arrow, lost = readable(given)
-    fields, arrays = [], []
+    fields = []
+    arrays = []
     for field, column in zip(arrow.schema, arrow.columns, strict=True):
         why = lost.get(field.name, "").encode() or (
             given.schema.field(field.name).metadata or {}

@@ -64,9 +64,11 @@ PHYSICAL = {
     "FIXED_LEN_BYTE_ARRAY": pa.binary(),
 }
 WRITERS = ("parquet-cpp-arrow ", "parquet-mr ")
-CODED, OF_PAGES = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}, {"PLAIN", "RLE", "BIT_PACKED"}
+CODED = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
+OF_PAGES = {"PLAIN", "RLE", "BIT_PACKED"}
 """Encodings of a dictionary's places, and those of the dictionary and of what else a page has."""
-DICTIONARY_BYTES, ROW_BYTES = 4096, 3
+DICTIONARY_BYTES = 4096
+ROW_BYTES = 3
 """A column of text has few values if it takes at most so many bytes: in any case, and for each row.
 A text of its own for each row takes five or more.
 """
@@ -142,7 +144,8 @@ class ParquetFile:
             return pa.repeat(self.constants[one.name], batch.num_rows)
         if one.name not in batch.schema.names:
             return pa.nulls(batch.num_rows, one.type)
-        column, brackets = batch[one.name], brackets_of(batch.schema.field(one.name))
+        column = batch[one.name]
+        brackets = brackets_of(batch.schema.field(one.name))
         if brackets:
             return interval_texts(column, brackets)
         if is_coded and pa.types.is_dictionary(column.type):
@@ -189,9 +192,12 @@ def rows_of_piece(
                 or batch.schema != held[0].schema
             ):
                 yield from _joined(held)
-                held, rows, size = [], 0, 0
+                held = []
+                rows = 0
+                size = 0
             held.append(batch)
-            rows, size = rows + batch.num_rows, size + batch.nbytes
+            rows = rows + batch.num_rows
+            size = size + batch.nbytes
     yield from _joined(held)
 
 
@@ -336,7 +342,9 @@ def _grouped(sizes: Sequence[int], least: int) -> list[list[int]]:
 
 def _schema(opened: pq.ParquetFile, file: str) -> pa.Schema:
     """The columns as Spark reads them."""
-    metadata, fields, leaf = opened.metadata.metadata or {}, [], 0
+    metadata = opened.metadata.metadata or {}
+    fields = []
+    leaf = 0
     if (
         any(key in metadata for key in LEGACY)
         or int(metadata.get(VERSION, b"9").partition(b".")[0]) < 3
@@ -378,7 +386,8 @@ def _field(one: pa.Field, column: Any, file: str) -> pa.Field:
         return pa.field(
             one.name, pa.int64(), metadata={UNREADABLE: problems.not_of_spark(one.type).encode()}
         )
-    kind, logical = _kind(column), json.loads(column.logical_type.to_json())
+    kind = _kind(column)
+    logical = json.loads(column.logical_type.to_json())
     if kind is not None:
         try:
             _plain(pa.array([], one.type), kind)
@@ -413,7 +422,8 @@ def _require_names(column: pa.Field, kind: pa.DataType, file: str) -> None:
 
 def _kind(column: Any) -> pa.DataType | None:
     """The type that Spark reads a leaf as; None if it is not certain."""
-    physical, logical = column.physical_type, json.loads(column.logical_type.to_json())
+    physical = column.physical_type
+    logical = json.loads(column.logical_type.to_json())
     annotation = logical["Type"]
     if annotation in ("None", "Null"):
         return PHYSICAL.get(physical)

@@ -85,7 +85,8 @@ class LocalEngine:
                     )
                 yield batch
 
-        parts, again = tuple(partial(read, part) for part in table.partitions), table.reopened
+        parts = tuple(partial(read, part) for part in table.partitions)
+        again = table.reopened
         reopened = again and (lambda names, coded: self.read_as_missing(again(names, coded), codes))
         return replace(table, partitions=parts, reopened=reopened)
 

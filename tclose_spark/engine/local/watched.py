@@ -17,8 +17,10 @@ from tclose_spark.runfile.spec import Input
 
 Counts = Counter[tuple[str, str]]
 """Numbers of rows: ROWS and MALFORMED ones, and by column those whose text holds NUL or is LOST."""
-ROWS, MALFORMED = ("rows", ""), ("malformed", "")
-NUL, LOST = "nul", "lost"
+ROWS = ("rows", "")
+MALFORMED = ("malformed", "")
+NUL = "nul"
+LOST = "lost"
 Counting = Callable[[Counts], Iterable[pa.RecordBatch]]
 """The batches of a partition, which adds its rows to these counts meanwhile."""
 

@@ -250,7 +250,8 @@ class SparkTaskSum(Generic[Value]):
 
 class _Merging(AccumulatorParam[Value]):
     def __init__(self, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]) -> None:
-        self._empty, self._merge = empty, merge
+        self._empty = empty
+        self._merge = merge
 
     def zero(self, value: Value) -> Value:
         return self._empty()

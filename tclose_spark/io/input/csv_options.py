@@ -45,7 +45,8 @@ class Numerals:
     def pattern(self) -> str:
         """What a number matches (RE2, Java, Python)."""
         groups = rf"[1-9][0-9]{{0,2}}([{self.thousands}][0-9]{{3}})+|" if self.thousands else ""
-        number, sign = rf"({groups}[0-9]+)([{self.decimal}][0-9]+)?", "[+-]?"
+        number = rf"({groups}[0-9]+)([{self.decimal}][0-9]+)?"
+        sign = "[+-]?"
         if not self.currency:
             return f"^{sign}{number}$"
         currency = re.escape(self.currency)
@@ -68,7 +69,8 @@ def numerals_of(source: Input) -> Numerals | None:
     Raises:
         ConfigurationError: naming an option with another mark.
     """
-    decimal, thousands = option_of(source, "decimal") or ".", option_of(source, "thousands")
+    decimal = option_of(source, "decimal") or "."
+    thousands = option_of(source, "thousands")
     currency = option_of(source, "currency")
     for key, mark, marks in (
         ("decimal", decimal, (".", ",")),

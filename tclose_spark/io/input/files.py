@@ -112,7 +112,8 @@ def read_hierarchies(
     Raises:
         ConfigurationError: with every file that cannot be read or is not a tree.
     """
-    hierarchies, problems = {}, []
+    hierarchies = {}
+    problems = []
     for role, columns in (("quasi_identifiers", quasi), ("sensitive_attributes", sensitive)):
         for name, settings in columns.items():
             if isinstance(settings.hierarchy, str):

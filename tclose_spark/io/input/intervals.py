@@ -10,13 +10,15 @@ import pyarrow.compute as pc
 
 from tclose_spark.table.columns.preparing import as_text
 
-NAME, ABOUT = b"ARROW:extension:name", b"ARROW:extension:metadata"
+NAME = b"ARROW:extension:name"
+ABOUT = b"ARROW:extension:metadata"
 BRACKETS = {"left": "[)", "right": "(]", "both": "[]", "neither": "()"}
 
 
 def brackets_of(field: pa.Field) -> str | None:
     """The brackets of a column of intervals of numbers; None for other columns."""
-    kind, about = field.type, field.metadata or {}
+    kind = field.type
+    about = field.metadata or {}
     if isinstance(kind, pa.BaseExtensionType) and kind.extension_name == "pandas.interval":
         kind, closed = kind.storage_type, kind.closed
     elif about.get(NAME) == b"pandas.interval" and pa.types.is_struct(kind):

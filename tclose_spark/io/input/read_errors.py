@@ -23,7 +23,8 @@ def meaning(error: Exception, source: Input | None = None) -> InputError | None:
     """The meaning of an error of Spark's readers; None for other errors. A file is named if it
     belongs to the source (None: always).
     """
-    text, condition = text_of(error), condition_of(error)
+    text = text_of(error)
+    condition = condition_of(error)
     where = f"input.path: {source.path}" if source is not None else "a table"
     if "CSV header" in text:
         return InputError(

@@ -21,7 +21,8 @@ KINDS = (
     (b"ARROW1", "is a Feather file; set input.format: feather"),
     (b"Obj\x01", "is an Avro file; write it as Parquet"),
 )
-GZIP, BZIP2 = b"\x1f\x8b", b"BZh"
+GZIP = b"\x1f\x8b"
+BZIP2 = b"BZh"
 MARKS = (
     (b"\xef\xbb\xbf", "UTF-8"),
     (b"\xff\xfe\0\0", "UTF-32"),
@@ -81,8 +82,10 @@ def wide_encoding(start: bytes) -> str | None:
 
 def _wide(start: bytes) -> str | None:
     """Whether it is UTF-16 without a mark: every other byte of mostly ASCII text is NUL."""
-    even, odd = start[0::2].count(0), start[1::2].count(0)
-    most, least = max(even, odd), min(even, odd)
+    even = start[0::2].count(0)
+    odd = start[1::2].count(0)
+    most = max(even, odd)
+    least = min(even, odd)
     if len(start) < 4 or 10 * most < 7 * (len(start) // 2) or 10 * least > most:
         return None
     return "UTF-16LE" if odd > even else "UTF-16BE"

@@ -41,11 +41,16 @@ from tclose_spark.io.storage.folders import local_path
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.column_names.header_lines import require_names
 
-PREFIX, TAIL, LINES = 1 << 20, 1 << 14, 5000  # bytes and lines that are looked at
+# Bytes and lines that are looked at.
+PREFIX = 1 << 20
+TAIL = 1 << 14
+LINES = 5000
 SEPARATORS = (",", ";", "\t", "|")
 BYTES = ("windows-1252", "windows-1250", "windows-1251", "IBM850", "MacRoman")
 """Encodings of a byte a character, the usual ones first, by names that Python and Java know."""
-STEADY, FIRST = 3, 10  # rows of one width with which a table begins, and those that count most
+# Rows of one width with which a table begins, and those that count most.
+STEADY = 3
+FIRST = 10
 # Of rows: what a separator is worse by if the table does not begin in the first line.
 BELOW_HEADER = 0.05
 MOST_BELOW = 20  # lines below a table
@@ -54,7 +59,8 @@ LEFT_OUT = "these lines are left out"
 PLAIN = re.compile(Numerals().pattern)
 GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})*|0")
 DIGIT = re.compile("[0-9]")
-NO_HEADER, RENAME = "input.options.header: false", "rename these columns (input.columns)"
+NO_HEADER = "input.options.header: false"
+RENAME = "rename these columns (input.columns)"
 """What to do about a first line that looks like a record: if it is one, and if it is not."""
 NUMERAL = re.compile(r"[+-]?[0-9][0-9.,'\u2019 \u00a0\u202f]*")
 QUOTED = re.compile(r"(^|[,;\t|])'[^']*'($|[,;\t|\r])")
@@ -127,7 +133,8 @@ def completed(source: Input, names: Collection[str] = (), may_leave_out: bool = 
 
 def _require_names(layout: _Layout, source: Input, where: str, cure: str) -> None:
     """See `require_names`. Columns that have new names in the run file are known by their names."""
-    names, rows = layout.rows[0], layout.rows[1:]
+    names = layout.rows[0]
+    rows = layout.rows[1:]
     places = [place for place, name in enumerate(names) if name not in source.columns]
     held = [[row[place] for place in places] for row in rows]
     require_names([names[place] for place in places], held, where, f"{cure}; else {RENAME}")
@@ -296,7 +303,8 @@ def _require_header(layout: _Layout, file: Path, source: Input, names: Collectio
     """Raises InputError if the line above the table seems to be its header, with fewer or more
     names than the rows have fields. The first row would be taken for the header.
     """
-    before, width = layout.before, len(layout.rows[0])
+    before = layout.before
+    width = len(layout.rows[0])
     has_header = option_of(source, "header").lower() == "true" or not {*names}.isdisjoint(before)
     if (
         not has_header
@@ -492,7 +500,8 @@ def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | No
         for mark in ("", *THOUSANDS)
         if decimal != mark
     ]
-    left, with_points = {*forms}, False
+    left = {*forms}
+    with_points = False
     for column in columns:
         filled = {text.strip() for text in column if text.strip()}
         # The others may be words for missing.

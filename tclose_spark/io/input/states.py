@@ -12,7 +12,8 @@ from tclose_spark.io.storage.stores import Place, Stat, StorePath
 
 PATTERN = set("*?[]{}\\")  # in a path that stands for several
 
-AS_OF, AT = "versionAsOf", "timestampAsOf"
+AS_OF = "versionAsOf"
+AT = "timestampAsOf"
 """Options that request a version of a table, or the one of a time."""
 
 

@@ -54,7 +54,8 @@ def _are_sums(line: Sequence[str], texts: Sequence[str], rows: Rows) -> bool:
     """
     if not texts:
         return True
-    number, sums = 0, {mark: [Decimal(0) for _ in line] for mark in ".,"}
+    number = 0
+    sums = {mark: [Decimal(0) for _ in line] for mark in ".,"}
     for fields in rows():
         if len(fields) == len(line) and [*fields] != [*line]:
             number += 1

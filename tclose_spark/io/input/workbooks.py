@@ -40,7 +40,8 @@ def cells(file: Place, source: Input) -> tuple[Rows, Sequence[str]]:
     from python_calamine import CalamineWorkbook
 
     with file.open("rb") as content:
-        book, sheet = CalamineWorkbook.from_filelike(content), option_of(source, "sheet")
+        book = CalamineWorkbook.from_filelike(content)
+        sheet = option_of(source, "sheet")
         names = book.sheet_names
         if sheet and sheet not in names:
             alike = get_close_matches(sheet, names, 1)

@@ -72,7 +72,8 @@ def to_be_found() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        delta, spark = version("delta-spark"), version("pyspark")
+        delta = version("delta-spark")
+        spark = version("pyspark")
     except PackageNotFoundError:
         raise ConfigurationError(
             "the package delta-spark is not installed: pip install 'tclose-spark[spark]'"

@@ -39,7 +39,8 @@ class Jvm:
         """
         submit = _spark_home() / "bin" / "spark-submit"
         self.folder = Path(tempfile.mkdtemp(prefix="tclose_spark-"))
-        self._port, self._log = self.folder / "port", self.folder / "spark.log"
+        self._port = self.folder / "port"
+        self._log = self.folder / "spark.log"
         if "SPARK_LOCAL_DIRS" not in os.environ:
             settings = {**settings, "spark.local.dir": str(self.folder)}
         java = (

@@ -30,7 +30,8 @@ def spoken(
         nonlocal last
         now = time.monotonic()
         if done and now - last >= every:
-            last, left = now, (now - begun) * (total - done) / done
+            last = now
+            left = (now - begun) * (total - done) / done
             announce(
                 f"{what} {done:,} of {total:,}, about "
                 f"{f'{left / 60:.0f} min' if left >= 120 else f'{left:.0f} s'} left"
@@ -56,7 +57,8 @@ def watched(done: Callable[[], int | None], total: int, progress: Progress) -> I
 
 
 def _watch(done: Callable[[], int | None], total: int, show: Show, ended: threading.Event) -> None:
-    shown, last = 0, False
+    shown = 0
+    last = False
     while not last:
         last = ended.wait(SECONDS)
         now = min(done() or 0, total)

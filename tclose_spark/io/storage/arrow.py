@@ -25,7 +25,8 @@ class ArrowFolder(PlaceFolder):
     moves_at_once = False
 
     def sizes(self, name: str = "") -> dict[str, int]:
-        place, begin = self._root / name, len(self.path()) + 1
+        place = self._root / name
+        begin = len(self.path()) + 1
         return {file.uri[begin:]: found.st_size for file, found in place.walk()}
 
     def sha256(self, name: str) -> str:

@@ -116,7 +116,9 @@ class LocalFolder(PlaceFolder):
 
     def move_in(self, source: Any, name: str) -> None:
         """See Folder: in one step, or by a copy that appears as a whole."""
-        old, new, partial = source._root / name, self._root / name, self._root / f"{name}.partial"
+        old = source._root / name
+        new = self._root / name
+        partial = self._root / f"{name}.partial"
         self.create()
         self.remove(name)
         try:

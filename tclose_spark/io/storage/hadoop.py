@@ -57,7 +57,8 @@ class HadoopFolder:
 
     def __init__(self, root: str, spark: SparkSession) -> None:
         """Raises ConfigurationError if the session has no JVM for us."""
-        self._root, self._spark = root.rstrip("/"), spark
+        self._root = root.rstrip("/")
+        self._spark = spark
         java = java_of(spark)
         if java is None:
             raise ConfigurationError(
@@ -218,8 +219,10 @@ class HadoopFolder:
         return bool(self._files.getUri().equals(other._files.getUri()))
 
     def _move_file(self, source: HadoopFolder, name: str) -> None:
-        here, there = self._path(name), source._path(name)
-        beside, partial = self._is_beside(source), self._path(f"{name}.partial")
+        here = self._path(name)
+        there = source._path(name)
+        beside = self._is_beside(source)
+        partial = self._path(f"{name}.partial")
         if not beside:
             self._copy(source, name, partial)
         self._files.delete(here, False)

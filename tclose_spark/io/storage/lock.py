@@ -91,7 +91,8 @@ def locked(folder: Folder, name: str = LOCK, what: str | None = None) -> Iterato
     Raises:
         ConfigurationError: if another run holds it, naming its process, user, host and age.
     """
-    mine, what = json.dumps(asdict(Owner.of_this_process())), what or folder.path()
+    mine = json.dumps(asdict(Owner.of_this_process()))
+    what = what or folder.path()
     if not folder.write_new(name, mine):
         owner = _owner(folder, name)
         if owner is None or not owner.is_gone:

@@ -27,7 +27,8 @@ def move_files(
     move_file: moves a file of this name from source to target, and replaces one there.
     make_folders: makes folders of these names in the target, where files need them.
     """
-    mark, left = f"{name}.moving", source.sizes(name)
+    mark = f"{name}.moving"
+    left = source.sizes(name)
     if name in left:
         move_file(name)
         return

@@ -8,9 +8,12 @@ import os
 import shutil
 from pathlib import Path
 
-OLD, NEW = "old", "new"
+OLD = "old"
+NEW = "new"
 """The folder that another one is about to replace, and the one that replaces it: see `beside`."""
-AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of renameat2(2)
+# Of renameat2(2).
+AT_FDCWD = -100
+RENAME_EXCHANGE = 2
 NOT_KNOWN = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 

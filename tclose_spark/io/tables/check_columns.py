@@ -32,7 +32,8 @@ def check_columns(schema: pa.Schema, spec: ReleaseSpec) -> None:
     """Raises InputError, with all problems, unless the table has every column of the spec in a type
     that can be released, and no column without a role.
     """
-    attributes, names = spec.attributes, [name for name in schema.names if name != MALFORMED]
+    attributes = spec.attributes
+    names = [name for name in schema.names if name != MALFORMED]
     listed = [(f"attributes.{place}: ", column) for place, column in _listed_columns(attributes)]
     columns = [column for _, column in listed]
     absent = [(key, column) for key, column in listed if column not in names]
@@ -129,7 +130,8 @@ def _unpublished_problems(
     """The problems of a column that is read and not published. expected: its types in words."""
     if column not in schema.names:
         return
-    key, lower = f"attributes.{role}: column {column!r}", [name.lower() for name in schema.names]
+    key = f"attributes.{role}: column {column!r}"
+    lower = [name.lower() for name in schema.names]
     if lower.count(column.lower()) > 1:
         yield f"{key}: the input has several columns of this name but for case; rename them"
     elif is_unsupported(schema.field(column).type) or why_unreadable(schema.field(column)):
@@ -186,7 +188,8 @@ def check_readable(field: pa.Field) -> None:
 
 def _made_names(spec: ReleaseSpec) -> Iterator[str]:
     """The problem of a column with the name of a made one: a bound, or a column of `linked`."""
-    attributes, made = spec.attributes, []
+    attributes = spec.attributes
+    made = []
     for name, quasi in attributes.quasi_identifiers.items():
         made += [f"{name}_min", f"{name}_max"] if quasi.numeric_output == "bounds" else []
         made += [f"{name}_raw"] if spec.output.keep_linked else []

@@ -89,7 +89,9 @@ def require_plain_table(
     each as a whole, removes those of the version before, and has no other content. Files of
     readable versions before the last one are in EARLIER, and those of other versions are gone.
     """
-    place, commits, there = folder.path(table), [], folder.sizes(table)
+    place = folder.path(table)
+    commits = []
+    there = folder.sizes(table)
     for log in map(log_of, range(versions)):
         try:
             commits.append(
@@ -109,7 +111,9 @@ def _version_problems(
     """The problems of a table's commits and files. there: the bytes of its files, whose names begin
     with `below`.
     """
-    last, listed, before = len(commits) - 1, dict[str, int](), set[str]()
+    last = len(commits) - 1
+    listed = dict[str, int]()
+    before = set[str]()
     for number, actions in enumerate(commits):
         log = log_of(number)
         try:
@@ -133,7 +137,9 @@ def _log_problems(actions: Iterable[Any], log: str, before: set[str], inside: st
     before: the files of the version before. inside: the path of the folder; empty for the table's
         own.
     """
-    kinds, added, removed = Counter[str](), set[str](), set[str]()
+    kinds = Counter[str]()
+    added = set[str]()
+    removed = set[str]()
     for action in actions:
         if not isinstance(action, dict) or len(action) != 1:
             yield f"{log} holds a line that is no action"

@@ -55,7 +55,8 @@ def write_tables(
     """
     for name in (MADE, *schemas):
         folder.remove(name)
-    spark, made = files.sparkSession, files.where(F.col(FILE).isNotNull()).select(TABLE, FILE)
+    spark = files.sparkSession
+    made = files.where(F.col(FILE).isNotNull()).select(TABLE, FILE)
     if trusts_text_writer and java_of(spark) is not None and folder.moves_at_once:
         _write_bytes(made, folder.path(MADE))
         written = {name: _files_of(folder, name) for name in schemas}
@@ -106,7 +107,8 @@ def _is_whole(folder: Folder, file: str) -> bool:
     size = folder.size(file)
     try:
         content = pa.BufferReader(folder.begin(file, size))
-        footer, rows = pq.read_metadata(content), pq.read_table(content).num_rows
+        footer = pq.read_metadata(content)
+        rows = pq.read_table(content).num_rows
     except (pa.ArrowException, OSError):
         return False
     groups = map(footer.row_group, range(footer.num_row_groups))

@@ -27,16 +27,27 @@ from tclose_spark.table.columns.spark_types import delta_schema
 MAGIC = b"PAR1"
 OTHER_COLUMNS = "other columns"
 END_BYTES = 8  # the length of the footer, and MAGIC
-SCHEMA, GROUPS, WORDS, CREATED_BY = 2, 4, 5, 6
+SCHEMA = 2
+GROUPS = 4
+WORDS = 5
+CREATED_BY = 6
 FILE = {1, SCHEMA, 3, GROUPS, WORDS, CREATED_BY, 7}
 NAME = 4
 ELEMENT = {1, 2, 3, NAME, 5, 6, 7, 8, 9, 10}
 COLUMNS = 1
 GROUP = {COLUMNS, 2, 3, 5, 6, 7}
-OFFSET, META, INDEX_OFFSET, INDEX_LENGTH, BOUNDS_OFFSET, BOUNDS_LENGTH = 2, 3, 4, 5, 6, 7
+OFFSET = 2
+META = 3
+INDEX_OFFSET = 4
+INDEX_LENGTH = 5
+BOUNDS_OFFSET = 6
+BOUNDS_LENGTH = 7
 CHUNK = {OFFSET, META}
 INDEXES = {INDEX_OFFSET, INDEX_LENGTH, BOUNDS_OFFSET, BOUNDS_LENGTH}
-LENGTH, DATA, DICTIONARY, STATISTICS = 7, 9, 11, 12
+LENGTH = 7
+DATA = 9
+DICTIONARY = 11
+STATISTICS = 12
 COLUMN = {1, 2, 3, 4, 5, 6, LENGTH, DATA, DICTIONARY, 13, 16}
 """The fields of each structure that describe rows, by their number in parquet.thrift. The others
 are sorting columns, other files, encryption, statistics, page indexes, bloom filters, and keys with
@@ -55,7 +66,14 @@ WRITERS = (
     r"parquet-(cpp-arrow|mr( compatible Photon)?) version [0-9A-Za-z.-]+( \(build [0-9a-f]+\))?"
 )
 """The names of Arrow and Spark in the metadata of a file."""
-TRUE, FALSE, BYTE, INTEGERS, DOUBLE, BINARY, LISTS, STRUCT = 1, 2, 3, (4, 5, 6), 7, 8, (9, 10), 12
+TRUE = 1
+FALSE = 2
+BYTE = 3
+INTEGERS = (4, 5, 6)
+DOUBLE = 7
+BINARY = 8
+LISTS = (9, 10)
+STRUCT = 12
 LONG = 15  # a list whose length follows
 DEEPEST = 12  # structures in one another
 
@@ -81,7 +99,8 @@ def require_plain_parquet(folder: Folder, names: Iterable[str], columns: pa.Sche
     """
     for name in names:
         file = name.rpartition("/")[2]
-        size, ends = folder.size(name), partial(folder.end, name)
+        size = folder.size(name)
+        ends = partial(folder.end, name)
         end = ends(END_BYTES)
         length = int.from_bytes(end[:4], "little")
         if (
@@ -117,7 +136,8 @@ def _problems(
         yield "bytes after its footer"
     if [element[NAME].decode() for element in whole[SCHEMA][1:]] != kinds.names:
         yield OTHER_COLUMNS
-    writer, groups = whole[CREATED_BY], whole.get(GROUPS, [])
+    writer = whole[CREATED_BY]
+    groups = whole.get(GROUPS, [])
     by_spark = writer.startswith(SPARK)
     chunks = [chunk for group in groups for chunk in group[COLUMNS]]
     columns = [chunk[META] for chunk in chunks]
@@ -176,7 +196,8 @@ def _foreign_words(
 def _false_statistics(file: pq.ParquetFile) -> Iterator[str]:
     """The columns of a file whose statistics are not those of their rows."""
     for number in range(file.num_row_groups):
-        described, rows = file.metadata.row_group(number), file.read_row_group(number)
+        described = file.metadata.row_group(number)
+        rows = file.read_row_group(number)
         for place, name in enumerate(rows.column_names):
             found = described.column(place).statistics
             if found is None:
@@ -202,7 +223,8 @@ class _Compact:
         """The fields of a structure by their number."""
         if depth > DEEPEST:
             raise ValueError("too deep")
-        found, number = dict[int, Any](), 0
+        found = dict[int, Any]()
+        number = 0
         while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self._integer()
             if number in found:
@@ -215,7 +237,8 @@ class _Compact:
         return self.content[self.place - 1]
 
     def _unsigned(self) -> int:
-        value, shift = 0, 0
+        value = 0
+        shift = 0
         while True:
             byte = self._byte()
             value |= (byte & 127) << shift

@@ -49,7 +49,8 @@ def prepend_versions(
                 new.copy_in(earlier, f"{table}/{old}", f"{table}/{name}")
             if not is_there or new.sha256(f"{table}/{name}") != published.get(f"{table}/{old}"):
                 raise ConfigurationError(f"{changed}: {old}")
-    own, now = actions_of(new, f"{table}/{LOG}"), int(time.time() * 1000)
+    own = actions_of(new, f"{table}/{LOG}")
+    now = int(time.time() * 1000)
     identity = next(action["metaData"]["id"] for action in commits[0] if "metaData" in action)
     for action in own:
         if "metaData" in action:

@@ -143,7 +143,8 @@ def similarity_of_ranges(table: IntArray, classes: Histograms) -> BeliefGain:
     of a class's entries.
     """
     bound = _bound(table, classes)
-    n, entries = int(table.sum()), classes.entries_of
+    n = int(table.sum())
+    entries = classes.entries_of
     sizes = exact(np.repeat(classes.sizes, entries), bound)
     through = np.cumsum(table)
     reached = np.cumsum(classes.counts)
@@ -169,27 +170,37 @@ def similarity_of_nodes(distance: GroundDistance, classes: Histograms) -> Belief
     the root: all values, height H, gain 0.
     """
     bound = _bound(distance.table, classes)
-    n, m, groups = int(distance.table.sum()), len(distance.table), np.arange(classes.groups)
-    sizes, parents = exact(classes.sizes, bound), distance.features.parents
+    n = int(distance.table.sum())
+    m = len(distance.table)
+    groups = np.arange(classes.groups)
+    sizes = exact(classes.sizes, bound)
+    parents = distance.features.parents
     below = np.concatenate([[0], np.cumsum(distance.table)])
     numerators = exact(np.zeros(len(groups), dtype=np.int64), bound)
     first, last, reached = (
         np.full(len(groups), code, dtype=np.int64) for code in (0, m - 1, len(parents))
     )
-    owner, node, count, node_of_leaf = classes.owner, classes.values, classes.counts, np.arange(m)
+    owner = classes.owner
+    node = classes.values
+    count = classes.counts
+    node_of_leaf = np.arange(m)
     for height, parent in enumerate(parents[:-1], start=1):
-        node, node_of_leaf = parent[node], parent[node_of_leaf]
+        node = parent[node]
+        node_of_leaf = parent[node_of_leaf]
         new = np.flatnonzero(
             np.concatenate([[True], (owner[1:] != owner[:-1]) | (node[1:] != node[:-1])])
         )
-        owner, node, count = owner[new], node[new], np.add.reduceat(count, new)
+        owner = owner[new]
+        node = node[new]
+        count = np.add.reduceat(count, new)
         leaf = np.searchsorted(node_of_leaf, np.arange(int(parent.max()) + 2))
         expected = sizes[owner] * exact(np.diff(below[leaf]), bound)[node]
         largest, place = _largest(
             n * exact(count, bound) - expected, np.searchsorted(owner, groups)
         )
         better = np.flatnonzero(largest > numerators)
-        numerators[better], reached[better] = largest[better], height
+        numerators[better] = largest[better]
+        reached[better] = height
         first[better], last[better] = leaf[node[place[better]]], leaf[node[place[better]] + 1] - 1
     return BeliefGain(numerators, first, last, reached)
 
@@ -230,10 +241,13 @@ def chance_gains(distance: GroundDistance) -> FloatArray:
     The draws are fixed. Classes of different sizes are prefixes of the same draws, so figures vary
     little with size. Sizes that are not drawn take the figure of the next smaller one.
     """
-    draw, ends = np.random.default_rng(RANDOM_CLASSES), np.cumsum(distance.table)
-    n, most = int(ends[-1]), min(int(ends[-1]), LARGEST_DRAWN)
+    draw = np.random.default_rng(RANDOM_CLASSES)
+    ends = np.cumsum(distance.table)
+    n = int(ends[-1])
+    most = min(int(ends[-1]), LARGEST_DRAWN)
     records = np.stack([draw.choice(n, most, replace=False) for _ in range(RANDOM_CLASSES)])
-    codes, result = np.searchsorted(ends, records, side="right"), np.zeros(LARGEST_DRAWN + 1)
+    codes = np.searchsorted(ends, records, side="right")
+    result = np.zeros(LARGEST_DRAWN + 1)
     for size in (s for s in DRAWN_SIZES if s <= most):
         owner = np.repeat(np.arange(RANDOM_CLASSES), size)
         classes = Histograms.tally(
@@ -275,11 +289,13 @@ def background_join(
     cells = Histograms.tally(
         tuples.owner, pair[tuples.values], tuples.counts, tuples.groups, len(pairs)
     )
-    owner, value = cells.owner, (pairs // (np.int64(target.max()) + 1))[cells.values]
+    owner = cells.owner
+    value = (pairs // (np.int64(target.max()) + 1))[cells.values]
     new = np.flatnonzero(
         np.concatenate([[True], (owner[1:] != owner[:-1]) | (value[1:] != value[:-1])])
     )
-    records, targets = np.add.reduceat(cells.counts, new), np.diff(np.append(new, len(owner)))
+    records = np.add.reduceat(cells.counts, new)
+    targets = np.diff(np.append(new, len(owner)))
     told = np.where(
         (pairs % (np.int64(target.max()) + 1))[cells.values] == unknown, 0, cells.counts
     )
@@ -307,7 +323,8 @@ def _running_minimum(values: ExactArray, rank: IntArray) -> ExactArray:
     """The least of the values up to each place of its stretch, by doubling. rank: the place in its
     stretch, from 0.
     """
-    least, step = values.copy(), 1
+    least = values.copy()
+    step = 1
     open_ = np.flatnonzero(rank >= step)
     while len(open_):
         least[open_] = np.minimum(least[open_], least[open_ - step])

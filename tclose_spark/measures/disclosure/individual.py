@@ -55,8 +55,10 @@ class IndividualRisk(Risk):
     @staticmethod
     def of(of: PopulationSizes, above: Fraction, stated: Fraction | None = None) -> IndividualRisk:
         """Of classes with estimated F. above: the chance above which a record counts in `share`."""
-        risks, records = individual_risks(of.sizes, sampled(of)), of.sizes * of.classes
-        total, expected = int(records.sum()), math.fsum((risks * records).tolist())
+        risks = individual_risks(of.sizes, sampled(of))
+        records = of.sizes * of.classes
+        total = int(records.sum())
+        expected = math.fsum((risks * records).tolist())
         return IndividualRisk(
             maximum=Fraction(float(risks.max())),
             mean=Fraction(min(expected / total, 1.0)),
@@ -100,8 +102,10 @@ def individual_risks(sizes: IntArray, p: FloatArray) -> FloatArray:
     >>> individual_risks(np.array([1, 1, 3]), np.array([1 / 17, 1.0, 1.0])).round(4).tolist()
     [0.1771, 1.0, 0.3333]
     """
-    f, q = sizes.astype(np.float64), 1 - p
-    term, total = np.ones(len(f)), np.ones(len(f))
+    f = sizes.astype(np.float64)
+    q = 1 - p
+    term = np.ones(len(f))
+    total = np.ones(len(f))
     for n in range(1, TERMS):
         term = term * (q * n / (f + n))
         total += term

@@ -61,7 +61,9 @@ def link(
     released: the classes of the released rows of the same people, in any order, shape (rows,); None
         if not known.
     """
-    nearest, blind, without = 0.0, 0.0, 0
+    nearest = 0.0
+    blind = 0.0
+    without = 0
     assigned = np.zeros((0 if released is None else rows, rows))
     for start in range(0, rows, CHUNK):
         chunk = np.arange(start, min(start + CHUNK, rows))

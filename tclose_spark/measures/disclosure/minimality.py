@@ -49,7 +49,8 @@ def label_heights(value: IntArray, starts: IntArray, nodes: Sequence[IntArray]) 
     value: of each row, class by class from `starts`. nodes: for each height 0, 1, .. below the root
         the node of every value, numbered in the values' order.
     """
-    low, high = np.minimum.reduceat(value, starts), np.maximum.reduceat(value, starts)
+    low = np.minimum.reduceat(value, starts)
+    high = np.maximum.reduceat(value, starts)
     return np.asarray(sum((node[low] != node[high]).astype(np.int64) for node in nodes))
 
 
@@ -77,7 +78,8 @@ def tally_heights(
     ]
     said = [np.zeros(int(np.prod(shape)), dtype=np.int64) for shape in shapes]
     for rows, many, entries in _pairs(owner, inside):
-        weights, code = share[entries], inside.values[entries]
+        weights = share[entries]
+        code = inside.values[entries]
         for place, sums in zip(
             places, said, strict=True
         ):  # weights are whole numbers: their sum is exact in any order
@@ -122,7 +124,8 @@ def with_suppressed(counted: HeightTally, compared_with_input: bool) -> HeightTa
     """A tally of the whole table in which suppressed rows take the public distribution: their own
     if classes are compared with the input, otherwise that of the released rows.
     """
-    suppressed, released = counted.people[:, -1], counted.people[:, :-1].sum(axis=(0, 1))
+    suppressed = counted.people[:, -1]
+    released = counted.people[:, :-1].sum(axis=(0, 1))
     public = suppressed.sum(axis=0) if compared_with_input else released
     said = counted.said.copy()
     said[:, -1] = suppressed.sum(axis=1, keepdims=True) * (
@@ -220,8 +223,12 @@ def _sums(table: IntArray, node: IntArray) -> IntArray:
 def _largest(
     height: int, node: int, narrow: IntArray, wide: IntArray, said: FloatArray, suppressed: int
 ) -> WideClassGroup:
-    n1, n2 = int(narrow.sum()), int(wide.sum())
-    true, stated, kept, whole = wide / n2, said / n2, narrow / n1, (narrow + wide) / (n1 + n2)
+    n1 = int(narrow.sum())
+    n2 = int(wide.sum())
+    true = wide / n2
+    stated = said / n2
+    kept = narrow / n1
+    whole = (narrow + wide) / (n1 + n2)
     chosen = np.maximum(n2 * _divergence(true, whole), n1 * _divergence(1 - kept, 1 - whole))
     evidence = np.minimum(n2 * _divergence(true, stated), chosen)
     s = int(np.argmax(evidence))
@@ -244,7 +251,8 @@ def _divergence(true: FloatArray, expected: FloatArray) -> FloatArray:
     """The Kullback-Leibler divergence of two shares if the first is larger, otherwise 0."""
     result = np.zeros(len(true))
     over = np.flatnonzero(true > expected)
-    x, p = true[over], np.maximum(expected[over], np.finfo(np.float64).tiny)
+    x = true[over]
+    p = np.maximum(expected[over], np.finfo(np.float64).tiny)
     rest = np.where(x < 1, (1 - x) * np.log(np.where(x < 1, 1 - x, 1) / (1 - p)), 0.0)
     result[over] = x * np.log(x / p) + rest
     return result

@@ -136,7 +136,8 @@ def population_risks(of: PopulationSizes, threshold: Fraction, estimate: bool) -
     The journalist's mean is the larger one of two: over records of the table, and over people of
     the population who fit a class (El Emam 2013). The marketer's is over records.
     """
-    raised, records = of.raised, of.sizes * of.classes
+    raised = of.raised
+    records = of.sizes * of.classes
     distinct, group = np.unique(raised, return_inverse=True)
     held = np.zeros(len(distinct), dtype=np.int64)
     np.add.at(held, group, records)
@@ -149,7 +150,8 @@ def population_risks(of: PopulationSizes, threshold: Fraction, estimate: bool) -
     above = [
         int(people) * threshold.numerator < of.unit * threshold.denominator for people in distinct
     ]
-    maximum, share = Fraction(of.unit, int(distinct[0])), Fraction(int(held[above].sum()), total)
+    maximum = Fraction(of.unit, int(distinct[0]))
+    share = Fraction(int(held[above].sum()), total)
     from_people = Fraction(int(of.classes.sum()) * of.unit, fitting)
     return {
         "journalist": Risk(

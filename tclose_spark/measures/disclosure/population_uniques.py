@@ -60,7 +60,8 @@ def estimate_uniques(sizes: IntArray, counts: IntArray, fraction: Fraction) -> P
     above it the smaller one of Zayatz's and the slide negative binomial's. An estimator without a
     solution gives way to Zayatz's.
     """
-    rows, alone = int(sizes @ counts), int(counts[sizes == 1].sum())
+    rows = int(sizes @ counts)
+    alone = int(counts[sizes == 1].sum())
     population = rows / fraction
     if not alone or fraction == 1:
         own = float(alone)
@@ -127,7 +128,8 @@ def pitman(sizes: IntArray, counts: IntArray, population: float) -> float | None
     from scipy.optimize import minimize
     from scipy.special import betaln, gammaln
 
-    rows, classes = int(sizes @ counts), int(counts.sum())
+    rows = int(sizes @ counts)
+    classes = int(counts.sum())
     if classes in (1, rows):  # the likelihood grows without end
         return None
 
@@ -180,7 +182,8 @@ def slide_negative_binomial(sizes: IntArray, counts: IntArray, fraction: float) 
     """
     from scipy.optimize import least_squares
 
-    alone, pairs = float(counts[sizes == 1].sum()), float(counts[sizes == 2].sum())
+    alone = float(counts[sizes == 1].sum())
+    pairs = float(counts[sizes == 2].sum())
     classes = population_classes(sizes, counts, fraction)
     if not pairs or classes is None:
         return None
@@ -212,7 +215,8 @@ def population_classes(sizes: IntArray, counts: IntArray, fraction: float) -> fl
     classes in a finite population, J. Am. Stat. Assoc. 93, the third estimator after Shlosser).
     None if it is not finite.
     """
-    missed, squared = (1 - fraction) ** sizes, fraction**2
+    missed = (1 - fraction) ** sizes
+    squared = fraction**2
     alone = float(counts[sizes == 1].sum())
     once = counts @ (sizes * squared * (1 - squared) ** (sizes - 1))
     twice = counts @ ((1 - squared) ** sizes - missed)

@@ -143,7 +143,9 @@ def _within(
     ranked: Sequence[str], level: Mapping[str, int], size: int, most: int
 ) -> tuple[list[int], list[UncountedCells]]:
     """(by first column, the largest combinations to examine; the others)."""
-    largest, left, spent = [0] * len(ranked), list[UncountedCells](), 0
+    largest = [0] * len(ranked)
+    left = list[UncountedCells]()
+    spent = 0
     for s in range(1, size + 1):
         for first in range(len(ranked)):
             among = ranked[first:]

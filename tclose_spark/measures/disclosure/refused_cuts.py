@@ -102,7 +102,9 @@ class _Cuts:
 
     def __init__(self, counts: IntArray, rows: int, distance: GroundDistance, t: Fraction) -> None:
         """counts: of the class, by value, shape (m,)."""
-        self._counts, self._rows, self._distance = counts, rows, distance
+        self._counts = counts
+        self._rows = rows
+        self._distance = distance
         self._present = np.flatnonzero(counts)
         self._sizes = np.array([rows, int(counts.sum()) - rows])
         unit = distance.scale * int(distance.table.sum()) * t.numerator
@@ -143,7 +145,8 @@ class _Cuts:
         numerators = self._distance.numerators(
             Histograms.dense(np.concatenate([corners, self._counts - corners]))
         )
-        here, there = numerators[: len(corners)], numerators[len(corners) :]
+        here = numerators[: len(corners)]
+        there = numerators[len(corners) :]
         far: IntArray = corners[(here > self._most[0]) | (there > self._most[1])]
         return far
 

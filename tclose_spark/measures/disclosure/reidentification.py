@@ -66,11 +66,13 @@ def count_inside(
     while cells:
         cell, boxes = cells.pop()
         here = place[:, cell]
-        first, last = here.min(axis=1)[:, None], here.max(axis=1)[:, None]
+        first = here.min(axis=1)[:, None]
+        last = here.max(axis=1)[:, None]
         boxes = boxes[((lows[:, boxes] <= last) & (highs[:, boxes] >= first)).all(axis=0)]
         cuts = (lows[:, boxes] > first) | (highs[:, boxes] < last)
         partial = cuts.any(axis=0)
-        whole, boxes = boxes[~partial], boxes[partial]
+        whole = boxes[~partial]
+        boxes = boxes[partial]
         fits.people[whole] += weights[cell].sum()
         fits.records[cell] += records[whole].sum(axis=0)
         if not len(boxes):

@@ -94,7 +94,8 @@ def special_uniques(
     counts: the rows of each tuple, at least 1, shape (tuples,).
     most: how many combinations to examine at most.
     """
-    names, size = list(columns), min(size, len(columns))
+    names = list(columns)
+    size = min(size, len(columns))
     total = np.cumsum([comb(len(names), s) for s in range(1, size + 1)])
     searched = int(np.count_nonzero(total <= most))
     scores = [

@@ -32,7 +32,8 @@ def equal_width(numbers: Sequence[Number], bins: int) -> IntArray:
     """
     values = _ascending(numbers)
     _require_bins(bins)
-    low, width = values[0], values[-1] - values[0]
+    low = values[0]
+    width = values[-1] - values[0]
     if not width:
         return np.zeros(len(values), dtype=np.int64)
     return _without_gaps(

@@ -128,7 +128,8 @@ class Features:
         while the table's X_i grows, so the absolute differences of the stretch follow from prefix
         sums of w X, cut where s X_i passes n C.
         """
-        n, last = table.sum().item(), self.values - 1
+        n = table.sum().item()
+        last = self.values - 1
         cumulative = np.cumsum(table)[:-1]
         moments = exact(cumulative, bound)
         if self.weights is not None:
@@ -153,7 +154,9 @@ class Features:
         passed = mass / sizes if mass.dtype == np.float64 else (mass // sizes).astype(np.int64)
         cut = np.searchsorted(cumulative, passed, side="right")
         cut = np.clip(cut, start, end)
-        low, middle, high = self._lengths(start), self._lengths(cut), self._lengths(end)
+        low = self._lengths(start)
+        middle = self._lengths(cut)
+        high = self._lengths(end)
         below = mass * (middle - low) - sizes * (prefix[cut] - prefix[start])
         above = sizes * (prefix[end] - prefix[cut]) - mass * (high - middle)
         return np.add.reduceat(below + above, first)
@@ -168,8 +171,12 @@ class Features:
 
     def _at_nodes(self, table: IntArray, classes: Histograms, bound: int) -> ExactArray:
         """Of nodes: w (|n C - s X| - s X) of those that a class has, and w s X of all."""
-        n, sizes = table.sum().item(), exact(classes.sizes, bound)
-        node, count, first, rows = classes.values, classes.counts, classes.starts, table
+        n = table.sum().item()
+        sizes = exact(classes.sizes, bound)
+        node = classes.values
+        count = classes.counts
+        first = classes.starts
+        rows = table
         total: ExactArray = exact(np.zeros(classes.groups, dtype=table.dtype), bound)
         for height in range(max(len(self.parents), 1)):
             if height:
@@ -178,8 +185,10 @@ class Features:
                 rows = np.add.reduceat(rows, np.flatnonzero(np.diff(above, prepend=-1)))
                 new = np.append(True, node[1:] != node[:-1])
                 new[first] = True
-                first, new = np.cumsum(new)[first] - 1, np.flatnonzero(new)
-                node, count = node[new], np.add.reduceat(count, new)
+                first = np.cumsum(new)[first] - 1
+                new = np.flatnonzero(new)
+                node = node[new]
+                count = np.add.reduceat(count, new)
             expected = (
                 np.repeat(sizes, np.diff(np.append(first, len(node)))) * exact(rows, bound)[node]
             )

@@ -146,7 +146,8 @@ class OrderedDistance(GroundDistance):
             return Features(
                 values=len(self.table), scale=max(len(self.table) - 1, 1), cumulative=True
             )
-        steps, last = np.diff(self.places), max(int(self.places[-1]), 1)
+        steps = np.diff(self.places)
+        last = max(int(self.places[-1]), 1)
         return Features(values=len(self.table), scale=last, cumulative=True, weights=steps)
 
 

@@ -61,7 +61,8 @@ def group_values(
             return [
                 ValueGroup(*each) for each in zip(names, part.tolist(), whole.tolist(), strict=True)
             ]
-    s, n = int(part.sum()), int(whole.sum())
+    s = int(part.sum())
+    n = int(whole.sum())
     differs = np.abs(part / s - whole / n)
     first = np.sort(np.argsort(-differs, kind="stable")[: most - 1])
     rest = np.ones(len(names), dtype=np.bool_)

@@ -81,10 +81,12 @@ def transport_plan(distance: GroundDistance, counts: IntArray) -> TransportPlan:
         ValueError: if counts and table do not have one shape (m,), or one has a count below 0 or no
             record.
     """
-    held, wanted = _checked(counts, "class"), _checked(distance.table, "table")
+    held = _checked(counts, "class")
+    wanted = _checked(distance.table, "table")
     if len(held) != len(wanted):
         raise ValueError(f"the class has counts of {len(held)} values, the table of {len(wanted)}")
-    s, n = sum(held), sum(wanted)
+    s = sum(held)
+    n = sum(wanted)
     excess = [n * c - s * total for c, total in zip(held, wanted, strict=True)]
     surplus = [_Mass(code, mass) for code, mass in enumerate(excess) if mass > 0]
     deficit = [_Mass(code, -mass) for code, mass in enumerate(excess) if mass < 0]
@@ -112,7 +114,8 @@ class _Round:
 
 def _rounds(features: Features) -> list[_Round]:
     """The passes after which no surplus is left and the moves cost the least."""
-    scale, weights = features.scale, features.level_weights
+    scale = features.scale
+    weights = features.level_weights
     if features.cumulative:
         places = (
             np.cumsum(weights[0]) - weights[0]
@@ -152,7 +155,8 @@ def _match(
     """
     i = j = 0
     while i < len(surplus) and j < len(deficit):
-        here, there = surplus[i], deficit[j]
+        here = surplus[i]
+        there = deficit[j]
         if node_of is not None and node_of[here.code] != node_of[there.code]:
             if node_of[here.code] < node_of[there.code]:
                 i += 1

@@ -193,7 +193,8 @@ def are_marks_unsure(labels: Iterable[str]) -> bool:
     >>> are_marks_unsure(["500-999", "1.500-1.999"]), are_marks_unsure(["1.000-1.375", "1.500-1.999"])
     (True, False)
     """
-    places, is_unsure = set[int](), False
+    places = set[int]()
+    is_unsure = False
     for label in labels:
         text = folded(label[: LONGEST + 1])
         for match in TOKEN.finditer(text):
@@ -222,7 +223,9 @@ def _parts(label: str, is_money: bool) -> Parts:
     aside = ASIDE.sub(" ", text)
     text = SQUARE.sub(r"\1", aside if DIGIT.search(aside) else text)
     text = MILLIONS.sub("mio", text) if is_money else text
-    tokens, shape, end = list[Token](), "", 0
+    tokens = list[Token]()
+    shape = ""
+    end = 0
     for match in TOKEN.finditer(text):
         between = text[end : match.start()]
         negative = _is_sign(between, is_first=not tokens)
@@ -345,9 +348,11 @@ def _chain(parts: Iterable[Parts], read: Callable[[Token], Number]) -> list[Band
 
 def _band(one: Parts, shared: str, read: Callable[[Token], Number]) -> Band:
     """A label with its ends. shared: the text of those with two numbers."""
-    alone, tokens = one.alone, _multiplied(one.tokens)
+    alone = one.alone
+    tokens = _multiplied(one.tokens)
     if len(tokens) == 2:
-        low, high = read(tokens[0]), read(_in_full(*tokens))
+        low = read(tokens[0])
+        high = read(_in_full(*tokens))
         finite = alone is not None and abs(alone.low) != INFINITY and abs(alone.high) != INFINITY
         return Band(
             one.label,

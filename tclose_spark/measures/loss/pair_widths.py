@@ -76,7 +76,8 @@ class NodeWidths:
         """See PairWidths. Pairs that meet at a node are those below it, less those below one of its
         children.
         """
-        total, last = 0.0, len(self.nodes) - 1
+        total = 0.0
+        last = len(self.nodes) - 1
         for height, node in enumerate(self.nodes):
             _, first, inverse = np.unique(
                 group * (int(node.max()) + 1) + node, return_index=True, return_inverse=True

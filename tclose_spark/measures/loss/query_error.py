@@ -207,7 +207,8 @@ class UniformRelease:
         """
         held = self.held[query.attribute]
         asked = held.between(query.values)
-        holder, share = held.holder[asked], held.rows[asked].astype(np.float64)
+        holder = held.holder[asked]
+        share = held.rows[asked].astype(np.float64)
         for i, (low, high) in query.ranges.items():
             share = (
                 share

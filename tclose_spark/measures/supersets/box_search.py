@@ -127,7 +127,8 @@ class BestBoxes:
         kept = ones[better]
         self.low[:, kept] = np.broadcast_to(low, (len(low), len(ones)))[:, better]
         self.high[:, kept] = np.broadcast_to(high, (len(high), len(ones)))[:, better]
-        self.records[kept], self.emd[kept] = records[better], emd[better]
+        self.records[kept] = records[better]
+        self.emd[kept] = emd[better]
         self.proven[ones[proves]] = True
 
 
@@ -143,7 +144,10 @@ class BoxSearch:
     def __init__(
         self, axes: Sequence[LabelAxis], sizes: IntArray, targets: Sequence[ProofTarget], n: int
     ) -> None:
-        self.axes, self.sizes, self.targets, self.n = axes, sizes, targets, n
+        self.axes = axes
+        self.sizes = sizes
+        self.targets = targets
+        self.n = n
         self.tried = 0
         self._low, self._high = (
             np.stack([getattr(axis, end) for axis in axes]) for end in ("low", "high")
@@ -190,7 +194,8 @@ class BoxSearch:
         even line first, and along others while a class inside has no proof. Each part gets its
         share of the remaining boxes.
         """
-        everything, complete = np.arange(len(self.sizes)), True
+        everything = np.arange(len(self.sizes))
+        complete = True
         pending = [(self._parts_of(everything), most)] if self._enter(everything) else []
         while pending:
             parts, stop = pending[-1]
@@ -208,7 +213,8 @@ class BoxSearch:
         """Tries the box of these classes, which are all the classes in it; returns whether to
         divide it.
         """
-        low, high = self._low[:, here].min(axis=1), self._high[:, here].max(axis=1)
+        low = self._low[:, here].min(axis=1)
+        high = self._high[:, here].max(axis=1)
         everything = (low == -1) & (high >= 0)  # what is missing and what is not
         high = np.where(everything, [axis.ranks for axis in self.axes], high)
         key = np.concatenate([low, high]).tobytes()
@@ -248,12 +254,14 @@ class BoxSearch:
         Missing values are separated from all others first. Since `*` holds them, they are a part of
         a tree right below its root.
         """
-        low, high = axis.low[here], axis.high[here]
+        low = axis.low[here]
+        high = axis.high[here]
         missing = high == -1
         if missing.all() or (~missing & (low == -1)).any():
             return
         if axis.nodes:
-            first, last = low[~missing].min(), high.max()
+            first = low[~missing].min()
+            last = high.max()
             height = next(h for h, node in enumerate(axis.nodes) if node[first] == node[last])
             if not missing.any() or height == len(axis.nodes) - 1:
                 if height == 0:
@@ -305,7 +313,8 @@ class BoxSearch:
         ):
             return False
         tops = [axis.heights for axis in self.axes]
-        vectors, every = heights_to_try(tops, max(most // len(ones), FEWEST)), count_heights(tops)
+        vectors = heights_to_try(tops, max(most // len(ones), FEWEST))
+        every = count_heights(tops)
         if not vectors:
             return every == 0
         index = BoxIndex.of(self._low, self._high)
@@ -330,7 +339,8 @@ class BoxSearch:
     ) -> None:
         """Tries the boxes around the labels of these classes, widened by these heights."""
         ends = [axis.widened(ones, height) for axis, height in zip(self.axes, heights, strict=True)]
-        low, high = np.stack([low for low, _ in ends]), np.stack([high for _, high in ends])
+        low = np.stack([low for low, _ in ends])
+        high = np.stack([high for _, high in ends])
         self.tried += len(ones)
         runs = index.inside(low, high)
         records = runs.sums(sizes, len(ones))
@@ -357,9 +367,12 @@ def _pairwise(
     distance: GroundDistance, t: Fraction, supersets: IntArray, classes: IntArray
 ) -> tuple[BoolArray, FloatArray]:
     """`nearness` of each class to a superset of its own; both are counts of shape (classes, m)."""
-    features, records, sizes = distance.features, supersets.sum(axis=1), classes.sum(axis=1)
+    features = distance.features
+    records = supersets.sum(axis=1)
+    sizes = classes.sum(axis=1)
     bound = 4 * max(features.scale, features.values) * int(records.max()) * int(sizes.max())
-    whole, part = exact(features.counts(supersets), bound), exact(features.counts(classes), bound)
+    whole = exact(features.counts(supersets), bound)
+    part = exact(features.counts(classes), bound)
     differences = np.abs(
         exact(records, bound)[:, None] * part - exact(sizes, bound)[:, None] * whole
     )

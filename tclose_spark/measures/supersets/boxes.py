@@ -29,7 +29,8 @@ class Boxes:
         """Places in `one` and `other` at which both boxes have a point in common."""
         near = np.arange(len(one))
         for low, high in zip(self.low, self.high, strict=True):
-            a, b = one[near], other[near]
+            a = one[near]
+            b = other[near]
             near = near[(low[a] <= high[b]) & (low[b] <= high[a])]
         for members in self.sets.values():
             near = near[(members[one[near]] & members[other[near]]).any(axis=1)]
@@ -62,14 +63,19 @@ def _divided(boxes: Boxes, here: IntArray) -> tuple[IntArray, IntArray] | None:
     """The boxes on both sides of the cut that leaves fewest on the larger one and divides fewest;
     None if each leaves nearly all of them on one.
     """
-    best, chosen, n = np.inf, (0, 0), len(here)
+    best = np.inf
+    chosen = (0, 0)
+    n = len(here)
     for axis in range(len(boxes.low)):
-        low, high = np.sort(boxes.low[axis, here]), np.sort(boxes.high[axis, here])
+        low = np.sort(boxes.low[axis, here])
+        high = np.sort(boxes.high[axis, here])
         cuts = np.unique(low)[1:]
-        below, above = np.searchsorted(low, cuts), n - np.searchsorted(high, cuts)
+        below = np.searchsorted(low, cuts)
+        above = n - np.searchsorted(high, cuts)
         cost = np.maximum(below, above) + 2 * (below + above - n)
         if len(cuts) and cost.min() < best:
-            best, chosen = cost.min(), (axis, int(cuts[np.argmin(cost)]))
+            best = cost.min()
+            chosen = (axis, int(cuts[np.argmin(cost)]))
     if best >= n:
         return None
     axis, cut = chosen
@@ -78,7 +84,8 @@ def _divided(boxes: Boxes, here: IntArray) -> tuple[IntArray, IntArray] | None:
 
 def _compare(boxes: Boxes, here: IntArray) -> tuple[int, int] | None:
     """The first two of these boxes that meet, each compared with each."""
-    n, step = len(here), max(AT_ONCE // max(len(here), 1), 1)
+    n = len(here)
+    step = max(AT_ONCE // max(len(here), 1), 1)
     for first in range(0, n, step):
         one, other = np.nonzero(
             np.arange(first, min(first + step, n))[:, None] < np.arange(n)[None, :]

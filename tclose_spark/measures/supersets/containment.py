@@ -91,14 +91,19 @@ class BoxIndex:
 
     def inside(self, low: IntArray, high: IntArray) -> Runs:
         """The boxes that lie inside wider ones with these ends, shape (axes, wider boxes) each."""
-        wide, count = low.shape[1], self.levels[-1].least_low.shape[1]
-        of, block = np.repeat(np.arange(wide), count), np.tile(np.arange(count), wide)
+        wide = low.shape[1]
+        count = self.levels[-1].least_low.shape[1]
+        of = np.repeat(np.arange(wide), count)
+        block = np.tile(np.arange(count), wide)
         found = []
         for level in range(len(self.levels) - 1, -1, -1):
-            hulls, span = self.levels[level], FAN**level
-            within, apart = np.ones(len(of), dtype=bool), np.zeros(len(of), dtype=bool)
+            hulls = self.levels[level]
+            span = FAN**level
+            within = np.ones(len(of), dtype=bool)
+            apart = np.zeros(len(of), dtype=bool)
             for axis in range(len(low)):
-                first, last = low[axis, of], high[axis, of]
+                first = low[axis, of]
+                last = high[axis, of]
                 within &= (hulls.least_low[axis, block] >= first) & (
                     hulls.most_high[axis, block] <= last
                 )
@@ -109,12 +114,11 @@ class BoxIndex:
             found.append((of[within], start, np.minimum(start + span, len(self.order))))
             if level:
                 partly = ~within & ~apart
-                of, block = (
-                    np.repeat(of[partly], FAN),
-                    (block[partly][:, None] * FAN + np.arange(FAN)).reshape(-1),
-                )
+                of = np.repeat(of[partly], FAN)
+                block = (block[partly][:, None] * FAN + np.arange(FAN)).reshape(-1)
                 there = block < self.levels[level - 1].least_low.shape[1]
-                of, block = of[there], block[there]
+                of = of[there]
+                block = block[there]
         owner, starts, ends = (np.concatenate(parts) for parts in zip(*found, strict=True))
         together = np.argsort(owner, kind="stable")
         return Runs(owner[together], starts[together], ends[together])

@@ -87,7 +87,8 @@ class LabelAxis:
         """The ends of the labels of some classes, widened by so many steps, shape (len(which),)
         each. A missing value becomes `*` with the last step.
         """
-        low, high = self.low[which], self.high[which]
+        low = self.low[which]
+        high = self.high[which]
         if height >= self.heights:
             return np.full_like(low, -1), np.full_like(high, self.ranks)
         if height == 0:
@@ -163,7 +164,8 @@ def _of_numbers(labels: Sequence[Label], loss: LabelLoss) -> LabelAxis:
     def write(low: int, high: int) -> str:
         if low == high:
             return called[numbers[low]]
-        opens, closes = "(" if numbers[low][1] else "[", ")" if numbers[high][1] else "]"
+        opens = "(" if numbers[low][1] else "["
+        closes = ")" if numbers[high][1] else "]"
         return f"{opens}{called[numbers[low]]}, {called[numbers[high]]}{closes}"
 
     held = [None if pair is None else [rank[end] for end, _ in pair] for pair in ends]
@@ -196,7 +198,8 @@ def _stretches(
     labels: Sequence[Label], held: Sequence[list[int] | None], ranks: int
 ) -> tuple[IntArray, IntArray]:
     """The ends of labels that hold these ranks, None where they are missing or hold everything."""
-    low, high = np.full(len(labels), -1), np.full(len(labels), ranks)
+    low = np.full(len(labels), -1)
+    high = np.full(len(labels), ranks)
     for i, (label, of) in enumerate(zip(labels, held, strict=True)):
         if of is not None:
             low[i], high[i] = min(of), max(of)
@@ -215,7 +218,8 @@ def _ends(label: Label, loss: LabelLoss) -> tuple[tuple[End, str], tuple[End, st
     try:
         if len(texts) == 1:
             one = read_interval(texts[0])
-            low, high = (one.low, int(one.open_low)), (one.high, -int(one.open_high))
+            low = (one.low, int(one.open_low))
+            high = (one.high, -int(one.open_high))
         else:
             low, high = ((parse_quantity(text), 0) for text in texts)
     except ValueError:

@@ -153,7 +153,8 @@ class Dense:
         result[0] = 1
         for a in self.attributes.sensitive:
             most, of = tightest(a.needs.caps, self.attributes.likened_table(a), largest)
-            result[0, a.column, : len(most)], result[1, a.column, : len(of)] = most, of
+            result[0, a.column, : len(most)] = most
+            result[1, a.column, : len(of)] = of
         return result
 
     def _sums(self) -> list[OtherSum]:

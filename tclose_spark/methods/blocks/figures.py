@@ -79,7 +79,8 @@ def _width_sum(quasi: Codes, order: IntArray, starts: IntArray, widths: LabelWid
             lo = hi = quasi[order[starts[c]], j]
             for at in range(starts[c] + 1, starts[c + 1]):
                 code = quasi[order[at], j]
-                lo, hi = min(lo, code), max(hi, code)
+                lo = min(lo, code)
+                hi = max(hi, code)
             total += (starts[c + 1] - starts[c]) * width(j, lo, hi, widths)
     return total
 

@@ -37,8 +37,10 @@ def numerator(
 
     counts: by value of this attribute.
     """
-    table, domain = requirement.tables[attribute], requirement.domains[attribute]
-    height, rows = requirement.heights[attribute], requirement.rows
+    table = requirement.tables[attribute]
+    domain = requirement.domains[attribute]
+    height = requirement.heights[attribute]
+    rows = requirement.rows
     if height > 0:
         parents = requirement.parents[attribute]
         return int(
@@ -94,14 +96,17 @@ def cap_ratio(attribute: int, counts: IntArray, size: int, requirement: Requirem
     """How much of the way from its share of the table to its cap the share of a value is, at most:
     1 at the cap. A float.
     """
-    caps, worst = requirement.caps, 0.0
+    caps = requirement.caps
+    worst = 0.0
     if caps.shape[1] == 0:
         return worst
     for value in range(requirement.domains[attribute]):
-        most, of = caps[0, attribute, value], caps[1, attribute, value]
+        most = caps[0, attribute, value]
+        of = caps[1, attribute, value]
         if of > 0:
             expected = requirement.tables[attribute, value] / requirement.rows
-            rise, room = counts[value] / size - expected, most / of - expected
+            rise = counts[value] / size - expected
+            room = most / of - expected
             ratio = rise / room if room > 0.0 else 0.0
             worst = max(
                 worst, min(ratio, 1.0) if of * counts[value] <= most * size else max(ratio, BEYOND)
@@ -132,7 +137,8 @@ def other_holds(other: int, counts: IntArray, requirement: Requirement, excess: 
     """Whether a class meets what is required over one of the sums beside rows (see
     `Requirement`).
     """
-    attributes, total = len(requirement.domains), 0
+    attributes = len(requirement.domains)
+    total = 0
     first = (1 + other) * attributes
     for value in range(requirement.domains[0]):
         total += counts[first, value]
@@ -177,7 +183,8 @@ def distance_over(
     weights = counts[place]
     table = requirement.tables[place]
     height = requirement.heights[attribute]
-    size, whole = 0, 0
+    size = 0
+    whole = 0
     for value in range(domain):
         size += weights[value]
         whole += table[value]
@@ -225,10 +232,12 @@ def add_cell(counts: IntArray, cell: int, rows: int, requirement: Requirement) -
     """Add `rows` rows of one cell (subtract, if negative) to the counts by value of every
     attribute.
     """
-    codes, attributes = requirement.codes, requirement.codes.shape[1]
+    codes = requirement.codes
+    attributes = requirement.codes.shape[1]
     for attribute in range(attributes):
         counts[attribute, codes[cell, attribute]] += rows
     for other in range(len(requirement.added)):
-        each, first = rows * requirement.added[other, cell], (1 + other) * attributes
+        each = rows * requirement.added[other, cell]
+        first = (1 + other) * attributes
         for attribute in range(attributes):
             counts[first + attribute, codes[cell, attribute]] += each

@@ -25,7 +25,8 @@ def equal_numerator(counts: Any, size: Any, table: Any, domain: int, rows: Any) 
 @kernel
 def ordered_numerator(counts: Any, size: Any, table: Any, domain: int, rows: Any) -> Any:
     """Sum over values i but the last of |n C_i - s X_i|, C and X cumulative."""
-    total, excess = 0, 0
+    total = 0
+    excess = 0
     for value in range(domain - 1):
         excess += rows * counts[value] - size * table[value]
         total += abs(excess)
@@ -53,11 +54,13 @@ def twice_hierarchical_numerator(
     """
     for value in range(domain):
         excess[value] = rows * counts[value] - size * table[value]
-    total, level = excess[0] - excess[0], domain
+    total = excess[0] - excess[0]
+    level = domain
     for step in range(height):
         last = -1
         for child in range(level):
-            net, node = excess[child], parents[step, child]
+            net = excess[child]
+            node = parents[step, child]
             total += abs(net)
             if node == last:
                 excess[node] += net

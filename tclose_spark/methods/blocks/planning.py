@@ -47,7 +47,8 @@ def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> tuple[In
         return [LeafGroup([-1 - child], cells, dense.holds(cells))]
 
     for node in reversed(range(len(splits.quasi))):  # children have higher numbers
-        left, right = below(int(splits.left[node])), below(int(splits.right[node]))
+        left = below(int(splits.left[node]))
+        right = below(int(splits.right[node]))
         together = left + right
         if left[-1].cells.sum() + right[0].cells.sum() <= most:
             _merge_two(dense, together, len(left) - 1)
@@ -71,7 +72,8 @@ def _merge_failing(dense: Dense, groups: list[LeafGroup]) -> list[LeafGroup]:
     """The groups, with each that fails merged with its neighbour, until all meet the requirement or
     one is left.
     """
-    groups, place = list(groups), 0
+    groups = list(groups)
+    place = 0
     while place < len(groups) and len(groups) > 1:
         if groups[place].held:
             place += 1

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from tclose_spark.kernels.structures import structure
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
-EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
+EQUAL = 0
+ORDERED = 1
+HIERARCHICAL = 2
 """Kinds of ground distance, for kernels."""
 
 ANYTHING = np.iinfo(np.int64).max
@@ -83,7 +85,8 @@ def exact_limits(
     for limit, t, scale in zip(limits, ts, scales, strict=True):
         if t is None:
             continue
-        p, q = t.numerator * scale * rows, t.denominator
+        p = t.numerator * scale * rows
+        q = t.denominator
         if p * largest // q < ANYTHING and q * largest < ANYTHING:
             limit[:] = sizes * (p // q) + sizes * (p % q) // q
         else:

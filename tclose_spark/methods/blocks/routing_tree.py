@@ -17,7 +17,8 @@ from tclose_spark.kernels.structures import structure
 from tclose_spark.table.arrays import Codes, FloatArray, HashArray, IntArray
 from tclose_spark.table.rows import Rows
 
-LOWEST, HIGHEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+LOWEST = np.iinfo(np.int64).min
+HIGHEST = np.iinfo(np.int64).max
 
 
 @structure
@@ -61,7 +62,8 @@ def no_splits(most: int, cells: int) -> Splits:
     """Room for so many nodes, each of which leads every row with code 0 to the left."""
     quasi, lo, hi, left, right = np.zeros((5, most), dtype=np.int32)
     left[:] = right[:] = -1
-    cut, share = np.full((most, cells), -1, dtype=np.int32), np.ones((most, cells))
+    cut = np.full((most, cells), -1, dtype=np.int32)
+    share = np.ones((most, cells))
     return Splits(quasi=quasi, lo=lo, hi=hi, cut=cut, share=share, left=left, right=right, leaves=1)
 
 
@@ -97,8 +99,10 @@ class RoutingTree:
     @cached_property
     def _row_splits(self) -> RowSplits:
         quasi, low, high, cut, share, left, right, _ = self.splits
-        lo, hi = np.empty(len(quasi), np.int64), np.empty(len(quasi), np.int64)
-        cut_lo, cut_hi = np.empty(cut.shape, np.int64), np.empty(cut.shape, np.int64)
+        lo = np.empty(len(quasi), np.int64)
+        hi = np.empty(len(quasi), np.int64)
+        cut_lo = np.empty(cut.shape, np.int64)
+        cut_hi = np.empty(cut.shape, np.int64)
         # the lowest and highest code that is treated as each known one
         least = [np.append(LOWEST, known[:-1] + 1) for known in self.codes]
         most = [np.append(known[:-1], HIGHEST) for known in self.codes]
@@ -111,7 +115,8 @@ class RoutingTree:
     @cached_property
     def depth(self) -> int:
         """Splits above the deepest leaf."""
-        deep, deepest = np.zeros(len(self.splits.quasi), dtype=np.int64), 0
+        deep = np.zeros(len(self.splits.quasi), dtype=np.int64)
+        deepest = 0
         for node in range(len(deep)):  # children have higher numbers
             deepest = max(deepest, int(deep[node]) + 1)
             for child in (self.splits.left[node], self.splits.right[node]):
@@ -134,7 +139,8 @@ class RoutingTree:
     @staticmethod
     def from_json(tree: Mapping[str, Any]) -> RoutingTree:
         """The tree that `to_json` wrote."""
-        splits, nodes = tree["splits"], len(tree["splits"]["quasi"])
+        splits = tree["splits"]
+        nodes = len(tree["splits"]["quasi"])
         room = no_splits(nodes, len(splits["share"][0]) if nodes else 1)
         arrays = {
             name: np.array(splits[name], dtype=getattr(room, name).dtype).reshape(
@@ -163,7 +169,8 @@ def _walk(
     """Set the leaf of each row, from its codes, shape (q, n)."""
     last_cell = splits.share.shape[1] - 1
     for i in range(len(cell)):
-        node, c = 0, min(cell[i], last_cell)
+        node = 0
+        c = min(cell[i], last_cell)
         while node >= 0:
             code = quasi[splits.quasi[node], i]
             goes = splits.lo[node] <= code <= min(splits.hi[node], splits.cut_hi[node, c])

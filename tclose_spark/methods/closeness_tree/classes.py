@@ -46,7 +46,8 @@ def put_into_classes(
 
 def _heats(rows: int, effort: Effort) -> Iterator[tuple[int, int]]:
     """(how many trees take part, rounds of annealing) of each heat, for a block of so many rows."""
-    left, more = effort.trees, max(1, SMALL_BLOCK // rows)
+    left = effort.trees
+    more = max(1, SMALL_BLOCK // rows)
     for best, rounds in effort.heats:
         left = min(left, best * more)
         yield left, rounds

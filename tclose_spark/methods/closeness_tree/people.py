@@ -72,7 +72,8 @@ class PeopleTreePlan(BlocksPlan):
     def _cut_again(self, block: RegionBlock, classes: IntArray) -> IntArray:
         """The classes, each cut where all sides meet the requirement."""
         order, starts = by_class(classes)
-        found, made = np.empty_like(classes), 0
+        found = np.empty_like(classes)
+        made = 0
         for start, end in pairwise(starts.tolist()):
             rows = order[start:end]
             regions = find_regions(block.take(rows), FAST)

@@ -98,11 +98,10 @@ def make_plan(
     Raises:
         UnreachableError: if even the whole table does not meet the requirement.
     """
-    table, effort = SampledTable.of(given), effort_of(given.settings)
-    rows_per_block, trial = (
-        rows_per_block or block_size(table.rows, table.dense.most_rows),
-        Trial(table, given.log),
-    )
+    table = SampledTable.of(given)
+    effort = effort_of(given.settings)
+    rows_per_block = rows_per_block or block_size(table.rows, table.dense.most_rows)
+    trial = Trial(table, given.log)
     if table.rows <= rows_per_block and effort.trees == 1:
         trial.grow_whole()
     layout = plan_blocks(
@@ -120,7 +119,8 @@ class Trial:
 
     def __init__(self, table: SampledTable, log: Callable[[str], None]) -> None:
         self.growth = GROWTHS[0]
-        self._table, self._log = table, log
+        self._table = table
+        self._log = log
 
     def grow_whole(self) -> None:
         """Compares trees of a table that is one block."""
@@ -168,10 +168,8 @@ class Trial:
 
         block: of each of these rows, shape (rows,).
         """
-        order, growth = (
-            np.argsort(block, kind="stable"),
-            replace(growth, scale=self._table.rows / len(block)),
-        )
+        order = np.argsort(block, kind="stable")
+        growth = replace(growth, scale=self._table.rows / len(block))
         parts = map(
             self._table.sample.take, np.split(order, np.flatnonzero(np.diff(block[order])) + 1)
         )

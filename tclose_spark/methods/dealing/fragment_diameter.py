@@ -80,7 +80,8 @@ class DiameterOnLine(FragmentDiameter):
 
     def weighted(self, codes: IntArray, histograms: IntArray) -> ExactArray:
         """See FragmentDiameter. With g the mean place, rows * max(g - lowest, highest - g)."""
-        present, places = histograms > 0, codes if self.features.even else self._places[codes]
+        present = histograms > 0
+        places = codes if self.features.even else self._places[codes]
         low = places[present.argmax(axis=1)]
         high = places[len(codes) - 1 - present[:, ::-1].argmax(axis=1)]
         bound = 4 * max(self.domain, self.scale) * max(int(histograms.sum(axis=1).max()), 1)
@@ -104,14 +105,16 @@ class DiameterInHierarchy(FragmentDiameter):
         rows, and S of them at the node of v at some height, that is its weight w for N - S rows,
         and for those the weight of their own.
         """
-        features, rows = self.features, histograms.sum(axis=1)
+        features = self.features
+        rows = histograms.sum(axis=1)
         if features.plain and not features.parents:  # all rows but those of the rarest value move
             moving: ExactArray = rows - np.where(histograms > 0, histograms, rows[:, None]).min(
                 axis=1
             )
             return moving
         bound = 4 * self.scale * max(int(rows.max()), 1)
-        held, rows = exact(histograms, bound), exact(rows, bound)
+        held = exact(histograms, bound)
+        rows = exact(rows, bound)
         if features.plain:
             shared = held.copy()
             for node in features.nodes[1:]:
@@ -119,7 +122,8 @@ class DiameterInHierarchy(FragmentDiameter):
             every = len(features.nodes) * rows
             apart: ExactArray = every - np.where(histograms > 0, shared, every[:, None]).min(axis=1)
             return apart
-        left, travelled = np.zeros_like(rows), np.zeros_like(held)
+        left = np.zeros_like(rows)
+        travelled = np.zeros_like(held)
         for node, weights in zip(features.nodes, features.level_weights, strict=True):
             weight = weights[node[codes]]
             left = left + held @ weight

@@ -179,7 +179,8 @@ def choose_locality(
     """The order of digits with the least simulated loss. The search moves one digit at a time and
     starts with the digits of few values.
     """
-    sample, part = sample.take(np.arange(min(len(sample), SEARCH_ROWS))), part[:SEARCH_ROWS]
+    sample = sample.take(np.arange(min(len(sample), SEARCH_ROWS)))
+    part = part[:SEARCH_ROWS]
 
     def simulate(locality: Locality) -> float:
         return information_loss(
@@ -194,7 +195,8 @@ def choose_locality(
         losses = [simulate(trial) for trial in trials]
         if not losses or min(losses) >= loss:
             break
-        loss, best = min(losses), trials[int(np.argmin(losses))]
+        loss = min(losses)
+        best = trials[int(np.argmin(losses))]
     return best
 
 

@@ -29,7 +29,9 @@ def maximum_emd(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e:
     >>> maximum_emd(stack_by_value(salaries), np.arange(9), OrderedDistance(salaries), e=3)
     Fraction(1, 8)
     """
-    n, m, features = stack.rows, len(distance.table), distance.features
+    n = stack.rows
+    m = len(distance.table)
+    features = distance.features
     if 4 * max(features.scale, m) * n * (n // e + 1) >= WIDEST:
         return max(
             maximum(distance, distance.numerators(part), part.sizes)
@@ -40,7 +42,8 @@ def maximum_emd(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e:
     place = start % e
     met = np.argsort(place, kind="stable")
     met = met[place[met] > 0]  # at place 0 nothing changes: class 0 is where the sweep begins
-    gone, new = codes[met], np.append(codes, 0)[met + 1]
+    gone = codes[met]
+    new = np.append(codes, 0)[met + 1]
     new[
         met == len(codes) - 1
     ] = -1  # the end of the stack: nothing comes, and from here on classes are smaller by one
@@ -100,7 +103,8 @@ def _sweep(
     """
     larger = 1 if sizes[1] > sizes[0] else 0
     total = _start(held, nodes, steps, tallies, excess, sizes[larger], cumulative)
-    i, events = 0, len(place)
+    i = 0
+    events = len(place)
     largest[larger] = total
     while i < events:
         at = place[i]
@@ -112,7 +116,8 @@ def _sweep(
                     total += _shift(excess[0], steps[0], even, gone[i], new[i])
                 else:
                     for level in range(len(nodes)):
-                        left, came = nodes[level, gone[i]], nodes[level, new[i]]
+                        left = nodes[level, gone[i]]
+                        came = nodes[level, new[i]]
                         total += _add(excess[level], left, -steps[level, left])
                         total += _add(excess[level], came, steps[level, came])
             else:
@@ -133,7 +138,8 @@ def _start(
     cumulative: bool,
 ) -> int:
     """Fills `excess` for a class with these rows of each value; returns its cost."""
-    total, m = 0, len(held)
+    total = 0
+    m = len(held)
     if cumulative:
         below = 0
         for v in range(m - 1):

@@ -101,7 +101,9 @@ def deal_sample_nearest(
     """
     classes = deal_sample(locality, sample, part, stack, class_size)
     order = sort_by_content(sample, part, locality.key(sample))
-    part, classes, key = part[order], classes[order], locality.key(sample)[order]
+    part = part[order]
+    classes = classes[order]
+    key = locality.key(sample)[order]
     class_of = np.empty_like(classes)
     class_of[order] = gather_nearest(
         sample.take(order),
@@ -127,7 +129,8 @@ def keep_near(
     while slot > 0 and near[slot - 1] > far:
         near[slot], chosen[slot] = near[slot - 1], chosen[slot - 1]
         slot -= 1
-    near[slot], chosen[slot] = far, row
+    near[slot] = far
+    chosen[slot] = row
     return min(held + 1, many)
 
 
@@ -174,7 +177,8 @@ def _generate(block: _Block, widths: LabelWidths) -> None:
         centre = _first_left(block, c, begun)
         _measure_apart(block, centre, widths)
         for i in range(block.needs[c], block.needs[c + 1]):
-            start, left = block.starts[block.wanted[i]], block.left[block.wanted[i]]
+            start = block.starts[block.wanted[i]]
+            left = block.left[block.wanted[i]]
             if block.need[i] == left:  # the last class of a part takes what is left
                 for at in range(start, start + left):
                     block.class_of[block.rows[at]] = c
@@ -188,8 +192,12 @@ def _first_left(block: _Block, c: int, begun: int) -> int:
     """The first row without a class, from a place in the order on, of a part that class c needs; -1
     if none is.
     """
-    order, part, wanted, class_of = block.order, block.part, block.wanted, block.class_of
-    first, last = block.needs[c], block.needs[c + 1]
+    order = block.order
+    part = block.part
+    wanted = block.wanted
+    class_of = block.class_of
+    first = block.needs[c]
+    last = block.needs[c + 1]
     for place in range(begun, len(order)):
         row: int = order[place]
         if class_of[row] < 0:
@@ -214,15 +222,23 @@ def _take_nearest(block: _Block, c: int, i: int, centre: int, widths: LabelWidth
     """Gives class c the need[i] rows of part wanted[i] that are nearest to the row `centre`, itself
     first, and removes them from `rows`.
     """
-    quasi, rows, class_of, n = block.quasi, block.rows, block.class_of, len(block.part)
-    apart, near, chosen = block.apart, block.near, block.chosen
-    start, many, held = block.starts[block.wanted[i]], block.need[i], 0
+    quasi = block.quasi
+    rows = block.rows
+    class_of = block.class_of
+    n = len(block.part)
+    apart = block.apart
+    near = block.near
+    chosen = block.chosen
+    start = block.starts[block.wanted[i]]
+    many = block.need[i]
+    held = 0
     end = start + block.left[block.wanted[i]]
     for at in range(start, end):
         row = rows[at]
         far = -1.0 if row == centre else 0.0
         for j in range(quasi.shape[1]):
-            a, b = quasi[row, j], quasi[centre, j]
+            a = quasi[row, j]
+            b = quasi[centre, j]
             far += apart[j, a] if widths.domains[j] < n else width(j, min(a, b), max(a, b), widths)
             if held == many and far >= near[held - 1]:
                 break

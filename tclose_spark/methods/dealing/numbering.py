@@ -78,7 +78,8 @@ class Numbering:
         """Counts the buckets. The class of a row does not depend on rows_per_task. groups: by
         default, one per task.
         """
-        parts, block = len(stack.counts), classes_per_block(stack.rows // classes)
+        parts = len(stack.counts)
+        block = classes_per_block(stack.rows // classes)
         most = max(MOST_BUCKETS // parts, 1)
         tasks = min(groups or classes, -(-stack.rows // rows_per_task), most)
         cuts = _cut_evenly(np.sort(locality.key(sample)), min(tasks * BUCKETS_PER_TASK, most))
@@ -172,7 +173,8 @@ class Numbering:
         Raises:
             ValueError: if the rows are not those that were counted.
         """
-        key, part = self.locality.key(rows), self.part_of[rows.cell]
+        key = self.locality.key(rows)
+        part = self.part_of[rows.cell]
         order = sort_by_content(rows, part, key)
         bucket = bucket_of(part, key, self.cuts)[order]
         begins = np.flatnonzero(np.diff(bucket, prepend=-1))

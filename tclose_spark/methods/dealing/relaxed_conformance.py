@@ -132,7 +132,9 @@ def _measure(
     its mean, and a fragment's difference from its means is added to its Delta, by the triangle
     inequality.
     """
-    f, m, diameter = len(rows), len(distance.table), diameter_of(distance)
+    f = len(rows)
+    m = len(distance.table)
+    diameter = diameter_of(distance)
     features = distance.features
     whole = features.counts(distance.table[None, :]) / distance.table.sum()
     starts = np.unique(
@@ -141,7 +143,9 @@ def _measure(
         // min(MOST_FEATURES, max(whole.shape[1], 1))
     )
     widths = np.diff(np.append(starts, whole.shape[1]))
-    delta, blunted, gaps = np.zeros(f), np.zeros(f), np.zeros((f, len(starts)))
+    delta = np.zeros(f)
+    blunted = np.zeros(f)
+    gaps = np.zeros((f, len(starts)))
     order = np.argsort(fragment_of, kind="stable")
     ends = np.searchsorted(fragment_of[order], np.arange(f + 1))
     step = max(CHUNK // m, 1)

@@ -140,7 +140,8 @@ class Shares:
         """The rows of each cell in all classes before each of the given ones, shape (len(classes),
         cells).
         """
-        c, wrapped = classes[:, None], np.maximum(self.first + self.larger - self.e, 0)
+        c = classes[:, None]
+        wrapped = np.maximum(self.first + self.larger - self.e, 0)
         more = np.minimum(c, wrapped) + np.clip(c - self.first, 0, self.larger - wrapped)
         before: IntArray = self.base * c + more
         return before
@@ -157,7 +158,10 @@ class Shares:
         >>> shares.class_of(np.array([0, 0, 0, 1, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2, 3])).tolist()
         [0, 1, 2, 0, 0, 1, 2]
         """
-        base, first, larger, e = self.base[cell], self.first[cell], self.larger[cell], self.e
+        base = self.base[cell]
+        first = self.first[cell]
+        larger = self.larger[cell]
+        e = self.e
         wrapped = np.maximum(first + larger - e, 0)  # the classes [0, wrapped) have a row more
         edges = (wrapped, first, np.minimum(first + larger, e))  # then fewer, more, fewer
         # First class and first rank of the current run.
@@ -168,7 +172,8 @@ class Shares:
             size = base + more
             inside = rank >= begin
             result = np.where(inside, start + (rank - begin) // np.maximum(size, 1), result)
-            begin, start = begin + size * (edge - start), edge
+            begin = begin + size * (edge - start)
+            start = edge
         return result
 
 

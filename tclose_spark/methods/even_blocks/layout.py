@@ -67,14 +67,16 @@ class EvenBlocks:
     @cached_property
     def block_rows(self) -> IntArray:
         """The rows of each block, shape (blocks,)."""
-        rows, blocks = self.dense.attributes.rows, self.blocks
+        rows = self.dense.attributes.rows
+        blocks = self.blocks
         return (rows - np.arange(blocks) + blocks - 1) // blocks
 
     def matrices(self, attribute: ResolvedSensitive) -> list[MultiplicityMatrix]:
         """How many rows of each value of one attribute a block has, of one block of every
         composition that occurs.
         """
-        codes, distance = self.dense.attributes.cells[:, attribute.column], attribute.distance
+        codes = self.dense.attributes.cells[:, attribute.column]
+        distance = attribute.distance
         return [
             MultiplicityMatrix(
                 part.values[start:end, None], part.counts[start:end], (len(distance.table),)
@@ -102,11 +104,13 @@ class EvenBlocks:
         dealt = self.numbering.deal(rows, task)
         rank = rows.sorted_by_hash().argsort()[dealt.here]
         order = np.lexsort((rank, dealt.classes))
-        here, block = dealt.here[order], dealt.classes[order]
+        here = dealt.here[order]
+        block = dealt.classes[order]
         starts = np.flatnonzero(np.diff(block, prepend=-1))
         # A block has no more classes than rows.
         first_class = np.cumsum(self.block_rows) - self.block_rows
-        classes, measured = np.empty(len(here), dtype=np.int64), []
+        classes = np.empty(len(here), dtype=np.int64)
+        measured = []
         for start, end in zip(starts, np.append(starts[1:], len(here)), strict=True):
             dense_block, _ = self.dense.block(rows.take(here[start:end]))
             classes_here, figures_here = classes_of(dense_block)

@@ -92,10 +92,12 @@ def _merge(clusters: Clusters, cell: Codes, widths: LabelWidths, requirement: Re
     for c in range(e):
         _judge(c, clusters, cell, requirement)
     while True:
-        worst, most = -1, -1.0
+        worst = -1
+        most = -1.0
         for c in range(e):
             if clusters.sizes[c] > 0 and clusters.held[c] == 0 and clusters.ratios[c] > most:
-                worst, most = c, clusters.ratios[c]
+                worst = c
+                most = clusters.ratios[c]
         if worst < 0:
             return
         near = _nearest(worst, clusters, widths)
@@ -124,21 +126,26 @@ def _judge(c: int, clusters: Clusters, cell: Codes, requirement: Requirement) ->
 @kernel
 def _nearest(c: int, clusters: Clusters, widths: LabelWidths) -> int:
     """The class with which c loses least, or -1 if c is the only one."""
-    near, least = -1, np.inf
+    near = -1
+    least = np.inf
     for other in range(len(clusters.sizes)):
         if other == c or clusters.sizes[other] == 0:
             continue
-        total, size = 0.0, clusters.sizes[other]
+        total = 0.0
+        size = clusters.sizes[other]
         for j in range(clusters.low.shape[1]):
-            low, high = clusters.low[other, j], clusters.high[other, j]
+            low = clusters.low[other, j]
+            high = clusters.high[other, j]
             total -= size * width(j, low, high, widths)
-            low, high = min(clusters.low[c, j], low), max(clusters.high[c, j], high)
+            low = min(clusters.low[c, j], low)
+            high = max(clusters.high[c, j], high)
             # Together no less than alone.
             total += (clusters.sizes[c] + size) * width(j, low, high, widths)
             if total >= least:
                 break
         if total < least:
-            near, least = other, total
+            near = other
+            least = total
     return near
 
 

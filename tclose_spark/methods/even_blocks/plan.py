@@ -91,7 +91,8 @@ def choose_least_loss(
     divide: the class of each row of a block by an option, shape (n,).
     """
     rows = given.sample.take(np.arange(min(len(given.sample), ROWS_PER_BLOCK)))
-    block, losses = layout.dense.block(rows)[0], []
+    block = layout.dense.block(rows)[0]
+    losses = []
     for option in options:
         losses.append(rows_lost(block, merge_until_all_hold(block, divide(block, option))[0]))
         given.log(f"{in_words(option)} lose {losses[-1] / len(rows):.4f} on {len(rows):,} rows")

@@ -29,7 +29,8 @@ class QuasiLosses:
 
     @cached_property
     def _loss(self) -> LabelLoss:
-        domain, known = self.quasi.domain, self.values[self.values != MISSING]
+        domain = self.quasi.domain
+        known = self.values[self.values != MISSING]
         span = Fraction(0)
         if domain.kind != "category" and domain.known:
             span = (Fraction(str(domain.high)) - Fraction(str(domain.low))) / domain.scale
@@ -137,7 +138,8 @@ def _labels_of(q: ResolvedQuasi, codes: IntArray, limited: bool) -> Labels:
         members, np.searchsorted(owner, np.arange(len(held))), limited
     )
     _, first, label = np.unique(label, return_index=True, return_inverse=True)
-    covers, of_label = np.zeros((len(first), m), dtype=np.bool_), loss[first]
+    covers = np.zeros((len(first), m), dtype=np.bool_)
+    of_label = loss[first]
     np.logical_or.at(covers, label, held)
     allowed = np.isfinite(of_label)
     return Labels(covers[allowed][:, place], of_label[allowed])

@@ -57,7 +57,8 @@ def class_losses(
     made = np.full(len(subsets), np.inf)
     if not len(possible):
         return made
-    rows, losses = within[possible], np.zeros(len(possible))
+    rows = within[possible]
+    losses = np.zeros(len(possible))
     for q, codes in zip(attributes.quasi_identifiers, quasi, strict=True):
         values, place = ranked(codes)
         held = np.bitwise_or.reduce(rows << place, axis=1)
@@ -100,16 +101,15 @@ def best_partition(losses: FloatArray) -> tuple[float, list[int]]:
             least = np.stack([ways[:, 0], np.minimum(ways[:, 1], ways[:, 2])], axis=1)
         best[bit : 2 * bit] = least.ravel()
         if highest < rows - 1:
-            rest, group = (
-                np.concatenate([rest, rest | bit, rest]),
-                np.concatenate([group, group, group | bit]),
-            )
+            rest = np.concatenate([rest, rest | bit, rest])
+            group = np.concatenate([group, group, group | bit])
     return float(best[-1]), _classes(losses, best) if np.isfinite(best[-1]) else []
 
 
 def _classes(losses: FloatArray, best: FloatArray) -> list[int]:
     """The classes of a partition of all rows that loses least."""
-    classes, left = [], len(losses) - 1
+    classes = []
+    left = len(losses) - 1
     while left:
         highest = 1 << (left.bit_length() - 1)
         groups = np.arange(highest, 2 * highest)
@@ -259,7 +259,8 @@ def _by_subsets(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
 
 def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntArray]:
     """See `_by_subsets`."""
-    attributes, rows = given.attributes, given.attributes.rows
+    attributes = given.attributes
+    rows = given.attributes.rows
     ls = [a.name for a in attributes.sensitive if a.needs.mixed]
     if ls:
         raise UnreachableError(

@@ -182,7 +182,8 @@ class ProgramBuilder:
         )
         self._variables = len(label)
         self._at_most, self._equal = _Constraints(), _Constraints()
-        self._cost, self._rows = labels.loss[label], rows
+        self._cost = labels.loss[label]
+        self._rows = rows
         self._equal.add(rows, (kind, self._x, 1))
         self._open, self._size = self._new(np.ones(self._count), whole=True), self._new(self._most)
         self._labels = np.arange(self._count)
@@ -210,7 +211,8 @@ class ProgramBuilder:
     def require_t(self, a: ResolvedSensitive, values: IntArray) -> None:
         """Classes are within t. values: of each kind, shape (kinds,)."""
         assert a.t is not None
-        features, n = a.distance.features, int(a.distance.table.sum())
+        features = a.distance.features
+        n = int(a.distance.table.sum())
         # For the sum of w (p + q), in shares of the class.
         room = np.full(self._count, float(a.t * features.scale))
         spent: list[tuple[Any, Any, Any]] = []
@@ -245,7 +247,8 @@ class ProgramBuilder:
         """Classes have so many values. values: of each kind, shape (kinds,)."""
         key = self._label * (int(values.max()) + 1) + values[self._kind]
         pairs = np.unique(key)
-        each, owner = np.arange(len(pairs)), pairs // (int(values.max()) + 1)
+        each = np.arange(len(pairs))
+        owner = pairs // (int(values.max()) + 1)
         occurs = self._new(np.ones(len(pairs)), whole=True)
         self._at_most.add(
             np.zeros(len(pairs)), (each, occurs, 1), (np.searchsorted(pairs, key), self._x, -1)

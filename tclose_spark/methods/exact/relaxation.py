@@ -39,7 +39,8 @@ MOST_ADDED = 100
 """Labels that a turn adds."""
 STEPS = 40
 """Of the search for a."""
-MOST_ENTRIES, MOST_TOGETHER = 1 << 24, 30_000
+MOST_ENTRIES = 1 << 24
+MOST_TOGETHER = 30_000
 """Labels times combinations of codes, of one quasi-identifier and of several together."""
 MOST_VALUES = 200
 """Values of a sensitive attribute whose t is looked at."""
@@ -61,9 +62,11 @@ def lower_bound(attributes: ResolvedAttributes, k: int, rows: Rows, seconds: flo
         return 0.0
     left = [i for i, q in enumerate(quasi) if not q.missing_any]
     left.sort(key=lambda i: len(np.unique(rows.quasi[i])))
-    end, total = time.monotonic() + seconds, 0.0
+    end = time.monotonic() + seconds
+    total = 0.0
     while left:
-        part, found = [left.pop(0)], None
+        part = [left.pop(0)]
+        found = None
         with suppress(TooManyLabelsError):
             found = _Part.of(attributes, k, rows, part, MOST_ENTRIES)
             for other in [*left]:
@@ -155,7 +158,9 @@ class Relaxation:
         """The best bound on the mean loss that is found in this time. cheapest: the least loss of a
         label of each combination, which are prices to begin with.
         """
-        n, covers, end = float(self.rows.sum()), self.labels.covers, time.monotonic() + seconds
+        n = float(self.rows.sum())
+        covers = self.labels.covers
+        end = time.monotonic() + seconds
         best = float(self.rows.sum(axis=1) @ cheapest) / n
         active = np.unique(np.where(covers, self.labels.loss[:, None], np.inf).argmin(axis=0))
         active = np.union1d(active, np.argmax(covers.sum(axis=1)))
@@ -202,7 +207,8 @@ class Relaxation:
             [np.where(self.labels.covers, of_value, -np.inf).max(axis=1) for of_value in prices.T],
             axis=1,
         )
-        t, apart = float(self.a.t), self._apart
+        t = float(self.a.t)
+        apart = self._apart
         known = np.isfinite(paid)
         spread = np.where(known, paid, -np.inf).max(axis=1) - np.where(known, paid, np.inf).min(
             axis=1
@@ -217,7 +223,8 @@ class Relaxation:
             middle = (low + high) / 2
             price, work = self._moved(paid, middle)
             least = np.minimum(least, price)
-            low, high = np.where(work <= t, low, middle), np.where(work <= t, middle, high)
+            low = np.where(work <= t, low, middle)
+            high = np.where(work <= t, middle, high)
         return least
 
     def _least_work(self, known: BoolArray) -> FloatArray:
@@ -234,7 +241,8 @@ class Relaxation:
         less a times the distance; shapes (labels,)). paid: of the dearest row, by value, shape
         (labels, m). a: shape (labels,).
         """
-        price, work = a * float(self.a.t or 0), np.zeros(len(paid))
+        price = a * float(self.a.t or 0)
+        work = np.zeros(len(paid))
         for value, share in enumerate(self._shares.tolist()):
             worth = paid - a[:, None] * self._apart[value]
             to = worth.argmax(axis=1)

@@ -162,7 +162,8 @@ class DomainFragments:
         return Fragment(fragment.cells[stays]), Fragment(fragment.cells[~stays])
 
     def _column(self, fragment: Fragment, attribute: int) -> _Column:
-        codes, counts = self._codes[attribute][fragment.cells], self._matrix.counts[fragment.cells]
+        codes = self._codes[attribute][fragment.cells]
+        counts = self._matrix.counts[fragment.cells]
         domain = self._matrix.domains[attribute]
         if domain > 8 * len(
             codes
@@ -187,7 +188,8 @@ class DomainFragments:
         """The change of one bound by each cut, shape (cuts,), from the histograms of all lower and
         upper halves.
         """
-        diameter, present = self._diameters[attribute], len(column.codes)
+        diameter = self._diameters[attribute]
+        present = len(column.codes)
         whole = diameter.weighted(column.codes, column.counts[None, :])[0]
         changes = np.empty(cuts)
         below = np.zeros(present, dtype=np.int64)
@@ -270,7 +272,8 @@ class PaperFragments:
                 if a in self._bins
                 else places
             )
-            at, length = codes[:, a] - first[a], int(last[a] - first[a]) + 1
+            at = codes[:, a] - first[a]
+            length = int(last[a] - first[a]) + 1
             rows = np.cumsum(np.bincount(at, counts, minlength=length))[ends - first[a]]
             changes = np.empty((len(ends), len(attributes)))
             for s in attributes:
@@ -278,7 +281,9 @@ class PaperFragments:
                 moment = np.cumsum(np.bincount(at, counts * offsets, minlength=length))[
                     ends - first[a]
                 ]
-                all_rows, all_moment, span = counts.sum(), counts @ offsets, last[s] - first[s]
+                all_rows = counts.sum()
+                all_moment = counts @ offsets
+                span = last[s] - first[s]
                 cut = ends - first[s]
                 lower = _box_delta(rows, moment, cut if s == a else span)
                 shift = cut + 1 if s == a else 0
@@ -295,8 +300,10 @@ class PaperFragments:
     def halves(self, fragment: Fragment, attribute: int, last: int) -> tuple[Fragment, Fragment]:
         assert fragment.box is not None
         stays = self._matrix.codes[fragment.cells, attribute] <= last
-        lower, upper = fragment.box.copy(), fragment.box.copy()
-        lower[attribute, 1], upper[attribute, 0] = last, last + 1
+        lower = fragment.box.copy()
+        upper = fragment.box.copy()
+        lower[attribute, 1] = last
+        upper[attribute, 0] = last + 1
         return Fragment(fragment.cells[stays], lower), Fragment(fragment.cells[~stays], upper)
 
 

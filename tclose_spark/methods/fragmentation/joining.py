@@ -18,7 +18,8 @@ def breaking(
 
     codes: of each row, shape (n, attributes). classes: shape (n,), every number 0..e-1 taken.
     """
-    e, ones = int(classes.max()) + 1, np.ones(len(classes), dtype=np.int64)
+    e = int(classes.max()) + 1
+    ones = np.ones(len(classes), dtype=np.int64)
     broken = np.zeros(e, dtype=bool)
     for a in attributes:
         if a.t is not None:
@@ -38,7 +39,8 @@ def join_until_close(
     classes, block: shape (n,), blocks being ranges of classes.
     """
     numbers, first, place = np.unique(classes, return_index=True, return_inverse=True)
-    before, of = len(numbers), block[first]
+    before = len(numbers)
+    of = block[first]
     while True:
         broken = breaking(attributes, codes, place)
         follows = np.append(False, of[1:] == of[:-1])  # it has a class before it in its block
@@ -49,5 +51,7 @@ def join_until_close(
         if not joins.any():
             break
         group = np.cumsum(~joins) - 1
-        place, numbers, of = group[place], numbers[~joins], of[~joins]
+        place = group[place]
+        numbers = numbers[~joins]
+        of = of[~joins]
     return numbers[place], before - len(numbers), int(broken.sum())

@@ -50,7 +50,8 @@ class Trials:
 
     def __init__(self, given: PlanningInput) -> None:
         attributes = given.attributes
-        self._rows, self._k = given.sample, given.k
+        self._rows = given.sample
+        self._k = given.k
         self._loss_of = label_losses(attributes.quasi_identifiers)
         self._widths = QuasiWidths(attributes.quasi_identifiers)
         self._codes = attributes.cells[given.sample.cell]
@@ -131,7 +132,9 @@ class FragmentationPlan(DealtPlan):
     def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
         dealt = self.numbering.deal(rows, task)
         stayed = rows.take(dealt.here)
-        classes, joined, broken = self.gathered(stayed, dealt.part, dealt.classes), 0, 0
+        classes = self.gathered(stayed, dealt.part, dealt.classes)
+        joined = 0
+        broken = 0
         if self.measured:
             classes, joined, broken = join_until_close(
                 self.attributes, self.codes[stayed.cell], classes, self.numbering.blocks(classes)
@@ -203,7 +206,8 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Fragm
         UnreachableError: if k is larger than the table, or the search ends without a fragmentation
             whose bounds meet every t.
     """
-    attributes, sizing = given.attributes, given.settings.sizing
+    attributes = given.attributes
+    sizing = given.settings.sizing
     require_rows(given.k, attributes)
     if given.settings.bounds == "paper":
         require_plain(attributes.sensitive, "bounds: paper")
@@ -257,7 +261,8 @@ def search(given: PlanningInput) -> SearchPath:
     Raises:
         UnreachableError: if the time is over, or if required bounds are above a t at the end.
     """
-    method, attributes = given.settings, given.attributes.sensitive
+    method = given.settings
+    attributes = given.attributes.sensitive
     as_papers = method.bounds == "paper" or method.sizing == "gcd"
     thresholds = [a.t for a in attributes]
     path = find_fragmentation(
@@ -301,7 +306,8 @@ def _looked_at(given: PlanningInput, path: SearchPath) -> list[int]:
     """The steps of the path that are tried: those that meet every t, or all if distances are
     measured.
     """
-    thresholds, method = [a.t for a in given.attributes.sensitive], given.settings
+    thresholds = [a.t for a in given.attributes.sensitive]
+    method = given.settings
     if method.bounds == "paper" or method.sizing == "gcd":
         return [path.steps]
     first = 0
@@ -312,8 +318,10 @@ def _looked_at(given: PlanningInput, path: SearchPath) -> list[int]:
 
 def candidate(given: PlanningInput, path: SearchPath, steps: int) -> SizedFragmentation:
     """The fragmentation after this many steps of a search, with its proven class size."""
-    attributes, method = given.attributes.sensitive, given.settings
-    matrix, fragment_of = given.attributes.matrix, path.fragmentation(steps)
+    attributes = given.attributes.sensitive
+    method = given.settings
+    matrix = given.attributes.matrix
+    fragment_of = path.fragmentation(steps)
     boxes = path.boxes(steps) if method.bounds == "paper" else None
     table = FragmentTable.of(matrix, fragment_of, [a.distance for a in attributes], boxes)
     bounds = tuple(float(b) for b in path.exact_bounds[steps])

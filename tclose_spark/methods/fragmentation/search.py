@@ -229,7 +229,8 @@ class _Search:
             int(self.cuts.attribute[chosen]),
             int(self.cuts.last[chosen]),
         )
-        parent, new = cut[0], len(self._fragments)
+        parent = cut[0]
+        new = len(self._fragments)
         halves = self._kind.halves(self._fragments[parent], *cut[1:])
         weighted = [self._kind.weighted(half) for half in halves]
         parts = zip(self.bounds, self._weighted[parent], *weighted, strict=True)
@@ -237,7 +238,8 @@ class _Search:
             tuple(bound - whole + lower + upper for bound, whole, lower, upper in parts)
         )
         self.held += all(len(half.cells) for half in halves)
-        self._fragments[parent], self._weighted[parent] = halves[0], weighted[0]
+        self._fragments[parent] = halves[0]
+        self._weighted[parent] = weighted[0]
         self._fragments.append(halves[1])
         self._weighted.append(weighted[1])
         self._steps.append(cut)

@@ -115,7 +115,8 @@ def prove(
     limits: t of each attribute, infinite without one. If an aggregate bound is above its t, one
         class of all rows remains.
     """
-    n, fragments = matrix.rows, len(table.rows)
+    n = matrix.rows
+    fragments = len(table.rows)
     limits = limits - SURE
     portfolio = list(orders(centres(matrix, fragment_of, table.rows), names))
     stacks = best_stacks(table, portfolio, limits, max(k, min(fragments, n)))

@@ -69,7 +69,8 @@ def fragments_table(plan: Mapping[str, Any], sensitive: Mapping[str, SensitiveAt
     """The largest fragments of the chosen fragmentation, whose rows may replace each other. It
     shows no raw value.
     """
-    shown, every = plan["largest_fragments"], plan["fragments"]
+    shown = plan["largest_fragments"]
+    every = plan["fragments"]
     title = (
         "The fragments"
         if len(shown) == every

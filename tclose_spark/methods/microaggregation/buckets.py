@@ -65,7 +65,8 @@ class BucketSizing:
 
         It is the order of values, or descending frequency if all values are equally far apart.
         """
-        features, codes = self.distance.features, np.arange(len(self.distance.table))
+        features = self.distance.features
+        codes = np.arange(len(self.distance.table))
         if features.cumulative or features.parents:
             return codes
         rank = np.empty_like(codes)
@@ -89,7 +90,8 @@ class BucketSizing:
         blocks: the rows of each value in blocks that hold t. Without a t, k. A block of one class
             needs no proof.
         """
-        rows, size = sorted({block.rows for block in blocks}), k
+        rows = sorted({block.rows for block in blocks})
+        size = k
         while t is not None and size < rows[0]:
             size = min(n // (n // size) for n in rows)
             if all(self.largest_bound(block, size) <= float(t) - SURE for block in blocks):
@@ -145,8 +147,10 @@ def microaggregate_buckets(block: Block, bucket: IntArray, classes: int) -> IntA
 
     bucket: of each row, shape (n,); every bucket has a row for each of the classes.
     """
-    pool, held = all_unassigned(block), np.bincount(bucket)
-    near, chosen = np.zeros((len(held), 2)), np.zeros((len(held), 2), dtype=np.int64)
+    pool = all_unassigned(block)
+    held = np.bincount(bucket)
+    near = np.zeros((len(held), 2))
+    chosen = np.zeros((len(held), 2), dtype=np.int64)
     _form(pool, block.quasi, block.widths, bucket, held, classes, near, chosen)
     return pool.class_of
 
@@ -175,13 +179,16 @@ def _form(
         measure_from(farthest(pool, left), pool, left, quasi, widths)
         near[:] = np.inf
         for i in range(left):
-            far, row = pool.far[i], pool.rows[i]
+            far = pool.far[i]
+            row = pool.rows[i]
             b = bucket[row]
             if far < near[b, 0]:
                 near[b, 1], chosen[b, 1] = near[b, 0], chosen[b, 0]
-                near[b, 0], chosen[b, 0] = far, row
+                near[b, 0] = far
+                chosen[b, 0] = row
             elif far < near[b, 1]:
-                near[b, 1], chosen[b, 1] = far, row
+                near[b, 1] = far
+                chosen[b, 1] = row
         for b in range(len(held)):
             many = 2 if held[b] > classes - number else 1
             for place in range(many):

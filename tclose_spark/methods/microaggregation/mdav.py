@@ -38,7 +38,9 @@ from tclose_spark.methods.microaggregation.unassigned import (
 )
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
-MOST_TRIED, LEAST_TRIED = 200, 8  # cells in a row that do not help
+# Cells in a row that do not help.
+MOST_TRIED = 200
+LEAST_TRIED = 8
 MOST_WORK = 1_000_000  # values of classes that are read for these: cells times members times values
 BEYOND = 1e300  # farther than any row
 
@@ -68,7 +70,8 @@ def microaggregate(block: Block, refined: bool = False) -> IntArray:
     k - 1. Classes need not hold. refined: Algorithm 2.
     """
     requirement = block.requirement
-    k, cells = requirement.k, len(requirement.codes)
+    k = requirement.k
+    cells = len(requirement.codes)
     candidates = Candidates(
         members=np.zeros(k, dtype=np.int64),
         near=np.zeros(k),
@@ -98,8 +101,11 @@ def _microaggregate(
     tried: int,
 ) -> None:
     """Fills `class_of`. tried: the most cells in a row that do not help; 0 for no refinement."""
-    k, members = requirement.k, candidates.members
-    left, number, opposite = len(pool.rows), 0, False
+    k = requirement.k
+    members = candidates.members
+    left = len(pool.rows)
+    number = 0
+    opposite = False
     while left >= 2 * k:
         if not opposite:
             measure_from_average(pool, left, quasi, widths)
@@ -112,7 +118,8 @@ def _microaggregate(
         if tried > 0:
             _refine(pool, left, number, cell, requirement, candidates, tried)
         left = remove_classed(pool, left, quasi)
-        number, opposite = number + 1, not opposite
+        number = number + 1
+        opposite = not opposite
     for i in range(left):
         pool.class_of[pool.rows[i]] = number
 
@@ -128,15 +135,19 @@ def _refine(
     tried: int,
 ) -> None:
     """Exchanges members until the class holds or no trial helps; assigns their class."""
-    members, counts, k = candidates.members, candidates.counts, requirement.k
+    members = candidates.members
+    counts = candidates.counts
+    k = requirement.k
     counts[:] = 0
     for i in range(k):
         add_cell(counts, cell[members[i]], 1, requirement)
     ratio = closeness_ratio(counts, k, requirement, candidates.excess)
-    tried_far, tried_place = -1.0, -1
+    tried_far = -1.0
+    tried_place = -1
     while not holds(counts, k, requirement, candidates.excess):
         _find_nearest_of_each_cell(pool, left, tried_far, tried_place, cell, candidates)
-        incoming, leaving = -1, -1
+        incoming = -1
+        leaving = -1
         for _ in range(tried):
             incoming = _nearest_cell(candidates)
             if incoming < 0:
@@ -148,9 +159,12 @@ def _refine(
             candidates.far[incoming] = BEYOND
         if leaving < 0:
             return
-        tried_far, tried_place = candidates.far[incoming], candidates.place[incoming]
-        row, gone = pool.rows[tried_place], members[leaving]
-        pool.class_of[gone], pool.class_of[row] = -1, number
+        tried_far = candidates.far[incoming]
+        tried_place = candidates.place[incoming]
+        row = pool.rows[tried_place]
+        gone = members[leaving]
+        pool.class_of[gone] = -1
+        pool.class_of[row] = number
         add_cell(counts, cell[gone], -1, requirement)
         add_cell(counts, cell[row], 1, requirement)
         members[leaving] = row
@@ -168,11 +182,13 @@ def _find_nearest_of_each_cell(
     """Fills `far` and `place` with the rows without a class that come after the one tried last."""
     candidates.far[:] = BEYOND
     for i in range(left):
-        far, row = pool.far[i], pool.rows[i]
+        far = pool.far[i]
+        row = pool.rows[i]
         if pool.class_of[row] >= 0 or far < tried_far or (far == tried_far and i <= tried_place):
             continue
         if far < candidates.far[cell[row]]:
-            candidates.far[cell[row]], candidates.place[cell[row]] = far, i
+            candidates.far[cell[row]] = far
+            candidates.place[cell[row]] = i
 
 
 @kernel
@@ -180,11 +196,13 @@ def _nearest_cell(candidates: Candidates) -> int:
     """The cell with the nearest row, the first in the pool of equally near ones; -1 if no row is
     left.
     """
-    best, least = -1, BEYOND
+    best = -1
+    least = BEYOND
     for c in range(len(candidates.far)):
         far = candidates.far[c]
         if far < least:
-            best, least = c, far
+            best = c
+            least = far
         elif best >= 0 and far == least and candidates.place[c] < candidates.place[best]:
             best = c
     return best
@@ -197,7 +215,9 @@ def _best_leaving(
     """(the place of the member whose replacement by a row of this cell brings the class nearest to
     the table, -1 if none is below `ratio`; the closeness ratio then).
     """
-    members, counts, best = candidates.members, candidates.counts, -1
+    members = candidates.members
+    counts = candidates.counts
+    best = -1
     add_cell(counts, incoming, 1, requirement)
     for i in range(len(members)):
         if cell[members[i]] == incoming:
@@ -206,6 +226,7 @@ def _best_leaving(
         then = closeness_ratio(counts, len(members), requirement, candidates.excess)
         add_cell(counts, cell[members[i]], 1, requirement)
         if then < ratio:
-            best, ratio = i, then
+            best = i
+            ratio = then
     add_cell(counts, incoming, -1, requirement)
     return best, ratio

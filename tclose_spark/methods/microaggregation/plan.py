@@ -111,9 +111,11 @@ def cut_into_clusters(
     first rows of a cell are in the first of its clusters.
     """
     present, at = np.unique(cell, return_inverse=True)
-    codes, left = attributes.cells[present], np.bincount(at)
+    codes = attributes.cells[present]
+    left = np.bincount(at)
     rows, classes = bucket_rows(len(cell), size)
-    seed, parts = int(left.argmax()), []
+    seed = int(left.argmax())
+    parts = []
     for number, room in enumerate(rows.tolist()):
         seed = int(np.where(left > 0, squared_distances(attributes, codes, seed), -1.0).argmax())
         order = np.argsort(squared_distances(attributes, codes, seed), kind="stable")

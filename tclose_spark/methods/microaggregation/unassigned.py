@@ -112,7 +112,9 @@ def measure_from_average(
 @kernel
 def _reach_mean(j: int, pool: UnassignedRows, widths: LabelWidths) -> None:
     """Fills `reach` of a number for its mean."""
-    first, total, rows = 1 if widths.missing[j] else 0, 0.0, 0
+    first = 1 if widths.missing[j] else 0
+    total = 0.0
+    rows = 0
     for code in range(first, widths.domains[j]):
         total += pool.counts[j, code] * widths.place[j, code]
         rows += pool.counts[j, code]
@@ -126,7 +128,8 @@ def _reach_mean(j: int, pool: UnassignedRows, widths: LabelWidths) -> None:
 def _add_up(pool: UnassignedRows, left: int, quasi: Codes) -> None:
     """Fills `far` from `reach`."""
     for i in range(left):
-        row, total = pool.rows[i], 0.0
+        row = pool.rows[i]
+        total = 0.0
         for j in range(quasi.shape[1]):
             total += pool.reach[j, quasi[row, j]]
         pool.far[i] = total

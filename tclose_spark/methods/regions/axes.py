@@ -28,7 +28,10 @@ from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.labels import MISSING, NumericLabels
 
-NUMBERS, SETS, NODES, VALUES = 0, 1, 2, 3
+NUMBERS = 0
+SETS = 1
+NODES = 2
+VALUES = 3
 """Kinds of quasi-identifiers by how they are cut."""
 
 

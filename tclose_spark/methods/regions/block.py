@@ -39,7 +39,8 @@ class RegionDense(Dense):
         """The block with itself, instead of the whole table, as the reference of its classes. It
         has at least n rows.
         """
-        rows, sensitive = len(block.cell), self.attributes.sensitive
+        rows = len(block.cell)
+        sensitive = self.attributes.sensitive
         tables = np.zeros_like(block.requirement.tables)
         for attribute, codes in enumerate(block.requirement.codes.T):
             np.add.at(tables[attribute], codes[block.cell], 1)

@@ -18,7 +18,8 @@ def order_rows(j: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace) ->
 
     rows: their numbers in the block, shape (size,).
     """
-    column, size = work.column[: len(rows)], len(rows)
+    column = work.column[: len(rows)]
+    size = len(rows)
     for i in range(size):
         column[i] = inputs.columns[j, rows[i]]
     find_present(j, column, inputs.widths.domains[j], work.tally, work.keys, work.present)
@@ -47,7 +48,9 @@ def divide_nodes(j: int, inputs: CutInputs, work: CutWorkspace) -> int:
     first = 1 if inputs.widths.missing[j] and codes[0] == 0 else 0
     height = common_height(j, codes[first], codes[length - 1], inputs)
     if first == 1 and height < inputs.axes.root[j]:
-        starts[0], starts[1], starts[2] = 0, 1, length
+        starts[0] = 0
+        starts[1] = 1
+        starts[2] = length
         return 2
     count = 0
     for x in range(length):
@@ -66,7 +69,9 @@ def find_children(j: int, cut: int, inputs: CutInputs, work: CutWorkspace) -> in
     cut: for NUMBERS and SETS the place where the upper side begins (see `first_cut`); other kinds
         have one split.
     """
-    codes, length, starts = work.present.codes[j], work.present.length[j], work.starts
+    codes = work.present.codes[j]
+    length = work.present.length[j]
+    starts = work.starts
     if length < 2:
         return 0
     if inputs.axes.kinds[j] == NODES:
@@ -76,7 +81,9 @@ def find_children(j: int, cut: int, inputs: CutInputs, work: CutWorkspace) -> in
             starts[x] = x
         return int(length)
     first = 1 if inputs.widths.missing[j] and codes[0] == 0 else 0
-    starts[0], starts[1], starts[2] = 0, cut, length
+    starts[0] = 0
+    starts[1] = cut
+    starts[2] = length
     if cut == first and first == 1 and (inputs.axes.kinds[j] == NUMBERS or length == 2):
         return 2
     if cut <= first or inputs.axes.high[j, codes[cut - 1]] >= inputs.axes.low[j, codes[cut]]:
@@ -84,7 +91,9 @@ def find_children(j: int, cut: int, inputs: CutInputs, work: CutWorkspace) -> in
     if first == 0:
         return 2
     if inputs.axes.kinds[j] == SETS:
-        starts[1], starts[2], starts[3] = 1, cut, length
+        starts[1] = 1
+        starts[2] = cut
+        starts[3] = length
         return 3
     return 0
 

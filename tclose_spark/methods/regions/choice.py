@@ -60,9 +60,12 @@ def rate(j: int, cut: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace
     for x in range(parts):
         if below[starts[x + 1]] - below[starts[x]] < k:
             return NONE
-    gain, bits, ceiling = part_width(j, inputs, work), 0.0, inputs.rule.ceiling
+    gain = part_width(j, inputs, work)
+    bits = 0.0
+    ceiling = inputs.rule.ceiling
     for x in range(parts):
-        first, end = below[starts[x]], below[starts[x + 1]]
+        first = below[starts[x]]
+        end = below[starts[x + 1]]
         size = end - first
         if parts == 2 and inputs.axes.kinds[j] < NODES:
             if x == 1:
@@ -93,10 +96,14 @@ def insert_split(found: int, score: float, j: int, cut: int, most: int, work: Cu
     """Insert a split among the best found so far, of which at most `most` are of one
     quasi-identifier, as long as there is room; how many there are now.
     """
-    splits, scores, same, last = work.splits, work.scores, 0, 0
+    splits = work.splits
+    scores = work.scores
+    same = 0
+    last = 0
     for x in range(found):
         if splits[x, 0] == j:
-            same, last = same + 1, x
+            same = same + 1
+            last = x
     if same == most:  # the one with the lowest score makes room
         if scores[last] >= score:
             return found
@@ -115,7 +122,9 @@ def insert_split(found: int, score: float, j: int, cut: int, most: int, work: Cu
     found = min(found + 1, len(scores))
     for x in range(found - 1, place, -1):
         scores[x], splits[x, 0], splits[x, 1] = scores[x - 1], splits[x - 1, 0], splits[x - 1, 1]
-    scores[place], splits[place, 0], splits[place, 1] = score, j, cut
+    scores[place] = score
+    splits[place, 0] = j
+    splits[place, 1] = cut
     return found
 
 
@@ -124,7 +133,8 @@ def median(j: int, inputs: CutInputs, work: CutWorkspace) -> int:
     """The place of the cut nearest to the median of a part at which labels do not meet, the lower
     one of two; 0 if none.
     """
-    below, best = work.present.below[j], 0
+    below = work.present.below[j]
+    best = 0
     size = below[work.present.length[j]]
     for cut in range(first_cut(j, inputs, work), last_cut(j, inputs, work) + 1):
         nearer = best == 0 or abs(2 * below[cut] - size) < abs(2 * below[best] - size)
@@ -144,13 +154,18 @@ def find_splits(rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> int:
     """Set work.splits to the splits worth trying of the part that was examined last, best first;
     how many.
     """
-    found, size, rule = 0, len(rows), inputs.rule
+    found = 0
+    size = len(rows)
+    rule = inputs.rule
     for j in range(len(inputs.columns)):
         if work.present.length[j] < 2 or is_banned(j, rows, inputs, work):
             continue
         work.inside[:] = 0
-        counted, next_cut, below = 0, 0, work.present.below[j]
-        first, last = first_cut(j, inputs, work), last_cut(j, inputs, work)
+        counted = 0
+        next_cut = 0
+        below = work.present.below[j]
+        first = first_cut(j, inputs, work)
+        last = last_cut(j, inputs, work)
         if rule.cuts == 0:
             first = last = median(j, inputs, work)
         for cut in range(max(first, 1), last + 1):

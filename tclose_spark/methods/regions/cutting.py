@@ -75,8 +75,10 @@ def cut(
     """
     n = len(block.cell)
     quasi, parent, lo, hi = np.full((4, 2 * n + 1), -1, dtype=np.int64)
-    region, stack = np.zeros(n, dtype=np.int64), np.zeros((n + 1, 3), dtype=np.int64)
-    work, inputs = make_workspace(block, growth.rule), make_inputs(block, growth.rule)
+    region = np.zeros(n, dtype=np.int64)
+    stack = np.zeros((n + 1, 3), dtype=np.int64)
+    work = make_workspace(block, growth.rule)
+    inputs = make_inputs(block, growth.rule)
     work.banned[list(avoided)] = True
     known = make_known(n, block.requirement.k, growth.budget)
     parts = make_open(n, block.requirement.k, growth.rule.tries)
@@ -125,23 +127,26 @@ def _grow(
     stack[0, 0], stack[0, 1], stack[0, 2], height, made = 0, len(rows), 0, 1, 1
     while height > 0:
         height -= 1
-        start, end, me = stack[height, 0], stack[height, 1], stack[height, 2]
+        start = stack[height, 0]
+        end = stack[height, 1]
+        me = stack[height, 2]
         part = rows[start:end]
         split = _choose(part, budget, inputs, work, known, parts)
         if split < 0:
             for row in part:
                 tree.region[row] = me
             continue
-        j, at = work.splits[split, 0], work.splits[split, 1]
+        j = work.splits[split, 0]
+        at = work.splits[split, 1]
         children = divide(j, at, part, inputs, work)
         tree.quasi[me] = j
         for x in range(children):
-            tree.parent[made], tree.lo[made] = me, work.present.codes[j, work.starts[x]]
+            tree.parent[made] = me
+            tree.lo[made] = work.present.codes[j, work.starts[x]]
             tree.hi[made] = work.present.codes[j, work.starts[x + 1] - 1]
-            stack[height, 0], stack[height, 1], stack[height, 2] = (
-                start + work.ends[x],
-                start + work.ends[x + 1],
-                made,
-            )
-            height, made = height + 1, made + 1
+            stack[height, 0] = start + work.ends[x]
+            stack[height, 1] = start + work.ends[x + 1]
+            stack[height, 2] = made
+            height = height + 1
+            made = made + 1
     return made

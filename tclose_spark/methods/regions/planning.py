@@ -76,7 +76,8 @@ class PartTree:
         pending = [(0, self.children[0], -1, 0)]
         while pending:
             part, children, above, side = pending.pop()
-            number, half = len(nodes) if len(children) else -1 - part, len(children) // 2
+            number = len(nodes) if len(children) else -1 - part
+            half = len(children) // 2
             if above >= 0:
                 nodes[above][3 + side] = number
             if half:  # a binary search for the child
@@ -110,14 +111,16 @@ class PartTree:
         stays[0] = True
         for part in range(1, len(stays)):
             stays[part] = stays[self.parent[part]] and divided[self.parent[part]]
-        places, number = np.flatnonzero(stays), np.cumsum(stays) - 1
+        places = np.flatnonzero(stays)
+        number = np.cumsum(stays) - 1
         quasi = np.where(np.asarray(divided)[places], self.quasi[places], -1)
         parent = np.where(places > 0, number[self.parent[places]], -1)
         return PartTree(quasi, parent, self.lo[places], self.hi[places]), places
 
     def grafted(self, part: int, tree: PartTree) -> PartTree:
         """The tree with an undivided part divided as another tree's whole is."""
-        quasi, first = self.quasi.copy(), len(self.parent) - 1
+        quasi = self.quasi.copy()
+        first = len(self.parent) - 1
         quasi[part] = tree.quasi[0]
         above = np.where(tree.parent[1:] == 0, part, tree.parent[1:] + first)
         return PartTree(
@@ -137,10 +140,13 @@ def parts_of(
     Codes between or beyond those of the sample belong to a part beside them if labels then cannot
     meet, else to none.
     """
-    lo, hi = cuts.lo.copy(), cuts.hi.copy()
+    lo = cuts.lo.copy()
+    hi = cuts.hi.copy()
     for part in np.flatnonzero(cuts.quasi >= 0).tolist():
-        j, children = int(cuts.quasi[part]), np.flatnonzero(cuts.parent == part)
-        lows, highs = codes[j][cuts.lo[children]], codes[j][cuts.hi[children]]
+        j = int(cuts.quasi[part])
+        children = np.flatnonzero(cuts.parent == part)
+        lows = codes[j][cuts.lo[children]]
+        highs = codes[j][cuts.hi[children]]
         lo[children], hi[children] = _code_ranges(quasi_identifiers[j], lows, highs)
     return PartTree(cuts.quasi, cuts.parent, lo, hi)
 
@@ -149,7 +155,8 @@ def _code_ranges(
     quasi: ResolvedQuasi, lows: IntArray, highs: IntArray
 ) -> tuple[IntArray, IntArray]:
     """The codes (lowest, highest) that belong to children with these lowest and highest codes."""
-    missing, kind = int(lows[0] == MISSING), kind_of(quasi)
+    missing = int(lows[0] == MISSING)
+    kind = kind_of(quasi)
     lows, highs, alone = lows.copy(), highs.copy(), len(lows) - missing == 1
     if kind == VALUES:
         return lows, highs
@@ -163,7 +170,8 @@ def _code_ranges(
         kind != NUMBERS and alone
     ):  # one value beside the missing one: of two, the label would be `*`
         return lows, highs
-    lows[missing], highs[-1] = MISSING + 1, HIGHEST
+    lows[missing] = MISSING + 1
+    highs[-1] = HIGHEST
     if not isinstance(quasi.labeller, NumericLabels) or quasi.labeller.round_to is None:
         highs[missing:-1] = lows[missing + 1 :] - 1
     return lows, highs
@@ -202,7 +210,9 @@ def plan_regions(
         _require_one_level(given.attributes.quasi_identifiers)
     dense = RegionDense(given.attributes, given.k)
     dense.require_reachable()
-    tree, counts, merges = PartTree.whole(), given.attributes.cell_rows[None, :], 0
+    tree = PartTree.whole()
+    counts = given.attributes.cell_rows[None, :]
+    merges = 0
     if given.attributes.rows > rows_per_block:
         tree, counts, merges = _cut(given, dense, growth, rows_per_block)
     block_rows = counts.sum(axis=1)[tree.quasi < 0]
@@ -244,7 +254,9 @@ def _cut(
     growth = replace(
         growth, rule=growth.rule._replace(stop=stop, ceiling=CEILING if scale > 1 else 1.0)
     )
-    tree, counts, merges = PartTree.whole(), given.attributes.cell_rows[None, :], 0
+    tree = PartTree.whole()
+    counts = given.attributes.cell_rows[None, :]
+    merges = 0
     of_sample = _of_sample(dense, scale)
     # Of each part to be cut: quasi-identifiers to avoid.
     banned: dict[int, IntArray] = {0: np.zeros(0, dtype=np.int64)}
@@ -253,7 +265,8 @@ def _cut(
             f"cutting regions on a sample of {len(sample):,} rows: round {number} of at most "
             f"{ROUNDS}"
         )
-        before, known = tree, dict(banned)
+        before = tree
+        known = dict(banned)
         tree = _cut_parts(tree, sample, of_sample, growth, banned, scale)
         if len(tree.parent) == len(before.parent):
             break

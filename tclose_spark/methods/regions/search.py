@@ -27,11 +27,13 @@ def find_near_regions(
     the reference, until nothing is divided.
     """
     regions = find_regions(block, growth)
-    ratios, n = closeness_ratios(block, regions), dense.attributes.nt
+    ratios = closeness_ratios(block, regions)
+    n = dense.attributes.nt
     if n is None:
         return regions, ratios
     order, starts = by_class(regions)
-    found, made = np.zeros(len(regions), dtype=np.int64), list[float]()
+    found = np.zeros(len(regions), dtype=np.int64)
+    made = list[float]()
     for number, ratio in enumerate(ratios.tolist()):
         rows = order[starts[number] : starts[number + 1]]
         anchor = dense.beside_itself(block.take(rows)) if len(rows) >= n else block

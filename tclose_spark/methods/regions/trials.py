@@ -115,7 +115,10 @@ def open_part(
     parts: OpenParts,
 ) -> None:
     """Put the part of the rows start..end-1 at a place among the open ones."""
-    whole, figures, part, size = parts.whole[at], parts.figures[at], rows[start:end], end - start
+    whole = parts.whole[at]
+    figures = parts.figures[at]
+    part = rows[start:end]
+    size = end - start
     found = find_splits(part, inputs, work) if examine(part, inputs, work) else 0
     figures[BUDGET], figures[WORK], figures[LEAST] = budget, size, lost_rows(size, inputs, work)
     live = min(found, max(1, int((budget - size) / (PRICE * size))))
@@ -128,15 +131,17 @@ def open_part(
         found,
         live,
     )
-    whole[ROUNDS], whole[TURN], whole[NEXT], whole[CHOICE], whole[EXACT] = 1, 0, -1, -1, 1
+    whole[ROUNDS] = 1
+    whole[TURN] = 0
+    whole[NEXT] = -1
+    whole[CHOICE] = -1
+    whole[EXACT] = 1
     while live > 1:
         live, whole[ROUNDS] = (live + 1) // 2, whole[ROUNDS] + 1
     for x in range(whole[LIVE]):
-        parts.splits[at, x, 0], parts.splits[at, x, 1], parts.order[at, x] = (
-            work.splits[x, 0],
-            work.splits[x, 1],
-            x,
-        )
+        parts.splits[at, x, 0] = work.splits[x, 0]
+        parts.splits[at, x, 1] = work.splits[x, 1]
+        parts.order[at, x] = x
 
 
 @kernel
@@ -144,7 +149,9 @@ def begin_trial(
     at: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace, parts: OpenParts
 ) -> None:
     """Divide an open part by the split whose turn it is."""
-    whole, figures, start = parts.whole[at], parts.figures[at], parts.whole[at, START]
+    whole = parts.whole[at]
+    figures = parts.figures[at]
+    start = parts.whole[at, START]
     split = parts.splits[at, parts.order[at, whole[TURN]]]
     children = divide(split[0], split[1], rows[start : whole[END]], inputs, work)
     for x in range(children):
@@ -169,13 +176,16 @@ def end_trial(at: int, parts: OpenParts) -> None:
     split = order[whole[TURN]]
     worth[split] = figures[TOTAL]
     if figures[TOTAL] < figures[LEAST] or (whole[CHOICE] < 0 and figures[TOTAL] == figures[LEAST]):
-        figures[LEAST], whole[CHOICE] = figures[TOTAL], split
-    whole[TURN], whole[NEXT] = whole[TURN] + 1, -1
+        figures[LEAST] = figures[TOTAL]
+        whole[CHOICE] = split
+    whole[TURN] = whole[TURN] + 1
+    whole[NEXT] = -1
     all_known = whole[EXACT] == 1 and whole[LIVE] == whole[FOUND]
     if whole[TURN] < whole[LIVE] or whole[ROUNDS] == 1 or all_known:
         return
     for x in range(1, whole[LIVE]):
-        split, place = order[x], x
+        split = order[x]
+        place = x
         while place > 0 and worth[order[place - 1]] > worth[split]:
             order[place], place = order[place - 1], place - 1
         order[place] = split
@@ -190,14 +200,16 @@ def end_trial(at: int, parts: OpenParts) -> None:
 @kernel
 def close_part(at: int, known: KnownParts, parts: OpenParts) -> None:
     """Keep what was found for an open part, and add it to the trial of the part before."""
-    whole, figures = parts.whole[at], parts.figures[at]
+    whole = parts.whole[at]
+    figures = parts.figures[at]
     exact = whole[EXACT] == 1 and whole[LIVE] == whole[FOUND]
     place = place_of(whole[KEY], known)
     if known.key[place] == 0 and known.made[0] < len(known.key) - 1:
         known.key[place], known.least[place], known.made[0] = whole[KEY], np.inf, known.made[0] + 1
     if known.key[place] == whole[KEY]:
         if figures[LEAST] < known.least[place]:
-            known.least[place], known.choice[place] = figures[LEAST], whole[CHOICE]
+            known.least[place] = figures[LEAST]
+            known.choice[place] = whole[CHOICE]
         known.spent[place] = np.inf if exact else max(figures[BUDGET], figures[WORK])
         figures[LEAST] = known.least[place]
     if at > 0:
@@ -225,12 +237,14 @@ def search(
     """Find good splits for a block and for the parts that they lead to. rows: all of the block, in
     any order.
     """
-    at, place = 0, place_of(key_of(rows, inputs), known)
+    at = 0
+    place = place_of(key_of(rows, inputs), known)
     if known.key[place] != 0 and known.spent[place] >= budget:
         return
     open_part(at, 0, len(rows), budget, rows, inputs, work, known, parts)
     while at >= 0:
-        whole, figures = parts.whole[at], parts.figures[at]
+        whole = parts.whole[at]
+        figures = parts.figures[at]
         if whole[TURN] == whole[LIVE]:
             close_part(at, known, parts)
             at -= 1
@@ -239,7 +253,8 @@ def search(
         elif whole[NEXT] == whole[END]:
             end_trial(at, parts)
         else:
-            start, end = whole[NEXT], parts.ends[whole[NEXT]]
+            start = whole[NEXT]
+            end = parts.ends[whole[NEXT]]
             whole[NEXT] = end
             share = figures[SHARE] * (end - start) / (whole[END] - whole[START])
             key = key_of(rows[start:end], inputs)

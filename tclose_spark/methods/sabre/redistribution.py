@@ -55,7 +55,8 @@ def bucketize(distance: GroundDistance, limit: Fraction) -> IntArray:
     >>> bucketize(salaries, Fraction(1, 10)).tolist()
     [0, 0, 1, 1, 2, 3]
     """
-    diameter, n = diameter_of(distance), int(distance.table.sum())
+    diameter = diameter_of(distance)
+    n = int(distance.table.sum())
     buckets = [np.flatnonzero(distance.table)]
     splits = [_best_split(buckets[0], distance, diameter)]
     bound = _weighted(buckets[0], distance, diameter)
@@ -105,7 +106,8 @@ def class_sizes(rows: IntArray, k: int, table: FragmentTable, limit: float) -> I
     >>> class_sizes(np.array([16, 32, 64]), 5, free, 0.1)[0].tolist()
     [1, 2, 4]
     """
-    done, nodes = [], rows[None, :]
+    done = []
+    nodes = rows[None, :]
     while len(nodes):
         first, second = halves(nodes)
         splits = _may_be(first, k, table, limit) & _may_be(second, k, table, limit)

@@ -58,11 +58,15 @@ def kernel_distances(
     domains = np.array([len(d.table) for d in distances])
     height = max(len(d.features.nodes) for d in distances)
     shape = (len(distances), height, int(domains.max()))
-    shares, nodes = np.zeros(shape), np.zeros(shape, dtype=np.int64)
-    heights, units = np.ones(len(distances), dtype=np.int64), np.zeros(len(distances))
-    below, sums = np.zeros(shape[::2]), np.zeros((shape[0], shape[2] + 1))
+    shares = np.zeros(shape)
+    nodes = np.zeros(shape, dtype=np.int64)
+    heights = np.ones(len(distances), dtype=np.int64)
+    units = np.zeros(len(distances))
+    below = np.zeros(shape[::2])
+    sums = np.zeros((shape[0], shape[2] + 1))
     for a, distance in enumerate(distances):
-        m, share = domains[a], distance.table / distance.table.sum()
+        m = domains[a]
+        share = distance.table / distance.table.sum()
         below[a, :m] = np.cumsum(share)
         sums[a, 1 : m + 1] = np.cumsum(below[a, :m])
         levels = distance.features.nodes
@@ -104,7 +108,8 @@ def closeness_ratio(
             )
             if not distances.cumulative[a]:
                 for height in range(distances.heights[a]):
-                    node, shares = distances.nodes[a, height], distances.shares[a, height]
+                    node = distances.nodes[a, height]
+                    shares = distances.shares[a, height]
                     cost += _at_nodes(codes[a], size, gone[a], new[a], node, shares)
             worst = max(worst, cost * distances.units[a])
     return worst
@@ -118,7 +123,8 @@ def _next(
     one left, whether one came).
     """
     if i < size and not left and codes[i] == gone:
-        i, left = i + 1, True
+        i = i + 1
+        left = True
     if not came and (i == size or codes[i] >= new):
         return new, i, left, True
     return codes[i], i + 1, left, came
@@ -129,19 +135,28 @@ def _along(
     codes: IntArray, size: int, gone: int, new: int, a: int, distances: KernelDistances
 ) -> float:
     """The sum over all places but the last of |class's cumulative share - the table's|."""
-    below, sums, last = distances.below[a], distances.sums[a], distances.domains[a] - 1
-    total, held, start, left, came, i = 0.0, 0, 0, False, False, 0
+    below = distances.below[a]
+    sums = distances.sums[a]
+    last = distances.domains[a] - 1
+    total = 0.0
+    held = 0
+    start = 0
+    left = False
+    came = False
+    i = 0
     while held < size:
         code, i, left, came = _next(codes, size, gone, new, i, left, came)
         total += _stretch(below, sums, start, code, held / size)
-        start, held = code, held + 1
+        start = code
+        held = held + 1
     return float(total + _stretch(below, sums, start, last, 1.0))
 
 
 @kernel
 def _stretch(below: FloatArray, sums: FloatArray, start: int, end: int, share: float) -> float:
     """The sum over start <= place < end of |share - below[place]|; below is ascending."""
-    low, high = start, end
+    low = start
+    high = end
     while low < high:
         middle = (low + high) // 2
         if below[middle] < share:
@@ -158,14 +173,22 @@ def _at_nodes(
     """The sum over the nodes of one height of |class's share - the table's|. Nodes follow the order
     of the codes.
     """
-    total, at, held, left, came, i, taken = 1.0, -1, 0, False, False, 0, 0
+    total = 1.0
+    at = -1
+    held = 0
+    left = False
+    came = False
+    i = 0
+    taken = 0
     while taken < size:
         code, i, left, came = _next(codes, size, gone, new, i, left, came)
         if node[code] != at:
             if held:
                 total += abs(held / size - shares[at]) - shares[at]
-            at, held = node[code], 0
-        held, taken = held + 1, taken + 1
+            at = node[code]
+            held = 0
+        held = held + 1
+        taken = taken + 1
     return float(total + abs(held / size - shares[at]) - shares[at])
 
 
@@ -215,7 +238,8 @@ class LayeredDeal:
         """
         first, last = self.starts[number : number + 2]
         before = Shares.of(self.stack, int(self.starts[-1])).before(np.array([first, last]))
-        counts, order = before[1] - before[0], self.stack.order
+        counts = before[1] - before[0]
+        order = self.stack.order
         classes = deal_in_layers(
             np.repeat(order, counts[order]), int(last - first), self.codes, self.distances
         )
@@ -315,7 +339,8 @@ def _lower(
             other = _random(state, len(sizes))
             i = _random(state, sizes[one])
             j = i if trial % 2 == 0 and i < sizes[other] else _random(state, sizes[other])
-            mine, yours = members[one, i], members[other, j]
+            mine = members[one, i]
+            yours = members[other, j]
             if other == one or mine == yours or ratios[other] >= ratios[one]:
                 continue
             after = closeness_ratio(held[one], sizes[one], codes[mine], codes[yours], distances)
@@ -329,8 +354,10 @@ def _lower(
             for a in range(attributes):
                 replace(held[one, a], sizes[one], codes[mine, a], codes[yours, a])
                 replace(held[other, a], sizes[other], codes[yours, a], codes[mine, a])
-            members[one, i], members[other, j] = yours, mine
-            ratios[one], ratios[other] = after, theirs
+            members[one, i] = yours
+            members[other, j] = mine
+            ratios[one] = after
+            ratios[other] = theirs
             bettered = bettered or place == 0
             if place > 0 and after < ratios[worst[0]] * 0.97:
                 break

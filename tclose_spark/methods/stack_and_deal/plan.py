@@ -60,7 +60,8 @@ class StackAndDealPlan(DealtPlan):
 
     def _in_layers(self, dealt: Dealt, layers: LayeredDeal, task: int) -> IntArray:
         """The classes of a task's rows as the layers of its groups have them."""
-        classes, starts = dealt.classes.copy(), self.numbering.group_starts
+        classes = dealt.classes.copy()
+        starts = self.numbering.group_starts
         for number in range(*self.numbering.task_groups[task : task + 2]):
             here = np.flatnonzero(
                 (dealt.classes >= starts[number]) & (dealt.classes < starts[number + 1])
@@ -125,7 +126,8 @@ def make_stacks(given: PlanningInput) -> Stacks:
     By default, one attribute is stacked by value if its distance follows an order, otherwise by
     frequency. Several attributes have the portfolio.
     """
-    matrix, sensitive = given.attributes.matrix, given.attributes.sensitive
+    matrix = given.attributes.matrix
+    sensitive = given.attributes.sensitive
     alone = "value" if sensitive[0].distance.features.cumulative else "frequency"
     default = "best" if len(sensitive) > 1 else alone
     order = given.settings.stack_order or default
@@ -144,14 +146,16 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Stack
         ConfigurationError: if classes are to be dealt in layers and a distance has steps that
             differ.
     """
-    attributes, sample = given.attributes, given.sample
+    attributes = given.attributes
+    sample = given.sample
     if given.settings.deal == "layered":
         require_plain(attributes.sensitive, "deal: layered")
     stacks = make_stacks(given)
     report, sizes = choose_size(given, stacks)
     stack = dict(stacks)[report.order]
     locality = Locality(make_digits(attributes.quasi_identifiers, sample))
-    deal, cells = given.settings.deal, sample.cell
+    deal = given.settings.deal
+    cells = sample.cell
     loss_of = label_losses(attributes.quasi_identifiers)
     if deal != "round_robin":
         locality = choose_locality(locality, sample, cells, stack, report.size, loss_of)

@@ -52,7 +52,8 @@ def supply_bound(distance: GroundDistance, e: int) -> Fraction:
     The mean is weighted by the sizes of the classes. With one size r and f the fraction of r X / n,
     it is the sum of weight 2 f (1 - f) / r.
     """
-    n, features = int(distance.table.sum()), distance.features
+    n = int(distance.table.sum())
+    features = distance.features
     size, larger = divmod(n, e)
     counts = features.counts(distance.table[None, :])[0]
     table = exact(counts, 4 * n * max(n, len(counts) * e) * features.scale)
@@ -77,7 +78,8 @@ def forced_bound(distance: GroundDistance, e: int) -> Fraction:
     of the smaller size has a row of the value, or the few larger ones have all of them, and one has
     many.
     """
-    n, features = int(distance.table.sum()), distance.features
+    n = int(distance.table.sum())
+    features = distance.features
     size, larger = divmod(n, e)
     if not features.cumulative and (features.parents or not features.even):
         return Fraction(0)
@@ -103,7 +105,8 @@ def _with_places(distance: GroundDistance, place: int, many: int, size: int) -> 
     """n times the least sum of weighted differences of a class of this size that has so many rows
     of the value at this place.
     """
-    n, features = int(distance.table.sum()), distance.features
+    n = int(distance.table.sum())
+    features = distance.features
     counts = features.counts(distance.table[None, :])[0]
     ideal = size * exact(counts, 4 * n * max(n, max(len(counts), features.scale) * size))
     at = np.arange(len(ideal))
@@ -119,7 +122,8 @@ def _with_values(distance: GroundDistance, value: int, many: int, size: int) -> 
     ideal = size * exact(distance.table, 4 * n * max(n, len(distance.table) * size))
     held = ideal // n
     held[value] = max(held[value], many)
-    cost, left = int(np.abs(n * held - ideal).sum()), size - int(held.sum())
+    cost = int(np.abs(n * held - ideal).sum())
+    left = size - int(held.sum())
     # Of one row more.
     gains = sorted((2 * int(rest) - n for rest in (ideal - n * held) if rest > 0), reverse=True)
     return cost - sum(gains[: max(left, 0)]) + n * max(left - len(gains), -left, 0)
@@ -174,7 +178,8 @@ def report_size(given: PlanningInput, stacks: Stacks, e: int) -> SizeReport:
     """The exact distances of dealing the best of these stacks to e classes, before any row
     moves.
     """
-    attributes, n = given.attributes.sensitive, given.attributes.rows
+    attributes = given.attributes.sensitive
+    n = given.attributes.rows
     bounds = tuple(lower_bound(a.distance, e) for a in attributes)
     layered = given.settings.deal == "layered"
     if layered and not reaches(attributes, bounds):
@@ -222,7 +227,8 @@ def _reached_in_layers(
     the first that breaks a t.
     """
     attributes = given.attributes.sensitive
-    emd, diverse = [Fraction(0)] * len(attributes), True
+    emd = [Fraction(0)] * len(attributes)
+    diverse = True
     groups = len(deal.starts) - 1
     for number in np.unique(
         np.linspace(0, groups - 1, min(groups, MOST_GROUPS)).round().astype(np.int64)
@@ -256,7 +262,8 @@ def reports(given: PlanningInput, stacks: Stacks, smallest: int) -> Iterator[Siz
     """Reports of all class sizes from `smallest` on, lazily. The EMD is not monotone in the size,
     so each size is computed.
     """
-    size, rows = smallest, given.attributes.rows
+    size = smallest
+    rows = given.attributes.rows
     stacks = _screened(given, stacks, rows // size)
     while size <= rows:
         report = report_size(given, stacks, rows // size)
@@ -268,7 +275,8 @@ def _screened(given: PlanningInput, stacks: Stacks, e: int) -> Stacks:
     """The stacks that are tried at every size: all, or for large matrices those with the least
     worst closeness ratio at one size.
     """
-    attributes, codes = given.attributes.sensitive, given.attributes.cells
+    attributes = given.attributes.sensitive
+    codes = given.attributes.cells
     if len(stacks) <= SCREENED or len(stacks) * len(codes) <= SCREENED_CELLS:
         return stacks
     ratios = [

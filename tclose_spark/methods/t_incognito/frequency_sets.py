@@ -48,7 +48,8 @@ class FrequencySet(CellGroups):
             order = np.argsort(key)
             key = key[order]
             starts = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
-            key, rows = key[starts], np.add.reduceat(self.rows[order], starts)
+            key = key[starts]
+            rows = np.add.reduceat(self.rows[order], starts)
         labels = np.stack([column[first] for column in columns])
         return FrequencySet(labels=labels, group=key // cells, cell=key % cells, rows=rows)
 
@@ -75,12 +76,14 @@ def number_tuples(
     >>> first.tolist(), number.tolist()
     ([1, 0], [1, 0, 1])
     """
-    key, bound = np.zeros(len(columns[0]), dtype=np.int64), 1
+    key = np.zeros(len(columns[0]), dtype=np.int64)
+    bound = 1
     for column, size in zip(columns, sizes, strict=True):
         if bound * size >= WIDEST:
             known, key = np.unique(key, return_inverse=True)
             bound = len(known)
-        key, bound = key * size + column, bound * size
+        key = key * size + column
+        bound = bound * size
     if bound <= 4 * len(key):
         first = np.full(bound, -1, dtype=np.int64)
         first[key[::-1]] = np.arange(len(key) - 1, -1, -1)

@@ -135,7 +135,8 @@ def _of_number(quasi: ResolvedQuasi, codes: IntArray) -> list[Level]:
     Multiples of `round_to` are counted once, exactly, as labels are rounded, and divided as
     integers. Doubles divided by widths that are not powers of two of each other would not nest.
     """
-    labels, known = quasi.labeller, codes[codes != MISSING]
+    labels = quasi.labeller
+    known = codes[codes != MISSING]
     step = labels.round_to if isinstance(labels, NumericLabels) else None
     levels = [] if step is not None else [_values("value", codes)]
     if len(known):

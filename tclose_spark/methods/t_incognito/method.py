@@ -23,7 +23,8 @@ def node_tables(
 ) -> tuple[list[Table], list[str]]:
     """The nodes that lose least, and the levels of the chosen one."""
     plan = report.details
-    levels, losses = plan["levels"], plan["losses"]
+    levels = plan["levels"]
+    losses = plan["losses"]
     which = "minimal nodes" if plan["minimal"] else "visited nodes that hold"
     table = empty_table(
         f"{name}: of {plan['holding']:,} {which}, those that lose least", *levels, plan["metric"]

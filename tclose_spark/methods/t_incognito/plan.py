@@ -135,9 +135,11 @@ def group_keys(labels: Sequence[Codes | IntArray], sizes: Sequence[int]) -> IntA
     Raises:
         UnreachableError: if 62 bits do not hold them.
     """
-    key, bound = np.zeros(len(labels[0]), dtype=np.int64), 1
+    key = np.zeros(len(labels[0]), dtype=np.int64)
+    bound = 1
     for label, size in zip(labels, sizes, strict=True):
-        key, bound = key * size + label, bound * size
+        key = key * size + label
+        bound = bound * size
         if bound > WIDEST:
             raise UnreachableError(
                 "method: t_incognito numbers the combinations of labels, and they pass 2^62; "

@@ -157,7 +157,8 @@ def _reported(given: PlanningInput, search: LatticeSearch, solution: Solution) -
     emd = largest_distances(search.suppression.requirement, kept, compared)
     losses = search.losses.all(solution.node, solution.groups, solution.suppressed)
     left = int(solution.groups.sizes[solution.suppressed].sum())
-    levels, names = search.lattice.levels, [q.name for q in given.attributes.quasi_identifiers]
+    levels = search.lattice.levels
+    names = [q.name for q in given.attributes.quasi_identifiers]
     figures = {
         "nodes": lattice_size(levels),
         "looked_at": search.visited,
@@ -256,7 +257,8 @@ def _parts(
         return Tally.of(np.stack([np.searchsorted(keys, key[here]), part, sample.cell[here]]))
 
     tally = given.frequencies(tally_of, len(keys) * most * len(given.attributes.cells))
-    result, left = {}, set(plan.suppressed.tolist())
+    result = {}
+    left = set(plan.suppressed.tolist())
     for number, (key, n) in enumerate(zip(keys.tolist(), rows.tolist(), strict=True)):
         mine = tally.take(np.flatnonzero(tally.keys[0] == number))
         parts = most

@@ -57,7 +57,8 @@ def least_lost(requirement: ClassRequirement, groups: FrequencySet, lacking: int
         unit = a.distance.scale * requirement.attributes.rows
         values = np.flatnonzero(a.distance.table)
         alone = Histograms(np.arange(len(values) + 1), values, np.ones(len(values), dtype=np.int64))
-        farthest, t = float(a.distance.numerators(alone).max()) / unit, float(a.t) + shift
+        farthest = float(a.distance.numerators(alone).max()) / unit
+        t = float(a.t) + shift
         if farthest > t:
             work = (
                 a.distance.numerators(requirement.histograms(groups, a)).astype(np.float64) / unit
@@ -135,7 +136,8 @@ class Suppression:
 
     def suppressed(self, groups: FrequencySet) -> Mask | None:
         """The suppressed groups, shape (groups,); None if suppression does not suffice."""
-        sizes, requirement = groups.sizes, self.requirement
+        sizes = groups.sizes
+        requirement = self.requirement
         poor = requirement.poor(groups)
         if sizes[poor].sum() > self.most:
             return None

@@ -85,7 +85,8 @@ class Walk:
 
         generalizes: whether every node coarser than a holding one holds, so it need not be visited.
         """
-        holds, visited = np.zeros_like(candidates), 0
+        holds = np.zeros_like(candidates)
+        visited = 0
         start = self._start(candidates)
         below: dict[LatticeNode, FrequencySet] = {}
         for nodes in by_height(candidates):
@@ -215,7 +216,8 @@ class LatticeSearch:
             holds.
         """
         quasi = range(len(self.lattice.levels))
-        everything, none_left_out = tuple(quasi), self.suppression.most == 0
+        everything = tuple(quasi)
+        none_left_out = self.suppression.most == 0
         holds: dict[tuple[int, ...], Nodes] = {}
         for size in range(1, len(everything)):
             parts = {}

@@ -11,7 +11,8 @@ from tclose_spark.methods.regions.cutting import AT_MEDIANS
 from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
 
-ROWS_PER_BLOCK, ROWS_PER_TASK = 400_000, 400_000
+ROWS_PER_BLOCK = 400_000
+ROWS_PER_TASK = 400_000
 
 
 def make_plan(

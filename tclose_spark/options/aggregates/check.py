@@ -92,7 +92,8 @@ def rows_without_aggregate(
     raw, published: a column for each check. `published` has all rows of its classes in this task.
     """
     of_row, first = group_equal(published)
-    groups, sizes = of_row.tolist(), np.bincount(of_row)
+    groups = of_row.tolist()
+    sizes = np.bincount(of_row)
     wrong = np.zeros(len(first), dtype=np.bool_)
     for check, values, column in zip(checks, raw, published, strict=True):
         counts: list[Counter[Any]] = [Counter() for _ in first]

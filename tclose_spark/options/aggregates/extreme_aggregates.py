@@ -91,7 +91,8 @@ class ExtremeAggregates:
         for place, sign in sorted(
             (end for end in ends if end[1]), key=lambda end: (end[0], -end[1])
         ):
-            (column, check), (published, raw) = self._checks[place], ends[place, sign]
+            (column, check) = self._checks[place]
+            (published, raw) = ends[place, sign]
             rows = sum(check.number(value) >= published - check.slack for value in raw)
             if rows < self._k:
                 kind = check.aggregate.kind

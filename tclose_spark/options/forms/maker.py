@@ -40,11 +40,13 @@ class FormsMaker(ReleaseMaker):
 
     def arrange(self, work: TaskWork, assigned: TaskPart) -> None:
         """See ReleaseMaker: by the number of the class."""
-        here, classes = work.assigned.here, work.assigned.classes
+        here = work.assigned.here
+        classes = work.assigned.classes
         order, work.labels = self.formed.number(
             assigned.rows, classes, assigned.raw, assigned.values
         )
-        work.place, work.group = here[order], work.labels[-1]
+        work.place = here[order]
+        work.group = work.labels[-1]
 
     def unlike(self, part: TaskPart) -> int | None:
         """See ReleaseMaker: exact quasi-identifiers are judged by their fingerprint."""

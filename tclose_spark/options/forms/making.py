@@ -49,7 +49,8 @@ class FormedTables:
         spec: ReleaseSpec, quasi: tuple[QuasiDomain, ...], cells: IntArray, secret: str
     ) -> FormedTables:
         """Those of a run."""
-        names, beside = [*spec.attributes.sensitive_attributes], len(spec.attributes.beside)
+        names = [*spec.attributes.sensitive_attributes]
+        beside = len(spec.attributes.beside)
         blocks = {
             table: [*map(names.index, block)] for table, block in spec.release.blocks(names).items()
         }
@@ -71,7 +72,8 @@ class FormedTables:
         """
         if not self.form.is_split:
             return {RELEASE: released}
-        fields, sensitive = list(released), sum(map(len, self.blocks.values()))
+        fields = list(released)
+        sensitive = sum(map(len, self.blocks.values()))
         key = fields[labels - 1 : labels] if self.form.is_exact else fields[:labels]
         tables = {RELEASE: pa.schema([*fields[:labels], *fields[labels + sensitive :]])}
         for name, block in self.blocks.items():
@@ -117,7 +119,8 @@ class FormedTables:
         `number` gives.
         """
         key, (sensitive, beside) = self._key(labels), self._apart(values)
-        starts, rows = run_starts(key), len(cell)
+        starts = run_starts(key)
+        rows = len(cell)
         run = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, rows)))
         if not self.form.is_split:
             return {RELEASE: [*labels, *self._moved(sensitive, key[0], run, starts, cell), *beside]}
@@ -151,7 +154,8 @@ class FormedTables:
         were does not matter, then ordered by hashes of the class's number and of their place in
         this order.
         """
-        moved, rank = list(sensitive), pa.array(np.arange(len(run)) - starts[run])
+        moved = list(sensitive)
+        rank = pa.array(np.arange(len(run)) - starts[run])
         for number, block in enumerate(self.blocks.values()):
             order, _ = self._sorted(block, run, cell)
             chance = content_hash([group, rank, pa.array(np.full(len(run), number))])

@@ -68,11 +68,14 @@ def read_formed(
     """The rows of a release. tables: those of sensitive values, by name; none if they are in
     `release`.
     """
-    form, attributes = spec.release, spec.attributes
-    labels, sensitive = [*attributes.quasi_identifiers], [*attributes.sensitive_attributes]
+    form = spec.release
+    attributes = spec.attributes
+    labels = [*attributes.quasi_identifiers]
+    sensitive = [*attributes.sensitive_attributes]
     if not form.is_exact:
         labels = [column for columns in published_columns(spec).values() for column in columns]
-    parts, key = form.projections(labels, sensitive, attributes.beside), form.key(labels)
+    parts = form.projections(labels, sensitive, attributes.beside)
+    key = form.key(labels)
     if not tables:
         rows = read_released(*release, key, sensitive, [*parts.values()])
         return FormedRows(rows.tallies, {RELEASE: rows}, [*parts])

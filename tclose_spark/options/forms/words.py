@@ -25,7 +25,8 @@ class FormsWords(OptionWords):
     """
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        form, attributes = made.spec.release, made.spec.attributes
+        form = made.spec.release
+        attributes = made.spec.attributes
         labels = [column for column in made.columns if column not in attributes.beside]
         tables = form.tables(labels, attributes.sensitive_attributes)
         fingerprints = dict(made.figures.of(FormsFigures).fingerprints)
@@ -49,7 +50,8 @@ class FormsWords(OptionWords):
         )
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
-        release, keys = certificate["release"], ("group", "tables", "together")
+        release = certificate["release"]
+        keys = ("group", "tables", "together")
         return {"form": {"name": release.get("form"), **{key: release.get(key) for key in keys}}}
 
     def columns(self, certificate: Certificate) -> Iterator[tuple[str, str, str, str, str]]:
@@ -70,7 +72,8 @@ class FormsWords(OptionWords):
 
 def _warnings(spec: ReleaseSpec) -> list[str]:
     """About exact quasi-identifiers, and about values that may not be those of their row."""
-    form, found = spec.release, []
+    form = spec.release
+    found = []
     if form.is_exact:
         found.append(
             f"{', '.join(spec.attributes.quasi_identifiers)}: published as they are (release.form: "

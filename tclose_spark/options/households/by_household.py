@@ -23,7 +23,8 @@ def with_households(table: Table, place: int, secret: str, counted: bool) -> Tab
     keyed hash, missing where it is missing or empty; if rows are `counted`, those of the household
     follow it. Other columns are numbered.
     """
-    kinds, keyed = [field.type for field in schema_of(table)], household_hash(secret)
+    kinds = [field.type for field in schema_of(table)]
+    keyed = household_hash(secret)
     names = [HOUSEHOLD if i == place else f"c{i}" for i in range(len(kinds))]
     schema = pa.schema(
         zip(

@@ -10,5 +10,6 @@ from tclose_spark.table.people import HOUSEHOLD
 class HouseholdsMaker(PeopleMaker):
     """The table HOUSEHOLDS, with HOUSEHOLD."""
 
-    table, owner = HOUSEHOLDS, HOUSEHOLD
+    table = HOUSEHOLDS
+    owner = HOUSEHOLD
     sums = ("households_rows", "households_digest")

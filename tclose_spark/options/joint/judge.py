@@ -41,7 +41,8 @@ class JointJudge(ReleaseJudge):
         return [*self.prefixes]
 
     def measure(self, release: JudgedRelease) -> None:
-        together, labels = self.spec.release.together, len(release.labels)
+        together = self.spec.release.together
+        labels = len(release.labels)
         self.alone = (
             []
             if together

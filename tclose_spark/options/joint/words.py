@@ -43,7 +43,8 @@ class JointWords(OptionWords):
     """
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        required, figures = made.spec.privacy.joint or (), made.figures.of(JointFigures)
+        required = made.spec.privacy.joint or ()
+        figures = made.figures.of(JointFigures)
         for name in covered(required):
             sections["unprotected"].pop(name, None)
         if figures.joint is not None:

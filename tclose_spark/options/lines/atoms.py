@@ -24,7 +24,9 @@ from tclose_spark.table.atoms import ATOM, ATOMS, SINCE, VALUES, hash_values, va
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.people import PERSON, whole_people
 
-CLASS, SHOWN, CHANGED = "class", "shown", "changed"
+CLASS = "class"
+SHOWN = "shown"
+CHANGED = "changed"
 COMPARED = pa.schema(
     [(ATOM, pa.int64()), (CLASS, pa.int64()), (SHOWN, pa.bool_()), (CHANGED, pa.bool_())]
 )
@@ -89,7 +91,9 @@ def judge_line(
         )
         with released_people(newcomers, labels, sensitive) as whose:
             assert whose is not None
-            new, problems, new_atoms = sum(whose.sizes.values()), list[str](), 0
+            new = sum(whose.sizes.values())
+            problems = list[str]()
+            new_atoms = 0
             if new:
                 classes = class_table(whose.tallied.classes, quasi, attributes, [over_people])
                 figures = class_figures(classes, k, quasi, attributes, units=[over_people])
@@ -122,8 +126,10 @@ def people_columns(people: Table, labels: Sequence[str], sensitive: Sequence[str
 
 def _met(line: Line, people: Table, labels: Sequence[str], sensitive: Sequence[str]) -> Table:
     """The rows of people and of atoms, by person: the columns of people, then those of atoms."""
-    rows, atoms = people_columns(people, labels, sensitive), select(line.atoms, ATOMS.names)
-    of_people, of_atoms = list(schema_of(rows)), [field for field in ATOMS if field.name != PERSON]
+    rows = people_columns(people, labels, sensitive)
+    atoms = select(line.atoms, ATOMS.names)
+    of_people = list(schema_of(rows))
+    of_atoms = [field for field in ATOMS if field.name != PERSON]
     place = len(of_people) - 2
     schema = pa.schema([(f"c{i}", field.type) for i, field in enumerate(of_people)] + of_atoms)
     schema = schema.set(place, pa.field(PERSON, pa.int64()))

@@ -68,7 +68,8 @@ class EarlierRelease:
         """
         if self.internal.exists(ATOMS):
             return select(read_delta(self.session, self.internal.path(ATOMS)), of_atoms.ATOMS.names)
-        columns, attributes = self.certificate["release"]["columns"], self.certificate["attributes"]
+        columns = self.certificate["release"]["columns"]
+        attributes = self.certificate["attributes"]
         labels = [
             label
             for name in attributes["quasi_identifiers"]
@@ -83,7 +84,8 @@ class EarlierRelease:
         Raises:
             ConfigurationError: if the release has no records, or they lack a column.
         """
-        attributes, path = spec.attributes, self.internal.path(RECORDS)
+        attributes = spec.attributes
+        path = self.internal.path(RECORDS)
         names = [
             *attributes.quasi_identifiers,
             *attributes.sensitive_attributes,
@@ -108,7 +110,8 @@ class EarlierRelease:
                     f"{types[name]}; expected this type in every release of the line, not "
                     f"{one.type}"
                 )
-        quasi, sensitive = len(attributes.quasi_identifiers), len(attributes.sensitive_attributes)
+        quasi = len(attributes.quasi_identifiers)
+        sensitive = len(attributes.sensitive_attributes)
         typed = [place for place, own in enumerate(columns.own) if own is not None]
         table = read_delta(self.session, path)
         kinds = [schema_of(table).field(name).type for name in names]
@@ -118,7 +121,8 @@ class EarlierRelease:
 
         def staged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
-                held, values = batch.columns[:quasi], batch.columns[quasi : quasi + sensitive]
+                held = batch.columns[:quasi]
+                values = batch.columns[quasi : quasi + sensitive]
                 passing = [
                     *(values[place] for place in typed),
                     *batch.columns[quasi + sensitive : -1],
@@ -144,7 +148,8 @@ def earlier_release(run: Run) -> EarlierRelease | None:
             release that is not part of the line.
         UnreachableError: if its requirements are weaker than those of this run.
     """
-    after, internal = run.spec.output.after, run.earlier
+    after = run.spec.output.after
+    internal = run.earlier
     if after is None or internal is None:
         if run.finished and run.internal.exists(HISTORY):
             raise ConfigurationError(
@@ -176,7 +181,8 @@ def _continued(run: Run, after: str, internal: Folder, public: Folder) -> Earlie
     """The release in the folder `after`. Raises as `earlier_release` does, and if a file is
     damaged.
     """
-    certificate, state = json.loads(public.read(CERTIFICATE)), RunState.parse(internal.read(STATE))
+    certificate = json.loads(public.read(CERTIFICATE))
+    state = RunState.parse(internal.read(STATE))
     people = require_evidence(after, internal, state, run)
     listed = state.of(ReportRecord).files.public
     if public.sha256(CERTIFICATE) != listed[CERTIFICATE]:

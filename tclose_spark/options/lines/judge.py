@@ -34,7 +34,8 @@ class LinesJudge(ReleaseJudge):
 
     def open(self, written: WrittenRelease) -> None:
         files = written.run_files
-        readable, earlier = files.versions.readable, files.earlier
+        readable = files.versions.readable
+        earlier = files.earlier
         require_earlier_versions(files.run, files.public, readable, earlier)
         require_records(files.run, files.internal)
         if earlier is not None:
@@ -47,7 +48,9 @@ class LinesJudge(ReleaseJudge):
 
     def measure(self, release: JudgedRelease) -> None:
         if self.line is not None:
-            k, quasi, attributes = self.spec.privacy.k, release.quasi, release.attributes
+            k = self.spec.privacy.k
+            quasi = release.quasi
+            attributes = release.attributes
             required = release.measure_of(JudgedPeople)
             self.judged = judge_line(
                 self.line, self.people, release.labels, k, quasi, attributes, required
@@ -59,7 +62,8 @@ class LinesJudge(ReleaseJudge):
     def report(self, release: JudgedRelease) -> LinesFigures | None:
         if self.line is None or self.judged is None:
             return None
-        people, found = release.written.profile.people, self.judged
+        people = release.written.profile.people
+        found = self.judged
         assert people is not None
         assert people.members is not None
         members = people.members

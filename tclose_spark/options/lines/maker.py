@@ -44,7 +44,8 @@ class LinesMaker(ReleaseMaker):
         """Writes the atoms of the earlier releases and those of newcomers, and keeps versions."""
         if not self.continued:
             return {}
-        earlier, output = earlier_release(run), run.spec.output
+        earlier = earlier_release(run)
+        output = run.spec.output
         assert earlier is not None
         people = read_delta(run.session, run.staging.path(PEOPLE))
         sensitive = run.spec.attributes.sensitive_attributes

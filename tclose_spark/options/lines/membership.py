@@ -20,7 +20,11 @@ MET = pa.schema([(PERSON, pa.int64()), (ATOM, pa.int64()), (VALUES, pa.int64())]
 """Rows of the input, whose ATOM is missing; people of earlier releases; and rows of records, with
 PERSON alone.
 """
-LEFT, CHANGED, STAYED, KEPT_BACK, RECORDED = "left", "changed", "stayed", "withheld", "recorded"
+LEFT = "left"
+CHANGED = "changed"
+STAYED = "stayed"
+KEPT_BACK = "withheld"
+RECORDED = "recorded"
 COMPARED = pa.schema([(name, pa.int64()) for name in (PERSON, ATOM, LEFT, CHANGED, RECORDED)])
 MEMBERS = pa.schema([(PERSON, pa.int64()), (ATOM, pa.int64()), (KEPT, pa.int64())])
 """People who were published before, with their atom, or WITHHELD in its place. KEPT is 1 if the
@@ -28,7 +32,9 @@ person's record of the earlier release is published, not that of the input.
 """
 COUNTED = pa.schema([*MEMBERS, (STAYED, pa.int64()), (KEPT_BACK, pa.int64())])
 KIND = "kind"
-OF_INPUT, OF_MEMBER, OF_RECORD = 0, 1, 2
+OF_INPUT = 0
+OF_MEMBER = 1
+OF_RECORD = 2
 
 
 def members_of(
@@ -60,7 +66,8 @@ def members_of(
 
 
 def _values_now(spec: ReleaseSpec, secret: str) -> Mapper:
-    settings, keyed = spec.attributes.sensitive_attributes, person_hash(secret)
+    settings = spec.attributes.sensitive_attributes
+    keyed = person_hash(secret)
 
     def now(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -89,8 +96,10 @@ def _compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     batches: sorted by PERSON.
     """
     for batch in whole_people(batches):
-        in_atom, valued = batch[ATOM].is_valid(), batch[VALUES].is_valid()
-        now, before = batch.filter(pc.and_not(valued, in_atom)), batch.filter(in_atom)
+        in_atom = batch[ATOM].is_valid()
+        valued = batch[VALUES].is_valid()
+        now = batch.filter(pc.and_not(valued, in_atom))
+        before = batch.filter(in_atom)
         recorded = pc.is_in(before[PERSON], batch.filter(pc.invert(valued))[PERSON])
         people, values = values_by_person(now[PERSON].to_numpy(), now[VALUES].to_numpy())
         whose = before[PERSON].to_numpy()
@@ -145,9 +154,11 @@ def with_atoms(table: Table, members: Table, records: Table | None) -> Table:
         def widen(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 columns = [pa.nulls(len(batch), field.type) for field in mixed]
-                columns[-3], columns[-1] = pa.array(np.full(len(batch), kind)), batch[PERSON]
+                columns[-3] = pa.array(np.full(len(batch), kind))
+                columns[-1] = batch[PERSON]
                 if kind == OF_MEMBER:
-                    columns[-4], columns[-2] = batch[KEPT], batch[ATOM]
+                    columns[-4] = batch[KEPT]
+                    columns[-2] = batch[ATOM]
                 else:
                     first = 0 if kind == OF_INPUT else len(fields)
                     columns[first : first + batch.num_columns - 1] = batch.columns[:-1]

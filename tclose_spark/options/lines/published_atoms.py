@@ -28,7 +28,8 @@ def published_atoms(
             shown = batch.filter(pc.invert(batch[SUPPRESSED]))
             if not shown.num_rows:
                 continue
-            person, columns = shown[PERSON].to_numpy(), shown.columns
+            person = shown[PERSON].to_numpy()
+            columns = shown.columns
             found, values = values_by_person(person, hash_values(columns[len(labels) : -2]))
             _, first = np.unique(person, return_index=True)
             atoms = atoms_of_classes(

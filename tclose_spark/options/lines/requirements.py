@@ -62,7 +62,8 @@ def require_same_types(
     keeps = spec.output.leavers == "keep"
     compared = [*spec.attributes.sensitive_attributes, spec.attributes.owners["person"]]
     for name in [name for name in types if name in earlier and (keeps or name in compared)]:
-        now, before = types[name], earlier[name]
+        now = types[name]
+        before = earlier[name]
         if now in INTEGERS and before in INTEGERS:
             narrower = (
                 keeps
@@ -101,7 +102,8 @@ def line_notes(run: Run, continues: bool) -> list[str]:
     """Notes if a run begins a line, or if later releases cannot keep leavers any more. continues:
     whether there is an earlier release.
     """
-    after, internal = run.spec.output.after, run.earlier
+    after = run.spec.output.after
+    internal = run.earlier
     if after is not None and not continues:
         return [
             f"there is no earlier release in {after}, so a line begins; nothing is promised about "
@@ -158,7 +160,8 @@ def require_evidence(after: str, internal: Folder, state: RunState, run: Run) ->
         ConfigurationError: unless it counts people with this run's secret and ground distances, and
             its evidence is as it was published.
     """
-    people, listed = state.of(ProfileRecord).people, state.of(ReportRecord).files.internal
+    people = state.of(ProfileRecord).people
+    listed = state.of(ReportRecord).files.internal
     if people is None:
         raise ConfigurationError(
             f"output.after: the release in {after} does not count people (attributes.person), or "

@@ -61,15 +61,14 @@ class LinesWords(OptionWords):
     def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
         if (line := certificate.get("earlier")) is None:
             return {}
-        atoms, kept = (
-            line["atoms"],
-            f", {line['kept']:,} people as they were" if line["kept"] else "",
-        )
+        atoms = line["atoms"]
+        kept = f", {line['kept']:,} people as they were" if line["kept"] else ""
         named = {"withheld": "withheld", "waiting": "newcomers waiting"}
         out = [
             f"{n:,} {name}" for key, name in named.items() if (n := line.get(key))
         ]  # older certificates have none
-        number, newcomers = line["number"], line["newcomers"]["people"]
+        number = line["number"]
+        newcomers = line["newcomers"]["people"]
         found = [
             ("release of its line", f"{number}, {newcomers:,} people for the first time{kept}"),
             ("atoms", f"{atoms['published']:,}, the smallest of {atoms['smallest']:,} people"),

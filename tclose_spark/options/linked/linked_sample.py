@@ -28,7 +28,9 @@ from tclose_spark.table.rows import Codec, Rows
 
 SAMPLE_ROWS = 20_000
 MOST_SENT = 8 * SAMPLE_ROWS  # different rows with their labels that all tasks together send
-ROW, COUNT, RELEASED = "row", "count", "released"
+ROW = "row"
+COUNT = "count"
+RELEASED = "released"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +126,8 @@ def read_linked_rows(text: str, profile: Profile, by_class: bool = False) -> Lin
         order = order[: kept[-1] + 1] if len(kept) else order
     order = order[_shares(counts[order])]
     is_released = table[RELEASED].to_numpy()[order]
-    released, suppressed = order[is_released], order[~is_released]
+    released = order[is_released]
+    suppressed = order[~is_released]
     labels = [
         table[name].combine_chunks().take(pa.array(released)) for name in table.column_names[3:]
     ]

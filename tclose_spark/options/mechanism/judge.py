@@ -43,7 +43,8 @@ class MechanismJudge(ReleaseJudge):
         internal = files.internal
         try:
             text = internal.read(MINIMALITY)
-            figure, recorded = strict_json(text), files.state.of(VerifyRecord).minimality
+            figure = strict_json(text)
+            recorded = files.state.of(VerifyRecord).minimality
             same = mechanism_record(Mechanism.read(figure)) == recorded
             as_it_was = same and json.dumps(figure, indent=1) == text
         except (ValueError, TypeError, KeyError, AttributeError, OSError):

@@ -98,8 +98,10 @@ class Scale:
 
     @staticmethod
     def _of_numbers(domain: QuasiDomain, halvings: int) -> Scale:
-        low, high = domain.low, domain.high
-        starts, ends = list[float](), list[float]()
+        low = domain.low
+        high = domain.high
+        starts = list[float]()
+        ends = list[float]()
         if domain.kind == "integer":
             width = max(1, -(-(int(high) - int(low) + 1) >> halvings))
             starts = [int(low) + i * width for i in range(1 << halvings)]
@@ -228,7 +230,8 @@ class MinimalityCounter:
             for q, scale in enumerate(self.scales)
             if scale is not None
         ]
-        values, trees = [value for _, _, value in scaled], [scale.nodes for _, scale, _ in scaled]
+        values = [value for _, _, value in scaled]
+        trees = [scale.nodes for _, scale, _ in scaled]
         for a, group in enumerate(self.groups):
             tallies = tallied(values, trees, group.group_of[rows.cell], len(group.names))
             self._sum.add(
@@ -252,7 +255,8 @@ class MinimalityCounter:
             return {"measured": False, "why": why}
         named: list[tuple[WideClassGroup, dict[str, Any]]] = []
         for (q, a), cells in sorted(sums.items()):
-            scale, group = self.scales[q], self.groups[a]
+            scale = self.scales[q]
+            group = self.groups[a]
             if int(cells[1].sum()) != profile.rows or scale is None:
                 return {"measured": False, "why": "a retry disturbed the count"}
             counted = _dense(

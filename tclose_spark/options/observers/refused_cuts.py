@@ -27,7 +27,10 @@ from tclose_spark.table.rows import Rows
 
 MOST_CLASSES = 200  # of a task that are examined
 MOST_LINES = 16  # of a quasi-identifier in a class that are examined
-CLASSES, LARGE, LOOKED_AT, TELL = "classes", "large_enough", "looked_at", "tell"
+CLASSES = "classes"
+LARGE = "large_enough"
+LOOKED_AT = "looked_at"
+TELL = "tell"
 Found = dict[Any, Any]
 """Numbers of classes by CLASSES, LARGE, LOOKED_AT and TELL. By (quasi-identifier, sensitive
 attribute, value): the number of classes that reveal it, and the most certain side (its rows, and
@@ -57,7 +60,9 @@ class RefusedCuts:
         self, session: Session, attributes: ResolvedAttributes, k: int, median_only: bool
     ) -> None:
         """median_only: whether the method considers only the median of each quasi-identifier."""
-        self._attributes, self._k, self._median_only = attributes, k, median_only
+        self._attributes = attributes
+        self._k = k
+        self._median_only = median_only
         self._sum = task_sum(session, dict, _merge)
 
     @staticmethod
@@ -135,7 +140,8 @@ class RefusedCuts:
         found = self._sum.value
         if not found:
             return None
-        quasi, sensitive = self._attributes.quasi_identifiers, self._attributes.sensitive
+        quasi = self._attributes.quasi_identifiers
+        sensitive = self._attributes.sensitive
         lines = [
             {
                 "quasi_identifier": quasi[q].name,

@@ -48,12 +48,14 @@ def by_person(
     met = (
         schema.insert(len(schema) - 1, pa.field(LONE, pa.bool_())) if unknown == "alone" else schema
     )
-    keyed, of_rows = person_hash(secret), RowHash.of(f"row without a person {secret}", len(types))
+    keyed = person_hash(secret)
+    of_rows = RowHash.of(f"row without a person {secret}", len(types))
 
     def hashed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             *columns, person = batch.columns
-            known, whose = knows_person(person), hash_people(person, keyed)
+            known = knows_person(person)
+            whose = hash_people(person, keyed)
             own = columns
             if spelling:
                 own = [*own, pc.if_else(known, hash_spellings(person, secret), None)]

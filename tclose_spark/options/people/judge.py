@@ -60,7 +60,8 @@ class PeopleJudge(ReleaseJudge):
 
     def report(self, release: JudgedRelease) -> PeopleFigures:
         """The people of the input, and what classes achieve over people."""
-        smallest, counted = release.figures.of(f"k-anonymity{OVER_PEOPLE}"), release.figures.people
+        smallest = release.figures.of(f"k-anonymity{OVER_PEOPLE}")
+        counted = release.figures.people
         assert smallest is not None
         assert counted is not None
         profiled = release.written.profile.people

@@ -21,7 +21,8 @@ class PeopleMaker(ReleaseMaker):
     table: its name. owner: the column of whose a row is.
     """
 
-    table, owner = PEOPLE, PERSON
+    table = PEOPLE
+    owner = PERSON
     sums = ("people_rows", "people_digest")
 
     def schemas(self, tables: dict[str, pa.Schema], labels: int) -> dict[str, pa.Schema]:

@@ -128,7 +128,8 @@ class PeopleReader(InputReader):
         run.announce(members_line(profile.people.members))
         for note in recognized_notes(profile.people.members):
             run.announce(f"note: {note}")
-        releases, atoms = list(self.earlier.history), str(self.earlier.fingerprint())
+        releases = list(self.earlier.history)
+        atoms = str(self.earlier.fingerprint())
         earlier = EarlierRecord(releases=releases, atoms=atoms)
         return record.having({"earlier": earlier}).to_json()
 

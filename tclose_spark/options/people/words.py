@@ -36,7 +36,8 @@ class PeopleWords(OptionWords):
     """The people of the input, and of the smallest class, and what classes achieve over people."""
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        person, people = made.spec.attributes.person, made.figures.of(PeopleFigures)
+        person = made.spec.attributes.person
+        people = made.figures.of(PeopleFigures)
         assert person is not None
         sections["people"] = {
             "people": people.people,

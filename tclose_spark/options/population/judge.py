@@ -29,7 +29,8 @@ class PopulationJudge(ReleaseJudge):
             self.households = written.run_files.owned_rows(HOUSEHOLDS, HOUSEHOLD)
 
     def measure(self, release: JudgedRelease) -> None:
-        privacy, files = self.spec.privacy, release.written.files
+        privacy = self.spec.privacy
+        files = release.written.files
         listed = None if files is None else release.held.enter_context(opened_population(files.run))
         self.risks = measure_risks(
             release.classes,

@@ -24,7 +24,8 @@ def opened_population(run: Run) -> Iterator[Table | None]:
     Raises:
         InputError: if it cannot be read.
     """
-    population, quasi = run.spec.privacy.population, run.spec.attributes.quasi_identifiers
+    population = run.spec.privacy.population
+    quasi = run.spec.attributes.quasi_identifiers
     if population is None or population.table is None:
         yield None
         return

@@ -56,7 +56,8 @@ def _rows(risks: Mapping[str, Any]) -> Iterator[GuaranteeRow]:
     for adversary in RISKS:
         entry = risks.get(adversary, {})
         for figure in RISK_FIGURES if entry else ():
-            limit, reached = entry["required"].get(figure), entry[figure]
+            limit = entry["required"].get(figure)
+            reached = entry[figure]
             yield GuaranteeRow(
                 name=f"{adversary}, {figure}{' (estimate)' if entry['estimate'] else ''}",
                 attribute="",

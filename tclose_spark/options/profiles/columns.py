@@ -26,7 +26,8 @@ from tclose_spark.table.columns.patterns import identifying
 from tclose_spark.table.columns.preparing import as_text, plain
 from tclose_spark.table.dictionaries import decoded
 
-LABEL, PATTERN = "label", "pattern"
+LABEL = "label"
+PATTERN = "pattern"
 LONG = "numbers of nine digits or more"
 """A pattern of values beside those of `IDENTIFYING`."""
 FORMS = {"finer": finer_than_a_year, "unread": unread_dates, "zips": long_zips}
@@ -90,7 +91,8 @@ def _reader(columns: Mapping[str, Sequence[str]], listed: Sequence[str]) -> Mapp
             held = iter(batch.columns)
             for name, published in columns.items():
                 counted = _label([next(held) for _ in published]).drop_null().value_counts()
-                values, counts = counted.field("values"), counted.field("counts")
+                values = counted.field("values")
+                counts = counted.field("counts")
                 found = [
                     (PATTERN, pattern, n) for pattern, n in identifying(values, counts).items()
                 ]

@@ -12,7 +12,9 @@ import pyarrow.compute as pc
 
 from tclose_spark.table.columns.patterns import DATE
 
-YEAR, MONTH, DAY = "(1[6-9]|20|21)[0-9]{2}", "(0[1-9]|1[0-2])", "(0[1-9]|[12][0-9]|3[01])"
+YEAR = "(1[6-9]|20|21)[0-9]{2}"
+MONTH = "(0[1-9]|1[0-2])"
+DAY = "(0[1-9]|[12][0-9]|3[01])"
 _LONG = (
     "january|february|march|april|may|june|july|august|september|october|november|december"
     "|januar|februar|märz|maerz|mai|juni|juli|oktober|dezember"
@@ -28,7 +30,8 @@ _WEEKDAY = "(mon|tues?|wed|thu(rs?)?|fri|sat|sun)(day|nesday|sday|rsday|urday)?"
 _NTH = "[0-9]+(st|nd|rd|th|er|º)?"
 _BESIDE = rf"({_NTH}|{_WEEKDAY}|of|the|de|del|le|den|at|t|z|utc|gmt|am|pm|a\.m|p\.m|[-/,.:'+ ])"
 _CLOCK = r"[0-9]{1,2}:[0-5][0-9]:[0-5][0-9]([.,][0-9]+)?|[0-2][0-9]:[0-5][0-9]"
-_PART, _WEEK = "(q|h|s|t|qtr|quarter|half)", "(w|kw|wk|week|woche)"
+_PART = "(q|h|s|t|qtr|quarter|half)"
+_WEEK = "(w|kw|wk|week|woche)"
 _OF_YEAR = rf"[-/., ]*(of )?('?[0-9]{{2}}|{YEAR})"
 FINER = "|".join(
     [

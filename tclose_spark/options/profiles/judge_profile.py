@@ -39,14 +39,17 @@ class JudgedProfile(NamedTuple):
 
 def judge_profile(release: JudgedRelease) -> JudgedProfile:
     """The verdict on the run file's profile, of a written release."""
-    spec, written = release.spec, release.written
-    attributes, profile = spec.attributes, spec.privacy.profile
+    spec = release.spec
+    written = release.written
+    attributes = spec.attributes
+    profile = spec.privacy.profile
     assert profile is not None
     populations = NO_POPULATIONS if written.files is None else written.files.run.populations
     columns = published_columns(spec)
     published = {name: columns.get(name, (name,)) for name in attributes.published}
     listed = [name for name in published if is_age(name, profile) or name in populations]
-    people, loss = release.option(PeopleFigures), release.loss
+    people = release.option(PeopleFigures)
+    loss = release.loss
     judged = ProfiledRelease(
         spec=spec,
         profile=profile,

@@ -12,7 +12,10 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.column_names.hints import words_of
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
-HOLDS, BROKEN, NOT_CHECKED, STATED = "holds", "broken", "not checked", "stated"
+HOLDS = "holds"
+BROKEN = "broken"
+NOT_CHECKED = "not checked"
+STATED = "stated"
 AGE_WORDS = frozenset(["age", "ages", "alter", "edad", "eta", "leeftijd"])
 
 Populations = Mapping[str, Mapping[str, int]]

@@ -29,7 +29,8 @@ def _risk(risk: Fraction, limit: Fraction) -> str:
 
 
 def _maximum_risk(release: ProfiledRelease) -> RuleResult:
-    limit, smallest = release.profile.maximum_risk, release.smallest
+    limit = release.profile.maximum_risk
+    smallest = release.smallest
     assert limit is not None
     fewest = math.ceil(1 / limit)
     customary = release.spec.privacy.k < fewest
@@ -44,7 +45,8 @@ def _maximum_risk(release: ProfiledRelease) -> RuleResult:
 
 
 def _mean_risk(release: ProfiledRelease) -> RuleResult:
-    limit, mean = release.profile.threshold, release.mean_risk
+    limit = release.profile.threshold
+    mean = release.mean_risk
     assert limit is not None
     if mean is None:
         return RuleResult(state=NOT_CHECKED, how="people are counted, and rows may be suppressed")
@@ -74,7 +76,8 @@ def named_identifiers(spec: ReleaseSpec) -> list[str]:
 
 
 def _identifiers(release: ProfiledRelease) -> RuleResult:
-    published, allowed = release.spec.attributes.published, release.profile.not_identifiers
+    published = release.spec.attributes.published
+    allowed = release.profile.not_identifiers
     problems = named_identifiers(release.spec)
     for column in (name for name in published if name not in allowed):
         for pattern, rows in release.found.patterns.get(column, {}).items():
@@ -124,7 +127,9 @@ def _dates(release: ProfiledRelease) -> RuleResult:
 
 def _ages(release: ProfiledRelease) -> RuleResult:
     attributes = release.spec.attributes
-    checked, unread, problems = list[str](), list[str](), list[str]()
+    checked = list[str]()
+    unread = list[str]()
+    problems = list[str]()
     for column in (name for name in attributes.published if is_age(name, release.profile)):
         quasi = attributes.quasi_identifiers.get(column)
         limits = None if quasi is None or quasi.calendar else quasi.limits

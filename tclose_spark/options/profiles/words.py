@@ -41,7 +41,8 @@ class ProfilesWords(OptionWords):
         if (profile := certificate.get("profile")) is None:
             return {}
         states = [rule["state"] for rule in profile["rules"]]
-        checked, left = states.count("holds"), states.count("not checked")
+        checked = states.count("holds")
+        left = states.count("not checked")
         counted = f"{checked} rule{'' if checked == 1 else 's'} checked, {left} not checked"
         unread = [
             f"{', '.join(rule['unread'])}: {rule['rule']}"

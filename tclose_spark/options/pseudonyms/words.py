@@ -13,7 +13,8 @@ class PseudonymsWords(OptionWords):
     """What the key of each published pseudonym is."""
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        names, pseudonyms = made.spec.attributes.pseudonym_names, made.spec.attributes.pseudonyms
+        names = made.spec.attributes.pseudonym_names
+        pseudonyms = made.spec.attributes.pseudonyms
         sections["pseudonyms"] = {names[column]: one.keyed for column, one in pseudonyms.items()}
         sections["warnings"] += [_linkable(*one) for one in sections["pseudonyms"].items()]
 

@@ -28,7 +28,8 @@ class SupersetsWords(OptionWords):
     """
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        settings, n = made.spec.attributes.sensitive_attributes, made.spec.privacy.n
+        settings = made.spec.attributes.sensitive_attributes
+        n = made.spec.privacy.n
         assert n is not None
         for entry in sections["guarantees"]["t"].values():
             entry |= CLOSENESS.bound(None)
@@ -37,7 +38,8 @@ class SupersetsWords(OptionWords):
         sections["guarantees"]["nt"] = entries
 
     def tables(self, certificate: Certificate, whole: str) -> Mapping[str, list[GuaranteeRow]]:
-        near, classes = _near(certificate), certificate["release"]["classes"]
+        near = _near(certificate)
+        classes = certificate["release"]["classes"]
         return {"guarantees": [near_row(name, nt, whole, classes) for name, nt in near.items()]}
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:

@@ -48,7 +48,8 @@ def note_values(rows: Rows, assigned: ClassAssignment, attributes: ResolvedAttri
 
     rows: of a task. assigned: what it made of them, of the released rows alone (see `kept`).
     """
-    released, noted = rows.take(assigned.here), dict[int, IntArray]()
+    released = rows.take(assigned.here)
+    noted = dict[int, IntArray]()
     released = released.raw if assigned.regions is None else released
     for place, quasi in enumerate(attributes.quasi_identifiers):
         codes = released.quasi[place]
@@ -72,9 +73,13 @@ def note_values(rows: Rows, assigned: ClassAssignment, attributes: ResolvedAttri
 def _ends(codes: IntArray, low: IntArray, high: IntArray) -> IntArray:
     """The regions of several values that label rows of these codes: see Released."""
     wide = low < high
-    codes, low, high = codes[wide], low[wide], high[wide]
+    codes = codes[wide]
+    low = low[wide]
+    high = high[wide]
     order = np.lexsort([high, low])
-    codes, low, high = codes[order], low[order], high[order]
+    codes = codes[order]
+    low = low[order]
+    high = high[order]
     first = np.flatnonzero(
         (np.diff(low, prepend=low[:1]) != 0) | (np.diff(high, prepend=high[:1]) != 0)
     )
@@ -119,8 +124,11 @@ class PublicNames:
         Raises:
             UnreachableError: if released rows have no value of a column with a hierarchy.
         """
-        built, public, differs = built_columns(spec.attributes), dict[str, Hierarchy](), False
-        quasi, ends = [], {}
+        built = built_columns(spec.attributes)
+        public = dict[str, Hierarchy]()
+        differs = False
+        quasi = []
+        ends = {}
         for place, q in enumerate(attributes.quasi_identifiers):
             regions = released.get(place, np.zeros((4, 0), dtype=np.int64))
             present = regions[0][regions[0] != MISSING]
@@ -160,7 +168,8 @@ def _moved(labeller: NumericLabels, regions: IntArray) -> bool:
 
 def _find(regions: IntArray, low: IntArray, high: IntArray) -> IntArray:
     """The places of these regions among all of a column, shape (n,)."""
-    lows, highs = np.unique(regions[0]), np.unique(regions[1])
+    lows = np.unique(regions[0])
+    highs = np.unique(regions[1])
 
     def keys(low: IntArray, high: IntArray) -> IntArray:
         return np.searchsorted(lows, low) * len(highs) + np.searchsorted(highs, high)

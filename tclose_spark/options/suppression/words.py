@@ -23,7 +23,8 @@ class SuppressionWords(OptionWords):
         """If classes were compared with the input, it reveals the distribution of the suppressed
         rows, and the section has their figures as a class.
         """
-        privacy, figures = made.spec.privacy, made.figures.suppressed
+        privacy = made.spec.privacy
+        figures = made.figures.suppressed
         entry = {
             "rows": figures.rows,
             "share": figures.rows / made.rows,

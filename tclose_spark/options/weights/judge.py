@@ -39,11 +39,9 @@ def release_weights(
     labels: the published columns of the quasi-identifiers. weight: the published column of weights.
     """
     found = collect(map_batches(weights_by(table, labels, weight), _least, LEAST))
-    smallest, total, classes = (
-        pc.min(found["weight"]).as_py(),
-        pc.sum(found["total"]).as_py(),
-        pc.sum(found["classes"]).as_py(),
-    )
+    smallest = pc.min(found["weight"]).as_py()
+    total = pc.sum(found["total"]).as_py()
+    classes = pc.sum(found["classes"]).as_py()
     totals = {}
     for name in sensitive:
         held = collect(weights_by(table, [name], weight))

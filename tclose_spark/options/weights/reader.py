@@ -16,7 +16,8 @@ class WeightsReader(InputReader):
 
     def problems(self, counted: Counted) -> Iterator[InputError]:
         assert self.spec.attributes.weight is not None
-        column, rows = self.spec.attributes.weight.column, counted.fingerprint.rows
+        column = self.spec.attributes.weight.column
+        rows = counted.fingerprint.rows
         if wrong := counted.marked.get(UNWEIGHED):
             yield InputError(
                 f"attributes.weight: column {column!r} holds no number of people in {wrong} of "

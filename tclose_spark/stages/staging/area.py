@@ -18,8 +18,12 @@ from tclose_spark.stages.staging.batches import StagedColumns, staged_batches
 from tclose_spark.stages.staging.encode import EncodedTable, Encoder
 from tclose_spark.table.domains import Profile
 
-PROFILE, PLAN, PLAN_REPORT = "profile.json", "plan.json", "plan_report.json"
-LINKED_SAMPLE, STAGED_ROWS, STAGED_COLUMNS = "linked_sample.json", "rows", "columns.json"
+PROFILE = "profile.json"
+PLAN = "plan.json"
+PLAN_REPORT = "plan_report.json"
+LINKED_SAMPLE = "linked_sample.json"
+STAGED_ROWS = "rows"
+STAGED_COLUMNS = "columns.json"
 
 
 def read_profile(run: Run) -> Profile:
@@ -56,7 +60,8 @@ def resolved_attributes(run: Run, profile: Profile) -> ResolvedAttributes:
 
 def read_plan(run: Run, attributes: ResolvedAttributes, continued: bool = False) -> Plan:
     """The plan of the run. continued: whether the release continues an earlier one."""
-    k, settings = run.spec.privacy.k, run.spec.method
+    k = run.spec.privacy.k
+    settings = run.spec.method
 
     def of_method(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> Plan:
         return method_of(settings).read_plan(tree, attributes, k, settings)

@@ -75,7 +75,8 @@ class StagedColumns:
     @staticmethod
     def of(schema: pa.Schema, spec: ReleaseSpec, continued: bool = False) -> StagedColumns:
         """The staged columns of a raw table with this schema."""
-        attributes, types = spec.attributes, {field.name: field.type for field in schema}
+        attributes = spec.attributes
+        types = {field.name: field.type for field in schema}
         types |= dict.fromkeys(attributes.pseudonym_names.values(), pa.string())
         typed = [
             name for name in attributes.sensitive_attributes if not pa.types.is_string(types[name])
@@ -162,7 +163,8 @@ class StagedColumns:
         """The published columns of a batch in their own types: the content of the input's
         fingerprint.
         """
-        passed, texts = self.passed(columns), self.texts(columns)
+        passed = self.passed(columns)
+        texts = self.texts(columns)
         values = [
             text if place is None else passed[place]
             for text, place in zip(texts, self.own, strict=True)

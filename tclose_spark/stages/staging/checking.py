@@ -32,7 +32,8 @@ from tclose_spark.table.labels import NumericLabels
 
 def check_repeating(name: str, counted: Counted, spec: ReleaseSpec) -> None:
     """Raises InputError if an insensitive column is nearly unique."""
-    distinct, rows = counted.distinct[name], counted.fingerprint.rows
+    distinct = counted.distinct[name]
+    rows = counted.fingerprint.rows
     if distinct > NEARLY_UNIQUE * rows and name not in spec.attributes.allow_unique:
         is_weight = name == spec.attributes.published_weight
         raise InputError(

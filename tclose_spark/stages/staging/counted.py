@@ -88,7 +88,8 @@ def read_tallies(tallies: pa.Table, attributes: Attributes) -> Counted:
     Raises:
         InputError: if there are more values than MOST_VALUES.
     """
-    quasi, sensitive = list(attributes.quasi_identifiers), list(attributes.sensitive_attributes)
+    quasi = list(attributes.quasi_identifiers)
+    sensitive = list(attributes.sensitive_attributes)
     kinds = tallies["tally"].to_numpy()
     sizes = np.bincount(kinds[kinds >= 0], minlength=len(quasi) + 1)
     if sizes.sum() > MOST_VALUES:

@@ -66,7 +66,8 @@ class Encoder:
         Raises:
             UnknownValueError: if a value is not in the profile's domains.
         """
-        held, hashes = batch.columns, batch.column(HASH).to_numpy()
+        held = batch.columns
+        hashes = batch.column(HASH).to_numpy()
         counted = [batch.column(name) for name in self.columns.counted]
         owners = {name: batch.column(name) for name in self.columns.owners}
         lead = [batch.column(name) for name in self.columns.leads]
@@ -83,7 +84,9 @@ class EncodedTable:
     def __init__(
         self, batches: Table, encoder: Encoder, profile: Profile, most_local: int = MOST_LOCAL
     ) -> None:
-        self._batches, self._encoder, self._profile = batches, encoder, profile
+        self._batches = batches
+        self._encoder = encoder
+        self._profile = profile
         local = belongs_here(batches, profile.rows, most_local)
         self._local = LocalRows(self._brought(), profile.distinct_rows) if local else None
 
@@ -170,7 +173,8 @@ class EncodedTable:
             )
 
         def read(batch: pa.RecordBatch | pa.Table) -> list[tuple[Rows, IntArray]]:
-            records, counts = batch["rows"].to_pylist(), batch["n"].to_pylist()
+            records = batch["rows"].to_pylist()
+            counts = batch["n"].to_pylist()
             return [
                 (codec.unpack(data), np.frombuffer(n, dtype=np.int64))
                 for data, n in zip(records, counts, strict=True)

@@ -44,8 +44,10 @@ def split_kept(
     `with_atoms`. prepared: how many columns records have, or 0 if none is kept.
     """
     kept = batch[KEPT]
-    now, before = batch.filter(pc.invert(kept)), batch.filter(kept)
+    now = batch.filter(pc.invert(kept))
+    before = batch.filter(kept)
     raw = batch.num_columns - 3 - prepared
-    names, columns = batch.schema.names, before.columns
+    names = batch.schema.names
+    columns = before.columns
     atoms = pa.concat_arrays([now[ATOM], before[ATOM]])
     return now.select([*names[:raw], PERSON]), [*columns[raw : raw + prepared], columns[-1]], atoms

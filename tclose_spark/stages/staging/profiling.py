@@ -66,7 +66,9 @@ def profile_of(
     quasi = spec.attributes.quasi_identifiers
     sensitive = spec.attributes.sensitive_attributes
     *histograms, tuples = counted.histograms
-    trees, domains, attributes = dict(hierarchies), list[QuasiDomain](), list[SensitiveDomain]()
+    trees = dict(hierarchies)
+    domains = list[QuasiDomain]()
+    attributes = list[SensitiveDomain]()
     problems = Problems()
     for problem in (one for reader in readers for one in reader.problems(counted)):
         problems.add(problem)
@@ -160,7 +162,8 @@ def _weights(attributes: Sequence[SensitiveDomain], counted: Counted) -> Iterato
 def _repeated_spellings(counted: Counted, spec: ReleaseSpec) -> Iterator[Repetition]:
     """The people whose identifiers look the same to a reader."""
     if counted.spelled.repeats:
-        compared, spellings = int(counted.spelled.counts.sum()), len(counted.spelled.hashes)
+        compared = int(counted.spelled.counts.sum())
+        spellings = len(counted.spelled.hashes)
         yield Repetition(spec.attributes.owners["person"], compared, spellings)
 
 

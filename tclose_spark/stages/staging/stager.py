@@ -32,10 +32,12 @@ def stager(preparation: Preparation, secret: str, keeps: bool) -> Mapper:
         keyed = RowHash.of(secret, len(columns.keyed(columns.names)) + len(columns.hashed))
         for batch in whole_people(batches) if PERSON in columns.owners else batches:
             if batch.num_rows:
-                kept, atom = list[pa.Array](), dict[str, pa.Array]()
+                kept = list[pa.Array]()
+                atom = dict[str, pa.Array]()
                 if ATOM in columns.owners:
                     batch, kept, atom[ATOM] = split_kept(batch, len(columns.names) if keeps else 0)
-                held, owned = preparation.staged(batch), preparation.owned(batch)
+                held = preparation.staged(batch)
+                owned = preparation.owned(batch)
                 if kept and len(kept[-1]):
                     *held, owned[PERSON] = map(_one_after_another, [*held, owned[PERSON]], kept)
                 hashes = keyed.of_rows(
@@ -46,7 +48,8 @@ def stager(preparation: Preparation, secret: str, keeps: bool) -> Mapper:
                     of_person, varying = person_columns(columns, held, owned[PERSON], hashes)
                     owned |= {**of_person, **atom}
                 sampler.add(preparation.to_sample(batch))
-                marked, spellings = preparation.marked(batch), preparation.spellings(batch)
+                marked = preparation.marked(batch)
+                spellings = preparation.spellings(batch)
                 tallies.add(held, marked, spellings, owned, varying, preparation.weights(batch))
                 staged_columns = [*map(_narrow, [*held, *owned.values()]), pa.array(hashes)]
                 names = [*columns.names, *owned, HASH]

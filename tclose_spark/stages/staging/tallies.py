@@ -25,8 +25,17 @@ from tclose_spark.table.far_numbers import count_ends
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.labels import number_codes
 
-ROWS, DIGEST, MARK, RANGE, REGISTERS, SPELLED, VARYING = -1, -2, -3, -4, -5, -6, -7
-WEIGHTS, STOOD_FOR, DRAWN, FAR = -8, -9, -10, -11
+ROWS = -1
+DIGEST = -2
+MARK = -3
+RANGE = -4
+REGISTERS = -5
+SPELLED = -6
+VARYING = -7
+WEIGHTS = -8
+STOOD_FOR = -9
+DRAWN = -10
+FAR = -11
 """Tallies that are no histograms: ROWS and DIGEST of the fingerprint; MARK, rows by mark; RANGE,
 rows without a number by (place of the quasi-identifier, lowest number, highest number); REGISTERS,
 by (insensitive attribute, or "" for rows; register) what estimates distinct values. SPELLED, people

@@ -56,7 +56,9 @@ def code_system(name: str, values: pa.Array, counts: pa.Array) -> CodeSystem | N
     known = pc.invert(
         pc.is_in(pc.utf8_lower(values), value_set=pa.array(PLACEHOLDERS, values.type))
     )
-    values, counts, words = values.filter(known), counts.filter(known), set(words_of(name))
+    values = values.filter(known)
+    counts = counts.filter(known)
+    words = set(words_of(name))
     rows = pc.sum(counts).as_py() or 0
     for system in SYSTEMS:
         named = system.unnamed or words & system.words

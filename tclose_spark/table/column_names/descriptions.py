@@ -93,7 +93,8 @@ def _overrules(own: Hint, phrase: str) -> bool:
     """Whether a phrase is that of an identifier, and neither the name is, nor does the phrase begin
     like the name.
     """
-    concept, begins = hint_of(phrase).concept, hint_of(phrase.partition(" of ")[0]).concept
+    concept = hint_of(phrase).concept
+    begins = hint_of(phrase.partition(" of ")[0]).concept
     is_identifier = identifies(phrase) or (concept is not None and concept.role == "direct")
     is_other = own.concept is not None and own.concept.role != "direct" and own.concept != begins
     return is_identifier and is_other

@@ -17,7 +17,8 @@ from tclose_spark.errors import InputError
 from tclose_spark.runfile.quantities import NAMED
 from tclose_spark.table.columns.patterns import identifying
 
-SHARE, ALONE = 1 / 5, 1 / 3
+SHARE = 1 / 5
+ALONE = 1 / 3
 """Shares of the names that are refused if they look like values: of several such names, and of a
 single one.
 """

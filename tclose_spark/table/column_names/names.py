@@ -31,7 +31,8 @@ def are_names(columns: Sequence[str], expected: Collection[str]) -> bool:
     At least half of the expected names are among them, since a value may equal one name. All are
     printable and different, and most are not numbers.
     """
-    lower, wanted = {name.lower() for name in columns}, {name.lower() for name in expected}
+    lower = {name.lower() for name in columns}
+    wanted = {name.lower() for name in expected}
     numbers = [name for name in columns if _is_number(name)]
     return (
         2 * len(lower & wanted) >= len(wanted) > 0

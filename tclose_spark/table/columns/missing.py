@@ -49,7 +49,9 @@ def _forms(code: str | Decimal, of_text: bool) -> Iterator[str]:
     yield re.escape(text)
     number = NUMBER.fullmatch(text)
     if number and not (of_text and isinstance(code, str)):
-        sign, whole, digits = number[1], number[2], (number[3] or "").rstrip("0")
+        sign = number[1]
+        whole = number[2]
+        digits = (number[3] or "").rstrip("0")
         yield re.escape(f"{sign}{whole}") + (rf"\.{digits}0*" if digits else r"(?:\.0*)?")
         for kind in (pa.float64(), pa.float32()):  # a large one has an exponent
             yield re.escape(as_text(pa.array([float(text)], kind))[0].as_py())

@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 
 from tclose_spark.table.dictionaries import shortened
 
-TABLE, FILE = "table", "file"
+TABLE = "table"
+FILE = "file"
 """Columns of files: the name of the table that a file belongs to, and its bytes; none in rows that
 only carry other columns.
 """

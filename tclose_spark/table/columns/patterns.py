@@ -211,15 +211,18 @@ def identifying(values: pa.Array, counts: pa.Array) -> dict[str, int]:
         pc.if_else(several, pc.utf8_trim(plain, '[]{}()"'), plain), BETWEEN
     )
     parts = pc.if_else(several, parts, pc.split_pattern(plain, "\0"))
-    place, texts = pc.list_parent_indices(parts), pc.list_flatten(parts)
+    place = pc.list_parent_indices(parts)
+    texts = pc.list_flatten(parts)
     others = pc.match_substring_regex(texts, f"^({DATE}|{MEASURE})$")
-    place, texts = place.filter(pc.invert(others)), texts.filter(pc.invert(others))
+    place = place.filter(pc.invert(others))
+    texts = texts.filter(pc.invert(others))
     for name, pattern in IDENTIFYING.items():
         held = pc.unique(place.filter(pc.match_substring_regex(texts, f"^({pattern})$")))
         if rows := int(pc.sum(counts.take(held)).as_py() or 0):
             found[name] = rows
             left = pc.invert(pc.is_in(place, value_set=held))
-            place, texts = place.filter(left), texts.filter(left)
+            place = place.filter(left)
+            texts = texts.filter(left)
     return found
 
 

@@ -459,7 +459,8 @@ def _differences(time: IntArray, codes: IntArray) -> tuple[float, int]:
     missing.
     """
     known = (time >= 0) & (codes >= 0)
-    time, codes = time[known], codes[known]
+    time = time[known]
+    codes = codes[known]
     if not len(time):
         return 0.0, 0
     width = int(codes.max()) + 1

@@ -42,7 +42,8 @@ NEVER = np.uint64((1 << BITS) - 1)  # above the hashes that may draw a row
 MOSTLY = 0.5  # share of values that look measured, above which a column is a measurement
 MISSING = -1  # among codes
 WORD = 8  # bytes of a text that are hashed at once
-ODD, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(BITS // 2)
+ODD = np.uint64(0x9E3779B97F4A7C15)
+HALF = np.uint64(BITS // 2)
 CACHED = 1 << 13  # rows that are hashed at once, so that they stay in the cache
 CLOCK = r"^\s*[0-9]{1,2}:[0-5][0-9](:[0-5][0-9])?\s*$"
 FRACTION = r"^\s*[+-]?[0-9]*[.,][0-9]*[1-9][0-9]*\s*$"
@@ -97,7 +98,8 @@ def _as_numbers(values: pa.Array) -> HashArray:
     if pa.types.is_floating(kind):
         return _as_unsigned(values.cast(pa.float64()))
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
-        values, kind = values.cast(pa.int32()), pa.int32()
+        values = values.cast(pa.int32())
+        kind = pa.int32()
     if pa.types.is_temporal(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return _as_unsigned(values.cast(pa.int64(), safe=False))
     return _text_numbers(
@@ -132,7 +134,8 @@ def _text_numbers(texts: pa.Array) -> HashArray:
     held = b"" if data is None else memoryview(data)[ends[0] : ends[-1]]
     padded = np.frombuffer(bytes(held) + bytes(WORD), dtype=np.uint8)
     words = np.ndarray(len(padded) - WORD + 1, dtype="<u8", buffer=padded, strides=(1,))
-    starts, lengths = ends[:-1] - ends[0], np.diff(ends)
+    starts = ends[:-1] - ends[0]
+    lengths = np.diff(ends)
     numbers: HashArray = lengths.astype(np.uint64) * ODD
     for place in range(0, int(lengths.max(initial=0)), WORD):
         longer = slice(None) if lengths.min() > place else np.flatnonzero(lengths > place)
@@ -254,7 +257,8 @@ class WholeValues:
         """The sample at the lowest level at which it has at most MOST_ROWS rows."""
         is_large = self.level > 0 or len(self.hashes) > self.most
         sample = self.without_frequent() if is_large else self
-        lowest, level = sample._lowest(), sample.level
+        lowest = sample._lowest()
+        level = sample.level
         while np.count_nonzero(lowest <= _last(level)) > self.most:
             level += 1
         drawn = lowest <= _last(level)
@@ -369,7 +373,8 @@ class WholeValues:
 
     def without_frequent(self) -> WholeValues:
         """The sample whose frequent values draw no rows, nor do columns of few values."""
-        draws, frequent = list(self.draws), list(self.frequent)
+        draws = list(self.draws)
+        frequent = list(self.frequent)
         for place in range(self.hashes.shape[1]):
             if not draws[place]:
                 continue
@@ -400,7 +405,8 @@ class Sampler:
 
     def add(self, columns: Sequence[pa.Array]) -> None:
         """Draws from a batch with these columns, which may be dictionaries."""
-        sample, dictionaries = self._sample, enumerate(columns)
+        sample = self._sample
+        dictionaries = enumerate(columns)
         coded = {
             place: sample.coded(column, place)
             for place, column in dictionaries

@@ -45,7 +45,8 @@ class SubjectsWords:
         """
         if subjects.cells is not None:
             yield self._on_cells(subjects.cells)
-        person, household = subjects.first("person"), subjects.first("household")
+        person = subjects.first("person")
+        household = subjects.first("household")
         if person is not None:
             yield self.on_person(person)
         elif subjects.unnamed is not None:

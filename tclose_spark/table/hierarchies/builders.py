@@ -105,7 +105,10 @@ def _moment(value: str) -> tuple[str, str, str, str] | None:
     match = MOMENT.match(value)
     if match is None:
         return None
-    year, month, day, hour = match[1], match[2], match[3], match[4] or "00"
+    year = match[1]
+    month = match[2]
+    day = match[3]
+    hour = match[4] or "00"
     try:
         # The calendar repeats after 400 years.
         datetime(LEAP + int(year) % 400, int(month), int(day), int(hour))
@@ -142,7 +145,8 @@ def in_order(values: Sequence[str], size: int) -> Above:
     """
     words = _words(values)
     ordered = [value for value in values if value not in words]
-    above, plain = list[tuple[str, ...]]([()] * len(ordered)), are_plain(ordered)
+    above = list[tuple[str, ...]]([()] * len(ordered))
+    plain = are_plain(ordered)
     length = size
     while length < len(ordered):
         for start in range(0, len(ordered), length):
@@ -244,7 +248,8 @@ def in_ranges(values: Sequence[str], builder: HierarchyBuilder) -> Above:
     >>> in_ranges(["250.83", "4019", "V57", "?"], HierarchyBuilder(ranges="icd9"))[:2]
     [('250.*', '249-259', '240-279'), ('401.*', '401-405', '390-459')]
     """
-    tables, own = _tables(builder), builder.ranges == "icd9"
+    tables = _tables(builder)
+    own = builder.ranges == "icd9"
     none = None if builder.other is None else (builder.other,) * (len(tables) + own)
     above: Above = []
     for value in values:

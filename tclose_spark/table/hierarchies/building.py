@@ -16,7 +16,8 @@ from tclose_spark.table.domains import Counts, by_value, number
 from tclose_spark.table.hierarchies import builders
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 
-HIERARCHIES, RELEASED_HIERARCHIES = "hierarchies", "released_hierarchies"
+HIERARCHIES = "hierarchies"
+RELEASED_HIERARCHIES = "released_hierarchies"
 """The folders of those that were built: of all values, and where rows are suppressed of what is
 released.
 """

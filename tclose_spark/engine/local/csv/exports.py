@@ -60,7 +60,8 @@ def _field(values: pa.Array) -> pa.Array:
     """The texts of values. Times are ISO 8601, with microseconds."""
     if not pa.types.is_timestamp(values.type):
         return as_text(values)
-    day, time = as_text(values.cast(pa.date32())), pc.strftime(values, "T%H:%M:%S")
+    day = as_text(values.cast(pa.date32()))
+    time = pc.strftime(values, "T%H:%M:%S")
     return pc.binary_join_element_wise(day, time, "" if values.type.tz is None else "Z", "")
 
 
@@ -99,7 +100,8 @@ def _values(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     """The inverse of `_field`."""
     if not pa.types.is_temporal(kind):
         return texts.cast(kind)
-    is_date, distinct = pa.types.is_date(kind), texts.dictionary_encode()
+    is_date = pa.types.is_date(kind)
+    distinct = texts.dictionary_encode()
     plain = [text.removeprefix("+").removesuffix("Z") for text in distinct.dictionary.to_pylist()]
     numbers = np.array(plain, "datetime64[D]" if is_date else "datetime64[us]").astype(np.int64)
     return (

@@ -44,7 +44,8 @@ OPTIONS |= {"decimal", "thousands", "currency", "skip_rows", "skip_footer"}
 # Names whose content Spark unpacks.
 PACKED = re.compile(r"\.(deflate|snappy|lz4|zst|zstd|xz|br|lzo)$")
 BLANK = re.compile(rb"\n[\0-\x20]+(?=\n)")  # lines that Spark passes over
-NEWLINE, RETURN = b"\n"[0], b"\r"[0]
+NEWLINE = b"\n"[0]
+RETURN = b"\r"[0]
 
 
 @dataclass(frozen=True)
@@ -250,11 +251,14 @@ def _are_plain(lines: npt.NDArray[np.uint8], dialect: Dialect) -> bool:
     """Whether every other quote opens a field, those between close it, and two in a row inside a
     field are one. The first byte is a line feed.
     """
-    quotes, separator = np.flatnonzero(lines == dialect.quote[0]), dialect.separator[0]
+    quotes = np.flatnonzero(lines == dialect.quote[0])
+    separator = dialect.separator[0]
     if len(quotes) % 2:
         return False
-    opening, closing = quotes[0::2], quotes[1::2]
-    before, after = lines[opening - 1], lines[closing + 1]
+    opening = quotes[0::2]
+    closing = quotes[1::2]
+    before = lines[opening - 1]
+    after = lines[closing + 1]
     opens = (before == separator) | (before == NEWLINE)
     opens[1:] |= opening[1:] == closing[:-1] + 1
     closes = (after == separator) | (after == NEWLINE) | (after == RETURN)
@@ -274,7 +278,8 @@ def _rows(
             line = first_line(block)
             if line is None:
                 continue
-            block, awaits_header = block[block.index(line) + len(line) :], False
+            block = block[block.index(line) + len(line) :]
+            awaits_header = False
         _require_plain(block, dialect, part.file.name)
         if (
             dialect.null and 2 * dialect.quote in block
@@ -304,7 +309,8 @@ def _parsed(
         malformed.append(row.actual_columns)
         return "skip"
 
-    may_hold_nul, is_text = b"\0" in lines, lines.isascii() or is_utf8(lines)
+    may_hold_nul = b"\0" in lines
+    is_text = lines.isascii() or is_utf8(lines)
     if (
         not is_text
     ):  # each byte becomes a character, because the parser reports malformed rows as text

@@ -77,7 +77,8 @@ class Part:
             if not data.endswith(b"\n"):
                 data += opened.readline()
             if not place:
-                place, data = len(data), data.removeprefix(MARK)
+                place = len(data)
+                data = data.removeprefix(MARK)
             else:
                 place += len(data)
             if data:
@@ -90,7 +91,8 @@ def _without_first(blocks: Iterable[bytes], lines: int) -> Iterator[bytes]:
     """The blocks without the first lines."""
     for block in blocks:
         while lines and block:
-            block, lines = block.partition(b"\n")[2], lines - 1
+            block = block.partition(b"\n")[2]
+            lines = lines - 1
         if block:
             yield block
 

@@ -12,7 +12,9 @@ MOMENT = pa.timestamp("us", "UTC")
 NUMBERS = {"int", "bigint", "decimal", "double"}
 OTHERS = {"boolean": pa.bool_(), "date": pa.date32(), "timestamp": MOMENT}
 
-NUMBER, POWER, BLANK = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", "[eE][+-]?[0-9]", r"[\x01-\x20]*"
+NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)"
+POWER = "[eE][+-]?[0-9]"
+BLANK = r"[\x01-\x20]*"
 DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 TIME = "[0-9]{2}:[0-9]{2}"
 ZONE = "Z|[+-](0[0-9]|1[0-7]):[0-5][0-9]"

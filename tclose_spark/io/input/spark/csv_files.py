@@ -33,7 +33,9 @@ from tclose_spark.io.storage.folders import for_spark, local_path, open_folder
 from tclose_spark.io.tables.columns import MALFORMED, quoted
 from tclose_spark.runfile.spec import Input
 
-REPLACEMENT, NUL = "\ufffd", "\0"  # what bytes that cannot be decoded become; what no text holds
+# What bytes that cannot be decoded become; what no text holds.
+REPLACEMENT = "\ufffd"
+NUL = "\0"
 
 
 def read_csv(spark: SparkSession, source: Input) -> DataFrame:

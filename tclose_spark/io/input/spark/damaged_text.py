@@ -79,7 +79,8 @@ def check_text(opened: SourceTable) -> None:
     """Raises InputError if a column of text has bytes that are invalid in its encoding, or NUL,
     with the rows of each column.
     """
-    texts, source = opened.texts, opened.source
+    texts = opened.texts
+    source = opened.source
     is_csv = source.format == "csv"
     nuls = [F.contains(quoted(name), F.lit(NUL)) for name in texts]
     lost = [
@@ -148,7 +149,8 @@ def _count_malformed(opened: SourceTable, texts: Sequence[str]) -> dict[str, int
     If the file is read as ISO-8859-1, every byte is one character, and separators, quotes and line
     ends are the same as in UTF-8.
     """
-    source, names = opened.source, opened.table.columns
+    source = opened.source
+    names = opened.table.columns
     raw = opened.table.sparkSession.read.options(**as_bytes(source)).csv(for_spark(source.path))
     columns = [quoted(raw.columns[names.index(name)]) for name in texts]
     return dict(

@@ -21,7 +21,8 @@ def tabulate(j: int, node: TreeNode, work: TreeWorkspace) -> bool:
     length = work.present.length[j]
     codes = work.present.codes[j]
     tally = work.tally
-    column, table = node.rows[j, node.start : node.end], work.tables[j]
+    column = node.rows[j, node.start : node.end]
+    table = work.tables[j]
     is_table = bool(TABLED * (length + 1) * cells <= len(column))
     if work.is_counted[j]:
         return is_table
@@ -50,7 +51,8 @@ def count_region(
 ) -> None:
     """Set part to the rows by cell with present codes a..b of j."""
     if tabulate(j, node, work):
-        cells, table = len(part), work.tables[j]
+        cells = len(part)
+        table = work.tables[j]
         for c in range(cells):
             part[c] = table[(b + 1) * cells + c] - table[a * cells + c]
     else:
@@ -62,8 +64,12 @@ def _count_ordered(
     j: int, a: int, b: int, rows: int, work: TreeWorkspace, part: FloatArray
 ) -> None:
     """`count_region` by work.ordered. These or the other rows are counted, whichever are fewer."""
-    below, q = work.present.below, len(work.ordered)
-    start, end, cells, tally = below[j, a], below[j, b + 1], work.ordered[j], work.tally
+    below = work.present.below
+    q = len(work.ordered)
+    start = below[j, a]
+    end = below[j, b + 1]
+    cells = work.ordered[j]
+    tally = work.tally
     if 2 * (end - start) <= rows:
         for i in range(start, end):
             tally[cells[i]] += 1

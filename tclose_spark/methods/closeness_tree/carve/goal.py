@@ -82,11 +82,13 @@ def _tree_of(groups: list[list[int]], above: IntArray, share: FloatArray) -> Dom
     """Bins of these groups of values in the order of the tree, those of several values after their
     siblings.
     """
-    values, hidden = above.shape[1], []
+    values = above.shape[1]
+    hidden = []
     keys = np.empty((len(above), len(groups)), dtype=np.int64)
     for number, group in enumerate(groups):
         common = int(np.argmax((above[:, group] == above[:, group[:1]]).all(axis=1)))
-        keys[:common, number], keys[common:, number] = values + number, above[common:, group[0]]
+        keys[:common, number] = values + number
+        keys[common:, number] = above[common:, group[0]]
         hidden += [
             np.bincount(above[height, group], weights=share[group]) for height in range(common)
         ]
@@ -124,7 +126,8 @@ def expected_deviation(hidden: FloatArray, largest: int) -> FloatArray:
 
 MOST_BINS = 512
 """Bins of an ordered domain, at most."""
-WIDE, LEAST_SHARE = 128, 1 / 64
+WIDE = 128
+LEAST_SHARE = 1 / 64
 """Larger domains are grown by bins, each with at least this share of the table."""
 
 
@@ -173,7 +176,8 @@ def goal_of(requirement: Requirement) -> Goal:
     others of more than WIDE values have `bins`. Their distance is nearly the exact one, and work
     does not grow with the number of values.
     """
-    largest, metric = requirement.limits.shape[1] - 1, metrics_of(requirement)
+    largest = requirement.limits.shape[1] - 1
+    metric = metrics_of(requirement)
     bins = [_bins(requirement, s) for s in range(len(metric))]
     domains = np.array([int(each.bin_of.max()) + 1 for each in bins])
     target = np.zeros((len(bins), int(domains.max())))
@@ -239,7 +243,8 @@ def _room(requirement: Requirement, bins: Sequence[DomainBins], target: FloatArr
 
 def _bins(requirement: Requirement, s: int) -> DomainBins:
     """The bins of attribute s; a bin for each value if the domain is not wide."""
-    m, height = int(requirement.domains[s]), int(requirement.heights[s])
+    m = int(requirement.domains[s])
+    height = int(requirement.heights[s])
     tree = [above[above >= 0] for above in requirement.parents[s, :height]]
     if requirement.ordered[s]:
         return DomainBins(np.arange(m) * min(MOST_BINS, m) // m, tree, np.zeros(0))
@@ -279,14 +284,16 @@ def add_up(values: FloatArray, m: int, parents: Codes, height: int, nodes: Float
     """
     for v in range(m):
         nodes[v] = values[v]
-    start, end = 0, m
+    start = 0
+    end = m
     for step in range(height - 1):
         last = -1
         for child in range(end - start):
             node = parents[step, child]
             nodes[end + node] = nodes[start + child] + (nodes[end + node] if node == last else 0.0)
             last = node
-        start, end = end, end + last + 1
+        start = end
+        end = end + last + 1
     return end
 
 
@@ -303,11 +310,13 @@ def worst_cap(s: int, values: FloatArray, size: float, goal: Goal) -> tuple[floa
     """(how much of the way to its cap the share of a value of attribute s is, at most: 1 at the
     cap; which value).
     """
-    largest, value = 0.0, -1
+    largest = 0.0
+    value = -1
     for v in range(goal.domains[s] if goal.room.shape[1] > 0 else 0):
         ratio = (values[v] / size - goal.target[s, v]) / goal.room[s, v]
         if ratio > largest:
-            largest, value = ratio, v
+            largest = ratio
+            value = v
     return largest, value
 
 
@@ -316,11 +325,13 @@ def worst(values: FloatArray, size: float, goal: Goal, scratch: Scratch) -> tupl
     """(the largest closeness ratio of an attribute, which one it is) of `size` rows with these
     counts by value.
     """
-    largest, attribute = 0.0, 0
+    largest = 0.0
+    attribute = 0
     for s in range(len(goal.unit)):
         capped, _ = worst_cap(s, values[s], size, goal)
         if capped > largest:
-            largest, attribute = capped, s
+            largest = capped
+            attribute = s
         if goal.unit[s] == np.inf:
             continue
         m = goal.domains[s]
@@ -341,5 +352,6 @@ def worst(values: FloatArray, size: float, goal: Goal, scratch: Scratch) -> tupl
             numerator = equal_numerator(values[s], size, goal.target[s], m, 1.0)
         ratio = (numerator + hidden_numerator(s, size, goal)) / (goal.unit[s] * size)
         if ratio > largest:
-            largest, attribute = ratio, s
+            largest = ratio
+            attribute = s
     return largest, attribute

@@ -24,7 +24,10 @@ def set_quotas(node: TreeNode, work: TreeWorkspace) -> int:
     """Set work.quota to half the node's rows of each cell, odd ones rounded up and down by turns;
     their sum.
     """
-    quota, below, size, odd = work.quota, work.present.below[len(work.ordered)], 0, 0
+    quota = work.quota
+    below = work.present.below[len(work.ordered)]
+    size = 0
+    odd = 0
     for c in range(len(node.cells)):
         rows = below[c + 1] - below[c]
         odd += rows & 1
@@ -38,7 +41,8 @@ def halve(node: TreeNode, work: TreeWorkspace) -> int:
     """Set work.left for the rows in the lower halves of their cells by the order work.order; how
     many there are.
     """
-    quota, size = work.quota, set_quotas(node, work)
+    quota = work.quota
+    size = set_quotas(node, work)
     for i in work.order[: len(node.cell)]:
         c = node.cell[i]
         work.left[i] = quota[c] > 0
@@ -56,7 +60,11 @@ def count_halves(
     part: becomes those rows by cell.
     """
     is_table = tabulate(j, node, work)
-    quota, size, taken, top, bottom = work.quota, set_quotas(node, work), 0, -1, -1
+    quota = work.quota
+    size = set_quotas(node, work)
+    taken = 0
+    top = -1
+    bottom = -1
     for c in range(len(part)):
         part[c] = quota[c]
     cells = work.ordered[j]
@@ -91,12 +99,16 @@ def try_halves(
     """The score of aligned halves of j if both are within the limit and it is above `best`, else
     `best`.
     """
-    rows, part = node.end - node.start, work.part[: len(node.cells)]
+    rows = node.end - node.start
+    part = work.part[: len(node.cells)]
     size, top, bottom = count_halves(j, node, work, part)
     if size < inputs.least or rows - size < inputs.least:
         return best
-    codes, length = work.present.codes[j], work.present.length[j]
-    lo, hi, p = codes[0], codes[length - 1], size / rows
+    codes = work.present.codes[j]
+    length = work.present.length[j]
+    lo = codes[0]
+    hi = codes[length - 1]
+    p = size / rows
     gain = (
         width(j, lo, hi, inputs.widths)
         - p * width(j, lo, top, inputs.widths)

@@ -19,7 +19,9 @@ from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, scratc
 from tclose_spark.methods.closeness_tree.carve.regions import CUTS, Regions
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
-NOTHING, REGION, HALVES = 0, 1, 2
+NOTHING = 0
+REGION = 1
+HALVES = 2
 """Kinds of `Split`."""
 MOST_SINGLES = 50  # regions with at least a fiftieth of the rows each
 
@@ -90,7 +92,8 @@ class TreeWorkspace(NamedTuple):
 def make_workspace(block: Block, goal: Goal) -> TreeWorkspace:
     """Arrays to grow the tree of a block in."""
     n, q = block.quasi.shape
-    cells, values = len(goal.codes), goal.target.shape
+    cells = len(goal.codes)
+    values = goal.target.shape
     longest = max(int(block.widths.domains.max()), cells)
     most = q * (MOST_SINGLES * (block.widths.nodes.shape[1] + 1) + 2 * CUTS + 8)
     room = min(longest, n) + 1

@@ -51,7 +51,8 @@ def add_region(
     """
     j, a, b = region
     length = present.length[j]
-    size, rows = present.below[j, b + 1] - present.below[j, a], present.below[j, length]
+    size = present.below[j, b + 1] - present.below[j, a]
+    rows = present.below[j, length]
     if (
         size < least
         or rows - size < least
@@ -69,7 +70,9 @@ def add_region(
     gain = max(p * (w0 - inner), w0 - p * inner - (1.0 - p) * outer)
     if gain <= 0.0:
         return count
-    regions.where[count, 0], regions.where[count, 1], regions.where[count, 2] = j, a, b
+    regions.where[count, 0] = j
+    regions.where[count, 1] = a
+    regions.where[count, 2] = b
     regions.inner[count], regions.outer[count], regions.bound[count] = (
         inner,
         outer,
@@ -85,13 +88,15 @@ def propose_cuts(
     """Add prefixes and suffixes of a numeric quasi-identifier at cuts of nearly equal mass; missing
     values are separate.
     """
-    start, length = 0, present.length[j]
+    start = 0
+    length = present.length[j]
     rows = present.below[j, length]
     if widths.missing[j] and present.codes[j, 0] == 0:
         count = add_region(count, (j, start, start), least, present, widths, regions)
         start += 1
         count = add_region(count, (j, start, length - 1), least, present, widths, regions)
-    last, known = -1, rows - present.below[j, start]
+    last = -1
+    known = rows - present.below[j, start]
     for x in range(start, length - 1):
         below = present.below[j, x + 1]
         bin_ = (below - present.below[j, start]) * CUTS // known
@@ -109,7 +114,9 @@ def propose_nodes(
     """Add the single values of a categorical quasi-identifier, then the hierarchy nodes with more
     than one child.
     """
-    codes, length, nodes = present.codes[j], present.length[j], widths.nodes[j]
+    codes = present.codes[j]
+    length = present.length[j]
+    nodes = widths.nodes[j]
     for a in range(length):
         count = add_region(count, (j, a, a), least, present, widths, regions)
     if widths.kinds[j] != NODE:

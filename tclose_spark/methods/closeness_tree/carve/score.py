@@ -14,7 +14,10 @@ def count_sides(part: FloatArray, node: TreeNode, inputs: TreeInputs, work: Tree
     """Set work.inside and work.outside to the rows by value of a part and of the rest. part: its
     rows by cell.
     """
-    cells, codes, inside, outside = node.cells, inputs.goal.codes, work.inside, work.outside
+    cells = node.cells
+    codes = inputs.goal.codes
+    inside = work.inside
+    outside = work.outside
     inside[:] = 0.0
     for c in range(len(cells)):
         if part[c] != 0.0:

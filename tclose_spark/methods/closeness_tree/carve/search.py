@@ -73,9 +73,14 @@ def try_region(
     is left to gain.
     """
     j, a, b = work.regions.where[r]
-    codes, rows, goal = work.present.codes[j], node.end - node.start, inputs.goal
-    inner, u = work.regions.inner[r], len(node.cells)
-    part, inside, outside = work.part[:u], work.inside, work.outside
+    codes = work.present.codes[j]
+    rows = node.end - node.start
+    goal = inputs.goal
+    inner = work.regions.inner[r]
+    u = len(node.cells)
+    part = work.part[:u]
+    inside = work.inside
+    outside = work.outside
     count_region(j, a, b, node, work, part)
     size = float(work.present.below[j, b + 1] - work.present.below[j, a])
     count_sides(part, node, inputs, work)
@@ -91,7 +96,8 @@ def try_region(
             inputs,
             work,
         )
-    smallest, low = max(float(inputs.least), SMALLEST_SHARE * size), max(node.ratio, FLOOR)
+    smallest = max(float(inputs.least), SMALLEST_SHARE * size)
+    low = max(node.ratio, FLOOR)
     if inner >= w0 - 1e-12:
         return best
     division = Division(
@@ -123,10 +129,12 @@ def try_region(
 @kernel
 def first_largest(bounds: FloatArray) -> int:
     """The first place of the largest positive bound, or -1."""
-    first, largest = -1, 0.0
+    first = -1
+    largest = 0.0
     for r in range(len(bounds)):
         if bounds[r] > largest:
-            first, largest = r, bounds[r]
+            first = r
+            largest = bounds[r]
     return first
 
 
@@ -150,13 +158,15 @@ def search(
         score = try_region(best.score, r, limit, node, inputs, work)
         if score > best.score:
             j, a, b = work.regions.where[r]
-            first, last = work.present.codes[j, a], work.present.codes[j, b]
+            first = work.present.codes[j, a]
+            last = work.present.codes[j, b]
             best = Split(score=score, kind=REGION, j=j, first=first, last=last)
         bounds[r] = -bounds[r]  # seen
     for r in range(count):
         bounds[r] = abs(bounds[r])
     for j in range(len(inputs.widths.domains)):
-        codes, length = work.present.codes[j], work.present.length[j]
+        codes = work.present.codes[j]
+        length = work.present.length[j]
         if (
             inputs.widths.kinds[j] != NUMBER
             or length < 2

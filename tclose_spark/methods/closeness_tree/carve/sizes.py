@@ -29,7 +29,8 @@ def largest_part(
     """
     before = np.inf
     while size < before - 1.0:
-        before, size = size, _within(values, size, limit, goal, scratch)
+        before = size
+        size = _within(values, size, limit, goal, scratch)
         if size <= 0.0 or goal.hidden.shape[1] == 1:
             break
     return size
@@ -63,7 +64,9 @@ def largest_equal_part(
     excess.
     """
     for _ in range(20):
-        held, share, lacking = 0.0, -spare, -spare * size
+        held = 0.0
+        share = -spare
+        lacking = -spare * size
         for v in range(m):
             gap = size * target[v] - counts[v]
             lacks = gap > 0.0  # without a branch, which would be hard to predict
@@ -86,7 +89,8 @@ def smallest_size(requirement: Requirement, most: int) -> int:
     table, and s rows have at most the s most frequent values. With the ordered one, every
     cumulative count is rounded. Hierarchical distances are ignored.
     """
-    n, least = requirement.rows, int(requirement.k)
+    n = requirement.rows
+    least = int(requirement.k)
     for s in np.flatnonzero(~requirement.ordered & (requirement.heights == 0)).tolist():
         held = np.cumsum(np.sort(requirement.tables[s, : requirement.domains[s]])[::-1])
         sizes = np.arange(1, len(held) + 1)[

@@ -41,7 +41,10 @@ from tclose_spark.table.arrays import Codes, IntArray
 def find_cells(rows: Codes, start: int, end: int, inputs: TreeInputs, work: TreeWorkspace) -> int:
     """Set work.cells, work.cell and work.whole for the rows start..end-1; how many cells occur."""
     q = len(rows) - 2
-    column, present, cells, whole = rows[q, start:end], work.present, work.cells, work.whole
+    column = rows[q, start:end]
+    present = work.present
+    cells = work.cells
+    whole = work.whole
     find_present(q, column, len(inputs.goal.codes), work.tally, work.order, present)
     count = present.length[q]
     for c in range(count):
@@ -66,7 +69,8 @@ def mark_left(split: Split, node: TreeNode, inputs: TreeInputs, work: TreeWorksp
     if split.kind == HALVES:
         sort_rows(split.j, column, work.present, work.tally, work.order)
         return halve(node, work)
-    quota, size = work.quota, 0
+    quota = work.quota
+    size = 0
     for c in range(len(node.cells)):
         quota[c] = int(work.take[c])
     for i in range(len(column)):
@@ -84,11 +88,15 @@ def is_sound(size: int, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace)
     """Whether both sides meet the requirement, exactly, by a count of their rows (in
     work.sides).
     """
-    requirement, left, sides = inputs.requirement, work.left, work.sides
-    codes, number = requirement.codes, node.rows[-1, node.start : node.end]
+    requirement = inputs.requirement
+    left = work.left
+    sides = work.sides
+    codes = requirement.codes
+    number = node.rows[-1, node.start : node.end]
     sides[:] = 0
     for i in range(len(number)):
-        c, side = inputs.exact[number[i]], 0 if left[i] else 1
+        c = inputs.exact[number[i]]
+        side = 0 if left[i] else 1
         for s in range(codes.shape[1]):
             sides[side, s, codes[c, s]] += 1
     return holds(sides[0], size, requirement, work.excess) and holds(
@@ -103,7 +111,8 @@ def part_rows(node: TreeNode, left: NDArray[np.bool_], other: Codes) -> None:
     """
     for x in range(len(node.rows)):
         row = node.rows[x]
-        to, count = node.start, 0
+        to = node.start
+        count = 0
         for i in range(node.end - node.start):  # without a branch, which would be hard to predict
             code = row[node.start + i]
             row[to] = code
@@ -121,9 +130,15 @@ def record_split(
     """Record the split as node `me` of `splits`. Codes that the node lacks go where their
     neighbours go. A cell that the region lacks is divided by the mean share.
     """
-    j, left, counted, taken = split.j, work.left, work.counted, work.taken
-    column, number = node.rows[j, node.start : node.end], node.rows[-1, node.start : node.end]
-    splits.quasi[me], splits.lo[me], splits.hi[me] = j, split.first, split.last
+    j = split.j
+    left = work.left
+    counted = work.counted
+    taken = work.taken
+    column = node.rows[j, node.start : node.end]
+    number = node.rows[-1, node.start : node.end]
+    splits.quasi[me] = j
+    splits.lo[me] = split.first
+    splits.hi[me] = split.last
     counted[:] = 0.0
     taken[:] = 0.0
     if split.kind == REGION:
@@ -135,7 +150,8 @@ def record_split(
         for c in range(len(counted)):
             splits.share[me, c] = taken[c] / counted[c] if counted[c] > 0 else mean
         return
-    splits.lo[me], splits.hi[me] = 0, inputs.widths.domains[j] - 1
+    splits.lo[me] = 0
+    splits.hi[me] = inputs.widths.domains[j] - 1
     cut = work.quota
     cut[:] = -1
     middle = column[work.order[len(column) // 2]]
@@ -284,8 +300,11 @@ class Pending(NamedTuple):
 @kernel
 def push(stack: IntArray, at: int, pending: Pending) -> None:
     """Put a node on the stack."""
-    stack[at, 0], stack[at, 1], stack[at, 2] = pending.start, pending.end, pending.above
-    stack[at, 3], stack[at, 4] = pending.side, pending.depth
+    stack[at, 0] = pending.start
+    stack[at, 1] = pending.end
+    stack[at, 2] = pending.above
+    stack[at, 3] = pending.side
+    stack[at, 4] = pending.depth
 
 
 @kernel
@@ -303,13 +322,18 @@ def _divide(
         are all rows. Each meets the requirement, unless it comes from halving by cell. The first
         node of the tree is on top of the stack.
     """
-    schedule, least = inputs.schedule, inputs.least
+    schedule = inputs.schedule
+    least = inputs.least
     push(stack, 0, Pending(start=0, end=rows.shape[1], above=-1, side=0, depth=0))
-    height, made, leaves, deepest = 1, 0, 0, 0
+    height = 1
+    made = 0
+    leaves = 0
+    deepest = 0
     while height > 0:
         height -= 1
         start, end, above, side, depth = stack[height]
-        size, child = 0, -1 - leaves
+        size = 0
+        child = -1 - leaves
         if end - start > schedule.stop and (
             end - start >= 2 * least or 0 < schedule.most < end - start
         ):
@@ -366,7 +390,8 @@ def split(
     """
     schedule = inputs.schedule
     later = log2(max((node.end - node.start) * schedule.scale / (2.0 * inputs.requirement.k), 1.0))
-    limit, ceiling = max(FLOOR, 1.0 - schedule.slack * later) * schedule.ceiling, schedule.ceiling
+    limit = max(FLOOR, 1.0 - schedule.slack * later) * schedule.ceiling
+    ceiling = schedule.ceiling
     count = propose_all(node, inputs, work)
     for target in (limit, ceiling, ceiling * inputs.safe_share):
         best = search(count, target, node, inputs, work)

@@ -30,7 +30,10 @@ def gradient(s: int, values: FloatArray, size: float, goal: Goal, scratch: Scrat
     """Set scratch.gradient[v] to how much the distance of attribute s falls with a row of value v
     (equal: to the excess rows of v); the closeness ratio. values: rows by value; size: their sum.
     """
-    target, m, slope, numerator = goal.target[s], goal.domains[s], scratch.gradient, 0.0
+    target = goal.target[s]
+    m = goal.domains[s]
+    slope = scratch.gradient
+    numerator = 0.0
     if goal.metric[s] == EQUAL:
         for v in range(m):
             slope[v] = values[v] - size * target[v]
@@ -75,14 +78,19 @@ def _hierarchical_gradient(
     above it, except the root; twice the numerator. It is `twice_hierarchical_numerator`, with each
     height in a row of scratch.excess.
     """
-    excess, parents, height, m = scratch.excess, goal.parents[s], goal.heights[s], goal.domains[s]
+    excess = scratch.excess
+    parents = goal.parents[s]
+    height = goal.heights[s]
+    m = goal.domains[s]
     for v in range(m):
         excess[0, v] = values[v] - size * goal.target[s, v]
-    total, nodes = 0.0, m
+    total = 0.0
+    nodes = m
     for step in range(height):
         last = -1
         for child in range(nodes):
-            net, node = excess[step, child], parents[step, child]
+            net = excess[step, child]
+            node = parents[step, child]
             total += abs(net)
             excess[step + 1, node] = net + (excess[step + 1, node] if node == last else 0.0)
             last = node
@@ -130,9 +138,14 @@ def trim_to_level(division: Division, size: float, wanted: float, goal: Goal) ->
 
     Every cell keeps min(part, ceil(wanted Q + x)), with x such that about `wanted` rows stay.
     """
-    part, cells, codes, target, x = division.part, division.cells, goal.codes, goal.target[0], 0.0
+    part = division.part
+    cells = division.cells
+    codes = goal.codes
+    target = goal.target[0]
+    x = 0.0
     for _ in range(20):
-        kept, cut = 0.0, 0
+        kept = 0.0
+        cut = 0
         for c in range(len(part)):
             most = wanted * target[codes[cells[c], 0]] + x
             if part[c] > most:
@@ -167,7 +180,8 @@ def trim(
     bound: its `largest_part`. Rows only leave the part, so a lower limit can continue from a higher
         one.
     """
-    single, kind = len(goal.unit) == 1 and goal.room.shape[1] == 0, goal.metric[0]
+    single = len(goal.unit) == 1 and goal.room.shape[1] == 0
+    kind = goal.metric[0]
     if single and kind == EQUAL:
         if bound < size - 1.0:
             size = trim_to_level(division, size, bound, goal)
@@ -175,21 +189,29 @@ def trim(
     if single and kind == HIERARCHICAL and goal.hidden.shape[1] > 1:
         return trim_bins(division, size, limit, least, goal, scratch)
     part, cells, inside, outside, rows = division
-    s, codes, slope = 0, goal.codes, scratch.gradient
+    s = 0
+    codes = goal.codes
+    slope = scratch.gradient
     while size >= least:
-        sign, side, counts = 1.0, size, inside
+        sign = 1.0
+        side = size
+        counts = inside
         ratio, s, unit = gradient_of_worst(counts, side, goal, scratch)
         if ratio <= limit * NEARLY:
-            sign, side, counts = -1.0, max(rows - size, 0.5), outside
+            sign = -1.0
+            side = max(rows - size, 0.5)
+            counts = outside
             ratio, s, unit = gradient_of_worst(counts, side, goal, scratch)
             if ratio <= limit * NEARLY and side >= least:
                 return size
-        best, most = -1, -np.inf
+        best = -1
+        most = -np.inf
         for c in range(len(part)):
             if part[c] > 0.0:
                 g = sign * slope[codes[cells[c], s]]
                 if g > most:
-                    best, most = c, g
+                    best = c
+                    most = g
         if best < 0:
             return 0.0
         chunk = np.floor(CHUNK * (ratio - limit) * side * unit)
@@ -225,14 +247,20 @@ def trim_equal(
     division: Division, size: float, limit: float, least: float, goal: Goal, slope: FloatArray
 ) -> float:
     """`trim` for a single equal attribute, whose cells are its values."""
-    taken, rest, rows = division.inside[0], division.outside[0], division.rows
-    t, unit, left = goal.t[0], goal.unit[0], 0.0
+    taken = division.inside[0]
+    rest = division.outside[0]
+    rows = division.rows
+    t = goal.t[0]
+    unit = goal.unit[0]
+    left = 0.0
     while size >= least:
         side = size
         total, best, most = sum_excess(taken, taken, side, 1.0, goal, slope)
-        ratio, room = (total + hidden_numerator(0, side, goal)) / (unit * side), np.ceil(most)
+        ratio = (total + hidden_numerator(0, side, goal)) / (unit * side)
+        room = np.ceil(most)
         if ratio <= limit * NEARLY:
-            side, room = max(rows - size, 0.5), np.inf
+            side = max(rows - size, 0.5)
+            room = np.inf
             total, best, most = sum_excess(taken, rest, side, -1.0, goal, slope)
             ratio = (total + hidden_numerator(0, side, goal)) / (unit * side)
             if ratio <= limit * NEARLY and side >= least:
@@ -257,8 +285,16 @@ def sum_excess(
     """(the sum of |excess| over the values of `counts`, the value of the part with the largest
     excess, that excess).
     """
-    target, m = goal.target[0], goal.domains[0]
-    t0, t1, t2, t3, m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0, -np.inf, -np.inf, -np.inf, -np.inf
+    target = goal.target[0]
+    m = goal.domains[0]
+    t0 = 0.0
+    t1 = 0.0
+    t2 = 0.0
+    t3 = 0.0
+    m0 = -np.inf
+    m1 = -np.inf
+    m2 = -np.inf
+    m3 = -np.inf
     whole = m - m % 4
     for v in range(0, whole, 4):
         g0 = sign * (counts[v] - size * target[v])
@@ -281,7 +317,8 @@ def sum_excess(
         m1 = g1 if g1 > m1 else m1
         m2 = g2 if g2 > m2 else m2
         m3 = g3 if g3 > m3 else m3
-    total, most = t0 + t1 + (t2 + t3), max(max(m0, m1), max(m2, m3))
+    total = t0 + t1 + (t2 + t3)
+    most = max(max(m0, m1), max(m2, m3))
     for v in range(whole, m):
         g = sign * (counts[v] - size * target[v])
         total += abs(g)
@@ -307,12 +344,19 @@ def trim_bins(
     rest = division.outside[0]
     rows = division.rows
     slope = scratch.gradient
-    target, t, m = goal.target[0], goal.t[0], goal.domains[0]
+    target = goal.target[0]
+    t = goal.t[0]
+    m = goal.domains[0]
     left = 0.0
     while size >= least:
-        sign, side, counts, ratio = 1.0, size, taken, gradient(0, taken, size, goal, scratch)
+        sign = 1.0
+        side = size
+        counts = taken
+        ratio = gradient(0, taken, size, goal, scratch)
         if ratio <= limit * NEARLY:
-            sign, side, counts = -1.0, max(rows - size, 0.5), rest
+            sign = -1.0
+            side = max(rows - size, 0.5)
+            counts = rest
             ratio = gradient(0, rest, side, goal, scratch)
             if ratio <= limit * NEARLY and side >= least:
                 left = size

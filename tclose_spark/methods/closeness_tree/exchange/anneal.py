@@ -38,7 +38,8 @@ def propose(
     weighted closeness ratios times rows rises by at most heat x risk. order: lexicographic, shape
     (n,). risks: -log of uniform numbers, shape (RISKS,).
     """
-    n, accepted = len(partition.of), 0
+    n = len(partition.of)
+    accepted = 0
     for here in range(n):
         row = order[here]
         z = draw(partition.random)
@@ -46,7 +47,8 @@ def propose(
         at = here + (step if (z >> 12) & 1 else -step)
         if at < 0 or at >= n:
             continue
-        c, d = partition.of[row], partition.of[order[at]]
+        c = partition.of[row]
+        d = partition.of[order[at]]
         if c == d or ((z >> 13) & 3 and not covers(partition, d, table.quasi[row])):
             continue
         allowed = heat * risks[(z >> 15) & (RISKS - 1)]
@@ -66,7 +68,8 @@ def try_move(
     """Move the row to class d if both classes then meet the requirement and loss plus price rise by
     at most `allowed`.
     """
-    c, cell = partition.of[row], table.cell[row]
+    c = partition.of[row]
+    cell = table.cell[row]
     if partition.size[d] >= partition.room[d]:
         return False
     ratios = rise(table, partition, LEAVE, c, cell)
@@ -102,14 +105,17 @@ def try_swap(
     Acceptable: it is in the box of the row's class (if `fitting`), both classes then meet the
         requirement, and loss plus price rise by at most `allowed`.
     """
-    c, cell, size = partition.of[row], table.cell[row], partition.size[d]
+    c = partition.of[row]
+    cell = table.cell[row]
+    size = partition.size[d]
     at = draw_member(partition, d)
     for _ in range(min(LOOKS, size)):
         other = partition.member[partition.start[d] + at]
         at = at + 1 if at + 1 < size else 0
         if fitting and not covers(partition, c, table.quasi[other]):
             continue
-        into, ratios = table.cell[other], 0.0
+        into = table.cell[other]
+        ratios = 0.0
         if cell != into:
             ratios = rise_by_swap(table, partition, c, cell, into)
             if ratios < np.inf:

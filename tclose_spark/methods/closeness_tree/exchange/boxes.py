@@ -16,7 +16,9 @@ from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Ta
 from tclose_spark.table.arrays import Codes
 
 UNKNOWN = -2
-BELOW, ABOVE = -1, np.int32(2**31 - 1)  # beyond any code: no next one
+# Beyond any code: no next one.
+BELOW = -1
+ABOVE = np.int32(2**31 - 1)
 
 
 @kernel
@@ -31,32 +33,35 @@ def covers(partition: Partition, c: int, codes: Codes) -> bool:
 @kernel
 def scan(table: Table, partition: Partition, c: int, j: int) -> None:
     """Set the ends of class c in quasi-identifier j from its members."""
-    low, high, low_next, high_next = ABOVE, BELOW, ABOVE, BELOW
+    low = ABOVE
+    high = BELOW
+    low_next = ABOVE
+    high_next = BELOW
     low_rows = high_rows = 0
     for at in range(partition.start[c], partition.start[c] + partition.size[c]):
         code = table.quasi[partition.member[at], j]
         if code < low:
-            low_next, low, low_rows = low, code, 1
+            low_next = low
+            low = code
+            low_rows = 1
         elif code == low:
             low_rows += 1
         elif code < low_next:
             low_next = code
         if code > high:
-            high_next, high, high_rows = high, code, 1
+            high_next = high
+            high = code
+            high_rows = 1
         elif code == high:
             high_rows += 1
         elif code > high_next:
             high_next = code
-    partition.low[c, j], partition.low_rows[c, j], partition.low_next[c, j] = (
-        low,
-        low_rows,
-        low_next,
-    )
-    partition.high[c, j], partition.high_rows[c, j], partition.high_next[c, j] = (
-        high,
-        high_rows,
-        high_next,
-    )
+    partition.low[c, j] = low
+    partition.low_rows[c, j] = low_rows
+    partition.low_next[c, j] = low_next
+    partition.high[c, j] = high
+    partition.high_rows[c, j] = high_rows
+    partition.high_next[c, j] = high_next
 
 
 @kernel
@@ -66,8 +71,10 @@ def width_after(table: Table, partition: Partition, c: int, leaving: int, joinin
     """
     change = 0.0
     for j in range(table.quasi.shape[1]):
-        low, high = partition.low[c, j], partition.high[c, j]
-        to_low, to_high = low, high
+        low = partition.low[c, j]
+        high = partition.high[c, j]
+        to_low = low
+        to_high = high
         if leaving >= 0:
             code = table.quasi[leaving, j]
             if code == low and partition.low_rows[c, j] == 1:
@@ -80,7 +87,8 @@ def width_after(table: Table, partition: Partition, c: int, leaving: int, joinin
                 to_high = partition.high_next[c, j]
         if joining >= 0:
             code = table.quasi[joining, j]
-            to_low, to_high = min(to_low, code), max(to_high, code)
+            to_low = min(to_low, code)
+            to_high = max(to_high, code)
         if to_low != low or to_high != high:
             wide = width(j, to_low, to_high, table.widths) if to_low <= to_high else 0.0
             change += wide - partition.wide[c, j]
@@ -108,7 +116,8 @@ def change_box(table: Table, partition: Partition, c: int, leaving: int, joining
         into = table.quasi[joining, j] if joining >= 0 else np.int32(-1)
         if out == into:
             continue
-        low, high = partition.low[c, j], partition.high[c, j]
+        low = partition.low[c, j]
+        high = partition.high[c, j]
         if (out == low and partition.low_rows[c, j] == 1) or (
             out == high and partition.high_rows[c, j] == 1
         ):
@@ -144,21 +153,17 @@ def forget(partition: Partition, c: int, j: int, code: np.int32) -> None:
 def include(partition: Partition, c: int, j: int, code: np.int32) -> None:
     """Update the ends of class c after a member with this code joined."""
     if code < partition.low[c, j]:
-        partition.low_next[c, j], partition.low[c, j], partition.low_rows[c, j] = (
-            partition.low[c, j],
-            code,
-            1,
-        )
+        partition.low_next[c, j] = partition.low[c, j]
+        partition.low[c, j] = code
+        partition.low_rows[c, j] = 1
     elif code == partition.low[c, j]:
         partition.low_rows[c, j] += 1
     elif partition.low_next[c, j] != UNKNOWN and code < partition.low_next[c, j]:
         partition.low_next[c, j] = code
     if code > partition.high[c, j]:
-        partition.high_next[c, j], partition.high[c, j], partition.high_rows[c, j] = (
-            partition.high[c, j],
-            code,
-            1,
-        )
+        partition.high_next[c, j] = partition.high[c, j]
+        partition.high[c, j] = code
+        partition.high_rows[c, j] = 1
     elif code == partition.high[c, j]:
         partition.high_rows[c, j] += 1
     elif partition.high_next[c, j] != UNKNOWN and code > partition.high_next[c, j]:

@@ -76,7 +76,8 @@ def append_member(partition: Partition, row: int, c: int) -> None:
 @kernel
 def move(table: Table, partition: Partition, row: int, to: int) -> None:
     """Move a row to another class, which must have room."""
-    c, cell = partition.of[row], table.cell[row]
+    c = partition.of[row]
+    cell = table.cell[row]
     last = partition.member[partition.start[c] + partition.size[c] - 1]
     partition.member[partition.start[c] + partition.place[row]] = last
     partition.place[last] = partition.place[row]
@@ -93,13 +94,15 @@ def move(table: Table, partition: Partition, row: int, to: int) -> None:
 @kernel
 def swap(table: Table, partition: Partition, row: int, other: int) -> None:
     """Two rows of different classes swap places."""
-    c, d = partition.of[row], partition.of[other]
+    c = partition.of[row]
+    d = partition.of[other]
     (
         partition.member[partition.start[c] + partition.place[row]],
         partition.member[partition.start[d] + partition.place[other]],
     ) = other, row
     partition.place[row], partition.place[other] = partition.place[other], partition.place[row]
-    partition.of[row], partition.of[other] = d, c
+    partition.of[row] = d
+    partition.of[other] = c
     change_box(table, partition, c, row, other)
     change_box(table, partition, d, other, row)
     if table.cell[row] != table.cell[other]:

@@ -13,9 +13,11 @@ from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Ta
 @kernel
 def add_row(table: Table, partition: Partition, c: int, cell: int) -> None:
     """Count a row of this cell in class c."""
-    counts, held = partition.counts[c], partition.held[c]
+    counts = partition.counts[c]
+    held = partition.held[c]
     for s in range(table.column.shape[1]):
-        first, column = table.first[s], table.column[cell, s]
+        first = table.first[s]
+        column = table.column[cell, s]
         partition.present[c, s] += counts[column] == 0
         while column >= 0:
             if counts[column] == 0:
@@ -28,9 +30,11 @@ def add_row(table: Table, partition: Partition, c: int, cell: int) -> None:
 @kernel
 def remove_row(table: Table, partition: Partition, c: int, cell: int) -> None:
     """Count a row of this cell in class c no more."""
-    counts, held = partition.counts[c], partition.held[c]
+    counts = partition.counts[c]
+    held = partition.held[c]
     for s in range(table.column.shape[1]):
-        first, column = table.first[s], table.column[cell, s]
+        first = table.first[s]
+        column = table.column[cell, s]
         partition.present[c, s] -= counts[column] == 1
         while column >= 0:
             counts[column] -= 1
@@ -69,10 +73,12 @@ def within_caps(
     part: a class whose counts are among those of c and are left out, or -1. but: the column of a
         value that is not looked at, or -1.
     """
-    caps, first = table.requirement.caps, table.first[s]
+    caps = table.requirement.caps
+    first = table.first[s]
     for at in range(first, first + partition.length[c, s] if caps.shape[1] > 0 else first):
         column = partition.held[c, at]
-        value, rows = column - first, partition.counts[c, column]
+        value = column - first
+        rows = partition.counts[c, column]
         if value >= table.requirement.domains[s] or column == but:
             continue
         if part >= 0:
@@ -85,7 +91,8 @@ def within_caps(
 @kernel
 def below_cap(table: Table, partition: Partition, c: int, column: int, s: int, size: int) -> bool:
     """Whether class c, then of `size` rows, may have another row in this column."""
-    caps, value = table.requirement.caps, column - table.first[s]
+    caps = table.requirement.caps
+    value = column - table.first[s]
     if caps.shape[1] == 0:
         return True
     return bool(caps[1, s, value] * (partition.counts[c, column] + 1) <= caps[0, s, value] * size)

@@ -38,7 +38,8 @@ def measure_excess(table: Table, partition: Partition, c: int, s: int, size: int
     """Set partition.excess[c] and partition.total[c] of attribute s from the counts of class c, of
     `size` rows.
     """
-    reached, total = 0, 0
+    reached = 0
+    total = 0
     for v in range(table.first[s], table.first[s + 1]):
         reached += partition.counts[c, v]
         partition.excess[c, v] = table.requirement.rows * reached - size * table.expected[v]
@@ -49,9 +50,13 @@ def measure_excess(table: Table, partition: Partition, c: int, s: int, size: int
 @kernel
 def change_excess(table: Table, partition: Partition, c: int, s: int, own: int, sign: int) -> None:
     """Update class c after a row in column `own` joined (sign +1) or left it (-1)."""
-    first, last = table.first[s], table.first[s + 1]
-    excess, expected = partition.excess[c, first:last], table.expected[first:last]
-    total, rows, own = 0, table.requirement.rows, own - first
+    first = table.first[s]
+    last = table.first[s + 1]
+    excess = partition.excess[c, first:last]
+    expected = table.expected[first:last]
+    total = 0
+    rows = table.requirement.rows
+    own = own - first
     for v in range(len(excess)):
         changed = excess[v] + sign * ((rows if v >= own else 0) - expected[v])
         excess[v] = changed
@@ -64,7 +69,8 @@ def excess_after_swap(table: Table, partition: Partition, c: int, out: int, into
     """How much the numerator of class c rises if a row in column `out` gives way to one in
     `into`.
     """
-    rise, change = 0, -table.requirement.rows if out < into else table.requirement.rows
+    rise = 0
+    change = -table.requirement.rows if out < into else table.requirement.rows
     for excess in partition.excess[c, min(out, into) : max(out, into)]:
         rise += abs(excess + change) - abs(excess)
     return int(rise)
@@ -84,8 +90,11 @@ def excess_of_two(table: Table, partition: Partition, c: int, d: int, sign: int,
     """The numerator of the rows of class c with (sign 1) or without (-1) those of class d, from
     their excesses.
     """
-    first, last, total = table.first[s], table.first[s + 1], 0
-    excess, other = partition.excess[c, first:last], partition.excess[d, first:last]
+    first = table.first[s]
+    last = table.first[s + 1]
+    total = 0
+    excess = partition.excess[c, first:last]
+    other = partition.excess[d, first:last]
     for v in range(len(excess)):
         total += abs(excess[v] + sign * other[v])
     return int(total)
@@ -98,11 +107,14 @@ def update_rises(table: Table, partition: Partition, side: int, c: int, s: int, 
     Invariant of the second pass: `after` includes the own changes of the values from v on.
     """
     partition.fresh[side, c, s] = True
-    first, last = table.first[s], table.first[s + 1]
+    first = table.first[s]
+    last = table.first[s + 1]
     excess = partition.excess[c, first:last]
     expected = table.expected[first:last]
     rises = partition.rises[side, c]
-    sign, after, limit = 1 if side == JOIN else -1, 0, table.requirement.limits[s, size]
+    sign = 1 if side == JOIN else -1
+    after = 0
+    limit = table.requirement.limits[s, size]
     change = sign * table.requirement.rows
     for v in range(len(excess)):
         after += abs(excess[v] - sign * expected[v])
@@ -128,15 +140,19 @@ def measure_common(table: Table, partition: Partition, c: int, s: int, size: int
     n = table.requirement.rows
     counts = partition.counts[c]
     held = partition.held[c, table.first[s] :]
-    less, common, more = 0, 0, 0
+    less = 0
+    common = 0
+    more = 0
     for at in range(partition.length[c, s]):
         column = held[at]
-        has, expected = n * counts[column], table.expected[column]
+        has = n * counts[column]
+        expected = table.expected[column]
         most = size * expected
         less += min(has, most - expected)
         common += min(has, most)
         more += min(has, most + expected)
-    partition.common[LEAVE, c, s], partition.common[JOIN, c, s] = less, more
+    partition.common[LEAVE, c, s] = less
+    partition.common[JOIN, c, s] = more
     partition.total[c, s] = numerator_of(table, s, size, common)
 
 
@@ -147,10 +163,12 @@ def numerator_after(
     """The numerator of attribute s in class c, then of `size` rows, after a row in this column
     leaves or joins.
     """
-    n, common = table.requirement.rows, partition.common[side, c, s]
+    n = table.requirement.rows
+    common = partition.common[side, c, s]
     change = n if side == JOIN else -n
     while column >= 0:
-        has, most = n * partition.counts[c, column], size * table.expected[column]
+        has = n * partition.counts[c, column]
+        most = size * table.expected[column]
         common += min(has + change, most) - min(has, most)
         column = table.above[column]
     return numerator_of(table, s, size, common)
@@ -161,13 +179,18 @@ def common_after_swap(table: Table, partition: Partition, c: int, out: int, into
     """How much the sum of min(n c_u, s N_u) of class c rises if a row in column `out` gives way to
     one in `into`.
     """
-    n, size, rise = table.requirement.rows, partition.size[c], 0
+    n = table.requirement.rows
+    size = partition.size[c]
+    rise = 0
     while out != into:  # nodes above both keep their rows
-        has, most = n * partition.counts[c, out], size * table.expected[out]
+        has = n * partition.counts[c, out]
+        most = size * table.expected[out]
         rise += min(has - n, most) - min(has, most)
-        has, most = n * partition.counts[c, into], size * table.expected[into]
+        has = n * partition.counts[c, into]
+        most = size * table.expected[into]
         rise += min(has + n, most) - min(has, most)
-        out, into = table.above[out], table.above[into]
+        out = table.above[out]
+        into = table.above[into]
     return int(rise)
 
 
@@ -178,8 +201,11 @@ def common_of_two(
     """The sum of min(n c_u, s N_u) of `size` rows: those of class c with (sign 1) or without (-1)
     those of class d.
     """
-    n, common = table.requirement.rows, 0
-    counts, others, first = partition.counts[c], partition.counts[d], table.first[s]
+    n = table.requirement.rows
+    common = 0
+    counts = partition.counts[c]
+    others = partition.counts[d]
+    first = table.first[s]
     for at in range(first, first + partition.length[c, s]):
         column = partition.held[c, at]
         common += min(n * (counts[column] + sign * others[column]), size * table.expected[column])
@@ -197,7 +223,8 @@ def rise(table: Table, partition: Partition, side: int, c: int, cell: int) -> fl
     attributes, when a row of this cell leaves it (side LEAVE) or joins it (JOIN); infinite if c
     would then fail the requirement.
     """
-    size, total = partition.size[c] + (1 if side == JOIN else -1), 0.0
+    size = partition.size[c] + (1 if side == JOIN else -1)
+    total = 0.0
     if size < table.requirement.k or size >= table.requirement.limits.shape[1]:
         return np.inf
     for s in range(table.column.shape[1]):
@@ -242,7 +269,8 @@ def rise_by_swap(table: Table, partition: Partition, c: int, leaving: int, joini
     """As `rise`, if a row of cell `joining` replaces one of cell `leaving` in class c."""
     total = 0.0
     for s in range(table.column.shape[1]):
-        out, into = table.column[leaving, s], table.column[joining, s]
+        out = table.column[leaving, s]
+        into = table.column[joining, s]
         if out == into:
             continue
         if (
@@ -335,7 +363,8 @@ def measure_swap(table: Table, partition: Partition, c: int, leaving: int, joini
     add_row(table, partition, c, joining)
     remove_row(table, partition, c, leaving)
     for s in range(table.column.shape[1]):
-        out, into = table.column[leaving, s], table.column[joining, s]
+        out = table.column[leaving, s]
+        into = table.column[joining, s]
         if table.metric[s] == ORDERED:
             swap_excess(table, partition, c, s, out, into)
         else:

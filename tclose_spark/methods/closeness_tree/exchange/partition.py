@@ -23,7 +23,8 @@ from tclose_spark.methods.blocks.requirement import (
 )
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
-LEAVE, JOIN = 0, 1
+LEAVE = 0
+JOIN = 1
 
 
 @structure
@@ -126,7 +127,8 @@ def _columns(requirement: Requirement, s: int) -> tuple[IntArray, IntArray]:
     """(the column above each column of attribute s, or -1; records of the whole table in each),
     both from 0.
     """
-    above, rows = [], [requirement.tables[s, : requirement.domains[s]]]
+    above = []
+    rows = [requirement.tables[s, : requirement.domains[s]]]
     end = len(rows[0])
     for parents in requirement.parents[s, : max(int(requirement.heights[s]) - 1, 0)]:
         parent = parents[: len(rows[-1])].astype(np.int64)
@@ -139,7 +141,8 @@ def _columns(requirement: Requirement, s: int) -> tuple[IntArray, IntArray]:
 
 def _shares(requirement: Requirement) -> FloatArray:
     """`Table.share`."""
-    largest, limits = requirement.limits.shape[1] - 1, requirement.limits[:, -1]
+    largest = requirement.limits.shape[1] - 1
+    limits = requirement.limits[:, -1]
     priced = (limits > 0) & (limits < ANYTHING)
     return np.where(priced, largest / np.maximum(limits, 1), 0.0)
 

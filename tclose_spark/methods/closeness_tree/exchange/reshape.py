@@ -68,8 +68,10 @@ def shrink(
 
     z: random bits, which draw a quasi-identifier and its end.
     """
-    j, upper = ((z & 0xFFFF) * table.quasi.shape[1]) >> 16, (z >> 20) & 1
-    low, high = partition.low[c, j], partition.high[c, j]
+    j = ((z & 0xFFFF) * table.quasi.shape[1]) >> 16
+    upper = (z >> 20) & 1
+    low = partition.low[c, j]
+    high = partition.high[c, j]
     rows = partition.high_rows[c, j] if upper else partition.low_rows[c, j]
     if low == high or rows > MOST_AT_END:
         return False
@@ -96,9 +98,11 @@ def extend(
     if at < 0:
         return False
     code = table.quasi[order[at], j]
-    low, high = min(code, partition.low[d, j]), max(code, partition.high[d, j])
+    low = min(code, partition.low[d, j])
+    high = max(code, partition.high[d, j])
     wider = partition.width[d] - partition.wide[d, j] + width(j, low, high, table.widths)
-    found, gain = 0, 0.0
+    found = 0
+    gain = 0.0
     for there in range(max(at - NEAR, 0), min(at + NEAR + 1, len(order))):
         row = order[there]
         c = partition.of[row]
@@ -112,12 +116,14 @@ def extend(
             found += 1
     if partition.size[d] * (wider - partition.width[d]) - PAYING * gain > allowed:
         return False
-    change, moved = 0.0, 0
+    change = 0.0
+    moved = 0
     for at in range(found):
         row = partition.old[2 * at]
         if partition.size[d] == partition.room[d]:
             break
-        c, cell = partition.of[row], table.cell[row]
+        c = partition.of[row]
+        cell = table.cell[row]
         ratios = rise(table, partition, LEAVE, c, cell)
         if ratios < np.inf:
             ratios += rise(table, partition, JOIN, d, cell)
@@ -127,7 +133,8 @@ def extend(
         change -= partition.size[c] * partition.width[c] + partition.size[d] * partition.width[d]
         move(table, partition, row, d)
         change += partition.size[c] * partition.width[c] + partition.size[d] * partition.width[d]
-        partition.old[2 * moved], partition.old[2 * moved + 1] = row, c
+        partition.old[2 * moved] = row
+        partition.old[2 * moved + 1] = c
         moved += 1
     if change <= allowed:
         return moved > 0
@@ -148,7 +155,9 @@ def row_beside(
         at += step
         if at < 0 or at >= len(order):
             break
-        row, outside, where = order[at], 0, -1
+        row = order[at]
+        outside = 0
+        where = -1
         if partition.of[row] == d or partition.width[partition.of[row]] <= partition.width[d]:
             continue
         for j in range(table.quasi.shape[1]):
@@ -156,7 +165,8 @@ def row_beside(
                 table.quasi[row, j] < partition.low[d, j]
                 or table.quasi[row, j] > partition.high[d, j]
             ):
-                outside, where = outside + 1, j
+                outside = outside + 1
+                where = j
                 if outside > 1:
                     break
         if outside == 1:

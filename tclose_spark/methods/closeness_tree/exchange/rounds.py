@@ -67,7 +67,9 @@ def merge_all(table: Table, partition: Partition, order: Codes, price: float) ->
         if partition.size[c] == 0:
             continue
         at = partition.rank[partition.member[partition.start[c] + draw_member(partition, c)]]
-        best, least, last = -1, -LEAST, c
+        best = -1
+        least = -LEAST
+        last = c
         for there in range(max(at - LOOKS, 0), min(at + LOOKS + 1, len(order))):
             d = partition.of[order[there]]
             rows = partition.size[c] + partition.size[d]
@@ -78,7 +80,8 @@ def merge_all(table: Table, partition: Partition, order: Codes, price: float) ->
             last = d
             change = change_by_merge(table, partition, c, d, price, least)
             if change < least:
-                best, least = d, change
+                best = d
+                least = change
         if best >= 0:
             merge(table, partition, c, best)
             merged += 1
@@ -111,7 +114,8 @@ def change_by_merge(
         return float(bound)
     size = partition.size[c] + partition.size[d]
     for s in range(table.column.shape[1]):
-        own, other = partition.weight[c, s], partition.weight[d, s]
+        own = partition.weight[c, s]
+        other = partition.weight[d, s]
         weighted = (own + other) / 2 * numerator_of_two(table, partition, d, c, 1, s, size)
         weighted -= own * partition.total[c, s] + other * partition.total[d, s]
         change += price * table.share[s] * weighted
@@ -133,7 +137,9 @@ def merge(table: Table, partition: Partition, c: int, d: int) -> None:
     count_class(table, partition, d)
 
 
-PAIRS, FEW_PAIRS = 12, 3  # of lexicographic orders, with annealing and without
+# Of lexicographic orders, with annealing and without.
+PAIRS = 12
+FEW_PAIRS = 3
 # Classes times sensitive values, up to 24 bytes each; a block with more is exchanged in parts.
 MOST_FIGURES = 1 << 24
 # Temperatures at the first and after the last round, in widths of one row's label.
@@ -166,7 +172,9 @@ def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: in
         return classes.astype(np.int64)
     groups = int(classes.max()) + 1
     parts = min(groups, -(-2 * groups * int(block.requirement.domains.sum()) // MOST_FIGURES))
-    by_class, result, next_class = in_order(classes), np.empty(len(classes), np.int64), 0
+    by_class = in_order(classes)
+    result = np.empty(len(classes), np.int64)
+    next_class = 0
     part_of = classes[by_class] * parts // groups
     for part in range(parts):
         # Those of a class lie together, which takes a quarter less time.
@@ -187,7 +195,8 @@ def _exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: i
     spare = min(int(classes.max()) + 1, len(classes) // max(2 * table.requirement.k, 2))
     partition = make_partition(table, classes, seed, spare)
     count_all(table, partition)
-    best, least = partition.of.copy(), loss(partition)
+    best = partition.of.copy()
+    least = loss(partition)
     orders = make_orders(table, PAIRS if anneal else max(1, min(FEW_PAIRS, sweeps)), seed)
     for number in range(sweeps):
         _sweep(
@@ -200,7 +209,8 @@ def _exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: i
     if anneal:
         swept = loss(partition)
         if swept < least - LEAST:
-            best, least = partition.of.copy(), swept
+            best = partition.of.copy()
+            least = swept
         _anneal(table, partition, orders, anneal)
     if loss(partition) < least - LEAST:
         best = partition.of
@@ -246,7 +256,9 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> N
             dissolve_all(table, partition, order, risks, heat, price)
         _sweep(table, partition, orders, number, price)
         weigh(table, partition)
-    before, after, number = np.inf, loss(partition), 0
+    before = np.inf
+    after = loss(partition)
+    number = 0
     while before - after > PAYS * after:
         before = after
         for _ in range(LAST):

@@ -76,7 +76,9 @@ def scatter(
             budget -= cheapest(table, partition, order, row, looks, price)[1]
             if budget < 0:
                 return False
-    before, change, moved = cost(table, partition, c, price), 0.0, 0
+    before = cost(table, partition, c, price)
+    change = 0.0
+    moved = 0
     for at in range(
         partition.size[c] - 1, -1, -1
     ):  # a row that leaves gives its place to one that was looked at
@@ -87,7 +89,8 @@ def scatter(
             if change == np.inf:
                 break
             move(table, partition, row, d)
-            partition.old[2 * moved], partition.old[2 * moved + 1] = row, c
+            partition.old[2 * moved] = row
+            partition.old[2 * moved + 1] = c
             moved += 1
     left = partition.size[c]
     pays = change + cost(table, partition, c, price) - before <= allowed
@@ -105,8 +108,12 @@ def cheapest(
     row costs there: infinite if there is none). A class wider than the best one so far is passed
     over, although it may need the row.
     """
-    c, cell, place = partition.of[row], table.cell[row], partition.rank[row]
-    best, least, last = -1, np.inf, c
+    c = partition.of[row]
+    cell = table.cell[row]
+    place = partition.rank[row]
+    best = -1
+    least = np.inf
+    last = c
     for there in range(max(place - looks, 0), min(place + looks + 1, len(order))):
         d = partition.of[order[there]]
         if d in (c, last):
@@ -116,7 +123,8 @@ def cheapest(
         if partition.width[d] < least and room and covers(partition, d, table.quasi[row]):
             joining = rise(table, partition, JOIN, d, cell)
             if joining < np.inf and partition.width[d] + price * joining < least:
-                best, least = d, partition.width[d] + price * joining
+                best = d
+                least = partition.width[d] + price * joining
     return best, least
 
 

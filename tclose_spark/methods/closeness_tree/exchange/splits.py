@@ -29,7 +29,8 @@ def split_all(table: Table, partition: Partition, order: Codes) -> int:
     order: shape (n,). New classes take the numbers of classes without rows; if none are left, no
         more are cut. The part that is cut off has no spare room.
     """
-    free, cut = 0, 0
+    free = 0
+    cut = 0
     rank_rows(partition, order)
     for c in range(len(partition.size)):
         if (
@@ -57,7 +58,8 @@ def sort_members(partition: Partition, c: int) -> None:
     """Sort the members of class c by partition.rank (by insertion: classes are small)."""
     start = partition.start[c]
     for at in range(1, partition.size[c]):
-        row, to = partition.member[start + at], at
+        row = partition.member[start + at]
+        to = at
         while to > 0 and partition.rank[partition.member[start + to - 1]] > partition.rank[row]:
             partition.member[start + to] = partition.member[start + to - 1]
             to -= 1
@@ -71,15 +73,18 @@ def best_cut(table: Table, partition: Partition, c: int, free: int) -> int:
     """How many of the first members of class c are best cut off, 0 if none. The figures of the
     empty class `free` are used to work in.
     """
-    size, start = partition.size[c], partition.start[c]
+    size = partition.size[c]
+    start = partition.start[c]
     empty_box(partition, free)
     for at in range(size - 1, -1, -1):
         partition.tail[at] = widen(table, partition, free, partition.member[start + at])
     empty_box(partition, free)
     remove_all(table, partition, free)
-    best, least = 0, size * partition.width[c] - LEAST
+    best = 0
+    least = size * partition.width[c] - LEAST
     for at in range(size - table.requirement.k):
-        row, rows = partition.member[start + at], at + 1
+        row = partition.member[start + at]
+        rows = at + 1
         head = widen(table, partition, free, row)
         add_row(table, partition, free, table.cell[row])
         after = rows * head + (size - rows) * partition.tail[rows]
@@ -88,7 +93,8 @@ def best_cut(table: Table, partition: Partition, c: int, free: int) -> int:
             and after < least
             and both_hold(table, partition, c, free, rows)
         ):
-            best, least = rows, after
+            best = rows
+            least = after
     return best
 
 
@@ -126,7 +132,8 @@ def both_hold(table: Table, partition: Partition, c: int, part: int, rows: int) 
         return False
     rest = partition.size[c] - rows
     for s in range(table.column.shape[1]):
-        distinct, limits = table.requirement.distinct[s], table.requirement.limits[s]
+        distinct = table.requirement.distinct[s]
+        limits = table.requirement.limits[s]
         if distinct > 1 and values_without(table, partition, c, part, s) < distinct:
             return False
         if not within_caps(table, partition, c, part, -1, s, rest):
@@ -142,11 +149,9 @@ def both_hold(table: Table, partition: Partition, c: int, part: int, rows: int) 
 @kernel
 def cut_off(table: Table, partition: Partition, c: int, free: int, rows: int) -> None:
     """Make the first `rows` members of class c the class `free`, without moving them."""
-    partition.start[free], partition.room[free], partition.size[free] = (
-        partition.start[c],
-        rows,
-        rows,
-    )
+    partition.start[free] = partition.start[c]
+    partition.room[free] = rows
+    partition.size[free] = rows
     partition.start[c], partition.room[c], partition.size[c] = (
         partition.start[c] + rows,
         partition.room[c] - rows,

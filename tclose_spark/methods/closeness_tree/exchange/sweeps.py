@@ -19,7 +19,9 @@ from tclose_spark.methods.closeness_tree.exchange.partition import (
 )
 from tclose_spark.table.arrays import Codes
 
-MOVE_LOOKS, SWAP_LOOKS = 8, 2  # neighbours that are tried
+# Neighbours that are tried.
+MOVE_LOOKS = 8
+SWAP_LOOKS = 2
 LEAST = 1e-9  # smaller gains may be rounding errors
 
 
@@ -41,16 +43,20 @@ def sweep_moves(table: Table, partition: Partition, order: Codes, price: float) 
     The cost is the width of the label plus `price` times the rise of both classes' closeness ratios
     times rows. No box grows, so the total cost never rises. order: shape (n,).
     """
-    n, moved = len(order), 0
+    n = len(order)
+    moved = 0
     for at in range(n):
         row = order[at]
-        c, cell = partition.of[row], table.cell[row]
+        c = partition.of[row]
+        cell = table.cell[row]
         leaving = rise(table, partition, LEAVE, c, cell)
         if leaving == np.inf:
             continue
         look = first_look(partition)
         step = 1 if look > 0 else -1
-        best, least, last = -1, partition.width[c] - price * leaving - LEAST, c
+        best = -1
+        least = partition.width[c] - price * leaving - LEAST
+        last = c
         for there in range(at + look, at + look + step * MOVE_LOOKS, step):
             if there < 0 or there >= n:
                 break
@@ -61,7 +67,8 @@ def sweep_moves(table: Table, partition: Partition, order: Codes, price: float) 
             if covers(partition, d, table.quasi[row]) and partition.size[d] < partition.room[d]:
                 joining = rise(table, partition, JOIN, d, cell)
                 if joining < np.inf and partition.width[d] + price * joining < least:
-                    best, least = d, partition.width[d] + price * joining
+                    best = d
+                    least = partition.width[d] + price * joining
         if best >= 0:
             move(table, partition, row, best)
             moved += 1
@@ -76,10 +83,12 @@ def sweep_swaps(table: Table, partition: Partition, order: Codes) -> int:
     No box grows and no distance changes, so the loss does not rise, but boxes may shrink. order: by
     cell first, shape (n,).
     """
-    n, swapped = len(order), 0
+    n = len(order)
+    swapped = 0
     for at in range(n):
         row = order[at]
-        c, cell = partition.of[row], table.cell[row]
+        c = partition.of[row]
+        cell = table.cell[row]
         look = first_look(partition)
         step = 1 if look > 0 else -1
         for there in range(at + look, at + look + step * SWAP_LOOKS, step):
