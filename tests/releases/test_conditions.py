@@ -313,7 +313,8 @@ def test_shares_are_of_people_too(
 def test_a_t_of_0_is_not_of_people(release: Callable[..., Any]) -> None:
     table = town(0, 20).append_column("id", pa.array(range(20)))
     with pytest.raises(
-        ConfigurationError, match=r"disease\.t: 0: not with attributes\.person, since it is of rows"
+        ConfigurationError,
+        match=r"disease\.t: 0: not with attributes\.person, since it is over rows",
     ):
         release(table, {"t": 0}, METHODS["tree"], person="id")
 

@@ -65,7 +65,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Boxes:
+class ReleasedClasses:
     """Classes as boxes of codes.
 
     low, high: their corners, shape (classes, axes). sizes: their records.
@@ -132,7 +132,7 @@ def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target
 
 
 def guess_values(
-    points: IntArray, weights: IntArray, classes: Boxes, targets: Sequence[Target]
+    points: IntArray, weights: IntArray, classes: ReleasedClasses, targets: Sequence[Target]
 ) -> tuple[IntArray, np.ndarray]:
     """(the target that guesses each point, or -1; the share of the guessed value in the classes
     that the point fits).
@@ -174,7 +174,7 @@ def expected(
     guessed: int,
     covered: int,
     fitting: Sequence[int] | IntArray,
-    classes: Boxes,
+    classes: ReleasedClasses,
 ) -> tuple[float, float]:
     """(the expected share of correct guesses; an upper bound on the probability that chance
     explains them).
@@ -272,7 +272,7 @@ def _guesses(
     sizes = np.bincount(
         tally.tuples.owner, weights=tally.tuples.counts, minlength=tally.tuples.groups
     ).astype(np.int64)
-    classes = Boxes(low, high, sizes, counts)
+    classes = ReleasedClasses(low, high, sizes, counts)
     with keep(people) as listed:
         worth = _significant(
             targets,
@@ -355,7 +355,7 @@ class _Sum:
 def _sums(
     people: Table,
     axes: Sequence[Axis],
-    classes: Boxes,
+    classes: ReleasedClasses,
     targets: Sequence[Target],
     names: Sequence[str | None],
 ) -> list[_Sum]:

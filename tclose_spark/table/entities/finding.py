@@ -173,30 +173,44 @@ class _Table:
         constant columns show it. There the column is called a number, or individual columns may
         change and no time recurs for a person.
         """
+        if self._is_contradicted(found) or self._follows_from_sex_or_age(found):
+            return False
         every = range(len(self.names))
         individual = self._of(INDIVIDUAL, found.constant)
-        sexes = self._of(SEX, self._compared(found))
-        described = [place for place in found.columns if self._is_described(place)]
-        if described and not sexes:
+        several = self._has_several_constant(found)
+        if individual:
+            return several or bool(self._of(SEX, individual))
+        if self._of(INDIVIDUAL - CHANGING, every):
             return False
-        if any(self._concept(place) in DEFINED for place in described):
-            return False
-        if any(self._is_weight(place) or self.hints[place].of_group for place in found.columns):
-            return False
-        if sexes and not self._of(SEX, found.constant):
-            return False
-        if self._age_varies(found) and self._has_row_numbers(found):
-            return False
-        several = len(found.constant) >= min(FEWEST_CONSTANT, len(found.agreements))
-        if NAME in map(self._concept, found.columns) and not several:
-            return False
-        if self._follows_from_sex_or_age(found):
-            return False
-        if individual or self._of(INDIVIDUAL - CHANGING, every):
-            return bool(individual) and (several or bool(sexes))
         if self._of(CHANGING, every):
             return several and self._is_followed(found)
-        return several and any(self._numbers_persons(place) for place in found.columns)
+        return several and self._are_numbered(found)
+
+    def _is_contradicted(self, found: Grouping) -> bool:
+        """Whether the names show that a column is no identifier of a person, or its rows do: they
+        differ in their sex, or a row has a number of its own while the age varies.
+        """
+        sexes = self._of(SEX, self._compared(found))
+        if sexes and not self._of(SEX, found.constant):
+            return True
+        if self._age_varies(found) and self._has_row_numbers(found):
+            return True
+        described = [place for place in found.columns if self._is_described(place)]
+        if described and not sexes:
+            return True
+        if any(self._concept(place) in DEFINED for place in described):
+            return True
+        if any(self._is_weight(place) or self.hints[place].of_group for place in found.columns):
+            return True
+        return NAME in map(self._concept, found.columns) and not self._has_several_constant(found)
+
+    def _has_several_constant(self, found: Grouping) -> bool:
+        """Whether several columns are constant within the values, or the only one compared is."""
+        return len(found.constant) >= min(FEWEST_CONSTANT, len(found.agreements))
+
+    def _are_numbered(self, found: Grouping) -> bool:
+        """Whether the name of a column says that it numbers persons."""
+        return any(self._numbers_persons(place) for place in found.columns)
 
     def _follows_from_sex_or_age(self, found: Grouping) -> bool:
         """Whether a column may follow from the sex or the age, as a title or a premium does, so
@@ -210,8 +224,7 @@ class _Table:
             return False
         known = self._of(either, (*found.constant, *found.spellings))
         if not self._of(frozenset(["age"]), known):
-            numbered = any(self._numbers_persons(place) for place in found.columns)
-            return self._age_varies(found) and not numbered
+            return self._age_varies(found) and not self._are_numbered(found)
         codes = [self.sample.codes(place) for place in known]
         cells = len(np.unique(np.stack(codes), axis=1).T)
         largest = math.prod(self._values(place) for place in known)

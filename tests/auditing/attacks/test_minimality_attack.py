@@ -12,7 +12,7 @@ import pytest
 
 from tclose_spark.auditing.attacks import minimality_attack as outsider
 from tclose_spark.auditing.attacks.minimality_attack import (
-    Boxes,
+    ReleasedClasses,
     Target,
     expected,
     find_targets,
@@ -60,7 +60,7 @@ def test_who_fits_no_narrow_class_of_a_value_at_the_cap_is_guessed():
     by, said = guess_values(
         points,
         np.ones(len(people), dtype=np.int64),
-        Boxes(low, high, counts.sum(axis=1), counts),
+        ReleasedClasses(low, high, counts.sum(axis=1), counts),
         targets,
     )
     assert by.tolist() == [0] * len(LEFT) + [-1] * len(OTHERS)
@@ -93,7 +93,7 @@ def test_who_fits_no_class_at_all_is_not_guessed():
     by, _ = guess_values(
         np.array([[1, 95]]),
         np.ones(1, dtype=np.int64),
-        Boxes(low, high, counts.sum(axis=1), counts),
+        ReleasedClasses(low, high, counts.sum(axis=1), counts),
         find_targets(low, high, counts),
     )
     assert by.tolist() == [-1]
@@ -148,12 +148,12 @@ def test_small_classes_of_no_association_make_no_guess(
     assert [told.people for told in found.background.guesses] == [0]
 
 
-def wide_and_apart(flu: int, records: int) -> Boxes:
+def wide_and_apart(flu: int, records: int) -> ReleasedClasses:
     """Corners, records and counts of flu: narrow classes of value 1 at .3, ten classes of value 2
     at .1, and one wide class.
     """
     low, high = np.array([[1], [1], *[[2]] * 10, [1]]), np.array([[1], [1], *[[2]] * 10, [2]])
-    return Boxes(
+    return ReleasedClasses(
         low,
         high,
         np.array([50, 50, *[100] * 10, records]),
