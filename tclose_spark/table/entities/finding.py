@@ -20,9 +20,8 @@ from tclose_spark.table.column_names.hints import Hint
 from tclose_spark.table.entities.cells import CountedCells, counted_cells
 from tclose_spark.table.entities.grouping import (
     Grouping,
+    SampledValues,
     agreement_by_chance,
-    groupings,
-    pair_groupings,
 )
 from tclose_spark.table.entities.whole_values import MISSING, WholeValues
 
@@ -130,9 +129,9 @@ def find_subjects(sample: WholeValues, names: Sequence[str], hints: Sequence[Hin
 
     sample: of the whole table. names, hints: of its columns, in the order of the sample.
     """
-    reduced = sample.reduced().ordered()
-    table = _Table(sample=reduced, names=names, hints=hints)
-    compared = list(groupings(reduced))
+    values = SampledValues.of(sample.reduced().ordered())
+    table = _Table(values=values, names=names, hints=hints)
+    compared = list(values.groupings())
     found = [one for one in compared if one.constant]
     persons = [one for one in found if table.is_person(one)] or list(table.numbered_members(found))
     pairs = {one.columns[0] for one in persons if len(one.columns) > 1}
@@ -161,7 +160,7 @@ def find_subjects(sample: WholeValues, names: Sequence[str], hints: Sequence[Hin
 class _Table:
     """A table's sample, with the names of its columns and what they suggest."""
 
-    sample: WholeValues
+    values: SampledValues
     names: Sequence[str]
     hints: Sequence[Hint]
 
@@ -225,9 +224,9 @@ class _Table:
         known = self._of(either, (*found.constant, *found.spellings))
         if not self._of(frozenset(["age"]), known):
             return self._age_varies(found) and not self._are_numbered(found)
-        codes = [self.sample.codes(place) for place in known]
+        codes = [self.values.columns[place] for place in known]
         cells = len(np.unique(np.stack(codes), axis=1).T)
-        largest = math.prod(self._values(place) for place in known)
+        largest = math.prod(self.values.distinct(place) for place in known)
         return FILLED * largest <= found.values <= cells
 
     def is_refuted(self, found: Grouping) -> bool:
@@ -289,14 +288,18 @@ class _Table:
             for place in range(len(self.names))
             if place not in households
             and (place in unknown or self._concept(place) in SHARED)
-            and not self.sample.is_measured(place)
+            and not self.values.measured[place]
         ]
         for first in households[:MOST_HOUSEHOLDS]:
-            pairs = pair_groupings(self.sample, first, unknown)
+            pairs = self.values.pair_groupings(first, unknown)
             yield from (pair for pair in pairs if self.is_person(pair))
         for first in sites[:MOST_SITES]:
-            larger = [place for place in unknown if self._values(place) > self._values(first)]
-            pairs = pair_groupings(self.sample, first, larger)
+            larger = [
+                place
+                for place in unknown
+                if self.values.distinct(place) > self.values.distinct(first)
+            ]
+            pairs = self.values.pair_groupings(first, larger)
             yield from (pair for pair in pairs if self.is_person(pair))
 
     def _is_unknown(self, place: int) -> bool:
@@ -306,15 +309,15 @@ class _Table:
     def cells(self) -> CountedCells | None:
         """What shows that rows are cells of a table of counts; None if they are not."""
         named = [place for place, hint in enumerate(self.hints) if hint.counted]
-        counts = [self.names[place] for place in named if self._values(place) >= FEWEST_COUNTS]
+        counts = [
+            self.names[place] for place in named if self.values.distinct(place) >= FEWEST_COUNTS
+        ]
         if not counts:
             return None
         others = {
-            name: self.sample.codes(place) - MISSING
+            name: self.values.columns[place] - MISSING
             for place, name in enumerate(self.names)
-            if place not in named
-            and not self._is_direct(place)
-            and not self.sample.is_measured(place)
+            if place not in named and not self._is_direct(place) and not self.values.measured[place]
         }
         return counted_cells(counts, others)
 
@@ -327,7 +330,7 @@ class _Table:
         """Rows that look like those of persons without an identifier; None if they do not, or the
         sample is no whole table.
         """
-        if self.sample.level or not len(self.sample.hashes):
+        if self.values.sample.level or not self.values.rows:
             return None
         return next(iter([*self._observed_again(), *self._recurring()]), None)
 
@@ -337,15 +340,17 @@ class _Table:
         """
         lasting = self._of(LASTING, range(len(self.names)))
         for place, hint in enumerate(self.hints):
-            time = self.sample.codes(place)
+            time = self.values.columns[place]
             waves = np.bincount(time[time >= 0], minlength=1)
             if not _is_time(hint) or not 1 < len(waves) <= MOST_WAVES:
                 continue
             judged = [
-                _differences(time, self.sample.codes(other)) for other in lasting if other != place
+                _differences(time, self.values.columns[other])
+                for other in lasting
+                if other != place
             ]
             births = [
-                _differences(time, self.sample.codes(other))
+                _differences(time, self.values.columns[other])
                 for other in self._of(frozenset(["age"]), range(len(self.names)))
             ]
             if any(map(_too_equal, [_added(judged), *births])):
@@ -362,7 +367,7 @@ class _Table:
         than by chance.
         """
         places = self._finest_of_each(LASTING | {"age"})
-        codes = [self.sample.codes(place) for place in places]
+        codes = [self.values.columns[place] for place in places]
         known = np.all([one >= 0 for one in codes], axis=0) if codes else np.zeros(0, dtype=bool)
         rows = int(np.count_nonzero(known))
         if len(codes) < 2 or rows < FEWEST_GROUPS:
@@ -389,12 +394,11 @@ class _Table:
         finest: dict[str | None, int] = {}
         for place in self._of(concepts, range(len(self.names))):
             concept = self._concept(place)
-            if concept not in finest or self._values(place) > self._values(finest[concept]):
+            if concept not in finest or self.values.distinct(place) > self.values.distinct(
+                finest[concept]
+            ):
                 finest[concept] = place
         return list(finest.values())
-
-    def _values(self, place: int) -> int:
-        return len(np.unique(self.sample.hashes[:, place]))
 
     def _of(self, concepts: frozenset[str], places: Sequence[int] | range) -> list[int]:
         """The columns of these whose names have one of these concepts, of the person in the row."""
@@ -448,7 +452,7 @@ class _Table:
         )
 
     def _differs_in_each_row(self, place: int) -> bool:
-        return self._values(place) >= UNIQUE * len(self.sample.hashes)
+        return self.values.distinct(place) >= UNIQUE * self.values.rows
 
 
 def _is_time(hint: Hint) -> bool:

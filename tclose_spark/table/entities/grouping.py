@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -116,43 +117,6 @@ class Grouping:
         return next((one.lift for one in self.agreements if one.column == column), None)
 
 
-def groupings(sample: WholeValues) -> Iterator[Grouping]:
-    """How each column groups rows, of those that may be keys. sample: of a whole table, reduced."""
-    table = _Codes.of(sample)
-    for place in range(len(table.columns)):
-        if not sample.is_measured(place):
-            found = table.grouping(
-                (place,), np.where(sample.whole(place), table.columns[place], MISSING)
-            )
-            if found is not None:
-                yield found
-
-
-def pair_groupings(sample: WholeValues, first: int, seconds: Iterable[int]) -> Iterator[Grouping]:
-    """The pairs of a column and the number of a member in its values, within which some other
-    column is constant, such as a household and the number of its member. The constant column is
-    not constant within either of the two.
-    """
-    table = _Codes.of(sample)
-    is_whole = sample.whole(first) if sample.level else np.True_
-    of_first = np.where(is_whole, table.columns[first], MISSING)
-    most = MOST_PAIRS // (int(of_first.max(initial=0)) + 1)
-    for second in seconds:
-        of_second = table.columns[second]
-        width = int(of_second.max(initial=0)) + 1
-        if second == first or not 1 < width <= most or sample.is_measured(second):
-            continue
-        if not _numbers_members(of_first, of_second):
-            continue
-        pair = np.where((of_first >= 0) & (of_second >= 0), of_first * width + of_second, MISSING)
-        found = table.grouping(
-            (first, second), np.unique(pair, return_inverse=True)[1] - int((pair < 0).any())
-        )
-        found = None if found is None else table.without_constant(found, (of_first, of_second))
-        if found is not None and found.constant:
-            yield found
-
-
 def _numbers_members(groups: IntArray, codes: IntArray) -> bool:
     """Whether codes number the members of groups: nearly every group with a member has the one
     before it, too.
@@ -194,8 +158,8 @@ def placeholder_rows(sizes: IntArray, rows: int | None = None) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Codes:
-    """The values of a sample as numbers.
+class SampledValues:
+    """The values of a sample as numbers. sample: of a whole table, reduced.
 
     columns: by column, 0, 1, ..., or MISSING, shape (sampled rows,). shuffled: the rows in random
         order.
@@ -206,12 +170,60 @@ class _Codes:
     shuffled: IntArray
 
     @staticmethod
-    def of(sample: WholeValues) -> _Codes:
+    def of(sample: WholeValues) -> SampledValues:
+        """The values of a sample."""
         rows, columns = sample.hashes.shape
         shuffled = np.random.default_rng(SEED).permutation(rows)
-        return _Codes(
+        return SampledValues(
             sample=sample, columns=tuple(map(sample.codes, range(columns))), shuffled=shuffled
         )
+
+    @property
+    def rows(self) -> int:
+        """The number of sampled rows."""
+        return len(self.shuffled)
+
+    @cached_property
+    def measured(self) -> tuple[bool, ...]:
+        """Whether most different values of each column look measured."""
+        return tuple(map(self.sample.is_measured, range(len(self.columns))))
+
+    def distinct(self, column: int) -> int:
+        """The number of different values of a column, without missing ones."""
+        return int(self.columns[column].max(initial=MISSING)) + 1
+
+    def groupings(self) -> Iterator[Grouping]:
+        """How each column groups rows, of those that may be keys."""
+        for place, codes in enumerate(self.columns):
+            if not self.measured[place]:
+                whole = np.where(self.sample.whole(place), codes, MISSING)
+                found = self.grouping((place,), whole)
+                if found is not None:
+                    yield found
+
+    def pair_groupings(self, first: int, seconds: Iterable[int]) -> Iterator[Grouping]:
+        """The pairs of a column and the number of a member in its values, within which some other
+        column is constant, such as a household and the number of its member. The constant column is
+        not constant within either of the two.
+        """
+        is_whole = self.sample.whole(first) if self.sample.level else np.True_
+        of_first = np.where(is_whole, self.columns[first], MISSING)
+        most = MOST_PAIRS // (int(of_first.max(initial=0)) + 1)
+        for second in seconds:
+            of_second = self.columns[second]
+            width = self.distinct(second)
+            if second == first or not 1 < width <= most or self.measured[second]:
+                continue
+            if not _numbers_members(of_first, of_second):
+                continue
+            pair = np.where(
+                (of_first >= 0) & (of_second >= 0), of_first * width + of_second, MISSING
+            )
+            whose = np.unique(pair, return_inverse=True)[1] - int((pair < 0).any())
+            found = self.grouping((first, second), whose)
+            found = None if found is None else self.without_constant(found, (of_first, of_second))
+            if found is not None and found.constant:
+                yield found
 
     def grouping(self, places: tuple[int, ...], group: IntArray) -> Grouping | None:
         """How columns group rows; None if they have too few values, or too many rows of a value.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tclose_spark.table.column_names.hints import hint_of
 from tclose_spark.table.entities.finding import Subjects, find_subjects
-from tclose_spark.table.entities.grouping import groupings, placeholder_rows
+from tclose_spark.table.entities.grouping import SampledValues, placeholder_rows
 from tclose_spark.table.entities.whole_values import sample_of
 
 NAMES = [
@@ -446,4 +446,6 @@ def test_agreement_follows_from_the_rows_and_not_from_their_order(seed):
         )
         for of in (np.arange(540), order)
     )
-    assert list(groupings(first.ordered())) == list(groupings(second.ordered()))
+    assert list(SampledValues.of(first.ordered()).groupings()) == list(
+        SampledValues.of(second.ordered()).groupings()
+    )
