@@ -72,6 +72,7 @@ def compare(
     sample: int | Literal["all"] = 50_000,
     output: str | PathLike[str] | None = None,
     plan_only: bool = False,
+    bound: bool = False,
     overwrite: bool = False,
     require: bool = True,
     overrides: Sequence[str] = (),
@@ -94,6 +95,7 @@ def compare(
         was killed resumes there (unless the table is in memory). By default it is beside the spec's
         output; without one nothing is kept.
     plan_only: plan every combination, and move no row.
+    bound: also find what no release can lose less than, in at most 20 seconds for each k and t.
     overwrite: start again.
     require: raise GuaranteeError if a release does not meet its requirements; otherwise see
         `.broken`.
@@ -111,6 +113,7 @@ def compare(
             sample=number_of_rows(sample, MOST_ROWS),
             output=comparison_folder(output, run.spec.output),
             plan_only=plan_only,
+            bound=bound and not plan_only,
             overwrite=overwrite,
         )
         result = _compared(request, run, engine, log)

@@ -307,6 +307,13 @@ def compare(
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Plan every combination, and move no row.")
     ] = False,
+    bound: Annotated[
+        bool,
+        typer.Option(
+            "--bound",
+            help="Also find what no release can lose less than: at most 20 s for each k and t.",
+        ),
+    ] = False,
     overwrite: Annotated[
         bool,
         typer.Option(
@@ -329,6 +336,7 @@ def compare(
         sample=parse_number(sample),
         output=output,
         plan_only=plan_only,
+        bound=bound,
         overwrite=overwrite,
         require=False,
         overrides=set_ or [],

@@ -59,6 +59,7 @@ class ComparisonRequest:
     sample: the number of rows; None for all.
     output: the folder, which is not public.
     plan_only: plan only, and move no row.
+    bound: also find what no release can lose less than.
     overwrite: discard what the folder holds.
     """
 
@@ -67,6 +68,7 @@ class ComparisonRequest:
     sample: int | None
     output: str
     plan_only: bool
+    bound: bool
     overwrite: bool
 
 

@@ -70,9 +70,9 @@ def run_comparison(
             store.begin(overwrite=True)
         outcomes = run_combinations(request, store, rows, run.hierarchies, announce)
         bounds = (
-            []
-            if request.plan_only
-            else find_bounds(request.combinations, store, rows, run.hierarchies, announce)
+            find_bounds(request.combinations, store, rows, run.hierarchies, announce)
+            if request.bound
+            else []
         )
         compared, whole = store.rows
         comparison = ComparisonResult(

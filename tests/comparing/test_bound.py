@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from strategies import make_problem, town
 
+import tclose_spark as tc
 from tclose_spark.comparing import run_comparison
 from tclose_spark.comparing.bound import LossBound, bounded, find_bound
 from tclose_spark.comparing.outcome import Outcome
@@ -42,6 +44,27 @@ def test_no_method_loses_less(t: str) -> None:
     outcome = run_trial(one, table, hierarchies, UtilityMeasures(), plan_only=False)
     assert outcome.loss is not None
     assert 0.02 < bound.ncp < outcome.loss
+
+
+def test_only_those_who_want_a_bound_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    people = pa.Table.from_pylist(town(300))
+    spec = {
+        "attributes": {
+            "quasi_identifiers": {"age": {}, "sex": {}},
+            "sensitive_attributes": {"disease": {"t": 0.3}},
+            "drop_others": True,
+        },
+        "privacy": {"k": 5},
+    }
+    found = tc.compare(people, spec, methods="stack_and_deal", bound=True, log=None, engine="local")
+    assert [(one.k, one.t) for one in found.bounds] == [(5, "as asked")]
+    monkeypatch.setattr(run_comparison, "find_bound", None)
+    without = tc.compare(people, spec, methods="stack_and_deal", log=None, engine="local")
+    assert without.bounds == ()
+    planned = tc.compare(
+        people, spec, methods="stack_and_deal", bound=True, plan_only=True, log=None, engine="local"
+    )
+    assert planned.bounds == ()
 
 
 def test_a_k_and_t_has_one_bound_whatever_the_methods() -> None:

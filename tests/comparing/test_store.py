@@ -74,6 +74,7 @@ def test_who_only_plans_learns_nothing_and_draws_no_queries(tmp_path, monkeypatc
         sample=None,
         output="compare",
         plan_only=True,
+        bound=False,
         overwrite=False,
     )
     (made,) = run_combinations(request, kept, lambda: table, problem.hierarchies, lambda line: None)
