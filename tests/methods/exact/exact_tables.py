@@ -11,7 +11,7 @@ from papers.test_liang_yuan import CELLS, DISEASE
 from strategies import Problem, Record, make_problem
 
 from tclose_spark.in_memory.apply_plan import apply_plan
-from tclose_spark.in_memory.measure import Figures, PublishedClasses, judged, measure
+from tclose_spark.in_memory.measure import PublishedClasses, SampleFigures, judged, measure
 from tclose_spark.methods.method import ClassAssignment, PlanningInput
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.local_rows import LocalRows
@@ -83,7 +83,7 @@ def certified_losses(plan: Any, problem: Problem, rows: Rows) -> dict[str, float
     }
 
 
-def figures_of(plan: Any, problem: Problem, rows: Rows) -> Figures:
+def figures_of(plan: Any, problem: Problem, rows: Rows) -> SampleFigures:
     """What a plan's release achieves, measured on its published labels."""
     released = apply_plan(plan, problem.attributes, rows, problem.spec)
     classes = PublishedClasses.of(released, problem.spec)
