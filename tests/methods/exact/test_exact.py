@@ -24,6 +24,8 @@ from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.methods.exact import plan as planning
 from tclose_spark.methods.exact.plan import ExactPlan, best_partition, make_plan
 from tclose_spark.report.certificate import proven
+from tclose_spark.report.option_words import Optimum
+from tclose_spark.requirements.figures import LossFigures
 
 SUPPRESSED_CELLS = [
     (3, {}, 54),  # as printed
@@ -131,10 +133,10 @@ def check_against_all_partitions(
     assert made.holds
     assert not made.coarse
     assert min(losses) >= plan.loss - 1e-12  # no release loses less, by either measure
-    certified = {"ncp": made.ncp, "ncp_by_quasi_identifier": certified_losses(plan, problem, rows)}
-    optimum = proven(
-        problem.spec, {**certified, "optimum": {"proven": "proven", "loss": round(plan.loss, 6)}}
+    certified = LossFigures(
+        ncp=made.ncp, ncp_by_quasi_identifier=certified_losses(plan, problem, rows)
     )
+    optimum = proven(problem.spec, certified, Optimum(proven="proven", loss=round(plan.loss, 6)))
     if optimum == "proven":
         assert weighted(plan) == pytest.approx(min(losses), abs=1e-9)
     else:
