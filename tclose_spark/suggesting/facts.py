@@ -142,6 +142,13 @@ class ColumnFacts:
     text: Mapping[str, str | bool]
 
     @property
+    def nobody(self) -> Mapping[str, int]:
+        """The sampled rows of each value that stands for no person, if the column identifies
+        persons.
+        """
+        return {**self.codes.rows, **self.frequent}
+
+    @property
     def called(self) -> str:
         """The words that show what it is about."""
         return self.phrase or self.name

@@ -146,7 +146,9 @@ def _groups(entity: Entity, column: str) -> str:
     """What shows that a column groups rows like persons or households, by itself or with another
     one.
     """
-    others = [name for name in entity.columns if name != column and is_name(name)]
+    others = [
+        name if is_name(name) else "another column" for name in entity.columns if name != column
+    ]
     head = f"with {others[0]} it" if others else "it"
     constant = ", ".join(name for name in entity.constant if is_name(name))
     each = f"{entity.values:,} values with {entity.rows_each:.1f} rows each on average"

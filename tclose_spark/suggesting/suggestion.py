@@ -29,7 +29,6 @@ from tclose_spark.suggesting.facts import TableFacts
 from tclose_spark.suggesting.judging import suggest_role
 from tclose_spark.suggesting.unique_share import changing_share, rarity, unique_shares
 from tclose_spark.suggesting.writing import Draft, render_run_file, repeated
-from tclose_spark.table.entities.finding import Subjects
 
 SAMPLE = 100_000
 
@@ -127,10 +126,11 @@ def require_valid(k: int | None, t: str) -> None:
         raise ConfigurationError(f"--k {k}: expected at least 2")
 
 
-def require_people(subjects: Subjects) -> None:
-    """Raises InputError if rows are cells of a table of counts."""
-    found = subjects.cells
-    if found is not None:
+def require_people(gathered: TableFacts) -> None:
+    """Raises InputError if rows are cells of a table of counts, which are numbers."""
+    found = gathered.subjects.cells
+    numbers = [one.name for one in gathered.facts if one.is_number and not one.fractions]
+    if found is not None and found.count in numbers:
         raise InputError(
             f"input.path: a table of counts ({found.count!r}, by {len(found.dimensions)} columns "
             "whose combinations occur once), not of people; its small cells need a tool for "
@@ -158,7 +158,7 @@ def suggestion_from_facts(
     """
     judged = judge_unknown([suggest_role(facts) for facts in gathered.facts])
     columns = without_copies(judged, gathered.codes)
-    require_people(gathered.subjects)
+    require_people(gathered)
     choice = leave_out_revealing(choose_roles(columns, size), gathered.codes)
     sampled = max(facts.sampled for facts in gathered.facts)
     repeating = repeated(choice, exact=sampled >= gathered.rows)

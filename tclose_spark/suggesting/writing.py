@@ -29,7 +29,7 @@ from tclose_spark.suggesting.settings import (
 from tclose_spark.suggesting.unique_share import LARGEST, UniqueShare
 from tclose_spark.table.column_names.hints import least_uniqueness
 from tclose_spark.table.domains import Repetition
-from tclose_spark.table.entities.finding import Subjects
+from tclose_spark.table.entities.finding import MOST_MEMBERS, Subjects
 from tclose_spark.table.entities.wording import SubjectsWords
 
 WIDTH = 116
@@ -42,9 +42,7 @@ PROPOSAL = (
 MOST_ROWS = 20  # of a person on average, above which a name alone may be that of something else
 MOST_CHANGING = 0.1  # share of people whose quasi-identifiers change, above which one label for all their rows is wide
 ONE_PERSON_EACH = 0.999  # different values a row of an identifier of persons that does not repeat
-# Rows of a household on average.
-MORE_THAN_ONE = 1.05
-MOST_MEMBERS = 8
+MORE_THAN_ONE = 1.05  # rows of a household on average
 NOT_READY = "Not ready:"
 MOST_UNKNOWN = 0.5  # of rows without a person, above which a reader has to decide about them
 WHICH_IS_SENSITIVE = "Decide what an adversary must not learn of a person"
@@ -159,8 +157,7 @@ class Draft:
             return 0.0
         name = self.person.column
         facts = next(one.facts for one in self.choice.direct if one.name == name)
-        placeholders = sum({**facts.codes.rows, **facts.frequent}.values())
-        return facts.whole.missing / self.rows + placeholders / facts.sampled
+        return facts.whole.missing / self.rows + sum(facts.nobody.values()) / facts.sampled
 
     @property
     def decisions(self) -> tuple[str, ...]:
@@ -268,7 +265,7 @@ def _person(draft: Draft, person: Repetition, exact: bool) -> dict[str, Any]:
     settings: dict[str, Any] = {"column": person.column}
     if draft.apart:
         settings["rows"] = "apart"
-    placeholders = [*dict.fromkeys([*facts.codes.rows, *facts.frequent])]
+    placeholders = list(facts.nobody)
     if placeholders:
         settings["placeholders"] = placeholders
     if placeholders or facts.whole.missing:
@@ -310,7 +307,9 @@ def repeated(choice: ChosenRoles, exact: bool) -> tuple[Repetition, ...]:
     numbered = any(map(_numbers_persons, choice.direct))
     for one in (*choice.direct, *choice.insensitive, *choice.open):
         facts = one.facts
-        least = least_uniqueness(facts.called)
+        rows = facts.whole.present
+        values = facts.whole.distinct
+        least = least_uniqueness(facts.called, values)
         if one.hint.of_person and not one.hint.numbers and facts.identifying:
             continue  # the address of a client is none of a person
         if facts.entity is not None and facts.entity.columns != (one.name,):
@@ -319,8 +318,6 @@ def repeated(choice: ChosenRoles, exact: bool) -> tuple[Repetition, ...]:
             least = 0.0
         elif numbered or has_fractions(facts) or (facts.refuted and least != 0.0):
             continue
-        rows = facts.whole.present
-        values = facts.whole.distinct
         if least is not None and least * rows <= values < rows * (1 if exact else ONE_EACH):
             found.append(Repetition(one.name, rows, values))
     return tuple(found)
@@ -328,7 +325,8 @@ def repeated(choice: ChosenRoles, exact: bool) -> tuple[Repetition, ...]:
 
 def _numbers_persons(one: SuggestedColumn) -> bool:
     """Whether a column is called the number of a person, and is different in each row."""
-    return least_uniqueness(one.facts.called) == 0.0 and one.facts.uniqueness >= ONE_PERSON_EACH
+    least = least_uniqueness(one.facts.called, one.facts.whole.distinct)
+    return least == 0.0 and one.facts.uniqueness >= ONE_PERSON_EACH
 
 
 def _is_household(one: SuggestedColumn) -> bool:

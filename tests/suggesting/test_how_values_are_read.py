@@ -417,4 +417,4 @@ PEOPLE = {
 
 @pytest.mark.parametrize("name", PEOPLE)
 def test_people_with_counts_are_no_table_of_counts(name: str) -> None:
-    require_people(gathered(PEOPLE[name]).subjects)
+    require_people(gathered(PEOPLE[name]))

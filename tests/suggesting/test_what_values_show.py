@@ -68,6 +68,15 @@ def visits() -> dict[str, Any]:
     }
 
 
+@pytest.mark.parametrize("name", ["member", "tenant", "guest", "driver"])
+def test_an_answer_about_people_is_no_identifier(name: str) -> None:
+    table = pa.table(shop(60)).append_column(name, pa.array(["yes", "no"] * 30))
+    draft = suggested(table, trial=False)
+    assert not any(name in note for note in draft.warnings)
+    many = suggested(table.set_column(5, name, pa.array([i // 2 for i in range(60)])), trial=False)
+    assert any(one.column == name for one in many.repeated)
+
+
 def test_half_of_a_persons_key_is_published_in_no_role() -> None:
     suggestion = suggested(pa.table(visits()), trial=False)
     assert suggestion.roles["subj"] == "direct identifier"

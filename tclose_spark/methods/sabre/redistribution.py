@@ -1,11 +1,4 @@
-"""SABRE's second phase: the rows of a block are redistributed to classes, each with its share of
-every bucket (Cao et al. 2011; Weber, 2.3.4).
-
-This is the paper's SABRE-KNN. A class begins with a random row (the first remaining one in the
-order of the keyed hashes). From each bucket it takes the rows nearest to that row (see
-`methods.dealing.nearest`).
-
-SABRE's first phase: values of the sensitive attribute are put into buckets (Cao et al. 2011;
+"""SABRE's first phase: values of the sensitive attribute are put into buckets (Cao et al. 2011;
 Weber, 2.3.4).
 
 The search starts with one bucket of all values. It splits buckets until the bound is below t: the
@@ -20,6 +13,13 @@ first of equal ones.
 
 Delta is exact: the distance is convex, so it is largest where all rows of a bucket have one value.
 A bucket whose bound is t leaves no room for rounding, so the sum has to be below t.
+
+SABRE's second phase: the rows of a block are redistributed to classes, each with its share of
+every bucket (Cao et al. 2011; Weber, 2.3.4).
+
+This is the paper's SABRE-KNN. A class begins with a random row (the first remaining one in the
+order of the keyed hashes). From each bucket it takes the rows nearest to that row (see
+`methods.dealing.nearest`).
 """
 
 from __future__ import annotations

@@ -39,7 +39,8 @@ def repeated_identifiers(
     taken |= {name for one in subjects.entities for name in (*one.columns, *one.same)}
     taken |= {column for role, column in attributes.owners.items() if role == "household"}
     for place, name in enumerate(names):
-        least = least_uniqueness(name)
+        rows, values = sample.counts(place)
+        least = least_uniqueness(name, values)
         if (
             least is None
             and name in (*attributes.direct_identifiers, *attributes.pseudonyms)
@@ -48,7 +49,6 @@ def repeated_identifiers(
             least = KEYED
         if least is None or name in taken:
             continue
-        rows, values = sample.counts(place)
         if least * rows <= values < rows:
             known = sample.hashes[:, place] > 0
             yield Repetition(

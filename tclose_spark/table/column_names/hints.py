@@ -112,6 +112,7 @@ _ENDINGS = [
 """Words with which a compound may end."""
 
 KEYED = 0.02  # different values a row from which a column that calls itself a number or a key is taken for one
+FEWEST_PEOPLE = 20  # values of a column whose name is a word for people, if it identifies them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,21 +303,23 @@ def is_shared(name: str) -> bool:
     return hint.of_others or hint.of_thing or not of_people
 
 
-def least_uniqueness(name: str) -> float | None:
+def least_uniqueness(name: str, values: int) -> float | None:
     """The share of different values above which a column with this name identifies a person; None
     if it never does.
 
     Such a column repeats if a person has several rows: people share names and addresses, but not
-    patient numbers.
+    patient numbers. values: how many there are. With few, `member` answers a question.
 
-    >>> least_uniqueness("patient_id"), least_uniqueness("ID"), least_uniqueness("hospital_id")
-    (0.0, 0.02, None)
-    >>> least_uniqueness("first_name"), least_uniqueness("mother_ssn"), least_uniqueness("zip")
-    (None, None, None)
+    >>> [least_uniqueness(name, 99) for name in ("patient_id", "ID", "customer", "hospital_id")]
+    [0.0, 0.02, 0.02, None]
+    >>> [least_uniqueness(name, 99) for name in ("first_name", "mother_ssn", "zip")]
+    [None, None, None]
+    >>> least_uniqueness("member", 2)
     """
     hint = hint_of(name)
     if hint.of_others:
         return None
     if hint.concept is not None:
         return 0.0 if hint.concept.unique else None
-    return KEYED if hint.of_person or (hint.numbers and not hint.of_thing) else None
+    is_person = hint.of_person and values >= FEWEST_PEOPLE
+    return KEYED if is_person or (hint.numbers and not hint.of_thing) else None

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import IntArray, tuple_codes
 from tclose_spark.table.column_names.hints import Hint
 from tclose_spark.table.entities.cells import CountedCells, counted_cells
 from tclose_spark.table.entities.grouping import (
@@ -39,7 +39,7 @@ DEFINED = frozenset(["age", "place"])
 NAME = "person's name"
 """A concept of columns that show the sex, though several persons may have the same value."""
 VARYING = 0.5  # lift below which a column varies within groups
-MOST_MEMBERS = 8  # rows of a household on average; more are those of a class, a firm or a place
+MOST_MEMBERS = 8  # of a household on average; more are those of a class, a firm or a place
 FEWEST_CONSTANT = 2  # columns constant within a person, unless one shows a person by its name
 MOST_HOUSEHOLDS = 3  # columns whose members may be numbered by another one
 MOST_SITES = 12  # likewise, of those that do not group rows by themselves
@@ -134,11 +134,11 @@ def find_subjects(sample: WholeValues, names: Sequence[str], hints: Sequence[Hin
     compared = list(values.groupings())
     found = [one for one in compared if one.constant]
     persons = [one for one in found if table.is_person(one)] or list(table.numbered_members(found))
-    pairs = {one.columns[0] for one in persons if len(one.columns) > 1}
     households = [
         one
         for one in found
-        if one not in persons and (table.is_household(one) or one.columns[0] in pairs)
+        if one not in persons
+        and (table.is_household(one) or any(table.has_members(one, pair) for pair in persons))
     ]
     entities = [
         *(table.entity(one, "person") for one in sorted(persons, key=table.likeliest)),
@@ -224,8 +224,8 @@ class _Table:
         known = self._of(either, (*found.constant, *found.spellings))
         if not self._of(frozenset(["age"]), known):
             return self._age_varies(found) and not self._are_numbered(found)
-        codes = [self.values.columns[place] for place in known]
-        cells = len(np.unique(np.stack(codes), axis=1).T)
+        codes = [self.values.columns[place] - MISSING for place in known]
+        cells = len(np.unique(tuple_codes(codes)))
         largest = math.prod(self.values.distinct(place) for place in known)
         return FILLED * largest <= found.values <= cells
 
@@ -243,6 +243,12 @@ class _Table:
     def is_household(self, found: Grouping) -> bool:
         """Whether a column groups rows like the identifier of a household."""
         return self._is_shared(found) and found.rows_each <= MOST_MEMBERS
+
+    def has_members(self, found: Grouping, pair: Grouping) -> bool:
+        """Whether a column groups the rows of few persons, whom it identifies with their number."""
+        is_first = len(pair.columns) > 1 and pair.columns[0] == found.columns[0]
+        few = found.rows_each <= MOST_MEMBERS * pair.rows_each
+        return is_first and few and self._is_shared(found)
 
     def _is_shared(self, found: Grouping) -> bool:
         """Whether what members of a household share is constant within the values of a column, and

@@ -239,6 +239,24 @@ def test_people_who_are_numbered_within_sites_are_found(seed, names):
     assert {"sex", "age", "arm"} == {*found.constant}
 
 
+def test_a_site_of_many_persons_is_no_household():
+    rng = np.random.default_rng(12)
+    site = np.repeat(np.arange(40), 10)
+    of_row = np.repeat(np.arange(400), 5)
+    found = subjects(
+        {
+            "clinic": site[of_row],
+            "lfd": np.tile(np.arange(10) + 1, 40)[of_row],
+            "sex": rng.choice(["m", "f"], 400)[of_row],
+            "age": rng.integers(18, 90, 400)[of_row],
+            "region": rng.choice(list("ABCDEFGH"), 40)[site][of_row],
+            "pain": rng.integers(0, 10, 2_000),
+        }
+    )
+    assert found.first("person").columns == ("clinic", "lfd")
+    assert found.first("household") is None
+
+
 @pytest.mark.parametrize("name", ["family", "fam", "household", "F", "foyer"])
 @pytest.mark.parametrize("waves", [1, 3])
 def test_a_household_is_found_under_any_name(name, waves):

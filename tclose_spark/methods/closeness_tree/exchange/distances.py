@@ -4,10 +4,10 @@ how its closeness ratio changes.
 Equal and hierarchical distances of a class: by what it has in common with the table.
 
 Let c_u be the rows of a class of s rows with the value u or below the node u, and N_u those of the
-table of n. Since
-|x - y| = x + y - 2 min(x, y), and all x = n c_u and all y = s N_u add up to n s at each height, the numerator of an
-equal distance is 2 (n s - sum of min(n c_u, s N_u)). A hierarchical distance has h n s - sum of min(n c_u, s N_u), over
-all nodes below the root, at h heights. Only values and nodes with rows of the class contribute to the sum.
+table of n. |x - y| = x + y - 2 min(x, y), and all x = n c_u and all y = s N_u add up to n s at each
+height. So the numerator of an equal distance is 2 (n s - sum of min(n c_u, s N_u)). A hierarchical
+distance has h n s - sum of min(n c_u, s N_u), over all nodes below the root, at h heights. Only
+values and nodes with rows of the class contribute to the sum.
 
 Ordered distances of a class: by its cumulative excess.
 
