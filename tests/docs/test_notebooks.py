@@ -1,6 +1,5 @@
 """The notebooks of docs run from the first cell to the last and show what they speak of, one after
-another in one
-process: a fresh one, with names of its own for each.
+another in one process: a fresh one, with names of its own for each.
 """
 
 from __future__ import annotations

@@ -178,13 +178,14 @@ def test_members_of_households_in_several_years_are_persons():
 def test_answers_within_a_measurement_are_no_members(seed):
     rng = np.random.default_rng(seed)
     wing = rng.integers(0, 300, 900)
+    fat = rng.integers(0, 5, 900)
     found = subjects(
         {
             "wing": wing,
             "species": rng.choice(["a", "b", "c"], 300)[wing],
-            "sex": rng.choice(["m", "f"], (300, 5))[wing, rng.integers(0, 5, 900)],
-            "fat": rng.integers(0, 5, 900),
-            "age": rng.integers(1, 9, 900),
+            "sex": rng.choice(["m", "f"], (300, 5))[wing, fat],
+            "fat": fat,
+            "age": rng.integers(1, 9, (300, 5))[wing, fat],
         }
     )
     assert not found.pairs
