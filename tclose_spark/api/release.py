@@ -29,7 +29,9 @@ from tclose_spark.api.session import Log, Progress, run_stages
 from tclose_spark.api.signatures import verb
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.local_session import LocalSession
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.console import certificate_json, certificate_lines, unprotected_lines
+from tclose_spark.report.line import damage_translated
 from tclose_spark.report.notebook import in_frame
 from tclose_spark.report.pdf import pdf_of, require_pdf
 from tclose_spark.report.preview import ROWS, preview_lines
@@ -155,6 +157,16 @@ class Release:
         return self._delta(f"{self.internal_path}/classes", self.certificate["release"]["classes"])
 
     @property
+    def certified(self) -> Certificate:
+        """The certificate by its sections.
+
+        Raises:
+            ConfigurationError: if it is damaged, or of a version with other sections.
+        """
+        with damage_translated(self.path):
+            return Certificate.read(self.certificate)
+
+    @property
     def certificate(self) -> Mapping[str, Any]:
         """The certificate: the guarantees, required and achieved, and what a third party needs to
         recompute them.
@@ -239,7 +251,7 @@ class Release:
 
     def __repr__(self) -> str:
         return "\n".join(
-            certificate_lines(self.certificate, self.path, self.internal_path, self.codebook)
+            certificate_lines(self.certified, self.path, self.internal_path, self.codebook)
         )
 
     def _repr_html_(self) -> str:
@@ -250,7 +262,7 @@ def summary(release: Release, details: bool) -> Iterator[tuple[str, bool]]:
     """The lines of a summary, each with whether it is about an attribute that no requirement
     protects. details: with the precision of each column.
     """
-    certificate = release.certificate
+    certificate = release.certified
     codebook = release.codebook if details else ()
     unprotected = unprotected_lines(certificate)
     for line in certificate_lines(certificate, release.path, release.internal_path, codebook):
@@ -269,7 +281,7 @@ def is_told(note: str, said: Collection[str]) -> bool:
 
 def json_line(release: Release) -> str:
     """The summary for machines."""
-    return certificate_json(release.certificate, release.path, release.internal_path)
+    return certificate_json(release.certified, release.path, release.internal_path)
 
 
 def _read(path: str, on: str) -> EngineTable:

@@ -18,6 +18,7 @@ from tclose_spark.requirements.figures import (
     Figures,
     LossFigures,
     OptionFigures,
+    Regions,
     SuppressedFigures,
 )
 from tclose_spark.requirements.judge import JudgedAttribute
@@ -29,7 +30,7 @@ from tclose_spark.table.writing import listing
 
 
 def figures_of(
-    release: JudgedRelease, regions: str, evaluated: int, options: Sequence[OptionFigures]
+    release: JudgedRelease, regions: Regions, evaluated: int, options: Sequence[OptionFigures]
 ) -> Figures:
     """The figures of a release. regions: whether they overlap. evaluated: how many expectations.
     options: of each.

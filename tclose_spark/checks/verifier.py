@@ -20,7 +20,7 @@ from tclose_spark.engine.tables import errors_of_tasks
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.measures.loss.information_loss import NoLabelError
 from tclose_spark.requirements.expectation import expect_rows
-from tclose_spark.requirements.figures import Figures
+from tclose_spark.requirements.figures import Figures, Regions
 from tclose_spark.requirements.registry import expectations_of
 from tclose_spark.runfile.brought import add_own
 
@@ -101,7 +101,7 @@ def _broken_by_suppressed(release: JudgedRelease) -> Iterator[str]:
         yield violation(broken, suppressed=True)
 
 
-def _regions(release: JudgedRelease) -> str:
+def _regions(release: JudgedRelease) -> Regions:
     """Whether the regions of classes overlap, where labels cover the values of all rows."""
     few = release.figures.classes <= MOST_COMPARED or release.spec.method.promises_disjoint
     if not (few and all(q.covers for q in release.quasi)):

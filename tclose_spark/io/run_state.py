@@ -29,6 +29,25 @@ Plain = Mapping[str, Any]
 """Values as JSON has them, whose keys are data."""
 
 
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def validated(kind: type[Model], found: Any) -> Model:
+    """The model with these values.
+
+    Raises:
+        KeyError: with the first key that is missing.
+        ValueError: if a value does not fit.
+    """
+    try:
+        return kind.model_validate(found)
+    except ValidationError as error:
+        missing = [one["loc"][-1] for one in error.errors() if one["type"] == "missing"]
+        if missing:
+            raise KeyError(missing[0]) from None
+        raise
+
+
 class Recorded(BaseModel):
     """A part of the file. Only what was given is written, so optional keys stay away."""
 
@@ -42,13 +61,7 @@ class Recorded(BaseModel):
             KeyError: with the first key that is missing.
             ValueError: if a value does not fit.
         """
-        try:
-            return cls.model_validate(found)
-        except ValidationError as error:
-            missing = [one["loc"][-1] for one in error.errors() if one["type"] == "missing"]
-            if missing:
-                raise KeyError(missing[0]) from None
-            raise
+        return validated(cls, found)
 
     @classmethod
     def parse(cls, text: str) -> Self:

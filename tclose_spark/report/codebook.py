@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from tclose_spark.report.certificate.attributes import QuasiIdentifierEntry
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.option_words import words_in
 from tclose_spark.report.page import percent
 from tclose_spark.requirements.figures import Figures
@@ -40,7 +42,7 @@ class CodebookEntry:
     treatment: str
 
 
-def codebook_entries(certificate: Mapping[str, Any], figures: Figures) -> list[CodebookEntry]:
+def codebook_entries(certificate: Certificate, figures: Figures) -> list[CodebookEntry]:
     """An entry for each column, in the order of the release.
 
     figures: the verifier's, with the type and the missing values of each column (none without
@@ -92,7 +94,7 @@ Described = Iterator[tuple[str, str, str, str]]
 """(column, its quasi-identifier or none, form, treatment)."""
 
 
-def _described(certificate: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str, str]]:
+def _described(certificate: Certificate) -> Iterator[tuple[str, str, str, str, str]]:
     """(role, column, its quasi-identifier or none, form, treatment) of all columns but the
     insensitive ones. Those of options come last, and replace others.
     """
@@ -102,10 +104,10 @@ def _described(certificate: Mapping[str, Any]) -> Iterator[tuple[str, str, str, 
         yield from words.columns(certificate)
 
 
-def _quasi_identifiers(certificate: Mapping[str, Any]) -> Described:
-    columns = certificate["release"]["columns"]
-    for name, entry in certificate["attributes"].get("quasi_identifiers", {}).items():
-        kind = INTERVALS.get(entry["type"], "value")
+def _quasi_identifiers(certificate: Certificate) -> Described:
+    columns = certificate.release.columns
+    for name, entry in certificate.attributes.quasi_identifiers.items():
+        kind = INTERVALS.get(entry.type, "value")
         if name in columns:
             yield (
                 name,
@@ -119,39 +121,37 @@ def _quasi_identifiers(certificate: Mapping[str, Any]) -> Described:
                 yield f"{name}_{end}", name, f"the {which} {kind} of an interval", treatment
 
 
-def _covered(entry: Mapping[str, Any]) -> str:
+def _covered(entry: QuasiIdentifierEntry) -> str:
     """The values that labels cover. A class without a known value may have any label."""
-    if entry.get("missing") == "any":
+    if entry.missing == "any":
         return "all known values of its class; a missing value could be any"
     return "all values of its class"
 
 
-def _form(entry: Mapping[str, Any], kind: str) -> str:
-    if "hierarchy" in entry:
+def _form(entry: QuasiIdentifierEntry, kind: str) -> str:
+    if entry.hierarchy is not None:
         return "a value, a group of values from its hierarchy, or * (any value)"
     if kind != "value":
         zone = "; in UTC, if the input has a zone" if kind == "time" else ""
         return f"a {kind}, an interval of {kind}s [lowest, highest], or * (any value){zone}"
-    if entry.get("generalization") == "set":
+    if entry.generalization == "set":
         return "a value, a set of values {a, b}, or * (any value)"
     return "a value, or * (any value)"
 
 
-def _sensitive(certificate: Mapping[str, Any]) -> Described:
-    where = PLACES.get(certificate["release"].get("form", ""), "")
-    for name, entry in certificate["attributes"]["sensitive"].items():
-        t = certificate["guarantees"]["t"].get(name)
+def _sensitive(certificate: Certificate) -> Described:
+    where = PLACES.get(certificate.release.form or "", "")
+    for name, entry in certificate.attributes.sensitive.items():
+        t = certificate.guarantees.t.get(name)
         close = "no limit on its distance from the table"
-        if t is not None and t["required"] is not None:
-            places = (
-                f", between {number(entry['places']['size'])} places" if "places" in entry else ""
-            )
-            how = f"({t['distance']}{places})"
+        if t is not None and t.required is not None:
+            of = entry.places
+            places = "" if of is None else f", between {number(of.size)} places"
             close = (
-                f"in each class at most {number(t['required'])} from its distribution in the table "
-                f"{how}"
+                f"in each class at most {number(t.required)} from its distribution in the table "
+                f"({t.distance}{places})"
             )
-        merged = "spellings were merged" if "text" in entry else "published unchanged"
+        merged = "published unchanged" if entry.text is None else "spellings were merged"
         yield name, "", UNCHANGED, f"{merged}{where}; {close}"
 
 

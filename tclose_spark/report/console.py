@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.option_words import collected, words_in
 from tclose_spark.requirements.closeness import CLOSENESS
+from tclose_spark.requirements.figures import ClassesAndRows
 from tclose_spark.requirements.size import size_line
 from tclose_spark.requirements.wording import entries_in
 
 
 def certificate_lines(
-    certificate: Mapping[str, Any],
+    certificate: Certificate,
     public: str,
     internal: str,
     codebook: Iterable[Mapping[str, str]] = (),
@@ -25,52 +26,53 @@ def certificate_lines(
     """
     figures = [
         *_figures(certificate),
-        *_precision(certificate["utility"].get("ncp_by_quasi_identifier", ()), codebook),
-        ("fingerprint", certificate["release"]["fingerprint"]),
+        *_precision(certificate.utility.ncp_by_quasi_identifier, codebook),
+        ("fingerprint", certificate.release.fingerprint),
         ("release", f"{public}/release"),
-        *((name, f"{public}/{name}") for name in certificate["release"].get("tables", ())),
+        *((name, f"{public}/{name}") for name in certificate.release.tables or ()),
         ("certificate", f"{public}/certificate.json"),
         ("report", f"{public}/report.html"),
         ("evidence", internal),
     ]
+    notes = [] if certificate.subjects is None else certificate.subjects.notes
     width = max(len(what) for what, _ in figures)
     return [
-        *(f"note: {note}" for note in certificate.get("subjects", {"notes": []})["notes"]),
-        f"{certificate['release']['name']}: the release {certificate['verdict']}",
+        *(f"note: {note}" for note in notes),
+        f"{certificate.release.name}: the release {certificate.verdict}",
         *unprotected_lines(certificate),
         *[f"  {what:<{width}}  {value}" for what, value in figures],
     ]
 
 
-def certificate_json(certificate: Mapping[str, Any], public: str, internal: str) -> str:
+def certificate_json(certificate: Certificate, public: str, internal: str) -> str:
     """The same as one line of JSON."""
     summary = {
-        "name": certificate["release"]["name"],
-        "verdict": certificate["verdict"],
-        "rows": certificate["release"]["rows"],
-        "classes": certificate["release"]["classes"],
-        "fingerprint": certificate["release"]["fingerprint"],
-        "guarantees": certificate["guarantees"],
-        "unprotected": sorted(certificate["unprotected"]),
-        "utility": certificate["utility"],
+        "name": certificate.release.name,
+        "verdict": certificate.verdict,
+        "rows": certificate.release.rows,
+        "classes": certificate.release.classes,
+        "fingerprint": certificate.release.fingerprint,
+        "guarantees": certificate.guarantees.to_json(),
+        "unprotected": sorted(certificate.unprotected),
+        "utility": certificate.utility.to_json(),
         "public": public,
         "internal": internal,
     }
     return json.dumps(summary, ensure_ascii=False)
 
 
-def unprotected_lines(certificate: Mapping[str, Any]) -> list[str]:
+def unprotected_lines(certificate: Certificate) -> list[str]:
     """A line for each sensitive attribute without a limit."""
     return [
         f"  but {name} is unprotected: nothing limits what a class reveals about it; certain "
         f"{_certain(homogeneous)}"
-        for name, homogeneous in certificate["unprotected"].items()
+        for name, homogeneous in certificate.unprotected.items()
     ]
 
 
-def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
-    release = certificate["release"]
-    guarantees = certificate["guarantees"]
+def _figures(certificate: Certificate) -> list[tuple[str, str]]:
+    release = certificate.release
+    guarantees = certificate.guarantees.to_json()
     added = collected([words.lines(certificate) for words in words_in(certificate)])
     closeness: list[tuple[str, str]] = []
     others: list[tuple[str, str]] = []
@@ -78,18 +80,18 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         for words, entry in entries:
             found = closeness if words.measure == CLOSENESS.measure else others
             found.append(words.line(name, entry))
-    sensitive = certificate["attributes"]["sensitive"]
-    loss = certificate["utility"]["ncp"]
+    sensitive = certificate.attributes.sensitive
+    loss = certificate.utility.ncp
     return [
-        ("rows", f"{release['rows']:,}"),
+        ("rows", f"{release.rows:,}"),
         *added["rows"],
         *added["left out"],
-        ("classes", f"{release['classes']:,}"),
+        ("classes", f"{release.classes:,}"),
         size_line(guarantees["k"]),
         *closeness,
         *added["closeness"],
         *(
-            (f"{name} is certain", _certain(attribute["homogeneous"]))
+            (f"{name} is certain", _certain(attribute.homogeneous))
             for name, attribute in sensitive.items()
         ),
         *others,
@@ -110,7 +112,7 @@ def _precision(
             yield f"precision of {name}", found
 
 
-def _certain(homogeneous: Mapping[str, int]) -> str:
-    classes = homogeneous["classes"]
-    rows = homogeneous["rows"]
+def _certain(homogeneous: ClassesAndRows) -> str:
+    classes = homogeneous.classes
+    rows = homogeneous.rows
     return f"for {rows:,} rows, in {classes:,} classes of one value" if classes else "for no row"

@@ -5,11 +5,11 @@ rules of quality what the certificate guarantees.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.codebook import CodebookEntry, codebook_entries
 from tclose_spark.report.html import first_page
 from tclose_spark.requirements.figures import Figures
@@ -27,28 +27,28 @@ LOGICAL = {
 ENGINE = "tclose"
 
 
-def contract_yaml(certificate: Mapping[str, Any], figures: Figures) -> str:
+def contract_yaml(certificate: Certificate, figures: Figures) -> str:
     """The contract as YAML. It follows from the certificate and the codebook alone.
 
     figures: the verifier's (see `codebook_entries`).
     """
-    release = certificate["release"]
+    release = certificate.release
     page = first_page(certificate)
-    notes = [*page["subjects"]["notes"], *certificate["warnings"]]
+    notes = [*page["subjects"].notes, *certificate.warnings]
     rules = [row for row in page["guarantees"] if row.met is not None]
     entries = {entry.column: entry for entry in codebook_entries(certificate, figures)}
     contract = {
         "apiVersion": VERSION,
         "kind": "DataContract",
-        "id": release["name"],
-        "name": release["name"],
-        "version": release["fingerprint"],
+        "id": release.name,
+        "name": release.name,
+        "version": release.fingerprint,
         "status": "active",
-        "contractCreatedTs": certificate["issued"],
+        "contractCreatedTs": certificate.issued,
         "description": {
-            "purpose": f"An anonymized release of {release['rows']:,} rows in {release['classes']:,} "
+            "purpose": f"An anonymized release of {release.rows:,} rows in {release.classes:,} "
             "classes. certificate.json has all figures exactly, and report.html in words.",
-            "limitations": " ".join([certificate["counts"], *(f"{note}." for note in notes)]),
+            "limitations": " ".join([certificate.counts, *(f"{note}." for note in notes)]),
         },
         "schema": [
             {
@@ -68,16 +68,16 @@ def contract_yaml(certificate: Mapping[str, Any], figures: Figures) -> str:
                 ],
             }
             for name, columns in {
-                "release": release["columns"],
-                **release.get("tables", {}),
+                "release": release.columns,
+                **(release.tables or {}),
             }.items()
         ],
         "customProperties": _properties(
-            fingerprint=release["fingerprint"],
-            verdict=certificate["verdict"],
-            rows=release["rows"],
-            classes=release["classes"],
-            tool=f"{certificate['tool']['name']} {certificate['tool']['version']}",
+            fingerprint=release.fingerprint,
+            verdict=certificate.verdict,
+            rows=release.rows,
+            classes=release.classes,
+            tool=f"{certificate.tool.name} {certificate.tool.version}",
         ),
     }
     return yaml.safe_dump(contract, sort_keys=False, allow_unicode=True, width=120)

@@ -4,10 +4,13 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tclose_spark.report.certificate.attributes import Places
+from tclose_spark.report.certificate.guarantees import Guarantees
+from tclose_spark.report.certificate.sections import Certificate, Subjects
 from tclose_spark.report.codebook import codebook_entries
 from tclose_spark.report.option_words import OptionWords, add_all, collected, words_in
 from tclose_spark.report.page import render
@@ -26,8 +29,10 @@ from tclose_spark.requirements.wording import entries_in, rows_of
 from tclose_spark.requirements.words import BAR, MARK, GuaranteeRow
 from tclose_spark.table.writing import number
 
+NO_SUBJECTS = Subjects(rows_are_persons=False, notes=[])
 
-def render_report(certificate: Mapping[str, Any], figures: Figures) -> str:
+
+def render_report(certificate: Certificate, figures: Figures) -> str:
     """The public page of a release.
 
     figures: the verifier's: `extremes`, some of the largest and smallest classes; optionally
@@ -41,19 +46,17 @@ def render_report(certificate: Mapping[str, Any], figures: Figures) -> str:
     return render("report.html.j2", **_sections(certificate, figures))
 
 
-def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
+def first_page(certificate: Certificate) -> dict[str, Any]:
     """The template variables of the pages to sign."""
-    guarantees = certificate["guarantees"]
-    release = certificate["release"]
+    guarantees = certificate.guarantees
     every = words_in(certificate)
     whole = whole_of(certificate)
-    closeness = guarantees["t"]
-    sensitive = certificate["attributes"]["sensitive"]
-    unprotected = certificate["unprotected"]
+    sensitive = certificate.attributes.sensitive
+    unprotected = certificate.unprotected
     places = {
-        name: f"; {_places(entry['places'])}"
+        name: f"; {_places(entry.places)}"
         for name, entry in sensitive.items()
-        if "places" in entry
+        if entry.places is not None
     }
     rows = [
         replace(row, meaning=row.meaning + places.get(row.attribute, ""))
@@ -66,26 +69,26 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
     )
     page = {
         "certificate": certificate,
-        "release": release,
-        "utility": certificate["utility"],
-        "k": guarantees["k"],
+        "release": certificate.release,
+        "utility": certificate.utility,
+        "k": guarantees.k,
         "whole": whole,
-        "holds": certificate["verdict"] == "holds"
+        "holds": certificate.verdict == "holds"
         and all(row.met is not False for rows in tables.values() for row in rows),
         "unprotected": unprotected,
-        "homogeneous": {name: entry["homogeneous"] for name, entry in sensitive.items()},
-        "measured": certificate["information"].get("attributes", {}),
-        "warnings": certificate["warnings"],
-        "subjects": certificate.get("subjects", {"rows_are_persons": False, "notes": []}),
-        "spellings": [name for name, entry in sensitive.items() if "text" in entry],
+        "homogeneous": {name: entry.homogeneous for name, entry in sensitive.items()},
+        "measured": certificate.information.attributes,
+        "warnings": certificate.warnings,
+        "subjects": certificate.subjects or NO_SUBJECTS,
+        "spellings": [name for name, entry in sensitive.items() if entry.text is not None],
         "roles": _roles(certificate, every),
-        "closeness": closeness,
+        "closeness": {name: t.to_json() for name, t in guarantees.t.items()},
         "limited": [
             name
-            for name, t in closeness.items()
-            if t["required"] is not None and name not in unprotected
+            for name, t in guarantees.t.items()
+            if t.required is not None and name not in unprotected
         ],
-        "allow_unique": certificate.get("allow_unique") or [],
+        "allow_unique": certificate.allow_unique,
         "MARK": MARK,
         "BAR": BAR,
         **tables,
@@ -94,14 +97,14 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
     return page
 
 
-def _places(places: Mapping[str, Any]) -> str:
+def _places(places: Places) -> str:
     """The places of an ordered attribute, in words."""
-    if "step" in places:
-        return f"places are {number(places['size'])} steps of {places['step']}"
-    return f"places are {number(places['size'])} bins of equal width"
+    if places.step is not None:
+        return f"places are {number(places.size)} steps of {places.step}"
+    return f"places are {number(places.size)} bins of equal width"
 
 
-def whole_of(certificate: Mapping[str, Any]) -> str:
+def whole_of(certificate: Certificate) -> str:
     """The table that classes are compared with, in words."""
     return next(
         (found for words in words_in(certificate) if (found := words.whole(certificate))),
@@ -109,7 +112,7 @@ def whole_of(certificate: Mapping[str, Any]) -> str:
     )
 
 
-def _sections(certificate: Mapping[str, Any], figures: Figures) -> dict[str, Any]:
+def _sections(certificate: Certificate, figures: Figures) -> dict[str, Any]:
     """All template variables; those of all classes are empty without their figures."""
     found: dict[str, Any] = {**first_page(certificate), "extremes": figures.extremes, "sizes": None}
     found["codebook"] = codebook_entries(certificate, figures)
@@ -118,52 +121,50 @@ def _sections(certificate: Mapping[str, Any], figures: Figures) -> dict[str, Any
     add_all(every, found, lambda words, seen: seen.update(words.sections(certificate, figures)))
     found["questions"] = three_questions(certificate)
     spreads = figures.spreads
-    utility = certificate["utility"]
+    utility = certificate.utility
     if not spreads:
         return found | dict.fromkeys(("distances", "worst", "precision", "guessing"), ())
-    guarantees = certificate["guarantees"]
-    sensitive = certificate["attributes"]["sensitive"]
+    guarantees = certificate.guarantees
+    sensitive = certificate.attributes.sensitive
     return found | {
-        "sizes": class_sizes(spreads["sizes"], utility["smallest_class"], utility["largest_class"]),
+        "sizes": class_sizes(spreads["sizes"], utility.smallest_class, utility.largest_class),
         "distances": [
             closeness_of_all(name, spreads["emd"][name], entry)
-            for _, name, entries in entries_in(guarantees)
+            for _, name, entries in entries_in(guarantees.to_json())
             for words, entry in entries
             if words.measure == CLOSENESS.measure
         ],
         "worst": [
-            worst_class(name, entry, guarantees["t"][name]["required"], whole_of(certificate))
+            worst_class(name, entry, guarantees.t[name].required, whole_of(certificate))
             for name, entry in figures.worst.items()
         ],
         "precision": [
             precision_of(name, bins) for name, bins in spreads.get("precision", {}).items()
         ],
         "guessing": [
-            guessing_of(name, spreads, entry["homogeneous"]["rows"])
-            for name, entry in sensitive.items()
+            guessing_of(name, spreads, entry.homogeneous.rows) for name, entry in sensitive.items()
         ],
     }
 
 
-def guarantee_rows(guarantees: Mapping[str, Any], whole: str) -> list[GuaranteeRow]:
+def guarantee_rows(guarantees: Guarantees, whole: str) -> list[GuaranteeRow]:
     """A row for k, and for each requirement of a sensitive attribute. whole: what distances are
     measured from.
     """
-    return [*size_rows(guarantees["k"]), *rows_of(guarantees, whole)]
+    entries = guarantees.to_json()
+    return [*size_rows(entries["k"]), *rows_of(entries, whole)]
 
 
-def _roles(certificate: Mapping[str, Any], every: Sequence[OptionWords]) -> dict[str, list[str]]:
+def _roles(certificate: Certificate, every: Sequence[OptionWords]) -> dict[str, list[str]]:
     """The released columns by role. A quasi-identifier that is no column is published as two
     bounds.
     """
-    release = certificate["release"]
-    sensitive = certificate["guarantees"]["t"]
-    columns = [
-        *release["columns"],
-        *(name for of in release.get("tables", {}).values() for name in of),
-    ]
+    release = certificate.release
+    columns = [*release.columns]
+    for of_table in (release.tables or {}).values():
+        columns += of_table
     columns = [*dict.fromkeys(columns)]
-    quasi = certificate["utility"]["ncp_by_quasi_identifier"]
+    quasi = certificate.utility.ncp_by_quasi_identifier
     generalized = _in_order(
         columns,
         {
@@ -174,7 +175,7 @@ def _roles(certificate: Mapping[str, Any], every: Sequence[OptionWords]) -> dict
     )
     roles = {
         "generalized": generalized,
-        "sensitive": _in_order(columns, sensitive),
+        "sensitive": _in_order(columns, certificate.guarantees.t),
         "key": generalized,
     }
     for words in every:
@@ -182,7 +183,7 @@ def _roles(certificate: Mapping[str, Any], every: Sequence[OptionWords]) -> dict
     taken = {column for named in roles.values() for column in named}
     return {
         **roles,
-        "insensitive": [column for column in release["columns"] if column not in taken],
+        "insensitive": [column for column in release.columns if column not in taken],
     }
 
 

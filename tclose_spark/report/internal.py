@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tclose_spark.io.run_state import AnonymizeRecord, PlanFigures, ProfileRecord, RunState
+from tclose_spark.report.certificate.sections import Certificate, Subjects
 from tclose_spark.report.html import first_page, whole_of
 from tclose_spark.report.mechanism import Mechanism
 from tclose_spark.report.option_words import words_in
@@ -55,7 +56,7 @@ class MadeBy:
 
 
 def render_internal(
-    certificate: Mapping[str, Any],
+    certificate: Certificate,
     figures: Figures,
     raw: Mapping[str, Any] | None,
     made: MadeBy,
@@ -67,8 +68,10 @@ def render_internal(
     state = made.state
     minimality = made.minimality
     profiled = state.of(ProfileRecord)
-    attributes = {"rows_are_persons": False, **certificate.get("subjects", {})}
-    subjects = {**attributes, "notes": profiled.subjects.internal}
+    subjects = Subjects(
+        rows_are_persons=certificate.subjects is not None and certificate.subjects.rows_are_persons,
+        notes=list(profiled.subjects.internal),
+    )
     return render(
         "internal.html.j2",
         **{**first_page(certificate), "subjects": subjects},
@@ -99,7 +102,7 @@ def render_internal(
     )
 
 
-def _published_totals(certificate: Mapping[str, Any], figures: Figures) -> Any:
+def _published_totals(certificate: Certificate, figures: Figures) -> Any:
     """The sums of the published weights by sensitive attribute; None without them."""
     every = (words.sections(certificate, figures) for words in words_in(certificate))
     return next((found["totals"] for found in every if found.get("totals")), None)
@@ -117,16 +120,16 @@ def versions() -> dict[str, str]:
 
 
 def _attacks(
-    certificate: Mapping[str, Any], figures: Figures, raw: Mapping[str, Any] | None
+    certificate: Certificate, figures: Figures, raw: Mapping[str, Any] | None
 ) -> Iterator[tuple[str, float | None, float]]:
     """(what an adversary learns, its share in the raw table, and in the release). In the raw table
     the adversary looks for the rows that have a person's quasi-identifiers.
     """
     groups = raw["groups"] if raw else None
-    rows = certificate["release"]["rows"]
-    classes = certificate["release"]["classes"]
-    k = certificate["guarantees"]["k"]["required"]
-    if "group" not in certificate["release"]:  # exact quasi-identifiers are as in the raw table
+    rows = certificate.release.rows
+    classes = certificate.release.classes
+    k = certificate.guarantees.k.required
+    if certificate.release.group is None:  # exact quasi-identifiers are as in the raw table
         yield "rows that are alone with their quasi-identifiers", groups and groups["alone"], 0.0
         yield f"rows in groups of fewer than {number(k)} rows", groups and groups["few"], 0.0
         yield (
@@ -134,8 +137,8 @@ def _attacks(
             groups and groups["chance"],
             classes / rows,
         )
-    for name, entry in certificate["attributes"]["sensitive"].items():
-        certain = entry["homogeneous"]["rows"] / rows
+    for name, entry in certificate.attributes.sensitive.items():
+        certain = entry.homogeneous.rows / rows
         guessed = figures.guessed[name]
         yield f"rows for which {name} is certain", groups and groups["certain"][name], certain
         yield (

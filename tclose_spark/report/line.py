@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.requirements.wording import recorded_of
 
 COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
@@ -33,31 +34,30 @@ OTHERS = itemgetter("fingerprint", "input_rows", "of", "distinct")
 """What an entry has for other readers."""
 
 
-def history_entry(certificate: Mapping[str, Any]) -> dict[str, Any]:
+def history_entry(certificate: Certificate) -> dict[str, Any]:
     """The entry of a release in the history of its table. All of it follows from the certificate.
 
     The classes of a first release are its atoms. t is exact text, None if it is measured only.
     """
-    guarantees = certificate["guarantees"]
-    released = certificate["release"]
-    line = certificate.get("earlier", {})
-    suppressed = certificate.get("suppressed", {"rows": 0, "of": "released"})
-    smallest = guarantees["k"].get("over_people", guarantees["k"])["achieved"]
-    atoms = line.get("atoms", {"published": released["classes"], "smallest": smallest})
+    released = certificate.release
+    line = certificate.earlier
+    suppressed = certificate.suppressed
+    k = certificate.guarantees.k
+    smallest = k.achieved if k.over_people is None else k.over_people.achieved
     return {
-        "issued": certificate["issued"],
-        "fingerprint": released["fingerprint"],
-        "rows": released["rows"],
-        "input_rows": certificate["input"]["rows"],
-        "suppressed": suppressed["rows"],
-        "of": suppressed["of"],
-        "kept": line.get("kept", 0),
-        "classes": released["classes"],
-        "atoms": atoms["published"],
-        "smallest_atom": atoms["smallest"],
-        "k": guarantees["k"]["required"],
-        **recorded_of(guarantees),
-        "ncp": certificate["utility"]["ncp"],
+        "issued": certificate.issued,
+        "fingerprint": released.fingerprint,
+        "rows": released.rows,
+        "input_rows": certificate.input.rows,
+        "suppressed": 0 if suppressed is None else suppressed.rows,
+        "of": "released" if suppressed is None else suppressed.of,
+        "kept": 0 if line is None else line.kept,
+        "classes": released.classes,
+        "atoms": released.classes if line is None else line.atoms.published,
+        "smallest_atom": smallest if line is None else line.atoms.smallest,
+        "k": k.required,
+        **recorded_of(certificate.guarantees.to_json()),
+        "ncp": certificate.utility.ncp,
     }
 
 

@@ -10,13 +10,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from tclose_spark.io.run_state import RunState
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.requirements.figures import Figures
 from tclose_spark.requirements.words import GuaranteeRow
 from tclose_spark.runfile.brought import add_own
 from tclose_spark.runfile.options import brought_parts, every_own_part, own_parts
 from tclose_spark.runfile.spec import ReleaseSpec
 
-Certificate = Mapping[str, Any]
 Lines = list[tuple[str, str]]
 """(name, figures) for the console."""
 
@@ -46,7 +46,8 @@ class Certified(NamedTuple):
 
 
 class OptionWords:
-    """`build_certificate` calls `certify` of the options that a run uses. Page, codebook and
+    """`build_certificate` calls `certify` of the options that a run uses, and `own_sections` of those
+    of other packages. Page, codebook and
     console have a certificate alone, and call the other hooks of every option, which finds its
     sections there or not. Each adds nothing by default.
 
@@ -55,10 +56,12 @@ class OptionWords:
 
     brought: str | None = None
 
-    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        """Adds sections to the certificate, or changes some. They get the order of
-        `certificate.schema.json`.
-        """
+    def certify(self, made: Certified, certificate: Certificate) -> None:
+        """Adds sections of the certificate, or changes some."""
+
+    def own_sections(self, made: Certified) -> Mapping[str, Any]:
+        """Sections of an option of another package, as JSON has them, by their keys."""
+        return {}
 
     def evidence(self, certificate: Certificate, state: RunState) -> Mapping[str, str]:
         """Further internal files of the release. state: of the run."""
@@ -105,9 +108,9 @@ class _Written(OptionWords):
     def __init__(self, write: Callable[[ReleaseSpec, Figures], Mapping[str, Any]]) -> None:
         self.write = write
 
-    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
+    def own_sections(self, made: Certified) -> Mapping[str, Any]:
         """See OptionWords."""
-        sections |= self.write(made.spec, made.figures)
+        return self.write(made.spec, made.figures)
 
 
 def words_of(spec: ReleaseSpec) -> list[OptionWords]:
@@ -122,7 +125,7 @@ def words_in(certificate: Certificate) -> list[OptionWords]:
     """The words of every option; of those of other packages, that have their key in the
     certificate.
     """
-    return [*(made() for made in every_own_part("words")), *_brought(certificate)]
+    return [*(made() for made in every_own_part("words")), *_brought(certificate.brought_sections)]
 
 
 def _brought(keys: Collection[str]) -> list[OptionWords]:

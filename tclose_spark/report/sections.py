@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from tclose_spark.report.certificate.sections import Growth
 from tclose_spark.report.page import percent
 from tclose_spark.report.plots import Curve, bars, curves, lines, shortened
 from tclose_spark.table.writing import number
@@ -160,19 +161,19 @@ def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> PlotSectio
     return PlotSection(title=f"Distances of {name}", svg=svg, facts=facts)
 
 
-def growth_of(growth: Sequence[Mapping[str, Any]]) -> PlotSection:
+def growth_of(growth: Sequence[Growth]) -> PlotSection:
     """How the distance grows with the number of attributes taken together (diminishing closeness;
     Weber, 2.4).
 
     growth: by number of attributes, the farthest class and the least distance of a class of its
         size.
     """
-    found = [(float(i), one["achieved"]) for i, one in enumerate(growth, start=1)]
-    least = [(float(i), float(Fraction(one["least"]))) for i, one in enumerate(growth, start=1)]
+    found = [(float(i), one.achieved) for i, one in enumerate(growth, start=1)]
+    least = [(float(i), float(Fraction(one.least))) for i, one in enumerate(growth, start=1)]
     facts = (
-        f"The tuples of {' and '.join(growth[-1]['attributes'])} are {number(found[-1][1])} from "
-        f"the table's in the farthest class, and those of {growth[0]['attributes'][0]} alone "
-        f"{number(found[0][1])}. No class of {number(growth[-1]['size'])} rows can be nearer than "
+        f"The tuples of {' and '.join(growth[-1].attributes)} are {number(found[-1][1])} from "
+        f"the table's in the farthest class, and those of {growth[0].attributes[0]} alone "
+        f"{number(found[0][1])}. No class of {number(growth[-1].size)} rows can be nearer than "
         f"{number(least[-1][1])} to all of them."
     )
     both = [
@@ -180,8 +181,7 @@ def growth_of(growth: Sequence[Mapping[str, Any]]) -> PlotSection:
         Curve("the least that a class of its size can have", least, (), ()),
     ]
     marks = [
-        (float(i), f"{i}: {shortened(one['attributes'][-1])}")
-        for i, one in enumerate(growth, start=1)
+        (float(i), f"{i}: {shortened(one.attributes[-1])}") for i, one in enumerate(growth, start=1)
     ]
     description = f"Distance by number of sensitive attributes: {facts}"
     svg = curves(

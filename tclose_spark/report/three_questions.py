@@ -4,10 +4,10 @@ WP216), answered by the figures of a certificate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.runfile.population import RISKS
 from tclose_spark.table.writing import number
 
@@ -39,7 +39,7 @@ def questions(*answers: tuple[Iterator[str], Iterator[str]]) -> list[Question]:
     ]
 
 
-def three_questions(certificate: Mapping[str, Any]) -> list[Question]:
+def three_questions(certificate: Certificate) -> list[Question]:
     """The questions about a release."""
     return questions(
         (_singling_out(certificate), iter([OTHER_COLUMNS])),
@@ -48,63 +48,57 @@ def three_questions(certificate: Mapping[str, Any]) -> list[Question]:
     )
 
 
-def _singling_out(certificate: Mapping[str, Any]) -> Iterator[str]:
-    release = certificate["release"]
-    k = certificate["guarantees"]["k"]
-    if "group" in release:
+def _singling_out(certificate: Certificate) -> Iterator[str]:
+    k = certificate.guarantees.k
+    if certificate.release.group is not None:
         yield (
             "yes, by quasi-identifiers: they are published as they are; sensitive values are "
             "known by class only"
         )
-    yield f"the smallest class has {number(k['achieved'])} rows (k: {number(k['required'])})"
-    if "people" in certificate:
-        yield f"no class has fewer than {number(certificate['people']['smallest_class'])} people"
-    if certificate.get("allow_unique"):
-        yield f"yes, by nearly unique columns: {', '.join(certificate['allow_unique'])}"
+    yield f"the smallest class has {number(k.achieved)} rows (k: {number(k.required)})"
+    if certificate.people is not None:
+        yield f"no class has fewer than {number(certificate.people.smallest_class)} people"
+    if certificate.allow_unique:
+        yield f"yes, by nearly unique columns: {', '.join(certificate.allow_unique)}"
 
 
-def _linkability(certificate: Mapping[str, Any]) -> Iterator[str]:
-    release = certificate["release"]
-    k = certificate["guarantees"]["k"]
-    risks = certificate.get("risks", {})
-    if "group" not in release:
-        chance = 1 / k["achieved"]
-        mean = release["classes"] / release["rows"]
-        if (people := certificate.get("people")) is not None:
-            chance = people["largest_share"]
-            mean = release["classes"] / people["in_classes"]
+def _linkability(certificate: Certificate) -> Iterator[str]:
+    release = certificate.release
+    if release.group is None:
+        chance = 1 / certificate.guarantees.k.achieved
+        mean = release.classes / release.rows
+        if (people := certificate.people) is not None:
+            chance = people.largest_share
+            mean = release.classes / people.in_classes
         yield (
             f"the chance to pick a person's row in its class is {number(chance)} at most, "
             f"{number(mean)} on average"
         )
     for kind, name in RISKS.items():
-        if kind in risks:
-            yield f"{name}: {number(risks[kind]['maximum'])} at most"
-    if certificate.get("pseudonyms"):
-        yield f"yes, rows of a person by pseudonyms: {', '.join(certificate['pseudonyms'])}"
-    if "earlier" in certificate:
-        smallest = certificate["earlier"]["atoms"]["smallest"]
+        if (risk := getattr(certificate.risks, kind, None)) is not None:
+            yield f"{name}: {number(risk.maximum)} at most"
+    if certificate.pseudonyms:
+        yield f"yes, rows of a person by pseudonyms: {', '.join(certificate.pseudonyms)}"
+    if certificate.earlier is not None:
+        smallest = certificate.earlier.atoms.smallest
         yield f"people who stay together in the releases of the line: {number(smallest)} or more"
 
 
-def _unlinked(certificate: Mapping[str, Any]) -> Iterator[str]:
+def _unlinked(certificate: Certificate) -> Iterator[str]:
     yield OTHER_TABLES
-    if "risks" not in certificate:
+    if certificate.risks is None:
         yield "the population (privacy.population)"
     yield "how often a person is linked to a class by distance"
 
 
-def _inference(certificate: Mapping[str, Any]) -> Iterator[str]:
-    guarantees = certificate["guarantees"]
-    for name, entry in certificate["attributes"]["sensitive"].items():
-        t = guarantees["t"][name]
-        certain = number(entry["homogeneous"]["rows"])
-        limit = (
-            "no limit" if t["required"] is None else f"t: {number(t['required'], t['achieved'])}"
-        )
-        distance = number(t["achieved"], t["required"])
-        if "over_people" in t:
-            distance += f", over people {number(t['over_people']['achieved'], t['required'])}"
+def _inference(certificate: Certificate) -> Iterator[str]:
+    for name, entry in certificate.attributes.sensitive.items():
+        t = certificate.guarantees.t[name]
+        certain = number(entry.homogeneous.rows)
+        limit = "no limit" if t.required is None else f"t: {number(t.required, t.achieved)}"
+        distance = number(t.achieved, t.required)
+        if t.over_people is not None:
+            distance += f", over people {number(t.over_people.achieved, t.required)}"
         yield (
             f"{name}: classes are at most {distance} from the table ({limit}); certain for "
             f"{certain} rows"

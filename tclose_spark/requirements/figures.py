@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import SkipValidation, TypeAdapter
 
 Plain = Mapping[str, Any]
 """Values as JSON has them, whose keys are data."""
+Regions = Literal["disjoint", "overlapping", "not looked at"]
+"""Whether the labels of two classes share values."""
 Listing = Mapping[str, Any]
 """See `table.writing.listing`."""
 
@@ -124,7 +126,7 @@ class Figures(LossFigures):
     guessed: Mapping[str, float]
     worst: Mapping[str, Plain]
     by_input: LossFigures
-    regions: str
+    regions: Regions
     expectations_evaluated: int
     options: tuple[SkipValidation[OptionFigures], ...] = ()
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from tclose_spark.runfile.section import Section
 
-OWN = "own secret"
-NAMED = "named secret"
+OWN: Final = "own secret"
+NAMED: Final = "named secret"
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
@@ -40,7 +40,7 @@ class Pseudonym(Section):
     """The name of the published column; without it, that of the identifier."""
 
     @property
-    def keyed(self) -> str:
+    def keyed(self) -> Literal["own secret", "named secret"]:
         """Which secret keys it: OWN or NAMED."""
         return OWN if self.secret is None else NAMED
 

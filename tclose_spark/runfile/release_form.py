@@ -5,13 +5,13 @@ by class only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from tclose_spark.runfile.section import Section, also, as_tuple
 
-GROUP = "group"
+GROUP: Final = "group"
 COUNT = "count"
 SENSITIVE = "sensitive"
 """The columns of a class's number and of a number of rows, and the table of sensitive values."""

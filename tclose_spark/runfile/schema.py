@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import AliasChoices
+from pydantic import AliasChoices, BaseModel
 from pydantic._internal._docs_extraction import extract_docstrings_from_cls
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
@@ -27,8 +27,10 @@ FILE = Path(__file__).with_name("run_file.schema.json")
 """The schema in the package, with the methods of the package."""
 
 
-class _Untitled(GenerateJsonSchema):
-    """Fields without titles, which would repeat their names."""
+class DescribedSchema(GenerateJsonSchema):
+    """Models and fields are described by their docstrings. Fields have no titles, which would
+    repeat their names.
+    """
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         """Never."""
@@ -56,7 +58,7 @@ class _Untitled(GenerateJsonSchema):
         return made
 
 
-def common_words(section: type[Section]) -> Iterator[tuple[str, str]]:
+def common_words(section: type[BaseModel]) -> Iterator[tuple[str, str]]:
     """(key, common word) of each further name of a key."""
     for field in section.model_fields.values():
         if isinstance(field.validation_alias, AliasChoices):
@@ -64,13 +66,13 @@ def common_words(section: type[Section]) -> Iterator[tuple[str, str]]:
             yield from ((key, common) for common in others)
 
 
-def docstrings_of(section: type[Section]) -> dict[str, str]:
+def docstrings_of(section: type[BaseModel]) -> dict[str, str]:
     """The docstrings of its fields. They are read from the source, which would take long as each
     class is made.
     """
     found: dict[str, str] = {}
     for one in reversed(section.__mro__):
-        if issubclass(one, Section):
+        if issubclass(one, BaseModel) and one is not BaseModel:
             found |= extract_docstrings_from_cls(one, use_inspect=True)
     return {name: found[name] for name in section.model_fields if name in found}
 
@@ -82,7 +84,7 @@ def schema() -> dict[str, Any]:
     methods = {name: method.settings for name, method in known_methods().items()}
     models: list[type[Section]] = [ReleaseSpec, *methods.values()]
     places, made = models_json_schema(
-        [(model, "validation") for model in models], schema_generator=_Untitled
+        [(model, "validation") for model in models], schema_generator=DescribedSchema
     )
     definitions = made["$defs"]
     run_file = definitions.pop(places[ReleaseSpec, "validation"]["$ref"].rpartition("/")[2])

@@ -22,7 +22,8 @@ from tclose_spark.io.run_state import (
 )
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.tables.exports import Files
-from tclose_spark.report.certificate import build_certificate
+from tclose_spark.report.certificate.building import build_certificate
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.codebook import codebook_csv, codebook_entries
 from tclose_spark.report.contract import contract_yaml
 from tclose_spark.report.html import render_report
@@ -38,7 +39,7 @@ from tclose_spark.stages.warnings import could_be_intervals, query_error_notes, 
 from tclose_spark.table.columns.weights import listed_totals
 from tclose_spark.table.domains import Profile
 
-PAGES: Mapping[str, Callable[[Mapping[str, Any], Figures], str]] = {
+PAGES: Mapping[str, Callable[[Certificate, Figures], str]] = {
     REPORT: render_report,
     CODEBOOK: lambda certificate, figures: codebook_csv(codebook_entries(certificate, figures)),
     CONTRACT: contract_yaml,
@@ -63,7 +64,7 @@ def write_reports(
     require_verified(run, ["verification.json"])
     figures = run.staged("verification.json", partial(read_figures, run))
     certificate = certify(run, state, figures, run.staging)
-    run.staging.write(CERTIFICATE, json.dumps(certificate, indent=2))
+    run.staging.write(CERTIFICATE, json.dumps(certificate.to_json(), indent=2))
     for name, make in PAGES.items():
         run.staging.write(name, make(certificate, figures))
     for words in words_of(run.spec):
@@ -101,7 +102,7 @@ def write_reports(
     )
 
 
-def certify(run: Run, state: RunState, figures: Figures, folder: Folder) -> dict[str, Any]:
+def certify(run: Run, state: RunState, figures: Figures, folder: Folder) -> Certificate:
     """The certificate of the release in a folder. Its warnings include those of the profile
     (`certified_warnings`), and what the choices of the method reveal.
     """

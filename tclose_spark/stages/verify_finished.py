@@ -30,6 +30,7 @@ from tclose_spark.io.storage.integrity import differences, digests, strict_json
 from tclose_spark.io.tables.delta_log import later_commits
 from tclose_spark.io.tables.exports import export_name
 from tclose_spark.io.tables.plain_parquet import parts_of, require_plain_parquet
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.stages.publish import public_files
 from tclose_spark.stages.report import PAGES, certify, read_figures
 from tclose_spark.stages.verify import judge, require_holds
@@ -199,7 +200,7 @@ def _require_pages(run: Run, state: RunState, verdict: Verdict, other_version: b
     verdict.
     """
     certificate = _certificate(run)
-    again = certify(run, state, verdict.figures, run.public)
+    again = certify(run, state, verdict.figures, run.public).to_json()
     compared = dict.fromkeys(("issued", "tool", "brought"))
     if {**certificate, **compared} != {**again, **compared}:
         raise GuaranteeError(
@@ -208,13 +209,14 @@ def _require_pages(run: Run, state: RunState, verdict: Verdict, other_version: b
     same_version = _require_version(run, certificate, again, other_version)
     for judge_ in judges_of(run.spec):
         judge_.require_certified(_files(run, state), certificate)
+    certified = Certificate.read(certificate)
     figures = read_figures(run, json.dumps(verdict.figures.to_json()))
     for name, make in PAGES.items():
         try:
             text = run.public.read(name)
         except (ValueError, OSError):
             raise GuaranteeError(f"{run.public.path(name)} is no text") from None
-        if same_version and text != make(certificate, figures):
+        if same_version and text != make(certified, figures):
             raise GuaranteeError(f"{run.public.path(name)} does not describe the release beside it")
 
 

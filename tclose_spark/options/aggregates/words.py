@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
+from tclose_spark.report.certificate.sections import Certificate
+from tclose_spark.report.option_words import Certified, Lines, OptionWords
 
 UNKNOWN_LOSS = (
     "aggregates of classes are published, which do not say how far the values of a class lie "
@@ -16,46 +17,34 @@ UNKNOWN_LOSS = (
 class AggregatesWords(OptionWords):
     """The kind of aggregate of each quasi-identifier."""
 
-    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        sections["utility"]["ncp_unknown"] = UNKNOWN_LOSS
-        quasi = sections["attributes"]["quasi_identifiers"]
+    def certify(self, made: Certified, certificate: Certificate) -> None:
+        certificate.utility.ncp_unknown = UNKNOWN_LOSS
         for name, one in made.spec.aggregates.items():
-            published = {
-                "aggregate": one.kind,
-                **({} if one.digits is None else {"digits": one.digits}),
-            }
-            entry: dict[str, Any] = {}
-            for key, value in quasi[name].items():  # in place of the form of labels
-                if key in ("hierarchy", "numeric_output", "generalization"):
-                    entry |= published
-                entry |= {key: value} if key not in ("numeric_output", "generalization") else {}
-            quasi[name] = entry
+            entry = certificate.attributes.quasi_identifiers[name]
+            entry.aggregate = one.kind
+            entry.digits = one.digits
+            entry.numeric_output = None
+            entry.generalization = None
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
         return {"aggregates": dict(_aggregates(certificate))}
 
     def columns(self, certificate: Certificate) -> Iterator[tuple[str, str, str, str, str]]:
-        for name, entry in certificate["attributes"].get("quasi_identifiers", {}).items():
-            if "aggregate" in entry:
-                form = f"the {entry['aggregate']} of its class"
+        for name, entry in certificate.attributes.quasi_identifiers.items():
+            if entry.aggregate is not None:
+                form = f"the {entry.aggregate} of its class"
                 yield "quasi-identifier", name, name, form, "replaced by an aggregate of its class"
 
     def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
-        unknown = "ncp_unknown" in certificate["utility"]
-        return (
-            {"loss": [("information loss (NCP)", "unknown: aggregates are published")]}
-            if unknown
-            else {}
-        )
+        if certificate.utility.ncp_unknown is None:
+            return {}
+        return {"loss": [("information loss (NCP)", "unknown: aggregates are published")]}
 
 
 def _aggregates(certificate: Certificate) -> Iterator[tuple[str, str]]:
     """(column, kind of aggregate) of the quasi-identifiers that are published as aggregates."""
-    for name, entry in certificate["attributes"].get("quasi_identifiers", {}).items():
-        if "aggregate" in entry:
-            digits = entry.get("digits")
-            yield (
-                name,
-                entry["aggregate"]
-                + ("" if digits is None else f", {digits} digit{'' if digits == 1 else 's'}"),
-            )
+    for name, entry in certificate.attributes.quasi_identifiers.items():
+        if entry.aggregate is not None:
+            digits = entry.digits
+            rounded = "" if digits is None else f", {digits} digit{'' if digits == 1 else 's'}"
+            yield name, f"{entry.aggregate}{rounded}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from tclose_spark.report.option_words import Certificate, Certified, OptionWords
+from tclose_spark.report.certificate.attributes import QuasiIdentifierEntry
+from tclose_spark.report.certificate.sections import Certificate
+from tclose_spark.report.option_words import Certified, OptionWords
 from tclose_spark.requirements.figures import OptionFigures
 from tclose_spark.runfile.release_form import COUNT, GROUP
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -24,48 +25,45 @@ class FormsWords(OptionWords):
     the blocks that are published apart.
     """
 
-    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
+    def certify(self, made: Certified, certificate: Certificate) -> None:
         form = made.spec.release
         attributes = made.spec.attributes
         labels = [column for column in made.columns if column not in attributes.beside]
         tables = form.tables(labels, attributes.sensitive_attributes)
-        fingerprints = dict(made.figures.of(FormsFigures).fingerprints)
-        sections["release"] |= {
-            "form": form.form,
-            **({"group": GROUP} if form.is_exact else {}),
-            **({"tables": tables, "fingerprints": fingerprints} if tables else {}),
-            **({"together": [[*block] for block in form.together]} if form.together else {}),
-        }
-        sections["warnings"][:0] = _warnings(made.spec)
+        release = certificate.release
+        release.form = form.form
+        if tables:
+            release.tables = tables
+            release.fingerprints = made.figures.of(FormsFigures).fingerprints
+        if form.together:
+            release.together = [[*block] for block in form.together]
+        certificate.warnings[:0] = _warnings(made.spec)
         if form.is_exact:
-            sections["utility"].pop("optimum", None)
-            sections["attributes"]["quasi_identifiers"] = {
-                name: {"type": quasi.type, "exact": True, **made.figures.quasi_identifiers[name]}
+            release.group = GROUP
+            certificate.utility.optimum = None
+            certificate.attributes.quasi_identifiers = {
+                name: QuasiIdentifierEntry.read(
+                    {"type": quasi.type, "exact": True, **made.figures.quasi_identifiers[name]}
+                )
                 for name, quasi in attributes.quasi_identifiers.items()
             }
 
     def roles(self, certificate: Certificate) -> Mapping[str, list[str]]:
-        return (
-            {"key": [certificate["release"]["group"]]} if "group" in certificate["release"] else {}
-        )
-
-    def variables(self, certificate: Certificate) -> Mapping[str, Any]:
-        release = certificate["release"]
-        keys = ("group", "tables", "together")
-        return {"form": {"name": release.get("form"), **{key: release.get(key) for key in keys}}}
+        group = certificate.release.group
+        return {} if group is None else {"key": [group]}
 
     def columns(self, certificate: Certificate) -> Iterator[tuple[str, str, str, str, str]]:
-        release = certificate["release"]
-        for name, entry in certificate["attributes"].get("quasi_identifiers", {}).items():
-            if "exact" in entry:
+        release = certificate.release
+        for name, entry in certificate.attributes.quasi_identifiers.items():
+            if entry.exact:
                 treatment = "published as it is; only its class connects it with sensitive values"
                 yield "quasi-identifier", name, name, "a value of the input", treatment
-        if "group" in release:
+        if release.group is not None:
             treatment = (
                 "a keyed hash of what is published of the class; rows with one number are a class"
             )
-            yield "class", release["group"], "", "the number of a class", treatment
-        if "tables" in release:
+            yield "class", release.group, "", "the number of a class", treatment
+        if release.tables is not None:
             treatment = "how many rows of the class have the values of a row of the table"
             yield "class", COUNT, "", "a number of rows", treatment
 

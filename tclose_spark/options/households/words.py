@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from tclose_spark.report.certificate.guarantees import KOverHouseholds
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.option_words import Certified, OptionWords
-from tclose_spark.requirements.figures import OptionFigures, plain
+from tclose_spark.requirements.figures import OptionFigures
 
 
 @dataclass(frozen=True)
@@ -23,5 +24,8 @@ class HouseholdsFigures(OptionFigures):
 class HouseholdsWords(OptionWords):
     """The required and achieved households of a class, if they are required."""
 
-    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        sections["guarantees"]["k"]["over_households"] = plain(made.figures.of(HouseholdsFigures))
+    def certify(self, made: Certified, certificate: Certificate) -> None:
+        found = made.figures.of(HouseholdsFigures)
+        certificate.guarantees.k.over_households = KOverHouseholds(
+            required=found.required, achieved=found.achieved
+        )

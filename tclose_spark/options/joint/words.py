@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tclose_spark.report.option_words import Certificate, Certified, OptionWords
+from tclose_spark.report.certificate.guarantees import Closeness
+from tclose_spark.report.certificate.sections import Alone, Certificate, Growth, Tuples
+from tclose_spark.report.option_words import Certified, OptionWords
 from tclose_spark.report.sections import growth_of
 from tclose_spark.requirements.closeness import JOINT
 from tclose_spark.requirements.figures import Figures, OptionFigures, Plain
@@ -42,54 +44,61 @@ class JointWords(OptionWords):
     and people alone with a pair of values.
     """
 
-    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
+    def certify(self, made: Certified, certificate: Certificate) -> None:
         required = made.spec.privacy.joint or ()
         figures = made.figures.of(JointFigures)
-        for name in covered(required):
-            sections["unprotected"].pop(name, None)
+        protected = covered(required)
+        certificate.unprotected = {
+            name: found for name, found in certificate.unprotected.items() if name not in protected
+        }
         if figures.joint is not None:
-            sections["guarantees"]["joint"] = {
-                one.name: {
-                    "attributes": list(one.attributes),
-                    **JOINT.entry(one.as_attribute, figures.joint[one.name]["t"]),
-                }
+            certificate.guarantees.joint = {
+                one.name: Closeness.read(
+                    {
+                        "attributes": list(one.attributes),
+                        **JOINT.entry(one.as_attribute, figures.joint[one.name]["t"]),
+                    }
+                )
                 for one in required
             }
         if figures.alone is not None:
-            sections["information"]["alone"] = figures.alone
+            certificate.information.alone = [Alone.read(one) for one in figures.alone]
         if figures.tuples is not None:
-            growth = [
-                {
-                    "attributes": one.attributes,
-                    **_exactly(one.emd),
-                    "size": one.size,
-                    "least": one.least,
-                }
-                for one in figures.tuples
-            ]
-            last = _exactly(figures.tuples[-1].emd)
-            sections["information"]["tuples"] = {"distance": "equal", **last, "growth": growth}
+            growth = [_growth_of(one) for one in figures.tuples]
+            certificate.information.tuples = Tuples(
+                distance="equal",
+                achieved=growth[-1].achieved,
+                achieved_exact=growth[-1].achieved_exact,
+                growth=growth,
+            )
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
-        return {"joint": certificate["guarantees"].get("joint", {})}
+        return {"joint": certificate.guarantees.joint or {}}
 
     def sections(self, certificate: Certificate, figures: Figures) -> Mapping[str, Any]:
         growth = _growth(certificate, figures)
         return {
             "growth": growth_of(growth) if growth else None,
-            "alone": certificate["information"].get("alone", ()),
+            "alone": certificate.information.alone or (),
         }
 
     def parts(self, certificate: Certificate, figures: Figures) -> Mapping[str, str]:
         return {"worst": "joint/together.html.j2"} if _growth(certificate, figures) else {}
 
 
-def _growth(certificate: Certificate, figures: Figures) -> list[dict[str, Any]] | None:
+def _growth(certificate: Certificate, figures: Figures) -> list[Growth]:
     """The distances by number of attributes, if the figures are of all classes."""
-    found = certificate["information"].get("tuples", {}) if figures.spreads else {}
-    growth: list[dict[str, Any]] | None = found.get("growth")
-    return growth
+    tuples = certificate.information.tuples
+    return [] if tuples is None or not figures.spreads else tuples.growth
 
 
-def _exactly(achieved: str) -> dict[str, Any]:
-    return {"achieved": float(Fraction(achieved)), "achieved_exact": achieved}
+def _growth_of(one: TupleFigures) -> Growth:
+    return Growth.read(
+        {
+            "attributes": one.attributes,
+            "achieved": float(Fraction(one.emd)),
+            "achieved_exact": one.emd,
+            "size": one.size,
+            "least": one.least,
+        }
+    )

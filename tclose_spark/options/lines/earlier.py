@@ -28,6 +28,7 @@ from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.integrity import Digests
 from tclose_spark.options.lines.published_atoms import published_atoms
 from tclose_spark.options.lines.requirements import require_evidence, require_same_requirements
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.line import damage_translated, entries_of, history_entry
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging.batches import StagedColumns
@@ -51,7 +52,7 @@ class EarlierRelease:
 
     session: Session
     internal: Folder
-    certificate: Mapping[str, Any]
+    certificate: Certificate
     files: Digests
     history: tuple[Mapping[str, Any], ...]
     types: Mapping[str, str]
@@ -68,15 +69,15 @@ class EarlierRelease:
         """
         if self.internal.exists(ATOMS):
             return select(read_delta(self.session, self.internal.path(ATOMS)), of_atoms.ATOMS.names)
-        columns = self.certificate["release"]["columns"]
-        attributes = self.certificate["attributes"]
+        columns = self.certificate.release.columns
+        attributes = self.certificate.attributes
         labels = [
             label
-            for name in attributes["quasi_identifiers"]
+            for name in attributes.quasi_identifiers
             for label in ([name] if name in columns else [f"{name}_min", f"{name}_max"])
         ]
         people = read_delta(self.session, self.internal.path(PEOPLE))
-        return published_atoms(people, labels, list(attributes["sensitive"]), 1)
+        return published_atoms(people, labels, list(attributes.sensitive), 1)
 
     def records(self, spec: ReleaseSpec, columns: StagedColumns) -> Table:
         """The rows as they were before generalization: the columns of a staged batch, and PERSON.
@@ -99,15 +100,12 @@ class EarlierRelease:
                 f"output.leavers is keep, but {path} has no column {missing[0]!r}; every release "
                 "of the line needs leavers: keep and the same columns, from the first one on"
             )
-        types = {
-            name: one["type"]
-            for name, one in self.certificate["attributes"]["quasi_identifiers"].items()
-        }
+        of_earlier = self.certificate.attributes.quasi_identifiers
         for name, one in attributes.quasi_identifiers.items():
-            if one.type != types[name]:
+            if one.type != of_earlier[name].type:
                 raise ConfigurationError(
                     f"output.leavers is keep, and {path} has values of {name!r} as type "
-                    f"{types[name]}; expected this type in every release of the line, not "
+                    f"{of_earlier[name].type}; expected this type in every release of the line, not "
                     f"{one.type}"
                 )
         quasi = len(attributes.quasi_identifiers)
@@ -181,7 +179,7 @@ def _continued(run: Run, after: str, internal: Folder, public: Folder) -> Earlie
     """The release in the folder `after`. Raises as `earlier_release` does, and if a file is
     damaged.
     """
-    certificate = json.loads(public.read(CERTIFICATE))
+    certificate = Certificate.read(json.loads(public.read(CERTIFICATE)))
     state = RunState.parse(internal.read(STATE))
     people = require_evidence(after, internal, state, run)
     listed = state.of(ReportRecord).files.public
@@ -190,7 +188,9 @@ def _continued(run: Run, after: str, internal: Folder, public: Folder) -> Earlie
             f"output.after: the evidence in {internal.path()} is not that of the certificate in "
             f"{public.path()}; if a publication broke off there, run `tclose publish` for it"
         )
-    if certificate["people"]["rows_of_a_person"] != "together":
+    if certificate.people is None:
+        raise KeyError("people")
+    if certificate.people.rows_of_a_person != "together":
         raise ConfigurationError(
             f"output.after: in the release in {after}, rows of a person may be in several classes, "
             "so its classes are no atoms; release it with attributes.person: {rows: together}"

@@ -4,8 +4,7 @@ and the records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,6 +21,7 @@ from tclose_spark.io.storage.integrity import strict_json
 from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.io.tables.delta_log import EARLIER
 from tclose_spark.io.tables.plain_parquet import require_plain_parquet
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.line import history_entry
 from tclose_spark.table.people import PERSON
 
@@ -88,7 +88,7 @@ def _released(people: Table) -> Table:
 
 
 def require_history(
-    internal: Folder, earlier: EarlierRecord | None, certificate: Mapping[str, Any]
+    internal: Folder, earlier: EarlierRecord | None, certificate: Certificate
 ) -> None:
     """Raises GuaranteeError unless the history lists the earlier releases and this one. internal:
     the evidence.

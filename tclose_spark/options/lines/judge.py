@@ -19,6 +19,7 @@ from tclose_spark.options.lines.evidence import (
     require_records,
 )
 from tclose_spark.options.lines.words import LinesFigures
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.table.people import PERSON
 
 
@@ -80,4 +81,4 @@ class LinesJudge(ReleaseJudge):
         )
 
     def require_certified(self, files: RunFiles, certificate: Mapping[str, Any]) -> None:
-        require_history(files.internal, files.earlier, certificate)
+        require_history(files.internal, files.earlier, Certificate.read(certificate))

@@ -9,8 +9,9 @@ from typing import Any
 
 from tclose_spark.io.output_folders import HISTORY
 from tclose_spark.io.run_state import ProfileRecord, RunState
+from tclose_spark.report.certificate.sections import Certificate, Earlier
 from tclose_spark.report.line import history_entry
-from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
+from tclose_spark.report.option_words import Certified, Lines, OptionWords
 from tclose_spark.requirements.figures import Figures, OptionFigures, plain
 
 
@@ -36,12 +37,12 @@ class LinesFigures(OptionFigures):
 class LinesWords(OptionWords):
     """The place of the release in its line."""
 
-    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
+    def certify(self, made: Certified, certificate: Certificate) -> None:
         if (line := made.figures.find(LinesFigures)) is None:
             return
-        sections["earlier"] = plain(line)
+        certificate.earlier = Earlier.read(plain(line))
         if line.kept:
-            sections["warnings"].append(
+            certificate.warnings.append(
                 f"{line.kept:,} people are published as they were in an earlier release, because "
                 "they left or have other sensitive values by now, and others of their atoms are "
                 "still there (output.leavers: keep)"
@@ -53,24 +54,21 @@ class LinesWords(OptionWords):
         return {HISTORY: json.dumps([*earlier.releases, history_entry(certificate)], indent=1)}
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
-        return {"earlier": certificate.get("earlier")}
+        return {"earlier": certificate.earlier}
 
     def parts(self, certificate: Certificate, figures: Figures) -> Mapping[str, str]:
-        return {"promises": "lines/earlier.html.j2"} if certificate.get("earlier") else {}
+        return {"promises": "lines/earlier.html.j2"} if certificate.earlier else {}
 
     def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
-        if (line := certificate.get("earlier")) is None:
+        if (line := certificate.earlier) is None:
             return {}
-        atoms = line["atoms"]
-        kept = f", {line['kept']:,} people as they were" if line["kept"] else ""
-        named = {"withheld": "withheld", "waiting": "newcomers waiting"}
-        out = [
-            f"{n:,} {name}" for key, name in named.items() if (n := line.get(key))
-        ]  # older certificates have none
-        number = line["number"]
-        newcomers = line["newcomers"]["people"]
+        atoms = line.atoms
+        kept = f", {line.kept:,} people as they were" if line.kept else ""
+        people = {"withheld": line.withheld, "newcomers waiting": line.waiting}
+        out = [f"{n:,} {name}" for name, n in people.items() if n]
+        new = f"{line.newcomers.people:,} people for the first time"
         found = [
-            ("release of its line", f"{number}, {newcomers:,} people for the first time{kept}"),
-            ("atoms", f"{atoms['published']:,}, the smallest of {atoms['smallest']:,} people"),
+            ("release of its line", f"{line.number}, {new}{kept}"),
+            ("atoms", f"{atoms.published:,}, the smallest of {atoms.smallest:,} people"),
         ]
         return {"left out": [*found, *([("suppressed people", ", ".join(out))] if out else [])]}

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
+from tclose_spark.report.certificate.guarantees import Guarantees
+from tclose_spark.report.certificate.sections import Certificate, People, UnknownPeople
+from tclose_spark.report.option_words import Certified, Lines, OptionWords
 from tclose_spark.requirements.figures import OptionFigures, Plain
 from tclose_spark.requirements.wording import entries_in
 
@@ -35,41 +37,40 @@ class PeopleFigures(OptionFigures):
 class PeopleWords(OptionWords):
     """The people of the input, and of the smallest class, and what classes achieve over people."""
 
-    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
+    def certify(self, made: Certified, certificate: Certificate) -> None:
         person = made.spec.attributes.person
         people = made.figures.of(PeopleFigures)
         assert person is not None
-        sections["people"] = {
-            "people": people.people,
-            "most_rows": people.most_rows,
-            "smallest_class": people.smallest_class,
-            "in_classes": people.in_classes,
-            "largest_share": people.largest_share,
-            "rows": made.rows,
-            "rows_of_a_person": person.rows,
-        }
+        unknown = None
         if person.unknown is not None:
-            sections["people"]["unknown"] = {"rows": people.unknown, "treatment": person.unknown}
-        sections["counts"] = COUNTS
-        sections["guarantees"]["k"]["over_people"] = {"achieved": people.smallest_class}
-        for _, name, entries in entries_in(sections["guarantees"]):
+            unknown = UnknownPeople(rows=people.unknown, treatment=person.unknown)
+        certificate.people = People(
+            people=people.people,
+            most_rows=people.most_rows,
+            smallest_class=people.smallest_class,
+            in_classes=people.in_classes,
+            largest_share=people.largest_share,
+            rows=made.rows,
+            rows_of_a_person=person.rows,
+            unknown=unknown,
+        )
+        certificate.counts = COUNTS
+        guarantees = certificate.guarantees.to_json()
+        guarantees["k"]["over_people"] = {"achieved": people.smallest_class}
+        for _, name, entries in entries_in(guarantees):
             for words, entry in entries:
                 entry["over_people"] = words.of_people(people.attributes[name][words.key])
+        certificate.guarantees = Guarantees.read(guarantees)
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
-        return {"people": certificate.get("people")}
+        return {"people": certificate.people}
 
     def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
-        if (people := certificate.get("people")) is None:
+        if (people := certificate.people) is None:
             return {}
-        of_input = (
-            " of the input" if certificate["input"]["rows"] > certificate["release"]["rows"] else ""
-        )
-        lines = [
-            (f"people{of_input}", f"{people['people']:,}, one with {people['most_rows']:,} rows")
-        ]
-        if (unknown := people.get("unknown")) is not None:
-            lines.append(
-                ("rows without a person", f"{unknown['rows']:,}, {TREATED[unknown['treatment']]}")
-            )
+        of_input = " of the input" if certificate.input.rows > certificate.release.rows else ""
+        lines = [(f"people{of_input}", f"{people.people:,}, one with {people.most_rows:,} rows")]
+        if (unknown := people.unknown) is not None:
+            treated = TREATED[unknown.treatment]
+            lines.append(("rows without a person", f"{unknown.rows:,}, {treated}"))
         return {"rows": lines}

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tclose_spark.report.option_words import Certificate, Certified, OptionWords
+from tclose_spark.report.certificate.risks import Risks
+from tclose_spark.report.certificate.sections import Certificate
+from tclose_spark.report.option_words import Certified, OptionWords
 from tclose_spark.requirements.figures import Figures, OptionFigures, Plain
 from tclose_spark.requirements.words import BAR, MARK, GuaranteeRow
 from tclose_spark.runfile.combinations import RISK_FIGURES
@@ -28,7 +30,7 @@ class PopulationWords(OptionWords):
     people.
     """
 
-    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
+    def certify(self, made: Certified, certificate: Certificate) -> None:
         required = [] if made.spec.privacy.risk is None else [*made.spec.privacy.risk.required()]
         risks = {
             key: entry
@@ -39,27 +41,27 @@ class PopulationWords(OptionWords):
             if adversary in risks:
                 limits = {figure: float(limit) for of, figure, limit in required if of == adversary}
                 risks[adversary] = {**risks[adversary], "required": limits}
-        sections["risks"] = risks
+        certificate.risks = Risks.read(risks)
 
     def tables(self, certificate: Certificate, whole: str) -> Mapping[str, list[GuaranteeRow]]:
-        return {"risks": [*_rows(certificate.get("risks", {}))]}
+        return {"risks": [*_rows(certificate.risks)]}
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
-        return {"at_risk": certificate.get("risks")}
+        return {"at_risk": certificate.risks}
 
     def parts(self, certificate: Certificate, figures: Figures) -> Mapping[str, str]:
-        return {"guarantees": "population/risks.html.j2"} if certificate.get("risks") else {}
+        return {"guarantees": "population/risks.html.j2"} if certificate.risks else {}
 
 
-def _rows(risks: Mapping[str, Any]) -> Iterator[GuaranteeRow]:
+def _rows(risks: Risks | None) -> Iterator[GuaranteeRow]:
     """A row for each figure of each kind of risk."""
     for adversary in RISKS:
-        entry = risks.get(adversary, {})
-        for figure in RISK_FIGURES if entry else ():
-            limit = entry["required"].get(figure)
-            reached = entry[figure]
+        entry: Any = getattr(risks, adversary, None)
+        for figure in () if entry is None else RISK_FIGURES:
+            limit = getattr(entry.required, figure)
+            reached = getattr(entry, figure)
             yield GuaranteeRow(
-                name=f"{adversary}, {figure}{' (estimate)' if entry['estimate'] else ''}",
+                name=f"{adversary}, {figure}{' (estimate)' if entry.estimate else ''}",
                 attribute="",
                 meaning="",
                 required="" if limit is None else f"at most {number(limit, reached)}",

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
+from tclose_spark.report.certificate.sections import Certificate, CheckedProfile
+from tclose_spark.report.option_words import Certified, Lines, OptionWords
 from tclose_spark.requirements.figures import Figures, OptionFigures, Plain, plain
 
 
@@ -28,30 +29,30 @@ class ProfilesFigures(OptionFigures):
 class ProfilesWords(OptionWords):
     """Which rules were checked."""
 
-    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        sections["profile"] = plain(made.figures.of(ProfilesFigures))
+    def certify(self, made: Certified, certificate: Certificate) -> None:
+        certificate.profile = CheckedProfile.read(plain(made.figures.of(ProfilesFigures)))
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
-        return {"profile": certificate.get("profile")}
+        return {"profile": certificate.profile}
 
     def parts(self, certificate: Certificate, figures: Figures) -> Mapping[str, str]:
-        return {"promises": "profiles/profile.html.j2"} if certificate.get("profile") else {}
+        return {"promises": "profiles/profile.html.j2"} if certificate.profile else {}
 
     def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
-        if (profile := certificate.get("profile")) is None:
+        if (profile := certificate.profile) is None:
             return {}
-        states = [rule["state"] for rule in profile["rules"]]
+        states = [rule.state for rule in profile.rules]
         checked = states.count("holds")
         left = states.count("not checked")
         counted = f"{checked} rule{'' if checked == 1 else 's'} checked, {left} not checked"
         unread = [
-            f"{', '.join(rule['unread'])}: {rule['rule']}"
-            for rule in profile["rules"]
-            if "unread" in rule
+            f"{', '.join(rule.unread)}: {rule.rule}"
+            for rule in profile.rules
+            if rule.unread is not None
         ]
         return {
             "loss": [
-                (f"profile {profile['name']}", counted),
+                (f"profile {profile.name}", counted),
                 *(("columns not read", line) for line in unread),
             ]
         }

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from tclose_spark.report.option_words import Certificate, Certified, OptionWords
+from tclose_spark.report.certificate.sections import Certificate
+from tclose_spark.report.option_words import Certified, OptionWords
 from tclose_spark.runfile.pseudonyms import NAMED
 
 
 class PseudonymsWords(OptionWords):
     """What the key of each published pseudonym is."""
 
-    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
+    def certify(self, made: Certified, certificate: Certificate) -> None:
         names = made.spec.attributes.pseudonym_names
         pseudonyms = made.spec.attributes.pseudonyms
-        sections["pseudonyms"] = {names[column]: one.keyed for column, one in pseudonyms.items()}
-        sections["warnings"] += [_linkable(*one) for one in sections["pseudonyms"].items()]
+        keyed = {names[column]: one.keyed for column, one in pseudonyms.items()}
+        certificate.pseudonyms = keyed
+        certificate.warnings += [_linkable(*one) for one in keyed.items()]
 
     def roles(self, certificate: Certificate) -> Mapping[str, list[str]]:
-        pseudonyms = certificate.get("pseudonyms", {})
-        return {
-            "pseudonyms": [
-                column for column in certificate["release"]["columns"] if column in pseudonyms
-            ]
-        }
+        pseudonyms = certificate.pseudonyms or {}
+        columns = certificate.release.columns
+        return {"pseudonyms": [column for column in columns if column in pseudonyms]}
 
     def columns(self, certificate: Certificate) -> Iterator[tuple[str, str, str, str, str]]:
-        for column in certificate.get("pseudonyms", {}):
+        for column in certificate.pseudonyms or {}:
             treatment = "replaces a direct identifier; links the rows of a person"
             yield "pseudonym", column, "", "a keyed hash", treatment
 

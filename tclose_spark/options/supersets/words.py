@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
-from tclose_spark.requirements.closeness import CLOSENESS
+from tclose_spark.report.certificate.guarantees import NearSuperset
+from tclose_spark.report.certificate.sections import Certificate
+from tclose_spark.report.option_words import Certified, Lines, OptionWords
 from tclose_spark.requirements.figures import OptionFigures
 from tclose_spark.requirements.supersets import NearFigures, near_entry, near_lines, near_row
-from tclose_spark.requirements.words import GuaranteeRow
+from tclose_spark.requirements.words import Entry, GuaranteeRow
 
 
 @dataclass(frozen=True)
@@ -27,19 +28,22 @@ class SupersetsWords(OptionWords):
     measured only.
     """
 
-    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
+    def certify(self, made: Certified, certificate: Certificate) -> None:
         settings = made.spec.attributes.sensitive_attributes
         n = made.spec.privacy.n
         assert n is not None
-        for entry in sections["guarantees"]["t"].values():
-            entry |= CLOSENESS.bound(None)
+        for entry in certificate.guarantees.t.values():
+            entry.required = None
+            entry.required_exact = None
         near = made.figures.of(SupersetsFigures).near
-        entries = {name: near_entry(settings[name], n, found) for name, found in near.items()}
-        sections["guarantees"]["nt"] = entries
+        certificate.guarantees.nt = {
+            name: NearSuperset.read(near_entry(settings[name], n, found))
+            for name, found in near.items()
+        }
 
     def tables(self, certificate: Certificate, whole: str) -> Mapping[str, list[GuaranteeRow]]:
         near = _near(certificate)
-        classes = certificate["release"]["classes"]
+        classes = certificate.release.classes
         return {"guarantees": [near_row(name, nt, whole, classes) for name, nt in near.items()]}
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
@@ -53,6 +57,6 @@ class SupersetsWords(OptionWords):
         }
 
 
-def _near(certificate: Certificate) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = certificate["guarantees"].get("nt", {})
-    return found
+def _near(certificate: Certificate) -> Mapping[str, Entry]:
+    found = certificate.guarantees.nt or {}
+    return {name: nt.to_json() for name, nt in found.items()}

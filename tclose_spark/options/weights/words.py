@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tclose_spark.report.option_words import Certificate, Certified, OptionWords
+from tclose_spark.report.certificate.sections import Certificate, Weights
+from tclose_spark.report.option_words import Certified, OptionWords
 from tclose_spark.requirements.figures import Figures, OptionFigures, Plain
 
 
@@ -30,23 +31,23 @@ class WeightsWords(OptionWords):
     that there is one.
     """
 
-    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
+    def certify(self, made: Certified, certificate: Certificate) -> None:
         weight = made.spec.attributes.weight
         assert weight is not None
-        sections["weights"] = {"published": weight.publish}
+        certificate.weights = Weights(published=weight.publish)
         if weight.publish:
-            rounded = {} if weight.round_to is None else {"round_to": str(weight.round_to)}
             people = made.figures.of(WeightsFigures)
-            sections["weights"] |= {
-                "column": weight.column,
-                **rounded,
-                "total": people.total,
-                "smallest_class": people.smallest_class,
-                "mean_class": people.mean_class,
-            }
+            certificate.weights = Weights(
+                published=True,
+                column=weight.column,
+                round_to=None if weight.round_to is None else str(weight.round_to),
+                total=people.total,
+                smallest_class=people.smallest_class,
+                mean_class=people.mean_class,
+            )
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
-        return {"weights": certificate.get("weights")}
+        return {"weights": certificate.weights}
 
     def sections(self, certificate: Certificate, figures: Figures) -> Mapping[str, Any]:
         return {"totals": totals_of(figures)}
@@ -55,15 +56,14 @@ class WeightsWords(OptionWords):
         return {"extremes": "weights/weights.html.j2"} if totals_of(figures) else {}
 
     def columns(self, certificate: Certificate) -> Iterator[tuple[str, str, str, str, str]]:
-        weights = certificate.get("weights", {"published": False})
-        if weights["published"]:
+        weights = certificate.weights
+        if weights is not None and weights.column is not None:
+            rounded = weights.round_to is not None
             how = (
-                f"rounded to multiples of {weights['round_to']}"
-                if "round_to" in weights
-                else "published unchanged"
+                f"rounded to multiples of {weights.round_to}" if rounded else "published unchanged"
             )
             form = "the number of people whom a row stands for"
-            yield "weight", weights["column"], "", form, f"{how}; no guarantee covers it"
+            yield "weight", weights.column, "", form, f"{how}; no guarantee covers it"
 
 
 def totals_of(figures: Figures) -> Mapping[str, Sequence[Plain]] | None:
