@@ -39,8 +39,7 @@ def render_report(certificate: Certificate, figures: Figures) -> str:
         `spreads`, histograms over all classes, with `worst`, the farthest class of each sensitive
         attribute.
 
-    The page shows the release as holding only if the verdict says so and every guarantee's own
-    figures agree. It is green only if something limits what the release reveals about each
+    The page shows the release as holding only if every guarantee's own figures agree. It is green only if something limits what the release reveals about each
     sensitive attribute.
     """
     return render("report.html.j2", **_sections(certificate, figures))
@@ -73,8 +72,7 @@ def first_page(certificate: Certificate) -> dict[str, Any]:
         "utility": certificate.utility,
         "k": guarantees.k,
         "whole": whole,
-        "holds": certificate.verdict == "holds"
-        and all(row.met is not False for rows in tables.values() for row in rows),
+        "holds": all(row.met is not False for rows in tables.values() for row in rows),
         "unprotected": unprotected,
         "homogeneous": {name: entry.homogeneous for name, entry in sensitive.items()},
         "measured": certificate.information.attributes,

@@ -24,7 +24,7 @@ from strategies import drawn
 
 from tclose_spark.cli import main
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.report import certificate as certificates
+from tclose_spark.report.certificate.schema import FILE
 from tclose_spark.report.option_words import OptionWords
 from tclose_spark.requirements.figures import OptionFigures
 from tclose_spark.runfile import brought
@@ -32,7 +32,7 @@ from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.options import OPTIONS, used_parts
 
 SOURCE = Path(__file__).parent / "stamp"
-SCHEMA = json.loads((Path(certificates.__file__).parent / "certificate.schema.json").read_text())
+SCHEMA = json.loads(FILE.read_text())
 ROWS = 40
 PEOPLE = pa.table(
     {
@@ -261,8 +261,8 @@ def test_its_sections_of_the_page_replace_none(
     import stamp
 
     class Words(OptionWords):
-        def certify(self, made: Any, sections: dict[str, Any]) -> None:
-            sections["stamp"] = {}
+        def own_sections(self, made: Any) -> dict[str, Any]:
+            return {"stamp": {}}
 
         def variables(self, certificate: Any) -> dict[str, Any]:
             return {"holds": True}

@@ -26,17 +26,17 @@ from people import list_again, read
 from promise_page import promises
 
 import tclose_spark as tc
-import tclose_spark.report.certificate as certificates
 from tclose_spark import pipeline
 from tclose_spark.engine.tables import of_arrow, write_delta
 from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
+from tclose_spark.report.certificate.schema import FILE
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.usefulness.raw_versus_released import raw_versus_released
 
 ROOT = Path(__file__).resolve().parents[2]
-SCHEMA = json.loads((Path(certificates.__file__).parent / "certificate.schema.json").read_text())
+SCHEMA = json.loads(FILE.read_text())
 OpenRun = Callable[..., Run]
 RunFile = Callable[..., Path]
 

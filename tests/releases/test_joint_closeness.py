@@ -26,6 +26,7 @@ from tclose_spark.cli.commands import app
 from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
 from tclose_spark.io.run import Run
 from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.console import certificate_lines
 
 ROWS = 160
@@ -112,7 +113,7 @@ def test_pages_and_console_have_the_requirement(
         make_run(people(), quasi=QUASI, sensitive=SENSITIVE, k=4, privacy=joint("0.25"))
     )
     reached = f"{certificate['guarantees']['joint']['disease+pay']['achieved']:.6f}"
-    lines = certificate_lines(certificate, "public", "internal")
+    lines = certificate_lines(Certificate.read(certificate), "public", "internal")
     assert any("joint t of disease+pay (equal)" in line and reached in line for line in lines)
     page = (tmp_path / "out/public/report.html").read_text()
     assert "Joint t-closeness of <code>disease+pay</code>" in page

@@ -27,6 +27,7 @@ from tclose_spark.io.run import Run
 from tclose_spark.options.profiles.columns import PublishedColumns
 from tclose_spark.options.profiles.profiled_release import ProfiledRelease
 from tclose_spark.options.profiles.rules import CHECKS
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.console import certificate_lines
 from tclose_spark.report.html import render_report
 from tclose_spark.requirements.figures import Figures
@@ -374,7 +375,7 @@ def test_columns_that_cannot_be_read_are_named_everywhere(make):
     assert found["how"] in run.public.read("report.html")
     (line,) = (
         one
-        for one in certificate_lines(certificate, "a", "b")
+        for one in certificate_lines(Certificate.read(certificate), "a", "b")
         if one.strip().startswith("columns not read")
     )
     assert line.endswith("seen_6x: dates are no finer than a year")
@@ -551,7 +552,11 @@ def test_the_certificate_and_the_report_list_every_rule_in_order(make, profile):
     assert certificate["profile"]["statement"] in page
     assert not re.search(r"(is|are) compliant|complies with (HIPAA|EMA)", page)
     counted = Counter(rule["state"] for rule in rules)
-    (line,) = [line for line in certificate_lines(certificate, "a", "b") if "profile" in line]
+    (line,) = [
+        line
+        for line in certificate_lines(Certificate.read(certificate), "a", "b")
+        if "profile" in line
+    ]
     assert line.endswith(
         f"{counted['holds']} rule{'s' * (counted['holds'] > 1)} checked, {counted['not checked']} "
         "not checked"
@@ -578,10 +583,12 @@ def test_what_nist_asks_for_is_stated_from_the_release(make):
 def test_without_a_profile_nothing_of_it_is_said(certificate, finished):
     assert "profile" not in certificate
     assert "Rules of profile" not in render_report(
-        certificate,
+        Certificate.read(certificate),
         Figures.read(json.loads((finished / "internal/verification.json").read_text()), []),
     )
-    assert not any("profile" in line for line in certificate_lines(certificate, "a", "b"))
+    assert not any(
+        "profile" in line for line in certificate_lines(Certificate.read(certificate), "a", "b")
+    )
 
 
 def test_people_are_counted_for_risks(make):

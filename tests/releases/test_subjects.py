@@ -20,6 +20,7 @@ from tclose_spark.errors import InputError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
 from tclose_spark.io.run_state import ProfileRecord
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.console import certificate_lines
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.stages.verify_finished import verify_finished
@@ -149,7 +150,10 @@ def test_the_note_stands_above_the_verdict_and_public_files_do_not_name_the_colu
     assert any("'msisdn' groups them" in line for line in lines)
     for name, content in tree(output / "public").items():
         assert b"msisdn" not in content, name
-    assert certificate_lines(certificate, "public", "internal")[0] == f"note: {public}"
+    assert (
+        certificate_lines(Certificate.read(certificate), "public", "internal")[0]
+        == f"note: {public}"
+    )
     assert verify_finished(Run(load_spec(conf), LocalSession(), lambda line: None)).holds
 
 

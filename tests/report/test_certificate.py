@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import yaml
+from some_certificate import certificate_with
 from some_figures import figures_with
 from strategies import CITIES
 
@@ -33,6 +34,8 @@ from tclose_spark.checks.classes.figure_histograms import SIZES
 from tclose_spark.cli.console import show_release
 from tclose_spark.measures.distances.grouping import group_values
 from tclose_spark.measures.distances.transport import transport_plan
+from tclose_spark.report.certificate.schema import FILE, schema_text
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.html import render_report
 from tclose_spark.requirements.judge import judged_attribute
 from tclose_spark.runfile.attributes import SensitiveAttribute
@@ -875,7 +878,7 @@ def test_everything_public_is_computed_again_from_the_release_and_the_run_file(
             else value == again[path]
         ), path
     assert (
-        render_report(certificate, figures_with(**found.figures())) == page
+        render_report(Certificate.read(certificate), figures_with(**found.figures())) == page
     )  # of which all figures are computed again now
     assert len(found.classes) > 1
 
@@ -885,6 +888,9 @@ def test_the_certificate_is_as_its_schema_says(folder: Path) -> None:
         resources.files("tclose_spark").joinpath("report/certificate.schema.json").read_text()
     )
     certificate = json.loads((folder / "out/public/certificate.json").read_text())
+    assert FILE.read_text() == schema_text(), (
+        "make it anew: python -m tclose_spark.report.certificate.schema"
+    )
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(certificate, schema)
     for section in ("release", "guarantees", "utility", "evidence"):
@@ -990,7 +996,14 @@ def test_paths_are_named_so() -> None:
 
 def shown(capsys: pytest.CaptureFixture[str], certificate: dict[str, Any]) -> tuple[list[str], str]:
     """The lines on stdout, without the blanks that align them, and stderr."""
-    release = SimpleNamespace(certificate=certificate, path="out", internal_path="out", codebook=[])
+    certified = certificate_with(certificate)
+    release = SimpleNamespace(
+        certificate=certified.to_json(),
+        certified=certified,
+        path="out",
+        internal_path="out",
+        codebook=[],
+    )
     show_release(cast(Release, release))
     out, err = capsys.readouterr()
     return [" ".join(line.split()) for line in out.splitlines()], err
@@ -1044,6 +1057,7 @@ def test_the_console_counts_what_is_left_out(capsys: pytest.CaptureFixture[str])
     assert [line for line in lines if "suppressed" in line] == [
         "suppressed rows 1,000 of 10,000, limit 0.125"
     ]
-    suppressed["guarantees"] = {"t": {"income": {**t, "achieved": 0.15}}}
+    k = {"required": 5, "achieved": 1000}
+    suppressed["guarantees"] = {"k": k, "t": {"income": {**t, "achieved": 0.15}}, "l": {}}
     lines, _ = shown(capsys, certificate)
     assert "t of income, suppressed requested 0.2, achieved 0.150000" in lines

@@ -12,6 +12,7 @@ import yaml
 from some_figures import figures_with
 
 import tclose_spark as tc
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.contract import contract_yaml
 
 ROWS = 240
@@ -146,7 +147,9 @@ def test_its_version_is_the_fingerprint(made: tc.Release, contract: dict[str, An
 )
 def test_types(made: tc.Release, physical: str, logical: str | None) -> None:
     figures = figures_with(columns={"wave:_first?": {"type": physical, "missing": 1}})
-    (column,) = yaml.safe_load(contract_yaml(made.certificate, figures))["schema"][0]["properties"]
+    (column,) = yaml.safe_load(contract_yaml(Certificate.read(made.certificate), figures))[
+        "schema"
+    ][0]["properties"]
     assert (column["physicalType"], column.get("logicalType"), column["required"]) == (
         physical,
         logical,

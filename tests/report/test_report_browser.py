@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from some_certificate import certificate_with
 from some_figures import figures_with
 from test_report_html import EXTREMES, certificate  # noqa: F401 - a fixture
 
@@ -65,7 +66,11 @@ def figures(*attributes: str) -> dict[str, Any]:
 @pytest.fixture
 def page(certificate: dict[str, Any], tmp_path: Path) -> Path:  # noqa: F811
     path = tmp_path / "report.html"
-    path.write_text(render_report(certificate, figures_with(**figures("occupation", "income"))))
+    path.write_text(
+        render_report(
+            certificate_with(certificate), figures_with(**figures("occupation", "income"))
+        )
+    )
     return path
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from html_page import Page
+from some_certificate import certificate_with
 from some_figures import figures_with
 from test_report_browser import figures
 from test_report_html import certificate  # noqa: F401 - a fixture
@@ -154,7 +155,9 @@ def page_of(certificate: dict[str, Any], made: dict[str, Any], raw: Any = RAW) -
     }
     mechanism, plan = Mechanism.read(made["minimality"]), PlanFigures.read(made["plan"])
     read = {**made, "minimality": mechanism, "plan": plan}
-    return Page(render_internal(certificate, figures_with(**found), raw, MadeBy(**read)))
+    return Page(
+        render_internal(certificate_with(certificate), figures_with(**found), raw, MadeBy(**read))
+    )
 
 
 def test_it_says_what_it_is_and_has_the_same_first_pages(certificate, made):  # noqa: F811

@@ -45,3 +45,7 @@ def schema() -> dict[str, Any]:
 def schema_text() -> str:
     """The schema as JSON text."""
     return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(schema_text(), encoding="utf-8")

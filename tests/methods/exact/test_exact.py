@@ -23,7 +23,8 @@ from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.methods.exact import plan as planning
 from tclose_spark.methods.exact.plan import ExactPlan, best_partition, make_plan
-from tclose_spark.report.certificate import proven
+from tclose_spark.report.certificate.building import proven
+from tclose_spark.report.certificate.sections import Gap
 from tclose_spark.report.option_words import Optimum
 from tclose_spark.requirements.figures import LossFigures
 
@@ -140,7 +141,7 @@ def check_against_all_partitions(
     if optimum == "proven":
         assert weighted(plan) == pytest.approx(min(losses), abs=1e-9)
     else:
-        assert optimum == {"gap": 0.0, "over": "input"}
+        assert optimum == Gap(gap=0.0, over="input")
         assert weighted(plan) > plan.loss
     return optimum
 
@@ -173,7 +174,7 @@ NAMED_LESS_SHAPE: dict[str, Any] = {
 
 def test_labels_that_name_less_than_the_input_are_proven_over_the_input_only() -> None:
     optimum = check_against_all_partitions(NAMED_LESS, {"d": {"t": "0.3"}}, 3, NAMED_LESS_SHAPE)
-    assert optimum == {"gap": 0.0, "over": "input"}
+    assert optimum == Gap(gap=0.0, over="input")
 
 
 @drawn(25, quick=8)
