@@ -39,8 +39,8 @@ def render_report(certificate: Certificate, figures: Figures) -> str:
         `spreads`, histograms over all classes, with `worst`, the farthest class of each sensitive
         attribute.
 
-    The page shows the release as holding only if every guarantee's own figures agree. It is green only if something limits what the release reveals about each
-    sensitive attribute.
+    The page shows the release as holding only if every guarantee's own figures agree. It is green
+    only if something limits what the release reveals about each sensitive attribute.
     """
     return render("report.html.j2", **_sections(certificate, figures))
 
