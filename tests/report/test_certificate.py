@@ -34,7 +34,7 @@ from tclose_spark.checks.classes.figure_histograms import SIZES
 from tclose_spark.cli.console import show_release
 from tclose_spark.measures.distances.grouping import group_values
 from tclose_spark.measures.distances.transport import transport_plan
-from tclose_spark.report.certificate.schema import FILE, schema_text
+from tclose_spark.report.certificate.schema import FILE, certificate_schema_text
 from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.html import render_report
 from tclose_spark.requirements.judge import judged_attribute
@@ -888,7 +888,7 @@ def test_the_certificate_is_as_its_schema_says(folder: Path) -> None:
         resources.files("tclose_spark").joinpath("report/certificate.schema.json").read_text()
     )
     certificate = json.loads((folder / "out/public/certificate.json").read_text())
-    assert FILE.read_text() == schema_text(), (
+    assert FILE.read_text() == certificate_schema_text(), (
         "make it anew: python -m tclose_spark.report.certificate.schema"
     )
     jsonschema.Draft202012Validator.check_schema(schema)

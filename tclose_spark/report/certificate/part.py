@@ -31,7 +31,7 @@ class Part(BaseModel):
     A key whose field is None by default is absent where it is None. Other keys are null there.
     """
 
-    model_config = ConfigDict(extra="forbid", validate_assignment=True)
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, defer_build=True)
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> Self:

@@ -34,7 +34,7 @@ class _CertificateSchema(DescribedSchema):
         return super().default_schema(schema)
 
 
-def schema() -> dict[str, Any]:
+def certificate_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of `certificate.json`."""
     made = Certificate.model_json_schema(schema_generator=_CertificateSchema)
     definitions = made.pop("$defs")
@@ -42,10 +42,10 @@ def schema() -> dict[str, Any]:
     return {"$schema": DIALECT, **made, "title": TITLE, **IF_BROUGHT, "$defs": definitions}
 
 
-def schema_text() -> str:
+def certificate_schema_text() -> str:
     """The schema as JSON text."""
-    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(certificate_schema(), indent=1, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":
-    FILE.write_text(schema_text(), encoding="utf-8")
+    FILE.write_text(certificate_schema_text(), encoding="utf-8")
