@@ -13,7 +13,9 @@ from tclose_spark.api.signatures import verb
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.output_folders import CERTIFICATE, HISTORY
+from tclose_spark.io.run_state import HistoryEntry
 from tclose_spark.io.storage.folders import open_folder
+from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.line import COLUMNS, damage_translated, entries_of, history_entry
 
 if TYPE_CHECKING:
@@ -22,11 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class History:
-    """entries: of each release of the line, from the first one to the one in the folder, as JSON
-    has them.
-    """
+    """releases: of the line, from the first one to the one in the folder."""
 
-    entries: tuple[Mapping[str, Any], ...]
+    releases: tuple[HistoryEntry, ...]
+
+    @property
+    def entries(self) -> tuple[Mapping[str, Any], ...]:
+        """The releases as JSON has them."""
+        return tuple(entry.to_json() for entry in self.releases)
 
     def lines(self) -> list[Table]:
         """A table with a row for each release."""
@@ -35,7 +40,7 @@ class History:
         table = Table(box=None, pad_edge=False)
         for name in ("release", *COLUMNS):
             table.add_column(name, justify="right")
-        for number, entry in enumerate(self.entries, start=1):
+        for number, entry in enumerate(self.releases, start=1):
             table.add_row(str(number), *(write(entry) for write in COLUMNS.values()))
         return [table]
 
@@ -44,9 +49,9 @@ class History:
         """Writes a plot of the information loss and of the suppressed share, by release, as SVG."""
         from tclose_spark.report.plots import Curve, curves, svg_file
 
-        entries = list(enumerate(self.entries, start=1))
-        loss = [(number, entry["ncp"]) for number, entry in entries if entry["ncp"] is not None]
-        share = [(number, entry["suppressed"] / entry["input_rows"]) for number, entry in entries]
+        entries = list(enumerate(self.releases, start=1))
+        loss = [(number, entry.ncp) for number, entry in entries if entry.ncp is not None]
+        share = [(number, entry.suppressed / entry.input_rows) for number, entry in entries]
         drawn = [
             Curve("information loss (NCP)", loss, (), ()),
             Curve("suppressed rows", share, (), ()),
@@ -74,7 +79,8 @@ def history(output: str | PathLike[str]) -> History:
         if internal.exists(HISTORY):
             return History(entries_of(internal.read(HISTORY)))
         if public.exists(CERTIFICATE):
-            return History((history_entry(json.loads(public.read(CERTIFICATE))),))
+            certificate = Certificate.read(json.loads(public.read(CERTIFICATE)))
+            return History((history_entry(certificate),))
     raise ConfigurationError(
         f"{folder} has no finished release; expected the output folder of a run"
     )

@@ -124,13 +124,44 @@ class SubjectsRecord(Recorded):
     public: Sequence[str]
 
 
+class HistoryEntry(Recorded):
+    """A release in the history of its line (`internal/history.json`).
+
+    issued, fingerprint, rows, classes: of the release. input_rows: of its input.
+    suppressed: rows; of: what classes were compared with. kept: people who are published as they
+        were.
+    atoms, smallest_atom: how many are published, and the people of the smallest of the line.
+    k: required. t, distinct, frequency, beta: by sensitive attribute, the bound that was required,
+        None if it was measured only. Exact numbers are texts. Further keys are bounds of
+        requirements of other packages.
+    ncp: None if it is unknown.
+    """
+
+    issued: str
+    fingerprint: str
+    rows: int
+    input_rows: int
+    suppressed: int
+    of: str
+    kept: int
+    classes: int
+    atoms: int
+    smallest_atom: int
+    k: int
+    t: Mapping[str, str | None]
+    distinct: Mapping[str, int]
+    frequency: Mapping[str, float] = {}
+    beta: Mapping[str, str] = {}
+    ncp: float | None
+
+
 class EarlierRecord(Recorded):
     """The release that this one continues.
 
     releases: the history of its line. atoms: their fingerprint.
     """
 
-    releases: Sequence[Plain]
+    releases: Sequence[HistoryEntry]
     atoms: FingerprintText
 
 

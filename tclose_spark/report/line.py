@@ -5,71 +5,74 @@ release.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from operator import itemgetter
-from typing import Any
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.run_state import HistoryEntry
 from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.requirements.wording import recorded_of
 
-COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "issued": lambda entry: entry["issued"][:10],
-    "rows": lambda entry: f"{entry['rows']:,}",
-    "suppressed": lambda entry: f"{entry['suppressed']:,}",
-    "kept": lambda entry: f"{entry['kept']:,}",
-    "classes": lambda entry: f"{entry['classes']:,}",
-    "atoms": lambda entry: f"{entry['atoms']:,}",
-    "smallest": lambda entry: f"{entry['smallest_atom']:,}",
-    "k": lambda entry: str(entry["k"]),
+COLUMNS: dict[str, Callable[[HistoryEntry], str]] = {
+    "issued": lambda entry: entry.issued[:10],
+    "rows": lambda entry: f"{entry.rows:,}",
+    "suppressed": lambda entry: f"{entry.suppressed:,}",
+    "kept": lambda entry: f"{entry.kept:,}",
+    "classes": lambda entry: f"{entry.classes:,}",
+    "atoms": lambda entry: f"{entry.atoms:,}",
+    "smallest": lambda entry: f"{entry.smallest_atom:,}",
+    "k": lambda entry: str(entry.k),
     "t": lambda entry: ", ".join(
-        "-" if t is None else f"{float(Fraction(t)):g}" for t in entry["t"].values()
+        "-" if t is None else f"{float(Fraction(t)):g}" for t in entry.t.values()
     ),
-    "NCP": lambda entry: "-" if entry["ncp"] is None else f"{entry['ncp']:.4f}",
+    "NCP": lambda entry: "-" if entry.ncp is None else f"{entry.ncp:.4f}",
 }
 """What the history of a table shows of each release, by column."""
-OTHERS = itemgetter("fingerprint", "input_rows", "of", "distinct")
-"""What an entry has for other readers."""
 
 
-def history_entry(certificate: Certificate) -> dict[str, Any]:
+def history_entry(certificate: Certificate) -> HistoryEntry:
     """The entry of a release in the history of its table. All of it follows from the certificate.
 
-    The classes of a first release are its atoms. t is exact text, None if it is measured only.
+    The classes of a first release are its atoms.
     """
     released = certificate.release
     line = certificate.earlier
     suppressed = certificate.suppressed
     k = certificate.guarantees.k
     smallest = k.achieved if k.over_people is None else k.over_people.achieved
-    return {
-        "issued": certificate.issued,
-        "fingerprint": released.fingerprint,
-        "rows": released.rows,
-        "input_rows": certificate.input.rows,
-        "suppressed": 0 if suppressed is None else suppressed.rows,
-        "of": "released" if suppressed is None else suppressed.of,
-        "kept": 0 if line is None else line.kept,
-        "classes": released.classes,
-        "atoms": released.classes if line is None else line.atoms.published,
-        "smallest_atom": smallest if line is None else line.atoms.smallest,
-        "k": k.required,
-        **recorded_of(certificate.guarantees.to_json()),
-        "ncp": certificate.utility.ncp,
-    }
+    return HistoryEntry.read(
+        {
+            "issued": certificate.issued,
+            "fingerprint": released.fingerprint,
+            "rows": released.rows,
+            "input_rows": certificate.input.rows,
+            "suppressed": 0 if suppressed is None else suppressed.rows,
+            "of": "released" if suppressed is None else suppressed.of,
+            "kept": 0 if line is None else line.kept,
+            "classes": released.classes,
+            "atoms": released.classes if line is None else line.atoms.published,
+            "smallest_atom": smallest if line is None else line.atoms.smallest,
+            "k": k.required,
+            **recorded_of(certificate.guarantees.to_json()),
+            "ncp": certificate.utility.ncp,
+        }
+    )
 
 
-def entries_of(history: str) -> tuple[Mapping[str, Any], ...]:
-    """The entries of a line (see `history_entry`), from the text of its `history.json`.
+def history_text(entries: Sequence[HistoryEntry]) -> str:
+    """The history that `entries_of` reads."""
+    return json.dumps([entry.to_json() for entry in entries], indent=1)
+
+
+def entries_of(history: str) -> tuple[HistoryEntry, ...]:
+    """The entries of a line, from the text of its `history.json`.
 
     Raises:
         ValueError, TypeError or KeyError: if it is damaged (see `damage_translated`).
     """
-    entries = tuple(json.loads(history))
+    entries = tuple(map(HistoryEntry.read, json.loads(history)))
     for entry in entries:
-        OTHERS(entry)
         for write in COLUMNS.values():
             write(entry)
     if not entries:

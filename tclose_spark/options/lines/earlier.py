@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
@@ -23,7 +22,7 @@ from tclose_spark.io.output_folders import (
     SUCCESSOR,
 )
 from tclose_spark.io.run import Run
-from tclose_spark.io.run_state import ProfileRecord, ReportRecord, RunState
+from tclose_spark.io.run_state import HistoryEntry, ProfileRecord, ReportRecord, RunState
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.integrity import Digests
 from tclose_spark.options.lines.published_atoms import published_atoms
@@ -54,7 +53,7 @@ class EarlierRelease:
     internal: Folder
     certificate: Certificate
     files: Digests
-    history: tuple[Mapping[str, Any], ...]
+    history: tuple[HistoryEntry, ...]
     types: Mapping[str, str]
     made_from: tuple[str, str]
 

@@ -34,7 +34,7 @@ def require_earlier_versions(
     a release without a line.
     """
     *before, last = readable
-    releases = [] if earlier is None else [entry["fingerprint"] for entry in earlier.releases]
+    releases = [] if earlier is None else [entry.fingerprint for entry in earlier.releases]
     for version in before:
         place = folder.path("release")
         number = len(releases) - (last - version)
@@ -99,5 +99,6 @@ def require_history(
         found = strict_json(internal.read(HISTORY))
     except (ValueError, OSError):
         raise GuaranteeError(f"{internal.path(HISTORY)} is missing, or cannot be read") from None
-    if found != [*earlier.releases, history_entry(certificate)]:
+    listed = [*earlier.releases, history_entry(certificate)]
+    if found != [entry.to_json() for entry in listed]:
         raise GuaranteeError(f"{internal.path(HISTORY)} does not list the releases of the line")

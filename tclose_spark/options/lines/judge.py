@@ -40,7 +40,7 @@ class LinesJudge(ReleaseJudge):
         require_earlier_versions(files.run, files.public, readable, earlier)
         require_records(files.run, files.internal)
         if earlier is not None:
-            releases = tuple(entry["fingerprint"] for entry in earlier.releases)
+            releases = tuple(entry.fingerprint for entry in earlier.releases)
             atoms = files.evidence(ATOMS)
             self.people = files.owned_rows(PEOPLE, PERSON)
             self.line = Line(

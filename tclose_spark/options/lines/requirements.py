@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
 
 import pyarrow as pa
 
@@ -15,7 +14,13 @@ from tclose_spark.errors import ConfigurationError, InputError, SameInputError, 
 from tclose_spark.io.output_folders import ATOMS, HISTORY, PEOPLE, RECORDS
 from tclose_spark.io.run import Run
 from tclose_spark.io.run_secret import SECRET_VARIABLE, secret_from_environment
-from tclose_spark.io.run_state import PeopleRecord, ProfileRecord, ReportRecord, RunState
+from tclose_spark.io.run_state import (
+    HistoryEntry,
+    PeopleRecord,
+    ProfileRecord,
+    ReportRecord,
+    RunState,
+)
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests
 from tclose_spark.requirements.wording import stricter
@@ -205,7 +210,7 @@ def _remedy(earlier: Folder, sealed: str, run: Run) -> str:
     )
 
 
-def require_same_requirements(spec: ReleaseSpec, history: tuple[Mapping[str, Any], ...]) -> None:
+def require_same_requirements(spec: ReleaseSpec, history: tuple[HistoryEntry, ...]) -> None:
     """Requires the sensitive attributes of every release of the line, and no more of them than each
     did.
 
@@ -216,19 +221,19 @@ def require_same_requirements(spec: ReleaseSpec, history: tuple[Mapping[str, Any
     """
     sensitive = spec.attributes.sensitive_attributes
     for number, entry in enumerate(history, start=1):
-        if entry["t"].keys() != sensitive.keys():
+        if entry.t.keys() != sensitive.keys():
             raise ConfigurationError(
                 f"output.after: the sensitive attributes of release {number} are "
-                f"{', '.join(entry['t'])}; expected the same ones in every release of a table"
+                f"{', '.join(entry.t)}; expected the same ones in every release of a table"
             )
-        if entry["suppressed"] and entry["of"] == "input":
+        if entry.suppressed and entry.of == "input":
             raise ConfigurationError(
                 f"output.after: release {number} has suppressed rows with privacy.of: input, so "
                 "their distribution is public; begin a new line of releases with privacy.of: "
                 "released"
             )
-        weaker = ["k"] if entry["smallest_atom"] < spec.privacy.k else []
-        weaker += stricter(sensitive, entry)
+        weaker = ["k"] if entry.smallest_atom < spec.privacy.k else []
+        weaker += stricter(sensitive, entry.to_json())
         if weaker:
             raise UnreachableError(
                 f"output.after: {', '.join(weaker)} is stricter than that of release {number}, "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from tclose_spark.io.output_folders import HISTORY
 from tclose_spark.io.run_state import ProfileRecord, RunState
 from tclose_spark.report.certificate.sections import Certificate, Earlier
-from tclose_spark.report.line import history_entry
+from tclose_spark.report.line import history_entry, history_text
 from tclose_spark.report.option_words import Certified, Lines, OptionWords
 from tclose_spark.requirements.figures import Figures, OptionFigures, plain
 
@@ -51,7 +50,7 @@ class LinesWords(OptionWords):
     def evidence(self, certificate: Certificate, state: RunState) -> Mapping[str, str]:
         if (earlier := state.of(ProfileRecord).earlier) is None:
             return {}
-        return {HISTORY: json.dumps([*earlier.releases, history_entry(certificate)], indent=1)}
+        return {HISTORY: history_text([*earlier.releases, history_entry(certificate)])}
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:
         return {"earlier": certificate.earlier}
