@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tclose_spark.report.certificate.attributes import Places
+from tclose_spark.report.certificate.attributes import CertifiedPlaces
 from tclose_spark.report.certificate.guarantees import Guarantees
-from tclose_spark.report.certificate.sections import Certificate, Subjects
+from tclose_spark.report.certificate.sections import Certificate, CertifiedSubjects
 from tclose_spark.report.codebook import codebook_entries
 from tclose_spark.report.option_words import OptionWords, add_all, collected, words_in
 from tclose_spark.report.page import render
@@ -29,7 +29,7 @@ from tclose_spark.requirements.wording import entries_in, rows_of
 from tclose_spark.requirements.words import BAR, MARK, GuaranteeRow
 from tclose_spark.table.writing import number
 
-NO_SUBJECTS = Subjects(rows_are_persons=False, notes=[])
+NO_SUBJECTS = CertifiedSubjects(rows_are_persons=False, notes=[])
 
 
 def render_report(certificate: Certificate, figures: Figures) -> str:
@@ -95,7 +95,7 @@ def first_page(certificate: Certificate) -> dict[str, Any]:
     return page
 
 
-def _places(places: Places) -> str:
+def _places(places: CertifiedPlaces) -> str:
     """The places of an ordered attribute, in words."""
     if places.step is not None:
         return f"places are {number(places.size)} steps of {places.step}"

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tclose_spark.io.run_state import AnonymizeRecord, PlanFigures, ProfileRecord, RunState
-from tclose_spark.report.certificate.sections import Certificate, Subjects
+from tclose_spark.report.certificate.sections import Certificate, CertifiedSubjects
 from tclose_spark.report.html import first_page, whole_of
 from tclose_spark.report.mechanism import Mechanism
 from tclose_spark.report.option_words import words_in
@@ -68,7 +68,7 @@ def render_internal(
     state = made.state
     minimality = made.minimality
     profiled = state.of(ProfileRecord)
-    subjects = Subjects(
+    subjects = CertifiedSubjects(
         rows_are_persons=certificate.subjects is not None and certificate.subjects.rows_are_persons,
         notes=list(profiled.subjects.internal),
     )

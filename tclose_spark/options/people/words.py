@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tclose_spark.report.certificate.guarantees import Guarantees
-from tclose_spark.report.certificate.sections import Certificate, People, UnknownPeople
+from tclose_spark.report.certificate.sections import Certificate, CertifiedPeople, UnknownPeople
 from tclose_spark.report.option_words import Certified, Lines, OptionWords
 from tclose_spark.requirements.figures import OptionFigures, Plain
 from tclose_spark.requirements.wording import entries_in
@@ -44,7 +44,7 @@ class PeopleWords(OptionWords):
         unknown = None
         if person.unknown is not None:
             unknown = UnknownPeople(rows=people.unknown, treatment=person.unknown)
-        certificate.people = People(
+        certificate.people = CertifiedPeople(
             people=people.people,
             most_rows=people.most_rows,
             smallest_class=people.smallest_class,

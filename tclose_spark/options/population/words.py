@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tclose_spark.report.certificate.risks import Risks
+from tclose_spark.report.certificate.risks import CertifiedRisks
 from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.option_words import Certified, OptionWords
 from tclose_spark.requirements.figures import Figures, OptionFigures, Plain
@@ -41,7 +41,7 @@ class PopulationWords(OptionWords):
             if adversary in risks:
                 limits = {figure: float(limit) for of, figure, limit in required if of == adversary}
                 risks[adversary] = {**risks[adversary], "required": limits}
-        certificate.risks = Risks.read(risks)
+        certificate.risks = CertifiedRisks.read(risks)
 
     def tables(self, certificate: Certificate, whole: str) -> Mapping[str, list[GuaranteeRow]]:
         return {"risks": [*_rows(certificate.risks)]}
@@ -53,7 +53,7 @@ class PopulationWords(OptionWords):
         return {"guarantees": "population/risks.html.j2"} if certificate.risks else {}
 
 
-def _rows(risks: Risks | None) -> Iterator[GuaranteeRow]:
+def _rows(risks: CertifiedRisks | None) -> Iterator[GuaranteeRow]:
     """A row for each figure of each kind of risk."""
     for adversary in RISKS:
         entry: Any = getattr(risks, adversary, None)

@@ -9,11 +9,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from tclose_spark.report.certificate.part import AtLeastOne, Count, ExactText, Part, Sha256
+from tclose_spark.report.certificate.part import (
+    AtLeastOne,
+    CertificatePart,
+    Count,
+    ExactText,
+    Sha256,
+)
 from tclose_spark.requirements.figures import ClassesAndRows
 
 
-class Hashed(Part):
+class Hashed(CertificatePart):
     """A list that is too long to be published."""
 
     size: Count
@@ -24,7 +30,7 @@ class Hashed(Part):
     """Of values: those of the suppressed rows, with counts."""
 
 
-class Values(Part):
+class Values(CertificatePart):
     """Values in order; null is the missing one."""
 
     size: Count
@@ -32,7 +38,7 @@ class Values(Part):
     values: list[str | None]
 
 
-class Counts(Part):
+class Counts(CertificatePart):
     """The rows of each value."""
 
     size: Count
@@ -40,7 +46,7 @@ class Counts(Part):
     counts: list[Count]
 
 
-class Paths(Part):
+class Paths(CertificatePart):
     """Paths from leaf to root."""
 
     size: Count
@@ -48,7 +54,7 @@ class Paths(Part):
     paths: list[list[str]]
 
 
-class LeavesBelow(Part):
+class LeavesBelow(CertificatePart):
     """The number of leaves below each node."""
 
     size: Count
@@ -56,7 +62,7 @@ class LeavesBelow(Part):
     below: list[tuple[str, AtLeastOne]]
 
 
-class Ends(Part):
+class Ends(CertificatePart):
     """The ends of the places of numbers, ascending, exactly."""
 
     size: Count
@@ -64,7 +70,7 @@ class Ends(Part):
     ends: list[Annotated[str, Field(pattern=r"^-?[0-9]+(/[0-9]+)?$")]]
 
 
-class EmptyPlaces(Part):
+class EmptyPlaces(CertificatePart):
     """The places that no row has, from 0."""
 
     size: Count
@@ -72,13 +78,13 @@ class EmptyPlaces(Part):
     places: list[Count]
 
 
-class Leaves(Part):
+class Leaves(CertificatePart):
     """The number of leaves of a hierarchy that was built from values of the table."""
 
     size: Count
 
 
-class Spellings(Part):
+class Spellings(CertificatePart):
     """Which spellings of a text are merged into one published value."""
 
     normal_form: str | None = None
@@ -89,7 +95,7 @@ class Spellings(Part):
     """Case is ignored."""
 
 
-class Places(Part):
+class CertifiedPlaces(CertificatePart):
     """The places between which an ordered distance is measured: bins of equal width, or steps from
     the smallest value on. Missing values have one place more, first or last.
     """
@@ -104,7 +110,7 @@ class Places(Part):
     empty: EmptyPlaces | Hashed
 
 
-class Sensitive(Part):
+class Sensitive(CertificatePart):
     """A sensitive attribute."""
 
     distance: str
@@ -121,14 +127,14 @@ class Sensitive(Part):
     """The place of missing values in the domain."""
     homogeneous: ClassesAndRows
     """Classes with one value only: it is certain for their rows."""
-    places: Places | None = None
+    places: CertifiedPlaces | None = None
     order: Literal["value", "frequency", "list"] | None = None
     """Of an ordered attribute."""
     text: Spellings | None = None
     hierarchy: Paths | Hashed | None = None
 
 
-class QuasiIdentifierEntry(Part):
+class QuasiIdentifierEntry(CertificatePart):
     """A quasi-identifier: how it is published, and what its loss is divided by."""
 
     type: Literal["numeric", "categorical", "date", "timestamp"]
@@ -176,7 +182,7 @@ class QuasiIdentifierEntry(Part):
     """Of sets: values in the released labels."""
 
 
-class CertifiedAttributes(Part):
+class CertifiedAttributes(CertificatePart):
     """What a third party needs to recompute every figure from the release."""
 
     sensitive: Mapping[str, Sensitive]

@@ -15,14 +15,14 @@ from tclose_spark.report.certificate.guarantees import Chosen, Guarantees, KAnon
 from tclose_spark.report.certificate.sections import (
     Brought,
     Certificate,
+    CertifiedSubjects,
+    CheckedEvidence,
     DeltaDisclosure,
-    Evidence,
     Gap,
     Information,
     InputTable,
     MeasuredAttribute,
     ReleasedTable,
-    Subjects,
     Tool,
     UsedMethod,
     Utility,
@@ -96,7 +96,7 @@ def build_certificate(made: Certified, hierarchies: Mapping[str, Hierarchy]) -> 
             }
         ),
         utility=_utility(made),
-        evidence=Evidence(
+        evidence=CheckedEvidence(
             expectations_evaluated=figures.expectations_evaluated,
             labels_checked=figures.rows,
         ),
@@ -137,11 +137,11 @@ def brought_by(spec: ReleaseSpec) -> list[Brought]:
     return found
 
 
-def _subjects(made: Certified) -> Subjects | None:
+def _subjects(made: Certified) -> CertifiedSubjects | None:
     """The notes on whom rows are about, or the statement that each is a person."""
     stated = bool(made.spec.attributes.rows_are_persons)
     notes = list(made.subjects)
-    return Subjects(rows_are_persons=stated, notes=notes) if stated or notes else None
+    return CertifiedSubjects(rows_are_persons=stated, notes=notes) if stated or notes else None
 
 
 def _utility(made: Certified) -> Utility:

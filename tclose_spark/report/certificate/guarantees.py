@@ -9,15 +9,15 @@ from pydantic import ConfigDict, Field
 
 from tclose_spark.report.certificate.part import (
     AtLeastOne,
+    CertificatePart,
     Count,
     ExactText,
     NotNegative,
-    Part,
     Share,
 )
 
 
-class Chosen(Part):
+class Chosen(CertificatePart):
     """How k was chosen, if the run file leaves it to the plan."""
 
     objective: str
@@ -26,7 +26,7 @@ class Chosen(Part):
     """The weight of t in it, exact."""
 
 
-class KOverHouseholds(Part):
+class KOverHouseholds(CertificatePart):
     """The households that have members in a class, if they are known."""
 
     required: Annotated[int, Field(ge=2)] | None
@@ -35,14 +35,14 @@ class KOverHouseholds(Part):
     """Of the class that has the fewest."""
 
 
-class KOverPeople(Part):
+class KOverPeople(CertificatePart):
     """k-anonymity over people, if they are counted."""
 
     achieved: AtLeastOne
     """People of the smallest class."""
 
 
-class KAnonymity(Part):
+class KAnonymity(CertificatePart):
     """k-anonymity."""
 
     required: AtLeastOne
@@ -54,7 +54,7 @@ class KAnonymity(Part):
     over_people: KOverPeople | None = None
 
 
-class DistanceOverPeople(Part):
+class DistanceOverPeople(CertificatePart):
     """The distance over people, if they are counted."""
 
     achieved: Share
@@ -63,7 +63,7 @@ class DistanceOverPeople(Part):
     """Whether every class is near enough, exactly."""
 
 
-class Closeness(Part):
+class Closeness(CertificatePart):
     """t-closeness of a sensitive attribute, or of a tuple of some."""
 
     attributes: Annotated[list[str], Field(min_length=2)] | None = None
@@ -81,14 +81,14 @@ class Closeness(Part):
     over_people: DistanceOverPeople | None = None
 
 
-class DistinctOverPeople(Part):
+class DistinctOverPeople(CertificatePart):
     """The different values over people, if they are counted."""
 
     achieved: Count
     """Of the class with the fewest."""
 
 
-class Distinct(Part):
+class Distinct(CertificatePart):
     """Distinct l-diversity: different values in every class."""
 
     required: AtLeastOne
@@ -98,7 +98,7 @@ class Distinct(Part):
     over_people: DistinctOverPeople | None = None
 
 
-class LevelOverPeople(Part):
+class LevelOverPeople(CertificatePart):
     """The level over people, if they are counted."""
 
     achieved: NotNegative
@@ -107,7 +107,7 @@ class LevelOverPeople(Part):
     """Decided exactly."""
 
 
-class Entropy(Part):
+class Entropy(CertificatePart):
     """Entropy l-diversity: exp of the entropy in every class."""
 
     required: NotNegative
@@ -119,7 +119,7 @@ class Entropy(Part):
     over_people: LevelOverPeople | None = None
 
 
-class Rank(Part):
+class Rank(CertificatePart):
     """The bound of recursive (c, l)-diversity."""
 
     c: str
@@ -128,14 +128,14 @@ class Rank(Part):
     """The rank."""
 
 
-class RecursiveOverPeople(Part):
+class RecursiveOverPeople(CertificatePart):
     """Recursive (c, l)-diversity over people, if they are counted."""
 
     holds: bool
     """In every class."""
 
 
-class RecursiveDiversity(Part):
+class RecursiveDiversity(CertificatePart):
     """Recursive (c, l)-diversity."""
 
     required: Rank
@@ -144,7 +144,7 @@ class RecursiveDiversity(Part):
     over_people: RecursiveOverPeople | None = None
 
 
-class Frequency(Part):
+class Frequency(CertificatePart):
     """Frequency l-diversity: one over the largest share that a value has of a class."""
 
     required: Annotated[float, Field(ge=1)]
@@ -156,7 +156,7 @@ class Frequency(Part):
     over_people: LevelOverPeople | None = None
 
 
-class LDiversity(Part):
+class LDiversity(CertificatePart):
     """l-diversity of a sensitive attribute, of the kinds that it requires."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
@@ -166,7 +166,7 @@ class LDiversity(Part):
     frequency: Frequency | None = None
 
 
-class LikenessOverPeople(Part):
+class LikenessOverPeople(CertificatePart):
     """beta-likeness over people, if they are counted."""
 
     achieved: NotNegative
@@ -175,7 +175,7 @@ class LikenessOverPeople(Part):
     """Decided exactly."""
 
 
-class Likeness(Part):
+class Likeness(CertificatePart):
     """beta-likeness of a sensitive attribute: the largest p / q - 1, where p is a value's share of
     a class and q its share of the table.
     """
@@ -191,7 +191,7 @@ class Likeness(Part):
     over_people: LikenessOverPeople | None = None
 
 
-class ProvingSupersets(Part):
+class ProvingSupersets(CertificatePart):
     """How many classes each kind of superset proves first."""
 
     whole_table: Count
@@ -199,7 +199,7 @@ class ProvingSupersets(Part):
     superset: Count
 
 
-class NearSuperset(Part):
+class NearSuperset(CertificatePart):
     """(n, t)-closeness of a sensitive attribute."""
 
     n: AtLeastOne
@@ -215,7 +215,7 @@ class NearSuperset(Part):
     classes: ProvingSupersets
 
 
-class Guarantees(Part):
+class Guarantees(CertificatePart):
     """What every class must meet, and what the worst class achieves. Further keys are requirements
     of other packages, by sensitive attribute.
     """

@@ -25,7 +25,7 @@ ExactText = Annotated[str, Field(pattern=r"^[0-9]+(/[0-9]+)?$")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class Part(BaseModel):
+class CertificatePart(BaseModel):
     """A part of a certificate. Its keys have the order of the fields.
 
     A key whose field is None by default is absent where it is None. Other keys are null there.

@@ -6,10 +6,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tclose_spark.report.certificate.part import AtLeastOne, Count, NotNegative, Part, Share
+from tclose_spark.report.certificate.part import (
+    AtLeastOne,
+    CertificatePart,
+    Count,
+    NotNegative,
+    Share,
+)
 
 
-class RequiredRisks(Part):
+class RequiredRisks(CertificatePart):
     """The limits that were required, by figure."""
 
     maximum: Share | None = None
@@ -20,7 +26,7 @@ class RequiredRisks(Part):
     """The limit of share."""
 
 
-class AdversaryRisk(Part):
+class AdversaryRisk(CertificatePart):
     """What one adversary achieves."""
 
     maximum: Share
@@ -36,7 +42,7 @@ class AdversaryRisk(Part):
     required: RequiredRisks
 
 
-class IndividualRiskEntry(Part):
+class IndividualRiskEntry(CertificatePart):
     """The individual risk, a posterior mean."""
 
     maximum: Share
@@ -58,7 +64,7 @@ class IndividualRiskEntry(Part):
     required: RequiredRisks
 
 
-class HouseholdRiskEntry(Part):
+class HouseholdRiskEntry(CertificatePart):
     """The chance that some member of the household is recognized, as that of each member."""
 
     maximum: Share
@@ -76,7 +82,7 @@ class HouseholdRiskEntry(Part):
     required: RequiredRisks
 
 
-class PopulationEntry(Part):
+class PopulationEntry(CertificatePart):
     """The population, in one of three ways."""
 
     fraction: str | None = None
@@ -93,7 +99,7 @@ class PopulationEntry(Part):
     """Classes with more records than people of the population who fit them."""
 
 
-class Risks(Part):
+class CertifiedRisks(CertificatePart):
     """The risk of re-identification, if the run file names the population or limits of it."""
 
     threshold: Share

@@ -11,13 +11,13 @@ from tclose_spark.report.certificate.attributes import CertifiedAttributes
 from tclose_spark.report.certificate.guarantees import Guarantees
 from tclose_spark.report.certificate.part import (
     AtLeastOne,
+    CertificatePart,
     Count,
     ExactText,
     NotNegative,
-    Part,
     Share,
 )
-from tclose_spark.report.certificate.risks import Risks
+from tclose_spark.report.certificate.risks import CertifiedRisks
 from tclose_spark.requirements.figures import ClassesAndRows
 
 TABLE_NAME = r"^sensitive(_[1-9])?$"
@@ -25,7 +25,7 @@ TableName = Annotated[str, Field(pattern=TABLE_NAME)]
 Columns = Annotated[list[str], Field(min_length=1, json_schema_extra={"uniqueItems": True})]
 
 
-class Subjects(Part):
+class CertifiedSubjects(CertificatePart):
     """Whom rows are about, if columns group them like persons or households, or the run file states
     it.
     """
@@ -36,7 +36,7 @@ class Subjects(Part):
     """What shows that a person may have several rows."""
 
 
-class Tool(Part):
+class Tool(CertificatePart):
     """What made and checked the release."""
 
     name: Literal["tclose_spark"]
@@ -44,7 +44,7 @@ class Tool(Part):
     """Of the package."""
 
 
-class Brought(Part):
+class Brought(CertificatePart):
     """An option, a requirement or a method of another package."""
 
     kind: Literal["option", "requirement", "method"]
@@ -57,7 +57,7 @@ class Brought(Part):
     """Of the package; null if none is installed under this name."""
 
 
-class ReleasedTable(Part):
+class ReleasedTable(CertificatePart):
     """The released table."""
 
     name: str
@@ -84,7 +84,7 @@ class ReleasedTable(Part):
     """The blocks of sensitive attributes that are published apart from one another."""
 
 
-class InputTable(Part):
+class InputTable(CertificatePart):
     """The table that was released."""
 
     rows: AtLeastOne
@@ -95,7 +95,7 @@ class InputTable(Part):
     """Of the input table, if it has versions."""
 
 
-class UnknownPeople(Part):
+class UnknownPeople(CertificatePart):
     """Rows of the input without a person (attributes.person.unknown)."""
 
     rows: Count
@@ -106,7 +106,7 @@ class UnknownPeople(Part):
     """
 
 
-class People(Part):
+class CertifiedPeople(CertificatePart):
     """The people of the input, suppressed and kept ones included, if the run file names the column
     that identifies them.
     """
@@ -128,7 +128,7 @@ class People(Part):
     unknown: UnknownPeople | None = None
 
 
-class AtomsOfLine(Part):
+class AtomsOfLine(CertificatePart):
     """Sets of people who stay together in all releases."""
 
     all: Count
@@ -139,7 +139,7 @@ class AtomsOfLine(Part):
     """People of the smallest atom of the line."""
 
 
-class Newcomers(Part):
+class Newcomers(CertificatePart):
     """People who are published for the first time."""
 
     people: Count
@@ -148,7 +148,7 @@ class Newcomers(Part):
     """The atoms that they form."""
 
 
-class Earlier(Part):
+class Earlier(CertificatePart):
     """The earlier releases that the release continues (output.after)."""
 
     number: Annotated[int, Field(ge=2)]
@@ -173,7 +173,7 @@ class Earlier(Part):
     """
 
 
-class UsedMethod(Part):
+class UsedMethod(CertificatePart):
     """The method and its settings."""
 
     model_config = ConfigDict(extra="allow")
@@ -186,7 +186,7 @@ class UsedMethod(Part):
         return self.model_extra or {}
 
 
-class Weights(Part):
+class Weights(CertificatePart):
     """The people whom the rows stand for, if the run file names a column of weights. Only a
     published one has the other keys.
     """
@@ -211,7 +211,7 @@ class Weights(Part):
     """The people whom a class stands for, on average."""
 
 
-class Suppressed(Part):
+class Suppressed(CertificatePart):
     """Suppressed rows; only if the run file allows them."""
 
     rows: Count
@@ -229,7 +229,7 @@ class Suppressed(Part):
     """Sensitive attributes with one value in all suppressed rows."""
 
 
-class DeltaDisclosure(Part):
+class DeltaDisclosure(CertificatePart):
     """delta-disclosure: |ln(share in a class / share in the table)| of the values of the table."""
 
     largest: NotNegative | None
@@ -238,7 +238,7 @@ class DeltaDisclosure(Part):
     """The classes that lack a value."""
 
 
-class MeasuredAttribute(Part):
+class MeasuredAttribute(CertificatePart):
     """How much more and how much less frequent values are in classes than in the table that classes
     are compared with.
     """
@@ -252,7 +252,7 @@ class MeasuredAttribute(Part):
     """
 
 
-class Alone(Part):
+class Alone(CertificatePart):
     """The released rows whose pair of values of two sensitive attributes no other row has."""
 
     attributes: tuple[str, str]
@@ -262,7 +262,7 @@ class Alone(Part):
     """No other row of the class."""
 
 
-class Growth(Part):
+class Growth(CertificatePart):
     """The distance of the tuples of some sensitive attributes."""
 
     attributes: Annotated[list[str], Field(min_length=1)]
@@ -277,7 +277,7 @@ class Growth(Part):
     """The least distance that a class of so many rows can have, exactly."""
 
 
-class Tuples(Part):
+class Tuples(CertificatePart):
     """The combinations of all sensitive attributes."""
 
     distance: Literal["equal"]
@@ -289,7 +289,7 @@ class Tuples(Part):
     """The same of the first sensitive attribute, of the first two, and so on."""
 
 
-class Information(Part):
+class Information(CertificatePart):
     """Figures that are measured but not required."""
 
     attributes: Mapping[str, MeasuredAttribute]
@@ -299,7 +299,7 @@ class Information(Part):
     tuples: Tuples | None = None
 
 
-class Gap(Part):
+class Gap(CertificatePart):
     """How far the loss may be above the least."""
 
     gap: NotNegative
@@ -308,7 +308,7 @@ class Gap(Part):
     """Of the input's values."""
 
 
-class Utility(Part):
+class Utility(CertificatePart):
     """Information loss and class sizes."""
 
     ncp: Share | None
@@ -333,7 +333,7 @@ class Utility(Part):
     """
 
 
-class Evidence(Part):
+class CheckedEvidence(CertificatePart):
     """The checks."""
 
     expectations_evaluated: Count
@@ -344,7 +344,7 @@ class Evidence(Part):
     """
 
 
-class ProfileK(Part):
+class ProfileK(CertificatePart):
     """k of the release."""
 
     required: Annotated[int, Field(ge=2)]
@@ -353,7 +353,7 @@ class ProfileK(Part):
     """What set it."""
 
 
-class CheckedRule(Part):
+class CheckedRule(CertificatePart):
     """A rule."""
 
     section: str
@@ -368,7 +368,7 @@ class CheckedRule(Part):
     """Published columns with values that the check cannot read."""
 
 
-class NamedColumn(Part):
+class NamedColumn(CertificatePart):
     """A column of the run file whose name is that of an identifier."""
 
     column: str
@@ -377,7 +377,7 @@ class NamedColumn(Part):
     """In the run file."""
 
 
-class ColumnOfValues(Part):
+class ColumnOfValues(CertificatePart):
     """A published column with values of an identifier."""
 
     column: str
@@ -386,7 +386,7 @@ class ColumnOfValues(Part):
     """With such a value."""
 
 
-class CheckedIdentifier(Part):
+class CheckedIdentifier(CertificatePart):
     """An identifier, and where it was found."""
 
     letter: Annotated[str, Field(pattern="^[A-R]$")]
@@ -399,7 +399,7 @@ class CheckedIdentifier(Part):
     values: list[ColumnOfValues]
 
 
-class CheckedProfile(Part):
+class CheckedProfile(CertificatePart):
     """The rules of a regulator that the release was checked for, if the run file names a
     profile.
     """
@@ -421,7 +421,7 @@ class CheckedProfile(Part):
     """What all of this means."""
 
 
-class Certificate(Part):
+class Certificate(CertificatePart):
     """What is required of a release and what it achieves. All of it follows from the release and
     the run file with its hierarchies. Further keys are sections of options of other packages.
     """
@@ -429,7 +429,7 @@ class Certificate(Part):
     model_config = ConfigDict(extra="allow")
     verdict: Literal["holds"]
     """Only releases that hold have a certificate."""
-    subjects: Subjects | None = None
+    subjects: CertifiedSubjects | None = None
     unprotected: Mapping[str, ClassesAndRows]
     """Sensitive attributes without a limit, with their classes of one value."""
     tool: Tool
@@ -441,19 +441,19 @@ class Certificate(Part):
     counts: str
     """What is counted."""
     input: InputTable
-    people: People | None = None
+    people: CertifiedPeople | None = None
     earlier: Earlier | None = None
     method: UsedMethod
     regions: Literal["disjoint", "overlapping", "not looked at"]
     """Whether the labels of two classes share values."""
     guarantees: Guarantees
-    risks: Risks | None = None
+    risks: CertifiedRisks | None = None
     weights: Weights | None = None
     suppressed: Suppressed | None = None
     attributes: CertifiedAttributes
     information: Information
     utility: Utility
-    evidence: Evidence
+    evidence: CheckedEvidence
     allow_unique: list[str]
     """Nearly unique columns that the run file allows."""
     pseudonyms: Mapping[str, Literal["own secret", "named secret"]] | None = None
