@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property, reduce
 from itertools import chain
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -26,11 +26,10 @@ from tclose_spark.checks.labels.loss import (
 from tclose_spark.checks.labels.vocabulary import LabelVocabulary
 from tclose_spark.checks.left_out import LeftOut, suppressed_class, whole_input
 from tclose_spark.checks.released import read_released
-from tclose_spark.checks.written import RunFiles, WrittenRelease
+from tclose_spark.checks.written import WrittenRelease
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import keep, schema_of, write_and_read
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.io.run import Run
 from tclose_spark.requirements.expectation import Expectation
 from tclose_spark.requirements.figures import LossFigures, OfOption, OptionFigures
 from tclose_spark.requirements.judge import JudgedAttribute, judged_attribute
@@ -157,17 +156,6 @@ class ReleaseJudge:
         need those of other options (`release.option`).
         """
         return None
-
-    def record(self, run: Run) -> Mapping[str, object]:
-        """What later stages need of a staged release: keys of the stage's record
-        (`VerifyRecord`).
-        """
-        return {}
-
-    def require_certified(self, files: RunFiles, certificate: Mapping[str, Any]) -> None:
-        """Raises GuaranteeError if the evidence of a finished release does not fit its
-        certificate.
-        """
 
 
 class JudgedRelease:

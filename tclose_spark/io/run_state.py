@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, mod
 
 from tclose_spark.io.storage.integrity import Digests, strict_json
 from tclose_spark.io.tables.exports import Files
+from tclose_spark.requirements.figures import Plain
 from tclose_spark.table.fingerprint import Fingerprint
 
 
@@ -25,8 +26,6 @@ def _fingerprint(text: str) -> str:
 
 
 FingerprintText = Annotated[str, AfterValidator(_fingerprint)]
-Plain = Mapping[str, Any]
-"""Values as JSON has them, whose keys are data."""
 
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -32,7 +32,6 @@ class Option(NamedTuple):
 
 OPTIONS: tuple[Option, ...] = (
     Option("suppression", ("maker", "words"), lambda spec: spec.privacy.suppression_limit > 0),
-    Option("mechanism", ("judge",), lambda spec: True),
     Option("observers", ("maker",), lambda spec: not spec.aggregates),
     Option("aggregates", ("maker", "words"), lambda spec: bool(spec.aggregates)),
     Option("forms", ("maker", "judge", "words"), lambda spec: not spec.release.is_plain),

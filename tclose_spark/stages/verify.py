@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from tclose_spark.checks.judged_release import judges_of
 from tclose_spark.checks.verifier import Verdict, verify_release
 from tclose_spark.checks.written import Evidence, RunFiles, WrittenRelease
 from tclose_spark.engine.tables import again_if_disturbed
@@ -13,6 +12,7 @@ from tclose_spark.io.run import Run
 from tclose_spark.io.run_state import RunState, VerifyRecord
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.integrity import digests
+from tclose_spark.stages.mechanism import record_mechanism
 from tclose_spark.stages.publish import JUDGED, VERDICT
 from tclose_spark.stages.staging.area import read_profile
 from tclose_spark.table.domains import Profile
@@ -74,14 +74,13 @@ def judge_staged(run: Run, state: RunState) -> tuple[Verdict, VerifyRecord]:
     run.staging.write(
         "verification.json", json.dumps({"problems": verdict.problems, **figures}, indent=1)
     )
-    keys: dict[str, object] = {
-        "verdict": "holds" if verdict.holds else "does not hold",
-        "figures": figures,
-    }
-    for one in judges_of(run.spec):
-        keys |= one.record(run)
-    keys["files"] = {**files, **digests(run.staging, VERDICT)}
-    return verdict, VerifyRecord.read(keys)
+    record = VerifyRecord(
+        verdict="holds" if verdict.holds else "does not hold",
+        figures=figures,
+        minimality=record_mechanism(run),
+        files={**files, **digests(run.staging, VERDICT)},
+    )
+    return verdict, record
 
 
 def require_holds(verdict: Verdict, what: str, staged: bool = False) -> None:

@@ -10,7 +10,6 @@ from datetime import datetime
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tclose_spark.checks.judged_release import judges_of
 from tclose_spark.checks.verifier import Verdict
 from tclose_spark.checks.written import RunFiles
 from tclose_spark.engine.exports import check_export, rows_of
@@ -31,6 +30,8 @@ from tclose_spark.io.tables.delta_log import later_commits
 from tclose_spark.io.tables.exports import export_name
 from tclose_spark.io.tables.plain_parquet import parts_of, require_plain_parquet
 from tclose_spark.report.certificate.sections import Certificate
+from tclose_spark.report.option_words import words_of
+from tclose_spark.stages.mechanism import require_mechanism
 from tclose_spark.stages.publish import public_files
 from tclose_spark.stages.report import PAGES, certify, read_figures
 from tclose_spark.stages.verify import judge, require_holds
@@ -207,9 +208,9 @@ def _require_pages(run: Run, state: RunState, verdict: Verdict, other_version: b
             f"the certificate in {run.public.path()} does not describe the release beside it"
         )
     same_version = _require_version(run, certificate, again, other_version)
-    for judge_ in judges_of(run.spec):
-        judge_.require_certified(_files(run, state), certificate)
+    require_mechanism(run.internal, state)
     certified = Certificate.read(certificate)
+    _require_evidence(run, state, certified)
     figures = read_figures(run, json.dumps(verdict.figures.to_json()))
     for name, make in PAGES.items():
         try:
@@ -218,6 +219,23 @@ def _require_pages(run: Run, state: RunState, verdict: Verdict, other_version: b
             raise GuaranteeError(f"{run.public.path(name)} is no text") from None
         if same_version and text != make(certified, figures):
             raise GuaranteeError(f"{run.public.path(name)} does not describe the release beside it")
+
+
+def _require_evidence(run: Run, state: RunState, certificate: Certificate) -> None:
+    """Raises GuaranteeError unless the evidence of each option follows from the certificate."""
+    for words in words_of(run.spec):
+        for name, text in words.evidence(certificate, state).items():
+            try:
+                found = run.internal.read(name)
+            except (ValueError, OSError):
+                raise GuaranteeError(
+                    f"{run.internal.path(name)} is missing, or cannot be read"
+                ) from None
+            if found != text:
+                raise GuaranteeError(
+                    f"{run.internal.path(name)} does not follow from the certificate of the "
+                    "release and what the run recorded"
+                )
 
 
 def _require_version(

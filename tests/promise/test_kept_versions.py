@@ -234,7 +234,7 @@ def another_history(table: Path) -> None:
     page = table / "../../internal/history.json"
     entries = json.loads(page.read_text())
     entries[0]["rows"] += 1
-    page.write_text(json.dumps(entries))
+    page.write_text(json.dumps(entries, indent=1))
 
 
 a_value_changed = written("_earlier/0", other_disease)
@@ -281,9 +281,9 @@ a_record_less = written("../../internal/records", lambda rows: rows.slice(1))
         (lambda table: (table / "../../internal/history.json").unlink(), "history.json is missing"),
         (
             lambda table: (table / "../../internal/history.json").write_text("[]"),
-            "history.json does not list",
+            "history.json does not follow",
         ),
-        (another_history, "history.json does not list the releases"),
+        (another_history, "history.json does not follow from the certificate"),
         (a_record_less, "records has not a record of each released row"),
         (
             lambda table: shutil.rmtree(table / "../../internal/people"),

@@ -13,16 +13,13 @@ from tclose_spark.engine.exports import fingerprint_of
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import map_batches, read_delta, schema_of, select
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.io.output_folders import HISTORY, PEOPLE, RECORDS
+from tclose_spark.io.output_folders import PEOPLE, RECORDS
 from tclose_spark.io.run import Run
 from tclose_spark.io.run_state import EarlierRecord
 from tclose_spark.io.storage.folders import Folder
-from tclose_spark.io.storage.integrity import strict_json
 from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.io.tables.delta_log import EARLIER
 from tclose_spark.io.tables.plain_parquet import require_plain_parquet
-from tclose_spark.report.certificate.sections import Certificate
-from tclose_spark.report.line import history_entry
 from tclose_spark.table.people import PERSON
 
 
@@ -85,20 +82,3 @@ def _released(people: Table) -> Table:
             yield batch.filter(pc.invert(batch[SUPPRESSED])).select(schema.names)
 
     return map_batches(people, released, schema)
-
-
-def require_history(
-    internal: Folder, earlier: EarlierRecord | None, certificate: Certificate
-) -> None:
-    """Raises GuaranteeError unless the history lists the earlier releases and this one. internal:
-    the evidence.
-    """
-    if earlier is None:
-        return
-    try:
-        found = strict_json(internal.read(HISTORY))
-    except (ValueError, OSError):
-        raise GuaranteeError(f"{internal.path(HISTORY)} is missing, or cannot be read") from None
-    listed = [*earlier.releases, history_entry(certificate)]
-    if found != [entry.to_json() for entry in listed]:
-        raise GuaranteeError(f"{internal.path(HISTORY)} does not list the releases of the line")

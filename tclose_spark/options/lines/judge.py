@@ -4,22 +4,19 @@ earlier versions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from tclose_spark.checks.classes.people import JudgedPeople
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
-from tclose_spark.checks.written import RunFiles, WrittenRelease
+from tclose_spark.checks.written import WrittenRelease
 from tclose_spark.engine.protocol import Table
 from tclose_spark.io.output_folders import ATOMS, PEOPLE
 from tclose_spark.options.lines.atoms import JudgedLine, Line, judge_line
 from tclose_spark.options.lines.evidence import (
     require_earlier_versions,
-    require_history,
     require_records,
 )
 from tclose_spark.options.lines.words import LinesFigures
-from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.table.people import PERSON
 
 
@@ -79,6 +76,3 @@ class LinesJudge(ReleaseJudge):
             withheld=members.withheld,
             waiting=newcomers - found.newcomers["people"],
         )
-
-    def require_certified(self, files: RunFiles, certificate: Mapping[str, Any]) -> None:
-        require_history(files.internal, files.earlier, Certificate.read(certificate))

@@ -23,9 +23,9 @@ from tclose_spark.io.run_state import MechanismRecord
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.measures.disclosure.refused_cuts import disclosed_by_refusal, rows_below_cuts
 from tclose_spark.measures.distances.ground_distances import EqualDistance
-from tclose_spark.options.mechanism.judge import MechanismJudge
 from tclose_spark.options.observers import minimality
 from tclose_spark.options.observers.minimality import Groups, MinimalityCounter, Scale, merge_counts
+from tclose_spark.stages.mechanism import record_mechanism
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.table.labels import MISSING, encode_numbers
 
@@ -78,7 +78,7 @@ def test_who_is_left_in_wide_classes_is_what_was_too_much(
     assert worst["narrow"] < 0.35 < worst["whole"] < worst["true"]
     said: list[str] = []
     run.announce = said.append
-    found = MechanismJudge(run.spec).record(run)["minimality"]
+    found = record_mechanism(run)
     assert isinstance(found, MechanismRecord)
     told = found.to_json()
     assert told["worst"]["true"] == worst["true"]

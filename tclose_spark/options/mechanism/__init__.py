@@ -1,1 +1,0 @@
-"""The record of what the choices of the method reveal."""
