@@ -49,7 +49,7 @@ def first_page(certificate: Certificate) -> dict[str, Any]:
     """The template variables of the pages to sign."""
     guarantees = certificate.guarantees
     every = words_in(certificate)
-    whole = whole_of(certificate)
+    whole = certificate.whole
     sensitive = certificate.attributes.sensitive
     unprotected = certificate.unprotected
     places = {
@@ -102,14 +102,6 @@ def _places(places: CertifiedPlaces) -> str:
     return f"places are {number(places.size)} bins of equal width"
 
 
-def whole_of(certificate: Certificate) -> str:
-    """The table that classes are compared with, in words."""
-    return next(
-        (found for words in words_in(certificate) if (found := words.whole(certificate))),
-        "whole table",
-    )
-
-
 def _sections(certificate: Certificate, figures: Figures) -> dict[str, Any]:
     """All template variables; those of all classes are empty without their figures."""
     found: dict[str, Any] = {**first_page(certificate), "extremes": figures.extremes, "sizes": None}
@@ -133,7 +125,7 @@ def _sections(certificate: Certificate, figures: Figures) -> dict[str, Any]:
             if words.measure == CLOSENESS.measure
         ],
         "worst": [
-            worst_class(name, entry, guarantees.t[name].required, whole_of(certificate))
+            worst_class(name, entry, guarantees.t[name].required, certificate.whole)
             for name, entry in figures.worst.items()
         ],
         "precision": [

@@ -10,7 +10,7 @@ from typing import Any
 
 from tclose_spark.io.run_state import AnonymizeRecord, PlanFigures, ProfileRecord, RunState
 from tclose_spark.report.certificate.sections import Certificate, CertifiedSubjects
-from tclose_spark.report.html import first_page, whole_of
+from tclose_spark.report.html import first_page
 from tclose_spark.report.mechanism import Mechanism
 from tclose_spark.report.option_words import words_in
 from tclose_spark.report.page import render
@@ -98,7 +98,7 @@ def render_internal(
         work=state.of(AnonymizeRecord).method,
         seconds=[(name, record.seconds) for name, record in state.done.items()],
         versions=made.versions,
-        against=whole_of(certificate),
+        against=certificate.whole,
     )
 
 

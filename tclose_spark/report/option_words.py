@@ -46,10 +46,9 @@ class Certified(NamedTuple):
 
 
 class OptionWords:
-    """`build_certificate` calls `certify` of the options that a run uses, and `own_sections` of those
-    of other packages. Page, codebook and
-    console have a certificate alone, and call the other hooks of every option, which finds its
-    sections there or not. Each adds nothing by default.
+    """`build_certificate` calls `certify` of the options that a run uses, and `own_sections` of
+    those of other packages. Page, codebook and console have a certificate alone, and call the other
+    hooks of every option, which finds its sections there or not. Each adds nothing by default.
 
     brought: its key, if another package brings the option.
     """
@@ -66,10 +65,6 @@ class OptionWords:
     def evidence(self, certificate: Certificate, state: RunState) -> Mapping[str, str]:
         """Further internal files of the release. state: of the run."""
         return {}
-
-    def whole(self, certificate: Certificate) -> str | None:
-        """The table that classes are compared with, in words, if it is not the whole table."""
-        return None
 
     def tables(self, certificate: Certificate, whole: str) -> Mapping[str, list[GuaranteeRow]]:
         """Rows of the table `guarantees`, or tables of guarantees of its own, as template

@@ -13,9 +13,6 @@ from tclose_spark.report.option_words import Certified, Lines, OptionWords
 from tclose_spark.requirements.figures import Figures
 from tclose_spark.requirements.words import GuaranteeRow, distances_text
 
-WHOLE = {"input": "whole input table, suppressed rows included", "released": "whole released table"}
-"""What classes are compared with if rows are suppressed, by `privacy.of`."""
-
 
 class SuppressionWords(OptionWords):
     """The suppressed rows, and the table that classes were compared with."""
@@ -39,10 +36,6 @@ class SuppressionWords(OptionWords):
                 name for name, found in figures.attributes.items() if found.homogeneous.classes
             ]
         certificate.suppressed = suppressed
-
-    def whole(self, certificate: Certificate) -> str | None:
-        suppressed = certificate.suppressed
-        return WHOLE[suppressed.of] if suppressed and suppressed.rows else None
 
     def tables(self, certificate: Certificate, whole: str) -> Mapping[str, list[GuaranteeRow]]:
         suppressed = certificate.suppressed

@@ -25,6 +25,10 @@ TableName = Annotated[str, Field(pattern=TABLE_NAME)]
 Columns = Annotated[list[str], Field(min_length=1, json_schema_extra={"uniqueItems": True})]
 
 
+WHOLE = {"input": "whole input table, suppressed rows included", "released": "whole released table"}
+"""What classes are compared with if rows are suppressed, by `privacy.of`."""
+
+
 class CertifiedSubjects(CertificatePart):
     """Whom rows are about, if columns group them like persons or households, or the run file states
     it.
@@ -463,6 +467,13 @@ class Certificate(CertificatePart):
     profile: CheckedProfile | None = None
     warnings: list[str]
     """What to review before publication."""
+
+    @property
+    def whole(self) -> str:
+        """The table that classes are compared with, in words."""
+        if self.suppressed is None or not self.suppressed.rows:
+            return "whole table"
+        return WHOLE[self.suppressed.of]
 
     @property
     def brought_sections(self) -> Mapping[str, Any]:
