@@ -15,7 +15,7 @@ from tclose_spark.measures.distances.ground_distances import (
     OrderedDistance,
 )
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.dealing.fragment_diameter import (
+from tclose_spark.methods.dealing.relaxed_conformance import (
     Bounds,
     FragmentDiameter,
     box_deltas,

@@ -21,7 +21,7 @@ from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
 from tclose_spark.methods.dealing.relaxed_conformance import SURE
-from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
+from tclose_spark.methods.even_blocks import merge_until_all_hold
 from tclose_spark.methods.microaggregation.buckets import (
     BucketSizing,
     cut_into_buckets,

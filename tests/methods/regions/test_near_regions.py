@@ -18,7 +18,7 @@ from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.in_memory.apply_plan import apply_plan
 from tclose_spark.in_memory.measure import PublishedClasses, measure
 from tclose_spark.methods.method import method_of, require_supersets
-from tclose_spark.methods.t_mondrian.plan import make_plan
+from tclose_spark.methods.t_mondrian import make_plan
 from tclose_spark.runfile.registry import read_settings
 from tclose_spark.runfile.spec import Supersets
 
