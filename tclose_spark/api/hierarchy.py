@@ -20,7 +20,7 @@ from tclose_spark.auditing.hierarchy import Settings, count_column, hierarchy_of
 from tclose_spark.engine.protocol import Session
 from tclose_spark.engine.sources import errors_translated, require_paths
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.input.table_argument import as_typed, source_of
+from tclose_spark.io.input.files import as_typed, source_of
 from tclose_spark.report.notebook import printed
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder

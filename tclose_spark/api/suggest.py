@@ -13,8 +13,8 @@ from tclose_spark.api.arguments import Number, Table, number_of_rows, path_of, r
 from tclose_spark.api.session import Log, announcer, choose, on_engine, working
 from tclose_spark.api.signatures import verb
 from tclose_spark.io.input.arrow_frames import read_once
+from tclose_spark.io.input.files import as_typed, source_of
 from tclose_spark.io.input.office_files import labels_of
-from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.choosing import SMALLER
 from tclose_spark.suggesting.dictionary import Given, read_dictionary

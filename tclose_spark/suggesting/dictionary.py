@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.input.notes import note
+from tclose_spark.io.input.problems import note
 from tclose_spark.runfile.text import first_few
 from tclose_spark.suggesting.dictionary_tables import Description, Entry, csv_entries
 

@@ -12,8 +12,8 @@ from tclose_spark.engine.tables import (
     schema_of,
 )
 from tclose_spark.errors import InputError
+from tclose_spark.io.input.files import unread
 from tclose_spark.io.input.sniffing import completed
-from tclose_spark.io.input.table_argument import unread
 from tclose_spark.io.tables.check_columns import plain_name
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.column_names.header_lines import steps

@@ -12,9 +12,15 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.errors import ConfigurationError, InputError, SameInputError, UnreachableError
-from tclose_spark.io.output_folders import ATOMS, HISTORY, PEOPLE, RECORDS
+from tclose_spark.io.output_folders import (
+    ATOMS,
+    HISTORY,
+    PEOPLE,
+    RECORDS,
+    SECRET_VARIABLE,
+    secret_from_environment,
+)
 from tclose_spark.io.run import Run
-from tclose_spark.io.run_secret import SECRET_VARIABLE, secret_from_environment
 from tclose_spark.io.run_state import PeopleRecord, ProfileRecord, ReportRecord, RunState
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests
