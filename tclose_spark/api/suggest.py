@@ -95,8 +95,11 @@ def suggest(
     def work(on: str) -> tuple[TableFacts, Input]:
         with working("tclose suggest", held, path, on) as session, as_typed():
             from tclose_spark.engine.sources import errors_translated
-            from tclose_spark.suggesting.gathering import gather_described
-            from tclose_spark.suggesting.opening import open_frame, open_unknown_table
+            from tclose_spark.suggesting.gathering import (
+                gather_described,
+                open_frame,
+                open_unknown_table,
+            )
 
             opened = (
                 open_unknown_table(session, source) if path else open_frame(session, held, source)
@@ -113,7 +116,7 @@ def suggest(
         announce(line)
     if not trial or not suggestion.choice.sensitive:
         return suggestion
-    from tclose_spark.suggesting.trial.trying import largest_useful, try_suggestion
+    from tclose_spark.suggesting.trial import largest_useful, try_suggestion
 
     smaller = (suggestion_from_facts(facts, renamed, run_file, k, str(t), size) for size in SMALLER)
     with TemporaryDirectory(prefix="tclose_spark-") as folder:

@@ -31,7 +31,7 @@ from tclose_spark.errors import UnreachableError
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import LabelWidths, width
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, rank_tuples
+from tclose_spark.measures.distances.histograms import MultiplicityMatrix, rank_tuples
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, require_plain
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense

@@ -38,7 +38,7 @@ from tclose_spark.io.input.text_files import UTF_8, is_known, is_packed, opened_
 from tclose_spark.io.input.totals import Rows, lines_below
 from tclose_spark.io.storage.folders import local_path
 from tclose_spark.runfile.spec import Input
-from tclose_spark.table.column_names.header_lines import require_names
+from tclose_spark.table.column_names.names import require_names
 
 # Bytes and lines that are looked at.
 PREFIX = 1 << 20

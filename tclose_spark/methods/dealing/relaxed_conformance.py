@@ -41,7 +41,7 @@ import numpy as np
 
 from tclose_spark.measures.distances.features import Features
 from tclose_spark.measures.distances.ground_distances import GroundDistance
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, sum_at
+from tclose_spark.measures.distances.histograms import MultiplicityMatrix, sum_at
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
 from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray, exact
 

@@ -19,7 +19,7 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.measures.distances.ground_distances import GroundDistance
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.histograms import MultiplicityMatrix
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.dealing.relaxed_conformance import SURE, FragmentTable
 from tclose_spark.methods.even_blocks import EvenBlocks, bucketed, choose_least_loss

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.histograms import MultiplicityMatrix
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.dealing.nearest import exchange_nearest
