@@ -28,7 +28,6 @@ import numpy as np
 import pyarrow as pa
 
 from tclose_spark.cli.options import parse_list, parse_numbers
-from tclose_spark.comparing.read_rows import read_rows
 from tclose_spark.comparing.request import (
     Combination,
     combinations,
@@ -36,9 +35,8 @@ from tclose_spark.comparing.request import (
     requested_methods,
     requested_ts,
 )
-from tclose_spark.comparing.trial import run_trial
-from tclose_spark.in_memory.apply_plan import Released
-from tclose_spark.in_memory.measure import PublishedClasses, measure
+from tclose_spark.comparing.trial import read_rows, run_trial
+from tclose_spark.in_memory.release import PublishedClasses, Released, measure
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.run import Run
 from tclose_spark.io.spark.session import get_session

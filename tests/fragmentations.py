@@ -14,8 +14,8 @@ from tclose_spark.measures.distances.ground_distances import (
     HierarchicalDistance,
     OrderedDistance,
 )
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.dealing.fragment_diameter import (
+from tclose_spark.measures.distances.histograms import MultiplicityMatrix
+from tclose_spark.methods.dealing.relaxed_conformance import (
     Bounds,
     FragmentDiameter,
     box_deltas,

@@ -23,12 +23,12 @@ from benchmarks.papers.figure import DATA, PICTURES, Figure, figures
 from benchmarks.papers.partitions import CLASS, OTHER, THIRD
 from tclose_spark.measures.distances.ground_distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.dealing.fragment_diameter import box_deltas, diameter_of
 from tclose_spark.methods.dealing.maximum_emd import maximum_emd
+from tclose_spark.methods.dealing.relaxed_conformance import box_deltas, diameter_of
 from tclose_spark.methods.dealing.stacks import stack_by_frequency
 from tclose_spark.methods.fragmentation.sizing import gcd_classes
 from tclose_spark.methods.microaggregation.buckets import cut_into_buckets
-from tclose_spark.methods.sabre.redistribution import bucketize
+from tclose_spark.methods.sabre.plan import bucketize
 
 Box = tuple[tuple[int, int], tuple[int, int]]
 """The first and last row, and the first and last column, from 0."""

@@ -27,8 +27,7 @@ from scipy.special import gammaln, logsumexp
 from benchmarks.papers.figure import DATA, PICTURES, Figure, figures
 from benchmarks.papers.tables import HEART
 from tclose_spark.measures.distances.ground_distances import OrderedDistance
-from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.histograms import Histograms, MultiplicityMatrix
 from tclose_spark.methods.dealing.stacks import class_counts, stack_by_frequency
 
 PARTITIONS = 100  # of each k and group, as in the paper

@@ -16,8 +16,7 @@ import numpy as np
 from tclose_spark.api.errors import on_command_line
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.arrow_frames import is_frame, is_spark, read_once
-from tclose_spark.io.input.files import check_files
-from tclose_spark.io.input.table_argument import guess_format
+from tclose_spark.io.input.files import check_files, guess_format
 from tclose_spark.runfile.loading import (
     lines_in_errors,
     read_tree,

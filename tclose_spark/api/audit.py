@@ -33,8 +33,8 @@ from tclose_spark.auditing.tables import AuditTables, opened_tables
 from tclose_spark.engine.sources import require_paths
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.input.arrow_frames import read_once
+from tclose_spark.io.input.files import as_typed, source_of
 from tclose_spark.io.input.sniffing import LEFT_OUT, told
-from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.report.notebook import in_frame, printed
 from tclose_spark.runfile.joint import JointCloseness
 from tclose_spark.runfile.loading import resolve, spec_of

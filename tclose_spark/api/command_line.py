@@ -53,7 +53,7 @@ def reader_options(texts: list[str] | None) -> dict[str, str]:
     Raises:
         ConfigurationError: if one is not.
     """
-    from tclose_spark.io.input.table_argument import options_of
+    from tclose_spark.io.input.files import options_of
 
     return options_of(texts or ())
 

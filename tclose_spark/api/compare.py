@@ -56,7 +56,7 @@ class Comparison(ComparisonResult):
         return printed(self.lines())
 
     def _repr_html_(self) -> str:
-        from tclose_spark.comparing.page import render_page
+        from tclose_spark.comparing.views import render_page
 
         return in_frame(render_page(self)[0], "Comparison")
 

@@ -11,8 +11,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from tclose_spark.errors import ConfigurationError, TcloseError, text_of
-from tclose_spark.io.causes import AT_WORK, cause_of, why_no_import
-from tclose_spark.io.storage.disks import full_disk
+from tclose_spark.io.causes import AT_WORK, cause_of, full_disk, why_no_import
 from tclose_spark.io.storage.stores import StoreError
 
 DEBUG = "TCLOSE_DEBUG"

@@ -10,7 +10,7 @@ from tclose_spark.api.audit import held_table
 from tclose_spark.api.session import choose, on_engine, working
 from tclose_spark.api.signatures import verb
 from tclose_spark.engine.sources import errors_translated, open_table
-from tclose_spark.io.input.table_argument import as_typed, source_of
+from tclose_spark.io.input.files import as_typed, source_of
 from tclose_spark.runfile.spec import FRAME, Input
 
 

@@ -16,18 +16,23 @@ from tclose_spark.api.arguments import Spec, Table, path_of, reader_options, tre
 from tclose_spark.api.audit import held_table
 from tclose_spark.api.session import choose, on_engine, working
 from tclose_spark.api.signatures import verb
-from tclose_spark.auditing.hierarchy import Settings, count_column, hierarchy_of, outline_lines
+from tclose_spark.auditing.hierarchy import (
+    Outline,
+    Settings,
+    count_column,
+    hierarchy_of,
+    outline_lines,
+)
 from tclose_spark.engine.protocol import Session
 from tclose_spark.engine.sources import errors_translated, require_paths
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.input.table_argument import as_typed, source_of
+from tclose_spark.io.input.files import as_typed, source_of
 from tclose_spark.report.notebook import printed
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.loading import explain, resolve, spec_of
 from tclose_spark.runfile.spec import FRAME, Input, ReleaseSpec
 from tclose_spark.table.hierarchies.building import hierarchy_csv
-from tclose_spark.table.hierarchies.outline import Outline
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -20,13 +20,13 @@ from tclose_spark.errors import (
     UnreachableError,
 )
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
-from tclose_spark.methods.exact.settings import Exact
+from tclose_spark.methods.exact.method import Exact
 from tclose_spark.methods.fragmentation.settings import Fragmentation
 from tclose_spark.methods.microaggregation.settings import Microaggregation
-from tclose_spark.methods.sabre.settings import Sabre
-from tclose_spark.methods.stack_and_deal.settings import StackAndDeal
-from tclose_spark.methods.t_incognito.settings import TIncognito
-from tclose_spark.methods.t_mondrian.settings import TMondrian
+from tclose_spark.methods.sabre.method import Sabre
+from tclose_spark.methods.stack_and_deal.method import StackAndDeal
+from tclose_spark.methods.t_incognito.method import TIncognito
+from tclose_spark.methods.t_mondrian import TMondrian
 from tclose_spark.runfile.attributes import (
     Attributes,
     Bins,

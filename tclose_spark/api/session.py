@@ -29,14 +29,13 @@ from tclose_spark.api.errors import (
     on_command_line,
     tell_command_line,
 )
-from tclose_spark.engine.local.needs_spark import ADVICE, NeedsSparkError
+from tclose_spark.engine.local.table import ADVICE, NeedsSparkError
 from tclose_spark.errors import TcloseError
 from tclose_spark.io.input.arrow_frames import is_spark
-from tclose_spark.io.input.notes import told
+from tclose_spark.io.input.problems import told
 from tclose_spark.io.interrupts import interruptible, run_with_timeout
 from tclose_spark.io.lineage import RunEvents
-from tclose_spark.io.local_session import LocalSession
-from tclose_spark.io.pandas_import import without_pandas
+from tclose_spark.io.local_session import LocalSession, without_pandas
 from tclose_spark.io.spark import driver
 from tclose_spark.runfile.loading import lines_in_errors
 from tclose_spark.runfile.spec import AUTO, Input, ReleaseSpec

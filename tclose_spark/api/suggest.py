@@ -13,8 +13,8 @@ from tclose_spark.api.arguments import Number, Table, number_of_rows, path_of, r
 from tclose_spark.api.session import Log, announcer, choose, on_engine, working
 from tclose_spark.api.signatures import verb
 from tclose_spark.io.input.arrow_frames import read_once
+from tclose_spark.io.input.files import as_typed, source_of
 from tclose_spark.io.input.office_files import labels_of
-from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.choosing import SMALLER
 from tclose_spark.suggesting.dictionary import Given, read_dictionary
@@ -95,8 +95,11 @@ def suggest(
     def work(on: str) -> tuple[TableFacts, Input]:
         with working("tclose suggest", held, path, on) as session, as_typed():
             from tclose_spark.engine.sources import errors_translated
-            from tclose_spark.suggesting.gathering import gather_described
-            from tclose_spark.suggesting.opening import open_frame, open_unknown_table
+            from tclose_spark.suggesting.gathering import (
+                gather_described,
+                open_frame,
+                open_unknown_table,
+            )
 
             opened = (
                 open_unknown_table(session, source) if path else open_frame(session, held, source)
@@ -113,7 +116,7 @@ def suggest(
         announce(line)
     if not trial or not suggestion.choice.sensitive:
         return suggestion
-    from tclose_spark.suggesting.trial.trying import largest_useful, try_suggestion
+    from tclose_spark.suggesting.trial import largest_useful, try_suggestion
 
     smaller = (suggestion_from_facts(facts, renamed, run_file, k, str(t), size) for size in SMALLER)
     with TemporaryDirectory(prefix="tclose_spark-") as folder:

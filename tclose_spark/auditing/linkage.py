@@ -28,7 +28,7 @@ from tclose_spark.checks.labels.known_people import distinct_people, normal_text
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, keep, schema_of
 from tclose_spark.errors import InputError
-from tclose_spark.measures.disclosure.linkage import (
+from tclose_spark.measures.disclosure.reidentification import (
     MOST_ROWS,
     SEED,
     Distances,

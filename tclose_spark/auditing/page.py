@@ -24,7 +24,7 @@ from tclose_spark.auditing.texts import (
 from tclose_spark.auditing.three_questions import questions_of
 from tclose_spark.auditing.views import VERDICTS, shown_moves, strict_k
 from tclose_spark.checks.classes.cells import CellFigures
-from tclose_spark.measures.distances.grouping import group_values
+from tclose_spark.measures.distances.bins import group_values
 from tclose_spark.report.page import render
 from tclose_spark.report.plots import lines
 from tclose_spark.requirements.criterion import Guarantee

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tclose_spark.auditing.attacks.exposures import Exposure
     from tclose_spark.checks.classes.figures import ClassFigures
     from tclose_spark.checks.classes.population import PopulationRisks
-    from tclose_spark.measures.disclosure.linkage import Linkage
     from tclose_spark.measures.disclosure.rare_cells import RareCells
+    from tclose_spark.measures.disclosure.reidentification import Linkage
     from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
     from tclose_spark.measures.distances.transport import TransportPlan
     from tclose_spark.requirements.criterion import Guarantee, Labels

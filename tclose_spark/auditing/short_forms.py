@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.input.table_argument import guess_format
+from tclose_spark.io.input.files import guess_format
 from tclose_spark.runfile.loading import resolve
 from tclose_spark.runfile.population import Population
 from tclose_spark.runfile.quantities import LARGEST_COUNT

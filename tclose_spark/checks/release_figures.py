@@ -11,6 +11,7 @@ from tclose_spark.checks.judged_release import JudgedRelease
 from tclose_spark.checks.labels.loss import measured_on
 from tclose_spark.checks.left_out import input_listing
 from tclose_spark.checks.warnings import far_number_warnings, warnings_of
+from tclose_spark.measures.distances.bins import places_of
 from tclose_spark.requirements.figures import (
     Achieved,
     AttributeFigures,
@@ -25,7 +26,6 @@ from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.requirements.registry import judges_of
 from tclose_spark.runfile.attributes import EvenPlaces
 from tclose_spark.table.columns.spark_types import type_name
-from tclose_spark.table.places import places_of
 from tclose_spark.table.writing import listing
 
 

@@ -13,7 +13,7 @@ from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.figure_histograms import NOTHING
 from tclose_spark.checks.classes.figures import ClassFigures
 from tclose_spark.checks.labels.vocabulary import LabelVocabulary
-from tclose_spark.measures.distances.least import fewest_rows
+from tclose_spark.measures.distances.ground_distances import fewest_rows
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.domains import Profile
@@ -202,7 +202,7 @@ def _fewest_rows(attribute: JudgedAttribute, t: Fraction) -> int:
     """The rows below which no class can be within t of the table; 1 unless many values are equally
     far apart.
 
-    See `measures.distances.least`.
+    See `measures.distances.ground_distances`.
     """
     if attribute.settings.distance != "equal" or np.count_nonzero(attribute.distance.table) <= MANY:
         return 1

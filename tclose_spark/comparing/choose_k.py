@@ -5,23 +5,32 @@ The dissertation makes classes for k = 2 to l - 1 by Stack & Deal, where l is th
 sensitive values. Here the method of the run makes them on a sample, at the t and l of the run. With
 several sensitive attributes, l is the fewest values of any attribute, and t the largest distance in
 any of them.
+
+For classes formed for each k, with t the largest distance of a class and i their information loss,
+both 0 to 1,
+
+    C = alpha * t + (1 - alpha) * i
+
+is the cost of a k; the best k costs least. The dissertation leaves open how to measure i (here:
+NCP) and how to break ties (here: the larger k, which promises more). t is often some hundredths and
+i some tenths, so bring both to the same range first (`normalised`) for alpha to weigh as intended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tclose_spark.comparing.outcome import Outcome
 from tclose_spark.comparing.request import AS_ASKED, Combination
+from tclose_spark.comparing.result import Outcome
 from tclose_spark.comparing.trial import run_trial
 from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
 from tclose_spark.in_memory.sample import ComparedTable
-from tclose_spark.measures.loss.tradeoff import best_k, costs, normalised
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.usefulness.utility_measures import UtilityMeasures
@@ -153,3 +162,38 @@ def _largest(figures: Mapping[str, Any]) -> float:
     return float(
         max(map(Fraction, [*figures["emd"].values(), *figures.get("suppressed_emd", {}).values()]))
     )
+
+
+FloatArray = NDArray[np.float64]
+
+
+def costs(t: Sequence[float], loss: Sequence[float], alpha: float) -> FloatArray:
+    """C of each k, shape (ks,).
+
+    >>> costs([0.1, 0.05], [0.3, 0.5], alpha=0.5).tolist()
+    [0.2, 0.275]
+    """
+    cost: FloatArray = alpha * np.array(t, dtype=np.float64) + (1 - alpha) * np.array(
+        loss, dtype=np.float64
+    )
+    return cost
+
+
+def normalised(figures: Sequence[float]) -> FloatArray:
+    """Figures scaled to 0 (the smallest) to 1 (the largest), shape (ks,); all 0 if they are equal.
+
+    >>> normalised([0.5, 0.25, 1.0]).round(3).tolist()
+    [0.333, 0.0, 1.0]
+    """
+    values = np.array(figures, dtype=np.float64)
+    scaled: FloatArray = (values - values.min()) / ((values.max() - values.min()) or 1.0)
+    return scaled
+
+
+def best_k(ks: Sequence[int], cost: Sequence[float] | FloatArray) -> int:
+    """The k of the least cost; of equal ones the largest.
+
+    >>> best_k([2, 3, 4], [0.3, 0.2, 0.2])
+    4
+    """
+    return min(zip(cost, (-k for k in ks), strict=True))[1] * -1

@@ -8,14 +8,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from tclose_spark.comparing.bound import LossBound, bounded, find_bound
-from tclose_spark.comparing.outcome import Outcome
-from tclose_spark.comparing.page import render_page
-from tclose_spark.comparing.read_rows import read_rows
 from tclose_spark.comparing.request import ALL, Combination, ComparisonRequest
-from tclose_spark.comparing.result import ComparisonResult
+from tclose_spark.comparing.result import ComparisonResult, LossBound, Outcome, bounded, find_bound
 from tclose_spark.comparing.store import ABOUT, ComparisonStore, key_of
-from tclose_spark.comparing.trial import run_trial
+from tclose_spark.comparing.trial import read_rows, run_trial
+from tclose_spark.comparing.views import render_page
 from tclose_spark.engine.protocol import Session
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.in_memory.sample import ComparedTable

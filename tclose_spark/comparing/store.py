@@ -12,9 +12,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from tclose_spark.comparing.bound import LossBound
-from tclose_spark.comparing.outcome import Outcome
 from tclose_spark.comparing.request import Combination
+from tclose_spark.comparing.result import LossBound, Outcome
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.storage.folders import Folder

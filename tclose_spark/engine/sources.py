@@ -11,10 +11,10 @@ from tclose_spark.engine.protocol import Inputs, OpenedTable, Session, Table
 from tclose_spark.engine.tables import read_as_missing, rename, schema_of, session_of
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.csv_options import numerals_of
-from tclose_spark.io.input.notes import note
+from tclose_spark.io.input.files import source_of, unread
+from tclose_spark.io.input.problems import note
 from tclose_spark.io.input.sniffing import completed
 from tclose_spark.io.input.states import Commit
-from tclose_spark.io.input.table_argument import source_of, unread
 from tclose_spark.io.local_session import is_local
 from tclose_spark.runfile.missing import ByColumn
 from tclose_spark.runfile.spec import FRAME, Input

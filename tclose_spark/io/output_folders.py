@@ -1,19 +1,20 @@
-"""The folders of a run: what is public, what stays inside, and what is staged; and the lock on
-them.
+"""The folders of a run: what is public, what stays inside, and what is staged; the lock on them, and
+the key of all hashes, which stays inside.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.local_session import LocalSession
+from tclose_spark.io.storage.folder import NEW
 from tclose_spark.io.storage.folders import Folder, local_path, open_folder
 from tclose_spark.io.storage.lock import LOCK, is_of_lock, locked
-from tclose_spark.io.storage.replacing import NEW
 from tclose_spark.io.tables.exports import EXPORT_NAMES
 from tclose_spark.runfile.release_form import SENSITIVE_TABLES
 from tclose_spark.runfile.spec import Output
@@ -167,3 +168,53 @@ class OutputFolders:
             public = self.public.path()
             folder = public if str(error.filename).startswith(public) else self.internal.path()
             raise ConfigurationError(f"output: {folder} cannot be written ({why})") from None
+
+
+SECRET_VARIABLE = "TCLOSE_SECRET"  # noqa: S105 - a name, not a secret
+
+
+def secret_from_environment() -> str | None:
+    """The value of TCLOSE_SECRET; None if it is not set.
+
+    Raises:
+        ConfigurationError: if it is empty, which is a mistake, not a request for another secret.
+    """
+    given = os.environ.get(SECRET_VARIABLE)
+    if given is not None and not given.strip():
+        raise ConfigurationError(
+            f"{SECRET_VARIABLE} is set, but empty; set it to a long random text that only you "
+            "have, or unset it to use a random secret, kept in internal/secret"
+        )
+    return given
+
+
+def kept_secret(internal: Folder, earlier: Folder | None) -> str:
+    """The secret in `internal/secret`. The first run makes it at random, or takes that of the run
+    that it continues.
+
+    Raises:
+        ConfigurationError: if that file is empty or damaged.
+    """
+    if not internal.exists("secret"):
+        given = (
+            _secret_in(earlier)
+            if earlier is not None and earlier.exists("secret")
+            else secrets.token_hex(32)
+        )
+        internal.write("secret", given, private=True)
+    return _secret_in(internal)
+
+
+def _secret_in(folder: Folder) -> str:
+    """The secret that a run keeps there; an empty one would key nothing."""
+    try:
+        kept = folder.read("secret").strip()
+    except UnicodeDecodeError:
+        kept = ""
+    if not kept:
+        raise ConfigurationError(
+            f"{folder.path('secret')} is empty or damaged; put it back from a copy, or remove it: "
+            "the next release then makes a new secret, and with it other classes and other "
+            "pseudonyms"
+        )
+    return kept

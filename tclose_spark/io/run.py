@@ -24,8 +24,14 @@ from tclose_spark.io.input.files import read_hierarchies, read_populations
 from tclose_spark.io.interrupts import raise_if_interrupted
 from tclose_spark.io.lineage import RunEvents
 from tclose_spark.io.local_session import LocalSession
-from tclose_spark.io.output_folders import MINIMALITY, PROBLEMS, STATE, OutputFolders
-from tclose_spark.io.run_secret import kept_secret, secret_from_environment
+from tclose_spark.io.output_folders import (
+    MINIMALITY,
+    PROBLEMS,
+    STATE,
+    OutputFolders,
+    kept_secret,
+    secret_from_environment,
+)
 from tclose_spark.io.run_state import (
     ORDER,
     AnonymizeRecord,
@@ -436,6 +442,6 @@ class Run(OutputFolders):
         """See `shuffles.sized_shuffles`; nothing in this process."""
         if isinstance(self.session, LocalSession):
             return nullcontext()
-        from tclose_spark.io.spark.shuffles import sized_shuffles
+        from tclose_spark.io.spark.cluster import sized_shuffles
 
         return sized_shuffles(self.session, rows)

@@ -26,7 +26,7 @@ import numpy as np
 from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.blocks.dense import Dense
-from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
+from tclose_spark.methods.even_blocks import merge_until_all_hold
 from tclose_spark.methods.method import ClassAssignment, Plan, PlanningInput, PlanReport
 from tclose_spark.methods.people import distances_of, with_cell_rows, with_remaining_values
 from tclose_spark.table.arrays import IntArray

@@ -21,9 +21,13 @@ from tclose_spark.measures.distances.ground_distances import (
     OrderedDistance,
     distance_of,
 )
-from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, rank_tuples, sum_at
-from tclose_spark.measures.loss.coarseness import Coarsest
+from tclose_spark.measures.distances.histograms import (
+    Histograms,
+    MultiplicityMatrix,
+    rank_tuples,
+    sum_at,
+)
+from tclose_spark.measures.loss.information_loss import Coarsest
 from tclose_spark.methods.units import Unit, units_of
 from tclose_spark.requirements.planning import Needs, needs_of
 from tclose_spark.runfile.attributes import (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
-from tclose_spark.measures.distances.least import fewest_rows
+from tclose_spark.measures.distances.ground_distances import fewest_rows
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.requirements.planning import Cap
 from tclose_spark.runfile.attributes import SensitiveAttribute

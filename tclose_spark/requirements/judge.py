@@ -22,9 +22,9 @@ from tclose_spark.requirements.expectation import (
     expect_present,
 )
 from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.table.arrays import TupleCodes
 from tclose_spark.table.domains import Counts, sensitive_domain
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.table.tuple_codes import TupleCodes
 from tclose_spark.table.writing import finite
 
 EXACT = pa.decimal128(38, 0)

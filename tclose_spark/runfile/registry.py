@@ -25,7 +25,7 @@ MODULES = {
     "closeness_tree": "tclose_spark.methods.closeness_tree.method",
     "stack_and_deal": "tclose_spark.methods.stack_and_deal.method",
     "fragmentation": "tclose_spark.methods.fragmentation.method",
-    "t_mondrian": "tclose_spark.methods.t_mondrian.method",
+    "t_mondrian": "tclose_spark.methods.t_mondrian",
     "t_incognito": "tclose_spark.methods.t_incognito.method",
     "microaggregation": "tclose_spark.methods.microaggregation.method",
     "sabre": "tclose_spark.methods.sabre.method",

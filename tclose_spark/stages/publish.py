@@ -38,10 +38,10 @@ from tclose_spark.io.run_state import (
     RunState,
     VerifyRecord,
 )
+from tclose_spark.io.storage.folder import NEW
 from tclose_spark.io.storage.folders import Folder, move
 from tclose_spark.io.storage.integrity import Digests, differences, digests
 from tclose_spark.io.storage.lock import is_of_lock
-from tclose_spark.io.storage.replacing import NEW
 from tclose_spark.io.tables.exports import only_file
 from tclose_spark.report.line import damage_translated
 from tclose_spark.runfile.release_form import SENSITIVE_TABLES

@@ -1,5 +1,5 @@
-"""Codes for missing values among the values of a column: numbers far from the rest, words and
-impossible dates.
+"""Codes among the values of a column: those for missing values (numbers far from the rest, words and
+impossible dates), and those of code systems, with the hierarchy of each.
 """
 
 from __future__ import annotations
@@ -7,13 +7,24 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import yaml
 
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.table.arrays import FloatArray
-from tclose_spark.table.columns.patterns import AMONG_NUMBERS, CODED_NUMBER, PLACEHOLDERS, REFUSAL
+from tclose_spark.table.column_names.hints import words_of
+from tclose_spark.table.columns.patterns import (
+    AMONG_NUMBERS,
+    CODED_NUMBER,
+    PLACEHOLDERS,
+    REFUSAL,
+    count_matching,
+)
 from tclose_spark.table.columns.preparing import not_of_type
 from tclose_spark.table.ranges import interval_or_none
 
@@ -178,3 +189,60 @@ def _are_above(
     is_frequent = of_codes.max() >= 1.5 * np.median(of_rest)
     is_far = gap >= max(rest[-1] - rest[0], 3 * steps.max())
     return bool(is_far or (not np.any(rest % 1) and (skips or (is_wide and is_frequent))))
+
+
+MOST_OTHERS = 0.05  # share of rows with another value, in a column of codes
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeSystem:
+    """A system of codes. `code_systems.yaml` explains the fields."""
+
+    name: str
+    pattern: str
+    hierarchy: Mapping[str, Any]
+    words: frozenset[str] = frozenset()
+    unnamed: bool = False
+
+    @staticmethod
+    def of(entry: Mapping[str, Any]) -> CodeSystem:
+        """The system of an entry of the file."""
+        words = frozenset(word.strip() for word in entry.get("words", "").split(","))
+        return CodeSystem(**{**entry, "words": words})
+
+
+SYSTEMS = tuple(
+    map(
+        CodeSystem.of,
+        yaml.safe_load(
+            files(__package__).joinpath("code_systems.yaml").read_text(encoding="utf-8")
+        )["systems"],
+    )
+)
+
+
+def code_system(name: str, values: pa.Array, counts: pa.Array) -> CodeSystem | None:
+    """The system of nearly all values of a column; None if they have none. Words for missing values
+    do not count.
+
+    name: of the column. values: distinct texts, without missing ones; counts: the rows of each.
+
+    >>> code_system("diag_1", pa.array(["V57", "250.83", "?"]), pa.array([5, 3, 9])).name
+    'ICD-9'
+    """
+    known = pc.invert(
+        pc.is_in(pc.utf8_lower(values), value_set=pa.array(PLACEHOLDERS, values.type))
+    )
+    values = values.filter(known)
+    counts = counts.filter(known)
+    words = set(words_of(name))
+    rows = pc.sum(counts).as_py() or 0
+    for system in SYSTEMS:
+        named = system.unnamed or words & system.words
+        if (
+            rows
+            and named
+            and count_matching(values, counts, system.pattern) >= (1 - MOST_OTHERS) * rows
+        ):
+            return system
+    return None

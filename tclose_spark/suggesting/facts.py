@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 
 from tclose_spark.runfile.attributes import Text
 from tclose_spark.runfile.text import count_spellings
-from tclose_spark.suggesting.codes import Codes, codes_of_column
+from tclose_spark.suggesting.codes import Codes, CodeSystem, code_system, codes_of_column
 from tclose_spark.table.arrays import FloatArray, IntArray
-from tclose_spark.table.column_names.code_systems import CodeSystem, code_system
 from tclose_spark.table.columns.patterns import (
     AMOUNT,
     BOOLEAN,

@@ -1,5 +1,7 @@
 """Opens an undescribed table, and gathers facts: counts of the whole table, and a sample of its
 rows.
+
+Names that a release cannot have are replaced when it is opened.
 """
 
 from __future__ import annotations
@@ -7,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import chain, count
 from operator import add
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.engine.protocol import OpenedTable, Table
+from tclose_spark.engine.protocol import OpenedTable, Session, Table
+from tclose_spark.engine.sources import checked, frame_table, read_table
 from tclose_spark.engine.tables import (
     collect,
     combine,
@@ -25,17 +30,20 @@ from tclose_spark.engine.tables import (
     sized_shuffles,
 )
 from tclose_spark.errors import InputError
+from tclose_spark.io.input.files import unread
+from tclose_spark.io.input.sniffing import completed
+from tclose_spark.io.tables.check_columns import plain_name
 from tclose_spark.measures.sketches import REGISTERS, DistinctCount, estimate
 from tclose_spark.runfile.missing import code_of
+from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.codes import NUMBERS
 from tclose_spark.suggesting.dictionary import NO_DICTIONARY, Dictionary
 from tclose_spark.suggesting.facts import Kind, TableFacts, WholeCounts, facts_of, least_k
-from tclose_spark.suggesting.opening import DELTA_FORBIDS
 from tclose_spark.suggesting.unique_share import codes_of
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.column_names.descriptions import telling_phrase
-from tclose_spark.table.column_names.header_lines import require_names
 from tclose_spark.table.column_names.hints import Hint, hint_of
+from tclose_spark.table.column_names.names import is_name, require_names, steps
 from tclose_spark.table.columns.patterns import (
     CLOCKS,
     DATE_FORMATS,
@@ -46,7 +54,12 @@ from tclose_spark.table.columns.patterns import (
     count_matching,
 )
 from tclose_spark.table.columns.preparing import NUMBER, as_text, judged_values, not_of_type
-from tclose_spark.table.columns.spark_types import how_to_flatten, is_unsupported, type_name
+from tclose_spark.table.columns.spark_types import (
+    MALFORMED,
+    how_to_flatten,
+    is_unsupported,
+    type_name,
+)
 from tclose_spark.table.entities.finding import Entity, Subjects, find_subjects
 from tclose_spark.table.entities.whole_values import Sampler, WholeValues
 from tclose_spark.table.fingerprint import content_hash
@@ -345,4 +358,63 @@ def _require_names(names: Sequence[str], sample: pa.Table) -> None:
         [*zip(*texts, strict=True)],
         "input.path: the names of the columns",
         "give them names",
+    )
+
+
+DELTA_FORBIDS = frozenset(" ,;{}()\n\t=")
+
+
+def open_unknown_table(session: Session, source: Input) -> OpenedTable:
+    """The table, with the options that its file needs in its source (`completed`). New names are in
+    the `columns` of its source.
+
+    Raises:
+        InputError: if it cannot be read, or its header may be a record.
+    """
+    try:
+        source = completed(source, may_leave_out=True)
+        table = read_table(session, source)
+        names = [name for name in schema_of(table).names if name != MALFORMED]
+    except InputError as error:
+        raise unread(error, source) from None
+    header = source.format == "csv" and source.options.get("header", "").lower() == "true"
+    odd = [place for place, name in enumerate(names) if not is_name(name)]
+    if header and 2 * len({*odd} - steps(names)) >= len(names):
+        raise InputError(
+            f"input.path: the first line of {source.path} looks like a record, not like column "
+            "names; if it is one, give --option header=false"
+        )
+    opened = OpenedTable(table, source, names)
+    return _with_plain_names(checked(opened))
+
+
+def open_frame(session: Session, table: Any, source: Input) -> OpenedTable:
+    """A table in memory, under the name that a source gives it, as `open_unknown_table` opens
+    others.
+    """
+    frame = frame_table(session, table)
+    return _with_plain_names(OpenedTable(frame, source, schema_of(frame).names))
+
+
+def _with_plain_names(opened: OpenedTable) -> OpenedTable:
+    """The table whose source has new names for columns that Delta cannot hold."""
+    columns = dict[str, str]()
+    taken = {name.lower() for name in opened.columns}
+    for name in opened.columns:
+        new_name = plain_name(name)
+        if (
+            new_name != name
+            and [other.lower() for other in opened.columns].count(name.lower()) == 1
+        ):
+            new = next(
+                made
+                for made in chain([new_name], (f"{new_name}_{i}" for i in count(2)))
+                if made.lower() not in taken
+            )
+            columns[name] = new
+            taken.add(new.lower())
+    return (
+        replace(opened, source=opened.source.model_copy(update={"columns": columns}))
+        if columns
+        else opened
     )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tclose_spark.runfile.text import same_to_a_reader
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import coded, codes_of, of_values
-from tclose_spark.table.row_hash import RowHash
+from tclose_spark.table.fingerprint import RowHash
 
 PERSON = "person_hash"
 """The keyed hash of a person, an int64: of staged rows, and of `internal/people`."""

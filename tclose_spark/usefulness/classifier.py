@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose_spark.in_memory.apply_plan import Released
-from tclose_spark.in_memory.measure import PublishedClasses
+from tclose_spark.in_memory.release import PublishedClasses, Released
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.measures.loss.query_error import CoveredRanges, CoveredValues
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi

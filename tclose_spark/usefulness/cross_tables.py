@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tclose_spark.in_memory.measure import PublishedClasses
-from tclose_spark.measures.distances.bins import equal_mass
-from tclose_spark.measures.distances.grouping import nodes_of_level
+from tclose_spark.in_memory.release import PublishedClasses
+from tclose_spark.measures.distances.bins import equal_mass, nodes_of_level
 from tclose_spark.measures.loss.query_error import CoveredRanges, CoveredValues
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi, ResolvedSensitive
 from tclose_spark.runfile.quantities import Calendar, write_moment

@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.in_memory.apply_plan import Released
-from tclose_spark.in_memory.measure import PublishedClasses
+from tclose_spark.in_memory.release import PublishedClasses, Released
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.measures.loss.information_loss import interval_ends, set_members
 from tclose_spark.measures.loss.query_error import (

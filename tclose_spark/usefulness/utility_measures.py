@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tclose_spark.in_memory.apply_plan import Released
-from tclose_spark.in_memory.measure import PublishedClasses
+from tclose_spark.in_memory.release import PublishedClasses, Released
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.usefulness.classifier import Accuracy, is_installed, predicted

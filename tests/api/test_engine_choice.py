@@ -39,11 +39,11 @@ from tclose_spark.api.engine_choice import (
 )
 from tclose_spark.api.errors import called_from_command_line
 from tclose_spark.api.stages import STAGES
-from tclose_spark.engine.local.needs_spark import NeedsSparkError
+from tclose_spark.engine.local.table import NeedsSparkError
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.spark import driver
-from tclose_spark.io.spark.jvm import PORT
+from tclose_spark.io.spark.driver import PORT
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.spec import Output, ReleaseSpec
 

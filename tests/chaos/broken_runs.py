@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import yaml
 from deltalake import DeltaTable
 
-from tclose_spark.io.spark.jars import to_be_found
+from tclose_spark.io.spark.installation import to_be_found
 from tclose_spark.synthetic.census import write_hierarchies, write_people
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,15 +13,12 @@ from strategies import make_problem, town
 
 import tclose_spark as tc
 from tclose_spark.comparing import run_comparison
-from tclose_spark.comparing.bound import LossBound, bounded, find_bound
-from tclose_spark.comparing.outcome import Outcome
-from tclose_spark.comparing.page import render_page
 from tclose_spark.comparing.request import Combination
-from tclose_spark.comparing.result import ComparisonResult
+from tclose_spark.comparing.result import ComparisonResult, LossBound, Outcome, bounded, find_bound
 from tclose_spark.comparing.run_comparison import find_bounds
 from tclose_spark.comparing.store import ComparisonStore
 from tclose_spark.comparing.trial import run_trial
-from tclose_spark.comparing.views import comparison_table
+from tclose_spark.comparing.views import comparison_table, render_page
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.storage.folders import LocalFolder
 from tclose_spark.usefulness.utility_measures import UtilityMeasures

@@ -12,7 +12,7 @@ from strategies import make_problem, town
 from tclose_spark.auditing.question import question_from_run_file
 from tclose_spark.comparing import choose_k as choosing
 from tclose_spark.comparing.choose_k import MOST_CANDIDATES, candidates_of, choose_from, choose_k
-from tclose_spark.comparing.outcome import Outcome
+from tclose_spark.comparing.result import Outcome
 from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.runfile.loading import load_spec

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from strategies import count_in, make_problem, town
 
-from tclose_spark.in_memory.apply_plan import Released, apply_plan
+from tclose_spark.in_memory.release import Released, apply_plan
 from tclose_spark.methods.method import method_of
 from tclose_spark.options.linked.linked_sample import LinkedRows
 from tclose_spark.table.local_rows import LocalRows

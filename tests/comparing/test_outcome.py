@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn
 
-from tclose_spark.comparing.outcome import Outcome, frontier
-from tclose_spark.comparing.page import render_page
 from tclose_spark.comparing.request import AS_ASKED
-from tclose_spark.comparing.result import ComparisonResult
-from tclose_spark.comparing.views import comparison_table
+from tclose_spark.comparing.result import ComparisonResult, Outcome, frontier
+from tclose_spark.comparing.views import comparison_table, render_page
 from tclose_spark.report.plots import CURVES, LIGHT
 
 FIGURES = {"classes": 10, "average": 4.0, "discernibility": 160, "suppressed": 0}

@@ -16,7 +16,7 @@ from tclose_spark.comparing.request import (
 )
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.in_memory.sample import MOST_ROWS
-from tclose_spark.methods.sabre.settings import Sabre
+from tclose_spark.methods.sabre.method import Sabre
 from tclose_spark.runfile.loading import spec_of
 from tclose_spark.runfile.registry import DEFAULT, modules
 from tclose_spark.runfile.spec import Output

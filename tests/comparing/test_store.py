@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import pytest
 from strategies import make_problem, town
 
-from tclose_spark.comparing.outcome import Outcome
 from tclose_spark.comparing.request import Combination, ComparisonRequest
+from tclose_spark.comparing.result import Outcome
 from tclose_spark.comparing.run_comparison import run_combinations
 from tclose_spark.comparing.store import OUTCOMES, ComparisonStore
 from tclose_spark.errors import ConfigurationError

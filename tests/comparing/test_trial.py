@@ -16,8 +16,7 @@ from strategies import CITIES, QUASI, content, drawn, make_problem, people, town
 
 from tclose_spark.comparing.request import Combination
 from tclose_spark.comparing.trial import make_plan, run_trial
-from tclose_spark.in_memory.apply_plan import apply_plan
-from tclose_spark.in_memory.measure import PublishedClasses, measure
+from tclose_spark.in_memory.release import PublishedClasses, apply_plan, measure
 from tclose_spark.in_memory.sample import ComparedTable, table_of_its_own
 from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.measures.distances.histograms import Histograms

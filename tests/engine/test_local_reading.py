@@ -27,19 +27,17 @@ from pyspark.sql import DataFrame, SparkSession
 from strategies import drawn
 
 from tclose_spark.engine import sources
-from tclose_spark.engine.local import parquet_files, reading
-from tclose_spark.engine.local.csv import files as csv_files
-from tclose_spark.engine.local.csv import parts
-from tclose_spark.engine.local.frames import frame_table
+from tclose_spark.engine.local import csv_files, parquet_files, reading
+from tclose_spark.engine.local import csv_parts as parts
 from tclose_spark.engine.local.reading import NeedsSparkError
-from tclose_spark.engine.local.table import LocalTable
+from tclose_spark.engine.local.table import LocalTable, frame_table
 from tclose_spark.engine.protocol import OpenedTable
 from tclose_spark.engine.spark.task_files import TaskFiles
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.errors import InputError
-from tclose_spark.io.input import input_state, sniffing
-from tclose_spark.io.input.input_state import commit_of
-from tclose_spark.io.input.reading import as_dataframe, read_table
+from tclose_spark.io.input import reading as input_state
+from tclose_spark.io.input import sniffing
+from tclose_spark.io.input.reading import as_dataframe, commit_of, read_table
 from tclose_spark.io.input.spark.damaged_text import (
     SourceTable,
     check_text,

@@ -18,13 +18,13 @@ from object_store import FilesInFolder, use_as_store
 
 import tclose_spark as tc
 from tclose_spark.api.errors import known
-from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.engine.local.reading import read_table
+from tclose_spark.engine.local.table import NeedsSparkError
 from tclose_spark.engine.tables import collect
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.local_session import LocalSession
-from tclose_spark.io.storage import moving
-from tclose_spark.io.storage.arrow import ArrowFolder
+from tclose_spark.io.storage import folder as moving
+from tclose_spark.io.storage.folders import ArrowFolder
 from tclose_spark.io.storage.stores import StoreError, StorePath
 from tclose_spark.runfile.spec import Input
 
@@ -232,7 +232,7 @@ def test_csv_on_a_store(buckets: Path, monkeypatch: pytest.MonkeyPatch, name: st
     path, how = buckets / "raw" / name, {"header": "true", "inferSchema": "true"}
     with (gzip.open if name.endswith("gz") else open)(path, "wb") as file:
         csv.write_csv(people, file)
-    monkeypatch.setattr("tclose_spark.engine.local.csv.files.PART", 10_000)
+    monkeypatch.setattr("tclose_spark.engine.local.csv_files.PART", 10_000)
     here, there = (
         collect(read_table(LocalSession(), Input(path=where, format="csv", options=how)))
         for where in (str(path), f"s3://raw/{name}")

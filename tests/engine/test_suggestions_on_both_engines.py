@@ -17,8 +17,7 @@ from tclose_spark.api.suggest import suggest
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.facts import TableFacts
-from tclose_spark.suggesting.gathering import gather_facts
-from tclose_spark.suggesting.opening import open_frame
+from tclose_spark.suggesting.gathering import gather_facts, open_frame
 
 SOURCE = Input(path="people", format="table")
 TEXTS = [

@@ -13,7 +13,7 @@ import pytest
 
 from tclose_spark.api.arguments import given_run
 from tclose_spark.api.session import run_stages
-from tclose_spark.engine.local.needs_spark import NeedsSparkError
+from tclose_spark.engine.local.table import NeedsSparkError
 from tclose_spark.errors import UnreachableError
 from tclose_spark.io.lineage import dataset, event, is_configured
 from tclose_spark.runfile.loading import load_spec

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from strategies import drawn, make_problem
 
 from tclose_spark.api.audit import audit
-from tclose_spark.in_memory.apply_plan import apply_plan
-from tclose_spark.in_memory.measure import PublishedClasses, measure
+from tclose_spark.in_memory.release import PublishedClasses, apply_plan, measure
 from tclose_spark.methods.method import ClassAssignment
 from tclose_spark.options.linked.linked_sample import LinkedRows
 from tclose_spark.table.arrays import IntArray

@@ -29,8 +29,7 @@ from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.run import Run
 from tclose_spark.runfile.aggregates import Representative
 from tclose_spark.runfile.loading import load_spec
-from tclose_spark.stages.generalize import Generalizer
-from tclose_spark.table.aggregates import AggregateLabels
+from tclose_spark.stages.generalize import AggregateLabels, Generalizer
 
 ROWS, T = 240, Fraction(1, 4)
 GRADES = ("A", "B", "C", "D", "E", "F")

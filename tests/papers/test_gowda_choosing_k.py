@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from test_gowda_stack_and_deal import DATASET_1, PRIVACY_LOSS
 
+from tclose_spark.comparing.choose_k import best_k, costs, normalised
 from tclose_spark.measures.distances.ground_distances import OrderedDistance
-from tclose_spark.measures.loss.tradeoff import best_k, costs, normalised
 from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.stacks import stack_by_frequency
 

@@ -7,8 +7,7 @@ import pytest
 from fragmentations import aggregate_bounds, matrix_of, ordered, paper_bounds
 
 from tclose_spark.measures.distances.ground_distances import OrderedDistance
-from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.histograms import Histograms, MultiplicityMatrix
 from tclose_spark.methods.fragmentation.sizing import gcd_classes
 
 M = np.array([[20, 20, 100], [0, 40, 40], [40, 20, 60], [40, 0, 20]])

@@ -26,7 +26,7 @@ ODD = "delta 2, \u00e9=+"
 KILLED = """
 import os, signal, sys
 from tclose_spark import cli
-from tclose_spark.io.storage.arrow import ArrowFolder
+from tclose_spark.io.storage.folders import ArrowFolder
 from tclose_spark.io.storage.hadoop import HadoopFolder
 
 def ending(move):

@@ -24,7 +24,7 @@ import pyspark
 import pytest
 from conftest import draw_people, undated
 
-from tclose_spark.io.spark.jars import delta_settings
+from tclose_spark.io.spark.installation import delta_settings
 
 pytest.importorskip("grpc_status")
 

@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from tclose_spark import cli
-from tclose_spark.io.spark.jars import ALREADY_IN_SPARK, minor, package
+from tclose_spark.io.spark.installation import ALREADY_IN_SPARK, minor, package
 from tclose_spark.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]

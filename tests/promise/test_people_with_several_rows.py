@@ -30,7 +30,7 @@ from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.input.arrow_frames import as_arrow, readable
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.loading import load_spec
-from tclose_spark.table.row_hash import RowHash
+from tclose_spark.table.fingerprint import RowHash
 
 K, T = 4, Fraction(SENSITIVE["disease"][0]["t"])
 

@@ -15,7 +15,7 @@ from promise_page import promises
 from tclose_spark.options.forms.making import FormedTables
 from tclose_spark.runfile.release_form import COUNT, GROUP, RELEASE, ReleaseForm
 from tclose_spark.table.domains import QuasiDomain
-from tclose_spark.table.row_hash import RowHash
+from tclose_spark.table.fingerprint import RowHash
 from tclose_spark.table.rows import Rows
 
 DISEASES, PAYS = ("flu", "gout", "ulcer"), ("high", "low")

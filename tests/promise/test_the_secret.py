@@ -18,7 +18,7 @@ from spark_traces import RAW, RUNS, SECRET, Traces
 
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.table.row_hash import RowHash
+from tclose_spark.table.fingerprint import RowHash
 
 
 def classes_of(linked: pd.DataFrame) -> Counter[tuple[Any, ...]]:

@@ -23,12 +23,10 @@ from tclose_spark.checks.labels.coverage import Coverage
 from tclose_spark.comparing.trial import make_plan
 from tclose_spark.engine.tables import collect, read_delta
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.in_memory.apply_plan import apply_plan
-from tclose_spark.in_memory.measure import PublishedClasses, measure
+from tclose_spark.in_memory.release import PublishedClasses, apply_plan, measure
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.run import Run
-from tclose_spark.measures.loss.coarseness import Coarsest
-from tclose_spark.measures.loss.information_loss import LabelLoss, interval_ends
+from tclose_spark.measures.loss.information_loss import Coarsest, LabelLoss, interval_ends
 from tclose_spark.methods.t_incognito.levels import widths
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.quantities import (

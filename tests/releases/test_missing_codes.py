@@ -12,7 +12,7 @@ from people import read
 from tclose_spark import pipeline
 from tclose_spark.auditing.question import question_from_run_file
 from tclose_spark.auditing.tables import AuditTables, open_source, opened_tables
-from tclose_spark.comparing.read_rows import read_rows
+from tclose_spark.comparing.trial import read_rows
 from tclose_spark.engine.tables import collect
 from tclose_spark.errors import InputError
 from tclose_spark.io.local_session import LocalSession

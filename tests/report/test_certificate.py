@@ -32,7 +32,7 @@ from tclose_spark import pipeline
 from tclose_spark.api.release import Release
 from tclose_spark.checks.classes.figure_histograms import SIZES
 from tclose_spark.cli.console import show_release
-from tclose_spark.measures.distances.grouping import group_values
+from tclose_spark.measures.distances.bins import group_values
 from tclose_spark.measures.distances.transport import transport_plan
 from tclose_spark.report.certificate.schema import FILE, certificate_schema_text
 from tclose_spark.report.certificate.sections import Certificate

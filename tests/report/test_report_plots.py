@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from tclose_spark.measures.distances.grouping import MOST_SHOWN, group_values
+from tclose_spark.measures.distances.bins import MOST_SHOWN, group_values
 from tclose_spark.report import sections
 from tclose_spark.report.page import percent
 from tclose_spark.report.plots import bars, lines, shortened

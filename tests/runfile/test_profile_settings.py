@@ -19,7 +19,7 @@ from tclose_spark.options.profiles.rules import CHECKS
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.profiles.settings import PROFILES, PrivacyProfile, parse_populations
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.table.column_names.identifiers import IDENTIFIERS, identifier_in
+from tclose_spark.table.column_names.hints import IDENTIFIERS, identifier_in
 from tclose_spark.table.columns.patterns import IDENTIFYING
 
 TREE: dict[str, Any] = {

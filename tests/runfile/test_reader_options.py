@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import drawn
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.input.table_argument import source_of
+from tclose_spark.io.input.files import source_of
 from tclose_spark.runfile.formats import Format
 from tclose_spark.runfile.reader_options import OPTIONS, TYPES, known_options
 from tclose_spark.runfile.spec import Input

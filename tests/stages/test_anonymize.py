@@ -23,8 +23,8 @@ from tclose_spark.errors import DamagedStagingError, GuaranteeError
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.output_folders import LINKED
 from tclose_spark.io.run import Run
-from tclose_spark.io.spark import shuffles
-from tclose_spark.io.tables.made_files import rows_of
+from tclose_spark.io.spark import cluster as shuffles
+from tclose_spark.io.tables.delta import rows_of
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.fragmentation.settings import Fragmentation

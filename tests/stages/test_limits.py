@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tclose_spark.measures.loss.coarseness import Coarsest
+from tclose_spark.measures.loss.information_loss import Coarsest
 from tclose_spark.options.suppression.limits import LabelLimits
 
 PLACE = np.array([4, 2, 0, 7, 6])

@@ -28,7 +28,7 @@ from tclose_spark.io.run_state import (
     ReportRecord,
     VerifyRecord,
 )
-from tclose_spark.io.storage import replacing
+from tclose_spark.io.storage import folder as replacing
 from tclose_spark.io.storage.folders import LocalFolder
 from tclose_spark.stages import publish
 

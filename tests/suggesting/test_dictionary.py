@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 import tclose_spark as tc
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.suggesting.dictionary import Dictionary, read_dictionary
-from tclose_spark.suggesting.dictionary_tables import Description
+from tclose_spark.suggesting.dictionary import Description, Dictionary, read_dictionary
 from tclose_spark.table.column_names.descriptions import telling_phrase
 from tclose_spark.table.column_names.hints import hint_of
 

@@ -19,9 +19,9 @@ from strategies import drawn
 from tclose_spark.api.suggest import suggest
 from tclose_spark.measures.loss.information_loss import loses_most
 from tclose_spark.stages.warnings import query_error_notes
+from tclose_spark.suggesting import trial as trying
 from tclose_spark.suggesting.suggestion import Suggestion
-from tclose_spark.suggesting.trial import trying
-from tclose_spark.suggesting.trial.trying import changes, rows_to_try, try_suggestion
+from tclose_spark.suggesting.trial import changes, rows_to_try, try_suggestion
 from tclose_spark.suggesting.views import summary_lines
 
 Command = Callable[..., tuple[int, str, str]]

@@ -18,13 +18,13 @@ import yaml
 from columns import facts, gathered
 
 import tclose_spark as tc
-from tclose_spark.comparing.outcome import Outcome
+from tclose_spark.comparing.result import Outcome
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.suggesting import trial as trying
 from tclose_spark.suggesting.judging import suggest_role
 from tclose_spark.suggesting.settings import quasi_identifier_settings
 from tclose_spark.suggesting.suggestion import Suggestion
-from tclose_spark.suggesting.trial import trying
-from tclose_spark.suggesting.trial.trying import _helpful, changes, try_suggestion
+from tclose_spark.suggesting.trial import _helpful, changes, try_suggestion
 from tclose_spark.suggesting.views import summary_lines
 
 DAYS = [date(1930, 1, 1) + timedelta(days=37 * i) for i in range(600)]

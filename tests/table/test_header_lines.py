@@ -13,7 +13,7 @@ import pytest
 
 import tclose_spark as tc
 from tclose_spark.errors import InputError
-from tclose_spark.table.column_names.header_lines import names_like_values, require_names
+from tclose_spark.table.column_names.names import names_like_values, require_names
 
 DRAW = random.Random(7)
 Draw = Callable[[], str]

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose_spark.errors import InputError
+from tclose_spark.measures.distances.bins import places_of
 from tclose_spark.measures.distances.ground_distances import OrderedDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.runfile.attributes import EvenPlaces
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.places import places_of
 
 numbers = st.lists(st.integers(-40, 60), min_size=2, max_size=20, unique=True).map(sorted)
 

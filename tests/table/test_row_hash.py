@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tclose_spark.table.row_hash import RowHash
+from tclose_spark.table.fingerprint import RowHash
 
 RECORDS = st.lists(
     st.tuples(

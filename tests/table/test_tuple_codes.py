@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tclose_spark.measures.distances.multiplicity import rank_tuples
-from tclose_spark.table.tuple_codes import TupleCodes
+from tclose_spark.measures.distances.histograms import rank_tuples
+from tclose_spark.table.arrays import TupleCodes
 
 rows = st.integers(1, 4).flatmap(
     lambda width: st.lists(st.tuples(*[st.integers(0, 3)] * width), min_size=1, max_size=30)

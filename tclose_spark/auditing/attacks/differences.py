@@ -21,7 +21,7 @@ from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.checks.labels.boxes import Axis, class_boxes, require_covering
 from tclose_spark.errors import InputError
-from tclose_spark.measures.supersets.overlap import overlapping_groups
+from tclose_spark.measures.supersets.boxes import overlapping_groups
 from tclose_spark.requirements.criterion import Guarantee
 from tclose_spark.table.arrays import BoolArray, IntArray
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy

@@ -18,8 +18,7 @@ from tclose_spark.auditing.texts import number_text, table_lines
 from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
 from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.measures.disclosure.individual import HouseholdRisk, IndividualRisk
-from tclose_spark.measures.disclosure.population import Presence
+from tclose_spark.measures.disclosure.population import HouseholdRisk, IndividualRisk, Presence
 from tclose_spark.measures.disclosure.population_uniques import PopulationUniques
 
 UNIQUES_BY = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "the slide negative binomial"}

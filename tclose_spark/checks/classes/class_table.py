@@ -16,8 +16,7 @@ from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import map_batches
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.loss.coarseness import Coarsest
-from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.measures.loss.information_loss import Coarsest, LabelLoss
 from tclose_spark.requirements.criterion import Criterion
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.requirements.registry import columns_of, fields_of

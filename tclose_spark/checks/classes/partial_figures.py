@@ -20,7 +20,7 @@ from tclose_spark.checks.classes.figure_histograms import (
     count_by_bin,
 )
 from tclose_spark.checks.classes.people import MOST_ROWS
-from tclose_spark.measures.loss.coarseness import Coarsest
+from tclose_spark.measures.loss.information_loss import Coarsest
 from tclose_spark.requirements.criterion import Criterion, WorstClass, labels_at
 from tclose_spark.requirements.judge import measure_column
 from tclose_spark.table.arrays import FloatArray, IntArray

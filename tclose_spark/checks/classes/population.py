@@ -22,8 +22,8 @@ from tclose_spark.checks.labels.known_people import joined_quasi
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, combine, map_batches, schema_of, select
 from tclose_spark.errors import InputError
-from tclose_spark.measures.disclosure.individual import IndividualRisk
 from tclose_spark.measures.disclosure.population import (
+    IndividualRisk,
     PopulationSizes,
     Presence,
     Risk,

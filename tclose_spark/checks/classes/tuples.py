@@ -18,15 +18,13 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches
 from tclose_spark.errors import InputError
 from tclose_spark.measures.distances.ground_distances import EqualDistance
-from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.distances.multiplicity import sum_at
+from tclose_spark.measures.distances.histograms import Histograms, sum_at
 from tclose_spark.requirements.criterion import ExactCriterion
 from tclose_spark.requirements.judge import EXACT, JudgedAttribute
 from tclose_spark.runfile.joint import JointCloseness
-from tclose_spark.table.arrays import IntArray, Mapper
+from tclose_spark.table.arrays import IntArray, Mapper, TupleCodes
 from tclose_spark.table.dictionaries import group_equal
 from tclose_spark.table.domains import TupleCounts
-from tclose_spark.table.tuple_codes import TupleCodes
 
 
 @dataclass(frozen=True)

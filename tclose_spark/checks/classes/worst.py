@@ -17,7 +17,7 @@ from tclose_spark.checks.classes.figures import ClassFigures
 from tclose_spark.checks.classes.tallies import ClassTally, tally_schema
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches
-from tclose_spark.measures.distances.grouping import group_values
+from tclose_spark.measures.distances.bins import group_values
 from tclose_spark.measures.distances.transport import transport_plan
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.table.arrays import IntArray

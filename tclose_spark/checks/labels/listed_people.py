@@ -14,8 +14,8 @@ from tclose_spark.engine.tables import collect, gather, map_batches, schema_of, 
 from tclose_spark.errors import InputError
 from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.runfile.people import Unknown
+from tclose_spark.table.fingerprint import RowHash
 from tclose_spark.table.people import LONE, PERSON, apart_from_equals, hash_people, knows_person
-from tclose_spark.table.row_hash import RowHash
 
 KEYED = RowHash.of("person", 1)
 WITHOUT = pa.schema([("rows", pa.int64())])

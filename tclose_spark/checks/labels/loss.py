@@ -22,8 +22,7 @@ from tclose_spark.checks.labels.vocabulary import (
     vocabulary_of,
 )
 from tclose_spark.engine.protocol import Table
-from tclose_spark.measures.loss.coarseness import Coarsest
-from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.measures.loss.information_loss import Coarsest, LabelLoss
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import FloatArray

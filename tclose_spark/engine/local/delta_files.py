@@ -11,8 +11,8 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.engine.local.parquet_files import ParquetFile, open_parquet, require_few
+from tclose_spark.engine.local.table import NeedsSparkError
 from tclose_spark.io.input import problems
 from tclose_spark.io.input.states import AS_OF, Commit
 from tclose_spark.io.storage.servers import delta_options

@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tclose_spark.engine.local.needs_spark import NeedsSparkError
-from tclose_spark.engine.local.watched import ROWS, Counting, Counts, text_of
+from tclose_spark.engine.local.counting import ROWS, Counting, Counts, text_of
+from tclose_spark.engine.local.table import NeedsSparkError
 from tclose_spark.io.input import problems
-from tclose_spark.io.input.intervals import brackets_of, interval_texts
+from tclose_spark.io.input.arrow_frames import brackets_of, interval_texts
 from tclose_spark.io.storage.stores import Place, opened, require_answer
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.columns.spark_types import (

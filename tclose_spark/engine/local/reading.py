@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.engine.local import delta_files, parquet_files
-from tclose_spark.engine.local.csv.files import read_csv
-from tclose_spark.engine.local.frames import frame_table as frame_table
-from tclose_spark.engine.local.needs_spark import NeedsSparkError as NeedsSparkError
+from tclose_spark.engine.local.counting import Counting, Counts, text_of, watched
+from tclose_spark.engine.local.csv_files import read_csv
 from tclose_spark.engine.local.table import LocalTable
-from tclose_spark.engine.local.watched import Counting, Counts, text_of, watched
+from tclose_spark.engine.local.table import NeedsSparkError as NeedsSparkError
+from tclose_spark.engine.local.table import frame_table as frame_table
 from tclose_spark.engine.protocol import OpenedTable
 from tclose_spark.io.input import problems
 from tclose_spark.io.input.office_files import READERS, read_file

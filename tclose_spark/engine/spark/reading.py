@@ -17,9 +17,9 @@ from tclose_spark.engine.tables import errors_of_tasks
 from tclose_spark.errors import InputError
 from tclose_spark.io.input import reading
 from tclose_spark.io.input.csv_options import is_read_here
-from tclose_spark.io.input.input_state import commit_of as commit_of
-from tclose_spark.io.input.input_state import input_state as input_state
 from tclose_spark.io.input.reading import as_dataframe
+from tclose_spark.io.input.reading import commit_of as commit_of
+from tclose_spark.io.input.reading import input_state as input_state
 from tclose_spark.io.input.sniffing import completed
 from tclose_spark.io.input.spark import damaged_text
 from tclose_spark.io.local_session import LocalSession

@@ -18,10 +18,10 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
 from tclose_spark.engine.protocol import How, Mapper, Value
 from tclose_spark.engine.spark.task_files import TaskFiles, frame_of, opened_by_tasks
-from tclose_spark.io.spark import shuffles, workers
-from tclose_spark.io.spark.capabilities import REFUSALS, java_of
+from tclose_spark.io.spark import cluster
+from tclose_spark.io.spark.cluster import REFUSALS, java_of
 from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark
-from tclose_spark.io.tables import delta, made_files
+from tclose_spark.io.tables import delta
 from tclose_spark.io.tables.columns import UNREADABLE, UNSUPPORTED, quoted
 from tclose_spark.runfile.missing import ByColumn
 from tclose_spark.runfile.spec import Input
@@ -115,13 +115,13 @@ class SparkEngine:
         self, table: SparkTable, mapper: Mapper, schema: pa.Schema, may_be_coded: bool = False
     ) -> DataFrame:
         frame, mapper = _opened(table, mapper, may_be_coded)
-        return workers.map_batches(frame, mapper, spark_schema(schema))
+        return cluster.map_batches(frame, mapper, spark_schema(schema))
 
     def send_to_tasks(
         self, table: SparkTable, mapper: Mapper, schema: pa.Schema, tasks: int
     ) -> DataFrame:
         frame, mapper = _opened(table, mapper)
-        return shuffles.sent_to_tasks(frame, mapper, spark_schema(schema), tasks)
+        return cluster.sent_to_tasks(frame, mapper, spark_schema(schema), tasks)
 
     def gather(self, table: SparkTable, keys: Sequence[str]) -> DataFrame:
         names = list(map(quoted, keys))
@@ -173,7 +173,7 @@ class SparkEngine:
             persisted.unpersist()
 
     def sized_shuffles(self, session: SparkSession, rows: int) -> AbstractContextManager[None]:
-        return shuffles.sized_shuffles(session, rows)
+        return cluster.sized_shuffles(session, rows)
 
     def task_sum(
         self,
@@ -217,7 +217,7 @@ class SparkEngine:
         trusts_text_writer: bool,
     ) -> None:
         of_spark = {name: spark_schema(schema) for name, schema in schemas.items()}
-        made_files.write_tables(files, of_spark, folder, trusts_text_writer)
+        delta.write_tables(files, of_spark, folder, trusts_text_writer)
 
 
 class SparkTaskSum(Generic[Value]):

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from tclose_spark.engine.local.needs_spark import NeedsSparkError
+from tclose_spark.engine.local.counting import LOST, NUL, Counts
 from tclose_spark.engine.local.parquet_files import ParquetFile, Piece, rows_of_piece
 from tclose_spark.engine.local.reading import open_files, place_of_input
-from tclose_spark.engine.local.watched import LOST, NUL, Counts
+from tclose_spark.engine.local.table import NeedsSparkError
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.spark.damaged_text import DamagedTextError
-from tclose_spark.io.spark.capabilities import REFUSALS, java_of
+from tclose_spark.io.spark.cluster import REFUSALS, java_of
 from tclose_spark.io.spark.driver import is_brought
 from tclose_spark.io.storage.folders import VOLUMES, local_path
 from tclose_spark.io.tables.columns import quoted

@@ -1,18 +1,22 @@
 """Tables in memory (pandas, polars, pyarrow and others with Arrow export) as the Arrow table that
 Spark would read from their Parquet file. Imports no Spark.
+
+Columns of intervals, as pandas.cut makes them, are read as texts such as `(20, 30]`.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.io.input.intervals import brackets_of, interval_texts
 from tclose_spark.io.input.problems import not_of_spark, of_zone
+from tclose_spark.table.columns.preparing import as_text
 
 WIDER = {
     pa.null(): pa.int32(),
@@ -200,3 +204,33 @@ def _check_once(name: str, names: list[str]) -> None:
             f"column {name!r} of the table has a duplicate: {times} columns of this name but for "
             "case; rename them"
         )
+
+
+NAME = b"ARROW:extension:name"
+ABOUT = b"ARROW:extension:metadata"
+BRACKETS = {"left": "[)", "right": "(]", "both": "[]", "neither": "()"}
+
+
+def brackets_of(field: pa.Field) -> str | None:
+    """The brackets of a column of intervals of numbers; None for other columns."""
+    kind = field.type
+    about = field.metadata or {}
+    if isinstance(kind, pa.BaseExtensionType) and kind.extension_name == "pandas.interval":
+        kind, closed = kind.storage_type, kind.closed
+    elif about.get(NAME) == b"pandas.interval" and pa.types.is_struct(kind):
+        closed = json.loads(about[ABOUT])["closed"]
+    else:
+        return None
+    numbers = pa.types.is_integer(kind.field(0).type) or pa.types.is_floating(kind.field(0).type)
+    return BRACKETS[closed] if numbers else None
+
+
+def interval_texts(values: Any, brackets: str) -> Any:
+    """Intervals, in an array or several, as texts. Numbers are written as by `as_text`."""
+    if isinstance(values, pa.ChunkedArray):
+        return pa.chunked_array(
+            [interval_texts(chunk, brackets) for chunk in values.chunks], pa.string()
+        )
+    ends = values.storage if isinstance(values, pa.ExtensionArray) else values
+    left, right = (as_text(pc.struct_field(ends, place)) for place in (0, 1))
+    return pc.binary_join_element_wise(brackets[0], left, ", ", right, brackets[1], "")

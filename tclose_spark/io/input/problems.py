@@ -1,11 +1,15 @@
-"""Errors of inputs in the same words on both engines. They name files, columns and counts, never
-the content of a file. Imports no Spark.
+"""Errors of inputs in the same words on both engines, and notes about what was found in an input or
+is lost in it. Errors name files, columns and counts, never the content of a file; notes hold names
+and counts, never a value of a person. Imports no Spark.
 """
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import PurePath
 from typing import Any
 
@@ -200,3 +204,19 @@ def _listed(counts: Mapping[str, int]) -> str:
     """The affected columns, with their rows."""
     some = [f"{name!r} ({count} rows)" for name, count in counts.items() if count]
     return f"column{'s' if len(some) > 1 else ''} {first_few(some, SHOWN)}"
+
+
+told: ContextVar[Callable[[str], object]] = ContextVar("told", default=warnings.warn)
+"""Takes the lines about what was found."""
+ZONED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{5,}[+-](?!00:?00)[0-9]{2}:?[0-9]{2}")
+
+
+def note(text: str) -> None:
+    """Passes a note on."""
+    told.get()(f"note: {text}")
+
+
+def note_zones(file: str, texts: Iterable[str]) -> None:
+    """Notes that a file has times with a zone, if one of these texts is such a time."""
+    if any(ZONED.fullmatch(text.strip()) for text in texts):
+        note(f"{file} has times with a zone, which a release shows in UTC and without a zone")

@@ -29,17 +29,16 @@ from tclose_spark.io.input.csv_options import (
     option_of,
     require_single_signs,
 )
-from tclose_spark.io.input.notes import note, note_zones
-from tclose_spark.io.input.notes import told as told
-from tclose_spark.io.input.office_files import read_by
+from tclose_spark.io.input.office_files import cells, has_names, read_by
+from tclose_spark.io.input.problems import note, note_zones
+from tclose_spark.io.input.problems import told as told
 from tclose_spark.io.input.signatures import BZIP2, GZIP, kind_seen, wide_encoding
 from tclose_spark.io.input.states import PATTERN
 from tclose_spark.io.input.text_files import UTF_8, is_known, is_packed, opened_lines
 from tclose_spark.io.input.totals import Rows, lines_below
-from tclose_spark.io.input.workbooks import cells, has_names
 from tclose_spark.io.storage.folders import local_path
 from tclose_spark.runfile.spec import Input
-from tclose_spark.table.column_names.header_lines import require_names
+from tclose_spark.table.column_names.names import require_names
 
 # Bytes and lines that are looked at.
 PREFIX = 1 << 20

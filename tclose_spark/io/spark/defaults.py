@@ -14,8 +14,7 @@ from pathlib import Path
 import pyspark
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.spark.installation import driver_memory
-from tclose_spark.io.spark.jars import delta_settings
+from tclose_spark.io.spark.installation import delta_settings, driver_memory
 from tclose_spark.io.spark.session import get_session
 
 

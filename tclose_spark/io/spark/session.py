@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 from tclose_spark.errors import ConfigurationError, text_of
 from tclose_spark.io.causes import why_no_session
 from tclose_spark.io.spark import driver
-from tclose_spark.io.spark.capabilities import set_if_allowed, setting
-from tclose_spark.io.spark.jars import ADVISED, VARIABLE, package, remember
-from tclose_spark.io.spark.jvm import Jvm
+from tclose_spark.io.spark.cluster import set_if_allowed, setting
+from tclose_spark.io.spark.driver import Jvm
+from tclose_spark.io.spark.installation import ADVISED, VARIABLE, package, remember
 
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"

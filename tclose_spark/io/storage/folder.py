@@ -1,7 +1,19 @@
-"""What a run does with a folder, wherever it is."""
+"""What a run does with a folder, wherever it is, and how folders move and replace others.
+
+On object stores and between file systems, nothing moves a folder as a whole: it moves file by file.
+A local folder is replaced as a whole: readers see the old folder or the new one.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import errno
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Protocol
 
 from tclose_spark.io.storage.stores import Place
@@ -140,3 +152,104 @@ class PlaceFolder:
 
     def size(self, name: str) -> int:
         return (self._root / name).stat().st_size
+
+
+AT_ONCE = 8  # files that are on their way together
+
+
+def move_files(
+    source: Folder,
+    target: Folder,
+    name: str,
+    move_file: Callable[[str], None],
+    make_folders: Callable[[Iterable[str]], None] = lambda names: None,
+) -> None:
+    """Moves a file or a folder file by file; a file disappears there once it is here. The list of
+    files is written before the first one moves, so an interrupted move continues without mixing in
+    older files.
+
+    move_file: moves a file of this name from source to target, and replaces one there.
+    make_folders: makes folders of these names in the target, where files need them.
+    """
+    mark = f"{name}.moving"
+    left = source.sizes(name)
+    if name in left:
+        move_file(name)
+        return
+    whole = json.loads(source.read(mark)) if source.exists(mark) else {}
+    arrived = {file: size for file, size in whole.items() if file not in left}
+    if not (
+        arrived and left.items() <= whole.items() and arrived.items() <= target.sizes(name).items()
+    ):
+        target.remove(name)
+        source.write(mark, json.dumps(left), private=True)
+    make_folders({file.rpartition("/")[0] for file in left})
+    with ThreadPoolExecutor(AT_ONCE) as moving:
+        list(moving.map(move_file, sorted(left)))
+    source.remove(name)
+    source.remove(mark)
+
+
+OLD = "old"
+NEW = "new"
+"""The folder that another one is about to replace, and the one that replaces it: see `beside`."""
+# Of renameat2(2).
+AT_FDCWD = -100
+RENAME_EXCHANGE = 2
+NOT_KNOWN = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+
+
+def sibling_name(name: str, what: str) -> str:
+    """The hidden name, unlikely to clash, of a folder that is written beside another one.
+
+    >>> sibling_name("public", NEW)
+    '.public.tclose-new'
+    """
+    return f".{name}.tclose-{what}"
+
+
+def replace_folder(place: Path, new: Path) -> None:
+    """Puts `new`, a folder beside `place`, in its place, with its mode and access lists; removes
+    the old content.
+
+    Linux exchanges two folders in one step. Elsewhere, and on file systems that cannot, there are
+    two renames; `restore_folder` undoes the first one if the process ends between them.
+    """
+    if not place.exists():
+        new.rename(place)
+        return
+    shutil.copystat(place, new)
+    if not _exchange(new, place):
+        old = place.with_name(sibling_name(place.name, OLD))
+        place.rename(old)
+        new.rename(place)
+        new = old
+    shutil.rmtree(new)
+
+
+def restore_folder(place: Path) -> None:
+    """Puts back a folder that `replace_folder` had moved away, if its place is empty; otherwise
+    removes it.
+    """
+    old = place.with_name(sibling_name(place.name, OLD))
+    if old.exists() and not place.exists():
+        old.rename(place)
+    elif old.exists():
+        shutil.rmtree(old)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchanges two folders in one step; False, without a change, if the system cannot.
+
+    Raises:
+        OSError: if the file system refuses.
+    """
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return False
+    if rename(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in NOT_KNOWN:
+        return False
+    raise OSError(number, os.strerror(number), str(other))

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JJavaError
 
 from tclose_spark.errors import ConfigurationError, text_of
-from tclose_spark.io.spark.capabilities import java_of
-from tclose_spark.io.storage.moving import move_files
-from tclose_spark.io.storage.replacing import OLD, sibling_name
+from tclose_spark.io.spark.cluster import java_of
+from tclose_spark.io.storage.folder import OLD, move_files, sibling_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.input.states import AS_OF
-from tclose_spark.io.spark.capabilities import setting
+from tclose_spark.io.spark.cluster import setting
 from tclose_spark.io.tables.columns import quoted
 from tclose_spark.io.tables.delta import bare, read_delta
 

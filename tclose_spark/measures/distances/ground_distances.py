@@ -14,6 +14,12 @@ Python's integers.
 A ground distance is a class here, with a line of `runfile/distances.py` that says what settings fit
 it: its features say how far values are from each other, and all that plans with it or judges by it
 takes it from them.
+
+How close a class of so many rows can be to the table, if values are equally far apart.
+
+The distance is the share of the table that a class lacks (variational distance, Li et al. 2007,
+section 4): EMD = 1 - sum over values v of min(c_v / s, N_v / n). If all n rows have different
+values, that is 1 - s / n.
 """
 
 from __future__ import annotations
@@ -26,13 +32,13 @@ from functools import cached_property
 
 import numpy as np
 
+from tclose_spark.measures.distances.bins import places_of
 from tclose_spark.measures.distances.features import Features
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.runfile.attributes import SensitiveAttribute
-from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray
+from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray, exact
 from tclose_spark.table.domains import SensitiveDomain
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.table.places import places_of
 
 
 @dataclass(frozen=True)
@@ -230,3 +236,32 @@ def maximum(
     sizes = np.asarray(sizes)
     unit = distance.scale * int(distance.table.sum())
     return max(Fraction(int(numerators[sizes == s].max()), unit * int(s)) for s in np.unique(sizes))
+
+
+def least_distance(table: IntArray, size: int) -> Fraction:
+    """The least distance of a class of this many rows. Every value takes the rows that it has
+    fully, s N_v / n rounded down; the other rows go to the values that lack most of a row.
+
+    table: rows of the table by value, shape (m,).
+
+    >>> least_distance(np.array([3, 1]), 2), least_distance(np.ones(10, dtype=np.int64), 4)
+    (Fraction(1, 4), Fraction(3, 5))
+    """
+    n = int(table.sum())
+    ideal = exact(table, 4 * n * size) * size
+    floors = ideal // n
+    parts = ideal - floors * n
+    left = size - int(floors.sum())
+    covered = int(floors.sum()) * n + int(np.sort(parts)[::-1][:left].sum())
+    return 1 - Fraction(covered, n * size)
+
+
+def fewest_rows(table: IntArray, t: Fraction) -> int:
+    """The rows below which no class can be within t of the table: it lacks at least the values that
+    no row of it has.
+
+    >>> fewest_rows(np.ones(10, dtype=np.int64), Fraction(3, 10)), fewest_rows(np.array([9, 1]), Fraction(1, 5))
+    (7, 1)
+    """
+    covered = [int(n) for n in np.cumsum(np.sort(table)[::-1])]
+    return next(i for i, rows in enumerate(covered, start=1) if rows >= (1 - t) * covered[-1])

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.supersets.containment import BoxIndex
+from tclose_spark.measures.supersets.boxes import BoxIndex
 from tclose_spark.measures.supersets.label_axes import LabelAxis
 from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray, exact
 

@@ -11,8 +11,12 @@ from itertools import permutations
 import numpy as np
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance
-from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, rank_tuples, sum_at
+from tclose_spark.measures.distances.histograms import (
+    Histograms,
+    MultiplicityMatrix,
+    rank_tuples,
+    sum_at,
+)
 from tclose_spark.table.arrays import IntArray
 
 CHUNK = 1 << 22  # entries of a dense table of compositions held at once: 32 MiB

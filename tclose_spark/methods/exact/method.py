@@ -1,13 +1,32 @@
-"""The exact method's entry in the registry of methods."""
+"""The exact method's section of the run file, and its entry in the registry of methods."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
 
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.exact.settings import Exact
 from tclose_spark.methods.method import Method, Plan, PlanningInput
+from tclose_spark.runfile.registry import MethodSettings
+
+
+class Exact(MethodSettings):
+    """The classes that lose least, with a proof (Liang and Yuan, Theorems 8 and 9). For small
+    tables.
+    """
+
+    makes_l: ClassVar[tuple[str, ...]] = ("distinct", "entropy", "recursive", "frequency")
+    makes: ClassVar[tuple[str, ...]] = ("beta", "t: 0")
+    for_small_tables: ClassVar[bool] = True
+    name: Literal["exact"] = "exact"
+    """The method."""
+    search_seconds: Annotated[int, Field(ge=1)] = 60
+    """The time limit for tables of more than 16 rows. After it, the certificate has the gap that is
+    left.
+    """
+
 
 SAMPLE_ROWS = 1_000  # it plans from counts of the whole table
 

@@ -24,8 +24,7 @@ import numpy as np
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.class_requirement import CellGroups, ClassRequirement
-from tclose_spark.methods.exact.labels import QuasiLosses, TooManyLabelsError
-from tclose_spark.methods.exact.program import label_program
+from tclose_spark.methods.exact.program import QuasiLosses, TooManyLabelsError, label_program
 from tclose_spark.methods.method import (
     ClassAssignment,
     PlanningInput,

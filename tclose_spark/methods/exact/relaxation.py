@@ -28,8 +28,12 @@ from functools import cached_property
 import numpy as np
 
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
-from tclose_spark.methods.exact.labels import Labels, TooManyLabelsError, all_labels
-from tclose_spark.methods.exact.program import ProgramBuilder
+from tclose_spark.methods.exact.program import (
+    Labels,
+    ProgramBuilder,
+    TooManyLabelsError,
+    all_labels,
+)
 from tclose_spark.table.arrays import BoolArray, FloatArray, IntArray
 from tclose_spark.table.rows import Rows
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from tclose_spark.errors import InputError
 from tclose_spark.measures.distances.bins import by_edges, equal_mass, equal_width
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, sum_at
-from tclose_spark.methods.dealing.fragment_diameter import Bounds, FragmentDiameter, box_deltas
+from tclose_spark.measures.distances.histograms import MultiplicityMatrix, sum_at
+from tclose_spark.methods.dealing.relaxed_conformance import Bounds, FragmentDiameter, box_deltas
 from tclose_spark.runfile.attributes import Bins
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import SensitiveDomain, number

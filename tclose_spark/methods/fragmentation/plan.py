@@ -8,6 +8,8 @@ classes, and many fragments the opposite.
 
 Trials of fragmentations on the sample: the loss of their classes, and the sizes at which none
 breaks a t.
+
+Classes that are too far from the table join their neighbours.
 """
 
 from __future__ import annotations
@@ -19,8 +21,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, require_plain
-from tclose_spark.methods.dealing.fragment_diameter import diameter_of
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.methods.attributes import (
+    ResolvedAttributes,
+    ResolvedSensitive,
+    require_plain,
+    too_far,
+)
 from tclose_spark.methods.dealing.locality import (
     Locality,
     choose_locality,
@@ -31,9 +38,8 @@ from tclose_spark.methods.dealing.locality import (
 )
 from tclose_spark.methods.dealing.nearest import classes_per_block, deal_sample_nearest
 from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, DealtPlan, Numbering
-from tclose_spark.methods.dealing.relaxed_conformance import FragmentTable
+from tclose_spark.methods.dealing.relaxed_conformance import FragmentTable, diameter_of
 from tclose_spark.methods.fragmentation.fragments import bin_of
-from tclose_spark.methods.fragmentation.joining import breaking, join_until_close
 from tclose_spark.methods.fragmentation.search import SearchPath, find_fragmentation
 from tclose_spark.methods.fragmentation.sizing import SizedFragmentation, conform_exactly, prove
 from tclose_spark.methods.fragmentation.tables import largest_fragments
@@ -341,3 +347,49 @@ def _say(c: SizedFragmentation, attributes: Sequence[ResolvedSensitive]) -> str:
         f"{c.fragments:,} fragments: bounds {bounds}; classes of {c.size:,} rows; loss on the "
         f"sample {c.loss:.3f}"
     )
+
+
+def breaking(
+    attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: IntArray
+) -> IntArray:
+    """Whether each class is farther from the table than some t, shape (classes,), exactly.
+
+    codes: of each row, shape (n, attributes). classes: shape (n,), every number 0..e-1 taken.
+    """
+    e = int(classes.max()) + 1
+    ones = np.ones(len(classes), dtype=np.int64)
+    broken = np.zeros(e, dtype=bool)
+    for a in attributes:
+        if a.t is not None:
+            part = Histograms.tally(classes, codes[:, a.column], ones, e, len(a.distance.table))
+            broken |= too_far(a.distance, a.distance.numerators(part), a.t, part.sizes)
+    return broken
+
+
+def join_until_close(
+    attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: IntArray, block: IntArray
+) -> tuple[IntArray, int, int]:
+    """(the classes after joins, the number of classes joined away, the number of blocks that break
+    a t even as one class).
+
+    A class that breaks a t is joined with the next ones of its block until none does. codes: shape
+    (n, attributes);
+    classes, block: shape (n,), blocks being ranges of classes.
+    """
+    numbers, first, place = np.unique(classes, return_index=True, return_inverse=True)
+    before = len(numbers)
+    of = block[first]
+    while True:
+        broken = breaking(attributes, codes, place)
+        follows = np.append(False, of[1:] == of[:-1])  # it has a class before it in its block
+        # The class after one that breaks t joins it.
+        joins = follows & np.append(False, broken[:-1])
+        # The last one of a block joins the one before.
+        joins |= follows & broken & ~np.append(follows[1:], False)
+        if not joins.any():
+            break
+        group = np.cumsum(~joins) - 1
+        place = group[place]
+        numbers = numbers[~joins]
+        of = of[~joins]
+    return numbers[place], before - len(numbers), int(broken.sum())

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.dealing.fragment_diameter import Bounds, FragmentDiameter
+from tclose_spark.measures.distances.histograms import MultiplicityMatrix
+from tclose_spark.methods.dealing.relaxed_conformance import Bounds, FragmentDiameter
 from tclose_spark.methods.fragmentation.fragments import (
     DomainFragments,
     Fragment,

@@ -10,7 +10,7 @@ from math import gcd, isqrt
 
 import numpy as np
 
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.histograms import MultiplicityMatrix
 from tclose_spark.methods.dealing.relaxed_conformance import SURE, FragmentTable
 from tclose_spark.methods.dealing.stacks import Stack, orders
 from tclose_spark.table.arrays import FloatArray, IntArray

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, sum_at
+from tclose_spark.measures.distances.histograms import MultiplicityMatrix, sum_at
 from tclose_spark.methods.attributes import ResolvedSensitive
 from tclose_spark.methods.fragmentation.settings import Fragmentation
 from tclose_spark.methods.tables import MERGE_NOTE, empty_table, headings_with_t

@@ -19,13 +19,12 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.measures.distances.ground_distances import GroundDistance
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.histograms import MultiplicityMatrix
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.dealing.relaxed_conformance import SURE, FragmentTable
-from tclose_spark.methods.even_blocks.layout import EvenBlocks
-from tclose_spark.methods.even_blocks.plan import bucketed, choose_least_loss
+from tclose_spark.methods.even_blocks import EvenBlocks, bucketed, choose_least_loss
 from tclose_spark.methods.method import PlanningInput
-from tclose_spark.methods.microaggregation.unassigned import (
+from tclose_spark.methods.microaggregation.mdav import (
     UnassignedRows,
     all_unassigned,
     farthest,

@@ -27,13 +27,14 @@ import numpy as np
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.even_blocks.layout import (
+from tclose_spark.methods.even_blocks import (
     ROWS_PER_BLOCK,
     ROWS_PER_TASK,
     EvenBlocks,
+    EvenBlocksPlan,
+    bucketed,
     plan_even_blocks,
 )
-from tclose_spark.methods.even_blocks.plan import EvenBlocksPlan, bucketed
 from tclose_spark.methods.method import PlanningInput, PlanReport
 from tclose_spark.methods.microaggregation.buckets import (
     BucketSizing,

@@ -1,19 +1,42 @@
-"""Stack & Deal's entry in the registry of methods."""
+"""Stack & Deal's section of the run file, its table for `tclose plan`, and its entry in the registry of
+methods.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Method, Plan, PlanningInput, PlanReport
-from tclose_spark.methods.stack_and_deal.settings import StackAndDeal
 from tclose_spark.methods.tables import MERGE_NOTE, empty_table, headings_with_t
 from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.registry import MethodSettings
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+
+class StackAndDeal(MethodSettings):
+    """Stack & Deal (Gowda 2023, ch. 3 and 5)."""
+
+    makes_l: ClassVar[tuple[str, ...]] = ("distinct", "entropy", "recursive", "frequency")
+    makes: ClassVar[tuple[str, ...]] = ("beta", "t: 0")
+    name: Literal["stack_and_deal"] = "stack_and_deal"
+    """The method."""
+    stack_order: Literal["value", "frequency", "best"] | None = None
+    """The order of the stack: by value, by frequency (the paper's), or the best of a portfolio. By
+    default: value for an ordered attribute, frequency for another, best for several.
+    """
+    deal: Literal["local", "round_robin", "layered"] = "local"
+    """local: near people come into the same class. layered: classes are as near to the bound as any
+    of their size.
+    round_robin: as in the paper.
+    """
+    class_size: Literal["auto", "k"] = "auto"
+    """auto: the smallest size from k rows on that reaches every t. k: k rows, as in the paper."""
+
 
 SAMPLE_ROWS = 20_000
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tclose_spark.measures.distances.multiplicity import rank_tuples
+from tclose_spark.measures.distances.histograms import rank_tuples
 from tclose_spark.methods.attributes import ResolvedAttributes, require_plain
 from tclose_spark.methods.dealing.locality import (
     Locality,

@@ -1,19 +1,37 @@
-"""t-Incognito's entry in the registry of methods."""
+"""t-Incognito's section of the run file, its tables for `tclose plan`, and its entry in the registry of
+methods.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Method, Plan, PlanningInput, PlanReport
-from tclose_spark.methods.t_incognito.settings import TIncognito
 from tclose_spark.methods.tables import empty_table, headings_with_t
 from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.registry import MethodSettings
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+
+class TIncognito(MethodSettings):
+    """Full-domain recoding (Li, Li and Venkatasubramanian 2007, section 4; Weber 2.3.1 and
+    2.1.4).
+    """
+
+    makes_l: ClassVar[tuple[str, ...]] = ("distinct", "entropy", "recursive", "frequency")
+    makes: ClassVar[tuple[str, ...]] = ("beta", "t: 0")
+    counts_people: ClassVar[bool] = True
+    suppresses: ClassVar[bool] = True
+    name: Literal["t_incognito"] = "t_incognito"
+    """The method."""
+    metric: Literal["ncp", "discernibility", "entropy"] = "ncp"
+    """The measure of loss by which the method chooses a node."""
+
 
 SAMPLE_ROWS = 1_000  # it plans from counts of the whole table
 

@@ -20,8 +20,7 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.generalize import as_published, raw_type, run_starts
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import QuasiDomain
-from tclose_spark.table.fingerprint import Fingerprint, content_hash, spread
-from tclose_spark.table.row_hash import RowHash
+from tclose_spark.table.fingerprint import Fingerprint, RowHash, content_hash, spread
 from tclose_spark.table.rows import Rows
 
 BITS = np.uint64(64 - 53)

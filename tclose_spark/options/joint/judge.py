@@ -13,7 +13,7 @@ from tclose_spark.checks.classes.tuples import (
 )
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge, judgeable
 from tclose_spark.checks.release_figures import reached
-from tclose_spark.measures.distances.least import least_distance
+from tclose_spark.measures.distances.ground_distances import least_distance
 from tclose_spark.options.joint.words import JointFigures, TupleFigures
 from tclose_spark.requirements.judge import JudgedAttribute
 

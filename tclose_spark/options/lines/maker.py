@@ -10,7 +10,7 @@ from tclose_spark.engine.tables import read_delta, write_delta
 from tclose_spark.io.output_folders import ATOMS, PEOPLE, RECORDS
 from tclose_spark.io.run import Run
 from tclose_spark.io.run_state import VersionsRecord
-from tclose_spark.io.tables.versions import prepend_versions
+from tclose_spark.io.tables.delta_log import prepend_versions
 from tclose_spark.options.lines.earlier import earlier_release
 from tclose_spark.options.lines.published_atoms import published_atoms, with_newcomers
 from tclose_spark.runfile.release_form import RELEASE

@@ -11,9 +11,15 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from tclose_spark.errors import ConfigurationError, InputError, SameInputError, UnreachableError
-from tclose_spark.io.output_folders import ATOMS, HISTORY, PEOPLE, RECORDS
+from tclose_spark.io.output_folders import (
+    ATOMS,
+    HISTORY,
+    PEOPLE,
+    RECORDS,
+    SECRET_VARIABLE,
+    secret_from_environment,
+)
 from tclose_spark.io.run import Run
-from tclose_spark.io.run_secret import SECRET_VARIABLE, secret_from_environment
 from tclose_spark.io.run_state import (
     HistoryEntry,
     PeopleRecord,

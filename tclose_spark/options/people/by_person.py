@@ -11,6 +11,7 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, gather, map_batches, schema_of, select
 from tclose_spark.options.lines.membership import with_atoms
 from tclose_spark.runfile.people import Unknown
+from tclose_spark.table.fingerprint import RowHash
 from tclose_spark.table.people import (
     LONE,
     PERSON,
@@ -21,7 +22,6 @@ from tclose_spark.table.people import (
     knows_person,
     person_hash,
 )
-from tclose_spark.table.row_hash import RowHash
 
 UNKNOWN = pa.schema([("rows", pa.int64())])
 

@@ -22,7 +22,7 @@ from tclose_spark.options.profiles.rules import CHECKS
 from tclose_spark.options.profiles.words import ProfilesFigures
 from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.runfile.profiles.settings import PROFILES
-from tclose_spark.table.column_names.identifiers import IDENTIFIERS, identifier_in
+from tclose_spark.table.column_names.hints import IDENTIFIERS, identifier_in
 
 STATEMENT = (
     "This says which rules were checked, and how. It is no finding that the release complies with "

@@ -17,8 +17,7 @@ from tclose_spark.options.profiles.profiled_release import (
 )
 from tclose_spark.runfile.profiles.settings import OF_AREAS
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.table.column_names.hints import words_of
-from tclose_spark.table.column_names.identifiers import IDENTIFIERS, identifier_in
+from tclose_spark.table.column_names.hints import IDENTIFIERS, identifier_in, words_of
 
 WHOLE_STATES = frozenset(["state", "country", "province", "bundesland", "pays", "land"])
 """Words of places that are not smaller than a state."""

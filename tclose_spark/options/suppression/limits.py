@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.measures.loss.coarseness import Coarsest
+from tclose_spark.measures.loss.information_loss import Coarsest
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import IntArray

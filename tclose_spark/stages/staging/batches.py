@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from tclose_spark.engine.local.needs_spark import NeedsSparkError
+from tclose_spark.engine.local.table import NeedsSparkError
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.sampling import SAMPLE
 from tclose_spark.engine.tables import read_rows, select

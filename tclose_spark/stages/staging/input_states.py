@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tclose_spark.engine.sources import commit_of, input_state
 from tclose_spark.errors import InputError
+from tclose_spark.io.input.files import source_of
 from tclose_spark.io.input.states import Commit
-from tclose_spark.io.input.table_argument import source_of
 from tclose_spark.io.output_folders import CERTIFICATE
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import open_folder

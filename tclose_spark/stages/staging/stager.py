@@ -16,8 +16,8 @@ from tclose_spark.stages.staging.tallies import TALLIES, TaskTallies
 from tclose_spark.table.atoms import ATOM
 from tclose_spark.table.dictionaries import coded, decoded
 from tclose_spark.table.entities.whole_values import Sampler
+from tclose_spark.table.fingerprint import RowHash
 from tclose_spark.table.people import PERSON, whole_people
-from tclose_spark.table.row_hash import RowHash
 
 
 def stager(preparation: Preparation, secret: str, keeps: bool) -> Mapper:

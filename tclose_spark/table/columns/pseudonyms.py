@@ -3,7 +3,7 @@ bits.
 
 Pseudonyms are published, so anyone may test guesses of a short secret on them. A secret has
 LEAST_SECRET characters or more. Like the run's secret, it is part of no expression, and only tasks
-hash with it (see `table.row_hash`).
+hash with it (see `table.fingerprint`).
 """
 
 from __future__ import annotations

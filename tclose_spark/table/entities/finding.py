@@ -17,11 +17,12 @@ import numpy as np
 
 from tclose_spark.table.arrays import IntArray, tuple_codes
 from tclose_spark.table.column_names.hints import Hint
-from tclose_spark.table.entities.cells import CountedCells, counted_cells
 from tclose_spark.table.entities.grouping import (
+    CountedCells,
     Grouping,
     SampledValues,
     agreement_by_chance,
+    counted_cells,
 )
 from tclose_spark.table.entities.whole_values import MISSING, WholeValues
 

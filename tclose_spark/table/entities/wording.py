@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from tclose_spark.runfile.text import first_few
-from tclose_spark.table.entities.cells import CountedCells
 from tclose_spark.table.entities.finding import Entity, Subjects, UnnamedPersons
+from tclose_spark.table.entities.grouping import CountedCells
 
 UNPUBLISHED = "a column that is not published"
 COUNTED = "rows are counted"

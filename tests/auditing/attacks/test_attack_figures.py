@@ -38,7 +38,7 @@ from tclose_spark.measures.distances.ground_distances import (
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.runfile.attributes import SensitiveAttribute
-from tclose_spark.table.tuple_codes import TupleCodes
+from tclose_spark.table.arrays import TupleCodes
 
 Key = tuple[Any, ...]
 FIFTH = Fraction(1, 5)

@@ -15,7 +15,7 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from tclose_spark.engine import sources
-from tclose_spark.engine.local.needs_spark import NeedsSparkError
+from tclose_spark.engine.local.table import NeedsSparkError
 from tclose_spark.engine.protocol import OpenedTable
 from tclose_spark.engine.sources import checked, commit_of, read_table
 from tclose_spark.engine.tables import collect, schema_of

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tclose_spark.io.input import input_state as module
-from tclose_spark.io.input.input_state import commit_of, input_state
+from tclose_spark.io.input import reading as module
+from tclose_spark.io.input.reading import commit_of, input_state
 from tclose_spark.runfile.spec import Input
 
 

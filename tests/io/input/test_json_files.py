@@ -15,7 +15,7 @@ from strategies import drawn
 from tclose_spark.engine.sources import read_table
 from tclose_spark.engine.tables import collect
 from tclose_spark.errors import InputError
-from tclose_spark.io.input.notes import told
+from tclose_spark.io.input.problems import told
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.spec import Input
 

@@ -23,9 +23,9 @@ from tclose_spark.engine import sources
 from tclose_spark.engine.local import reading
 from tclose_spark.engine.tables import collect
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.io.input.notes import told
+from tclose_spark.io.input.files import source_of
+from tclose_spark.io.input.problems import told
 from tclose_spark.io.input.sniffing import completed
-from tclose_spark.io.input.table_argument import source_of
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.columns.spark_types import UNREADABLE

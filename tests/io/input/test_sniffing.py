@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import drawn
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.input.notes import told
+from tclose_spark.io.input.problems import told
 from tclose_spark.io.input.sniffing import completed
 from tclose_spark.io.input.totals import lines_below
 from tclose_spark.runfile.spec import Input

@@ -24,7 +24,8 @@ from tclose_spark.checks import validation
 from tclose_spark.engine.tables import keep
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.run import Run
-from tclose_spark.io.spark import capabilities, session
+from tclose_spark.io.spark import cluster as capabilities
+from tclose_spark.io.spark import session
 from tclose_spark.io.storage.folders import open_folder
 from tclose_spark.io.tables.delta import STATISTICS
 

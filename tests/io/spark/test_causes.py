@@ -26,8 +26,8 @@ from pyspark.sql import SparkSession
 from tclose_spark.api.errors import known, unexpected
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.causes import why_no_session
+from tclose_spark.io.spark.cluster import map_batches
 from tclose_spark.io.spark.installation import DEFAULT_MASTER, master
-from tclose_spark.io.spark.workers import map_batches
 
 pytestmark = pytest.mark.more
 

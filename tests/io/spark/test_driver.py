@@ -11,10 +11,11 @@ from types import SimpleNamespace
 import pytest
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.spark import driver, jars
+from tclose_spark.io.spark import driver
+from tclose_spark.io.spark import installation as jars
 from tclose_spark.io.spark.defaults import defaults
+from tclose_spark.io.spark.driver import Jvm
 from tclose_spark.io.spark.installation import LARGE, compiler
-from tclose_spark.io.spark.jvm import Jvm
 
 QUICK = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 FAKE = """#!/bin/sh

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from tclose_spark.io.spark.workers import freeze_modules
+from tclose_spark.io.spark.cluster import freeze_modules
 
 
 def test_the_garbage_collector_skips_modules_once_they_are_loaded(

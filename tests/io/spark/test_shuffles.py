@@ -24,10 +24,10 @@ from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.engine.tables import MixedTasksError, the_task
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.spark.capabilities import SENDS_TO_TASKS
-from tclose_spark.io.spark.shuffles import (
+from tclose_spark.io.spark.cluster import (
     PARTITIONS,
     ROWS_A_TASK,
+    SENDS_TO_TASKS,
     by_key,
     by_number,
     keys_of_tasks,

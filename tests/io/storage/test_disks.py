@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tclose_spark.io.storage.disks import full_disk
+from tclose_spark.io.causes import full_disk
 
 JAVA = (
     "org.apache.spark.SparkException: Job aborted.\n"

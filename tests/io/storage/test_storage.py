@@ -17,9 +17,10 @@ from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
-from tclose_spark.io.storage import arrow, hadoop, moving
-from tclose_spark.io.storage.arrow import ArrowFolder
-from tclose_spark.io.storage.folders import Folder, LocalFolder, move, open_folder
+from tclose_spark.io.storage import folder as moving
+from tclose_spark.io.storage import folders as arrow
+from tclose_spark.io.storage import hadoop
+from tclose_spark.io.storage.folders import ArrowFolder, Folder, LocalFolder, move, open_folder
 from tclose_spark.io.storage.hadoop import HadoopFolder
 
 FILES = {"part 1%.parquet": "one", "part-2.parquet": "two", "_delta_log/00.json": "log"}

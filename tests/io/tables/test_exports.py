@@ -21,7 +21,7 @@ from tclose_spark.engine.tables import collect, of_arrow, session_of
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.run import Run
 from tclose_spark.io.run_state import RunState
-from tclose_spark.io.spark.jars import minor
+from tclose_spark.io.spark.installation import minor
 from tclose_spark.stages.publish import is_everywhere
 
 N = 60

@@ -21,12 +21,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.run import Run
-from tclose_spark.io.spark.workers import map_batches
+from tclose_spark.io.spark.cluster import map_batches
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.hadoop import HadoopFolder
-from tclose_spark.io.tables import made_files
+from tclose_spark.io.tables import delta as made_files
+from tclose_spark.io.tables.delta import rows_of, write_tables
 from tclose_spark.io.tables.delta_log import require_plain_table
-from tclose_spark.io.tables.made_files import rows_of, write_tables
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.table.columns import parquet
 from tclose_spark.table.columns.parquet import FILE, TABLE, ChangedFileError, parquet_files

@@ -16,8 +16,7 @@ from pyspark.sql import types as T
 from spark_casts import prepare
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
-from tclose_spark.io.input.input_state import commit_of
-from tclose_spark.io.input.reading import read_table
+from tclose_spark.io.input.reading import commit_of, read_table
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import open_folder
 from tclose_spark.io.tables.columns import MALFORMED, quoted

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 from strategies import drawn
 
-from tclose_spark.measures.disclosure.individual import (
+from tclose_spark.measures.disclosure.population import (
     IndividualRisk,
+    PopulationSizes,
     individual_risks,
     risk_threshold,
 )
-from tclose_spark.measures.disclosure.population import PopulationSizes
 
 
 def risk(f: int, p: float) -> float:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn
 
-from tclose_spark.measures.disclosure import linkage as module
-from tclose_spark.measures.disclosure.linkage import link, of_numbers, of_values
+from tclose_spark.measures.disclosure import reidentification as module
+from tclose_spark.measures.disclosure.reidentification import link, of_numbers, of_values
 
 SETS = [{"a"}, {"a", "b"}, {"a", "b", "c"}]
 intervals = st.tuples(st.integers(0, 8), st.integers(0, 8)).map(lambda ends: (min(ends), max(ends)))

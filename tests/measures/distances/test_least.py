@@ -7,9 +7,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tclose_spark.measures.distances.ground_distances import EqualDistance
+from tclose_spark.measures.distances.ground_distances import (
+    EqualDistance,
+    fewest_rows,
+    least_distance,
+)
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.distances.least import fewest_rows, least_distance
 
 tables = st.lists(st.integers(1, 4), min_size=1, max_size=4)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import drawn
 
 from tclose_spark.measures.distances.bins import by_edges, equal_mass, equal_width
-from tclose_spark.measures.distances.multiplicity import sum_at
+from tclose_spark.measures.distances.histograms import sum_at
 
 
 @st.composite

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from strategies import CITIES
 
-from tclose_spark.measures.loss.coarseness import Coarsest
+from tclose_spark.measures.loss.information_loss import Coarsest
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn
 
-from tclose_spark.measures.supersets.containment import FAN, BoxIndex
+from tclose_spark.measures.supersets.boxes import FAN, BoxIndex
 
 
 @drawn(100)

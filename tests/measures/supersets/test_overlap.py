@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tclose_spark.measures.supersets.overlap import overlapping_groups
+from tclose_spark.measures.supersets.boxes import overlapping_groups
 
 
 def test_groups_do_not_depend_on_how_many_pairs_are_compared_at_once(
@@ -15,7 +15,7 @@ def test_groups_do_not_depend_on_how_many_pairs_are_compared_at_once(
     given = (low, ends, np.arange(400), draw.integers(0, 3, 400))
     whole = overlapping_groups(*given)
     assert 2 < len(np.unique(whole)) < 350
-    monkeypatch.setattr("tclose_spark.measures.supersets.overlap.PAIRS_AT_ONCE", 1)
+    monkeypatch.setattr("tclose_spark.measures.supersets.boxes.PAIRS_AT_ONCE", 1)
     parts = overlapping_groups(*given)
     assert (
         len({*zip(whole.tolist(), parts.tolist(), strict=True)})

@@ -13,11 +13,11 @@ from disjoint import regions_of_each, values_in_both
 from strategies import count_in, make_problem, settle_all, town
 
 from requirements import check_classes
+from tclose_spark.methods import t_mondrian
 from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.closeness_tree import disjoint
 from tclose_spark.methods.method import method_of
 from tclose_spark.methods.regions.block import RegionDense
-from tclose_spark.methods.t_mondrian import plan as t_mondrian
 from tclose_spark.runfile.registry import read_settings
 from tclose_spark.runfile.spec import ReleaseSpec
 

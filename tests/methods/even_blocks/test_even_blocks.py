@@ -13,11 +13,10 @@ from requirements import check_classes
 from tclose_spark.errors import UnreachableError
 from tclose_spark.kernels.widths import width
 from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.methods import even_blocks as layout
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
-from tclose_spark.methods.even_blocks import layout
-from tclose_spark.methods.even_blocks.layout import EvenBlocks, plan_even_blocks
-from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
+from tclose_spark.methods.even_blocks import EvenBlocks, merge_until_all_hold, plan_even_blocks
 
 FIGURES = {"rows": "sum"}
 

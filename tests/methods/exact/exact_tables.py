@@ -10,8 +10,13 @@ import numpy as np
 from papers.test_liang_yuan import CELLS, DISEASE
 from strategies import Problem, Record, make_problem
 
-from tclose_spark.in_memory.apply_plan import apply_plan
-from tclose_spark.in_memory.measure import PublishedClasses, SampleFigures, judged, measure
+from tclose_spark.in_memory.release import (
+    PublishedClasses,
+    SampleFigures,
+    apply_plan,
+    judged,
+    measure,
+)
 from tclose_spark.methods.method import ClassAssignment, PlanningInput
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.local_rows import LocalRows

@@ -18,9 +18,8 @@ from tclose_spark.measures.distances.ground_distances import (
     HierarchicalDistance,
     OrderedDistance,
 )
-from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.dealing.fragment_diameter import FragmentDiameter, diameter_of
+from tclose_spark.measures.distances.histograms import Histograms, MultiplicityMatrix
+from tclose_spark.methods.dealing.relaxed_conformance import FragmentDiameter, diameter_of
 
 
 @dataclass(frozen=True)

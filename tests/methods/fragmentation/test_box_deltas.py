@@ -13,8 +13,8 @@ from matrices import Case, cases
 from strategies import drawn
 from uneven import uneven
 
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.dealing.fragment_diameter import diameter_of
+from tclose_spark.measures.distances.histograms import MultiplicityMatrix
+from tclose_spark.methods.dealing.relaxed_conformance import diameter_of
 from tclose_spark.methods.fragmentation.search import find_fragmentation
 
 

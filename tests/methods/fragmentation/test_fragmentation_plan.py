@@ -19,8 +19,12 @@ from tclose_spark.methods.attributes import ResolvedSensitive
 from tclose_spark.methods.blocks.layout import together
 from tclose_spark.methods.dealing.stacks import class_counts
 from tclose_spark.methods.fragmentation.fragments import bin_of
-from tclose_spark.methods.fragmentation.joining import breaking, join_until_close
-from tclose_spark.methods.fragmentation.plan import FragmentationPlan, make_plan
+from tclose_spark.methods.fragmentation.plan import (
+    FragmentationPlan,
+    breaking,
+    join_until_close,
+    make_plan,
+)
 from tclose_spark.methods.fragmentation.search import find_fragmentation
 from tclose_spark.runfile.attributes import Bins
 from tclose_spark.table.domains import SensitiveDomain

@@ -13,7 +13,7 @@ from matrices import Case, cases
 from strategies import drawn
 
 from tclose_spark.measures.distances.ground_distances import EqualDistance, OrderedDistance
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.histograms import MultiplicityMatrix
 from tclose_spark.methods.dealing.relaxed_conformance import LOOK_FIRST, FragmentTable
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
 from tclose_spark.methods.fragmentation.search import find_fragmentation

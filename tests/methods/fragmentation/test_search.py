@@ -13,8 +13,8 @@ from matrices import Case, cases
 from strategies import drawn
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.dealing.fragment_diameter import DiameterInHierarchy
+from tclose_spark.measures.distances.histograms import MultiplicityMatrix
+from tclose_spark.methods.dealing.relaxed_conformance import DiameterInHierarchy
 from tclose_spark.methods.fragmentation import fragments, search
 from tclose_spark.methods.fragmentation.fragments import (
     DomainFragments,

@@ -16,12 +16,11 @@ from strategies import LI_FIGURE_1, count_in, drawn, make_problem, people, settl
 from requirements import check_classes, check_however_rows_come, distances_and_classes
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.distances.ground_distances import EqualDistance, OrderedDistance
-from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.histograms import Histograms, MultiplicityMatrix
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
 from tclose_spark.methods.dealing.relaxed_conformance import SURE
-from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
+from tclose_spark.methods.even_blocks import merge_until_all_hold
 from tclose_spark.methods.microaggregation.buckets import (
     BucketSizing,
     cut_into_buckets,

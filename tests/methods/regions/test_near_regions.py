@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from strategies import count_in, drawn, make_problem, people, settle_all, town
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
-from tclose_spark.in_memory.apply_plan import apply_plan
-from tclose_spark.in_memory.measure import PublishedClasses, measure
+from tclose_spark.in_memory.release import PublishedClasses, apply_plan, measure
 from tclose_spark.methods.method import method_of, require_supersets
-from tclose_spark.methods.t_mondrian.plan import make_plan
+from tclose_spark.methods.t_mondrian import make_plan
 from tclose_spark.runfile.registry import read_settings
 from tclose_spark.runfile.spec import Supersets
 

@@ -17,10 +17,15 @@ from tclose_spark.measures.distances.ground_distances import (
 )
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
-from tclose_spark.methods.dealing.fragment_diameter import diameter_of
-from tclose_spark.methods.dealing.relaxed_conformance import FragmentTable
-from tclose_spark.methods.sabre.plan import SabrePlan, make_plan
-from tclose_spark.methods.sabre.redistribution import Redistribution, bucketize, class_sizes, halves
+from tclose_spark.methods.dealing.relaxed_conformance import FragmentTable, diameter_of
+from tclose_spark.methods.sabre.plan import (
+    Redistribution,
+    SabrePlan,
+    bucketize,
+    class_sizes,
+    halves,
+    make_plan,
+)
 
 SENSITIVE = st.sampled_from(
     [

@@ -21,8 +21,7 @@ from tclose_spark.measures.distances.ground_distances import (
     OrderedDistance,
     maximum,
 )
-from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.histograms import Histograms, MultiplicityMatrix
 from tclose_spark.methods.dealing.stacks import Stack, orders, serpentine
 from tclose_spark.methods.stack_and_deal.layers import (
     LayeredDeal,

@@ -14,7 +14,7 @@ from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.method import method_of
 from tclose_spark.methods.regions.block import RegionDense
-from tclose_spark.methods.t_mondrian.plan import make_plan
+from tclose_spark.methods.t_mondrian import make_plan
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.registry import read_settings, require_support
 

@@ -10,12 +10,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import drawn
 
+from tclose_spark.auditing.hierarchy import Outline
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.table.hierarchies.building import build_hierarchy, hierarchy_csv
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.table.hierarchies.outline import Outline
 from tclose_spark.table.ranges import read_interval
 
 

@@ -18,7 +18,7 @@ from tclose_spark import pipeline
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.auditing.tables import AuditTables
-from tclose_spark.comparing.read_rows import read_rows
+from tclose_spark.comparing.trial import read_rows
 from tclose_spark.engine.tables import collect, read_delta
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.in_memory.sample import ComparedTable

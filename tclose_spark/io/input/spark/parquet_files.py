@@ -19,9 +19,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.io.input import problems
-from tclose_spark.io.input.intervals import brackets_of
+from tclose_spark.io.input.arrow_frames import brackets_of
 from tclose_spark.io.input.read_errors import READ_ERRORS
-from tclose_spark.io.spark.capabilities import java_of, set_if_allowed, setting
+from tclose_spark.io.spark.cluster import java_of, set_if_allowed, setting
 from tclose_spark.io.storage.folders import for_spark, local_path
 from tclose_spark.io.tables.columns import UNREADABLE, quoted
 from tclose_spark.runfile.spec import Input

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.engine.local.needs_spark import NeedsSparkError
+from tclose_spark.engine.local.table import NeedsSparkError
 
 BLANKS = "".join(map(chr, range(1, 33)))  # around a number
 MOMENT = pa.timestamp("us", "UTC")

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.comparing.outcome import Outcome
-from tclose_spark.comparing.read_rows import read_rows
 from tclose_spark.comparing.request import AS_ASKED, Combination
-from tclose_spark.comparing.trial import run_trial
+from tclose_spark.comparing.result import Outcome
+from tclose_spark.comparing.trial import read_rows, run_trial
 from tclose_spark.engine.sources import viewed
 from tclose_spark.errors import TcloseError
 from tclose_spark.io.local_session import LocalSession

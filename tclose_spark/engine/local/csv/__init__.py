@@ -1,1 +1,0 @@
-"""CSV files in this process, read and written as Spark does it."""

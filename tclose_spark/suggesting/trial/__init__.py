@@ -1,1 +1,0 @@
-"""A trial of a suggested run file, in memory."""
