@@ -46,7 +46,9 @@ def render_report(certificate: Certificate, figures: Figures) -> str:
 
 
 def first_page(certificate: Certificate) -> dict[str, Any]:
-    """The template variables of the pages to sign."""
+    """The template variables of the pages to sign: the sections of the certificate by their names,
+    and what is made from them.
+    """
     guarantees = certificate.guarantees
     every = words_in(certificate)
     whole = certificate.whole
@@ -66,17 +68,14 @@ def first_page(certificate: Certificate) -> dict[str, Any]:
     tables = collected(
         [{"guarantees": rows}, *(words.tables(certificate, whole) for words in every)]
     )
-    page = {
+    page: dict[str, Any] = {
+        **{name: getattr(certificate, name) for name in Certificate.model_fields},
         "certificate": certificate,
-        "release": certificate.release,
-        "utility": certificate.utility,
         "k": guarantees.k,
         "whole": whole,
         "holds": all(row.met is not False for rows in tables.values() for row in rows),
-        "unprotected": unprotected,
         "homogeneous": {name: entry.homogeneous for name, entry in sensitive.items()},
         "measured": certificate.information.attributes,
-        "warnings": certificate.warnings,
         "subjects": certificate.subjects or NO_SUBJECTS,
         "spellings": [name for name, entry in sensitive.items() if entry.text is not None],
         "roles": _roles(certificate, every),
@@ -86,7 +85,6 @@ def first_page(certificate: Certificate) -> dict[str, Any]:
             for name, t in guarantees.t.items()
             if t.required is not None and name not in unprotected
         ],
-        "allow_unique": certificate.allow_unique,
         "MARK": MARK,
         "BAR": BAR,
         **tables,

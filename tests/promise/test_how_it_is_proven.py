@@ -384,6 +384,7 @@ def test_they_share_the_definitions() -> None:
         "requirements.criterion",
         "requirements.diversity",
         "requirements.expectation",
+        "requirements.figures",  # types of figures, which records and certificates have
         "requirements.judge",
         "requirements.likeness",
         "requirements.size",

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
 from tclose_spark.io.run import Run
-from tclose_spark.report.certificate import COUNTS
+from tclose_spark.report.certificate.building import COUNTS
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.stages.verify_finished import verify_finished
 

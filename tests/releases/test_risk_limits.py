@@ -23,12 +23,12 @@ from strategies import CITIES
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.io.run import Run
-from tclose_spark.report import certificate as certificates
+from tclose_spark.report.certificate.schema import FILE
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.table.hierarchies.hierarchy import ROOT
 
 QUASI: dict[str, Any] = {"age": {"type": "numeric"}, "sex": {}, "city": {"hierarchy": "cities.csv"}}
-SCHEMA = json.loads((Path(certificates.__file__).parent / "certificate.schema.json").read_text())
+SCHEMA = json.loads(FILE.read_text())
 ABOVE = {path[0]: set(path) for path in CITIES.paths}
 
 

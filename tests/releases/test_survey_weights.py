@@ -25,12 +25,12 @@ from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
-from tclose_spark.report import certificate as certificates
+from tclose_spark.report.certificate.schema import FILE
 from tclose_spark.runfile.loading import load_spec
 
 QUASI: dict[str, Any] = {"age": {"type": "numeric"}, "sex": {}, "city": {"hierarchy": "cities.csv"}}
 DISEASES = ["flu", "gout", "ulcer"]
-SCHEMA = json.loads((Path(certificates.__file__).parent / "certificate.schema.json").read_text())
+SCHEMA = json.loads(FILE.read_text())
 MakeRun = Callable[..., Run]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tclose_spark.io.output_folders import HISTORY
 from tclose_spark.io.run_state import ProfileRecord, RunState
@@ -51,9 +50,6 @@ class LinesWords(OptionWords):
         if (earlier := state.of(ProfileRecord).earlier) is None:
             return {}
         return {HISTORY: history_text([*earlier.releases, history_entry(certificate)])}
-
-    def variables(self, certificate: Certificate) -> Mapping[str, Any]:
-        return {"earlier": certificate.earlier}
 
     def parts(self, certificate: Certificate, figures: Figures) -> Mapping[str, str]:
         return {"promises": "lines/earlier.html.j2"} if certificate.earlier else {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from tclose_spark.report.certificate.guarantees import Guarantees
 from tclose_spark.report.certificate.sections import Certificate, CertifiedPeople, UnknownPeople
@@ -61,9 +60,6 @@ class PeopleWords(OptionWords):
             for words, entry in entries:
                 entry["over_people"] = words.of_people(people.attributes[name][words.key])
         certificate.guarantees = Guarantees.read(guarantees)
-
-    def variables(self, certificate: Certificate) -> Mapping[str, Any]:
-        return {"people": certificate.people}
 
     def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
         if (people := certificate.people) is None:

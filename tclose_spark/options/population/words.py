@@ -46,9 +46,6 @@ class PopulationWords(OptionWords):
     def tables(self, certificate: Certificate, whole: str) -> Mapping[str, list[GuaranteeRow]]:
         return {"risks": [*_rows(certificate.risks)]}
 
-    def variables(self, certificate: Certificate) -> Mapping[str, Any]:
-        return {"at_risk": certificate.risks}
-
     def parts(self, certificate: Certificate, figures: Figures) -> Mapping[str, str]:
         return {"guarantees": "population/risks.html.j2"} if certificate.risks else {}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tclose_spark.report.certificate.sections import Certificate, CheckedProfile
 from tclose_spark.report.option_words import Certified, Lines, OptionWords
@@ -31,9 +30,6 @@ class ProfilesWords(OptionWords):
 
     def certify(self, made: Certified, certificate: Certificate) -> None:
         certificate.profile = CheckedProfile.read(plain(made.figures.of(ProfilesFigures)))
-
-    def variables(self, certificate: Certificate) -> Mapping[str, Any]:
-        return {"profile": certificate.profile}
 
     def parts(self, certificate: Certificate, figures: Figures) -> Mapping[str, str]:
         return {"promises": "profiles/profile.html.j2"} if certificate.profile else {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from tclose_spark.report.certificate.building import guarantees_of
 from tclose_spark.report.certificate.sections import Certificate, Suppressed
@@ -42,9 +41,6 @@ class SuppressionWords(OptionWords):
         of_class = None if suppressed is None else suppressed.guarantees
         rows = [] if of_class is None else guarantee_rows(of_class, whole)
         return {"of_suppressed": [replace(row, meaning="") for row in rows]}
-
-    def variables(self, certificate: Certificate) -> Mapping[str, Any]:
-        return {"suppressed": certificate.suppressed}
 
     def parts(self, certificate: Certificate, figures: Figures) -> Mapping[str, str]:
         suppressed = certificate.suppressed

@@ -46,9 +46,6 @@ class WeightsWords(OptionWords):
                 mean_class=people.mean_class,
             )
 
-    def variables(self, certificate: Certificate) -> Mapping[str, Any]:
-        return {"weights": certificate.weights}
-
     def sections(self, certificate: Certificate, figures: Figures) -> Mapping[str, Any]:
         return {"totals": totals_of(figures)}
 
