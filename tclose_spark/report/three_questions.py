@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tclose_spark.runfile.population import RISKS
+from tclose_spark.runfile.privacy import RISKS
 from tclose_spark.table.writing import number
 
 NAMES = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tclose_spark.report.option_words import Certificate, Certified, OptionWords
-from tclose_spark.runfile.pseudonyms import NAMED
+from tclose_spark.runfile.columns import NAMED
 
 
 class PseudonymsWords(OptionWords):
