@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tclose_spark.checks.gx_import import begin_import
+from tclose_spark.checks.validation import begin_import
 from tclose_spark.checks.verifier import Verdict
 from tclose_spark.comparing.choose_k import SAMPLE_ROWS, choose_k
 from tclose_spark.errors import (

@@ -110,7 +110,7 @@ def test_an_audit_imports_nothing_that_it_does_not_use(tmp_path):
 
 def test_great_expectations_comes_without_what_only_other_expectations_need():
     program = (
-        "import sys; from tclose_spark.checks.gx_import import begin_import, great_expectations\n"
+        "import sys; from tclose_spark.checks.validation import begin_import, great_expectations\n"
         "begin_import(); gx = great_expectations()\n"
         "print(gx.__name__, *sorted({'altair', 'scipy.stats'} & set(sys.modules)))\n"
         "from great_expectations.expectations.core import "

@@ -36,9 +36,8 @@ from tclose_spark.io.input.arrow_frames import read_once
 from tclose_spark.io.input.files import as_typed, source_of
 from tclose_spark.io.input.sniffing import LEFT_OUT, told
 from tclose_spark.report.notebook import in_frame, printed
-from tclose_spark.runfile.joint import JointCloseness
 from tclose_spark.runfile.loading import resolve, spec_of
-from tclose_spark.runfile.population import Population
+from tclose_spark.runfile.privacy import JointCloseness, Population
 from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import FRAME, Input, ReleaseSpec
 

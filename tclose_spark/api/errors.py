@@ -1,17 +1,21 @@
 """Errors as users meet them: in the words of the command line or of Python, without values of
-people.
+people. A command ends with an exit code, also where a signal ends it.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from tclose_spark.errors import ConfigurationError, TcloseError, text_of
 from tclose_spark.io.causes import AT_WORK, cause_of, full_disk, why_no_import
+from tclose_spark.io.interrupts import MESSAGE, SHORT, handle_signals, run_with_timeout
+from tclose_spark.io.messages import require_log_format
+from tclose_spark.io.spark import driver
 from tclose_spark.io.storage.stores import StoreError
 
 DEBUG = "TCLOSE_DEBUG"
@@ -148,3 +152,43 @@ def translate_errors() -> Iterator[None]:
             if isinstance(error, TcloseError)
             else known(error) or TcloseError(unexpected(error))
         ) from None
+
+
+def run_command(
+    command: Callable[[], object],
+    announce: Callable[[str], None],
+    failed: Callable[[Exception], int],
+    *,
+    publishes: bool,
+    last: bool,
+) -> int:
+    """The exit code of a command: what it returns, or `failed` of its error. An interrupt prints
+    one line; the code is then 130 (SIGTERM 143).
+
+    announce: prints a message. publishes: whether the line is about what was published.
+    last: nothing follows in this process but the end of Spark, which no signal cuts short.
+    """
+    with handle_signals(MESSAGE if publishes else SHORT, last) as interrupt:
+        try:
+            require_log_format()
+            with called_from_command_line(announce, last):
+                code = command()
+            if not code or interrupt.received is None:  # typer makes a KeyboardInterrupt a code
+                return code if isinstance(code, int) else 0
+        except (Exception, KeyboardInterrupt) as error:
+            if interrupt.received is None and not isinstance(error, KeyboardInterrupt):
+                return failed(error)
+        interrupt.ending = True
+        interrupt.tell()
+        if last and driver.is_ours():
+            driver.end_now()
+        else:
+            _cancel_jobs()
+        return interrupt.exit_code
+
+
+def _cancel_jobs() -> None:
+    """Cancels the jobs of this command in a session that outlives it."""
+    session = sys.modules.get("tclose_spark.io.spark.session")
+    if session is not None:
+        run_with_timeout(session.cancel_jobs)

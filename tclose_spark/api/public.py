@@ -8,9 +8,8 @@ from tclose_spark.api.fingerprint import fingerprint
 from tclose_spark.api.generate import generate
 from tclose_spark.api.hierarchy import Preview, hierarchy
 from tclose_spark.api.history import History, history
-from tclose_spark.api.plan import Planned, plan
 from tclose_spark.api.release import Release, Report, release, verify
-from tclose_spark.api.stages import run_stage
+from tclose_spark.api.stages import Planned, plan, run_stage
 from tclose_spark.api.suggest import suggest
 from tclose_spark.errors import (
     ConfigurationError,

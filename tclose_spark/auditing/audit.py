@@ -6,12 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
 from tclose_spark.auditing.inputs import prepare_inputs
-from tclose_spark.auditing.parts.attacks import add_attacks, attack_measures
-from tclose_spark.auditing.parts.audited import AuditedTable, tallied
-from tclose_spark.auditing.parts.background import add_background, check_background
+from tclose_spark.auditing.parts.attacks import (
+    add_attacks,
+    add_background,
+    attack_measures,
+    check_background,
+)
+from tclose_spark.auditing.parts.audited import AuditedTable, add_reading, add_subjects, tallied
 from tclose_spark.auditing.parts.population import add_population, check_population
-from tclose_spark.auditing.parts.rare_cells import add_cells, check_cells
-from tclose_spark.auditing.parts.reading import add_reading, add_subjects
+from tclose_spark.auditing.parts.rare_cells import (
+    add_cells,
+    add_uniques,
+    check_cells,
+    check_uniques,
+)
 from tclose_spark.auditing.parts.requirements import (
     add_households,
     add_requirements,
@@ -21,7 +29,6 @@ from tclose_spark.auditing.parts.requirements import (
     judge,
 )
 from tclose_spark.auditing.parts.several_releases import add_releases, check_releases
-from tclose_spark.auditing.parts.special_uniques import add_uniques, check_uniques
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables

@@ -11,11 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.auditing.greatest import SortKey, greatest, values_of
 from tclose_spark.auditing.inputs import hierarchies_of, judged_attributes, prepare_inputs
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import ClassExplanation
-from tclose_spark.auditing.tables import AuditTables
+from tclose_spark.auditing.tables import AuditTables, SortKey, greatest, values_of
 from tclose_spark.checks.classes.class_table import Classes, JudgedQuasi, class_table
 from tclose_spark.checks.classes.tallies import (
     ClassTally,

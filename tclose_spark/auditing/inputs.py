@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.classes.tallies import count_columns
-from tclose_spark.checks.labels.known_people import normal_texts
-from tclose_spark.checks.labels.listed_people import rows_without, with_people
+from tclose_spark.checks.labels.known_people import normal_texts, rows_without, with_people
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.errors import ConfigurationError, InputError

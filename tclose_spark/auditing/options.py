@@ -9,7 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, get_args
 
 if TYPE_CHECKING:
-    from tclose_spark.runfile.joint import JointCloseness
+    from tclose_spark.runfile.privacy import JointCloseness
     from tclose_spark.runfile.spec import ReleaseSpec
 
 Columns = Collection[str] | Mapping[str, Any] | None

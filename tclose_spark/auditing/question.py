@@ -12,12 +12,16 @@ from tclose_spark.auditing.options import DEFAULTS
 from tclose_spark.auditing.short_forms import Levels, Thresholds, parse_joint, parse_thresholds
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.columns import HouseholdColumn, MissingValues, Person, PersonColumn
 from tclose_spark.runfile.combinations import A_T, AGGREGATES, OF_AUDIT
-from tclose_spark.runfile.joint import JointCloseness, require_attributes
 from tclose_spark.runfile.loading import explain
-from tclose_spark.runfile.missing import MissingValues
-from tclose_spark.runfile.people import HouseholdColumn, Person, PersonColumn
-from tclose_spark.runfile.population import THRESHOLD, Population, Share
+from tclose_spark.runfile.privacy import (
+    THRESHOLD,
+    JointCloseness,
+    Population,
+    Share,
+    require_attributes,
+)
 from tclose_spark.runfile.quantities import LARGEST_COUNT
 from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import ReleaseSpec

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.files import guess_format
 from tclose_spark.runfile.loading import resolve
-from tclose_spark.runfile.population import Population
+from tclose_spark.runfile.privacy import Population
 from tclose_spark.runfile.quantities import LARGEST_COUNT
 
 KNOWN_SETTINGS = (

@@ -9,12 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tclose_spark.auditing.linkage import linkage_text
-from tclose_spark.auditing.parts.attacks import attack_lines
-from tclose_spark.auditing.parts.background import background_lines
+from tclose_spark.auditing.parts.attacks import attack_lines, background_lines
 from tclose_spark.auditing.parts.population import risk_lines
-from tclose_spark.auditing.parts.rare_cells import cell_lines
+from tclose_spark.auditing.parts.rare_cells import cell_lines, uniques_lines
 from tclose_spark.auditing.parts.several_releases import releases_lines
-from tclose_spark.auditing.parts.special_uniques import uniques_lines
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.auditing.texts import (
     MOST_LINES,

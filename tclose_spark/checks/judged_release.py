@@ -16,6 +16,7 @@ from tclose_spark.checks.classes.class_table import JudgedQuasi, RequiredMeasure
 from tclose_spark.checks.classes.figures import ClassFigures, class_figures
 from tclose_spark.checks.classes.tallies import count_values
 from tclose_spark.checks.labels.loss import (
+    LabelVocabulary,
     LossByInput,
     judged_quasi,
     losses_by_input,
@@ -23,9 +24,7 @@ from tclose_spark.checks.labels.loss import (
     names_of_release,
     published_columns,
 )
-from tclose_spark.checks.labels.vocabulary import LabelVocabulary
-from tclose_spark.checks.left_out import LeftOut, suppressed_class, whole_input
-from tclose_spark.checks.released import read_released
+from tclose_spark.checks.released import LeftOut, read_released, suppressed_class, whole_input
 from tclose_spark.checks.written import WrittenRelease
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import keep, schema_of, write_and_read

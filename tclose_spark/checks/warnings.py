@@ -10,9 +10,9 @@ from fractions import Fraction
 import numpy as np
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.classes.figure_histograms import NOTHING
 from tclose_spark.checks.classes.figures import ClassFigures
-from tclose_spark.checks.labels.vocabulary import LabelVocabulary
+from tclose_spark.checks.classes.partial_figures import NOTHING
+from tclose_spark.checks.labels.loss import LabelVocabulary
 from tclose_spark.measures.distances.ground_distances import fewest_rows
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.runfile.text import count_spellings

@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from tclose_spark.api import process
+from tclose_spark.api import errors as process
 from tclose_spark.api.errors import DEBUG, known, unexpected
 from tclose_spark.api.stage_names import STAGES
 from tclose_spark.cli.commands import app

@@ -13,7 +13,7 @@ from tclose_spark.engine.local.table import LocalTable
 from tclose_spark.io.input.states import Commit
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import Folder
-from tclose_spark.runfile.missing import ByColumn
+from tclose_spark.runfile.columns import ByColumn
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.arrays import Mapper as Mapper
 

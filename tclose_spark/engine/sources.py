@@ -16,7 +16,7 @@ from tclose_spark.io.input.problems import note
 from tclose_spark.io.input.sniffing import completed
 from tclose_spark.io.input.states import Commit
 from tclose_spark.io.local_session import is_local
-from tclose_spark.runfile.missing import ByColumn
+from tclose_spark.runfile.columns import ByColumn
 from tclose_spark.runfile.spec import FRAME, Input
 from tclose_spark.table.column_names.names import renamed
 

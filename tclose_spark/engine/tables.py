@@ -21,7 +21,7 @@ from tclose_spark.engine.protocol import Engine, How, Mapper, Session, Table, Ta
 from tclose_spark.errors import TcloseError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import Folder
-from tclose_spark.runfile.missing import ByColumn
+from tclose_spark.runfile.columns import ByColumn
 
 TRIES = 3  # of work that loses executors
 MOST_JOINING = 64  # tasks that join what others found, before the caller does

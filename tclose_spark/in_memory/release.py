@@ -14,9 +14,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.labels.loss import judged_quasi, published_columns
+from tclose_spark.checks.labels.loss import (
+    LabelVocabulary,
+    judged_quasi,
+    members,
+    numbers,
+    published_columns,
+    themselves,
+)
 from tclose_spark.checks.labels.regions import BoxProofs, open_classes
-from tclose_spark.checks.labels.vocabulary import LabelVocabulary, members, numbers, themselves
 from tclose_spark.measures.distances.ground_distances import GroundDistance, maximum
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.supersets.box_search import ProofTarget

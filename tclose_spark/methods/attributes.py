@@ -37,7 +37,7 @@ from tclose_spark.runfile.attributes import (
     QuasiIdentifier,
     SensitiveAttribute,
 )
-from tclose_spark.runfile.joint import JointCloseness
+from tclose_spark.runfile.privacy import JointCloseness
 from tclose_spark.table.arrays import ExactArray, IntArray, exact
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain, remaining_values
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy

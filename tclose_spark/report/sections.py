@@ -35,7 +35,7 @@ class PlotSection:
 
 @dataclass(frozen=True, kw_only=True)
 class WorstClassSection:
-    """The class farthest from the table in one attribute. entry: see `checks.classes.worst`."""
+    """The class farthest from the table in one attribute. entry: see `checks.release_figures`."""
 
     attribute: str
     plot: PlotSection

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tclose_spark.report.certificate.sections import Certificate
-from tclose_spark.runfile.population import RISKS
+from tclose_spark.runfile.privacy import RISKS
 from tclose_spark.table.writing import number
 
 NAMES = {

@@ -23,6 +23,13 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from tclose_spark.runfile.brought import find_requirement, modules, read_brought, write_brought
+from tclose_spark.runfile.columns import (
+    HouseholdColumn,
+    MissingValues,
+    PersonColumn,
+    Pseudonyms,
+    WeightColumn,
+)
 from tclose_spark.runfile.combinations import (
     NESTED,
     OF_ATTRIBUTES,
@@ -40,9 +47,6 @@ from tclose_spark.runfile.distances import (
     places_of_missing,
 )
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
-from tclose_spark.runfile.missing import MissingValues
-from tclose_spark.runfile.people import HouseholdColumn, PersonColumn, WeightColumn
-from tclose_spark.runfile.pseudonyms import Pseudonyms
 from tclose_spark.runfile.quantities import (
     CODES_A_DAY,
     LARGEST_COUNT,

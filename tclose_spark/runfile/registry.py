@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Protocol
 from pydantic_core import PydanticKnownError
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.release_form import Aggregate
 from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.text import one_of
 

@@ -28,9 +28,9 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import NOTHING, Attributes
 from tclose_spark.runfile.brought import find_option, modules, read_brought, write_brought
+from tclose_spark.runfile.columns import MissingValues
 from tclose_spark.runfile.combinations import (
     A_T,
     AGGREGATES,
@@ -42,19 +42,22 @@ from tclose_spark.runfile.combinations import (
     OF_RUN,
     SENSITIVE,
 )
-from tclose_spark.runfile.formats import Format, format_of_name
-from tclose_spark.runfile.joint import JointCloseness, as_sections, require_attributes
-from tclose_spark.runfile.missing import MissingValues
-from tclose_spark.runfile.population import Population, RiskLimits
+from tclose_spark.runfile.formats import Format, format_of_name, known_options
+from tclose_spark.runfile.privacy import (
+    JointCloseness,
+    Population,
+    RiskLimits,
+    as_sections,
+    require_attributes,
+)
 from tclose_spark.runfile.profiles.settings import ProfileName, k_of
-from tclose_spark.runfile.reader_options import known_options
 from tclose_spark.runfile.registry import (
     MethodSettings,
     methods_that,
     read_settings,
     require_support,
 )
-from tclose_spark.runfile.release_form import COUNT, GROUP, ReleaseForm
+from tclose_spark.runfile.release_form import COUNT, GROUP, Aggregate, ReleaseForm
 from tclose_spark.runfile.section import Exact, Section, also, as_tuple, each_once, number_schema
 from tclose_spark.runfile.text import one_of
 

@@ -33,7 +33,6 @@ from tclose_spark.methods.rows_in_work import begin_write, end_task, rows_in_wor
 from tclose_spark.report.mechanism import Mechanism
 from tclose_spark.runfile.release_form import RELEASE
 from tclose_spark.stages.release_maker import Making, Tables, TaskPart, TaskWork, Written, makers_of
-from tclose_spark.stages.routing import ROUTED, cell_places, passed, router
 from tclose_spark.stages.staging.area import (
     read_columns,
     read_plan,
@@ -41,7 +40,7 @@ from tclose_spark.stages.staging.area import (
     read_rows,
     resolved_attributes,
 )
-from tclose_spark.stages.staging.encode import Encoder
+from tclose_spark.stages.staging.encode import ROUTED, Encoder, cell_places, passed, router
 from tclose_spark.table.columns.parquet import FILE, TABLE, ChangedFileError, parquet_files
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy

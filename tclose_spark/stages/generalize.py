@@ -15,8 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose_spark.methods.attributes import ResolvedQuasi
-from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.quantities import CODES_A_DAY, FIRST, LAST, Calendar
+from tclose_spark.runfile.release_form import Aggregate
 from tclose_spark.table.arrays import FloatArray, HashArray, IntArray, in_order
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import QuasiDomain

@@ -12,7 +12,7 @@ from tclose_spark.io.run import Run
 from tclose_spark.runfile.options import used_parts
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging.batches import StagedColumns
-from tclose_spark.stages.staging.counted import Counted
+from tclose_spark.stages.staging.tallies import Counted
 from tclose_spark.table.domains import Profile
 
 

@@ -46,8 +46,7 @@ from tclose_spark.io.tables.exports import only_file
 from tclose_spark.report.line import damage_translated
 from tclose_spark.runfile.release_form import SENSITIVE_TABLES
 from tclose_spark.stages.input_reader import readers_of
-from tclose_spark.stages.staging.input_states import state_of_inputs
-from tclose_spark.stages.staging.sealed_settings import sealed_pseudonyms
+from tclose_spark.stages.staging.resuming import sealed_pseudonyms, state_of_inputs
 from tclose_spark.table.hierarchies.building import HIERARCHIES, RELEASED_HIERARCHIES
 
 INTERNAL_REPORT = "internal_report.html"

@@ -34,7 +34,7 @@ from tclose_spark.io.input.files import unread
 from tclose_spark.io.input.sniffing import completed
 from tclose_spark.io.tables.check_columns import plain_name
 from tclose_spark.measures.sketches import REGISTERS, DistinctCount, estimate
-from tclose_spark.runfile.missing import code_of
+from tclose_spark.runfile.columns import code_of
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.codes import NUMBERS
 from tclose_spark.suggesting.dictionary import NO_DICTIONARY, Dictionary

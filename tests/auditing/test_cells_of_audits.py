@@ -16,7 +16,7 @@ from html_page import Page
 from pyspark.sql import SparkSession
 
 from tclose_spark.api.audit import audit
-from tclose_spark.auditing.parts import special_uniques as uniques
+from tclose_spark.auditing.parts import rare_cells as uniques
 from tclose_spark.errors import ConfigurationError
 
 COLUMNS = ["province", "activity", "sex", "income"]

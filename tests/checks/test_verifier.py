@@ -19,7 +19,7 @@ import pytest
 from strategies import make_profile
 
 from tclose_spark.checks import verifier
-from tclose_spark.checks.left_out import input_listing
+from tclose_spark.checks.released import input_listing
 from tclose_spark.checks.verifier import Verdict, verify_release
 from tclose_spark.checks.warnings import _fewest_rows
 from tclose_spark.checks.written import Evidence, WrittenRelease

@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import class_figures
 from tclose_spark.checks.classes.tallies import count_columns, count_values, tally_classes
-from tclose_spark.checks.classes.worst import worst_classes
+from tclose_spark.checks.labels.loss import members, numbers, themselves, vocabulary_of
 from tclose_spark.checks.labels.regions import are_disjoint
-from tclose_spark.checks.labels.vocabulary import members, numbers, themselves, vocabulary_of
+from tclose_spark.checks.release_figures import worst_classes
 from tclose_spark.checks.supersets import find_supersets, near_supersets, without_t
 from tclose_spark.engine.tables import collect, of_arrow
 from tclose_spark.io.local_session import LocalSession

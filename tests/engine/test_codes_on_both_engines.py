@@ -19,7 +19,7 @@ from strategies import drawn
 from tclose_spark.engine.sources import frame_table, open_table, read_table
 from tclose_spark.engine.tables import collect, map_batches, read_as_missing, schema_of
 from tclose_spark.io.local_session import LocalSession
-from tclose_spark.runfile.missing import NUMBER, code_of
+from tclose_spark.runfile.columns import NUMBER, code_of
 from tclose_spark.runfile.spec import Input
 
 COLUMNS: dict[str, tuple[pa.Array, list[Any], list[Any]]] = {

@@ -29,7 +29,7 @@ from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.integrity import strict_json
 from tclose_spark.measures.loss.information_loss import set_members
 from tclose_spark.runfile.loading import load_spec, parse_yaml
-from tclose_spark.runfile.population import Population
+from tclose_spark.runfile.privacy import Population
 from tclose_spark.runfile.profiles.settings import parse_populations
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy

@@ -19,7 +19,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark import cli, pipeline
-from tclose_spark.api import process as command_process
+from tclose_spark.api import errors as command_process
 from tclose_spark.io import interrupts
 from tclose_spark.io.interrupts import (
     MESSAGE,

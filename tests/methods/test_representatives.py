@@ -27,8 +27,8 @@ from tclose_spark import pipeline
 from tclose_spark.api.audit import audit
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.run import Run
-from tclose_spark.runfile.aggregates import Representative
 from tclose_spark.runfile.loading import load_spec
+from tclose_spark.runfile.release_form import Representative
 from tclose_spark.stages.generalize import AggregateLabels, Generalizer
 
 ROWS, T = 240, Fraction(1, 4)

@@ -20,7 +20,7 @@ from promise_page import promises
 
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError
-from tclose_spark.runfile.pseudonyms import Pseudonym
+from tclose_spark.runfile.columns import Pseudonym
 from tclose_spark.table.columns.pseudonyms import PseudonymKeys
 
 OWN, NAMED = "the own secret of a run", "a secret of several tables"

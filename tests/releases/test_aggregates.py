@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from strategies import drawn
 
 from tclose_spark.options.aggregates.check import AggregateCheck, rows_without_aggregate
-from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.quantities import CODES_A_DAY, EPOCH, write_moment
+from tclose_spark.runfile.release_form import Aggregate
 from tclose_spark.stages.generalize import AggregateLabels
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.labels import MISSING, encode_numbers

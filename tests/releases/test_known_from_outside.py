@@ -16,8 +16,7 @@ import pyarrow as pa
 import pytest
 
 from tclose_spark import pipeline
-from tclose_spark.checks.labels.loss import judged_quasi, measured_on
-from tclose_spark.checks.labels.vocabulary import LabelVocabulary
+from tclose_spark.checks.labels.loss import LabelVocabulary, judged_quasi, measured_on
 from tclose_spark.engine.tables import collect, read_delta
 from tclose_spark.errors import InputError
 from tclose_spark.in_memory.sample import _narrowed

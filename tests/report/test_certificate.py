@@ -30,7 +30,7 @@ from strategies import CITIES
 
 from tclose_spark import pipeline
 from tclose_spark.api.release import Release
-from tclose_spark.checks.classes.figure_histograms import SIZES
+from tclose_spark.checks.classes.partial_figures import SIZES
 from tclose_spark.cli.console import show_release
 from tclose_spark.measures.distances.bins import group_values
 from tclose_spark.measures.distances.transport import transport_plan

@@ -12,8 +12,7 @@ from strategies import drawn
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.files import source_of
-from tclose_spark.runfile.formats import Format
-from tclose_spark.runfile.reader_options import OPTIONS, TYPES, known_options
+from tclose_spark.runfile.formats import OPTIONS, TYPES, Format, known_options
 from tclose_spark.runfile.spec import Input
 
 FORMATS = get_args(Format)

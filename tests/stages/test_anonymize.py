@@ -33,7 +33,7 @@ from tclose_spark.methods.stack_and_deal import plan as stack_and_deal
 from tclose_spark.stages.anonymize import RELEASE, Anonymizer
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.stages.release_maker import Making
-from tclose_spark.stages.routing import cell_places
+from tclose_spark.stages.staging.encode import cell_places
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.rows import Rows

@@ -18,7 +18,7 @@ from tclose_spark import pipeline
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
-from tclose_spark.stages.staging import counted
+from tclose_spark.stages.staging import tallies as counted
 from tclose_spark.stages.warnings import profile_warnings
 from tclose_spark.table.domains import Profile, QuasiDomain, Repetition, SensitiveDomain
 

@@ -17,7 +17,7 @@ from tclose_spark.engine.tables import collect, of_arrow
 from tclose_spark.errors import MOST_LISTED, InputError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
-from tclose_spark.stages import wrong_values
+from tclose_spark.stages.staging import checking as wrong_values
 
 PARTITIONS = 2  # of the tests' session
 MANY = (2 * PARTITIONS + 1) * MOST_LISTED

@@ -10,8 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.labels.fitting import fitting_people
-from tclose_spark.checks.labels.known_people import joined_quasi
+from tclose_spark.checks.labels.known_people import fitting_people, joined_quasi
 from tclose_spark.engine.protocol import Table
 from tclose_spark.errors import InputError
 from tclose_spark.measures.disclosure.reidentification import Risks, risks

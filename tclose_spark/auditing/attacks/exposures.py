@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.auditing.greatest import SortKey, greatest, values_of
+from tclose_spark.auditing.tables import SortKey, greatest, values_of
 from tclose_spark.checks.classes.class_table import Classes
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import merged, select

@@ -8,8 +8,8 @@ from dataclasses import replace
 from rich.table import Table
 from rich.text import Text
 
+from tclose_spark.auditing.parts.attacks import require_labels
 from tclose_spark.auditing.parts.audited import AuditedTable
-from tclose_spark.auditing.parts.background import require_labels
 from tclose_spark.auditing.parts.requirements import households_of
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult

@@ -12,9 +12,8 @@ from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.classes.figures import class_figures
-from tclose_spark.checks.classes.households import households_of_classes
-from tclose_spark.checks.classes.people import expect_people, tally_owners
-from tclose_spark.checks.labels.listed_people import with_people
+from tclose_spark.checks.classes.people import expect_people, households_of_classes, tally_owners
+from tclose_spark.checks.labels.known_people import with_people
 from tclose_spark.checks.labels.wildcards import alike_guarantee
 from tclose_spark.checks.supersets import expect_supersets, near_supersets, without_t
 from tclose_spark.engine.protocol import Table
@@ -25,7 +24,7 @@ from tclose_spark.requirements.expectation import Expectation, expect_some_rows
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.requirements.registry import expectations_of
 from tclose_spark.runfile.attributes import Diversity, SensitiveAttribute
-from tclose_spark.runfile.joint import covered
+from tclose_spark.runfile.privacy import covered
 from tclose_spark.table.people import HOUSEHOLD
 
 

@@ -16,19 +16,17 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi, RequiredMeasure
-from tclose_spark.checks.classes.figure_histograms import (
-    DistanceHistogram,
-    FigureHistogram,
-    PrecisionHistogram,
-    ShareHistogram,
-    SizeHistogram,
-)
 from tclose_spark.checks.classes.partial_figures import (
     BILLIONTHS,
+    DistanceHistogram,
+    FigureHistogram,
     FigureRequest,
     Key,
     Loss,
     PartialFigures,
+    PrecisionHistogram,
+    ShareHistogram,
+    SizeHistogram,
 )
 from tclose_spark.checks.classes.people import MOST_ROWS
 from tclose_spark.engine.protocol import Table

@@ -17,7 +17,7 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, gather, map_batches, select
 from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.measures.disclosure.population import HouseholdRisk, individual_risks
-from tclose_spark.runfile.population import Population
+from tclose_spark.runfile.privacy import Population
 from tclose_spark.table.arrays import BoolArray, FloatArray, IntArray
 from tclose_spark.table.columns.weights import MILLIONTHS, millionths
 from tclose_spark.table.fingerprint import content_hash, spread

@@ -4,6 +4,8 @@ A person counts once in each class. For l a person has the values of one row, th
 of their texts. For t, beta and the frequency l, a row weighs one over the number of its person's
 rows. One shuffle brings the rows of a person together; then people add up by class like rows (see
 `tallies`).
+
+With a column of households, it is also counted how many of them have members in each class.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +24,9 @@ import pyarrow.compute as pc
 from tclose_spark.checks.classes.class_table import Classes
 from tclose_spark.checks.classes.tallies import ClassTally, add_up, tally_schema, texts
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import gather, map_batches, observe, schema_of, select
+from tclose_spark.engine.tables import collect, gather, map_batches, observe, schema_of, select
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.requirements.criterion import OVER_PEOPLE, Criterion, ExactCriterion
+from tclose_spark.requirements.criterion import OVER_PEOPLE, Criterion, ExactCriterion, first_of
 from tclose_spark.requirements.expectation import Expectation
 from tclose_spark.requirements.judge import Judge, JudgedAttribute
 from tclose_spark.requirements.registry import judges_of
@@ -314,3 +317,72 @@ def _expect_over_people(expectation: Expectation) -> Expectation:
         (name, over_people(x) if name == "column" else x) for name, x in expectation.arguments
     )
     return Expectation(expectation.type, arguments, expectation.meaning + OVER_PEOPLE)
+
+
+COUNTED = [(name, pa.int64()) for name in ("households", "size", "classes", "rows")]
+
+
+class HouseholdsOfClasses(NamedTuple):
+    """fewest: households of the class that has the fewest. size: its rows. labels: its own.
+    classes, rows: how many classes have fewer than are required, and their rows.
+    """
+
+    fewest: int
+    size: int
+    labels: tuple[str | None, ...]
+    classes: int
+    rows: int
+
+    def problems(self, k: int) -> list[str]:
+        """A line if classes have fewer than k."""
+        found = (
+            f"{self.classes:,} classes ({self.rows:,} rows) have members of fewer than {k} "
+            "households"
+        )
+        return (
+            [f"{found}; the fewest are {self.fewest} (attributes.household.k)"]
+            if self.classes
+            else []
+        )
+
+
+def households_of_classes(tallied: OwnerTallies, k: int) -> HouseholdsOfClasses:
+    """What the tallies by HOUSEHOLD say of released classes, of which there are some."""
+    labels = [f"l{i}" for i in range(tallied.labels)]
+    schema = pa.schema([*((name, pa.string()) for name in labels), *COUNTED])
+    found = collect(map_batches(tallied.classes, partial(_count, k=k, schema=schema), schema))
+    worst = _worst(found).to_pylist()[0]
+    return HouseholdsOfClasses(
+        fewest=worst["households"],
+        size=worst["size"],
+        labels=tuple(worst[name] for name in labels),
+        classes=pc.sum(found["classes"]).as_py(),
+        rows=pc.sum(found["rows"]).as_py(),
+    )
+
+
+def _count(
+    batches: Iterable[pa.RecordBatch], k: int, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The worst class of each batch, with how many classes and rows break k."""
+    for batch in batches:
+        if batch.num_rows:
+            classes = ClassTally.whole(batch, len(schema) - len(COUNTED))
+            tuples = classes.tuples
+            first = classes.values[-1].to_numpy()
+            size = np.add.reduceat(tuples.counts, tuples.starts)
+            households = np.add.reduceat(tuples.counts * (first[tuples.values] > 0), tuples.starts)
+            broken = households < k
+            totals = [np.full(len(size), n) for n in (broken.sum(), size[broken].sum())]
+            columns = [*classes.labels, *map(pa.array, (households, size, *totals))]
+            yield _worst(pa.Table.from_arrays(columns, schema=schema)).to_batches()[0]
+
+
+def _worst(classes: pa.Table) -> pa.Table:
+    """The class with the fewest households; of several the smallest, then the first by its
+    labels.
+    """
+    for name in ("households", "size"):
+        classes = classes.filter(pc.equal(classes[name], pc.min(classes[name])))
+    labels = [column.combine_chunks() for column in classes.columns[: -len(COUNTED)]]
+    return classes.slice(first_of(labels, np.arange(len(classes))), 1).combine_chunks()

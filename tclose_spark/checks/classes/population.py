@@ -17,8 +17,7 @@ from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.household_risk import household_risk
 from tclose_spark.checks.classes.tallies import texts
 from tclose_spark.checks.labels.boxes import MOST_JOINED
-from tclose_spark.checks.labels.fitting import fitting_people
-from tclose_spark.checks.labels.known_people import joined_quasi
+from tclose_spark.checks.labels.known_people import fitting_people, joined_quasi
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, combine, map_batches, schema_of, select
 from tclose_spark.errors import InputError
@@ -31,7 +30,7 @@ from tclose_spark.measures.disclosure.population import (
     prosecutor_risk,
 )
 from tclose_spark.measures.disclosure.population_uniques import PopulationUniques, estimate_uniques
-from tclose_spark.runfile.population import RISKS, Population, RiskLimits
+from tclose_spark.runfile.privacy import RISKS, Population, RiskLimits
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.columns.weights import MILLIONTHS, MOST_WEIGHT, millionths, weights_of
 from tclose_spark.table.dictionaries import decoded, group_equal

@@ -21,7 +21,7 @@ from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.measures.distances.histograms import Histograms, sum_at
 from tclose_spark.requirements.criterion import ExactCriterion
 from tclose_spark.requirements.judge import EXACT, JudgedAttribute
-from tclose_spark.runfile.joint import JointCloseness
+from tclose_spark.runfile.privacy import JointCloseness
 from tclose_spark.table.arrays import IntArray, Mapper, TupleCodes
 from tclose_spark.table.dictionaries import group_equal
 from tclose_spark.table.domains import TupleCounts

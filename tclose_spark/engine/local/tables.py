@@ -21,7 +21,7 @@ from tclose_spark.engine.protocol import How, Mapper, Value
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import Folder, place_of
 from tclose_spark.io.storage.stores import Place, in_order
-from tclose_spark.runfile.missing import ByColumn
+from tclose_spark.runfile.columns import ByColumn
 from tclose_spark.table.columns.missing import pattern_of, without_codes
 from tclose_spark.table.columns.parquet import FILE, TABLE
 from tclose_spark.table.columns.spark_types import is_unsupported

@@ -23,7 +23,7 @@ from tclose_spark.io.spark.cluster import REFUSALS, java_of
 from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark
 from tclose_spark.io.tables import delta
 from tclose_spark.io.tables.columns import UNREADABLE, UNSUPPORTED, quoted
-from tclose_spark.runfile.missing import ByColumn
+from tclose_spark.runfile.columns import ByColumn
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.columns.missing import pattern_of
 from tclose_spark.table.columns.spark_types import NAMES, TYPE

@@ -14,10 +14,9 @@ from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input.states import PATTERN
 from tclose_spark.io.tables.delta_log import LOGS
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
-from tclose_spark.runfile.formats import Format, format_of_name
+from tclose_spark.runfile.formats import Format, format_of_name, known_options
 from tclose_spark.runfile.loading import URI, resolve
 from tclose_spark.runfile.profiles.settings import PrivacyProfile, parse_populations
-from tclose_spark.runfile.reader_options import known_options
 from tclose_spark.runfile.spec import Input, ReleaseSpec
 from tclose_spark.runfile.text import meant_file
 from tclose_spark.table.hierarchies.building import with_missing

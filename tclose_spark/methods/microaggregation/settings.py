@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from tclose_spark.runfile.aggregates import Aggregate, Representative
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.registry import MethodSettings
+from tclose_spark.runfile.release_form import Aggregate, Representative
 from tclose_spark.runfile.section import also
 
 DIGITS = 2

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.quantities import parse_quantity
+from tclose_spark.runfile.release_form import Aggregate
 from tclose_spark.table.dictionaries import decoded, group_equal
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tclose_spark.checks.classes.households import HouseholdsOfClasses, households_of_classes
-from tclose_spark.checks.classes.people import tally_owners
+from tclose_spark.checks.classes.people import (
+    HouseholdsOfClasses,
+    households_of_classes,
+    tally_owners,
+)
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.released_people import require_rows_of_release
 from tclose_spark.checks.written import WrittenRelease

@@ -11,7 +11,7 @@ from tclose_spark.options.households.by_household import with_households
 from tclose_spark.stages.input_reader import InputReader
 from tclose_spark.stages.preparation import HOMELESS
 from tclose_spark.stages.staging.batches import StagedColumns
-from tclose_spark.stages.staging.counted import Counted
+from tclose_spark.stages.staging.tallies import Counted
 from tclose_spark.table.people import ROWS_OF_HOUSEHOLD
 
 

@@ -13,7 +13,7 @@ from tclose_spark.report.option_words import Certified, OptionWords
 from tclose_spark.report.sections import growth_of
 from tclose_spark.requirements.closeness import JOINT
 from tclose_spark.requirements.figures import Figures, OptionFigures, Plain
-from tclose_spark.runfile.joint import covered
+from tclose_spark.runfile.privacy import covered
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from tclose_spark.engine.protocol import Mapper, Table
 from tclose_spark.engine.tables import gather, map_batches, observe, schema_of, select, union
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.staging.people import KEPT
+from tclose_spark.stages.staging.batches import KEPT
 from tclose_spark.table.atoms import ATOM, NEWCOMER, VALUES, WITHHELD, hash_values, values_by_person
 from tclose_spark.table.columns.preparing import judged_values
 from tclose_spark.table.people import PERSON, Members, hash_people, person_hash, whole_people

@@ -31,7 +31,7 @@ from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests
 from tclose_spark.requirements.wording import stricter
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.staging.sealed_settings import sealed_secret
+from tclose_spark.stages.staging.resuming import sealed_secret
 from tclose_spark.table.columns.spark_types import type_name
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.people import Members

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, gather, map_batches, schema_of, select
 from tclose_spark.options.lines.membership import with_atoms
-from tclose_spark.runfile.people import Unknown
+from tclose_spark.runfile.columns import Unknown
 from tclose_spark.table.fingerprint import RowHash
 from tclose_spark.table.people import (
     LONE,

@@ -26,12 +26,12 @@ from tclose_spark.options.lines.requirements import (
     require_same_types,
 )
 from tclose_spark.options.people.by_person import by_person, unknown_rows
-from tclose_spark.runfile.people import Person
+from tclose_spark.runfile.columns import Person
 from tclose_spark.stages.input_reader import InputReader
 from tclose_spark.stages.preparation import NOBODY
 from tclose_spark.stages.staging.batches import StagedColumns
-from tclose_spark.stages.staging.counted import Counted
-from tclose_spark.stages.staging.sealed_settings import sealed_secret
+from tclose_spark.stages.staging.resuming import sealed_secret
+from tclose_spark.stages.staging.tallies import Counted
 from tclose_spark.table.domains import Profile, marginal
 from tclose_spark.table.entities.grouping import LARGEST, placeholder_rows
 from tclose_spark.table.people import Members

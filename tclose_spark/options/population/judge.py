@@ -11,7 +11,7 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.io.output_folders import HOUSEHOLDS
 from tclose_spark.options.population.listed import opened_population
 from tclose_spark.options.population.words import PopulationFigures
-from tclose_spark.runfile.population import THRESHOLD
+from tclose_spark.runfile.privacy import THRESHOLD
 from tclose_spark.table.people import HOUSEHOLD
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tclose_spark.checks.labels.known_people import normal_texts
-from tclose_spark.checks.labels.listed_people import with_people
+from tclose_spark.checks.labels.known_people import normal_texts, with_people
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.sources import errors_translated, open_table
 from tclose_spark.engine.tables import schema_of

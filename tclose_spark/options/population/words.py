@@ -12,7 +12,7 @@ from tclose_spark.report.option_words import Certified, OptionWords
 from tclose_spark.requirements.figures import Figures, OptionFigures, Plain
 from tclose_spark.requirements.words import BAR, MARK, GuaranteeRow
 from tclose_spark.runfile.combinations import RISK_FIGURES
-from tclose_spark.runfile.population import RISKS
+from tclose_spark.runfile.privacy import RISKS
 from tclose_spark.table.writing import number
 
 

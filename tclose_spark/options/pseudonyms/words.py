@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.option_words import Certified, OptionWords
-from tclose_spark.runfile.pseudonyms import NAMED
+from tclose_spark.runfile.columns import NAMED
 
 
 class PseudonymsWords(OptionWords):

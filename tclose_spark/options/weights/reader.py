@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tclose_spark.errors import InputError
 from tclose_spark.stages.input_reader import InputReader
 from tclose_spark.stages.preparation import UNWEIGHED
-from tclose_spark.stages.staging.counted import Counted
+from tclose_spark.stages.staging.tallies import Counted
 from tclose_spark.table.columns.weights import MOST_PEOPLE, MOST_WEIGHT
 
 

@@ -2,7 +2,7 @@
 
 A batch of rows is staged as one binary value: an Arrow stream with dictionary-coded text. Spark
 then moves one value for tens of thousands of rows. Tallies of the rows are staged beside the
-batches: see `tallies`.
+batches: see `tallies`. Rows of a person are staged one after another.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tclose_spark.engine.local.table import NeedsSparkError
 from tclose_spark.engine.protocol import Session, Table
@@ -20,10 +22,19 @@ from tclose_spark.engine.tables import read_rows, select
 from tclose_spark.errors import DamagedStagingError, InputError
 from tclose_spark.io.storage.stores import StoreError
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.arrays import HashArray
 from tclose_spark.table.atoms import ATOM
 from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
 from tclose_spark.table.columns.weights import rounded_type
-from tclose_spark.table.people import FIRST, OWNERS, ROWS_OF_HOUSEHOLD, ROWS_OF_PERSON
+from tclose_spark.table.people import (
+    FIRST,
+    OWNERS,
+    PERSON,
+    ROWS_OF_HOUSEHOLD,
+    ROWS_OF_PERSON,
+    PersonRows,
+    ranks,
+)
 
 HASH = "hash"
 NUMBERS = {"person": (ROWS_OF_PERSON, FIRST), "household": (ROWS_OF_HOUSEHOLD,)}
@@ -214,3 +225,43 @@ def read_batches(columns: Iterable[pa.Array]) -> Iterator[pa.RecordBatch]:
         raise DamagedStagingError(
             "staged rows are damaged; begin again with `tclose profile`"
         ) from None
+
+
+KEPT = "kept"
+"""Whether a row is a record of the earlier release: a column of `with_atoms`."""
+
+
+def person_columns(
+    columns: StagedColumns,
+    held: Sequence[pa.Array],
+    person: pa.Array,
+    hashes: HashArray,
+) -> tuple[dict[str, pa.Array], list[int]]:
+    """(the numbers of whole people's rows and `leads`, by staged column; by quasi-identifier, how
+    many people have several values). person: PERSON.
+    """
+    quasi = columns.quasi(held)
+    rows = PersonRows.of(
+        person.to_numpy(), columns.texts(held), [*map(ranks, quasi), hashes.view(np.int64)]
+    )
+    made = {ROWS_OF_PERSON: pa.array(rows.size, pa.int32()), FIRST: pa.array(rows.first)}
+    lead = pa.array(rows.lead)
+    made |= {name: column.take(lead) for name, column in zip(columns.leads, quasi, strict=False)}
+    return made, [rows.varying(column) for column in quasi] if columns.together else []
+
+
+def split_kept(
+    batch: pa.RecordBatch, prepared: int
+) -> tuple[pa.RecordBatch, list[pa.Array], pa.Array]:
+    """(the rows of the input, with PERSON as the last column; the columns of kept rows, which are
+    prepared, with PERSON as the last one; ATOM of both, one after the other) of a batch of
+    `with_atoms`. prepared: how many columns records have, or 0 if none is kept.
+    """
+    kept = batch[KEPT]
+    now = batch.filter(pc.invert(kept))
+    before = batch.filter(kept)
+    raw = batch.num_columns - 3 - prepared
+    names = batch.schema.names
+    columns = before.columns
+    atoms = pa.concat_arrays([now[ATOM], before[ATOM]])
+    return now.select([*names[:raw], PERSON]), [*columns[raw : raw + prepared], columns[-1]], atoms

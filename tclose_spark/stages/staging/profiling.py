@@ -1,5 +1,5 @@
 """The profile of a table from the tallies of its staged rows, with all values that columns may not
-hold.
+hold. The sample of whole values shows whom rows are about; tasks drew it while they staged rows.
 """
 
 from __future__ import annotations
@@ -11,21 +11,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import schema_of
+from tclose_spark.engine.protocol import Session, Table
+from tclose_spark.engine.sampling import SAMPLE, added_up
+from tclose_spark.engine.tables import read_rows, schema_of, select
 from tclose_spark.errors import Problems
-from tclose_spark.runfile.attributes import QuasiIdentifier
+from tclose_spark.runfile.attributes import Attributes, QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.input_reader import InputReader
 from tclose_spark.stages.preparation import ROUNDED_AWAY
+from tclose_spark.stages.staging.batches import STAGED
 from tclose_spark.stages.staging.checking import (
     check_quasi,
     check_repeating,
     domain_of_values,
     grouping_problems,
 )
-from tclose_spark.stages.staging.counted import Counted
-from tclose_spark.stages.staging.sampling import repeated_identifiers, subjects_of
+from tclose_spark.stages.staging.tallies import Counted
+from tclose_spark.table.column_names.hints import KEYED, hint_of, is_shared, least_uniqueness
 from tclose_spark.table.domains import (
     Profile,
     QuasiDomain,
@@ -37,6 +39,7 @@ from tclose_spark.table.domains import (
     marginal,
     sensitive_domain,
 )
+from tclose_spark.table.entities.finding import Subjects, find_subjects
 from tclose_spark.table.entities.whole_values import WholeValues
 from tclose_spark.table.far_numbers import FarNumbers, far_numbers
 from tclose_spark.table.hierarchies.building import build_hierarchies
@@ -201,3 +204,44 @@ def _numeric_domain(
     if domain.kind == "integer":
         ends = max(math.floor(low), LEAST + 1), min(math.ceil(high), MOST)
     return replace(domain, low=ends[0], high=ends[1], known=True)
+
+
+def staged_sample(session: Session, path: str, columns: int, rows: int) -> WholeValues:
+    """The sample of a staged table with this many rows, reduced. columns: those that were
+    sampled.
+    """
+    return added_up(select(read_rows(session, path, STAGED), [SAMPLE]), columns, rows)
+
+
+def subjects_of(sample: WholeValues, names: Sequence[str]) -> Subjects:
+    """Whom the rows of a table are about. names: of the sampled columns."""
+    return find_subjects(sample, names, list(map(hint_of, names)))
+
+
+def repeated_identifiers(
+    sample: WholeValues, names: Sequence[str], attributes: Attributes, subjects: Subjects
+) -> Iterator[Repetition]:
+    """The columns that are known as identifiers of persons, by name or role, and repeat, although
+    no other column shows whom they identify.
+    """
+    taken = {*attributes.quasi_identifiers, *attributes.sensitive_attributes}
+    taken |= {name for one in subjects.entities for name in (*one.columns, *one.same)}
+    taken |= {column for role, column in attributes.owners.items() if role == "household"}
+    for place, name in enumerate(names):
+        rows, values = sample.counts(place)
+        least = least_uniqueness(name, values)
+        if (
+            least is None
+            and name in (*attributes.direct_identifiers, *attributes.pseudonyms)
+            and not is_shared(name)
+        ):
+            least = KEYED
+        if least is None or name in taken:
+            continue
+        if least * rows <= values < rows:
+            known = sample.hashes[:, place] > 0
+            yield Repetition(
+                name,
+                round(sample.rows * known.mean()),
+                values << (sample.level * sample.draws[place]),
+            )

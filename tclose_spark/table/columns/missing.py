@@ -11,7 +11,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.runfile.missing import NUMBER
+from tclose_spark.runfile.columns import NUMBER
 from tclose_spark.table.columns.preparing import as_text
 
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

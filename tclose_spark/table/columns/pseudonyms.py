@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.runfile.pseudonyms import Pseudonym
+from tclose_spark.runfile.columns import Pseudonym
 from tclose_spark.table.columns.preparing import as_text, plain
 
 DIGITS = 32  # hexadecimal: 128 bits

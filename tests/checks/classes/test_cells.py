@@ -16,8 +16,7 @@ from pyspark.sql import SparkSession
 from strategies import drawn
 
 from tclose_spark.api.audit import audit
-from tclose_spark.checks.classes.cells import CellFigures
-from tclose_spark.checks.classes.joined_people import join_people
+from tclose_spark.checks.classes.cells import CellFigures, join_people
 from tclose_spark.engine.tables import collect, of_arrow
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.table.people import PERSON

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tclose_spark.checks.classes.figure_histograms import (
+from tclose_spark.checks.classes.partial_figures import (
     EVERYTHING,
     EXACT,
     NO_LABEL,

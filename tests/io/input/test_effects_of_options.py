@@ -21,7 +21,7 @@ from tclose_spark.engine.sources import checked, commit_of, read_table
 from tclose_spark.engine.tables import collect, schema_of
 from tclose_spark.errors import InputError
 from tclose_spark.io.local_session import LocalSession
-from tclose_spark.runfile.reader_options import OPTIONS
+from tclose_spark.runfile.formats import OPTIONS
 from tclose_spark.runfile.spec import Input
 
 INFERRED = {"inferSchema": "true", "header": "true"}

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import drawn
 
-from tclose_spark.auditing.label_facts import LabelFacts
+from tclose_spark.auditing.labels import LabelFacts
 from tclose_spark.measures.loss.bands import read_bands, unread_numbers
 from tclose_spark.table.ranges import (
     INFINITY,

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tclose_spark.io.input.states import Commit
 from tclose_spark.io.run import Run
-from tclose_spark.stages.staging.input_states import state_of_inputs
+from tclose_spark.stages.staging.resuming import state_of_inputs
 
 
 def test_the_state_is_that_of_the_commit_that_is_read(make_run: Callable[..., Run]) -> None:
