@@ -29,6 +29,23 @@ from tclose_spark.io.run_state import (
 
 FINGERPRINT = "30-00000000000000aa"
 DIGESTS = {"a": "f00"}
+ENTRY: dict[str, Any] = {
+    "issued": "2026-11-21T01:02:03Z",
+    "fingerprint": FINGERPRINT,
+    "rows": 3,
+    "input_rows": 4,
+    "suppressed": 1,
+    "of": "released",
+    "kept": 0,
+    "classes": 1,
+    "atoms": 1,
+    "smallest_atom": 3,
+    "k": 3,
+    "t": {"income": "1/2", "disease": None},
+    "distinct": {"income": 2},
+    "ncp": None,
+}
+"""A release in the history of a line."""
 EVERY: dict[str, Any] = {
     "profile": {
         "input": {
@@ -48,7 +65,7 @@ EVERY: dict[str, Any] = {
         "secret_of_people": "f00",
         "distances": {"income": "f00"},
         "types": {"income": "int"},
-        "earlier": {"releases": [{"rows": 3}], "atoms": FINGERPRINT},
+        "earlier": {"releases": [ENTRY], "atoms": FINGERPRINT},
     },
     "plan": {"plan": {"tasks": 2}, "k": {"k": 3, "alpha": "1/2"}},
     "anonymize": {
@@ -76,7 +93,7 @@ EVERY: dict[str, Any] = {
     "publish": {"seconds": 0.0},
 }
 """Each record with all its keys."""
-FREE = ("insensitive", "releases", "method", "figures", "worst")
+FREE = ("insensitive", "method", "figures", "worst")
 """Values whose keys are data."""
 
 
