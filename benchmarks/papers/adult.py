@@ -24,8 +24,8 @@ from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.t_incognito import planning
 from tclose_spark.methods.t_incognito.levels import Levels
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows
+from tclose_spark.table.tally import LocalRows
 
 QUASI = ("age", "workclass", "education", "native-country", "marital-status", "race", "sex")
 OCCUPATION = "occupation"

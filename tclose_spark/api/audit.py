@@ -63,7 +63,7 @@ class Audit(AuditResult):
     @property
     def page(self) -> str:
         """The result as HTML, in one self-contained text."""
-        from tclose_spark.auditing.page import audit_page
+        from tclose_spark.auditing.views import audit_page
 
         return audit_page(self, self.name)
 
@@ -102,7 +102,7 @@ class Explanation(ClassExplanation):
     @property
     def page(self) -> str:
         """The result as HTML, in one self-contained text."""
-        from tclose_spark.auditing.page import explanation_page
+        from tclose_spark.auditing.views import explanation_page
 
         return explanation_page(self, self.name)
 

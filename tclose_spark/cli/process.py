@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from tclose_spark.api import errors as process
+from tclose_spark.api import errors
 from tclose_spark.api.errors import DEBUG, known, unexpected
 from tclose_spark.api.stage_names import STAGES
 from tclose_spark.cli.commands import app
@@ -45,7 +45,7 @@ def run_command(arguments: Sequence[str], last: bool) -> int:
     if not given or "--help" in given:
         _import_help()
     publishes = given[:1] not in READS_ONLY
-    return process.run_command(
+    return errors.run_command(
         lambda: _app_of(given)(args=given, standalone_mode=False),
         announce,
         _failed,

@@ -21,8 +21,7 @@ from tclose_spark.io.storage.folders import open_folder
 from tclose_spark.io.storage.lock import locked
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.usefulness.classifier import is_installed
-from tclose_spark.usefulness.utility_measures import UtilityMeasures
+from tclose_spark.usefulness.utility_measures import UtilityMeasures, is_installed
 
 PLAN = "plan"
 """The variant of a comparison that only plans."""

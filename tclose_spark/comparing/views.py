@@ -15,8 +15,8 @@ from tclose_spark.comparing.request import AS_ASKED
 from tclose_spark.comparing.result import ComparisonResult, Outcome, t_text
 from tclose_spark.report.page import render
 from tclose_spark.report.plots import Curve, curves, svg_file
-from tclose_spark.usefulness.classifier import MOST_VALUES, is_installed
 from tclose_spark.usefulness.queries import QUERIES
+from tclose_spark.usefulness.utility_measures import MOST_VALUES, is_installed
 
 if TYPE_CHECKING:
     from tclose_spark.comparing.choose_k import ChosenK

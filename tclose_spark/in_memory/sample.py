@@ -16,8 +16,8 @@ from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile, QuasiDomain, sensitive_domain
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import MISSING, decode_numbers
-from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Codec, Rows
+from tclose_spark.table.tally import LocalRows
 
 MOST_ROWS = 1_000_000
 """Most rows that a comparison holds in one process: some 100 bytes each, and as much again for the

@@ -25,7 +25,7 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging.area import PLAN, PLAN_REPORT, resolved_attributes
 from tclose_spark.stages.staging.encode import EncodedTable
 from tclose_spark.table.domains import Profile
-from tclose_spark.table.local_rows import LocalRows
+from tclose_spark.table.tally import LocalRows
 
 
 def make_plan(

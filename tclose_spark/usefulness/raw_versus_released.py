@@ -38,13 +38,16 @@ from tclose_spark.table.arrays import FloatArray, HashArray, IntArray
 from tclose_spark.table.dictionaries import group_equal
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.labels import MISSING, decode_numbers
-from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows
-from tclose_spark.table.tally import Tally, TooManyKeysError
-from tclose_spark.usefulness.classifier import MOST_VALUES, is_installed, predicted
+from tclose_spark.table.tally import LocalRows, Tally, TooManyKeysError
 from tclose_spark.usefulness.cross_tables import CrossTable, Mean, cross_tables, means
 from tclose_spark.usefulness.queries import QueryError, spread_labels
-from tclose_spark.usefulness.utility_measures import UtilityMeasures
+from tclose_spark.usefulness.utility_measures import (
+    MOST_VALUES,
+    UtilityMeasures,
+    is_installed,
+    predicted,
+)
 
 LARGEST_UNIQUE = 3  # quasi-identifiers that make a row unique
 THRESHOLDS = (3, 3, 3)  # rows of a cell, by the number of its quasi-identifiers

@@ -14,11 +14,10 @@ from pyspark.sql import SparkSession
 from tclose_spark.auditing.attacks.background import BackgroundJoin, MinimalityGuesses
 from tclose_spark.auditing.attacks.exposures import Exposure
 from tclose_spark.auditing.audit import audit_table
-from tclose_spark.auditing.page import audit_page
 from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.auditing.tables import AuditTables
-from tclose_spark.auditing.views import MOST_LINES, audit_lines, explanation_lines
+from tclose_spark.auditing.views import MOST_LINES, audit_lines, audit_page, explanation_lines
 from tclose_spark.checks.classes.figures import ClassFigures
 from tclose_spark.checks.labels.wildcards import MEASURE
 from tclose_spark.cli.console import show

@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tclose_spark.api.audit import audit
-from tclose_spark.auditing.page import audit_page
-from tclose_spark.auditing.views import audit_lines
+from tclose_spark.auditing.views import audit_lines, audit_page
 from tclose_spark.report.notebook import printed
 
 # 49 of 50 people of Mansfield have what 1 % of all have, and nobody else has it.

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from strategies import CITIES, drawn
 
 from tclose_spark.api.audit import Audit, audit
-from tclose_spark.auditing.page import questions_of
+from tclose_spark.auditing.views import questions_of
 from tclose_spark.errors import ConfigurationError, InputError
 
 GRADES = ["1", "2", "3", "4"]

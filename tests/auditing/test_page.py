@@ -15,7 +15,7 @@ from test_audit_views import FIRST, OLD, audit, explanation, k_of
 from tclose_spark.api.command_line import require_new
 from tclose_spark.auditing.attacks.background import BackgroundJoin
 from tclose_spark.auditing.attacks.exposures import Exposure
-from tclose_spark.auditing.page import audit_page, explanation_page
+from tclose_spark.auditing.views import audit_page, explanation_page
 from tclose_spark.cli.options import write_private
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures.disclosure.reidentification import risks

@@ -19,8 +19,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark.api.audit import audit
-from tclose_spark.auditing.page import audit_page
-from tclose_spark.auditing.views import audit_lines
+from tclose_spark.auditing.views import audit_lines, audit_page
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.report.notebook import printed
 

@@ -23,9 +23,9 @@ from town import rows as rows_of
 from tclose_spark import pipeline
 from tclose_spark.api.audit import Audit, audit
 from tclose_spark.auditing.audit import audit_table
-from tclose_spark.auditing.page import audit_page
 from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.auditing.tables import AuditTables
+from tclose_spark.auditing.views import audit_page
 from tclose_spark.checks.classes.cells import CellFigures
 from tclose_spark.engine.tables import of_arrow
 from tclose_spark.errors import ConfigurationError, InputError

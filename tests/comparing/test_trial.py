@@ -383,7 +383,7 @@ def error_of(problem, rows, error, classes):
 
 def test_a_classifier_that_learns_from_the_release_is_between_the_raw_one_and_guessing():
     pytest.importorskip("sklearn")
-    from tclose_spark.usefulness.classifier import Accuracy, predicted
+    from tclose_spark.usefulness.utility_measures import Accuracy, predicted
 
     draw = np.random.default_rng(5)
     records = [
@@ -410,7 +410,7 @@ def test_a_classifier_that_learns_from_the_release_is_between_the_raw_one_and_gu
 def accuracy_of(records, quasi, trained=None):
     """A test on a table, and its figures of a release in which nothing is generalized; or None."""
     pytest.importorskip("sklearn")
-    from tclose_spark.usefulness.classifier import Accuracy
+    from tclose_spark.usefulness.utility_measures import Accuracy
 
     problem, rows = make_problem(records, {"disease": {"t": "1"}}, quasi=quasi, k=2)
     test = Accuracy.of(compared(problem, rows), problem.attributes, 0)
@@ -440,15 +440,15 @@ def test_there_is_no_accuracy_without_features_or_rows_to_test_on(monkeypatch):
         {"age": i, "street": f"s{i:03}", "disease": "flu" if i % 3 else "gout"} for i in range(60)
     ]
     assert accuracy_of(records, NUMBER)[0] is not None
-    monkeypatch.setattr("tclose_spark.usefulness.classifier.MOST_COLUMNS", 50)
+    monkeypatch.setattr("tclose_spark.usefulness.utility_measures.MOST_COLUMNS", 50)
     assert accuracy_of(records, {"street": {}})[0] is None
     monkeypatch.setattr(
-        "tclose_spark.usefulness.classifier.is_test",
+        "tclose_spark.usefulness.utility_measures.is_test",
         lambda hashes: np.zeros(len(hashes), dtype=bool),
     )
     assert accuracy_of(records, NUMBER)[0] is None
     monkeypatch.setattr(
-        "tclose_spark.usefulness.classifier.is_test",
+        "tclose_spark.usefulness.utility_measures.is_test",
         lambda hashes: np.ones(len(hashes), dtype=bool),
     )
     assert accuracy_of(records, NUMBER)[0] is None
@@ -470,15 +470,15 @@ def test_who_learns_one_value_only_says_it():
 
 
 def held_out(rows):
-    from tclose_spark.usefulness.classifier import is_test
+    from tclose_spark.usefulness.utility_measures import is_test
 
     return is_test(rows.hash)
 
 
 def test_features_are_made_of_the_rows_that_are_chosen_only(monkeypatch):
-    monkeypatch.setattr("tclose_spark.usefulness.classifier.MOST_TRAINED", 20)
-    monkeypatch.setattr("tclose_spark.usefulness.classifier.MOST_TESTED", 10)
-    from tclose_spark.usefulness import classifier
+    monkeypatch.setattr("tclose_spark.usefulness.utility_measures.MOST_TRAINED", 20)
+    monkeypatch.setattr("tclose_spark.usefulness.utility_measures.MOST_TESTED", 10)
+    from tclose_spark.usefulness import utility_measures as classifier
 
     made, dense = [], classifier.features_of
     monkeypatch.setattr(

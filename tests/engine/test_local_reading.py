@@ -37,13 +37,13 @@ from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.errors import InputError
 from tclose_spark.io.input import reading as input_state
 from tclose_spark.io.input import sniffing
-from tclose_spark.io.input.reading import as_dataframe, commit_of, read_table
-from tclose_spark.io.input.spark.damaged_text import (
+from tclose_spark.io.input.csv_on_spark import (
     SourceTable,
     check_text,
     checked,
     translate_read_errors,
 )
+from tclose_spark.io.input.reading import as_dataframe, commit_of, read_table
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.arrays import Mapper

@@ -23,8 +23,8 @@ from tclose_spark.in_memory.release import PublishedClasses, apply_plan, measure
 from tclose_spark.methods.method import ClassAssignment
 from tclose_spark.options.linked.linked_sample import LinkedRows
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows
+from tclose_spark.table.tally import LocalRows
 from tclose_spark.usefulness.queries import spread_labels
 from tclose_spark.usefulness.raw_versus_released import measure_raw_versus_released
 

@@ -5,9 +5,8 @@ a release.
 import numpy as np
 import pytest
 
-from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows
-from tclose_spark.table.tally import TooManyKeysError
+from tclose_spark.table.tally import LocalRows, TooManyKeysError
 from tclose_spark.usefulness.cross_tables import cramers_v
 from tclose_spark.usefulness.raw_versus_released import _counting, _quasi_hash, raw_groups
 

@@ -25,8 +25,8 @@ from tclose_spark.checks.classes.figures import ClassFigures
 from tclose_spark.checks.classes.people import JudgedPeople
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
 from tclose_spark.checks.classes.tuples import TupleCloseness, joint_attributes
-from tclose_spark.checks.released_people import released_people
 from tclose_spark.checks.warnings import padded_order
+from tclose_spark.checks.written import released_people
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.sampling import sample_table
 from tclose_spark.engine.tables import keep, schema_of, session_of

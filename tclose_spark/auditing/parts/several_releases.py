@@ -26,7 +26,7 @@ from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.auditing.texts import guarantee_lines, table_lines
 from tclose_spark.checks.classes.cells import CellFigures, PeopleOfRelease, judge_cells
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
-from tclose_spark.checks.released_people import released_people
+from tclose_spark.checks.written import released_people
 from tclose_spark.engine.tables import keep
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy

@@ -15,8 +15,7 @@ from tclose_spark.engine.local.parquet_files import ParquetFile, open_parquet, r
 from tclose_spark.engine.local.table import NeedsSparkError
 from tclose_spark.io.input import problems
 from tclose_spark.io.input.states import AS_OF, Commit
-from tclose_spark.io.storage.servers import delta_options
-from tclose_spark.io.storage.stores import Place, StoreError, StorePath, named
+from tclose_spark.io.storage.stores import Place, StoreError, StorePath, delta_options, named
 from tclose_spark.io.tables.delta_log import LOGS
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.columns.spark_types import field_of, is_unsupported

@@ -15,13 +15,12 @@ from tclose_spark.engine.spark.tables import arrow_schema
 from tclose_spark.engine.spark.task_files import TaskFiles, frame_of, opened_by_tasks
 from tclose_spark.engine.tables import errors_of_tasks
 from tclose_spark.errors import InputError
-from tclose_spark.io.input import reading
+from tclose_spark.io.input import csv_on_spark, reading
 from tclose_spark.io.input.csv_options import is_read_here
 from tclose_spark.io.input.reading import as_dataframe
 from tclose_spark.io.input.reading import commit_of as commit_of
 from tclose_spark.io.input.reading import input_state as input_state
 from tclose_spark.io.input.sniffing import completed
-from tclose_spark.io.input.spark import damaged_text
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.spec import Input
 
@@ -64,7 +63,7 @@ def errors_translated(*tables: OpenedTable) -> Iterator[None]:
     """See `engine.sources`."""
     with (
         errors_of_tasks(InputError),
-        damaged_text.translate_read_errors(*map(_source_table, tables)),
+        csv_on_spark.translate_read_errors(*map(_source_table, tables)),
     ):
         yield
 
@@ -74,20 +73,20 @@ def checked(opened: OpenedTable) -> OpenedTable:
     if isinstance(opened.table, TaskFiles):
         return opened  # tasks check text as they read it
     with errors_translated(opened):
-        return replace(opened, table=damaged_text.checked(_source_table(opened)))
+        return replace(opened, table=csv_on_spark.checked(_source_table(opened)))
 
 
 def check_text(opened: OpenedTable) -> None:
     """See `engine.sources`."""
-    damaged_text.check_text(_source_table(opened))
+    csv_on_spark.check_text(_source_table(opened))
 
 
 def check_rows(opened: OpenedTable, malformed: int, rows: int) -> None:
     """See `engine.sources`."""
     if malformed:
-        raise damaged_text.malformed_rows(_source_table(opened), malformed, rows)
+        raise csv_on_spark.malformed_rows(_source_table(opened), malformed, rows)
 
 
-def _source_table(opened: OpenedTable) -> damaged_text.SourceTable:
+def _source_table(opened: OpenedTable) -> csv_on_spark.SourceTable:
     source = completed(opened.source, opened.columns)
-    return damaged_text.SourceTable(frame_of(cast(DataFrame, opened.table)), source, opened.columns)
+    return csv_on_spark.SourceTable(frame_of(cast(DataFrame, opened.table)), source, opened.columns)

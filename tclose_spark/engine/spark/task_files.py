@@ -16,7 +16,7 @@ from tclose_spark.engine.local.parquet_files import ParquetFile, Piece, rows_of_
 from tclose_spark.engine.local.reading import open_files, place_of_input
 from tclose_spark.engine.local.table import NeedsSparkError
 from tclose_spark.errors import InputError
-from tclose_spark.io.input.spark.damaged_text import DamagedTextError
+from tclose_spark.io.input.csv_on_spark import DamagedTextError
 from tclose_spark.io.spark.cluster import REFUSALS, java_of
 from tclose_spark.io.spark.driver import is_brought
 from tclose_spark.io.storage.folders import VOLUMES, local_path

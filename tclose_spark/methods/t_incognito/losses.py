@@ -23,9 +23,8 @@ from typing import Literal
 import numpy as np
 
 from tclose_spark.methods.attributes import ResolvedQuasi
-from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet
+from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, Mask
 from tclose_spark.methods.t_incognito.levels import Level, Levels
-from tclose_spark.methods.t_incognito.requirement import Mask
 from tclose_spark.table.arrays import FloatArray
 from tclose_spark.table.labels import range_losses
 

@@ -14,12 +14,19 @@ import numpy as np
 from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.class_requirement import CellGroups, ClassRequirement
 from tclose_spark.methods.method import PlanningInput, PlanReport, require_frequencies, require_rows
-from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet
+from tclose_spark.methods.t_incognito.frequency_sets import (
+    FrequencySet,
+    Suppression,
+    largest_distances,
+)
 from tclose_spark.methods.t_incognito.levels import Levels, lattice_size
 from tclose_spark.methods.t_incognito.losses import LatticeNode, Losses
-from tclose_spark.methods.t_incognito.plan import TIncognitoPlan, group_keys
-from tclose_spark.methods.t_incognito.requirement import Suppression, largest_distances
-from tclose_spark.methods.t_incognito.scanning import count_base, count_values
+from tclose_spark.methods.t_incognito.plan import (
+    TIncognitoPlan,
+    count_base,
+    count_values,
+    group_keys,
+)
 from tclose_spark.methods.t_incognito.search import Lattice, LatticeSearch, NoNodeError, Solution
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows

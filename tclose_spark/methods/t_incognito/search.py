@@ -15,10 +15,9 @@ from itertools import combinations
 
 import numpy as np
 
-from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet
+from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, Mask, Suppression
 from tclose_spark.methods.t_incognito.levels import Levels
 from tclose_spark.methods.t_incognito.losses import LatticeNode, Losses
-from tclose_spark.methods.t_incognito.requirement import Mask, Suppression
 
 MOST_HELD = 20_000_000  # entries of frequency sets that are held to roll up from
 Nodes = Mask

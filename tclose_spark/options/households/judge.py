@@ -10,8 +10,7 @@ from tclose_spark.checks.classes.people import (
     tally_owners,
 )
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
-from tclose_spark.checks.released_people import require_rows_of_release
-from tclose_spark.checks.written import WrittenRelease
+from tclose_spark.checks.written import WrittenRelease, require_rows_of_release
 from tclose_spark.engine.protocol import Table
 from tclose_spark.io.output_folders import HOUSEHOLDS
 from tclose_spark.options.households.words import HouseholdsFigures

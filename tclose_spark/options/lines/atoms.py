@@ -15,7 +15,7 @@ from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import class_figures
 from tclose_spark.checks.classes.people import JudgedPeople
 from tclose_spark.checks.problems import violation
-from tclose_spark.checks.released_people import released_people
+from tclose_spark.checks.written import released_people
 from tclose_spark.engine.protocol import Mapper, Table
 from tclose_spark.engine.tables import collect, gather, keep, map_batches, schema_of, select, union
 from tclose_spark.io.tables.check_columns import SUPPRESSED

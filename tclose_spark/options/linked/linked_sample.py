@@ -23,8 +23,8 @@ from tclose_spark.stages.staging.batches import read_batches, write_batch
 from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.dictionaries import decoded, group_equal
 from tclose_spark.table.domains import Profile
-from tclose_spark.table.local_rows import LOW_BITS, share_of
 from tclose_spark.table.rows import Codec, Rows
+from tclose_spark.table.tally import LOW_BITS, share_of
 
 SAMPLE_ROWS = 20_000
 MOST_SENT = 8 * SAMPLE_ROWS  # different rows with their labels that all tasks together send

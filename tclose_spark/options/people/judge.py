@@ -9,8 +9,7 @@ from tclose_spark.checks.classes.figures import ClassFigures
 from tclose_spark.checks.classes.people import JudgedPeople, expect_people
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.release_figures import reached
-from tclose_spark.checks.released_people import ReleasedPeople, released_people
-from tclose_spark.checks.written import WrittenRelease
+from tclose_spark.checks.written import ReleasedPeople, WrittenRelease, released_people
 from tclose_spark.engine.protocol import Table
 from tclose_spark.io.output_folders import PEOPLE
 from tclose_spark.options.people.words import PeopleFigures

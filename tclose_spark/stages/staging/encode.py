@@ -26,9 +26,16 @@ from tclose_spark.stages.staging.batches import HASH, StagedColumns, read_batche
 from tclose_spark.table.arrays import IntArray, Mapper, in_order
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile
-from tclose_spark.table.local_rows import LocalRows, draw, repeated, share_of
 from tclose_spark.table.rows import Codec, Rows
-from tclose_spark.table.tally import Tallier, Tally, TooManyKeysError
+from tclose_spark.table.tally import (
+    LocalRows,
+    Tallier,
+    Tally,
+    TooManyKeysError,
+    draw,
+    repeated,
+    share_of,
+)
 
 # Rows that the driver holds as codes, some 100 bytes each; of more, Spark holds them.
 MOST_LOCAL = 1_000_000

@@ -20,7 +20,7 @@ from strategies import CITIES, drawn
 from tclose_spark.api.audit import Audit, audit
 from tclose_spark.auditing.attacks import differences
 from tclose_spark.auditing.attacks.differences import Difference, Differences
-from tclose_spark.auditing.page import audit_page
+from tclose_spark.auditing.views import audit_page
 from tclose_spark.errors import InputError
 
 SENSITIVE: Mapping[str, Any] = {"disease": {}, "ward": {}}

@@ -20,7 +20,7 @@ from strategies import drawn
 from tclose_spark.api.audit import Audit, audit
 from tclose_spark.auditing.attacks import intersection_attack
 from tclose_spark.auditing.attacks.intersection_attack import Intersection, largest_belief
-from tclose_spark.auditing.page import audit_page
+from tclose_spark.auditing.views import audit_page
 from tclose_spark.errors import InputError
 
 QUASI = {"age": {"type": "numeric"}, "sex": {}, "job": {}}

@@ -13,8 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark.errors import InputError
+from tclose_spark.io.input.csv_on_spark import SourceTable, check_text, checked
 from tclose_spark.io.input.reading import read_table
-from tclose_spark.io.input.spark.damaged_text import SourceTable, check_text, checked
 from tclose_spark.runfile.spec import Input
 
 Command = Callable[..., tuple[int, str, str]]

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from pyarrow.fs import AzureFileSystem, GcsFileSystem
 
-from tclose_spark.io.storage.servers import (
+from tclose_spark.io.storage.stores import (
     AMAZON,
     AZURE,
     GOOGLE,

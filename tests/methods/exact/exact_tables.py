@@ -19,8 +19,8 @@ from tclose_spark.in_memory.release import (
 )
 from tclose_spark.methods.method import ClassAssignment, PlanningInput
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows
+from tclose_spark.table.tally import LocalRows
 
 DIGITS: dict[str, dict[str, Any]] = {f"c{i}": {} for i in range(8)}
 TABLE_1: list[Record] = [

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn
 
-from tclose_spark.methods.t_incognito import scanning
+from tclose_spark.methods.t_incognito import plan as scanning
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, number_tuples
 from tclose_spark.table.tally import Tally
 

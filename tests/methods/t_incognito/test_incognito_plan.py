@@ -15,7 +15,8 @@ from strategies import QUASI, drawn, make_problem, people, town
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.method import method_of
-from tclose_spark.methods.t_incognito import planning, scanning
+from tclose_spark.methods.t_incognito import plan as scanning
+from tclose_spark.methods.t_incognito import planning
 from tclose_spark.methods.t_incognito.plan import TIncognitoPlan, group_keys
 from tclose_spark.methods.t_incognito.planning import make_plan
 
