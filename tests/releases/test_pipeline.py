@@ -38,6 +38,7 @@ from tclose_spark.io.tables.delta import write_delta
 from tclose_spark.io.tables.delta_log import scrub_table
 from tclose_spark.methods.closeness_tree import plan as top
 from tclose_spark.methods.closeness_tree.effort import EFFORTS
+from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.rows_in_work import begin_block, step
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.stages.staging.encode import EncodedTable
@@ -972,9 +973,14 @@ def test_measured_classes_that_break_a_t_are_joined(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        "tclose_spark.methods.fragmentation.plan.breaking", lambda *_: np.zeros(1, dtype=bool)
-    )  # a sample that misleads
+    measure = fragmentation.Trials.measure
+
+    def misled(*given: Any) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(fragmentation, "breaking", lambda *_: np.zeros(1, dtype=bool))
+            return measure(*given)
+
+    monkeypatch.setattr(fragmentation.Trials, "measure", misled)  # by the sample
     sensitive = {"grade": {"distance": "ordered", "t": "0.15"}, "disease": {"t": "0.2"}}
     method = METHODS["measured"]
     conf = write_run(
