@@ -45,8 +45,8 @@ def twice_hierarchical_numerator(
     excess: Any,
 ) -> Any:
     """Sum over all nodes except the root of |n c - s N| of the rows below the node: twice the
-    numerator. The excess below a node has to leave through it; `measures.features` has the same
-    sum.
+    numerator. The excess below a node has to leave through it; `measures.distances.features` has
+    the same sum.
 
     excess: to work in, shape (domain,), of the type of counts. Invariant: before each height,
         excess[:level] is n c - s N of the nodes one height lower. A node's children are consecutive
