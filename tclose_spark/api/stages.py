@@ -1,5 +1,5 @@
-"""`tclose_spark.plan`: what classes to expect, before any row moves; and `tclose_spark.run_stage`: the
-stages of a release one at a time.
+"""`tclose_spark.plan`: what classes to expect, before any row moves; and `tclose_spark.run_stage`:
+the stages of a release one at a time.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The figures of a judged release, for the certificate and the reports; with the class farthest from
-the table, by sensitive attribute: both distributions and a cheapest transport plan, in bounded
+"""The figures of a judged release, for the certificate and the reports; with the class farthest
+from the table, by sensitive attribute: both distributions and a cheapest transport plan, in bounded
 size.
 """
 

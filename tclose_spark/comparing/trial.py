@@ -1,5 +1,5 @@
-"""One combination: planned, carried out in this process, and measured on rows from the input. To read
-them is the one part of a comparison that an engine does.
+"""One combination: planned, carried out in this process, and measured on rows from the input. To
+read them is the one part of a comparison that an engine does.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A comparison as a table and as sentences, for terminal and page, and its page: one HTML file in the
-design of the reports, and its plot as an SVG file.
+"""A comparison as a table and as sentences, for terminal and page, and its page: one HTML file in
+the design of the reports, and its plot as an SVG file.
 """
 
 from __future__ import annotations

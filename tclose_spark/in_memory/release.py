@@ -1,5 +1,5 @@
-"""A release in one process: a plan carried out, as the tasks of a release do it, and its guarantees and
-losses, by the definitions of the verdict on a written release.
+"""A release in one process: a plan carried out, as the tasks of a release do it, and its guarantees
+and losses, by the definitions of the verdict on a written release.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The folders of a run: what is public, what stays inside, and what is staged; the lock on them, and
-the key of all hashes, which stays inside.
+"""The folders of a run: what is public, what stays inside, and what is staged; the lock on them,
+and the key of all hashes, which stays inside.
 """
 
 from __future__ import annotations

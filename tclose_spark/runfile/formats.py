@@ -1,5 +1,5 @@
-"""The formats of inputs: the endings of files' names by which they are known, and the options that each
-takes. Spark's readers pass over others without a word.
+"""The formats of inputs: the endings of files' names by which they are known, and the options that
+each takes. Spark's readers pass over others without a word.
 """
 
 from __future__ import annotations

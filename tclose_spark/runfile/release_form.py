@@ -1,6 +1,6 @@
 """The form of a release: labels, or quasi-identifiers as they are whose sensitive values are known
-by class only. A class may publish aggregates instead of labels: one
-value for each quasi-identifier.
+by class only. A class may publish aggregates instead of labels: one value for each
+quasi-identifier.
 """
 
 from __future__ import annotations

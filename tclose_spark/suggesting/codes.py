@@ -1,5 +1,5 @@
-"""Codes among the values of a column: those for missing values (numbers far from the rest, words and
-impossible dates), and those of code systems, with the hierarchy of each.
+"""Codes among the values of a column: those for missing values (numbers far from the rest, words
+and impossible dates), and those of code systems, with the hierarchy of each.
 """
 
 from __future__ import annotations

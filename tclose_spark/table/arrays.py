@@ -1,5 +1,5 @@
-"""Array types of the whole package, exact integers, fast ranking and sorting of codes, and tuples of
-values as numbers.
+"""Array types of the whole package, exact integers, fast ranking and sorting of codes, and tuples
+of values as numbers.
 """
 
 from __future__ import annotations

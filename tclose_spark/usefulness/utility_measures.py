@@ -1,9 +1,9 @@
-"""The usefulness of a release to an analyst, measured on raw rows, so it stays internal: query error,
-and the accuracy of a classifier of a sensitive attribute.
+"""The usefulness of a release to an analyst, measured on raw rows, so it stays internal: query
+error, and the accuracy of a classifier of a sensitive attribute.
 
-The classifier is trained on the release or on raw rows, and tested on other raw rows. A label enters
-as the values that it covers: an interval as its midpoint, a node or a set as equal parts of its
-values. A third of the rows, by their hashes, is for testing.
+The classifier is trained on the release or on raw rows, and tested on other raw rows. A label
+enters as the values that it covers: an interval as its midpoint, a node or a set as equal parts of
+its values. A third of the rows, by their hashes, is for testing.
 """
 
 from __future__ import annotations

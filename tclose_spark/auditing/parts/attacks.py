@@ -1,5 +1,5 @@
-"""Attacks on classes, the closeness of tuples of all sensitive attributes, and what an adversary with a
-list of people learns: the join, and the minimality attack.
+"""Attacks on classes, the closeness of tuples of all sensitive attributes, and what an adversary
+with a list of people learns: the join, and the minimality attack.
 """
 
 from __future__ import annotations

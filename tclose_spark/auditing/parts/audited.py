@@ -1,5 +1,5 @@
-"""What the parts of an audit know of the audited table, and how it is read, in notes: its labels and
-values, and whom its rows are about, by columns that group them like persons or households.
+"""What the parts of an audit know of the audited table, and how it is read, in notes: its labels
+and values, and whom its rows are about, by columns that group them like persons or households.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Special uniques and cells below a threshold, found in the caller's process from the different rows
-and their counts.
+"""Special uniques and cells below a threshold, found in the caller's process from the different
+rows and their counts.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The people of a list: their raw quasi-identifiers, in the form in which a release has them, and the
-published classes that they fit.
+"""The people of a list: their raw quasi-identifiers, in the form in which a release has them, and
+the published classes that they fit.
 
 In tables that say whose a row is, the person's column becomes a hash, by which the rows of a person
 come together.

@@ -1,4 +1,6 @@
-"""The table of the local engine. A table in memory has the columns and types that Spark gives it."""
+"""The table of the local engine. A table in memory has the columns and types that Spark gives
+it.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Reading CSV files on Spark: requires a readable header, marks malformed rows, and reads empty text as
-missing. Rows and text that were not read as they are in the file are counted, and rejected.
+"""Reading CSV files on Spark: requires a readable header, marks malformed rows, and reads empty
+text as missing. Rows and text that were not read as they are in the file are counted, and rejected.
 
 Spark silently replaces bytes that it cannot decode by one character, which makes different values
 equal. Such text is therefore rejected. Messages name columns and counts, never the content of a

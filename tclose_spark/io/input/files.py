@@ -1,5 +1,5 @@
-"""The files that a run file or a command line names: checks them before Spark starts, reads hierarchies
-and tables of populations, and finds the place and format of a table. Imports no Spark.
+"""The files that a run file or a command line names: checks them before Spark starts, reads
+hierarchies and tables of populations, and finds the place and format of a table. Imports no Spark.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 state of an input: its commit (the version of a Delta table, the snapshot of an Iceberg table), or
 its files.
 
-Readers of Parquet files mark types that Spark does not support, and name files that are not Parquet.
+Readers of Parquet files mark types that Spark does not support, and name files that are not
+Parquet.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Files on object stores, through pyarrow, with those operations of `pathlib.Path` that tables need. The
-server and the credentials of a store are those that its own tools take from the environment.
+"""Files on object stores, through pyarrow, with those operations of `pathlib.Path` that tables
+need. The server and the credentials of a store are those that its own tools take from the
+environment.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Bins of an ordered domain: a long or continuous domain as few ranges (Weber, 4.1.2), groups that show
-a class's distribution beside the table's, and places of equal width or equal steps.
+"""Bins of an ordered domain: a long or continuous domain as few ranges (Weber, 4.1.2), groups that
+show a class's distribution beside the table's, and places of equal width or equal steps.
 
 Each function of bins gives `bin_of`, shape (m,): the bin of each value, nondecreasing from 0,
 without an empty number. A place may have no row.

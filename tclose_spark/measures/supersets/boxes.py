@@ -1,5 +1,5 @@
-"""Boxes: whether they lie apart, which of them lie in which, and which of several releases overlap. All
-answers are exact; boxes are as many as a release has classes.
+"""Boxes: whether they lie apart, which of them lie in which, and which of several releases overlap.
+All answers are exact; boxes are as many as a release has classes.
 """
 
 from __future__ import annotations

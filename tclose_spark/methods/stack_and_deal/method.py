@@ -1,5 +1,5 @@
-"""Stack & Deal's section of the run file, its table for `tclose plan`, and its entry in the registry of
-methods.
+"""Stack & Deal's section of the run file, its table for `tclose plan`, and its entry in the
+registry of methods.
 """
 
 from __future__ import annotations

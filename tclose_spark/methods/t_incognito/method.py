@@ -1,5 +1,5 @@
-"""t-Incognito's section of the run file, its tables for `tclose plan`, and its entry in the registry of
-methods.
+"""t-Incognito's section of the run file, its tables for `tclose plan`, and its entry in the
+registry of methods.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The guarantees of a certificate: what every class must meet, and what the worst class achieves."""
+"""The guarantees of a certificate: what every class must meet, and what the worst class
+achieves.
+"""
 
 from __future__ import annotations
 

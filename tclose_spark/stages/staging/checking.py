@@ -1,5 +1,5 @@
-"""Values that the columns of an input may not hold, and the list of them for whoever corrects them. Few
-come to the driver, however many there are.
+"""Values that the columns of an input may not hold, and the list of them for whoever corrects them.
+Few come to the driver, however many there are.
 """
 
 from __future__ import annotations

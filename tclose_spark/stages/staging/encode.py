@@ -1,5 +1,5 @@
-"""Staged rows as codes: a sample and counts over the whole table, for planning, and rows on their way to
-the tasks of their classes.
+"""Staged rows as codes: a sample and counts over the whole table, for planning, and rows on their
+way to the tasks of their classes.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Where a run that broke off continues: at its first stage that is not finished, if nothing changed that
-it depends on.
+"""Where a run that broke off continues: at its first stage that is not finished, if nothing changed
+that it depends on.
 
 Beside its configuration, a staged run depends on the tables that it reads, on the secrets, and on
 where and how its output is written.

@@ -1,5 +1,5 @@
-"""What a column's name suggests about it, and whether it names one of the 18 identifiers of the HIPAA
-Privacy Rule (45 CFR 164.514(b)(2)(i)).
+"""What a column's name suggests about it, and whether it names one of the 18 identifiers of the
+HIPAA Privacy Rule (45 CFR 164.514(b)(2)(i)).
 """
 
 from __future__ import annotations
