@@ -157,16 +157,6 @@ class Release:
         return self._delta(f"{self.internal_path}/classes", self.certificate["release"]["classes"])
 
     @property
-    def certified(self) -> Certificate:
-        """The certificate by its sections.
-
-        Raises:
-            ConfigurationError: if it is damaged, or of a version with other sections.
-        """
-        with damage_translated(self.path):
-            return Certificate.read(self.certificate)
-
-    @property
     def certificate(self) -> Mapping[str, Any]:
         """The certificate: the guarantees, required and achieved, and what a third party needs to
         recompute them.
@@ -251,18 +241,28 @@ class Release:
 
     def __repr__(self) -> str:
         return "\n".join(
-            certificate_lines(self.certified, self.path, self.internal_path, self.codebook)
+            certificate_lines(_sections_of(self), self.path, self.internal_path, self.codebook)
         )
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
 
 
+def _sections_of(release: Release) -> Certificate:
+    """The certificate by its sections.
+
+    Raises:
+        ConfigurationError: if it is damaged, or of a version with other sections.
+    """
+    with damage_translated(release.path):
+        return Certificate.read(release.certificate)
+
+
 def summary(release: Release, details: bool) -> Iterator[tuple[str, bool]]:
     """The lines of a summary, each with whether it is about an attribute that no requirement
     protects. details: with the precision of each column.
     """
-    certificate = release.certified
+    certificate = _sections_of(release)
     codebook = release.codebook if details else ()
     unprotected = unprotected_lines(certificate)
     for line in certificate_lines(certificate, release.path, release.internal_path, codebook):
@@ -281,7 +281,7 @@ def is_told(note: str, said: Collection[str]) -> bool:
 
 def json_line(release: Release) -> str:
     """The summary for machines."""
-    return certificate_json(release.certified, release.path, release.internal_path)
+    return certificate_json(_sections_of(release), release.path, release.internal_path)
 
 
 def _read(path: str, on: str) -> EngineTable:

@@ -63,7 +63,9 @@ class OptionWords:
         return {}
 
     def evidence(self, certificate: Certificate, state: RunState) -> Mapping[str, str]:
-        """Further internal files of the release. state: of the run."""
+        """Further internal files of the release, which are compared when it is verified again.
+        state: of the run.
+        """
         return {}
 
     def tables(self, certificate: Certificate, whole: str) -> Mapping[str, list[GuaranteeRow]]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -97,8 +97,10 @@ WeightColumn = Annotated[
 ]
 
 
-OWN: Final = "own secret"
-NAMED: Final = "named secret"
+Keyed = Literal["own secret", "named secret"]
+"""Which secret keys a pseudonym: the run's own, or one that several releases may share."""
+OWN: Keyed = "own secret"
+NAMED: Keyed = "named secret"
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
@@ -128,7 +130,7 @@ class Pseudonym(Section):
     """The name of the published column; without it, that of the identifier."""
 
     @property
-    def keyed(self) -> Literal["own secret", "named secret"]:
+    def keyed(self) -> Keyed:
         """Which secret keys it: OWN or NAMED."""
         return OWN if self.secret is None else NAMED
 

@@ -996,14 +996,8 @@ def test_paths_are_named_so() -> None:
 
 def shown(capsys: pytest.CaptureFixture[str], certificate: dict[str, Any]) -> tuple[list[str], str]:
     """The lines on stdout, without the blanks that align them, and stderr."""
-    certified = certificate_with(certificate)
-    release = SimpleNamespace(
-        certificate=certified.to_json(),
-        certified=certified,
-        path="out",
-        internal_path="out",
-        codebook=[],
-    )
+    written = certificate_with(certificate).to_json()
+    release = SimpleNamespace(certificate=written, path="out", internal_path="out", codebook=[])
     show_release(cast(Release, release))
     out, err = capsys.readouterr()
     return [" ".join(line.split()) for line in out.splitlines()], err

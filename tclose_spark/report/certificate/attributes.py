@@ -17,6 +17,7 @@ from tclose_spark.report.certificate.part import (
     Sha256,
 )
 from tclose_spark.requirements.figures import ClassesAndRows
+from tclose_spark.runfile.release_form import Representative
 
 
 class Hashed(CertificatePart):
@@ -156,7 +157,7 @@ class QuasiIdentifierEntry(CertificatePart):
     """Codes of the input that mean missing."""
     exact: Literal[True] | None = None
     """The values are published as they are; only if the release has exact quasi-identifiers."""
-    aggregate: Literal["mean", "median", "mode"] | None = None
+    aggregate: Representative | None = None
     """Only if the column has aggregates in place of labels: that of each class's known values. A
     median is the lower one, a mode the first of several in order.
     """

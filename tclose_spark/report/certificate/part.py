@@ -29,6 +29,7 @@ class CertificatePart(BaseModel):
     """A part of a certificate. Its keys have the order of the fields.
 
     A key whose field is None by default is absent where it is None. Other keys are null there.
+    Models are built when the first one is made: most commands make none.
     """
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True, defer_build=True)

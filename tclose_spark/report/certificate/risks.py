@@ -42,8 +42,8 @@ class AdversaryRisk(CertificatePart):
     required: RequiredRisks
 
 
-class IndividualRiskEntry(CertificatePart):
-    """The individual risk, a posterior mean."""
+class MeasuredRisk(CertificatePart):
+    """The figures of a risk that is measured in floating point."""
 
     maximum: Share
     """The largest chance of a record."""
@@ -53,6 +53,11 @@ class IndividualRiskEntry(CertificatePart):
     """The share of records with a chance above the threshold."""
     estimate: bool
     """Whether it depends on an estimate of the population."""
+
+
+class IndividualRiskEntry(MeasuredRisk):
+    """The individual risk, a posterior mean."""
+
     expected: NotNegative
     """The records that are expected to be re-identified."""
     stated: Share | None = None
@@ -64,17 +69,9 @@ class IndividualRiskEntry(CertificatePart):
     required: RequiredRisks
 
 
-class HouseholdRiskEntry(CertificatePart):
+class HouseholdRiskEntry(MeasuredRisk):
     """The chance that some member of the household is recognized, as that of each member."""
 
-    maximum: Share
-    """The largest chance of a record."""
-    mean: Share
-    """The mean chance over all records."""
-    share: Share
-    """The share of records with a chance above the threshold."""
-    estimate: bool
-    """Whether it depends on an estimate of the population."""
     households: AtLeastOne
     """Households of the release."""
     unique: Share

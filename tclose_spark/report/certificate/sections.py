@@ -18,7 +18,9 @@ from tclose_spark.report.certificate.part import (
     Share,
 )
 from tclose_spark.report.certificate.risks import CertifiedRisks
-from tclose_spark.requirements.figures import ClassesAndRows
+from tclose_spark.requirements.figures import ClassesAndRows, Regions
+from tclose_spark.runfile.columns import Keyed, Unknown
+from tclose_spark.runfile.profiles.settings import KnownProfile
 
 TABLE_NAME = r"^sensitive(_[1-9])?$"
 TableName = Annotated[str, Field(pattern=TABLE_NAME)]
@@ -104,7 +106,7 @@ class UnknownPeople(CertificatePart):
 
     rows: Count
     """How many."""
-    treatment: Literal["drop", "alone"]
+    treatment: Unknown
     """drop: they are left out, and counted in no other figure; alone: each is a person of its
     own.
     """
@@ -408,7 +410,7 @@ class CheckedProfile(CertificatePart):
     profile.
     """
 
-    name: Literal["ema_0070", "hipaa_safe_harbor", "ipc_ontario", "public_use", "nist_sp_800_188"]
+    name: KnownProfile
     """Of the profile."""
     title: str
     """Of the rules."""
@@ -448,7 +450,7 @@ class Certificate(CertificatePart):
     people: CertifiedPeople | None = None
     earlier: Earlier | None = None
     method: UsedMethod
-    regions: Literal["disjoint", "overlapping", "not looked at"]
+    regions: Regions
     """Whether the labels of two classes share values."""
     guarantees: Guarantees
     risks: CertifiedRisks | None = None
@@ -460,7 +462,7 @@ class Certificate(CertificatePart):
     evidence: CheckedEvidence
     allow_unique: list[str]
     """Nearly unique columns that the run file allows."""
-    pseudonyms: Mapping[str, Literal["own secret", "named secret"]] | None = None
+    pseudonyms: Mapping[str, Keyed] | None = None
     """By released pseudonym, the secret that keys it: the run's own, or one that several releases
     may share.
     """
