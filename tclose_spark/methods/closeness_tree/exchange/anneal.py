@@ -49,7 +49,7 @@ def propose(
             continue
         c = partition.of[row]
         d = partition.of[order[at]]
-        if c == d or ((z >> 13) & 3 and not covers(partition, d, table.quasi[row])):
+        if c == d or ((z >> 13) & 3 and not covers(table, partition, d, row)):
             continue
         allowed = heat * risks[(z >> 15) & (RISKS - 1)]
         kind = (z >> 32) & 1023
@@ -112,7 +112,7 @@ def try_swap(
     for _ in range(min(LOOKS, size)):
         other = partition.member[partition.start[d] + at]
         at = at + 1 if at + 1 < size else 0
-        if fitting and not covers(partition, c, table.quasi[other]):
+        if fitting and not covers(table, partition, c, other):
             continue
         into = table.cell[other]
         ratios = 0.0

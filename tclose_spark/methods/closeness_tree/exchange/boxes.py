@@ -13,7 +13,6 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table
-from tclose_spark.table.arrays import Codes
 
 UNKNOWN = -2
 # Beyond any code: no next one.
@@ -22,12 +21,61 @@ ABOVE = np.int32(2**31 - 1)
 
 
 @kernel
-def covers(partition: Partition, c: int, codes: Codes) -> bool:
-    """Whether the box of class c covers these codes, shape (q,)."""
-    for j in range(codes.shape[0]):  # noqa: SIM110
-        if codes[j] < partition.low[c, j] or codes[j] > partition.high[c, j]:
+def covers(table: Table, partition: Partition, c: int, row: int) -> bool:
+    """Whether the box of class c covers the row: no code is out of it (see `outside`)."""
+    for word in range(len(table.guards)):  # noqa: SIM110
+        if outside(table, partition, c, row, word):
             return False
     return True
+
+
+@kernel
+def outside(table: Table, partition: Partition, c: int, row: int, word: int) -> int:
+    """The guard bits of the codes of a word by which the row is out of the box of class c.
+
+    All codes of a word are compared at once. With its guard bit set, a code that is less than the
+    one subtracted borrows that bit, and no other.
+    """
+    guards = table.guards[word]
+    codes = table.packed[row, word]
+    above = (codes | guards) - partition.packed_low[c, word]
+    below = (partition.packed_high[c, word] | guards) - codes
+    return int(guards & ~(above & below))
+
+
+@kernel
+def only_outside(table: Table, partition: Partition, c: int, row: int) -> int:
+    """The only quasi-identifier by which the row is out of the box of class c; -1 if there are
+    several, or none.
+    """
+    found = -1
+    for word in range(len(table.guards)):
+        out = outside(table, partition, c, row, word)
+        if out == 0:
+            continue
+        if found >= 0 or out & (out - 1):
+            return -1
+        for j in range(len(table.word)):
+            if table.word[j] == word and table.guard[j] == out:
+                found = j
+    return found
+
+
+@kernel
+def pack_box(table: Table, partition: Partition, c: int) -> None:
+    """Set partition.packed_low and partition.packed_high of class c. A class without rows gets a
+    box that covers none.
+    """
+    for word in range(len(table.guards)):
+        partition.packed_low[c, word] = partition.packed_high[c, word] = 0
+    for j in range(table.quasi.shape[1]):
+        word = table.word[j]
+        shift = table.shift[j]
+        empty = partition.size[c] == 0
+        low = 1 if empty else partition.low[c, j]
+        high = 0 if empty else partition.high[c, j]
+        partition.packed_low[c, word] |= low << shift
+        partition.packed_high[c, word] |= high << shift
 
 
 @kernel
@@ -132,6 +180,7 @@ def change_box(table: Table, partition: Partition, c: int, leaving: int, joining
             moved = True
     if moved:
         partition.width[c] = partition.wide[c].sum()
+        pack_box(table, partition, c)
 
 
 @kernel

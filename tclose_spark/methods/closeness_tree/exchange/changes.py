@@ -5,7 +5,12 @@
 from __future__ import annotations
 
 from tclose_spark.kernels import kernel
-from tclose_spark.methods.closeness_tree.exchange.boxes import box_width, change_box, scan
+from tclose_spark.methods.closeness_tree.exchange.boxes import (
+    box_width,
+    change_box,
+    pack_box,
+    scan,
+)
 from tclose_spark.methods.closeness_tree.exchange.counts import add_row, count_members, remove_row
 from tclose_spark.methods.closeness_tree.exchange.distances import (
     measure,
@@ -36,6 +41,7 @@ def count_class(table: Table, partition: Partition, c: int) -> None:
         scan(table, partition, c, j)
         partition.wide[c, j] = box_width(table, partition, c, j)
     partition.width[c] = partition.wide[c].sum()
+    pack_box(table, partition, c)
     count_members(table, partition, c)
     measure(table, partition, c, partition.size[c])
 

@@ -23,6 +23,7 @@ from tclose_spark.methods.blocks.requirement import (
 )
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
+BITS = 63  # of a word
 LEAVE = 0
 JOIN = 1
 
@@ -35,6 +36,11 @@ class Table(NamedTuple):
     """
 
     quasi: Codes  # dense codes of the quasi-identifiers, shape (n, q)
+    packed: IntArray  # the same codes side by side in words, shape (n, words)
+    guards: IntArray  # of each word, the bits above the codes, shape (words,)
+    word: IntArray  # where the codes of each quasi-identifier are: the word, shape (q,)
+    shift: IntArray  # and the place of their lowest bit, shape (q,)
+    guard: IntArray  # and the bit above them, shape (q,)
     cell: Codes  # each row's cell, shape (n,)
     widths: LabelWidths
     requirement: Requirement
@@ -66,7 +72,9 @@ class Partition(NamedTuple):
     member: Codes  # rows, class by class, with room between, shape (2 n + 8 classes,)
     low: Codes  # the lowest code, shape (classes, q)
     high: Codes  # the highest code
-    low_rows: Codes  # how many members have the lowest code
+    packed_low: IntArray  # the lowest codes as in Table.packed, shape (classes, words)
+    packed_high: IntArray  # the highest codes
+    low_rows: Codes  # how many members have the lowest code, shape (classes, q)
     high_rows: Codes  # how many have the highest code
     low_next: Codes  # the second lowest code (-2: unknown; see `boxes`)
     high_next: Codes  # the second highest code
@@ -108,8 +116,16 @@ def make_table(block: Block) -> Table:
         np.cumsum(rows) if kind == ORDERED else rows
         for (_, rows), kind in zip(columns, metric, strict=True)
     ]
+    quasi = np.ascontiguousarray(block.quasi, np.int32)
+    bits, word, shift = _words(quasi)
+    above_codes = np.int64(1) << bits
     return Table(
-        quasi=np.ascontiguousarray(block.quasi, np.int32),
+        quasi=quasi,
+        packed=_packed(quasi, word, shift),
+        guards=_packed(above_codes[None], word, shift)[0],
+        word=word,
+        shift=shift,
+        guard=above_codes << shift,
         cell=np.ascontiguousarray(block.cell, np.int32),
         widths=block.widths,
         requirement=requirement,
@@ -121,6 +137,30 @@ def make_table(block: Block) -> Table:
         apart=np.where(metric == EQUAL, 2, requirement.heights) * requirement.rows,
         share=_shares(requirement),
     )
+
+
+def _words(quasi: Codes) -> tuple[IntArray, IntArray, IntArray]:
+    """(how many bits the codes of each quasi-identifier have, at least 1; in which word they are;
+    from which bit on), each of shape (q,). Above each code is a guard bit.
+    """
+    bits = np.array([max(int(most).bit_length(), 1) for most in quasi.max(axis=0)], np.int64)
+    word, shift = np.zeros((2, len(bits)), np.int64)
+    at = used = 0
+    for j, need in enumerate(bits + 1):
+        if used + need > BITS:
+            at += 1
+            used = 0
+        word[j], shift[j] = at, used
+        used += int(need)
+    return bits, word, shift
+
+
+def _packed(codes: IntArray | Codes, word: IntArray, shift: IntArray) -> IntArray:
+    """Codes of shape (n, q) as words of shape (n, words)."""
+    packed = np.zeros((len(codes), int(word[-1]) + 1), np.int64)
+    for j in range(codes.shape[1]):
+        packed[:, word[j]] |= codes[:, j].astype(np.int64) << shift[j]
+    return packed
 
 
 def _columns(requirement: Requirement, s: int) -> tuple[IntArray, IntArray]:
@@ -156,6 +196,7 @@ def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -
     columns = len(table.expected)
     attributes = len(table.metric)
     low, high, low_rows, high_rows, low_next, high_next = np.zeros((6, groups, q), np.int32)
+    packed_low, packed_high = np.zeros((2, groups, len(table.guards)), np.int64)
     start, room, old_start = np.zeros((3, groups), np.int64)
     member, old = np.zeros((2, 2 * rows + 8 * groups), np.int32)
     place, rank = np.zeros((2, rows), np.int32)
@@ -170,6 +211,8 @@ def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -
         member=member,
         low=low,
         high=high,
+        packed_low=packed_low,
+        packed_high=packed_high,
         low_rows=low_rows,
         high_rows=high_rows,
         low_next=low_next,

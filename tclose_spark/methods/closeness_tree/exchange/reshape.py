@@ -10,7 +10,12 @@ import numpy as np
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
-from tclose_spark.methods.closeness_tree.exchange.boxes import UNKNOWN, scan
+from tclose_spark.methods.closeness_tree.exchange.boxes import (
+    UNKNOWN,
+    only_outside,
+    outside,
+    scan,
+)
 from tclose_spark.methods.closeness_tree.exchange.changes import move
 from tclose_spark.methods.closeness_tree.exchange.distances import rise
 from tclose_spark.methods.closeness_tree.exchange.partition import (
@@ -109,7 +114,7 @@ def extend(
         if (
             c != d
             and partition.width[c] > wider
-            and covers_but(partition, d, table.quasi[row], j, low, high)
+            and covers_but(table, partition, d, row, j, low, high)
         ):
             gain += partition.width[c] - wider
             partition.old[2 * found] = row
@@ -156,31 +161,23 @@ def row_beside(
         if at < 0 or at >= len(order):
             break
         row = order[at]
-        outside = 0
-        where = -1
         if partition.of[row] == d or partition.width[partition.of[row]] <= partition.width[d]:
             continue
-        for j in range(table.quasi.shape[1]):
-            if (
-                table.quasi[row, j] < partition.low[d, j]
-                or table.quasi[row, j] > partition.high[d, j]
-            ):
-                outside = outside + 1
-                where = j
-                if outside > 1:
-                    break
-        if outside == 1:
-            return at, where
+        j = only_outside(table, partition, d, row)
+        if j >= 0:
+            return at, j
     return -1, -1
 
 
 @kernel
-def covers_but(partition: Partition, d: int, codes: Codes, j: int, low: int, high: int) -> bool:
-    """Whether the box of class d covers these codes, if it is from low to high in quasi-identifier
-    j, shape (q,).
-    """
-    for i in range(codes.shape[0]):
-        least, most = (low, high) if i == j else (partition.low[d, i], partition.high[d, i])
-        if codes[i] < least or codes[i] > most:
+def covers_but(
+    table: Table, partition: Partition, d: int, row: int, j: int, low: int, high: int
+) -> bool:
+    """Whether the box of class d covers the row, if it is from low to high in quasi-identifier j."""
+    for word in range(len(table.guards)):
+        out = outside(table, partition, d, row, word)
+        if word == table.word[j]:
+            out &= ~table.guard[j]
+        if out != 0:
             return False
-    return True
+    return bool(low <= table.quasi[row, j] <= high)

@@ -120,7 +120,7 @@ def cheapest(
             continue
         last = d
         room = partition.size[d] < partition.room[d]
-        if partition.width[d] < least and room and covers(partition, d, table.quasi[row]):
+        if partition.width[d] < least and room and covers(table, partition, d, row):
             joining = rise(table, partition, JOIN, d, cell)
             if joining < np.inf and partition.width[d] + price * joining < least:
                 best = d

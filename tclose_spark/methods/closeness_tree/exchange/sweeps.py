@@ -64,7 +64,9 @@ def sweep_moves(table: Table, partition: Partition, order: Codes, price: float) 
             if d == last:
                 continue
             last = d
-            if covers(partition, d, table.quasi[row]) and partition.size[d] < partition.room[d]:
+            if price == 0.0 and partition.width[d] >= least:
+                continue
+            if covers(table, partition, d, row) and partition.size[d] < partition.room[d]:
                 joining = rise(table, partition, JOIN, d, cell)
                 if joining < np.inf and partition.width[d] + price * joining < least:
                     best = d
@@ -99,8 +101,8 @@ def sweep_swaps(table: Table, partition: Partition, order: Codes) -> int:
             if (
                 d == c
                 or table.cell[other] != cell
-                or not covers(partition, d, table.quasi[row])
-                or not covers(partition, c, table.quasi[other])
+                or not covers(table, partition, d, row)
+                or not covers(table, partition, c, other)
             ):
                 continue
             swap(table, partition, row, other)
