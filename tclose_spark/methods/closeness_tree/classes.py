@@ -11,13 +11,16 @@ import numpy as np
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.figures import closeness_ratios, figures_of_block, rows_lost
 from tclose_spark.methods.closeness_tree.carve.tree import Tree, TreeGrowth, grow
-from tclose_spark.methods.closeness_tree.effort import GROWTHS, Effort
-from tclose_spark.methods.closeness_tree.exchange.rounds import exchange
+from tclose_spark.methods.closeness_tree.effort import (
+    GROWTHS,
+    SMALL_BLOCK,
+    Effort,
+    effort_in_block,
+)
+from tclose_spark.methods.closeness_tree.exchange.rounds import FULL, Annealing, exchange
 from tclose_spark.methods.rows_in_work import begin_block
 from tclose_spark.table.arrays import IntArray
 
-SMALL_BLOCK = 40_000  # rows; in a block with half as many, twice as many trees reach the next heat
-TRIAL = 4  # sweeps before trees are compared: the loss of a tree by itself predicts less
 SEED = 2026
 
 
@@ -30,15 +33,16 @@ def put_into_classes(
     Every class meets the requirement if the block does. growth: of the tree, if the effort is one
     tree.
     """
+    effort = effort_in_block(effort, len(block.cell))
     begin_block(len(block.cell), _sweeps(len(block.cell), effort))
     trees = [
         grow(block, each) for each in (GROWTHS[: effort.trees] if effort.trees > 1 else (growth,))
     ]
     field = [(tree, tree.leaf) for tree in trees]
     if len(field) > 1:
-        field = _exchanged(block, field, TRIAL, 0)
+        field = _exchanged(block, field, effort.trial, 0)
     for trees_left, rounds in _heats(len(block.cell), effort):
-        field = _exchanged(block, field[:trees_left], effort.sweeps, rounds)
+        field = _exchanged(block, field[:trees_left], effort.sweeps, rounds, effort.annealing)
     tree, classes = field[0]
     figures = figures_of_block(block, classes, closeness_ratios(block, classes))
     return classes, {**figures, "lost_by_tree": rows_lost(block, tree.leaf), "depth": tree.depth}
@@ -55,12 +59,16 @@ def _heats(rows: int, effort: Effort) -> Iterator[tuple[int, int]]:
 
 def _sweeps(rows: int, effort: Effort) -> int:
     """About how often the exchange goes through the rows of a block."""
-    trials = effort.trees * TRIAL if effort.trees > 1 else 0
+    trials = effort.trees * effort.trial if effort.trees > 1 else 0
     return trials + sum(trees * (effort.sweeps + rounds) for trees, rounds in _heats(rows, effort))
 
 
 def _exchanged(
-    block: Block, field: list[tuple[Tree, IntArray]], sweeps: int, rounds: int
+    block: Block,
+    field: list[tuple[Tree, IntArray]],
+    sweeps: int,
+    rounds: int,
+    annealing: Annealing = FULL,
 ) -> list[tuple[Tree, IntArray]]:
     """Each tree with its classes after an exchange, the least loss first. Of trees whose rows are
     in the same classes, as most of those of a few rows are, the first one stands for all.
@@ -71,7 +79,8 @@ def _exchanged(
             _in_order_of_rows(classes).tobytes() if len(field) > 1 else b"", (tree, classes)
         )
     after = [
-        (tree, exchange(block, classes, sweeps, rounds, SEED)) for tree, classes in apart.values()
+        (tree, exchange(block, classes, sweeps, rounds, SEED, annealing))
+        for tree, classes in apart.values()
     ]
     return sorted(after, key=lambda end: rows_lost(block, end[1])) if len(after) > 1 else after
 

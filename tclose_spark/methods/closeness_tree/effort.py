@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth
+from tclose_spark.methods.closeness_tree.exchange.rounds import FULL, THIN, Annealing
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
 
 RESERVES = (0.2, 0.4, 0.2, 0.2, 0.4, 0.4, 0.0, 0.1, 0.6)
@@ -18,6 +19,7 @@ GROWTHS = tuple(
 """Settings for the growth of a tree, the most often best ones first. Chance in the first splits
 decides which is best, so several are tried.
 """
+SMALL_BLOCK = 40_000  # rows; in a block with half as many, twice as many trees reach the next heat
 PLANNED = 3  # how many of them are tried on the sample
 # The most rows of most blocks, of small and large tables.
 ROWS_PER_BLOCK = 160_000
@@ -31,24 +33,35 @@ MOST_SAMPLED = 2_000_000
 @dataclass(frozen=True, kw_only=True)
 class Effort:
     """trees: how many are grown for each block; if one, then with the plan's growth.
+    trial: sweeps of each tree before trees are compared: the loss of a tree by itself predicts less.
     sweeps: of the exchange in each heat (see `exchange`).
     heats: (how many of the best trees take part, rounds of annealing) of each; the best of the last
         heat is kept.
     sample_rows: of the sample on which the plan of a table is grown, unless it is very large.
     rows_per_task: about; a task has whole blocks, so 1 means a task for each block.
+    annealing: how rounds of annealing go on.
+    thinned: whether larger blocks are annealed by THIN (see `effort_in_block`).
     """
 
     trees: int
+    trial: int = 4
     sweeps: int
     heats: tuple[tuple[int, int], ...]
     sample_rows: int
     rows_per_task: int
+    annealing: Annealing = FULL
+    thinned: bool = False
 
 
 EFFORTS = {
     "fast": Effort(trees=1, sweeps=6, heats=((1, 0),), sample_rows=400_000, rows_per_task=200_000),
     "balanced": Effort(
-        trees=3, sweeps=4, heats=((1, 50),), sample_rows=1_000_000, rows_per_task=80_000
+        trees=3,
+        sweeps=4,
+        heats=((1, 50),),
+        sample_rows=1_000_000,
+        rows_per_task=80_000,
+        thinned=True,
     ),
     "thorough": Effort(
         trees=len(GROWTHS),
@@ -58,6 +71,23 @@ EFFORTS = {
         rows_per_task=1,
     ),
 }
+
+
+# Rounds of THIN in blocks of more than so many rows, of an effort that is thinned.
+THIN_ROUNDS = {SMALL_BLOCK // 2: 100, SMALL_BLOCK: 55}
+
+
+def effort_in_block(effort: Effort, rows: int) -> Effort:
+    """The effort for a block of so many rows.
+
+    >>> [effort_in_block(EFFORTS["balanced"], rows).heats for rows in (20_000, 40_000, 160_000)]
+    [((1, 50),), ((1, 100),), ((1, 55),)]
+    """
+    found = effort
+    for more_than, rounds in THIN_ROUNDS.items() if effort.thinned else ():
+        if rows > more_than:
+            found = replace(effort, trial=2, heats=((1, rounds),), annealing=THIN)
+    return found
 
 
 def block_size(rows: int, most: int) -> int:

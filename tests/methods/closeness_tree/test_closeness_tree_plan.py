@@ -218,9 +218,7 @@ def test_the_best_tree_is_kept_and_small_blocks_are_annealed_from_several():
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     effort = Effort(trees=3, sweeps=3, heats=((1, 4),), sample_rows=1, rows_per_task=1)
     trees = [grow(block, way) for way in GROWTHS[:3]]
-    starts = [
-        exchange(block, tree.leaf, classes_module.TRIAL, 0, classes_module.SEED) for tree in trees
-    ]
+    starts = [exchange(block, tree.leaf, effort.trial, 0, classes_module.SEED) for tree in trees]
     ends = [rows_lost(block, exchange(block, start, 3, 4, classes_module.SEED)) for start in starts]
     classes, figures = put_into_classes(block, GROWTHS[0], effort)
     assert figures["lost"] == rows_lost(block, classes) == min(ends)

@@ -18,6 +18,8 @@ not.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tclose_spark.kernels import kernel
@@ -142,10 +144,6 @@ PAIRS = 12
 FEW_PAIRS = 3
 # Classes times sensitive values, up to 24 bytes each; a block with more is exchanged in parts.
 MOST_FIGURES = 1 << 24
-# Temperatures at the first and after the last round, in widths of one row's label.
-HOT = 0.7
-COLD = 0.1
-PRICED = 0.9  # the share of rounds with a price
 STRIDE = 7  # coprime to the number of orders, so that proposals mostly follow other orders than sweeps do
 SPLITS = 4  # sweeps between splits
 # Of a row's closeness ratio of 1, in widths of its label, at first: alone, with annealing.
@@ -154,11 +152,41 @@ FULL_PRICE = 0.7
 LIMITING = 0.85  # the price of a class's closeness ratio rises above this, and falls below
 WEIGHTS = (0.1, 5.0)  # the least and the largest price of a class, in multiples of the price of all
 DISSOLVES = 6  # about how many rounds try to dissolve classes
-PAYS = 3e-4  # of the loss: after the annealing, sweeps go on as long as the last few gain more
-LAST = 4
+LAST = 4  # sweeps after the annealing between looks at the loss
 
 
-def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: int) -> IntArray:
+@dataclass(frozen=True, kw_only=True)
+class Annealing:
+    """How rounds of annealing go on.
+
+    hot, cold: temperatures at the first and after the last round, in widths of one row's label.
+    priced: the share of rounds with a price.
+    by_turns: whether proposals and changes of boxes take turns, instead of both in each round.
+    swaps: in one round of so many, the sweep swaps rows.
+    pays: of the loss; afterwards, sweeps go on as long as the last few gain more.
+    """
+
+    hot: float
+    cold: float
+    priced: float
+    by_turns: bool
+    swaps: int
+    pays: float
+
+
+FULL = Annealing(hot=0.7, cold=0.1, priced=0.9, by_turns=False, swaps=1, pays=3e-4)
+THIN = Annealing(hot=0.5, cold=0.03, priced=0.97, by_turns=True, swaps=3, pays=8e-4)
+"""Some two thirds of the work of FULL. It loses about 1 % more in as many rounds."""
+
+
+def exchange(
+    block: Block,
+    classes: IntArray,
+    sweeps: int,
+    anneal: int,
+    seed: int,
+    annealing: Annealing = FULL,
+) -> IntArray:
     """The class of each row, shape (n,). Every class meets the requirement if all of `classes` do,
     and the loss is not higher. The result depends on the arguments only, and is `classes` if
     nothing better was found.
@@ -167,6 +195,7 @@ def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: in
         classes split off.
     sweeps: passes of moves and swaps of all rows.
     anneal: rounds after them, each with a proposal for every row, changes of boxes and a sweep.
+    annealing: how these rounds go on.
     """
     if not len(classes) or not sweeps + anneal:
         return classes.astype(np.int64)
@@ -180,14 +209,21 @@ def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: in
         # Those of a class lie together, which takes a quarter less time.
         rows = by_class[part_of == part]
         exchanged = _exchange(
-            block.take(rows), classes[rows] - classes[rows].min(), sweeps, anneal, seed
+            block.take(rows), classes[rows] - classes[rows].min(), sweeps, anneal, seed, annealing
         )
         result[rows] = exchanged + next_class
         next_class += int(exchanged.max()) + 1
     return result
 
 
-def _exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: int) -> IntArray:
+def _exchange(
+    block: Block,
+    classes: IntArray,
+    sweeps: int,
+    anneal: int,
+    seed: int,
+    annealing: Annealing,
+) -> IntArray:
     """`exchange` in one part. The numbers of merged classes go to those that are split off, which
     else get the next ones; none stays without rows.
     """
@@ -211,7 +247,7 @@ def _exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: i
         if swept < least - LEAST:
             best = partition.of.copy()
             least = swept
-        _anneal(table, partition, orders, anneal)
+        _anneal(table, partition, orders, anneal, annealing)
     if loss(partition) < least - LEAST:
         best = partition.of
     return ranked(best.astype(np.int64))[1]
@@ -224,8 +260,15 @@ def _falling(price: float, number: int, steps: float) -> float:
     return round(price * (1 - number / steps), 9) if number < steps else 0.0
 
 
-def _sweep(table: Table, partition: Partition, orders: Codes, number: int, price: float) -> None:
-    """One sweep: moves along one order, swaps along another. Every SPLITS sweeps, classes are first
+def _sweep(
+    table: Table,
+    partition: Partition,
+    orders: Codes,
+    number: int,
+    price: float,
+    swaps: bool = True,
+) -> None:
+    """One sweep: moves along one order, `swaps` along another. Every SPLITS sweeps, classes are first
     split, and half-way between they are merged.
     """
     pair = 2 * (number % (len(orders) // 2))
@@ -236,30 +279,33 @@ def _sweep(table: Table, partition: Partition, orders: Codes, number: int, price
         merge_all(table, partition, orders[pair], price)
         repack(partition)
     sweep_moves(table, partition, orders[pair], price)
-    sweep_swaps(table, partition, orders[pair + 1])
+    if swaps:
+        sweep_swaps(table, partition, orders[pair + 1])
     repack(partition)
     step()
 
 
-def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> None:
+def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int, how: Annealing) -> None:
     """Proposals, changes of boxes and sweeps alternate while the temperature falls. Then sweeps go
     on as long as they pay.
     """
     risks = make_risks()
     for number in range(rounds):
-        heat = round(HOT * (COLD / HOT) ** (number / rounds), 9)
-        price = _falling(FULL_PRICE, number, PRICED * rounds)
+        heat = round(how.hot * (how.cold / how.hot) ** (number / rounds), 9)
+        price = _falling(FULL_PRICE, number, how.priced * rounds)
         order = orders[2 * (number % (len(orders) // 2))]
-        propose(table, partition, orders[number * STRIDE % len(orders)], risks, heat, price)
-        reshape(table, partition, order, risks, heat, price)
+        if not how.by_turns or number % 2 == 0:
+            propose(table, partition, orders[number * STRIDE % len(orders)], risks, heat, price)
+        if not how.by_turns or number % 2 == 1:
+            reshape(table, partition, order, risks, heat, price)
         if number % max(1, rounds // DISSOLVES) == 0:
             dissolve_all(table, partition, order, risks, heat, price)
-        _sweep(table, partition, orders, number, price)
+        _sweep(table, partition, orders, number, price, number % how.swaps == 0)
         weigh(table, partition)
     before = np.inf
     after = loss(partition)
     number = 0
-    while before - after > PAYS * after:
+    while before - after > how.pays * after:
         before = after
         for _ in range(LAST):
             _sweep(table, partition, orders, number, 0.0)

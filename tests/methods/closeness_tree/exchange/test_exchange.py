@@ -27,9 +27,16 @@ from tclose_spark.measures.distances.ground_distances import (
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.requirement import Requirement, exact_limits
+from tclose_spark.methods.closeness_tree.exchange import partition as partition_module
 from tclose_spark.methods.closeness_tree.exchange import rounds
 from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
-from tclose_spark.methods.closeness_tree.exchange.boxes import UNKNOWN, scan, width_after
+from tclose_spark.methods.closeness_tree.exchange.boxes import (
+    UNKNOWN,
+    covers,
+    only_outside,
+    scan,
+    width_after,
+)
 from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, move, repack
 from tclose_spark.methods.closeness_tree.exchange.distances import (
     holds,
@@ -47,7 +54,10 @@ from tclose_spark.methods.closeness_tree.exchange.partition import (
 )
 from tclose_spark.methods.closeness_tree.exchange.reshape import reshape
 from tclose_spark.methods.closeness_tree.exchange.rounds import (
+    FULL,
     LOOKS,
+    THIN,
+    Annealing,
     exchange,
     make_orders,
     merge_all,
@@ -302,6 +312,8 @@ def assert_counted(table: Table, partition: Partition) -> None:
         "size",
         "low",
         "high",
+        "packed_low",
+        "packed_high",
         "low_rows",
         "high_rows",
         "counts",
@@ -336,17 +348,40 @@ def assert_counted(table: Table, partition: Partition) -> None:
             )
 
 
-@given(starts(), st.integers(0, 4), st.integers(0, 4), st.integers(0, 2**63))
+@given(starts(), st.sampled_from([8, partition_module.BITS]))
+@drawn(60, quick=15)
+def test_words_of_codes_are_compared_as_the_codes_are(start: Start, bits: int) -> None:
+    """In one word and in several, and with the box of a class without rows."""
+    block, classes, _, _ = start
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition_module, "BITS", bits)
+        table = make_table(block)
+    partition = make_partition(table, classes, 0, 1)
+    count_all(table, partition)
+    for c, row in itertools.product(range(len(partition.size)), range(len(classes))):
+        codes = block.quasi[row]
+        out = np.flatnonzero((codes < partition.low[c]) | (codes > partition.high[c]))
+        assert covers(table, partition, c, row) == (len(out) == 0)
+        assert only_outside(table, partition, c, row) == (out[0] if len(out) == 1 else -1)
+
+
+@given(
+    starts(),
+    st.integers(0, 4),
+    st.integers(0, 4),
+    st.integers(0, 2**63),
+    st.sampled_from([FULL, THIN]),
+)
 @drawn(150, quick=37)
 def test_classes_keep_what_is_required_and_lose_no_more(
-    start: Start, sweeps: int, anneal: int, seed: int
+    start: Start, sweeps: int, anneal: int, seed: int, annealing: Annealing
 ) -> None:
     block, classes, _, _ = start
     given_classes = classes.copy()
-    found = exchange(block, classes, sweeps, anneal, seed)
+    found = exchange(block, classes, sweeps, anneal, seed, annealing)
     assert_holds(start, found)
     assert np.array_equal(classes, given_classes)
-    assert np.array_equal(found, exchange(block, classes, sweeps, anneal, seed))
+    assert np.array_equal(found, exchange(block, classes, sweeps, anneal, seed, annealing))
 
 
 @given(
