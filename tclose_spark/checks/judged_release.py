@@ -4,17 +4,19 @@ and the judges of options that add to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import chain
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, TypeVar
 
 import pyarrow as pa
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi, RequiredMeasure, class_table
 from tclose_spark.checks.classes.figures import ClassFigures, class_figures
+from tclose_spark.checks.classes.people import JudgedPeople
 from tclose_spark.checks.classes.tallies import count_values
+from tclose_spark.checks.classes.tuples import joint_attributes
 from tclose_spark.checks.labels.loss import (
     LabelVocabulary,
     LossByInput,
@@ -22,42 +24,25 @@ from tclose_spark.checks.labels.loss import (
     losses_by_input,
     losses_without_far,
     names_of_release,
-    published_columns,
 )
-from tclose_spark.checks.released import LeftOut, read_released, suppressed_class, whole_input
-from tclose_spark.checks.written import WrittenRelease
+from tclose_spark.checks.layout import ReadRows, layout_of
+from tclose_spark.checks.released import LeftOut, suppressed_class, whole_input
+from tclose_spark.checks.supersets import find_supersets, without_t
+from tclose_spark.checks.written import ReleasedPeople, WrittenRelease, released_people
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import keep, schema_of, write_and_read
 from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.io.output_folders import PEOPLE
 from tclose_spark.requirements.expectation import Expectation
 from tclose_spark.requirements.figures import LossFigures, OfOption, OptionFigures
 from tclose_spark.requirements.judge import JudgedAttribute, judged_attribute
 from tclose_spark.runfile.options import brought_parts, own_parts
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.domains import Counts, TupleCounts
-from tclose_spark.table.fingerprint import Fingerprint
+from tclose_spark.table.people import PERSON
 
 Found = TypeVar("Found")
 OfClass = TypeVar("OfClass", bound=RequiredMeasure)
-
-
-class ReadRows(Protocol):
-    """The rows of a release: see `checks.released.ReleasedRows`."""
-
-    @property
-    def tallies(self) -> Table:
-        """Of its classes."""
-        ...
-
-    @property
-    def fingerprint(self) -> Fingerprint:
-        """Of the table `release`."""
-        ...
-
-    @property
-    def missing(self) -> Mapping[str, int]:
-        """The rows without a value in each column."""
-        ...
 
 
 class ReleaseJudge:
@@ -91,45 +76,9 @@ class ReleaseJudge:
         """Columns of the input that no release may have."""
         return ()
 
-    def fields(self) -> Mapping[str, pa.Field]:
-        """The columns of further public tables.
-
-        Raises:
-            GuaranteeError: if a table has others than it must have.
-        """
-        return {}
-
-    def key(self, labels: Sequence[str]) -> list[str] | None:
-        """The columns that all rows of a class share, if these are not the labels."""
-        return None
-
-    def read(self, release: JudgedRelease) -> ReadRows | None:
-        """The rows, if they are in several tables."""
-        return None
-
-    def quasi(self) -> list[JudgedQuasi] | None:
-        """What is judged in place of the labels."""
-        return None
-
-    def attributes(self, release: JudgedRelease) -> list[JudgedAttribute]:
-        """Further attributes, such as tuples of others."""
-        return []
-
     def measures(self, release: JudgedRelease) -> list[RequiredMeasure]:
         """What else is measured of each class."""
         return []
-
-    def tallies(self) -> Table | None:
-        """The tallies with all that `measures` need."""
-        return None
-
-    def of_whole(self, attributes: list[JudgedAttribute]) -> list[JudgedAttribute]:
-        """The attributes with what is required of their distance from the whole table."""
-        return attributes
-
-    def extended(self, release: JudgedRelease, classes: Table) -> Table:
-        """The class table with columns that depend on several classes."""
-        return classes
 
     def measure(self, release: JudgedRelease) -> None:
         """Measures what else the verdict needs.
@@ -137,10 +86,6 @@ class ReleaseJudge:
         Raises:
             GuaranteeError: if the release has values that it may not have.
         """
-
-    def left_out_class(self, release: JudgedRelease) -> ClassFigures | None:
-        """The figures of the rows that are left out as one class, if their tally is known."""
-        return None
 
     def problems(self, release: JudgedRelease) -> Iterator[str]:
         """A line on each thing that does not hold."""
@@ -158,7 +103,10 @@ class ReleaseJudge:
 
 
 class JudgedRelease:
-    """What is measured of a release. Judges of options add to it, and read it."""
+    """What is measured of a release. Judges of options add to it, and read it.
+
+    untried_supersets: notes on supersets that were not tried, once `classes` are made.
+    """
 
     def __init__(
         self, written: WrittenRelease, judges: Sequence[ReleaseJudge], held: ExitStack
@@ -170,6 +118,8 @@ class JudgedRelease:
         self.spec = written.spec
         self.table = written.release[0]
         self.names = list(self.spec.attributes.sensitive_attributes)
+        self.layout = layout_of(written)
+        self.untried_supersets: list[str] = []
         self.reported: dict[ReleaseJudge, OptionFigures | None] = {}
 
     def report_of(self, judge: ReleaseJudge) -> OptionFigures | None:
@@ -194,10 +144,6 @@ class JudgedRelease:
         """What is measured of each class by an option that the run uses."""
         return next(one for one in self.measures if isinstance(one, kind))
 
-    def first(self, hook: Callable[[ReleaseJudge], Found | None]) -> Found | None:
-        """What the first judge that answers a hook returns."""
-        return next((found for judge in self.judges if (found := hook(judge)) is not None), None)
-
     def all_of(self, hook: Callable[[ReleaseJudge], Sequence[Found]]) -> list[Found]:
         """What all judges return."""
         return [*chain.from_iterable(map(hook, self.judges))]
@@ -206,7 +152,7 @@ class JudgedRelease:
     def fields(self) -> dict[str, pa.Field]:
         """The columns of all tables."""
         own = {field.name: field for field in schema_of(self.table)}
-        return reduce(lambda found, judge: {**found, **judge.fields()}, self.judges, own)
+        return {**own, **self.layout.fields}
 
     def require_columns(self) -> None:
         """Raises GuaranteeError unless each table has the columns that it must have, and no
@@ -214,8 +160,7 @@ class JudgedRelease:
         """
         attributes = self.spec.attributes
         released = schema_of(self.table).names
-        columns = [column for pair in published_columns(self.spec).values() for column in pair]
-        expected = {*columns, *attributes.beside, *self.names}
+        expected = {*self.layout.columns, *attributes.beside}
         for judge in self.judges:
             expected = judge.published(expected)
         # A pseudonym may have the name of one.
@@ -240,17 +185,15 @@ class JudgedRelease:
         """The columns of text."""
         return [name for name, kind in self.fields.items() if pa.types.is_string(kind.type)]
 
-    @cached_property
+    @property
     def labels(self) -> list[str]:
         """The columns that all rows of a class share."""
-        labels = [column for columns in published_columns(self.spec).values() for column in columns]
-        return self.first(lambda judge: judge.key(labels)) or labels
+        return self.layout.key
 
     @cached_property
     def rows(self) -> ReadRows:
         """The rows, read from the files."""
-        rows = self.first(lambda judge: judge.read(self))
-        return rows or read_released(*self.written.release, self.labels, self.names)
+        return self.layout.read()
 
     @cached_property
     def tallies(self) -> Table:
@@ -260,18 +203,18 @@ class JudgedRelease:
     @cached_property
     def named(self) -> dict[str, LabelVocabulary]:
         """What the labels of each quasi-identifier name; empty if there are no labels."""
-        return {} if self._in_place is not None else names_of_release(self.tallies, self.spec)
-
-    @cached_property
-    def _in_place(self) -> list[JudgedQuasi] | None:
-        return self.first(lambda judge: judge.quasi())
+        if self.layout.in_place_of_labels:
+            return {}
+        return names_of_release(self.tallies, self.spec)
 
     @cached_property
     def quasi(self) -> list[JudgedQuasi]:
         """The quasi-identifiers, with the loss of their labels."""
         trees = self.written.hierarchies
         spec = self.spec
-        return self._in_place or judged_quasi(spec, self.named, trees, spec.aggregates)
+        return self.layout.in_place_of_labels or judged_quasi(
+            spec, self.named, trees, spec.aggregates
+        )
 
     @property
     def labelled(self) -> list[JudgedQuasi]:
@@ -312,8 +255,28 @@ class JudgedRelease:
         """The figures of the suppressed rows as one class, if their distribution is public."""
         if not self.shows_left_out or self.left.unexplained:
             return None
-        known = self.first(lambda judge: judge.left_out_class(self))
-        return known or suppressed_class(self.left, self.spec.privacy.k, self.attributes)
+        k = self.spec.privacy.k
+        if self.people is None:
+            return suppressed_class(self.left, k, self.attributes)
+        return self.people.suppressed_class(k, self.attributes, self.judged_people)
+
+    @cached_property
+    def people(self) -> ReleasedPeople | None:
+        """Its people, from `internal/people`; None if a row is taken for a person.
+
+        Raises:
+            GuaranteeError: if that table is missing, or is not what was recorded.
+        """
+        if "person" not in self.spec.attributes.owners:
+            return None
+        table = self.written.run_files.owned_rows(PEOPLE, PERSON)
+        return self.held.enter_context(released_people(table, self.labels, self.names))
+
+    @cached_property
+    def judged_people(self) -> JudgedPeople:
+        """What is required of the people of classes, if people are counted."""
+        assert self.people is not None
+        return self.people.judged(self.judged, self.shows_left_out)
 
     def attributes_with(self, counts: Sequence[Counts]) -> list[JudgedAttribute]:
         """The sensitive attributes, with these counts of the whole table."""
@@ -334,8 +297,10 @@ class JudgedRelease:
 
     @cached_property
     def more_attributes(self) -> list[JudgedAttribute]:
-        """Tuples of them."""
-        return self.all_of(lambda judge: judge.attributes(self))
+        """The tuples of them that must be close (`privacy.joint`)."""
+        joint = self.spec.privacy.joint or ()
+        with judgeable():
+            return joint_attributes(self.tuple_counts, self.attributes, joint)
 
     @property
     def judged(self) -> list[JudgedAttribute]:
@@ -344,8 +309,10 @@ class JudgedRelease:
 
     @cached_property
     def of_whole(self) -> list[JudgedAttribute]:
-        """All of them, with what is required of the distance from the whole table."""
-        return reduce(lambda found, judge: judge.of_whole(found), self.judges, self.judged)
+        """All of them, with what is required of the distance from the whole table: nothing, if a
+        class may be close to a superset instead (`privacy.n`).
+        """
+        return self.judged if self.spec.privacy.n is None else without_t(self.judged)
 
     @cached_property
     def measures(self) -> list[RequiredMeasure]:
@@ -356,13 +323,19 @@ class JudgedRelease:
     def classes(self) -> Table:
         """The class table, written."""
         measures = self.measures
-        source = [
-            *(table for judge in self.judges if (table := judge.tallies()) is not None),
-            self.tallies,
-        ][0]
-        made = class_table(source, self.quasi, self.judged, measures)
-        made = reduce(lambda classes, judge: judge.extended(self, classes), self.judges, made)
+        tallies = self.tallies if self.people is None else self.people.tallied.classes
+        made = class_table(tallies, self.quasi, self.judged, measures)
+        if self.spec.privacy.n is not None:
+            made = self._with_supersets(made, self.spec.privacy.n)
         return write_and_read(made, self.written.classes)
+
+    def _with_supersets(self, classes: Table, n: int) -> Table:
+        """The class table with the superset that proves each class."""
+        held = self.held.enter_context(keep(classes))
+        found, self.untried_supersets = find_supersets(
+            held, self.tallies, self.quasi, self.judged, n
+        )
+        return found
 
     @cached_property
     def _by_input(self) -> list[LossByInput]:

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 from tclose_spark.checks.classes.tallies import tally_schema
+from tclose_spark.checks.layout import couple
 from tclose_spark.checks.released import DamagedFileError
 from tclose_spark.engine.tables import collect, of_arrow
 from tclose_spark.io.local_session import LocalSession
-from tclose_spark.options.forms.tables import couple
 
 Part = dict[str | None, tuple[list[list[str | None]], list[int]]]
 """By class the values of each attribute, and the rows of each tuple."""

@@ -8,14 +8,12 @@ from tclose_spark.checks.classes.class_table import RequiredMeasure
 from tclose_spark.checks.classes.tuples import (
     TupleCloseness,
     count_alone,
-    joint_attributes,
     prefix_tuples,
 )
-from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge, judgeable
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.release_figures import reached
 from tclose_spark.measures.distances.ground_distances import least_distance
 from tclose_spark.options.joint.words import JointFigures, TupleFigures
-from tclose_spark.requirements.judge import JudgedAttribute
 
 
 class JointJudge(ReleaseJudge):
@@ -28,12 +26,6 @@ class JointJudge(ReleaseJudge):
     makes = JointFigures
     prefixes: list[TupleCloseness]
     alone: list[dict[str, object]]
-
-    def attributes(self, release: JudgedRelease) -> list[JudgedAttribute]:
-        with judgeable():
-            return joint_attributes(
-                release.tuple_counts, release.attributes, self.spec.privacy.joint or ()
-            )
 
     def measures(self, release: JudgedRelease) -> list[RequiredMeasure]:
         counts = None if self.spec.release.together else release.tuple_counts

@@ -7,51 +7,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
-from tclose_spark.checks.supersets import (
-    NearSupersets,
-    expect_supersets,
-    find_supersets,
-    near_supersets,
-    without_t,
-)
-from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import keep
+from tclose_spark.checks.supersets import NearSupersets, expect_supersets, near_supersets
 from tclose_spark.options.supersets.words import SupersetsFigures
 from tclose_spark.requirements.expectation import Expectation
-from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.requirements.supersets import NearFigures, unproven
 from tclose_spark.runfile.spec import ReleaseSpec
 
 
 class SupersetsJudge(ReleaseJudge):
-    """near: by attribute with a t. notes: on supersets that were not tried."""
+    """near: by attribute with a t."""
 
     makes = SupersetsFigures
     near: list[NearSupersets]
-    notes: list[str]
 
     def __init__(self, spec: ReleaseSpec) -> None:
         super().__init__(spec)
         assert spec.privacy.n is not None
         self.n = spec.privacy.n
 
-    def of_whole(self, attributes: list[JudgedAttribute]) -> list[JudgedAttribute]:
-        return without_t(attributes)
-
-    def extended(self, release: JudgedRelease, classes: Table) -> Table:
-        """See ReleaseJudge: with the superset that proves each class."""
-        held = release.held.enter_context(keep(classes))
-        extended, self.notes = find_supersets(
-            held, release.tallies, release.quasi, release.judged, self.n
-        )
-        return extended
-
     def measure(self, release: JudgedRelease) -> None:
         self.near = near_supersets(release.classes, release.attributes, self.n)
 
     def problems(self, release: JudgedRelease) -> Iterator[str]:
         far = [unproven(one.guarantee) for one in self.near if not one.guarantee.holds]
-        yield from (*far, *self.notes) if far else ()
+        yield from (*far, *release.untried_supersets) if far else ()
 
     def expectations(self, release: JudgedRelease) -> list[Expectation]:
         return expect_supersets(release.attributes)

@@ -1,29 +1,53 @@
-"""The rows of a release in another form than one table of labels, read from the files of all its
-tables.
+"""How the rows of a release lie in its tables: in one table of labels, or in another form (see
+`ReleaseForm`), whose rows are read from the files of all its tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.tallies import ClassTally, start_of_last_class, tally_schema
 from tclose_spark.checks.labels.loss import published_columns
 from tclose_spark.checks.released import DamagedFileError, ReleasedRows, read_released
-from tclose_spark.checks.written import WrittenTable
+from tclose_spark.checks.written import WrittenRelease
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import gather, map_batches, union
-from tclose_spark.runfile.release_form import COUNT, RELEASE
+from tclose_spark.engine.tables import gather, map_batches, schema_of, union
+from tclose_spark.errors import GuaranteeError
+from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.runfile.release_form import COUNT, GROUP, RELEASE
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import IntArray, Mapper
 from tclose_spark.table.dictionaries import group_equal
 from tclose_spark.table.fingerprint import Fingerprint
 
 UNEQUAL = "a class has more rows in one table than in another"
+
+
+class ReadRows(Protocol):
+    """The rows of a release: see `checks.released.ReleasedRows`."""
+
+    @property
+    def tallies(self) -> Table:
+        """Of its classes."""
+        ...
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Of the table `release`."""
+        ...
+
+    @property
+    def missing(self) -> Mapping[str, int]:
+        """The rows without a value in each column."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -62,30 +86,127 @@ class FormedRows:
         )
 
 
-def read_formed(
-    release: WrittenTable, tables: Mapping[str, WrittenTable], spec: ReleaseSpec
-) -> FormedRows:
-    """The rows of a release. tables: those of sensitive values, by name; none if they are in
-    `release`.
+class ReleaseLayout(Protocol):
+    """What a verifier needs to know of the tables of a release."""
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns of the labels and sensitive values that the table `release` must have."""
+        ...
+
+    @property
+    def key(self) -> list[str]:
+        """The columns that all rows of a class share."""
+        ...
+
+    @property
+    def fields(self) -> Mapping[str, pa.Field]:
+        """The columns of further public tables.
+
+        Raises:
+            GuaranteeError: if a table has others than it must have.
+        """
+        ...
+
+    @property
+    def in_place_of_labels(self) -> list[JudgedQuasi]:
+        """What is judged if there are no labels."""
+        ...
+
+    def read(self) -> ReadRows:
+        """The rows, from the files."""
+        ...
+
+
+class LabelLayout:
+    """One table of labels, and of the sensitive values of their rows."""
+
+    def __init__(self, written: WrittenRelease) -> None:
+        self.fields: Mapping[str, pa.Field] = {}
+        self.in_place_of_labels: list[JudgedQuasi] = []
+        self.table = written.release
+        self.key = label_columns(written.spec)
+        self.sensitive = [*written.spec.attributes.sensitive_attributes]
+        self.columns = {*self.key, *self.sensitive}
+
+    def read(self) -> ReleasedRows:
+        """See ReleaseLayout."""
+        return read_released(*self.table, self.key, self.sensitive)
+
+
+class FormLayout:
+    """Exact quasi-identifiers with the number of a class, or sensitive values in tables of their
+    own, or both.
+
+    tables: those of sensitive values, by name; none if they are in `release`.
     """
-    form = spec.release
-    attributes = spec.attributes
-    labels = [*attributes.quasi_identifiers]
-    sensitive = [*attributes.sensitive_attributes]
-    if not form.is_exact:
-        labels = [column for columns in published_columns(spec).values() for column in columns]
-    parts = form.projections(labels, sensitive, attributes.beside)
-    key = form.key(labels)
-    if not tables:
-        rows = read_released(*release, key, sensitive, [*parts.values()])
-        return FormedRows(rows.tallies, {RELEASE: rows}, [*parts])
-    found = {RELEASE: read_released(*release, key, [], [parts[RELEASE]])}
-    blocks = form.blocks(sensitive)
-    for name, block in blocks.items():
-        found[name] = read_released(*tables[name], key, block, [parts[name]], COUNT)
-    places = [[], *([*map(sensitive.index, block)] for block in blocks.values())]
-    coupled = couple([rows.tallies for rows in found.values()], len(key), places)
-    return FormedRows(coupled, found, [*parts])
+
+    def __init__(self, written: WrittenRelease) -> None:
+        self.spec = written.spec
+        self.release = written.release
+        self.form = self.spec.release
+        self.labels = label_columns(self.spec)
+        self.sensitive = [*self.spec.attributes.sensitive_attributes]
+        self.key = self.form.key(self.labels)
+        self.expected = self.form.tables(self.labels, self.sensitive)
+        self.tables = {name: written.run_files.released(name) for name in self.expected}
+
+    @property
+    def columns(self) -> set[str]:
+        """See ReleaseLayout."""
+        columns = {*self.labels, *self.key}
+        return columns if self.form.is_split else {*columns, *self.sensitive}
+
+    @property
+    def fields(self) -> Mapping[str, pa.Field]:
+        """See ReleaseLayout."""
+        found: dict[str, pa.Field] = {}
+        for name, columns in self.expected.items():
+            schema = schema_of(self.tables[name][0])
+            if schema.names != columns:
+                raise GuaranteeError(
+                    f"the table {name!r} has missing or unexpected columns; nothing is published"
+                )
+            found |= {field.name: field for field in schema}
+        return found
+
+    @property
+    def in_place_of_labels(self) -> list[JudgedQuasi]:
+        """See ReleaseLayout: the number of a class, which covers no values."""
+        if not self.form.is_exact:
+            return []
+        no_loss = LabelLoss(numeric=False, span=Fraction(0), distinct=0, hierarchy=None, sets=False)
+        return [JudgedQuasi(GROUP, (GROUP,), no_loss, covers=False)]
+
+    def read(self) -> FormedRows:
+        """See ReleaseLayout."""
+        attributes = self.spec.attributes
+        labels = [*attributes.quasi_identifiers] if self.form.is_exact else self.labels
+        parts = self.form.projections(labels, self.sensitive, attributes.beside)
+        if not self.tables:
+            rows = read_released(*self.release, self.key, self.sensitive, [*parts.values()])
+            return FormedRows(rows.tallies, {RELEASE: rows}, [*parts])
+        found = {RELEASE: read_released(*self.release, self.key, [], [parts[RELEASE]])}
+        blocks = self.form.blocks(self.sensitive)
+        for name, block in blocks.items():
+            found[name] = read_released(*self.tables[name], self.key, block, [parts[name]], COUNT)
+        places = [[], *([*map(self.sensitive.index, block)] for block in blocks.values())]
+        coupled = couple([rows.tallies for rows in found.values()], len(self.key), places)
+        return FormedRows(coupled, found, [*parts])
+
+
+def layout_of(written: WrittenRelease) -> ReleaseLayout:
+    """The layout of a written release.
+
+    Raises:
+        GuaranteeError: if a table is missing, or holds more than its rows.
+    """
+    return LabelLayout(written) if written.spec.release.is_plain else FormLayout(written)
+
+
+def label_columns(spec: ReleaseSpec) -> list[str]:
+    """The columns of the labels, or of aggregates."""
+    return [column for columns in published_columns(spec).values() for column in columns]
 
 
 def couple(tallies: Sequence[Table], labels: int, places: Sequence[Sequence[int]]) -> Table:
