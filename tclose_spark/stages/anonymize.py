@@ -44,6 +44,7 @@ from tclose_spark.stages.staging.encode import ROUTED, Encoder, cell_places, pas
 from tclose_spark.table.columns.parquet import FILE, TABLE, ChangedFileError, parquet_files
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+from tclose_spark.table.people import OWNERS
 
 FIGURE = "figure{}"  # numbered: a method's names may be like any of ours
 UNCOVERED = "uncovered"
@@ -78,8 +79,9 @@ def write_release(run: Run) -> AnonymizeRecord:
         )
     )
     written = _write(run, anonymizer)
-    changed = [maker.again(run, written) for maker in anonymizer.makers]
-    if any(changed):
+    for maker in anonymizer.makers:
+        anonymizer.covering = maker.again(run, written) or anonymizer.covering
+    if anonymizer.covering is not attributes.quasi_identifiers:
         written = _write(run, anonymizer)
     run.staging.write(MINIMALITY, anonymizer.mechanism().text, private=True)
     fingerprints = WrittenRecord(raw=str(written.raw), published=str(written.published))
@@ -112,10 +114,15 @@ def _write_tables(run: Run, anonymizer: Anonymizer, trusts_text_writer: bool) ->
 
 
 class Anonymizer:
-    """Turns the staged rows of a run into files of the release. Holds what the executors need."""
+    """Turns the staged rows of a run into files of the release. Holds what the executors need.
+
+    covering: the quasi-identifiers whose labels cover the values.
+    """
 
     def __init__(self, making: Making) -> None:
-        self.making, self.makers = making, makers_of(making)
+        self.making = making
+        self.makers = makers_of(making)
+        self.covering = making.attributes.quasi_identifiers
         self.encoder = Encoder.of(making.profile, making.columns)
         self.generalizer = making.generalizer(making.attributes.quasi_identifiers)
         self.observed: Callable[[], Mapping[str, Any]]
@@ -222,11 +229,9 @@ class Anonymizer:
         plan = self.making.plan
         generalizer = self.generalizer
         making = self.making
-        places = reduce(
-            lambda found, maker: maker.cell_order(found),
-            self.makers,
-            cell_places(making.attributes),
-        )
+        places = cell_places(making.attributes)
+        if not making.spec.release.is_plain:
+            places = np.zeros_like(places)  # rows must not be in the order of sensitive values
         insensitive = len(making.spec.attributes.beside)
 
         def begun(sent: pa.Table) -> TaskWork:
@@ -278,11 +283,7 @@ class Anonymizer:
         """(the columns of each table, `sums`) of rows."""
         makers = self.makers
         bounds = self.generalizer.bounds
-        quasi = reduce(
-            lambda found, maker: maker.quasi(found),
-            makers,
-            self.making.attributes.quasi_identifiers,
-        )
+        owners = [OWNERS[role] for role in reversed(self.making.spec.attributes.owners)]
         coverages = [
             Coverage(
                 q.domain.kind != "category",
@@ -291,16 +292,15 @@ class Anonymizer:
                 q.domain.scale,
                 q.missing_any,
             )
-            for q in quasi
+            for q in self.covering
         ]
 
         def summed(part: TaskPart) -> tuple[Tables, list[int]]:
             made: Tables = {} if part.labels is None else {RELEASE: part.published}
             for maker in makers:
                 maker.tables(part, made)
-            raw = Fingerprint.of(
-                [*part.raw, *part.values, *(key for maker in makers for key in maker.keys(part))]
-            )
+            whose = [pa.array(part.rows.owners[name]) for name in owners]
+            raw = Fingerprint.of([*part.raw, *part.values, *whose])
             released = Fingerprint.of(made[RELEASE]) if RELEASE in made else NOTHING
             wrong = 0
             if part.labels is not None:

@@ -150,10 +150,6 @@ class ReleaseMaker:
         """
         return {name: part for name, part in vars(self).items() if name != "making"}
 
-    def quasi(self, quasi: tuple[ResolvedQuasi, ...]) -> tuple[ResolvedQuasi, ...]:
-        """The quasi-identifiers whose labels cover the values."""
-        return quasi
-
     def begin(self, session: Session) -> None:
         """Begins to count what tasks observe."""
 
@@ -162,10 +158,6 @@ class ReleaseMaker:
         which come first.
         """
         return tables
-
-    def cell_order(self, places: IntArray) -> IntArray:
-        """The place of each cell in the order of published rows."""
-        return places
 
     def assign(self, work: TaskWork) -> Iterable[tuple[str, bytes]]:
         """In a task: changes which rows are released, and their labels, or counts what these
@@ -177,10 +169,6 @@ class ReleaseMaker:
         """In a task: arranges released rows otherwise. assigned: the assigned rows, as they were
         received.
         """
-
-    def keys(self, part: TaskPart) -> list[pa.Array]:
-        """In a task: what the fingerprint of the raw rows has beside their values."""
-        return []
 
     def unlike(self, part: TaskPart) -> int | None:
         """In a task: how many released rows have a published value that does not fit; None if
@@ -209,11 +197,11 @@ class ReleaseMaker:
         """
         return {}
 
-    def again(self, run: Run, written: Written) -> bool:
-        """After the write: whether the release must be written again, which the maker then makes
-        otherwise.
+    def again(self, run: Run, written: Written) -> tuple[ResolvedQuasi, ...] | None:
+        """After the write: the quasi-identifiers whose labels cover the values, if the release must
+        be written again with these.
         """
-        return False
+        return None
 
     def finish(self, run: Run) -> Mapping[str, object]:
         """Writes what else belongs to the release; returns keys of the stage's record

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import pyarrow as pa
 
 from tclose_spark.options.forms.making import FormedTables
 from tclose_spark.runfile.release_form import RELEASE
 from tclose_spark.stages.release_maker import Making, ReleaseMaker, Tables, TaskPart, TaskWork
-from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.fingerprint import Fingerprint
 
 PROJECTION = "projection{}"
@@ -33,10 +31,6 @@ class FormsMaker(ReleaseMaker):
         fields = list(tables[RELEASE])
         of_labels = self.formed.schema() if self.arranges else fields[:labels]
         return self.formed.schemas(pa.schema([*of_labels, *fields[labels:]]), len(of_labels))
-
-    def cell_order(self, places: IntArray) -> IntArray:
-        """Rows without sensitive values must not be in the order of these."""
-        return np.zeros_like(places)
 
     def arrange(self, work: TaskWork, assigned: TaskPart) -> None:
         """See ReleaseMaker: by the number of the class."""

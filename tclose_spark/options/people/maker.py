@@ -33,9 +33,6 @@ class PeopleMaker(ReleaseMaker):
             ),
         }
 
-    def keys(self, part: TaskPart) -> list[pa.Array]:
-        return [pa.array(part.rows.owners[self.owner])]
-
     def tables(self, part: TaskPart, made: Tables) -> None:
         made[self.table] = [*part.published, pa.array(part.rows.owners[self.owner]), part.left_out]
 

@@ -42,9 +42,6 @@ class SuppressionMaker(ReleaseMaker):
         self.attributes = making.attributes
         self.limits = LabelLimits.of(making.spec, making.attributes)
 
-    def quasi(self, quasi: tuple[ResolvedQuasi, ...]) -> tuple[ResolvedQuasi, ...]:
-        return quasi if self.names is None else self.names.quasi
-
     def schemas(self, tables: dict[str, pa.Schema], labels: int) -> dict[str, pa.Schema]:
         return {**tables, VALUES: VALUES_SCHEMA} if self.names is None else tables
 
@@ -59,16 +56,17 @@ class SuppressionMaker(ReleaseMaker):
             noted = note_values(work.rows, work.assigned.restricted(work.place), self.attributes)
             yield from ((VALUES, file) for file in parquet_files(noted.columns, noted.schema))
 
-    def again(self, run: Run, written: Written) -> bool:
+    def again(self, run: Run, written: Written) -> tuple[ResolvedQuasi, ...] | None:
         values = read_values(read_delta(run.session, run.staging.path(VALUES)))
         names = PublicNames.of(run.spec, self.attributes, values)
         run.staging.remove(VALUES)
         if written.left_out:
             self.hierarchies = run.write_hierarchies(names.hierarchies, RELEASED_HIERARCHIES)
         if not (written.left_out and names.differs):
-            return False
-        self.names, self.generalizer = names, self.making.generalizer(names.quasi)
-        return True
+            return None
+        self.names = names
+        self.generalizer = self.making.generalizer(names.quasi)
+        return names.quasi
 
     def finish(self, run: Run) -> Mapping[str, object]:
         return {} if self.hierarchies is None else {"hierarchies": self.hierarchies}
