@@ -35,7 +35,7 @@ from tclose_spark.comparing.request import (
     requested_methods,
     requested_ts,
 )
-from tclose_spark.comparing.trial import read_rows, run_trial
+from tclose_spark.comparing.trial import draw_rows, run_trial
 from tclose_spark.in_memory.release import PublishedClasses, Released, measure
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.run import Run
@@ -174,7 +174,7 @@ def rows_of(spec: ReleaseSpec, sample: int, kept: Path | None) -> tuple[Compared
     run = Run(spec, spark, lambda line: None)
     with tempfile.TemporaryDirectory() as folder:
         run.internal.create(private=True)
-        table = read_rows(run, LocalFolder(folder), sample)
+        table = draw_rows(run, LocalFolder(folder), sample)
         hierarchies = {**run.hierarchies, **table.built}
     spark.stop()
     if kept:

@@ -9,7 +9,7 @@ from typing import Any
 from exact_tables import DIGITS, TABLE_1, given, problem_of
 
 from benchmarks.papers.figure import Figure, figures
-from tclose_spark.methods.exact.plan import make_plan
+from tclose_spark.methods.exact.plan import plan_exact
 
 PRINTED: list[tuple[str, int, dict[str, Any], int | None]] = [
     ("k = 3 (Table 2)", 3, {}, 54),
@@ -24,7 +24,7 @@ def cheap() -> list[Figure]:
     found = []
     for what, k, asked, printed in PRINTED:
         problem, rows = problem_of(TABLE_1, {"disease": asked}, k, quasi=DIGITS)
-        cells = 80 * make_plan(given(problem, rows)).loss
+        cells = 80 * plan_exact(given(problem, rows)).loss
         why = "the paper's partition is an example, not an optimum"
         found += figures(
             "Liang and Yuan, least cost",

@@ -79,7 +79,7 @@ def parse_hierarchy(build: str | None, check: str | None) -> Any:
     from pydantic import ValidationError
 
     from tclose_spark.runfile.hierarchies import HierarchyBuilder
-    from tclose_spark.runfile.loading import explain, parse_yaml
+    from tclose_spark.runfile.loading import explain_error, parse_yaml
 
     if build is None:
         return check
@@ -93,7 +93,7 @@ def parse_hierarchy(build: str | None, check: str | None) -> Any:
     try:
         return HierarchyBuilder.model_validate(tree)
     except ValidationError as error:
-        raise ConfigurationError(f"--build {build}: {explain(error)}") from None
+        raise ConfigurationError(f"--build {build}: {explain_error(error)}") from None
 
 
 def require_new(option: str, path: Path | str | None, in_folder: bool = True) -> None:

@@ -30,7 +30,7 @@ from tclose_spark.io.input.files import as_typed, source_of
 from tclose_spark.report.notebook import printed
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
-from tclose_spark.runfile.loading import explain, resolve, spec_of
+from tclose_spark.runfile.loading import explain_error, resolve, spec_of
 from tclose_spark.runfile.spec import FRAME, Input, ReleaseSpec
 from tclose_spark.table.hierarchies.building import hierarchy_csv
 
@@ -151,7 +151,7 @@ def _settings(column: str, of: Any, type: str | None, spec: ReleaseSpec | None) 
     try:
         settings: Settings = section.model_validate({**kept, **given})
     except ValidationError as error:
-        raise ConfigurationError(explain(error)) from None
+        raise ConfigurationError(explain_error(error)) from None
     if settings.hierarchy is None:
         raise ConfigurationError(
             f"{column!r}: which hierarchy? Give --build, such as --build 'prefix: 1', or --check "

@@ -14,7 +14,7 @@ from tclose_spark.api.session import Log, announcer, choose, on_engine, working
 from tclose_spark.api.signatures import verb
 from tclose_spark.io.input.arrow_frames import read_once
 from tclose_spark.io.input.files import as_typed, source_of
-from tclose_spark.io.input.office_files import labels_of
+from tclose_spark.io.input.office_files import labels_of_variables
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.choosing import SMALLER
 from tclose_spark.suggesting.dictionary import Given, read_dictionary
@@ -104,7 +104,7 @@ def suggest(
             opened = (
                 open_unknown_table(session, source) if path else open_frame(session, held, source)
             )
-            of_columns = described.of_table(opened.columns, labels_of(opened.source))
+            of_columns = described.of_table(opened.columns, labels_of_variables(opened.source))
             with errors_translated(opened):
                 return gather_described(opened, most, k, of_columns), opened.source
 

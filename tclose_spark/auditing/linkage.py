@@ -18,8 +18,8 @@ from tclose_spark.auditing.parts.audited import TalliedTable, tallied
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.labels.boxes import (
+    axis_codes,
     class_boxes,
-    codes_of,
     label_axes,
     published_label,
     require_covering,
@@ -157,7 +157,7 @@ class _Pair:
         self.low, self.high, owner = class_boxes(self.labels, self.axes, WHAT)
         self.starts = np.flatnonzero(np.diff(owner, prepend=-1))
         raw = [sample[f"q{i}"].combine_chunks() for i in range(sample.num_columns - 1)]
-        codes = [codes_of(axis, column) for axis, column in zip(self.axes, raw, strict=False)]
+        codes = [axis_codes(axis, column) for axis, column in zip(self.axes, raw, strict=False)]
         self.points = np.stack(codes, axis=1)
         self.holds, self.of_tuple = self._tuples(raw[len(self.quasi) :], columns[len(place) :])
 

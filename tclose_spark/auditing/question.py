@@ -14,7 +14,7 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.columns import HouseholdColumn, MissingValues, Person, PersonColumn
 from tclose_spark.runfile.combinations import A_T, AGGREGATES, OF_AUDIT
-from tclose_spark.runfile.loading import explain
+from tclose_spark.runfile.loading import explain_error
 from tclose_spark.runfile.privacy import (
     THRESHOLD,
     JointCloseness,
@@ -234,7 +234,7 @@ def question_from_columns(
         together = tuple(parse_joint(one) if isinstance(one, str) else one for one in joint)
         return AuditQuestion.model_validate({**columns, **asked, "joint": together})
     except ValidationError as error:
-        raise ConfigurationError(explain(error)) from None
+        raise ConfigurationError(explain_error(error)) from None
 
 
 def question_from_run_file(

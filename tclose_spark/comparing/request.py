@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.attributes import MEASURE
-from tclose_spark.runfile.loading import explain, spec_of
+from tclose_spark.runfile.loading import explain_error, spec_of
 from tclose_spark.runfile.registry import DEFAULT, MethodSettings, known_methods, modules
 from tclose_spark.runfile.section import exact_number
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -201,7 +201,7 @@ def _require_settings(name: str, section: Tree) -> None:
             {key: v for key, v in section.items() if key != "name"}
         )
     except ValidationError as error:
-        raise ConfigurationError(f"--methods {name}: {explain(error)}") from None
+        raise ConfigurationError(f"--methods {name}: {explain_error(error)}") from None
 
 
 def _section(method: Method) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from functools import cache
 from tclose_spark.comparing.request import ALL, Combination, ComparisonRequest
 from tclose_spark.comparing.result import ComparisonResult, LossBound, Outcome, bounded, find_bound
 from tclose_spark.comparing.store import ABOUT, ComparisonStore, key_of
-from tclose_spark.comparing.trial import read_rows, run_trial
+from tclose_spark.comparing.trial import draw_rows, run_trial
 from tclose_spark.comparing.views import render_page
 from tclose_spark.engine.protocol import Session
 from tclose_spark.errors import ConfigurationError
@@ -51,7 +51,7 @@ def run_comparison(
         if table is None:
             run.internal.create(private=True)  # the secret is there
             try:
-                table = read_rows(run, folder, request.sample)
+                table = draw_rows(run, folder, request.sample)
             except ConfigurationError:  # of this sample: another one may follow in this folder
                 folder.remove(ABOUT)
                 raise

@@ -53,7 +53,7 @@ def run_trial(
         return refused
     attributes = ResolvedAttributes.of(spec.attributes, table.profile, hierarchies, spec.privacy.n)
     try:
-        plan = make_plan(spec, attributes, table)
+        plan = plan_trial(spec, attributes, table)
         released = None if plan_only else apply_plan(plan, attributes, table.rows, spec)
     except UnreachableError as error:
         seconds = time.process_time() - begun
@@ -90,7 +90,7 @@ def _state(measured: SampleFigures) -> State:
     return "coarse" if measured.coarse else "released"
 
 
-def make_plan(spec: ReleaseSpec, attributes: ResolvedAttributes, table: ComparedTable) -> Plan:
+def plan_trial(spec: ReleaseSpec, attributes: ResolvedAttributes, table: ComparedTable) -> Plan:
     """The plan that the run file's method makes for this table."""
     return method_of(spec.method).make_plan(planning_input(spec, attributes, table.held))
 
@@ -98,7 +98,7 @@ def make_plan(spec: ReleaseSpec, attributes: ResolvedAttributes, table: Compared
 STAGED = "staged"
 
 
-def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
+def draw_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
     """Rows of the run's input, drawn by their content: about `most`, or all. folder: holds the
     staged input meanwhile.
 

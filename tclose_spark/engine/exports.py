@@ -23,7 +23,7 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.storage.folders import Folder, place_of
-from tclose_spark.io.storage.stores import Place, in_order, opened
+from tclose_spark.io.storage.stores import Place, opened, sorted_places
 from tclose_spark.io.tables.exports import (
     Files,
     export_name,
@@ -69,7 +69,7 @@ def _escaped(column: pa.Array) -> pa.Array:
     return pc.if_else(formula, pc.binary_join_element_wise(apostrophe, column, nothing), column)
 
 
-def rows_of(
+def rows_of_export(
     release: Table, fingerprint: str, kind: str, escape_formulas: bool
 ) -> tuple[Table, str]:
     """(the rows that an export of a release has, their fingerprint). fingerprint: of the
@@ -140,10 +140,10 @@ def _read(release: Table, kind: str, folder: Folder) -> Table:
     """An export, with the columns of the release that it is of."""
     if not isinstance(release, LocalTable):
         return read_by_spark(release, kind, folder)
-    files = in_order(place_of(folder.path(export_name(kind))).iterdir())
+    files = sorted_places(place_of(folder.path(export_name(kind))).iterdir())
     schema = release.schema
     parts = (
-        tuple(partial(read_csv, file, schema) for file in files)
+        tuple(partial(read_exported_csv, file, schema) for file in files)
         if kind == "csv"
         else read_parts(files, schema)
     )
@@ -215,7 +215,7 @@ def _field(values: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(day, time, "" if values.type.tz is None else "Z", "")
 
 
-def read_csv(file: Place, schema: pa.Schema) -> Iterable[pa.RecordBatch]:
+def read_exported_csv(file: Place, schema: pa.Schema) -> Iterable[pa.RecordBatch]:
     """The rows of a file that `write_csv` wrote.
 
     Raises:

@@ -24,14 +24,14 @@ NO_CODES: ByColumn = MappingProxyType({})
 
 
 def _inputs(session: Session) -> Inputs:
-    """The functions of the session's engine."""
+    """Those of the session's engine."""
     if is_local(session):
-        from tclose_spark.engine.local import reading
+        from tclose_spark.engine.local.reading import LOCAL_INPUTS
 
-        return reading
-    from tclose_spark.engine.spark import reading as spark_reading
+        return LOCAL_INPUTS
+    from tclose_spark.engine.spark.reading import SPARK_INPUTS
 
-    return spark_reading
+    return SPARK_INPUTS
 
 
 def read_table(

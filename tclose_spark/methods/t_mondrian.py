@@ -38,7 +38,7 @@ class TMondrian(MethodSettings):
     """The method."""
 
 
-def make_plan(
+def plan_t_mondrian(
     given: PlanningInput, rows_per_block: int = ROWS_PER_BLOCK, rows_per_task: int = ROWS_PER_TASK
 ) -> RegionPlan:
     """Plans t-Mondrian. rows_per_block: the most rows of most blocks; rows_per_task: about.
@@ -69,6 +69,6 @@ METHOD = Method(
     name="t_mondrian",
     settings=TMondrian,
     sample_rows=lambda settings, rows: SAMPLE_ROWS,
-    make_plan=make_plan,
+    make_plan=plan_t_mondrian,
     read_plan=_read_plan,
 )

@@ -25,7 +25,7 @@ from tclose_spark.report.three_questions import three_questions
 from tclose_spark.requirements.closeness import CLOSENESS
 from tclose_spark.requirements.figures import Figures
 from tclose_spark.requirements.size import size_rows
-from tclose_spark.requirements.wording import entries_in, rows_of
+from tclose_spark.requirements.wording import entries_in, rows_of_entries
 from tclose_spark.requirements.words import BAR, MARK, GuaranteeRow
 from tclose_spark.table.writing import number
 
@@ -140,7 +140,7 @@ def guarantee_rows(guarantees: Guarantees, whole: str) -> list[GuaranteeRow]:
     measured from.
     """
     entries = guarantees.to_json()
-    return [*size_rows(entries["k"]), *rows_of(entries, whole)]
+    return [*size_rows(entries["k"]), *rows_of_entries(entries, whole)]
 
 
 def _roles(certificate: Certificate, every: Sequence[OptionWords]) -> dict[str, list[str]]:

@@ -68,7 +68,7 @@ def entries_in(
             yield section, attribute, [(words, one) for words, one in held if one is not None]
 
 
-def rows_of(guarantees: Mapping[str, Any], whole: str) -> Iterator[GuaranteeRow]:
+def rows_of_entries(guarantees: Mapping[str, Any], whole: str) -> Iterator[GuaranteeRow]:
     """The rows of the report: of each attribute over rows, then over people if they are counted.
     whole: what classes are compared with.
     """
@@ -105,7 +105,7 @@ def stricter(
     ]
 
 
-def words_of(measure: str) -> Words | None:
+def words_of_measure(measure: str) -> Words | None:
     """The words of a guarantee by the name of its measure, whatever it counts; None if it is of no
     attribute.
     """
@@ -115,5 +115,5 @@ def words_of(measure: str) -> Words | None:
 def violation(broken: Guarantee, classes: str) -> str:
     """A line on a requirement that classes break. classes: these, in words."""
     over = OVER_PEOPLE if broken.measure.endswith(OVER_PEOPLE) else ""
-    words = words_of(broken.measure)
+    words = words_of_measure(broken.measure)
     return (size_violation if words is None else words.violation)(broken, classes, over)

@@ -215,7 +215,7 @@ def _override(tree: dict[str, Any], assignment: str) -> None:
         section = section[head]
 
 
-def explain(error: ValidationError, method: str | None = None) -> str:
+def explain_error(error: ValidationError, method: str | None = None) -> str:
     """A line per problem: the key, what was found, what was expected. method: the method that the
     run file names.
     """
@@ -310,7 +310,7 @@ def spec_of(tree: dict[str, Any]) -> ReleaseSpec:
         method = tree.get("method")
         named = method.get("name", DEFAULT) if isinstance(method, dict) else None
         with lines_in_errors(tree):
-            raise ConfigurationError("\n".join([*missing, explain(error, named)])) from None
+            raise ConfigurationError("\n".join([*missing, explain_error(error, named)])) from None
     if missing:
         raise ConfigurationError("\n".join(missing))
     return spec

@@ -37,7 +37,7 @@ from tclose_spark.stages.staging.area import (
     read_columns,
     read_plan,
     read_profile,
-    read_rows,
+    read_staged_rows,
     resolved_attributes,
 )
 from tclose_spark.stages.staging.encode import ROUTED, Encoder, cell_places, passed, router
@@ -108,7 +108,7 @@ def _write(run: Run, anonymizer: Anonymizer) -> Written:
 
 
 def _write_tables(run: Run, anonymizer: Anonymizer, trusts_text_writer: bool) -> None:
-    files = anonymizer.files(read_rows(run))
+    files = anonymizer.files(read_staged_rows(run))
     with watched(anonymizer.rows_so_far, anonymizer.making.attributes.rows, run.progress):
         write_tables(files, anonymizer.tables, run.staging, trusts_text_writer)
 

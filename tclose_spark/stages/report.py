@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from tclose_spark.engine.exports import check_export, rows_of, write_export
+from tclose_spark.engine.exports import check_export, rows_of_export, write_export
 from tclose_spark.engine.tables import read_delta, schema_of
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.output_folders import CERTIFICATE, CODEBOOK, CONTRACT, MINIMALITY, REPORT
@@ -137,7 +137,7 @@ def _export(run: Run, fingerprint: str) -> dict[str, Files]:
     made: dict[str, Files] = {}
     release = read_delta(run.session, run.staging.path("release"))
     for kind in run.spec.output.export:
-        rows, hashed = rows_of(release, fingerprint, kind, run.spec.output.escape_formulas)
+        rows, hashed = rows_of_export(release, fingerprint, kind, run.spec.output.escape_formulas)
         made[kind] = write_export(rows, kind, run.staging, run.spec.output.one_file)
         check_export(rows, hashed, kind, run.staging, made[kind])
     return made

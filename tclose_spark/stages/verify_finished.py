@@ -12,7 +12,7 @@ from typing import Any
 
 from tclose_spark.checks.verifier import Verdict
 from tclose_spark.checks.written import RunFiles
-from tclose_spark.engine.exports import check_export, rows_of
+from tclose_spark.engine.exports import check_export, rows_of_export
 from tclose_spark.engine.tables import read_delta, schema_of, sized_shuffles
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.output_folders import CERTIFICATE, STATE
@@ -73,7 +73,9 @@ def verify_finished(run: Run, other_version: bool = False) -> Verdict:
     release = read_delta(run.session, run.public.path("release"))
     reported = state.of(ReportRecord)
     for kind, files in reported.exports.items():
-        rows, hashed = rows_of(release, verdict.figures.fingerprint, kind, reported.escape_formulas)
+        rows, hashed = rows_of_export(
+            release, verdict.figures.fingerprint, kind, reported.escape_formulas
+        )
         if kind == "parquet":
             require_plain_parquet(
                 run.public, parts_of(run.public, export_name(kind)), schema_of(release)

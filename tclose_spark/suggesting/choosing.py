@@ -15,7 +15,7 @@ from tclose_spark.errors import InputError
 from tclose_spark.suggesting.judging import NEARLY_UNIQUE, SuggestedColumn, is_measurement
 from tclose_spark.suggesting.unique_share import explained_share
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.column_names.hints import words_of
+from tclose_spark.table.column_names.hints import words_of_name
 from tclose_spark.table.column_names.names import is_name
 
 MOST_REVEALED = 0.2  # of a quasi-identifier's entropy by insensitive columns
@@ -268,7 +268,8 @@ def leave_out_revealing(choice: ChosenRoles, codes: Mapping[str, IntArray]) -> C
 def _of_households(one: SuggestedColumn) -> bool:
     """A sort key: weights of persons first."""
     return bool(
-        {"household", "hh", "hhwt", "wgtp", "hwgt", "hweight"} & set(words_of(one.facts.called))
+        {"household", "hh", "hhwt", "wgtp", "hwgt", "hweight"}
+        & set(words_of_name(one.facts.called))
     )
 
 

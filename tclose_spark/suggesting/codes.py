@@ -17,7 +17,7 @@ import yaml
 
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.table.arrays import FloatArray
-from tclose_spark.table.column_names.hints import words_of
+from tclose_spark.table.column_names.hints import words_of_name
 from tclose_spark.table.columns.patterns import (
     AMONG_NUMBERS,
     CODED_NUMBER,
@@ -235,7 +235,7 @@ def code_system(name: str, values: pa.Array, counts: pa.Array) -> CodeSystem | N
     )
     values = values.filter(known)
     counts = counts.filter(known)
-    words = set(words_of(name))
+    words = set(words_of_name(name))
     rows = pc.sum(counts).as_py() or 0
     for system in SYSTEMS:
         named = system.unnamed or words & system.words

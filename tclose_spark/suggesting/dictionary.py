@@ -22,7 +22,7 @@ import yaml
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.problems import note
 from tclose_spark.runfile.text import first_few
-from tclose_spark.table.column_names.hints import between_commas, hint_of, words_of
+from tclose_spark.table.column_names.hints import between_commas, hint_of, words_of_name
 
 OPTION = "--dictionary"
 CSV_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
@@ -272,7 +272,7 @@ NAMES = between_commas("""
     var, attribute, attribute name, feature, spalte, feld, merkmal, variablenname, feldname, champ,
     colonne, campo, columna, colonna, variabele, kolom, veld, name, nom, nombre
 """)
-"""What headers call the name of a column, the surest first, in the words of `words_of`."""
+"""What headers call the name of a column, the surest first, in the words of `words_of_name`."""
 TEXTS = between_commas("""
     field label, variable label, label, title, business name, question, question text, description,
     variable description, column description, field description, definition, meaning, explanation,
@@ -308,7 +308,7 @@ def csv_entries(text: str, where: str) -> list[Entry]:
                 for row in csv.reader(StringIO(text, newline=""), delimiter=separator)
                 if any(row)
             ]
-            headers = [" ".join(words_of(header)) for header in rows[0]] if rows else []
+            headers = [" ".join(words_of_name(header)) for header in rows[0]] if rows else []
             if set(NAMES) & {*headers} and set(TEXTS) & {*headers}:
                 return [entry for row in rows[1:] for entry in _row_entries(headers, row)]
     except csv.Error:

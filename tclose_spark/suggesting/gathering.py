@@ -39,7 +39,7 @@ from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.codes import NUMBERS
 from tclose_spark.suggesting.dictionary import NO_DICTIONARY, Dictionary
 from tclose_spark.suggesting.facts import Kind, TableFacts, WholeCounts, facts_of, least_k
-from tclose_spark.suggesting.unique_share import codes_of
+from tclose_spark.suggesting.unique_share import value_codes
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.column_names.descriptions import telling_phrase
 from tclose_spark.table.column_names.hints import Hint, hint_of
@@ -152,7 +152,7 @@ def gather_facts(
                 marked=described[place].is_identifier,
             )
         )
-        codes[name] = codes_of(column)
+        codes[name] = value_codes(column)
         columns.append(column)
     return TableFacts(rows, tuple(facts), codes, pa.table(columns, names=names), subjects)
 

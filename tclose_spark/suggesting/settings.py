@@ -147,7 +147,7 @@ def no_settings(one: SuggestedColumn) -> ColumnSettings:
     return ColumnSettings(name=one.name, settings={}, said=tuple(said))
 
 
-def kind_of(facts: ColumnFacts) -> str:
+def type_in_words(facts: ColumnFacts) -> str:
     """Its type in a word: that of its values, even if a file has them as text."""
     if facts.kind == "text":
         return (

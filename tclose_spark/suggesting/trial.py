@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from tclose_spark.comparing.request import AS_ASKED, Combination
 from tclose_spark.comparing.result import Outcome
-from tclose_spark.comparing.trial import read_rows, run_trial
+from tclose_spark.comparing.trial import draw_rows, run_trial
 from tclose_spark.engine.sources import viewed
 from tclose_spark.errors import TcloseError
 from tclose_spark.io.local_session import LocalSession
@@ -230,7 +230,7 @@ def _carried_out(tree: Tree, rows: pa.Table, folder: str) -> Outcome:
     # No row is published, and the figures can be repeated.
     run.internal.write("secret", str(SEED), private=True)
     with viewed(session, rows, spec.input.path):
-        table = read_rows(run, run.internal, None)
+        table = draw_rows(run, run.internal, None)
     trees = {**run.hierarchies, **table.built}
     measures = UtilityMeasures(
         [QueryError.of(table, ResolvedAttributes.of(spec.attributes, table.profile, trees))]

@@ -31,7 +31,7 @@ class UniqueShare:
     share: float
 
 
-def codes_of(column: pa.ChunkedArray | pa.Array) -> IntArray:
+def value_codes(column: pa.ChunkedArray | pa.Array) -> IntArray:
     """A number for each value, with missing as a value."""
     coded = pc.dictionary_encode(column, null_encoding="encode")
     coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded

@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from tclose_spark.suggesting.facts import WholeCounts
 from tclose_spark.suggesting.judging import SuggestedColumn
-from tclose_spark.suggesting.settings import kind_of, said_of_codes, said_of_far_numbers
+from tclose_spark.suggesting.settings import said_of_codes, said_of_far_numbers, type_in_words
 from tclose_spark.suggesting.suggestion import Suggestion
 from tclose_spark.table.column_names.names import is_name
 
@@ -36,7 +36,7 @@ def column_line(judged: SuggestedColumn) -> str:
         if missing < 0.01
         else f"{missing:.0%}"
     )
-    kind = kind_of(facts).replace("stamp", "")
+    kind = type_in_words(facts).replace("stamp", "")
     return (
         f"{_short(facts.name):<{NAME}} {kind:<{KIND}} {_counted(facts.whole):>8} {share:>7} "
         f"{facts.alone:>6.1%}  {_looks(judged)}"

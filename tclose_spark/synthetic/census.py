@@ -233,16 +233,16 @@ def people_between(seed: int, first: int, end: int) -> pa.RecordBatch:
     values = {
         "person_id": draws.hashes("person_id").view(np.int64),
         "age": age,
-        "sex": labels_of(t.SEXES, sex_n),
-        "education": labels_of(t.leaves(t.EDUCATION_TREE), education_n),
-        "marital_status": labels_of(
+        "sex": texts_at(t.SEXES, sex_n),
+        "education": texts_at(t.leaves(t.EDUCATION_TREE), education_n),
+        "marital_status": texts_at(
             t.leaves(t.MARITAL_STATUS_TREE), draws.pick("marital_status", marital_status, sex_age_n)
         ),
-        "region": labels_of(t.leaves(t.REGION_TREE), region_n),
-        "occupation": labels_of([*t.NOT_EMPLOYED, *t.JOBS], occupation_n),
+        "region": texts_at(t.leaves(t.REGION_TREE), region_n),
+        "occupation": texts_at([*t.NOT_EMPLOYED, *t.JOBS], occupation_n),
         "hours": hours,
         "income": _income(draws, age_n, sex_n, education_n, region_n, occupation_n, hours),
-        "disease": labels_of(t.leaves(t.DISEASE_TREE), _disease(draws, age_n)),
+        "disease": texts_at(t.leaves(t.DISEASE_TREE), _disease(draws, age_n)),
     }
     columns = [pa.array(values[field.name]).cast(field.type) for field in SCHEMA]
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
@@ -253,7 +253,7 @@ def _at(values: Sequence[float], position: IntArray) -> NDArray[Any]:
     return np.array(values)[position]
 
 
-def labels_of(values: Sequence[str], position: IntArray) -> pa.Array:
+def texts_at(values: Sequence[str], position: IntArray) -> pa.Array:
     """`values[position]`, as text."""
     return pa.array(values, pa.string()).take(pa.array(position))
 

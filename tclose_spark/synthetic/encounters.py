@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tclose_spark.synthetic import distributions as t
-from tclose_spark.synthetic.census import AT_ONCE, Draws, labels_of, people_between, require_size
+from tclose_spark.synthetic.census import AT_ONCE, Draws, people_between, require_size, texts_at
 from tclose_spark.table.arrays import IntArray
 
 SCHEMA: Final = pa.schema(
@@ -104,10 +104,10 @@ def _stays(seed: int, first: int, end: int) -> pa.RecordBatch:
         "sex": people["sex"].take(pa.array(who)),
         "region": people["region"].take(pa.array(who)),
         "admitted": admitted,
-        "ward": labels_of([code.ward for code in t.DIAGNOSES], diagnosis),
+        "ward": texts_at([code.ward for code in t.DIAGNOSES], diagnosis),
         "days": 1 + (draws.uniform("days") ** 2 * LONGEST).astype(np.int64),
-        "diagnosis": labels_of([code.code for code in t.DIAGNOSES], diagnosis),
-        "readmitted": labels_of(READMITTED, np.where(is_last, 0, np.where(next_gap > 30, 1, 2))),
+        "diagnosis": texts_at([code.code for code in t.DIAGNOSES], diagnosis),
+        "readmitted": texts_at(READMITTED, np.where(is_last, 0, np.where(next_gap > 30, 1, 2))),
     }
     columns = [pc.cast(pa.array(values[field.name]), field.type) for field in SCHEMA]
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)

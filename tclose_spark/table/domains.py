@@ -236,7 +236,7 @@ def counted_numbers(
     return found
 
 
-def number(text: str) -> Fraction | None:
+def exact_number(text: str) -> Fraction | None:
     """The exact number that a text denotes; None if it denotes none.
 
     >>> number("0.1"), number("ten")
@@ -257,7 +257,7 @@ def by_value(values: Sequence[str]) -> list[str]:
     """
     if values and all(map(DATE.match, values)):
         return sorted(values, key=_moment)
-    numbers = {value: number(value) for value in values}
+    numbers = {value: exact_number(value) for value in values}
     return sorted(values, key=lambda value: (numbers[value] is None, numbers[value] or 0, value))
 
 
@@ -416,7 +416,7 @@ def _sorted_values(
     name: str, present: Sequence[str], attribute: SensitiveAttribute, counts: Counts, is_text: bool
 ) -> list[str]:
     """The values by size or by frequency."""
-    numbers = [number(value) for value in present]
+    numbers = [exact_number(value) for value in present]
     problems = Problems()
     infinite = [value for value in present if value in ("Infinity", "-Infinity")]
     if not is_text and infinite:
@@ -470,12 +470,12 @@ def _listed_values(
     name: str, present: list[str], order: Sequence[Any], counts: Counts, is_text: bool
 ) -> list[str]:
     """The values of a declared order, with numbers written as in the table."""
-    written = {number(value): value for value in present} if not is_text else {}
+    written = {exact_number(value): value for value in present} if not is_text else {}
     listed = []
     different = set()
     for item in order:
         text = value_text(item)
-        same = None if is_text else number(text)
+        same = None if is_text else exact_number(text)
         listed.append(text if same is None else written.get(same, text))
         different.add(text if same is None else same)
     if len(different) < len(listed):

@@ -70,7 +70,7 @@ def test_a_comparison_that_is_killed_goes_on_where_it_was(
         comparison, "run_trial", lambda *arguments: began.append(arguments[0]) or done(*arguments)
     )
     monkeypatch.setattr(
-        "tclose_spark.comparing.run_comparison.read_rows", None
+        "tclose_spark.comparing.run_comparison.draw_rows", None
     )  # they are there still
     code, table, said = tclose("compare", conf, *ASKED)
     assert code == 0, said
@@ -149,7 +149,7 @@ def test_a_sample_another_comparison_and_what_does_not_hold(
     )
     assert code == 2
     assert "another input, sample or run file" in said
-    monkeypatch.setattr("tclose_spark.comparing.trial.make_plan", _plan_of_one_class_less_close)
+    monkeypatch.setattr("tclose_spark.comparing.trial.plan_trial", _plan_of_one_class_less_close)
     arguments = ("--methods", "stack_and_deal", "--sample", "90", "--overwrite", "--k", "5", *where)
     code, table, said = tclose("compare", conf, *arguments)
     assert code == 1

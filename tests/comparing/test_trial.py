@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strategies import CITIES, QUASI, content, drawn, make_problem, people, town
 
 from tclose_spark.comparing.request import Combination
-from tclose_spark.comparing.trial import make_plan, run_trial
+from tclose_spark.comparing.trial import plan_trial, run_trial
 from tclose_spark.in_memory.release import PublishedClasses, apply_plan, measure
 from tclose_spark.in_memory.sample import ComparedTable, table_of_its_own
 from tclose_spark.measures.distances.ground_distances import EqualDistance
@@ -34,7 +34,7 @@ def compared(problem, rows):
 
 
 def release(problem, rows):
-    plan = make_plan(problem.spec, problem.attributes, compared(problem, rows))
+    plan = plan_trial(problem.spec, problem.attributes, compared(problem, rows))
     return apply_plan(plan, problem.attributes, rows, problem.spec)
 
 

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from tclose_spark.engine.exports import (
     check_export,
     fingerprint_of,
-    rows_of,
+    rows_of_export,
     without_formulas,
     write_export,
 )
@@ -156,7 +156,7 @@ def test_csv_has_the_same_lines_and_is_read_back(
     table, found = drawn(600, 7), {}
     for name, release in (("spark", of_arrow(spark, table)), ("local", in_parts(table))):
         folder = LocalFolder(str(tmp_path / name))
-        rows, fingerprint = rows_of(release, str(fingerprint_of(release)), "csv", escape)
+        rows, fingerprint = rows_of_export(release, str(fingerprint_of(release)), "csv", escape)
         files = write_export(rows, "csv", folder)
         check_export(rows, fingerprint, "csv", folder, files)
         found[name] = (fingerprint, *csv_of(folder))

@@ -27,9 +27,9 @@ from pyspark.sql import DataFrame, SparkSession
 from strategies import drawn
 
 from tclose_spark.engine import sources
-from tclose_spark.engine.local import csv_files, parquet_files, reading
+from tclose_spark.engine.local import csv_files, parquet_files
 from tclose_spark.engine.local import csv_parts as parts
-from tclose_spark.engine.local.reading import NeedsSparkError
+from tclose_spark.engine.local.reading import LOCAL_INPUTS, NeedsSparkError
 from tclose_spark.engine.local.table import LocalTable, frame_table
 from tclose_spark.engine.protocol import OpenedTable
 from tclose_spark.engine.spark.task_files import TaskFiles
@@ -118,7 +118,7 @@ def decoding() -> Mapper:
 
 def locally(source: Input, columns: list[str] | None = None) -> pa.Table:
     """The table that this process reads."""
-    table = reading.read_table(LocalSession(), source, columns=columns)
+    table = LOCAL_INPUTS.read_table(LocalSession(), source, columns=columns)
     found = table.collect()
     assert found.schema.equals(table.schema, check_metadata=True)
     return found
@@ -519,7 +519,7 @@ def test_headers_that_need_spark_to_infer(needs_spark: Callable[..., str], tmp_p
 
 def test_a_file_that_changes_after_its_types_were_inferred(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age\n31\n")
-    table = reading.read_table(
+    table = LOCAL_INPUTS.read_table(
         LocalSession(), Input(path=str(tmp_path / "people.csv"), format="csv", options=INFER)
     )
     (tmp_path / "people.csv").write_text("age\nsecret\n")
@@ -767,7 +767,7 @@ def test_columns_that_are_not_selected_are_not_read(
         return batches(file, *given, columns=columns, **more)
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", watched)
-    read = reading.read_table(
+    read = LOCAL_INPUTS.read_table(
         LocalSession(), Input(path=str(path), format=kind, columns={"sex": "gender"})
     )
     assert collect(select(read, ["gender", "age"])).to_pydict() == {
@@ -1013,13 +1013,13 @@ def test_versions_of_delta(both: Both, spark: SparkSession, tmp_path: Path) -> N
     assert both(None, "people", "delta", in_order=False, versionAsOf="0").num_rows == 2
     for options in ({}, {"versionAsOf": "0"}):
         source = Input(path=str(path), format="delta", options=options)
-        commit = reading.commit_of(LocalSession(), source)
+        commit = LOCAL_INPUTS.commit_of(LocalSession(), source)
         assert commit == input_state.commit_of(spark, source)
         assert commit is not None
-        assert reading.input_state(LocalSession(), source, commit) == input_state.input_state(
+        assert LOCAL_INPUTS.input_state(LocalSession(), source, commit) == input_state.input_state(
             spark, source, commit
         )
-        table = reading.read_table(LocalSession(), source, commit.version)
+        table = LOCAL_INPUTS.read_table(LocalSession(), source, commit.version)
         assert table.collect().num_rows == 4 - 2 * len(options)
 
 
@@ -1190,9 +1190,11 @@ def test_tables_in_memory(spark: SparkSession, kind: str) -> None:
         table = arrow.to_pandas() if kind == "pandas" else pl.from_arrow(arrow)
     session = LocalSession()
     session.views["tclose_frame"] = frame_table(session, table.lazy() if kind == "lazy" else table)
-    found = reading.read_table(session, Input(path="tclose_frame", format="table"))
+    found = LOCAL_INPUTS.read_table(session, Input(path="tclose_frame", format="table"))
     require_same(found.collect(), *rows_of(as_dataframe(spark, table)))
-    assert reading.commit_of(LocalSession(), Input(path="tclose_frame", format="table")) is None
+    assert (
+        LOCAL_INPUTS.commit_of(LocalSession(), Input(path="tclose_frame", format="table")) is None
+    )
     again = frame_table(session, found.collect())
     assert isinstance(again, LocalTable)
     assert again.schema.field("text") == found.schema.field("text")
@@ -1203,11 +1205,11 @@ def test_the_state_of_files(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "people/a.csv").write_text("a\n1\n")
     for path in (f"{tmp_path}/people", f"file://{tmp_path}/people"):
         source = Input(path=path, format="csv")
-        assert reading.commit_of(LocalSession(), source) is None
-        assert reading.input_state(LocalSession(), source, None) == input_state.input_state(
+        assert LOCAL_INPUTS.commit_of(LocalSession(), source) is None
+        assert LOCAL_INPUTS.input_state(LocalSession(), source, None) == input_state.input_state(
             spark, source, None
         )
     assert (
-        reading.input_state(LocalSession(), Input(path=f"{tmp_path}/none", format="csv"), None)
+        LOCAL_INPUTS.input_state(LocalSession(), Input(path=f"{tmp_path}/none", format="csv"), None)
         is None
     )

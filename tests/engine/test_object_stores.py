@@ -18,7 +18,7 @@ from object_store import FilesInFolder, use_as_store
 
 import tclose_spark as tc
 from tclose_spark.api.errors import known
-from tclose_spark.engine.local.reading import read_table
+from tclose_spark.engine.local.reading import LOCAL_INPUTS
 from tclose_spark.engine.local.table import NeedsSparkError
 from tclose_spark.engine.tables import collect
 from tclose_spark.errors import ConfigurationError, InputError
@@ -223,7 +223,7 @@ def test_delta_tables_with_names_that_deltalake_takes_for_others_are_left_to_spa
 ) -> None:
     (buckets / "raw" / name / "_delta_log").mkdir(parents=True)
     with pytest.raises(NeedsSparkError, match=f"s3://raw/{name} has % or #"):
-        read_table(LocalSession(), Input(path=f"s3://raw/{name}", format="delta"))
+        LOCAL_INPUTS.read_table(LocalSession(), Input(path=f"s3://raw/{name}", format="delta"))
 
 
 @pytest.mark.parametrize("name", ["people.csv", "people.csv.gz"])
@@ -234,7 +234,9 @@ def test_csv_on_a_store(buckets: Path, monkeypatch: pytest.MonkeyPatch, name: st
         csv.write_csv(people, file)
     monkeypatch.setattr("tclose_spark.engine.local.csv_files.PART", 10_000)
     here, there = (
-        collect(read_table(LocalSession(), Input(path=where, format="csv", options=how)))
+        collect(
+            LOCAL_INPUTS.read_table(LocalSession(), Input(path=where, format="csv", options=how))
+        )
         for where in (str(path), f"s3://raw/{name}")
     )
     assert there == here
@@ -248,7 +250,7 @@ def test_what_is_missing_or_damaged_is_named(buckets: Path) -> None:
         ("s3://raw/no.parquet", "no.parquet"),
     ):
         with pytest.raises(InputError, match=said):
-            read_table(LocalSession(), Input(path=path, format="parquet"))
+            LOCAL_INPUTS.read_table(LocalSession(), Input(path=path, format="parquet"))
 
 
 @pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
@@ -257,7 +259,7 @@ def test_a_store_that_stops_answering_is_not_taken_for_damage(
 ) -> None:
     table = draw_people(1, 50).select(["age", "id"])
     (csv.write_csv if name.endswith("csv") else pq.write_table)(table, buckets / "raw" / name)
-    read = read_table(
+    read = LOCAL_INPUTS.read_table(
         LocalSession(), Input(path=f"s3://raw/{name}", format=name.rpartition(".")[2])
     )
     use_as_store(buckets, monkeypatch)

@@ -26,7 +26,7 @@ with atheris.instrument_imports(include=["tclose_spark", "yaml", "fractions"]):
     )
     from tclose_spark.cli.options import parse_labels, parse_list, parse_numbers
     from tclose_spark.comparing.request import requested_methods
-    from tclose_spark.engine.local.reading import NeedsSparkError, read_table
+    from tclose_spark.engine.local.reading import LOCAL_INPUTS, NeedsSparkError
     from tclose_spark.errors import TcloseError
     from tclose_spark.io.local_session import LocalSession
     from tclose_spark.measures.loss.information_loss import set_members
@@ -94,7 +94,7 @@ def a_csv(given: bytes) -> None:
         if "=" in line
     )
     with suppress(NeedsSparkError):
-        for partition in read_table(
+        for partition in LOCAL_INPUTS.read_table(
             LocalSession(), Input(path=str(file), format="csv", options=chosen)
         ).partitions:
             for _ in partition():

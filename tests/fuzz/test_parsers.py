@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from tclose_spark.api.command_line import parse_hierarchy
 from tclose_spark.auditing.short_forms import parse_population
 from tclose_spark.cli.options import parse_numbers
-from tclose_spark.engine.local.reading import NeedsSparkError, read_table
+from tclose_spark.engine.local.reading import LOCAL_INPUTS, NeedsSparkError
 from tclose_spark.errors import ConfigurationError, TcloseError
 from tclose_spark.io.input.sniffing import completed
 from tclose_spark.io.local_session import LocalSession
@@ -205,7 +205,7 @@ def test_any_options_of_a_text_file_are_taken_or_refused(
 
     def read() -> None:
         with suppress(NeedsSparkError):
-            read_table(LocalSession(), completed(source))
+            LOCAL_INPUTS.read_table(LocalSession(), completed(source))
 
     accepts_or_refuses(read)
 
@@ -229,7 +229,9 @@ def test_a_first_line_with_a_huge_field_is_left_to_Spark(tmp_path: Path) -> None
     path = tmp_path / "people.csv"
     path.write_text(f"{HUGE},b\n1,2\n")
     with pytest.raises(NeedsSparkError, match="first line of a file has a field larger"):
-        read_table(LocalSession(), Input(path=str(path), format="csv", options={"header": "true"}))
+        LOCAL_INPUTS.read_table(
+            LocalSession(), Input(path=str(path), format="csv", options={"header": "true"})
+        )
 
 
 def accepts_or_refuses(parse: Callable[[], object]) -> None:

@@ -20,7 +20,7 @@ from strategies import content, drawn, make_problem
 
 from tclose_spark import pipeline
 from tclose_spark.checks.labels.coverage import Coverage
-from tclose_spark.comparing.trial import make_plan
+from tclose_spark.comparing.trial import plan_trial
 from tclose_spark.engine.tables import collect, read_delta
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.in_memory.release import PublishedClasses, apply_plan, measure
@@ -179,7 +179,7 @@ def test_every_method_takes_dates_and_times(method: str) -> None:
     problem, rows = make_problem(chosen, {"disease": {"t": "0.6"}}, quasi, {}, k=4, name=method)
     table = ComparedTable(profile=problem.profile, rows=rows, whole=len(rows))
     made = apply_plan(
-        make_plan(problem.spec, problem.attributes, table), problem.attributes, rows, problem.spec
+        plan_trial(problem.spec, problem.attributes, table), problem.attributes, rows, problem.spec
     )
     labels, columns = [decoded(column) for column in made.labels], iter(made.labels)
     assert content(made.rows) == content(rows)

@@ -12,7 +12,7 @@ from people import read
 from tclose_spark import pipeline
 from tclose_spark.auditing.question import question_from_run_file
 from tclose_spark.auditing.tables import AuditTables, open_source, opened_tables
-from tclose_spark.comparing.trial import read_rows
+from tclose_spark.comparing.trial import draw_rows
 from tclose_spark.engine.tables import collect
 from tclose_spark.errors import InputError
 from tclose_spark.io.local_session import LocalSession
@@ -52,7 +52,7 @@ def test_a_release_has_missing_values_in_place_of_codes(make_run: Make) -> None:
 
 def test_comparisons_audits_and_hierarchies_read_them_too(make_run: Make) -> None:
     run = make_run(TABLE, **ROLES)
-    compared = read_rows(run, run.internal, None).profile.quasi[0]
+    compared = draw_rows(run, run.internal, None).profile.quasi[0]
     assert (compared.low, compared.high, compared.missing) == (20, 27, 2)
     session = LocalSession()
     given = AuditTables(table=TABLE, reference=TABLE)

@@ -694,10 +694,9 @@ def test_the_closeness_tree_says_what_it_did(
 def test_methods_in_even_blocks_say_what_they_did(
     tree_conf: Path, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    make_plan = import_module(f"tclose_spark.methods.{method}.plan").make_plan
-    monkeypatch.setattr(
-        f"tclose_spark.methods.{method}.plan.make_plan", partial(make_plan, rows_per_block=150)
-    )
+    module = import_module(f"tclose_spark.methods.{method}.plan")
+    planned = partial(getattr(module, f"plan_{method}"), rows_per_block=150)
+    monkeypatch.setattr(module, f"plan_{method}", planned)
     attributes = "attributes.sensitive_attributes"
     one = (f"{attributes}.disease.t=measure", f"{attributes}.home.t=measure")
     lines: list[str] = []

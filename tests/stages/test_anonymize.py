@@ -108,8 +108,9 @@ def comparable(rows: list[Any]) -> Counter[tuple[str, ...]]:
 
 
 def plan_by_method(problem: Problem, counts: GroupCounts, rows_per_task: int) -> Plan:
-    module = fragmentation if isinstance(problem.spec.method, Fragmentation) else stack_and_deal
-    return module.make_plan(problem.given(counts), rows_per_task)
+    if isinstance(problem.spec.method, Fragmentation):
+        return fragmentation.plan_fragmentation(problem.given(counts), rows_per_task)
+    return stack_and_deal.plan_stack_and_deal(problem.given(counts), rows_per_task)
 
 
 def in_memory(run: Run, table: DataFrame) -> Counter[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.suggesting.facts import ColumnFacts, Kind, TableFacts, WholeCounts, facts_of
-from tclose_spark.suggesting.unique_share import codes_of
+from tclose_spark.suggesting.unique_share import value_codes
 from tclose_spark.table.columns.patterns import ISO_DATE, ISO_TIME, count_dates
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
@@ -56,5 +56,5 @@ def gathered(table: pa.Table) -> TableFacts:
     texts.
     """
     found = [facts(name, table[name].to_pylist()) for name in table.column_names]
-    codes = {name: codes_of(table[name]) for name in table.column_names}
+    codes = {name: value_codes(table[name]) for name in table.column_names}
     return TableFacts(table.num_rows, tuple(found), codes, table)

@@ -23,8 +23,8 @@ from tclose_spark.checks.classes.tallies import ClassTally, tally_schema
 from tclose_spark.checks.labels.boxes import (
     MOST_JOINED,
     Axis,
+    axis_codes,
     class_boxes,
-    codes_of,
     label_axes,
     published_label,
     require_covering,
@@ -306,7 +306,10 @@ def _locate(boxes: Sequence[_Boxes], priors: Sequence[FloatArray], schema: pa.Sc
         found = []
         for one in boxes:
             points = np.stack(
-                [codes_of(axis, columns[i]) for axis, i in zip(one.axes, one.columns, strict=True)],
+                [
+                    axis_codes(axis, columns[i])
+                    for axis, i in zip(one.axes, one.columns, strict=True)
+                ],
                 axis=1,
             )
             found.append(

@@ -28,8 +28,8 @@ from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.checks.labels.boxes import (
     EVERYTHING,
     Axis,
+    axis_codes,
     class_boxes,
-    codes_of,
     label_axes,
 )
 from tclose_spark.checks.labels.known_people import distinct_people, joined_quasi
@@ -366,7 +366,7 @@ def _sums(
     def sums(batch: pa.RecordBatch) -> list[_Sum]:
         *labels, weights = batch.columns
         points = np.stack(
-            [codes_of(axis, column) for axis, column in zip(axes, labels, strict=False)], axis=1
+            [axis_codes(axis, column) for axis, column in zip(axes, labels, strict=False)], axis=1
         )
         weight = weights.to_numpy()
         known = np.array(labels[-1].to_pylist(), dtype=object)

@@ -277,7 +277,7 @@ def class_boxes(
     high = []
     owner = []
     boxes = sum(
-        math.prod(len(codes_of[label]) for codes_of, label in zip(ranges, row, strict=True))
+        math.prod(len(axis_codes[label]) for axis_codes, label in zip(ranges, row, strict=True))
         for row in zip(*labels, strict=True)
     )
     if boxes > MOST_JOINED:
@@ -286,7 +286,9 @@ def class_boxes(
             f"{boxes:,} combinations; join by fewer quasi-identifiers"
         )
     for number, row in enumerate(zip(*labels, strict=True)):
-        for box in product(*[codes_of[label] for codes_of, label in zip(ranges, row, strict=True)]):
+        for box in product(
+            *[axis_codes[label] for axis_codes, label in zip(ranges, row, strict=True)]
+        ):
             low.append([span[0] for span in box])
             high.append([span[1] for span in box])
             owner.append(number)
@@ -297,7 +299,7 @@ def class_boxes(
     )
 
 
-def codes_of(axis: Axis, column: pa.Array) -> IntArray:
+def axis_codes(axis: Axis, column: pa.Array) -> IntArray:
     """The codes of a column of text, shape (n,)."""
     encoded = column.dictionary_encode(null_encoding="encode")
     codes = np.array(

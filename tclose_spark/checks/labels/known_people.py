@@ -20,8 +20,8 @@ from tclose_spark.checks.classes.tallies import texts
 from tclose_spark.checks.labels.boxes import (
     MOST_JOINED,
     Axis,
+    axis_codes,
     class_boxes,
-    codes_of,
     label_axes,
     published_label,
     require_covering,
@@ -368,7 +368,8 @@ def _fits(
         for batch in whole_people(batches) if whose else batches:
             *columns, last = batch.columns
             points = np.stack(
-                [codes_of(axis, column) for axis, column in zip(axes, columns, strict=True)], axis=1
+                [axis_codes(axis, column) for axis, column in zip(axes, columns, strict=True)],
+                axis=1,
             )
             if whose:
                 fits = count_people_inside(points, last.to_numpy(), low, high, owner, sizes)

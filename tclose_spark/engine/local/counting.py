@@ -22,7 +22,7 @@ from tclose_spark.io.input import problems
 from tclose_spark.io.input.states import walk
 from tclose_spark.io.input.text_files import opened_lines
 from tclose_spark.io.storage.folders import place_of
-from tclose_spark.io.storage.stores import in_order, opened
+from tclose_spark.io.storage.stores import opened, sorted_places
 from tclose_spark.runfile.spec import Input
 
 
@@ -32,7 +32,7 @@ def count_rows(source: Input, most: int) -> int:
     nothing; reading them reports why.
     """
     rows = 0
-    for file in in_order(file for file, _ in walk(place_of(source.path))):
+    for file in sorted_places(file for file, _ in walk(place_of(source.path))):
         if rows > most:
             break
         with suppress(OSError, EOFError, zlib.error, BadZipFile, InputError, pa.ArrowException):

@@ -81,7 +81,7 @@ class Dialect:
             raise NeedsSparkError(f"input.path: the first line of a file has a {error}") from None
 
 
-def read_csv(files: Sequence[Place], source: Input) -> tuple[pa.Schema, list[Counting]]:
+def open_csv(files: Sequence[Place], source: Input) -> tuple[pa.Schema, list[Counting]]:
     """(columns, partitions) of files. Columns are text unless `inferSchema` is set.
 
     Raises:

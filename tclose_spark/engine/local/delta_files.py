@@ -29,7 +29,7 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 OF_COLUMNS = ("__", "delta.columnMapping")  # metadata that change what a column holds
 
 
-def read_delta(
+def open_delta(
     folder: Place, source: Input, version: int | None, most: int | None = None
 ) -> tuple[pa.Schema, list[ParquetFile]]:
     """(columns, files) of a table at a version (None: the requested or newest).
@@ -94,7 +94,7 @@ def _opened_file(
     return opened
 
 
-def commit_of(folder: Place, source: Input) -> Commit | None:
+def commit_of_table(folder: Place, source: Input) -> Commit | None:
     """The commit that is read; None if the log lacks it."""
     try:
         version = _opened(folder, source, None).version()

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import open_folder, place_of
-from tclose_spark.io.storage.stores import Place, in_order, on_arrow, opened
+from tclose_spark.io.storage.stores import Place, on_arrow, opened, sorted_places
 from tclose_spark.io.tables.delta_log import LOG, LOGS, PROPERTIES, log_of
 from tclose_spark.table.columns.parquet import WRITER
 from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
@@ -93,7 +93,7 @@ def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def write_delta(partitions: Sequence[Partition], schema: pa.Schema, path: str) -> None:
+def write_delta_files(partitions: Sequence[Partition], schema: pa.Schema, path: str) -> None:
     """Writes a Delta table of one commit.
 
     Raises:
@@ -147,7 +147,7 @@ def read_log(folder: Place, version: int | None = None) -> tuple[pa.Schema, list
     `delta_log`).
     """
     log = (
-        in_order((folder / LOGS).glob("*.json"))[-1]
+        sorted_places((folder / LOGS).glob("*.json"))[-1]
         if version is None
         else folder / log_of(version)
     )

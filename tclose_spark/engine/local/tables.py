@@ -20,7 +20,7 @@ from tclose_spark.engine.local.table import LocalTable
 from tclose_spark.engine.protocol import How, Mapper, Value
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import Folder, place_of
-from tclose_spark.io.storage.stores import Place, in_order
+from tclose_spark.io.storage.stores import Place, sorted_places
 from tclose_spark.runfile.columns import ByColumn
 from tclose_spark.table.columns.missing import pattern_of, without_codes
 from tclose_spark.table.columns.parquet import FILE, TABLE
@@ -204,7 +204,7 @@ class LocalEngine:
         return LocalTable(
             session,
             schema,
-            local_files.read_parts(in_order(place_of(path).glob("*.parquet")), schema),
+            local_files.read_parts(sorted_places(place_of(path).glob("*.parquet")), schema),
         )
 
     def read_delta(
@@ -214,7 +214,7 @@ class LocalEngine:
         return LocalTable(session, schema, local_files.read_parts(listed, schema))
 
     def write_delta(self, table: LocalTable, path: str) -> None:
-        local_files.write_delta(table.partitions, table.schema, path)
+        local_files.write_delta_files(table.partitions, table.schema, path)
 
     def write_and_read(self, table: LocalTable, path: str) -> LocalTable:
         self.write_delta(table, path)
@@ -230,7 +230,7 @@ class LocalEngine:
                 [pa.array([str(file)]), pa.array([file.read_bytes()])], schema=schema
             )
 
-        found = in_order(place_of(folder).glob("*.parquet"))
+        found = sorted_places(place_of(folder).glob("*.parquet"))
         return LocalTable(session, schema, tuple(partial(content, file) for file in found))
 
     def write_tables(
@@ -257,7 +257,7 @@ class LocalEngine:
         with ThreadPoolExecutor(files.session.threads) as pool:
             list(pool.map(write, files.partitions))
         for name, schema in schemas.items():
-            local_files.write_log(folder.path(name), schema, in_order(written[name]))
+            local_files.write_log(folder.path(name), schema, sorted_places(written[name]))
 
 
 class _Once:

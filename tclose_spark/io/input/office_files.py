@@ -138,7 +138,7 @@ def read_by(reader: Callable[[Place, Input], Any], file: Place, source: Input) -
         raise problems.not_of_format(source, type(error).__name__) from None
 
 
-def labels_of(source: Input) -> dict[str, str]:
+def labels_of_variables(source: Input) -> dict[str, str]:
     """The labels of variables in a file of Stata, SPSS or SAS, by column; none of other files. See
     `read_file` for errors.
     """

@@ -233,7 +233,7 @@ def is_on_store(path: str) -> bool:
     return "://" in path and path.partition(":")[0].lower() in SCHEMES
 
 
-def in_order(places: Iterable[Any]) -> list[Place]:
+def sorted_places(places: Iterable[Any]) -> list[Place]:
     """The files or folders of a folder by their names."""
     return sorted(places, key=str)
 

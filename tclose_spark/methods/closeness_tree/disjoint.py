@@ -35,7 +35,7 @@ ROWS_PER_TASK = 100_000
 SAMPLE_ROWS = 200_000
 
 
-def make_plan(
+def plan_disjoint(
     given: PlanningInput, rows_per_block: int = ROWS_PER_BLOCK, rows_per_task: int = ROWS_PER_TASK
 ) -> RegionPlan:
     """Plans disjoint regions. rows_per_block: the most rows of most blocks; rows_per_task: about.
@@ -47,7 +47,7 @@ def make_plan(
     return RegionPlan(layout=layout, growths=growths_of(given.settings))
 
 
-def read_plan(
+def read_disjoint_plan(
     tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree
 ) -> RegionPlan:
     """The plan that `RegionPlan.to_json` wrote."""

@@ -21,10 +21,10 @@ def _make_plan(given: PlanningInput) -> Plan:
     from tclose_spark.methods.closeness_tree import disjoint, people, plan
 
     if given.settings.overlap:
-        return disjoint.make_plan(given)
+        return disjoint.plan_disjoint(given)
     if len(given.attributes.units) > 1:
-        return people.make_plan(given)
-    return plan.make_plan(given)
+        return people.plan_people(given)
+    return plan.plan_trees(given)
 
 
 def _read_plan(
@@ -36,9 +36,9 @@ def _read_plan(
     from tclose_spark.methods.closeness_tree.plan import ClosenessTreePlan
 
     if settings.overlap:
-        return disjoint.read_plan(tree, attributes, k, settings)
+        return disjoint.read_disjoint_plan(tree, attributes, k, settings)
     if len(attributes.units) > 1:
-        return people.read_plan(tree, attributes, k, settings)
+        return people.read_people_plan(tree, attributes, k, settings)
     return ClosenessTreePlan.from_json(tree, Dense(attributes, k), effort_of(settings))
 
 

@@ -102,7 +102,7 @@ class PeopleTreePlan(BlocksPlan):
         return self.layout.report(f"tasks: {self.tasks:,}")
 
 
-def make_plan(given: PlanningInput) -> PeopleTreePlan:
+def plan_people(given: PlanningInput) -> PeopleTreePlan:
     """Plans the closeness tree for a table whose people are counted.
 
     Raises:
@@ -115,7 +115,7 @@ def make_plan(given: PlanningInput) -> PeopleTreePlan:
     )
 
 
-def read_plan(
+def read_people_plan(
     tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree
 ) -> PeopleTreePlan:
     """The plan that `PeopleTreePlan.to_json` wrote."""

@@ -88,7 +88,7 @@ class ClosenessTreePlan(BlocksPlan):
         )
 
 
-def make_plan(
+def plan_trees(
     given: PlanningInput, rows_per_block: int | None = None, rows_per_task: int | None = None
 ) -> ClosenessTreePlan:
     """Plans the closeness tree. rows_per_block: the most rows of most blocks, by default

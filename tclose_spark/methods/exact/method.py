@@ -32,9 +32,9 @@ SAMPLE_ROWS = 1_000  # it plans from counts of the whole table
 
 
 def _make_plan(given: PlanningInput) -> Plan:
-    from tclose_spark.methods.exact.plan import make_plan
+    from tclose_spark.methods.exact.plan import plan_exact
 
-    return make_plan(given)
+    return plan_exact(given)
 
 
 def _read_plan(

@@ -210,7 +210,7 @@ def _keys(rows: Rows) -> IntArray:
     return np.stack([*rows.quasi, rows.cell])
 
 
-def make_plan(given: PlanningInput) -> ExactPlan:
+def plan_exact(given: PlanningInput) -> ExactPlan:
     """Plans the release that loses least of all that suppress no row, with the narrowest labels of
     each class.
 

@@ -17,9 +17,9 @@ SAMPLE_ROWS = 20_000
 
 
 def _make_plan(given: PlanningInput) -> Plan:
-    from tclose_spark.methods.fragmentation.plan import make_plan
+    from tclose_spark.methods.fragmentation.plan import plan_fragmentation
 
-    return make_plan(given)
+    return plan_fragmentation(given)
 
 
 def _read_plan(

@@ -204,7 +204,9 @@ class FragmentationPlan(DealtPlan):
         )
 
 
-def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> FragmentationPlan:
+def plan_fragmentation(
+    given: PlanningInput, rows_per_task: int = ROWS_PER_TASK
+) -> FragmentationPlan:
     """Plans fragmentation. The classes do not depend on rows_per_task.
 
     Raises:
@@ -217,7 +219,7 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Fragm
     require_rows(given.k, attributes)
     if given.settings.bounds == "paper":
         require_plain(attributes.sensitive, "bounds: paper")
-    path = search(given)
+    path = search_fragmentation(given)
     trials = Trials(given)
     candidates = []
     for steps in _looked_at(given, path):
@@ -260,7 +262,7 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Fragm
     )
 
 
-def search(given: PlanningInput) -> SearchPath:
+def search_fragmentation(given: PlanningInput) -> SearchPath:
     """The path of the search: the papers' until the bounds meet every t, otherwise up to the most
     fragments allowed.
 

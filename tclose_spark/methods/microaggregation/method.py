@@ -13,9 +13,9 @@ SAMPLE_ROWS = 40_000  # a block, on which class sizes are tried
 
 
 def _make_plan(given: PlanningInput) -> Plan:
-    from tclose_spark.methods.microaggregation.plan import make_plan
+    from tclose_spark.methods.microaggregation.plan import plan_microaggregation
 
-    return make_plan(given)
+    return plan_microaggregation(given)
 
 
 def _read_plan(

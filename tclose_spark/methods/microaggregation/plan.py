@@ -200,7 +200,7 @@ class MicroaggregationPlan(EvenBlocksPlan):
         return MicroaggregationPlan(layout, settings, tree["class_size"], component)
 
 
-def make_plan(
+def plan_microaggregation(
     given: PlanningInput, rows_per_block: int = ROWS_PER_BLOCK, rows_per_task: int = ROWS_PER_TASK
 ) -> MicroaggregationPlan:
     """Plans microaggregation. The classes do not depend on rows_per_task.

@@ -59,14 +59,14 @@ def axes_of(quasi_identifiers: Sequence[ResolvedQuasi], codes: Sequence[IntArray
         if isinstance(quasi.labeller, NumericLabels) and quasi.labeller.round_to is not None:
             ranks[:, j, : len(known)] = _rounded(quasi.labeller, known, quasi.bounds)
     return Axes(
-        kinds=np.array([kind_of(quasi) for quasi in quasi_identifiers], dtype=np.int8),
+        kinds=np.array([axis_kind(quasi) for quasi in quasi_identifiers], dtype=np.int8),
         low=np.ascontiguousarray(ranks[0]),
         high=np.ascontiguousarray(ranks[1]),
         root=np.array([root_height(quasi) for quasi in quasi_identifiers], dtype=np.int64),
     )
 
 
-def kind_of(quasi: ResolvedQuasi) -> int:
+def axis_kind(quasi: ResolvedQuasi) -> int:
     """NUMBERS, SETS, NODES or VALUES."""
     if quasi.domain.kind != "category":
         return NUMBERS

@@ -16,7 +16,7 @@ NONE = -1e18  # the score of a split that is not allowed
 
 
 @kernel
-def count_values(rows: IntArray, inputs: CutInputs, values: IntArray) -> None:
+def count_part(rows: IntArray, inputs: CutInputs, values: IntArray) -> None:
     """Set values to the rows by sensitive value."""
     values[:] = 0
     for row in rows:
@@ -194,5 +194,5 @@ def examine(rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> bool:
         order_rows(j, rows, inputs, work)
     if len(rows) <= inputs.rule.stop or len(rows) < 2 * inputs.requirement.k:
         return False
-    count_values(rows, inputs, work.whole)
+    count_part(rows, inputs, work.whole)
     return True

@@ -27,7 +27,7 @@ from tclose_spark.methods.blocks.layout import BlockLayout
 from tclose_spark.methods.blocks.planning import MOST_COUNTS, count_leaves
 from tclose_spark.methods.blocks.routing_tree import HIGHEST, LOWEST, RoutingTree, no_splits
 from tclose_spark.methods.method import PlanningInput
-from tclose_spark.methods.regions.axes import NODES, NUMBERS, VALUES, kind_of
+from tclose_spark.methods.regions.axes import NODES, NUMBERS, VALUES, axis_kind
 from tclose_spark.methods.regions.block import RegionDense
 from tclose_spark.methods.regions.cutting import RegionCuts, RegionGrowth, cut
 from tclose_spark.table.arrays import IntArray
@@ -156,7 +156,7 @@ def _code_ranges(
 ) -> tuple[IntArray, IntArray]:
     """The codes (lowest, highest) that belong to children with these lowest and highest codes."""
     missing = int(lows[0] == MISSING)
-    kind = kind_of(quasi)
+    kind = axis_kind(quasi)
     lows, highs, alone = lows.copy(), highs.copy(), len(lows) - missing == 1
     if kind == VALUES:
         return lows, highs

@@ -226,7 +226,7 @@ def add_child(at: int, least: float, exact: bool, parts: OpenParts) -> None:
 
 
 @kernel
-def search(
+def search_splits(
     rows: IntArray,
     budget: float,
     inputs: CutInputs,

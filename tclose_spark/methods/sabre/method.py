@@ -39,9 +39,9 @@ SAMPLE_ROWS = 40_000  # a block, on which bounds are tried
 
 
 def _make_plan(given: PlanningInput) -> Plan:
-    from tclose_spark.methods.sabre.plan import make_plan
+    from tclose_spark.methods.sabre.plan import plan_sabre
 
-    return make_plan(given)
+    return plan_sabre(given)
 
 
 def _read_plan(

@@ -105,7 +105,7 @@ class SabrePlan(EvenBlocksPlan):
         return SabrePlan(EvenBlocks.from_json(tree, attributes, k), Fraction(tree["stretch"]))
 
 
-def make_plan(
+def plan_sabre(
     given: PlanningInput, rows_per_block: int = ROWS_PER_BLOCK, rows_per_task: int = ROWS_PER_TASK
 ) -> SabrePlan:
     """Plans SABRE. The classes do not depend on rows_per_task.

@@ -77,9 +77,9 @@ def sizes_table(
 
 
 def _make_plan(given: PlanningInput) -> Plan:
-    from tclose_spark.methods.stack_and_deal.plan import make_plan
+    from tclose_spark.methods.stack_and_deal.plan import plan_stack_and_deal
 
-    return make_plan(given)
+    return plan_stack_and_deal(given)
 
 
 def _read_plan(

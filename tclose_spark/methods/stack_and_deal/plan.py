@@ -138,7 +138,9 @@ def make_stacks(given: PlanningInput) -> Stacks:
     return [(order, stack_by_frequency(matrix.counts, rank_tuples(matrix.codes)))]
 
 
-def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> StackAndDealPlan:
+def plan_stack_and_deal(
+    given: PlanningInput, rows_per_task: int = ROWS_PER_TASK
+) -> StackAndDealPlan:
     """Plans Stack & Deal. The classes do not depend on rows_per_task.
 
     Raises:

@@ -68,9 +68,9 @@ def node_tables(
 
 
 def _make_plan(given: PlanningInput) -> Plan:
-    from tclose_spark.methods.t_incognito.planning import make_plan
+    from tclose_spark.methods.t_incognito.planning import plan_t_incognito
 
-    return make_plan(given)
+    return plan_t_incognito(given)
 
 
 def _read_plan(

@@ -173,7 +173,7 @@ def counted(given: PlanningInput, tally_of: Callable[[Rows], Tally], what: str) 
         ) from None
 
 
-def count_values(given: PlanningInput) -> list[tuple[IntArray, IntArray, FrequencySet]]:
+def count_codes(given: PlanningInput) -> list[tuple[IntArray, IntArray, FrequencySet]]:
     """Of each quasi-identifier: (its values in the table as codes, ascending; rows of each; its
     frequency set by value).
     """

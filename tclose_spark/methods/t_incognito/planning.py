@@ -24,7 +24,7 @@ from tclose_spark.methods.t_incognito.losses import LatticeNode, Losses
 from tclose_spark.methods.t_incognito.plan import (
     TIncognitoPlan,
     count_base,
-    count_values,
+    count_codes,
     group_keys,
 )
 from tclose_spark.methods.t_incognito.search import Lattice, LatticeSearch, NoNodeError, Solution
@@ -37,7 +37,7 @@ MOST_NODES = 1 << 24  # of the lattices of all subsets of quasi-identifiers toge
 REPORTED = 10  # nodes that a report shows
 
 
-def make_plan(
+def plan_t_incognito(
     given: PlanningInput, rows_per_task: int = ROWS_PER_TASK, class_of_suppressed: bool = True
 ) -> TIncognitoPlan:
     """Plans t-Incognito. The release does not depend on rows_per_task; class_of_suppressed: see
@@ -55,7 +55,7 @@ def make_plan(
     else:
         _require_reachable(requirement)
     quasi = given.attributes.quasi_identifiers
-    values = count_values(given)
+    values = count_codes(given)
     levels = [Levels.of(q, codes, rows) for q, (codes, rows, _) in zip(quasi, values, strict=True)]
     _require_room(levels)
     suppression = Suppression(

@@ -23,7 +23,7 @@ class FormsJudge(ReleaseJudge):
         quasi-identifiers are exact, on each sensitive attribute of which a class has one value.
         """
         recorded = release.written.evidence.written.projections
-        for name, found in rows_of(release).projections.items():
+        for name, found in formed_rows(release).projections.items():
             if str(found) != recorded.get(name):
                 what = "quasi-identifiers" if name == RELEASE else "sensitive values"
                 yield f"{name}: the {what} of the classes are not those of the input's rows in them"
@@ -36,12 +36,12 @@ class FormsJudge(ReleaseJudge):
                 )
 
     def report(self, release: JudgedRelease) -> FormsFigures:
-        rows = rows_of(release)
+        rows = formed_rows(release)
         own = [name for name in rows.tables if name != RELEASE]
         return FormsFigures(fingerprints={name: str(rows.projections[name]) for name in own})
 
 
-def rows_of(release: JudgedRelease) -> FormedRows:
+def formed_rows(release: JudgedRelease) -> FormedRows:
     """The rows of a release in another form than one table of labels."""
     assert isinstance(release.rows, FormedRows)
     return release.rows

@@ -9,7 +9,7 @@ from fractions import Fraction
 from tclose_spark.options.profiles.columns import PublishedColumns
 from tclose_spark.runfile.profiles.settings import PrivacyProfile
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.table.column_names.hints import words_of
+from tclose_spark.table.column_names.hints import words_of_name
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 HOLDS = "holds"
@@ -60,4 +60,4 @@ class ProfiledRelease:
 
 def is_age(column: str, profile: PrivacyProfile) -> bool:
     """Whether a column holds ages, by its name or the run file."""
-    return column in profile.ages or bool(AGE_WORDS & set(words_of(column)))
+    return column in profile.ages or bool(AGE_WORDS & set(words_of_name(column)))

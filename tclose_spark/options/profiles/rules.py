@@ -17,7 +17,7 @@ from tclose_spark.options.profiles.profiled_release import (
 )
 from tclose_spark.runfile.profiles.settings import OF_AREAS
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.table.column_names.hints import IDENTIFIERS, identifier_in, words_of
+from tclose_spark.table.column_names.hints import IDENTIFIERS, identifier_in, words_of_name
 
 WHOLE_STATES = frozenset(["state", "country", "province", "bundesland", "pays", "land"])
 """Words of places that are not smaller than a state."""
@@ -202,7 +202,7 @@ def _areas(release: ProfiledRelease) -> RuleResult:
 
 def _is_place(column: str) -> bool:
     one = identifier_in(column)
-    return one is not None and one.letter == "B" and not (WHOLE_STATES & set(words_of(column)))
+    return one is not None and one.letter == "B" and not (WHOLE_STATES & set(words_of_name(column)))
 
 
 def _result(how: str, problems: list[str]) -> RuleResult:

@@ -92,7 +92,7 @@ def read_columns(run: Run) -> StagedColumns:
     return run.staged(STAGED_COLUMNS, StagedColumns.from_json)
 
 
-def read_rows(run: Run) -> Table:
+def read_staged_rows(run: Run) -> Table:
     """The staged rows, in batches.
 
     Raises:
@@ -112,7 +112,7 @@ def _require_rows(run: Run) -> None:
 
 def encoded_table(run: Run, profile: Profile) -> EncodedTable:
     """The staged rows as codes."""
-    return EncodedTable(read_rows(run), Encoder.of(profile, read_columns(run)), profile)
+    return EncodedTable(read_staged_rows(run), Encoder.of(profile, read_columns(run)), profile)
 
 
 def drop_rows(run: Run) -> None:

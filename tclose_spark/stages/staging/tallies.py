@@ -94,11 +94,11 @@ class NumberRange:
     @staticmethod
     def from_key(ends: Sequence[str], missing: int) -> NumberRange:
         """The range whose ends `to_key` wrote."""
-        low, high = map(number, ends)
+        low, high = map(read_number, ends)
         return NumberRange(low, high, missing)
 
 
-def number(text: str) -> float:
+def read_number(text: str) -> float:
     """The number whose `repr` this is: an integer if it was one."""
     return int(text) if text.lstrip("-").isdigit() else float(text)
 
@@ -194,8 +194,8 @@ class TaskTallies:
         for place, found in self._ranges.items():
             yield RANGE, [str(place), *found.to_key()], found.missing
         for place, numbers in self._ends.items():
-            for number, n in numbers.items():
-                yield FAR, [str(place), repr(number)], n
+            for read_number, n in numbers.items():
+                yield FAR, [str(place), repr(read_number)], n
         for place, drawn in self._drawn.items():
             for hashed, code, n in zip(
                 *map(np.ndarray.tolist, (drawn.hashes, drawn.codes, drawn.counts)), strict=True
@@ -369,7 +369,11 @@ def read_tallies(tallies: pa.Table, attributes: Attributes) -> Counted:
             for name, parts in ranges
             if parts
         },
-        far={name: ends({number(text): n for (text,), n in parts}) for name, parts in far if parts},
+        far={
+            name: ends({read_number(text): n for (text,), n in parts})
+            for name, parts in far
+            if parts
+        },
         marked={mark: n for (mark,), n in found[MARK]},
         distinct_rows=distinct.pop(""),
         distinct=distinct,

@@ -17,7 +17,7 @@ from tclose_spark.table.column_names.hints import (
     LINKS,
     Hint,
     hint_of,
-    words_of,
+    words_of_name,
 )
 
 CLAUSE_END = re.compile(r"[^\w\s'\u2019&_#%-]+|\s[-\u2013\u2014]+\s|__+")
@@ -81,7 +81,7 @@ def phrases(description: str) -> Iterator[str]:
 
 def identifies(phrase: str) -> bool:
     """Whether a phrase has a word for an identifier."""
-    return bool(IDENTIFYING & set(words_of(phrase)))
+    return bool(IDENTIFYING & set(words_of_name(phrase)))
 
 
 def _joined(words: list[str]) -> Iterator[str]:

@@ -151,7 +151,7 @@ class Hint:
     counted: bool = False
 
 
-def words_of(name: str) -> tuple[str, ...]:
+def words_of_name(name: str) -> tuple[str, ...]:
     """The words of a column's name, in lower case and without accents.
 
     >>> words_of("MaritalStatus"), words_of("native-country"), words_of("Prénom du père")
@@ -176,7 +176,7 @@ def hint_of(name: str) -> Hint:
     >>> hint_of("deaths_total").counted, hint_of("age").counted
     (True, False)
     """
-    listed = words_of(name)
+    listed = words_of_name(name)
     words = frozenset([*listed, *(NUMBERED.sub(r"\1", word) for word in listed)])
     if words & IDS:
         words |= {"id"}
@@ -350,7 +350,7 @@ class Identifier:
 
     def is_named(self, column: str) -> bool:
         """Whether one of its words is in a column's name."""
-        words = set(words_of(column))
+        words = set(words_of_name(column))
         return any(set(entry.split()) <= words for entry in self.words.split(",") if entry.strip())
 
     def must_go(self, column: str) -> bool:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from strategies import drawn
 
 from tclose_spark.engine import sources
-from tclose_spark.engine.local import reading
+from tclose_spark.engine.local.table import frame_table
 from tclose_spark.engine.tables import collect
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input.files import source_of
@@ -381,7 +381,7 @@ def test_intervals_are_texts(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"a.{kind}"
     if kind == "frame":
         frame["cut"] = pd.cut(ages, [20, 30, 40])
-        rows = reading.frame_table(LocalSession(), frame).collect().to_pylist()
+        rows = frame_table(LocalSession(), frame).collect().to_pylist()
         assert [row.pop("cut") for row in rows] == ["(20, 30]", "(30, 40]", None]
     else:
         getattr(frame, f"to_{kind}")(path)
@@ -395,7 +395,7 @@ def test_times_of_a_zone_are_asked_about(tmp_path: Path, kind: str) -> None:
     table = pa.table({"at": at, "utc": at.cast(pa.timestamp("us", "UTC"))})
     path = tmp_path / f"a.{kind}"
     if kind == "frame":
-        schema = reading.frame_table(LocalSession(), table).schema
+        schema = frame_table(LocalSession(), table).schema
     else:
         getattr(table.to_pandas(), f"to_{kind}")(path)
         schema = sources.read_table(LocalSession(), source_of(str(path), None, {})).schema

@@ -24,7 +24,7 @@ from tclose_spark.methods.closeness_tree.carve.tree import grow
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, Effort, effort_of
 from tclose_spark.methods.closeness_tree.exchange.rounds import exchange
-from tclose_spark.methods.closeness_tree.plan import ClosenessTreePlan, make_plan
+from tclose_spark.methods.closeness_tree.plan import ClosenessTreePlan, plan_trees
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.rows import Rows
 
@@ -63,7 +63,7 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
     check_however_rows_come(
         problem,
         rows,
-        make=lambda rows_per_task: make_plan(
+        make=lambda rows_per_task: plan_trees(
             problem.given(count_in(rows)), per_block, rows_per_task
         ),
         read=lambda tree: ClosenessTreePlan.from_json(tree, dense, effort),
@@ -90,13 +90,13 @@ def test_a_bad_sample_makes_larger_blocks_and_never_a_bad_class(name):
     problem, rows = make_problem(town(3000), {"disease": {"t": "0.15"}}, k=5)
     problem = asked(problem)
     bad = biased(problem, rows, BAD_SAMPLES[name](rows))
-    plan = make_plan(bad.given(count_in(rows)), 300, 500)
+    plan = plan_trees(bad.given(count_in(rows)), 300, 500)
     assert plan.layout.block_rows.sum() == len(rows)
     assert (
         plan.layout.merges > 0 or name == "one disease only"
     )  # then nothing can be split but by lot, and all parts are alike
     check_classes(problem, *settle_all(plan, rows))
-    fair = make_plan(problem.given(count_in(rows)), 300, 500)
+    fair = plan_trees(problem.given(count_in(rows)), 300, 500)
     assert fair.blocks > 3
     check_classes(problem, *settle_all(fair, rows))
 
@@ -104,7 +104,7 @@ def test_a_bad_sample_makes_larger_blocks_and_never_a_bad_class(name):
 def test_blocks_hold_on_full_counts():
     problem, rows = make_problem(town(3000), {"disease": {"t": "0.1"}}, k=5)
     problem = asked(problem)
-    plan = make_plan(biased(problem, rows, rows.hash % 3 == 0).given(count_in(rows)), 400, 800)
+    plan = plan_trees(biased(problem, rows, rows.hash % 3 == 0).given(count_in(rows)), 400, 800)
     assert len(plan.layout.block_rows) > 1
     check_classes(problem, rows, plan.layout.block(rows))
     assert plan.tasks > 1
@@ -121,7 +121,7 @@ def test_a_crowd_with_the_same_quasi_identifiers_is_many_blocks():
         0, 2**64, len(rows), dtype=np.uint64
     )  # they differ in insensitive columns
     rows = replace(rows, hash=hashes)
-    plan = make_plan(
+    plan = plan_trees(
         asked(replace(problem, sample=rows.take(rows.sorted_by_hash()))).given(count_in(rows)),
         200,
         500,
@@ -133,7 +133,7 @@ def test_a_crowd_with_the_same_quasi_identifiers_is_many_blocks():
 
 def test_figures_are_those_of_the_classes():
     problem, rows = make_problem(town(600), {"disease": {"t": "0.2"}}, k=5)
-    plan = make_plan(asked(problem).given(count_in(rows)), 200, 300)
+    plan = plan_trees(asked(problem).given(count_in(rows)), 200, 300)
     assert plan.tasks > 1
     _, task = plan.route(rows)
     settled = [
@@ -157,7 +157,7 @@ def test_the_growth_that_loses_least_on_the_sample_is_planned():
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     lost = [rows_lost(block, grow(block, way).leaf) for way in GROWTHS[:PLANNED]]
     assert len(set(lost)) > 1
-    assert make_plan(asked(problem).given(count_in(rows))).growth == GROWTHS[int(np.argmin(lost))]
+    assert plan_trees(asked(problem).given(count_in(rows))).growth == GROWTHS[int(np.argmin(lost))]
 
 
 def test_the_blocks_that_lose_least_when_they_are_grown_to_the_end_are_planned():
@@ -170,7 +170,7 @@ def test_the_blocks_that_lose_least_when_they_are_grown_to_the_end_are_planned()
         told: list[str] = []
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(plan_module, "GROWTHS", (growth,))
-            plan = make_plan(problem.given(count_in(rows), told.append), 1200)
+            plan = plan_trees(problem.given(count_in(rows), told.append), 1200)
         row, task = plan.route(rows)
         settled = [
             plan.assign_classes(rows.take(row[task == number]), number)
@@ -184,21 +184,21 @@ def test_the_blocks_that_lose_least_when_they_are_grown_to_the_end_are_planned()
         plans.append(plan)
     assert len(set(foretold)) == PLANNED
     best = plans[int(np.argmin(foretold))]
-    assert make_plan(problem.given(count_in(rows)), 1200).to_json() == best.to_json()
+    assert plan_trees(problem.given(count_in(rows)), 1200).to_json() == best.to_json()
 
 
 def test_small_nodes_of_a_small_sample_are_halved_too():
     problem, rows = make_problem(town(4000), {"disease": {"t": "0.02"}}, k=5)
     few = biased(asked(problem), rows, rows.hash % 40 == 0)
-    assert make_plan(few.given(count_in(rows)), 500, 500).layout.tree.splits.leaves >= 4
+    assert plan_trees(few.given(count_in(rows)), 500, 500).layout.tree.splits.leaves >= 4
 
 
 def test_the_counts_of_leaves_are_limited(monkeypatch):
     problem, rows = make_problem(town(3000), {"disease": {"t": "0.3"}}, k=5)
-    usual = make_plan(asked(problem).given(count_in(rows)), 100).layout.tree.splits.leaves
+    usual = plan_trees(asked(problem).given(count_in(rows)), 100).layout.tree.splits.leaves
     monkeypatch.setattr(planning, "MOST_COUNTS", 4 * len(problem.profile.cells))
     assert (
-        make_plan(asked(problem).given(count_in(rows)), 100).layout.tree.splits.leaves < usual / 2
+        plan_trees(asked(problem).given(count_in(rows)), 100).layout.tree.splits.leaves < usual / 2
     )
 
 
@@ -210,7 +210,7 @@ def test_what_does_not_fit_the_integers_is_refused_when_it_is_planned():
     )
     profile = replace(problem.profile, rows=300 * many, sensitive=domains)
     with pytest.raises(ConfigurationError, match="too many for the integers"):
-        make_plan(replace(asked(problem), profile=profile).given(count_in(rows)), 10**18)
+        plan_trees(replace(asked(problem), profile=profile).given(count_in(rows)), 10**18)
 
 
 def test_the_best_tree_is_kept_and_small_blocks_are_annealed_from_several():
@@ -253,7 +253,7 @@ def test_more_effort_loses_no_more():
     problem, rows = make_problem(town(1500), {"disease": {"t": "0.2"}}, k=5)
 
     def loss(effort: Any) -> float:
-        plan = make_plan(asked(problem, effort=effort).given(count_in(rows)))
+        plan = plan_trees(asked(problem, effort=effort).given(count_in(rows)))
         settled, classes = settle_all(plan, rows)
         check_classes(problem, settled, classes)
         block, _ = Dense(problem.attributes, 5).block(settled)
@@ -287,11 +287,11 @@ def test_what_the_whole_table_does_not_hold(sensitive, k, error, message):
     ]
     problem, rows = make_problem(records, sensitive, k=k)
     with pytest.raises(error, match=message):
-        make_plan(asked(problem).given(count_in(rows)))
+        plan_trees(asked(problem).given(count_in(rows)))
 
 
 def test_a_changed_input_is_noticed():
     problem, rows = make_problem(town(300), {"disease": {}}, k=5)
-    plan = make_plan(asked(problem).given(count_in(rows)))
+    plan = plan_trees(asked(problem).given(count_in(rows)))
     with pytest.raises(ValueError, match="the input changed since"):
         plan.assign_classes(rows.take(np.arange(299)), 0)

@@ -51,9 +51,9 @@ def test_regions_of_every_effort_lie_apart(effort):
 
 def test_more_effort_loses_less_and_all_less_than_medians():
     problem, rows = make_problem(town(2500), CLOSE, k=5)
-    plans = [t_mondrian.make_plan(problem.given(count_in(rows)))]
+    plans = [t_mondrian.plan_t_mondrian(problem.given(count_in(rows)))]
     plans += [
-        disjoint.make_plan(given_by(problem, rows, settings_of(effort=effort)))
+        disjoint.plan_disjoint(given_by(problem, rows, settings_of(effort=effort)))
         for effort in (1, "fast", "balanced")
     ]
     lost = []

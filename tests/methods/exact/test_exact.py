@@ -22,7 +22,7 @@ from requirements import check_however_rows_come
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.methods.exact import plan as planning
-from tclose_spark.methods.exact.plan import ExactPlan, best_partition, make_plan
+from tclose_spark.methods.exact.plan import ExactPlan, best_partition, plan_exact
 from tclose_spark.report.certificate.building import proven
 from tclose_spark.report.certificate.sections import Gap
 from tclose_spark.report.option_words import Optimum
@@ -48,7 +48,7 @@ def test_the_least_cost_of_liang_and_yuans_table_1(
     k: int, asked: dict[str, Any], cost: int
 ) -> None:
     problem, rows = problem_of(TABLE_1, {"disease": asked}, k, quasi=DIGITS)
-    plan = make_plan(given(problem, rows))
+    plan = plan_exact(given(problem, rows))
     assert 80 * plan.loss == pytest.approx(cost, abs=1e-9)
     figures = figures_of(plan, problem, rows)
     assert (figures.holds, round(80 * figures.ncp, 6)) == (True, cost)
@@ -126,7 +126,7 @@ def check_against_all_partitions(
         if of_one.holds and not of_one.coarse
     ]
     try:
-        plan = make_plan(given(problem, rows))
+        plan = plan_exact(given(problem, rows))
     except UnreachableError:
         assert not losses
         return None
@@ -194,7 +194,7 @@ def test_the_program_over_labels_finds_the_least_loss_too(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(planning, "MOST_ROWS", most_rows)
             try:
-                both.append(make_plan(given(problem, rows)))
+                both.append(plan_exact(given(problem, rows)))
             except UnreachableError as error:
                 both.append(str(error))
     subsets, program = both
@@ -215,7 +215,7 @@ def test_a_hierarchical_distance_in_the_program() -> None:
         )
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(planning, "MOST_ROWS", most_rows)
-            losses.append(make_plan(given(problem, rows)).loss)
+            losses.append(plan_exact(given(problem, rows)).loss)
     assert losses[1] == pytest.approx(losses[0], abs=1e-6)
     assert 0 < losses[0] < 1
 
@@ -229,7 +229,7 @@ def test_classes_do_not_depend_on_the_order_of_rows(
     check_however_rows_come(
         problem,
         rows,
-        make=lambda _: make_plan(given(problem, rows)),
+        make=lambda _: plan_exact(given(problem, rows)),
         read=ExactPlan.from_json,
         per_task=1,
         order=np.array(data.draw(st.permutations(range(len(rows))))),
@@ -239,7 +239,7 @@ def test_classes_do_not_depend_on_the_order_of_rows(
 def test_a_table_above_16_rows_is_solved_over_labels() -> None:
     quasi = {"city": {"hierarchy": "cities.csv"}, "sex": {}}
     problem, rows = problem_of(town(80), {"disease": {"t": "0.3"}}, 4, quasi=quasi)
-    plan = make_plan(given(problem, rows))
+    plan = plan_exact(given(problem, rows))
     made = figures_of(plan, problem, rows)
     assert (made.holds, plan.gap) == (True, 0)
     assert made.ncp == pytest.approx(plan.loss, abs=1e-9)
@@ -305,20 +305,20 @@ def test_what_it_cannot_do_is_reported_with_the_size(
 ) -> None:
     problem, rows = make()
     with pytest.raises(error, match=says):
-        make_plan(given(problem, rows))
+        plan_exact(given(problem, rows))
 
 
 def test_classes_that_are_judged_by_more_than_their_rows_are_refused() -> None:
     problem, rows = problem_of(town(12), {"disease": {"t": "0.3"}}, 2)
     near = replace(given(problem, rows), attributes=replace(problem.attributes, nt=6))
     with pytest.raises(ConfigurationError, match=r"privacy\.nt: method exact"):
-        make_plan(near)
+        plan_exact(near)
     quasi = tuple(replace(q, missing_any=True) for q in problem.attributes.quasi_identifiers)
     any_value = replace(
         given(problem, rows), attributes=replace(problem.attributes, quasi_identifiers=quasi)
     )
     with pytest.raises(ConfigurationError, match=r"age\.missing: method exact"):
-        make_plan(any_value)
+        plan_exact(any_value)
 
 
 def test_the_certificate_names_the_measure_of_a_proof(make_run: Callable[..., Any]) -> None:

@@ -17,7 +17,7 @@ from papers.test_liang_yuan import CELLS, DISEASE
 from scipy.optimize import Bounds, LinearConstraint, milp
 from strategies import drawn
 
-from tclose_spark.methods.exact.plan import make_plan
+from tclose_spark.methods.exact.plan import plan_exact
 
 Cells = Sequence[Sequence[str]]
 
@@ -74,7 +74,7 @@ def least_cost(cells: Cells, values: Sequence[str], asked: dict[str, Any], k: in
         for row, v in zip(cells, values, strict=True)
     ]
     problem, rows = problem_of(records, {"d": asked}, k, quasi=columns, hierarchies={})
-    return round(make_plan(given(problem, rows)).loss * len(cells) * len(columns), 6)
+    return round(plan_exact(given(problem, rows)).loss * len(cells) * len(columns), 6)
 
 
 TWO_DIVERSE = {
@@ -88,7 +88,7 @@ def test_table_1() -> None:
     groups = approximately_k_anonymous(CELLS, 3)
     assert sum(map(cost, groups)) == 70
     problem, rows = problem_of(TABLE_1, {"disease": {}}, 3, quasi=DIGITS)
-    assert 80 * make_plan(given(problem, rows)).loss == pytest.approx(54)
+    assert 80 * plan_exact(given(problem, rows)).loss == pytest.approx(54)
     assert round(70 / 54, 2) == 1.3
 
 

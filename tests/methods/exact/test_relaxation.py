@@ -16,7 +16,7 @@ from strategies import CITIES, LI_FIGURE_1, drawn, people, town
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.exact import relaxation
-from tclose_spark.methods.exact.plan import make_plan
+from tclose_spark.methods.exact.plan import plan_exact
 from tclose_spark.methods.exact.relaxation import lower_bound
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
@@ -47,7 +47,7 @@ def test_it_is_never_above_the_least_loss(
     trees = {"city": CITIES} if "hierarchy" in quasi.get("city", {}) else {}
     problem, rows = problem_of(records, sensitive, k, quasi=quasi, hierarchies=trees)
     try:
-        least = make_plan(given(problem, rows)).loss
+        least = plan_exact(given(problem, rows)).loss
     except UnreachableError:
         return
     with pytest.MonkeyPatch.context() as patch:  # so that quasi-identifiers are looked at in parts
@@ -181,7 +181,7 @@ def test_distances_that_differ_by_less_than_the_least_of_them() -> None:
     problem, rows = problem_of(
         records, sensitive, 3, quasi={"city": {"generalization": "set"}}, hierarchies=trees
     )
-    least = make_plan(given(problem, rows)).loss
+    least = plan_exact(given(problem, rows)).loss
     assert least == pytest.approx(1 / 3)
     assert lower_bound(problem.attributes, 3, rows, 20) <= least
 

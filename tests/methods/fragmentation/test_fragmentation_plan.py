@@ -23,7 +23,7 @@ from tclose_spark.methods.fragmentation.plan import (
     FragmentationPlan,
     breaking,
     join_until_close,
-    make_plan,
+    plan_fragmentation,
 )
 from tclose_spark.methods.fragmentation.search import find_fragmentation
 from tclose_spark.runfile.attributes import Bins
@@ -45,7 +45,7 @@ def planned(
     records, sensitive=TWO, k=2, rows_per_task=10**6, **method
 ) -> tuple[Problem, Rows, FragmentationPlan]:
     problem, rows = make_problem(records, sensitive, k=k, **NAMED, **method)
-    return problem, rows, make_plan(problem.given(count_in(rows)), rows_per_task)
+    return problem, rows, plan_fragmentation(problem.given(count_in(rows)), rows_per_task)
 
 
 def attributes(problem: Problem) -> tuple[ResolvedSensitive, ...]:
@@ -263,7 +263,7 @@ def test_blocks_that_break_t_as_one_class_are_unreachable(rows_per_task):
     asked, method = {"disease": {"t": "0.3"}}, {**NAMED, "sizing": "measured", "most_fragments": 1}
     problem, rows = make_problem(records, asked, {"sex": {}}, k=4, **method)
     sample = problem.sample.take(np.arange(5))
-    plan = make_plan(replace(problem, sample=sample).given(count_in(rows)), rows_per_task)
+    plan = plan_fragmentation(replace(problem, sample=sample).given(count_in(rows)), rows_per_task)
     row, task = plan.route(rows)
     settled = [
         plan.assign_classes(rows.take(row[task == number]), number) for number in range(plan.tasks)
@@ -278,7 +278,7 @@ def test_a_sample_smaller_than_k_plans_no_smaller_class():
     problem, rows = make_problem(
         graded(*[1 + i % 5 for i in range(60)]), ONE, k=20, **NAMED, sizing="measured"
     )
-    plan = make_plan(
+    plan = plan_fragmentation(
         replace(problem, sample=problem.sample.take(np.arange(6))).given(count_in(rows))
     )
     assert plan.chosen.size >= 20
@@ -292,7 +292,7 @@ def test_measured_sizes_hold_on_the_sample():
         **NAMED,
         sizing="measured",
     )
-    plan = make_plan(problem.given(count_in(rows)))  # the sample is the whole table
+    plan = plan_fragmentation(problem.given(count_in(rows)))  # the sample is the whole table
     settled = [plan.assign_classes(rows, 0)]
     assert settled[0].figures["joined"] == 0
     assert plan.chosen.size < 80
@@ -306,7 +306,7 @@ def test_near_rows_are_gathered():
     problem, rows = make_problem(
         records, {"disease": {"t": "0.5"}}, {"age": {"type": "numeric"}}, k=4, **NAMED
     )
-    plan = make_plan(problem.given(count_in(rows)))
+    plan = plan_fragmentation(problem.given(count_in(rows)))
     dealt = plan.numbering.deal(rows, 0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
@@ -324,7 +324,7 @@ def test_as_in_the_papers_the_search_stops_where_the_bounds_of_boxes_hold():
         sizing="gcd",
         bounds="paper",
     )
-    plan = make_plan(problem.given(count_in(rows)))
+    plan = plan_fragmentation(problem.given(count_in(rows)))
     path = find_fragmentation(
         problem.attributes.matrix,
         [ordered(24)],
@@ -338,7 +338,7 @@ def test_as_in_the_papers_the_search_stops_where_the_bounds_of_boxes_hold():
     relaxed, rows = make_problem(
         graded(*range(24)), {"grade": {"distance": "ordered", "t": "0.8"}}, **NAMED, bounds="paper"
     )
-    one = make_plan(relaxed.given(count_in(rows))).candidates[0]
+    one = plan_fragmentation(relaxed.given(count_in(rows))).candidates[0]
     assert (
         one.proven[0] >= 0.5
     )  # one box of 24 values: half of its length, where the domain's bound would be no smaller

@@ -33,7 +33,7 @@ from tclose_spark.methods.microaggregation.plan import (
     cut_into_clusters,
     cut_of,
     first_component,
-    make_plan,
+    plan_microaggregation,
     rank_scores,
 )
 
@@ -77,7 +77,7 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
     check_however_rows_come(
         problem,
         rows,
-        make=lambda rows_per_task: make_plan(
+        make=lambda rows_per_task: plan_microaggregation(
             problem.given(count_in(rows)), per_block, rows_per_task
         ),
         read=lambda tree: MicroaggregationPlan.from_json(
@@ -265,7 +265,7 @@ def test_clusters_spread_every_attribute_over_a_class():
 def proven(records, sensitive, k, per_block):
     """(the problem, its rows, the plan with proven sizes, the rows of each block)."""
     problem, rows = problem_of(records, sensitive, k, class_size="proven")
-    plan = make_plan(problem.given(count_in(rows)), per_block)
+    plan = plan_microaggregation(problem.given(count_in(rows)), per_block)
     dealt = plan.layout.numbering.deal(rows, 0)
     return (
         problem,
@@ -346,7 +346,7 @@ def test_sizes():
             "method": {"name": "microaggregation", **method}
         }
         asked = replace(problem, spec=type(problem.spec).model_validate(tree))
-        plan = make_plan(asked.given(count_in(rows)))
+        plan = plan_microaggregation(asked.given(count_in(rows)))
         there, classes = settle_all(plan, rows)
         check_classes(asked, there, classes)
         _, classes = np.unique(classes, return_inverse=True)
@@ -371,13 +371,13 @@ def test_a_hierarchy_of_diseases():
         tree = problem.spec.model_dump(exclude={"method"})
         tree["method"] = {"name": "microaggregation", "algorithm": algorithm}
         problem = replace(problem, spec=type(problem.spec).model_validate(tree))
-        plan = make_plan(problem.given(count_in(rows)))
+        plan = plan_microaggregation(problem.given(count_in(rows)))
         check_classes(problem, *settle_all(plan, rows))
 
 
 def test_figures_are_those_of_the_classes():
     problem, rows = problem_of(town(600), {"disease": {"t": "0.2"}}, 5, algorithm=1)
-    plan = make_plan(problem.given(count_in(rows)), 200, 300)
+    plan = plan_microaggregation(problem.given(count_in(rows)), 200, 300)
     _, task = plan.route(rows)
     row, _ = plan.route(rows)
     settled = [
@@ -400,4 +400,4 @@ def test_figures_are_those_of_the_classes():
 def test_a_k_above_the_table(k):
     problem, rows = problem_of(town(600), {"disease": {"t": "0.2"}}, k)
     with pytest.raises(UnreachableError, match="the table has 600 rows"):
-        make_plan(problem.given(count_in(rows)))
+        plan_microaggregation(problem.given(count_in(rows)))

@@ -17,7 +17,7 @@ from strategies import count_in, drawn, make_problem, people, settle_all, town
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.in_memory.release import PublishedClasses, apply_plan, measure
 from tclose_spark.methods.method import method_of, require_supersets
-from tclose_spark.methods.t_mondrian import make_plan
+from tclose_spark.methods.t_mondrian import plan_t_mondrian
 from tclose_spark.runfile.registry import read_settings
 from tclose_spark.runfile.spec import Supersets
 
@@ -53,7 +53,7 @@ def test_every_region_holds_by_its_labels_and_no_two_meet(records, n, method, in
     problem, rows = make_problem(records, ASKED, k=2)
     problem = near(problem, min(n, len(records)), method)
     sizes = (15, 30) if in_blocks else ()
-    planning = make_plan if method == MONDRIAN else method_of(problem.spec.method).make_plan
+    planning = plan_t_mondrian if method == MONDRIAN else method_of(problem.spec.method).make_plan
     plan = planning(problem.given(count_in(rows)), *(sizes if method == MONDRIAN else ()))
     figures = figures_of(problem, rows, plan)
     assert figures.holds
@@ -65,7 +65,7 @@ def test_what_is_near_to_a_part_of_the_table_may_be_far_from_it():
     found = {}
     for n in (None, 2000, 100):
         asked = near(problem, n)
-        found[n] = figures_of(asked, rows, make_plan(asked.given(count_in(rows))))
+        found[n] = figures_of(asked, rows, plan_t_mondrian(asked.given(count_in(rows))))
     assert found[2000] == found[None]
     assert found[100].holds
     assert found[100].ncp < found[None].ncp
@@ -78,7 +78,9 @@ def test_regions_without_a_superset_are_found_to_hold_nothing():
     """Made for n = 100, and asked whether they hold n = 1,500."""
     problem, rows = make_problem(town(2000), {"disease": {"t": "0.2"}}, k=5)
     made, asked = near(problem, 100), near(problem, 1500)
-    release = apply_plan(make_plan(made.given(count_in(rows))), made.attributes, rows, made.spec)
+    release = apply_plan(
+        plan_t_mondrian(made.given(count_in(rows))), made.attributes, rows, made.spec
+    )
     classes = PublishedClasses.of(release, made.spec)
     holds = [
         measure(release, classes, of.attributes, of.spec, of.hierarchies).holds
@@ -91,7 +93,7 @@ def test_a_large_table_is_cut_on_a_sample_into_blocks_that_have_n_rows_or_are_ne
     problem, rows = make_problem(town(4000), {"disease": {"t": "0.2"}}, k=5)
     asked = near(problem, 300)
     half = replace(asked, sample=asked.sample.take(np.arange(2000)))
-    plan = make_plan(half.given(count_in(rows)), 600, 1200)
+    plan = plan_t_mondrian(half.given(count_in(rows)), 600, 1200)
     assert plan.blocks > 2
     task = plan.route(rows)[1]
     settled = [
@@ -105,7 +107,7 @@ def test_a_large_table_is_cut_on_a_sample_into_blocks_that_have_n_rows_or_are_ne
 def test_l_is_required_of_regions_of_n_rows_as_well():
     problem, rows = make_problem(town(600), {"disease": {"t": "0.05", "l": {"distinct": 4}}}, k=5)
     asked = near(problem, 20)
-    assert figures_of(asked, rows, make_plan(asked.given(count_in(rows)))).holds
+    assert figures_of(asked, rows, plan_t_mondrian(asked.given(count_in(rows)))).holds
 
 
 def test_n_above_the_table_and_n_of_a_class_are_refused():

@@ -24,7 +24,7 @@ from tclose_spark.methods.sabre.plan import (
     bucketize,
     class_sizes,
     halves,
-    make_plan,
+    plan_sabre,
 )
 
 SENSITIVE = st.sampled_from(
@@ -63,7 +63,7 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
     check_however_rows_come(
         problem,
         rows,
-        make=lambda rows_per_task: make_plan(
+        make=lambda rows_per_task: plan_sabre(
             problem.given(count_in(rows)), per_block, rows_per_task
         ),
         read=lambda tree: SabrePlan.from_json(tree, problem.attributes, k),
@@ -207,7 +207,7 @@ def test_what_is_measured_loses_no_more_and_figures_are_those_of_the_classes():
         problem, rows = problem_of(
             town(600), {"grade": {"distance": "ordered", "t": "0.1"}}, 5, bounds=bounds
         )
-        plan = make_plan(problem.given(count_in(rows)))
+        plan = plan_sabre(problem.given(count_in(rows)))
         there, classes = settle_all(plan, rows)
         figures = plan.assign_classes(rows, 0).figures
         told = plan.describe(figures)
@@ -225,7 +225,7 @@ def test_a_hierarchy_of_diseases():
     sensitive = {"disease": {"distance": "hierarchical", "hierarchy": "diseases.csv", "t": "0.2"}}
     quasi = {"age": {"type": "numeric"}, "sex": {}}
     problem, rows = problem_of(records, sensitive, 4, quasi, {"disease": LI_FIGURE_1})
-    plan = make_plan(problem.given(count_in(rows)))
+    plan = plan_sabre(problem.given(count_in(rows)))
     settled = settle_all(plan, rows)
     check_classes(problem, *settled)
     assert len(set(settled[1].tolist())) > 1

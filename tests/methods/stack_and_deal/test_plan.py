@@ -18,7 +18,7 @@ from tclose_spark.methods.dealing.locality import sort_by_content
 from tclose_spark.methods.dealing.numbering import bucket_of
 from tclose_spark.methods.dealing.stacks import class_counts
 from tclose_spark.methods.stack_and_deal.layers import groups_of
-from tclose_spark.methods.stack_and_deal.plan import StackAndDealPlan, make_plan
+from tclose_spark.methods.stack_and_deal.plan import StackAndDealPlan, plan_stack_and_deal
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.table.labels import MISSING
 from tclose_spark.table.rows import Rows
@@ -37,7 +37,7 @@ def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def plan_of(problem: Problem, rows: Rows, rows_per_task: int = 10**6) -> StackAndDealPlan:
-    return make_plan(problem.given(count_in(rows)), rows_per_task)
+    return plan_stack_and_deal(problem.given(count_in(rows)), rows_per_task)
 
 
 @drawn(60)
@@ -207,7 +207,7 @@ def test_a_sample_may_be_a_part_of_the_table():
     records = [{"age": 20 + i % 60, "disease": ["flu", "gout", "mumps"][i % 3]} for i in range(300)]
     problem, rows = make_problem(records, ONE, {"age": {"type": "numeric"}}, k=5)
     small = replace(problem, sample=problem.sample.take(np.arange(7)))
-    _, classes = settle_all(make_plan(small.given(count_in(rows)), 40), rows)
+    _, classes = settle_all(plan_stack_and_deal(small.given(count_in(rows)), 40), rows)
     assert np.bincount(classes).min() == 5
 
 

@@ -23,7 +23,7 @@ from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.stacks import stack_by_frequency, stack_by_value
 from tclose_spark.methods.stack_and_deal.layers import LayeredDeal, kernel_distances
-from tclose_spark.methods.stack_and_deal.plan import make_plan, make_stacks
+from tclose_spark.methods.stack_and_deal.plan import make_stacks, plan_stack_and_deal
 from tclose_spark.methods.stack_and_deal.sizing import choose_size, lower_bound
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import by_value
@@ -181,7 +181,7 @@ def test_local_dealing_loses_less_than_round_robin(adults):
             adults, {"occupation": {"t": "0.2"}}, quasi, trees, k=20, deal=deal
         )
         rows, classes = settle_all(
-            make_plan(problem.given(count_in(rows)), rows_per_task=10_000), rows
+            plan_stack_and_deal(problem.given(count_in(rows)), rows_per_task=10_000), rows
         )
         sizes = np.bincount(classes)
         assert (sizes.min(), sizes.max()) == (20, 21)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from strategies import Problem, count_in, make_problem
 
-from tclose_spark.methods.stack_and_deal.plan import make_plan
+from tclose_spark.methods.stack_and_deal.plan import plan_stack_and_deal
 from tclose_spark.table.rows import Rows
 
 N, PER_TASK = 60_000, 3_000
@@ -50,7 +50,7 @@ def test_a_task_is_sent_little_more_than_it_keeps(deal, repeats):
     spec = problem.spec.model_copy(
         update={"method": problem.spec.method.model_copy(update={"deal": deal})}
     )
-    plan = make_plan(
+    plan = plan_stack_and_deal(
         Problem(spec, problem.profile, {}, problem.sample).given(count_in(rows)), PER_TASK
     )
     row, task = plan.route(rows)

@@ -10,7 +10,7 @@ import pytest
 from full_domain import given_of
 from strategies import make_problem
 
-from tclose_spark.methods.t_incognito.planning import make_plan
+from tclose_spark.methods.t_incognito.planning import plan_t_incognito
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 DATA = Path(
@@ -42,7 +42,7 @@ def details_of(adult, asked, metric="ncp", most=0, of="input", **options):
     problem, rows = make_problem(
         records, {"occupation": asked}, quasi, hierarchies, k=5, name="t_incognito", metric=metric
     )
-    return make_plan(given_of(problem, rows, most, of), **options).report().details
+    return plan_t_incognito(given_of(problem, rows, most, of), **options).report().details
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tclose_spark.methods.method import method_of
 from tclose_spark.methods.t_incognito import plan as scanning
 from tclose_spark.methods.t_incognito import planning
 from tclose_spark.methods.t_incognito.plan import TIncognitoPlan, group_keys
-from tclose_spark.methods.t_incognito.planning import make_plan
+from tclose_spark.methods.t_incognito.planning import plan_t_incognito
 
 SENSITIVE = {
     "disease": {"t": "0.4", "l": {"distinct": 2}},
@@ -71,7 +71,7 @@ def test_every_class_of_every_task_holds_and_a_value_has_one_label(
 ):
     problem, rows = make_problem(records, SENSITIVE, k=k, name="t_incognito")
     try:
-        plan = make_plan(given_of(problem, rows, most, of), per_task)
+        plan = plan_t_incognito(given_of(problem, rows, most, of), per_task)
     except UnreachableError:
         return
     tasks = carried_out(plan, rows)
@@ -98,14 +98,14 @@ def test_every_class_of_every_task_holds_and_a_value_has_one_label(
     assert labels_by_content(
         carried_out(again, rows.take(order)), rows.take(order)
     ) == labels_by_content(tasks, rows)
-    mixed = make_plan(given_of(problem, rows.take(order), most, of), 10_000)
+    mixed = plan_t_incognito(given_of(problem, rows.take(order), most, of), 10_000)
     assert labels_by_content(carried_out(mixed, rows), rows) == labels_by_content(tasks, rows)
 
 
 def test_a_large_class_is_shared_by_tasks_if_each_of_its_parts_holds():
     """Of ten classes of about 400 rows one is too near t to be halved."""
     problem, rows = make_problem(town(4000), {"disease": {"t": "0.25"}}, k=5, name="t_incognito")
-    plan = make_plan(given_of(problem, rows), 300)
+    plan = plan_t_incognito(given_of(problem, rows), 300)
     assert sorted(plan.parts.tolist()) == [1, *[2] * 9]
     assert (plan.tasks, plan.rows[plan.rows > 300].tolist()) == (19, [431])
     everyone = np.arange(len(rows))
@@ -114,14 +114,14 @@ def test_a_large_class_is_shared_by_tasks_if_each_of_its_parts_holds():
 
 def test_a_task_that_gets_other_rows_says_so():
     problem, rows = make_problem(town(300), {"disease": {"t": "0.3"}}, k=5, name="t_incognito")
-    plan = make_plan(given_of(problem, rows))
+    plan = plan_t_incognito(given_of(problem, rows))
     with pytest.raises(ValueError, match="the input changed since"):
         plan.assign_classes(rows.take(np.arange(299)), 0)
 
 
 def test_several_tasks_know_their_rows():
     problem, rows = make_problem(town(300), {"disease": {"t": "0.6"}}, k=5, name="t_incognito")
-    plan = make_plan(given_of(problem, rows), 60)
+    plan = plan_t_incognito(given_of(problem, rows), 60)
     row, task = plan.route(rows)
     swapped = np.where(task == 0, 1, np.where(task == 1, 0, task))
     mine = row[swapped == 0][: plan.rows[0]]
@@ -136,28 +136,28 @@ def test_what_cannot_be_made_says_what_can(monkeypatch):
     with pytest.raises(
         UnreachableError, match=r"sensitive_attributes\.disease\.l: even all rows as one class"
     ):
-        make_plan(given_of(problem, rows))
+        plan_t_incognito(given_of(problem, rows))
     problem, rows = make_problem(town(200), {"disease": {"t": "0.3"}}, k=5, name="t_incognito")
     with pytest.raises(UnreachableError, match=r"privacy\.k is 201, but the table has 200 rows"):
-        make_plan(replace(given_of(problem, rows), k=201))
+        plan_t_incognito(replace(given_of(problem, rows), k=201))
     with monkeypatch.context() as patch:
         patch.setattr(planning, "MOST_NODES", 100)
         with pytest.raises(UnreachableError, match="3 quasi-identifiers have 48"):
-            make_plan(given_of(problem, rows))
+            plan_t_incognito(given_of(problem, rows))
     monkeypatch.setattr(scanning, "MOST_KEYS", 50)
     with pytest.raises(
         UnreachableError, match=r"counts the values of each quasi-identifier .* more than 50"
     ):
-        make_plan(given_of(problem, rows))
+        plan_t_incognito(given_of(problem, rows))
     with pytest.raises(UnreachableError, match=r"pass 2\^62"):
         group_keys([np.array([0])] * 3, [2**31] * 3)
 
 
 def test_base_keys_of_several_words_give_the_same_plan(monkeypatch):
     problem, rows = make_problem(town(500), {"disease": {"t": "0.3"}}, k=5, name="t_incognito")
-    plan = make_plan(given_of(problem, rows, 25))
+    plan = plan_t_incognito(given_of(problem, rows, 25))
     monkeypatch.setattr(scanning, "WIDEST", 100)
-    assert make_plan(given_of(problem, rows, 25)).to_json() == plan.to_json()
+    assert plan_t_incognito(given_of(problem, rows, 25)).to_json() == plan.to_json()
 
 
 def test_what_a_plan_prints():
@@ -197,7 +197,7 @@ def test_levels_that_are_too_coarse_are_left_out():
     free, _ = make_problem(
         town(600), {"grade": {"distance": "ordered", "t": "0.4"}}, k=3, name="t_incognito"
     )
-    limited, other = (make_plan(given_of(p, rows)) for p in (problem, free))
+    limited, other = (plan_t_incognito(given_of(p, rows)) for p in (problem, free))
     for quasi, low, high in zip(
         problem.attributes.quasi_identifiers, limited.low, limited.high, strict=True
     ):
@@ -221,7 +221,7 @@ def test_limits_within_which_nothing_holds_cannot_be_reached(limits):
         town(300), {"disease": {"t": "0.05"}}, quasi, k=5, name="t_incognito"
     )
     with pytest.raises(UnreachableError, match=f"coarsest of {' and '.join(limits)}: no labels"):
-        make_plan(given_of(problem, rows))
+        plan_t_incognito(given_of(problem, rows))
 
 
 def test_intervals_of_a_rounded_number_are_made_of_narrower_ones():
@@ -234,7 +234,7 @@ def test_intervals_of_a_rounded_number_are_made_of_narrower_ones():
     ]
     quasi = {"age": {"type": "numeric", "round_to": "0.01"}, "sex": {}}
     problem, rows = make_problem(records, {"disease": {"t": "1"}}, quasi, k=5, name="t_incognito")
-    plan = make_plan(given_of(problem, rows), 8)
+    plan = plan_t_incognito(given_of(problem, rows), 8)
     assert sum(len(here) for here, *_ in carried_out(plan, rows)) == len(
         rows
     )  # else a task finds other rows than planned

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import drawn, make_problem, people, town
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.methods.t_incognito.planning import make_plan
+from tclose_spark.methods.t_incognito.planning import plan_t_incognito
 
 ASKED = [
     {"disease": {"t": "0.3"}},
@@ -58,9 +58,9 @@ def test_without_suppression_the_best_of_all_nodes_is_found_among_minimal_ones(
     }
     if not holds:
         with pytest.raises(UnreachableError):
-            make_plan(given_of(problem, rows))
+            plan_t_incognito(given_of(problem, rows))
         return
-    details = make_plan(given_of(problem, rows)).report().details
+    details = plan_t_incognito(given_of(problem, rows)).report().details
     minimal = {
         node
         for node in holds
@@ -93,7 +93,7 @@ def test_with_suppression_no_node_that_holds_loses_less(records, asked, of, metr
         if left is not None:
             losses.append(loss_of(metric, problem, rows, levels, node, left))
     try:
-        details = make_plan(given_of(problem, rows, most, of)).report().details
+        details = plan_t_incognito(given_of(problem, rows, most, of)).report().details
     except UnreachableError:
         assert not losses
         return
@@ -145,10 +145,12 @@ def test_a_coarser_node_may_break_t_where_a_finer_one_suppresses_little():
         name="t_incognito",
         metric="discernibility",
     )
-    details = make_plan(given_of(problem, rows, 6), class_of_suppressed=False).report().details
+    details = (
+        plan_t_incognito(given_of(problem, rows, 6), class_of_suppressed=False).report().details
+    )
     assert (details["node"], details["suppressed"], details["classes"]) == ({"city": 0}, 6, 2)
     assert [best["node"] for best in details["best"]] == [[0], [3]]
-    assert make_plan(given_of(problem, rows)).report().details["node"] == {"city": 3}
+    assert plan_t_incognito(given_of(problem, rows)).report().details["node"] == {"city": 3}
 
 
 def test_a_node_that_holds_only_beside_what_is_released_is_not_pruned():
@@ -164,7 +166,7 @@ def test_a_node_that_holds_only_beside_what_is_released_is_not_pruned():
     problem, rows = make_problem(
         records, {"disease": {"t": "0.01"}}, quasi=quasi, k=5, name="t_incognito"
     )
-    details = make_plan(given_of(problem, rows, 4, "released")).report().details
+    details = plan_t_incognito(given_of(problem, rows, 4, "released")).report().details
     assert (details["node"], details["suppressed"], details["classes"]) == ({"city": 0}, 4, 1)
 
 
@@ -180,7 +182,7 @@ def test_beside_what_is_released_the_domain_is_without_values_that_are_suppresse
     for t, node in (("0.12", 1), ("0.13", 0)):
         asked = {"grade": {"distance": "ordered", "t": t}}
         problem, rows = make_problem(records, asked, quasi=quasi, k=5, name="t_incognito")
-        details = make_plan(given_of(problem, rows, 3, "released")).report().details
+        details = plan_t_incognito(given_of(problem, rows, 3, "released")).report().details
         assert (details["node"], details["suppressed"]) == ({"city": node}, 3)
         assert Fraction(details["emd"]["grade"]) == (0 if node else Fraction(1, 8))
 
@@ -198,7 +200,7 @@ def test_a_node_that_holds_only_in_the_domain_of_what_is_released_is_not_pruned(
         {"grade": {"distance": "ordered", "t": "0.125"}},
     )
     problem, rows = make_problem(records, asked, quasi=quasi, k=5, name="t_incognito")
-    details = make_plan(given_of(problem, rows, 3, "released")).report().details
+    details = plan_t_incognito(given_of(problem, rows, 3, "released")).report().details
     assert (details["node"], details["suppressed"], details["emd"]) == (
         {"city": 0},
         3,
@@ -223,7 +225,9 @@ def test_the_smallest_classes_are_suppressed_with_what_is_no_class():
     )
     for most, alone, left in ((14, False, 14), (13, True, 0), (14, True, 14)):
         details = (
-            make_plan(given_of(problem, rows, most), class_of_suppressed=alone).report().details
+            plan_t_incognito(given_of(problem, rows, most), class_of_suppressed=alone)
+            .report()
+            .details
         )
         assert details["suppressed"] == (6 if not alone else left)
     assert details["losses"] == {
@@ -235,7 +239,7 @@ def test_the_smallest_classes_are_suppressed_with_what_is_no_class():
 
 def test_far_fewer_nodes_are_looked_at_than_there_are():
     problem, rows = make_problem(town(2000), {"disease": {"t": "0.2"}}, k=5, name="t_incognito")
-    details = make_plan(given_of(problem, rows)).report().details
+    details = plan_t_incognito(given_of(problem, rows)).report().details
     assert details["nodes"] == 6 * 2 * 4
     assert details["looked_at"] < details["nodes"]
     assert details["classes"] > 1
@@ -248,5 +252,5 @@ def test_each_metric_finds_its_own_least(metric):
         problem, rows = make_problem(
             town(600), {"disease": {"t": "0.25"}}, k=5, name="t_incognito", metric=other
         )
-        found[other] = make_plan(given_of(problem, rows)).report().details["losses"]
+        found[other] = plan_t_incognito(given_of(problem, rows)).report().details["losses"]
     assert found[metric][metric] == min(losses[metric] for losses in found.values())

@@ -14,7 +14,7 @@ from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.method import method_of
 from tclose_spark.methods.regions.block import RegionDense
-from tclose_spark.methods.t_mondrian import make_plan
+from tclose_spark.methods.t_mondrian import plan_t_mondrian
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.registry import read_settings, require_support
 
@@ -44,7 +44,7 @@ def test_a_plan_is_read_again_and_says_what_it_did():
 def test_a_table_in_many_blocks_is_released_like_one_in_one_block():
     problem, rows = make_problem(town(2000), CLOSE, k=5)
     given = problem.given(count_in(rows))
-    one, many = make_plan(given), make_plan(given, 300, 600)
+    one, many = plan_t_mondrian(given), plan_t_mondrian(given, 300, 600)
     assert many.tasks > 1
     lost = []
     for plan in (one, many):
@@ -59,7 +59,7 @@ def test_a_table_in_many_blocks_is_released_like_one_in_one_block():
 def test_what_cannot_be_made_is_reported():
     problem, rows = make_problem(town(30), CLOSE, k=40)
     with pytest.raises(UnreachableError, match="the table has 30 rows"):
-        make_plan(problem.given(count_in(rows)))
+        plan_t_mondrian(problem.given(count_in(rows)))
     assert SETTINGS.promises_disjoint
     entropy = SensitiveAttribute.model_validate({"l": {"entropy": 2}})
     with pytest.raises(ValueError, match="makes no entropy l"):

@@ -18,7 +18,7 @@ from tclose_spark import pipeline
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.auditing.tables import AuditTables
-from tclose_spark.comparing.trial import read_rows
+from tclose_spark.comparing.trial import draw_rows
 from tclose_spark.engine.tables import collect, read_delta
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.in_memory.sample import ComparedTable
@@ -369,7 +369,7 @@ def test_a_comparison_keeps_what_was_built(
 ) -> None:
     run = open_run(conf, f"output.path={tmp_path}")
     run.internal.create(private=True)
-    table = read_rows(run, LocalFolder(str(tmp_path)), 100)
+    table = draw_rows(run, LocalFolder(str(tmp_path)), 100)
     again = ComparedTable.from_json(table.to_json())
     assert set(again.built) == set(FILES)
     assert again.built == table.built

@@ -139,7 +139,7 @@ def first_largest(bounds: FloatArray) -> int:
 
 
 @kernel
-def search(
+def search_split(
     count: int, limit: float, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace
 ) -> Split:
     """The best split of a node with `count` regions such that both closeness ratios are within the

@@ -21,7 +21,7 @@ from tclose_spark.methods.closeness_tree.carve.goal import (
 )
 from tclose_spark.methods.closeness_tree.carve.sizes import HIDDEN_MOST, smallest_in_bins
 from tclose_spark.methods.closeness_tree.carve.tree import grow
-from tclose_spark.methods.closeness_tree.plan import make_plan
+from tclose_spark.methods.closeness_tree.plan import plan_trees
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 AGE = {"age": {"type": "numeric"}, "sex": {}}
@@ -144,7 +144,7 @@ def test_a_wide_domain_is_released_exactly_in_work_that_bins_bound(sensitive, mo
 
     monkeypatch.setattr("tclose_spark.methods.closeness_tree.plan.grow", counted)
     monkeypatch.setattr("tclose_spark.methods.closeness_tree.plan.TRIAL_ROWS_IN_BINS", 2000)
-    plan = make_plan(problem.given(count_in(rows), told.append), 3000)
+    plan = plan_trees(problem.given(count_in(rows), told.append), 3000)
     settled, classes = settle_all(plan, rows)
     check_classes(problem, settled, classes)
     assert len(set(classes.tolist())) >= 4
