@@ -21,7 +21,7 @@ from tclose_spark.measures.distances.ground_distances import (
     OrderedDistance,
 )
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.blocks.requirement import Requirement, exact_limits
+from tclose_spark.methods.blocks.block import Requirement, exact_limits
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 

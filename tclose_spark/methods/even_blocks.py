@@ -33,13 +33,11 @@ from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import LabelWidths, width
 from tclose_spark.measures.distances.histograms import MultiplicityMatrix, rank_tuples
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, require_plain
-from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.block import Block, Requirement
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import by_class, closeness_ratios, rows_lost
 from tclose_spark.methods.blocks.holding import add_cell, closeness_ratio, holds, work_space
-from tclose_spark.methods.blocks.layout import ClassesOf, together
-from tclose_spark.methods.blocks.plan import BlocksPlan
-from tclose_spark.methods.blocks.requirement import Requirement
+from tclose_spark.methods.blocks.layout import BlocksPlan, ClassesOf, together
 from tclose_spark.methods.class_requirement import CellGroups, ClassRequirement
 from tclose_spark.methods.dealing.locality import (
     Locality,

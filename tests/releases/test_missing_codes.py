@@ -17,7 +17,7 @@ from tclose_spark.engine.tables import collect
 from tclose_spark.errors import InputError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
-from tclose_spark.options.population.listed import opened_population
+from tclose_spark.options.population.judge import opened_population
 from tclose_spark.runfile.loading import spec_of
 
 TABLE = pa.table(

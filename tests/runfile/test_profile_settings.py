@@ -14,7 +14,7 @@ import yaml
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.options.profiles.columns import LONG
-from tclose_spark.options.profiles.judge_profile import FACTS
+from tclose_spark.options.profiles.judge import FACTS
 from tclose_spark.options.profiles.rules import CHECKS
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.profiles.settings import PROFILES, PrivacyProfile, parse_populations

@@ -9,8 +9,7 @@ import numpy as np
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
-from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.blocks.requirement import Requirement, exact_limits
+from tclose_spark.methods.blocks.block import Block, Requirement, exact_limits
 from tclose_spark.methods.class_requirement import ClassRequirement, largest_shares
 from tclose_spark.methods.method import require_frequencies, require_rows
 from tclose_spark.methods.people import of_first_rows

@@ -9,10 +9,9 @@ import numpy as np
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import LabelWidths, width
-from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.block import Block, Requirement
 from tclose_spark.methods.blocks.holding import add_cell, closeness_ratio, work_space
 from tclose_spark.methods.blocks.layout import Totals
-from tclose_spark.methods.blocks.requirement import Requirement
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray, in_order
 
 TOTALS: Totals = {

@@ -1,13 +1,17 @@
 """Which rows of a table form a block, by their content alone, and which task puts the block into
 classes.
+
+The common part of plans in blocks: a layout routes the rows, and each block is put into classes
+by itself.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -161,3 +165,45 @@ def together(measured: Sequence[Mapping[str, float]], figures: Totals) -> dict[s
         name: (sum if how == "sum" else max)(of_block[name] for of_block in measured)
         for name, how in figures.items()
     }
+
+
+class Layout(Protocol):
+    """Blocks of a table, in tasks: see BlockLayout."""
+
+    @property
+    def tasks(self) -> int: ...
+
+    @property
+    def blocks(self) -> int: ...
+
+    def route(self, rows: Rows) -> tuple[IntArray, IntArray]: ...
+
+    def assign_classes(
+        self, rows: Rows, task: int, classes_of: ClassesOf, figures: Totals
+    ) -> ClassAssignment: ...
+
+
+@dataclass(frozen=True)
+class BlocksPlan(ABC):
+    """The part of a `Plan` that follows from its blocks."""
+
+    layout: Layout
+    figures: ClassVar[Totals]
+
+    @abstractmethod
+    def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
+        """See `ClassesOf`."""
+
+    @property
+    def tasks(self) -> int:
+        return self.layout.tasks
+
+    @property
+    def blocks(self) -> int:
+        return self.layout.blocks
+
+    def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
+        return self.layout.route(rows)
+
+    def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
+        return self.layout.assign_classes(rows, task, self.classes_of, self.figures)

@@ -16,19 +16,18 @@ import numpy as np
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import TOTALS, describe_figures, rows_lost
-from tclose_spark.methods.blocks.layout import BlockLayout, Totals
-from tclose_spark.methods.blocks.plan import BlocksPlan
+from tclose_spark.methods.blocks.layout import BlockLayout, BlocksPlan, Totals
 from tclose_spark.methods.blocks.planning import SampledTable, plan_blocks
 from tclose_spark.methods.blocks.routing_tree import Splits
 from tclose_spark.methods.closeness_tree.carve.goal import is_wide
 from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth, grow
-from tclose_spark.methods.closeness_tree.classes import put_into_classes
-from tclose_spark.methods.closeness_tree.effort import (
+from tclose_spark.methods.closeness_tree.classes import (
     GROWTHS,
     PLANNED,
     Effort,
     block_size,
     effort_of,
+    put_into_classes,
 )
 from tclose_spark.methods.method import PlanningInput, PlanReport
 from tclose_spark.table.arrays import IntArray

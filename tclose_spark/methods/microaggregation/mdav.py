@@ -34,9 +34,8 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import NUMBER, LabelWidths, width
-from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.block import Block, Requirement
 from tclose_spark.methods.blocks.holding import add_cell, closeness_ratio, holds, work_space
-from tclose_spark.methods.blocks.requirement import Requirement
 from tclose_spark.methods.dealing.nearest import keep_near
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.sorting import find_present, sort_rows
-from tclose_spark.methods.regions.axes import NODES, NUMBERS, SETS, VALUES
+from tclose_spark.methods.regions.block import NODES, NUMBERS, SETS, VALUES
 from tclose_spark.methods.regions.workspace import CutInputs, CutWorkspace
 from tclose_spark.table.arrays import IntArray
 

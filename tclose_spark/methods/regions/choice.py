@@ -7,7 +7,7 @@ from __future__ import annotations
 from tclose_spark.kernels import kernel, log2
 from tclose_spark.kernels.widths import width
 from tclose_spark.methods.blocks.holding import add_cell, closeness_ratio, holds
-from tclose_spark.methods.regions.axes import NODES
+from tclose_spark.methods.regions.block import NODES
 from tclose_spark.methods.regions.children import find_children, first_cut, last_cut, order_rows
 from tclose_spark.methods.regions.workspace import CutInputs, CutWorkspace
 from tclose_spark.table.arrays import IntArray

@@ -27,8 +27,7 @@ from tclose_spark.methods.blocks.layout import BlockLayout
 from tclose_spark.methods.blocks.planning import MOST_COUNTS, count_leaves
 from tclose_spark.methods.blocks.routing_tree import HIGHEST, LOWEST, RoutingTree, no_splits
 from tclose_spark.methods.method import PlanningInput
-from tclose_spark.methods.regions.axes import NODES, NUMBERS, VALUES, axis_kind
-from tclose_spark.methods.regions.block import RegionDense
+from tclose_spark.methods.regions.block import NODES, NUMBERS, VALUES, RegionDense, axis_kind
 from tclose_spark.methods.regions.cutting import RegionCuts, RegionGrowth, cut
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy

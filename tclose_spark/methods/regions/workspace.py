@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from tclose_spark.kernels.sorting import PresentCodes
 from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import LabelWidths
+from tclose_spark.methods.blocks.block import Requirement
 from tclose_spark.methods.blocks.holding import work_space
-from tclose_spark.methods.blocks.requirement import Requirement
-from tclose_spark.methods.regions.axes import Axes
-from tclose_spark.methods.regions.block import RegionBlock
+from tclose_spark.methods.regions.block import Axes, RegionBlock
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 

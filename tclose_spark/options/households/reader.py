@@ -2,17 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
 
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import schema_of
+from tclose_spark.engine.tables import gather, map_batches, schema_of
 from tclose_spark.errors import InputError
-from tclose_spark.options.households.by_household import with_households
 from tclose_spark.stages.input_reader import InputReader
 from tclose_spark.stages.preparation import HOMELESS
 from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.stages.staging.tallies import Counted
-from tclose_spark.table.people import ROWS_OF_HOUSEHOLD
+from tclose_spark.table.people import (
+    HOUSEHOLD,
+    ROWS_OF_HOUSEHOLD,
+    hash_people,
+    household_hash,
+    whole_people,
+)
+
+
+def with_households(table: Table, place: int, secret: str, counted: bool) -> Table:
+    """The rows of a table whose column at `place` identifies a household. It becomes HOUSEHOLD, its
+    keyed hash, missing where it is missing or empty; if rows are `counted`, those of the household
+    follow it. Other columns are numbered.
+    """
+    kinds = [field.type for field in schema_of(table)]
+    keyed = household_hash(secret)
+    names = [HOUSEHOLD if i == place else f"c{i}" for i in range(len(kinds))]
+    schema = pa.schema(
+        zip(
+            names, [pa.int64() if i == place else kind for i, kind in enumerate(kinds)], strict=True
+        )
+    )
+
+    def hashed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            columns = [
+                hash_people(one, keyed) if i == place else one
+                for i, one in enumerate(batch.columns)
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def sized(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in whole_people(batches, HOUSEHOLD):
+            if batch.num_rows:
+                _, of, rows = np.unique(
+                    batch[HOUSEHOLD].fill_null(0), return_inverse=True, return_counts=True
+                )
+                yield batch.add_column(
+                    place + 1, ROWS_OF_HOUSEHOLD, pa.array(rows[of].astype(np.int32))
+                )
+
+    rows = map_batches(table, hashed, schema)
+    with_size = schema.insert(place + 1, pa.field(ROWS_OF_HOUSEHOLD, pa.int32()))
+    return map_batches(gather(rows, [HOUSEHOLD]), sized, with_size) if counted else rows
 
 
 class HouseholdsReader(InputReader):

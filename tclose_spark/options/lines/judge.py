@@ -1,23 +1,92 @@
-"""Whether a release continues its line: from the written atoms, the history, the records and
-earlier versions.
+"""Whether a release continues its line: from the written atoms, the history, the records and earlier
+versions. What it keeps of the line is compared with what the line was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tclose_spark.checks.classes.people import JudgedPeople
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.written import WrittenRelease
+from tclose_spark.engine.exports import fingerprint_of
 from tclose_spark.engine.protocol import Table
-from tclose_spark.io.output_folders import ATOMS, PEOPLE
+from tclose_spark.engine.tables import map_batches, read_delta, schema_of, select
+from tclose_spark.errors import GuaranteeError
+from tclose_spark.io.output_folders import ATOMS, PEOPLE, RECORDS
+from tclose_spark.io.run import Run
+from tclose_spark.io.run_state import EarlierRecord
+from tclose_spark.io.storage.folders import Folder
+from tclose_spark.io.tables.check_columns import SUPPRESSED
+from tclose_spark.io.tables.delta_log import EARLIER
+from tclose_spark.io.tables.plain_parquet import require_plain_parquet
 from tclose_spark.options.lines.atoms import JudgedLine, Line, judge_line
-from tclose_spark.options.lines.evidence import (
-    require_earlier_versions,
-    require_records,
-)
 from tclose_spark.options.lines.words import LinesFigures
 from tclose_spark.table.people import PERSON
+
+
+def require_earlier_versions(
+    run: Run, folder: Folder, readable: Iterable[int], earlier: EarlierRecord | None
+) -> None:
+    """Raises GuaranteeError unless each readable version of a release's table has the rows of the
+    release that it was. The last version is the release. earlier: of the state's profile; None for
+    a release without a line.
+    """
+    *before, last = readable
+    releases = [] if earlier is None else [entry.fingerprint for entry in earlier.releases]
+    for version in before:
+        place = folder.path("release")
+        number = len(releases) - (last - version)
+        try:
+            table = read_delta(run.session, place, version)
+            require_plain_parquet(
+                folder, sorted(folder.sizes(f"release/{EARLIER}/{version}")), schema_of(table)
+            )
+            found = str(fingerprint_of(table))
+        except GuaranteeError:
+            raise
+        except Exception:  # of the files, by pyarrow or by Java
+            raise GuaranteeError(
+                f"the release is damaged: version {version} of {place} cannot be read"
+            ) from None
+        if number < 0 or found != releases[number]:
+            raise GuaranteeError(
+                f"version {version} of {place} has not the rows of the earlier release that it was"
+            )
+
+
+def require_records(run: Run, folder: Folder) -> None:
+    """Raises GuaranteeError unless the kept records, if there are any, are of the released rows: of
+    the same people, with the same values other than quasi-identifiers. folder: of the evidence.
+    """
+    if run.spec.output.leavers != "keep":
+        return
+    attributes = run.spec.attributes
+    names = [*attributes.sensitive_attributes, *attributes.beside, PERSON]
+    try:
+        records = fingerprint_of(select(read_delta(run.session, folder.path(RECORDS)), names))
+        people = select(read_delta(run.session, folder.path(PEOPLE)), [*names, SUPPRESSED])
+        expected = fingerprint_of(_released(people))
+    except Exception:  # of the files, by pyarrow or by Java
+        raise GuaranteeError(
+            f"{folder.path(RECORDS)} or {folder.path(PEOPLE)} cannot be read"
+        ) from None
+    if records != expected:
+        raise GuaranteeError(f"{folder.path(RECORDS)} has not a record of each released row")
+
+
+def _released(people: Table) -> Table:
+    """The rows of people who are not suppressed, without SUPPRESSED, which is the last column."""
+    schema = pa.schema(list(schema_of(people))[:-1])
+
+    def released(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch.filter(pc.invert(batch[SUPPRESSED])).select(schema.names)
+
+    return map_batches(people, released, schema)
 
 
 class LinesJudge(ReleaseJudge):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import schema_of
+from tclose_spark.engine.tables import collect, gather, map_batches, schema_of, select
 from tclose_spark.errors import InputError
 from tclose_spark.io.run import Run
 from tclose_spark.io.run_state import EarlierRecord, PeopleRecord
 from tclose_spark.options.lines.earlier import EarlierRelease, earlier_release, note_successor
-from tclose_spark.options.lines.membership import members_of
+from tclose_spark.options.lines.membership import members_of, with_atoms
 from tclose_spark.options.lines.requirements import (
     column_types,
     ground_distances,
@@ -25,8 +27,7 @@ from tclose_spark.options.lines.requirements import (
     require_known_people,
     require_same_types,
 )
-from tclose_spark.options.people.by_person import by_person, unknown_rows
-from tclose_spark.runfile.columns import Person
+from tclose_spark.runfile.columns import Person, Unknown
 from tclose_spark.stages.input_reader import InputReader
 from tclose_spark.stages.preparation import NOBODY
 from tclose_spark.stages.staging.batches import StagedColumns
@@ -34,7 +35,81 @@ from tclose_spark.stages.staging.resuming import sealed_secret
 from tclose_spark.stages.staging.tallies import Counted
 from tclose_spark.table.domains import Profile, marginal
 from tclose_spark.table.entities.grouping import LARGEST, placeholder_rows
-from tclose_spark.table.people import Members
+from tclose_spark.table.fingerprint import RowHash
+from tclose_spark.table.people import (
+    LONE,
+    PERSON,
+    SPELLING,
+    Members,
+    apart_from_equals,
+    hash_people,
+    hash_spellings,
+    knows_person,
+    person_hash,
+)
+
+UNKNOWN = pa.schema([("rows", pa.int64())])
+
+
+def by_person(
+    table: Table,
+    secret: str,
+    unknown: Unknown | None = None,
+    members: Table | None = None,
+    records: Table | None = None,
+) -> Table:
+    """The rows of a table whose last column identifies a person, those of a person one after
+    another. The column becomes PERSON, its keyed hash, missing where it is missing or empty;
+    SPELLING is before it if it is text. Other columns are numbered.
+
+    unknown: what becomes of rows without a person; without it they keep none.
+    members, records: of earlier releases, if the release continues one: see `with_atoms`.
+    """
+    *types, kind_of_person = [field.type for field in schema_of(table)]
+    spelling = [(SPELLING, pa.int64())] if pa.types.is_string(kind_of_person) else []
+    schema = pa.schema(
+        [*((f"c{i}", kind) for i, kind in enumerate(types)), *spelling, (PERSON, pa.int64())]
+    )
+    met = (
+        schema.insert(len(schema) - 1, pa.field(LONE, pa.bool_())) if unknown == "alone" else schema
+    )
+    keyed = person_hash(secret)
+    of_rows = RowHash.of(f"row without a person {secret}", len(types))
+
+    def hashed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            *columns, person = batch.columns
+            known = knows_person(person)
+            whose = hash_people(person, keyed)
+            own = columns
+            if spelling:
+                own = [*own, pc.if_else(known, hash_spellings(person, secret), None)]
+            if unknown == "alone":
+                whose = pc.if_else(known, whose, pa.array(of_rows.of_rows(columns).view("int64")))
+                own = [*own, pc.invert(known)]
+            rows = pa.RecordBatch.from_arrays([*own, whose], schema=met)
+            yield rows.filter(known) if unknown == "drop" else rows
+
+    rows = map_batches(table, hashed, met)
+    if unknown == "alone":
+        numbered = RowHash.of(f"person of one row {secret}", 2)
+        return map_batches(
+            gather(rows, [PERSON]), lambda batches: apart_from_equals(batches, numbered), schema
+        )
+    return gather(rows, [PERSON]) if members is None else with_atoms(rows, members, records)
+
+
+def unknown_rows(table: Table, column: str) -> int:
+    """How many rows of a table have no person. One pass over the column."""
+
+    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            missing = pc.sum(pc.invert(knows_person(batch.column(0)))).as_py()
+            yield pa.RecordBatch.from_arrays([pa.array([missing], pa.int64())], schema=UNKNOWN)
+
+    return int(
+        pc.sum(collect(map_batches(select(table, [column]), count, UNKNOWN))["rows"]).as_py() or 0
+    )
 
 
 def _placeholders(counted: Counted, place: int) -> tuple[int, int] | None:

@@ -12,8 +12,7 @@ import numpy as np
 
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.holding import add_cell, holds, work_space
-from tclose_spark.methods.blocks.layout import BlockLayout
-from tclose_spark.methods.blocks.plan import BlocksPlan
+from tclose_spark.methods.blocks.layout import BlockLayout, BlocksPlan
 from tclose_spark.methods.blocks.planning import SampledTable, plan_blocks
 from tclose_spark.methods.blocks.routing_tree import Splits, first_splits, no_splits
 from tclose_spark.methods.method import PlanningInput, PlanReport

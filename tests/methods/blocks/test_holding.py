@@ -13,6 +13,7 @@ from strategies import drawn
 from requirements import distances_and_classes, requirement_of
 from tclose_spark.measures.distances.ground_distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.methods.blocks.block import exact_limits
 from tclose_spark.methods.blocks.holding import (
     add_cell,
     closeness_ratio,
@@ -21,7 +22,6 @@ from tclose_spark.methods.blocks.holding import (
     other_holds,
     work_space,
 )
-from tclose_spark.methods.blocks.requirement import exact_limits
 from tclose_spark.methods.units import WHOLE
 from tclose_spark.requirements.planning import needs_of, tightest
 from tclose_spark.runfile.attributes import Diversity, SensitiveAttribute

@@ -15,7 +15,7 @@ from strategies import drawn
 from tclose_spark.engine.tables import of_arrow
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.options.profiles.columns import finer_than_a_year, read_columns
-from tclose_spark.options.profiles.labels import dividing_ages, small_areas
+from tclose_spark.options.profiles.rules import dividing_ages, small_areas
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 AGES = range(70, 111)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tclose_spark.options.profiles.columns import PublishedColumns
-from tclose_spark.options.profiles.judge_profile import FACTS
+from tclose_spark.options.profiles.judge import FACTS
 from tclose_spark.options.profiles.profiled_release import ProfiledRelease
 from tclose_spark.options.profiles.rules import CHECKS, named_identifiers
 from tclose_spark.runfile.loading import load_spec

@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.structures import structure
-from tclose_spark.methods.blocks.numerators import (
-    equal_numerator,
-    ordered_numerator,
-    twice_hierarchical_numerator,
-)
-from tclose_spark.methods.blocks.requirement import (
+from tclose_spark.methods.blocks.block import (
     ANYTHING,
     HIERARCHICAL,
     ORDERED,
     Requirement,
     metrics_of,
+)
+from tclose_spark.methods.blocks.holding import (
+    equal_numerator,
+    ordered_numerator,
+    twice_hierarchical_numerator,
 )
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from tclose_spark.kernels.sorting import PresentCodes
 from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import LabelWidths
-from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.block import Block, Requirement
 from tclose_spark.methods.blocks.holding import work_space
-from tclose_spark.methods.blocks.requirement import Requirement
 from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, scratch_of
 from tclose_spark.methods.closeness_tree.carve.regions import CUTS, Regions
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
-from tclose_spark.methods.blocks.requirement import EQUAL, ORDERED, Requirement
+from tclose_spark.methods.blocks.block import EQUAL, ORDERED, Requirement
 from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, add_up, hidden_numerator
 from tclose_spark.table.arrays import FloatArray
 

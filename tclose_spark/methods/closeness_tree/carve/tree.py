@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel, log2
 from tclose_spark.kernels.sorting import find_present, sort_rows
-from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.block import Block, Requirement
 from tclose_spark.methods.blocks.holding import holds
-from tclose_spark.methods.blocks.requirement import Requirement
 from tclose_spark.methods.blocks.routing_tree import Splits, first_splits, no_splits
 from tclose_spark.methods.closeness_tree.carve.goal import Goal, goal_of, with_cells_merged, worst
 from tclose_spark.methods.closeness_tree.carve.halves import halve

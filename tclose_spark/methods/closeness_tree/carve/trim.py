@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tclose_spark.kernels import kernel
-from tclose_spark.methods.blocks.requirement import EQUAL, HIERARCHICAL, ORDERED
+from tclose_spark.methods.blocks.block import EQUAL, HIERARCHICAL, ORDERED
 from tclose_spark.methods.closeness_tree.carve.goal import (
     Goal,
     Scratch,

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from tclose_spark.kernels import kernel
-from tclose_spark.methods.blocks.requirement import ANYTHING, EQUAL, ORDERED
+from tclose_spark.methods.blocks.block import ANYTHING, EQUAL, ORDERED
 from tclose_spark.methods.closeness_tree.exchange.counts import (
     add_row,
     below_cap,

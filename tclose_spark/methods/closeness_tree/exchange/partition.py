@@ -13,11 +13,11 @@ from tclose_spark.kernels import kernel
 from tclose_spark.kernels.mixing import GOLDEN, mixed
 from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import LabelWidths
-from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.blocks.requirement import (
+from tclose_spark.methods.blocks.block import (
     ANYTHING,
     EQUAL,
     ORDERED,
+    Block,
     Requirement,
     metrics_of,
 )

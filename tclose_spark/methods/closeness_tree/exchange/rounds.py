@@ -24,8 +24,7 @@ import numpy as np
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
-from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.blocks.requirement import ORDERED
+from tclose_spark.methods.blocks.block import ORDERED, Block
 from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
 from tclose_spark.methods.closeness_tree.exchange.changes import (
     append_member,
@@ -44,10 +43,14 @@ from tclose_spark.methods.closeness_tree.exchange.partition import (
     make_table,
     rank_rows,
 )
-from tclose_spark.methods.closeness_tree.exchange.reshape import reshape
-from tclose_spark.methods.closeness_tree.exchange.scatter import dissolve_all
-from tclose_spark.methods.closeness_tree.exchange.splits import MOST, split_all
-from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST, sweep_moves, sweep_swaps
+from tclose_spark.methods.closeness_tree.exchange.reshape import dissolve_all, reshape
+from tclose_spark.methods.closeness_tree.exchange.sweeps import (
+    LEAST,
+    MOST,
+    split_all,
+    sweep_moves,
+    sweep_swaps,
+)
 from tclose_spark.methods.rows_in_work import step
 from tclose_spark.table.arrays import Codes, IntArray, in_order, ranked
 

@@ -25,8 +25,7 @@ from tclose_spark.measures.distances.ground_distances import (
     OrderedDistance,
 )
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.blocks.requirement import Requirement, exact_limits
+from tclose_spark.methods.blocks.block import Block, Requirement, exact_limits
 from tclose_spark.methods.closeness_tree.exchange import partition as partition_module
 from tclose_spark.methods.closeness_tree.exchange import rounds
 from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
@@ -52,7 +51,7 @@ from tclose_spark.methods.closeness_tree.exchange.partition import (
     make_partition,
     make_table,
 )
-from tclose_spark.methods.closeness_tree.exchange.reshape import reshape
+from tclose_spark.methods.closeness_tree.exchange.reshape import dissolve_all, reshape
 from tclose_spark.methods.closeness_tree.exchange.rounds import (
     FULL,
     LOOKS,
@@ -62,9 +61,12 @@ from tclose_spark.methods.closeness_tree.exchange.rounds import (
     make_orders,
     merge_all,
 )
-from tclose_spark.methods.closeness_tree.exchange.scatter import dissolve_all
-from tclose_spark.methods.closeness_tree.exchange.splits import MOST, split_all
-from tclose_spark.methods.closeness_tree.exchange.sweeps import sweep_moves, sweep_swaps
+from tclose_spark.methods.closeness_tree.exchange.sweeps import (
+    MOST,
+    split_all,
+    sweep_moves,
+    sweep_swaps,
+)
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 # Six leaves under three nodes, those under two, those under the root; and how much of the domain a
