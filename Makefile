@@ -222,13 +222,16 @@ lint-images: .venv-images/.ready  ## Lint the Dockerfile.
 lint: $(READY)  ## Check style, types and import contracts.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/ruff check --select COM812 .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	@$(BIN)/python tests/suites.py --old
 
-format: $(READY)  ## Format the code.
-	$(BIN)/ruff format .
+format: $(READY)  ## Format the code: arguments that do not fit beside their call have a line each.
 	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix --select COM812 .
+	$(BIN)/ruff format .
 
 bench: $(READY)  ## Measure the stages of a release against Spark's floor, by rows; BENCH="ROWS .. --methods .. --json FILE".
 	$(BIN)/python benchmarks/release.py $(BENCH)

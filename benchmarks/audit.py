@@ -37,7 +37,11 @@ def band(column: str, width: int) -> Column:
     """Closed intervals of whole numbers."""
     low = F.floor(F.col(column) / width) * width
     return F.concat(
-        F.lit("["), low.cast("string"), F.lit(", "), (low + width - 1).cast("string"), F.lit("]")
+        F.lit("["),
+        low.cast("string"),
+        F.lit(", "),
+        (low + width - 1).cast("string"),
+        F.lit("]"),
     ).alias(column)
 
 
@@ -47,7 +51,12 @@ def generalized(spark: SparkSession, rows: int, folder: Path) -> DataFrame:
     kept = ["sex", "education", "marital_status", "region"]
     income = (F.floor(F.col("income") / 1000) * 1000).alias("income")
     people.select(
-        band("age", 10), *kept, F.lit("*").alias("occupation"), band("hours", 10), "disease", income
+        band("age", 10),
+        *kept,
+        F.lit("*").alias("occupation"),
+        band("hours", 10),
+        "disease",
+        income,
     ).write.parquet(f"{folder}/table.parquet")
     return spark.read.parquet(f"{folder}/table.parquet")
 
@@ -64,7 +73,10 @@ def compare(spark: SparkSession, rows: int, folder: Path) -> str:
     lines = [f"{rows:,} rows", f"{'write sorted':<36} {floor}"]
     for many, attacks in ((1, False), (2, False), (1, True), (2, True)):
         question = question_from_columns(
-            QUASI, dict(list(SENSITIVE.items())[:many]), k=5, attacks=attacks
+            QUASI,
+            dict(list(SENSITIVE.items())[:many]),
+            k=5,
+            attacks=attacks,
         )
 
         def work(question: AuditQuestion = question, many: int = many) -> None:
@@ -74,7 +86,7 @@ def compare(spark: SparkSession, rows: int, folder: Path) -> str:
         what = f"{many} sensitive, {'guarantees and attacks' if attacks else 'guarantees'}"
         lines.append(
             f"{what:<36} {cost}   ratio {cost.wall / floor.wall:.2f} wall, "
-            f"{cost.cpu / floor.cpu:.2f} CPU"
+            f"{cost.cpu / floor.cpu:.2f} CPU",
         )
     figures = found[2].figures
     return "\n  ".join(
@@ -82,7 +94,7 @@ def compare(spark: SparkSession, rows: int, folder: Path) -> str:
             *lines,
             f"{figures.classes:,} classes, the smallest has {figures.smallest}; verdict: "
             f"{found[2].verdict}",
-        ]
+        ],
     )
 
 

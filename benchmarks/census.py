@@ -174,7 +174,10 @@ def show(runs: list[Released]) -> None:
                 *(f"{getattr(run.stages[s], kind) / 2**30:.1f}" for s in STAGES),
             )
         table.add_row(
-            "", "", "MiB shuffled", *(f"{run.stages[s].shuffled / 2**20:.0f}" for s in STAGES)
+            "",
+            "",
+            "MiB shuffled",
+            *(f"{run.stages[s].shuffled / 2**20:.0f}" for s in STAGES),
         )
         table.add_section()
     console.print(table)
@@ -185,18 +188,21 @@ def show(runs: list[Released]) -> None:
         tenth, whole = (run.stages["all"].cpu for run in runs if run.method == method)
         console.print(
             f"{method}: {whole / tenth:.1f} times the CPU seconds of a tenth of the rows (goal: "
-            "10.5)"
+            "10.5)",
         )
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     arguments.add_argument("--rows", type=int, default=100_000_000)
     arguments.add_argument("--methods", default="fast,stack_and_deal")
     arguments.add_argument(
-        "--folder", type=Path, help="keeps the tables; by default a temporary one"
+        "--folder",
+        type=Path,
+        help="keeps the tables; by default a temporary one",
     )
     arguments.add_argument("--json", type=Path, help="write all figures there, too")
     given = arguments.parse_args()

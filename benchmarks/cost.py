@@ -39,7 +39,8 @@ class Cost:
             for name in ("wall", "jvm", "python", "jobs", "shuffled")
         }
         return Cost(
-            **sums, **{kind: max(getattr(self, kind), getattr(other, kind)) for kind in KINDS}
+            **sums,
+            **{kind: max(getattr(self, kind), getattr(other, kind)) for kind in KINDS},
         )
 
     def __sub__(self, other: Cost) -> Cost:
@@ -125,5 +126,8 @@ def measure(spark: SparkSession, work: Callable[[], object]) -> Cost:
     cost = METER.now() - before
     shuffled = executors(False).head().totalShuffleWrite() - moved
     return replace(
-        cost, jobs=max(jobs(None), default=-1) - first, shuffled=shuffled, **METER.peaks()
+        cost,
+        jobs=max(jobs(None), default=-1) - first,
+        shuffled=shuffled,
+        **METER.peaks(),
     )

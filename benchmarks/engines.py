@@ -27,7 +27,11 @@ def run(*arguments: str, **environment: str) -> str:
     command = [sys.executable, "-m", "tclose_spark", *arguments]
     timed = ["/usr/bin/time", "-f", "%M", *command]
     done = subprocess.run(
-        timed, env={**os.environ, **environment}, capture_output=True, text=True, check=True
+        timed,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     wall, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

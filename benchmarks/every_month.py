@@ -85,7 +85,8 @@ def release(town: dict[str, Any], output: dict[str, str]) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--people", type=int, default=2000)
     parser.add_argument("--months", type=int, default=12)

@@ -70,7 +70,9 @@ def table(name: str) -> list[dict[str, Any]]:
 
 
 def problem_of(
-    name: str, sensitive: Mapping[str, Mapping[str, Any]], k: int
+    name: str,
+    sensitive: Mapping[str, Mapping[str, Any]],
+    k: int,
 ) -> tuple[Problem, Rows]:
     """A table with the quasi-identifiers of its run file in conf/, without `round_to` and sets."""
     trees: dict[str, Hierarchy] = {}
@@ -99,7 +101,10 @@ def problem_of(
 
 
 def carried_out(
-    problem: Problem, rows: Rows, method: Mapping[str, Any], nt: int | None = None
+    problem: Problem,
+    rows: Rows,
+    method: Mapping[str, Any],
+    nt: int | None = None,
 ) -> str:
     """One line: what the method makes of the table."""
     tree = problem.spec.model_dump(exclude={"method"})
@@ -120,7 +125,7 @@ def carried_out(
         np.add.at(counts, (classes, problem.attributes.cells[stayed.cell, a.column]), 1)
         numerators = a.distance.numerators(Histograms.dense(counts))
         worst.append(
-            float((numerators / (a.distance.scale * len(rows) * counts.sum(axis=1))).max())
+            float((numerators / (a.distance.scale * len(rows) * counts.sum(axis=1))).max()),
         )
     return (
         f"NCP {rows_lost(block, classes) / len(rows):.4f}  classes {classes.max() + 1:>6,}  "
@@ -133,7 +138,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", default=list(cases()), metavar="CASE")
     parser.add_argument(
-        "--only", nargs="*", default=list(METHODS), choices=list(METHODS), metavar="METHOD"
+        "--only",
+        nargs="*",
+        default=list(METHODS),
+        choices=list(METHODS),
+        metavar="METHOD",
     )
     parser.add_argument("--nt", type=int, metavar="N")
     asked = parser.parse_args()

@@ -78,7 +78,7 @@ def main() -> None:
     print("| rows | " + " | ".join(columns) + " | all | NCP |")
     for size in given.sizes:
         block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(
-            rows.take(shuffled[:size])
+            rows.take(shuffled[:size]),
         )
         tries = [costs(block) for _ in range(given.repeat + 1)][1:]
         least = {part: min(found[part] for found, _ in tries) / size * 1e6 for part in columns}

@@ -151,7 +151,10 @@ def release(case: str, method: str, folder: Path) -> str:
     judged = ""
     if JUDGE:
         verdict = subprocess.run(
-            [sys.executable, JUDGE, str(file)], capture_output=True, text=True, check=False
+            [sys.executable, JUDGE, str(file)],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         judged = f"  judge {verdict.returncode}"
     reached = ", ".join(f"{t['achieved']:.4f}" for t in certificate["guarantees"]["t"].values())
@@ -163,7 +166,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", default=[], choices=[*CASES, []], metavar="CASE")
     parser.add_argument(
-        "--only", nargs="*", default=list(METHODS), choices=list(METHODS), metavar="METHOD"
+        "--only",
+        nargs="*",
+        default=list(METHODS),
+        choices=list(METHODS),
+        metavar="METHOD",
     )
     asked = parser.parse_args()
     for case in asked.cases or CASES:

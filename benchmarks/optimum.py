@@ -52,7 +52,7 @@ COLUMNS = ("sex", "race", "marital-status", "workclass")
 def loss_of(problem: Problem, rows: Rows, method: Mapping[str, Any]) -> float | None:
     """The NCP of a method's release; None without one."""
     spec = type(problem.spec).model_validate(
-        {**problem.spec.model_dump(exclude={"method"}), "method": dict(method)}
+        {**problem.spec.model_dump(exclude={"method"}), "method": dict(method)},
     )
     one = Combination(method=table_name(method), k=spec.privacy.k, t="as asked", spec=spec)
     table = ComparedTable(profile=problem.profile, rows=rows, whole=len(rows))
@@ -91,7 +91,7 @@ def drawn_tables(tables: int, methods: Sequence[Mapping[str, Any]]) -> None:
         f"{tables} tables\n"
         "\n"
         "| method | mean ratio | worst | optimal in | no release |\n"
-        "|---|---|---|---|---|"
+        "|---|---|---|---|---|",
     )
     for name, of in sorted(ratios.items(), key=lambda pair: float(np.mean(pair[1]))):
         optimal = sum(ratio < 1 + 1e-6 for ratio in of)
@@ -105,13 +105,18 @@ def adult(columns: Sequence[str], t: str, records: Sequence[Record]) -> None:
     """A line of the table of Adult."""
     trees = {
         name: Hierarchy.parse(
-            (DATA / f"adult/hierarchies/adult_hierarchy_{name}.csv").read_text(), name
+            (DATA / f"adult/hierarchies/adult_hierarchy_{name}.csv").read_text(),
+            name,
         )
         for name in columns
     }
     quasi = {name: {"hierarchy": f"{name}.csv"} for name in columns}
     problem, rows = make_problem(
-        records, {"occupation": {"t": t}}, quasi=quasi, hierarchies=trees, k=5
+        records,
+        {"occupation": {"t": t}},
+        quasi=quasi,
+        hierarchies=trees,
+        k=5,
     )
     begun = time.monotonic()
     bound = lower_bound(problem.attributes, 5, rows, 600.0)
@@ -124,11 +129,14 @@ def adult(columns: Sequence[str], t: str, records: Sequence[Record]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--tables", type=int, default=200)
     parser.add_argument(
-        "--thorough", action="store_true", help="with effort: thorough, 5 CPU seconds a table"
+        "--thorough",
+        action="store_true",
+        help="with effort: thorough, 5 CPU seconds a table",
     )
     parser.add_argument("--adult", action="store_true")
     asked = parser.parse_args()
@@ -139,7 +147,7 @@ def main() -> None:
         records = list(csv.DictReader(file, delimiter=";"))
     print(
         "| quasi-identifiers | t | no release below | closeness_tree | t_mondrian | t_incognito | "
-        "seconds |"
+        "seconds |",
     )
     print("|---|---|---|---|---|---|---|")
     for many in (2, 3, 4):

@@ -96,7 +96,11 @@ def given_to_anjana(asked: Combination, table: ComparedTable, hierarchies: Any) 
 
 
 def of_anjana(
-    asked: Combination, table: ComparedTable, hierarchies: Any, error: QueryError, timeout: float
+    asked: Combination,
+    table: ComparedTable,
+    hierarchies: Any,
+    error: QueryError,
+    timeout: float,
 ) -> dict:
     """What its release loses, or why there is none."""
     named = {"method": "anjana", "k": asked.k, "t": asked.t}
@@ -106,7 +110,11 @@ def of_anjana(
         command = [environment(), Path(__file__).with_name("others_anjana.py"), given, made]
         try:
             done = subprocess.run(
-                command, timeout=timeout, capture_output=True, text=True, check=False
+                command,
+                timeout=timeout,
+                capture_output=True,
+                text=True,
+                check=False,
             )
         except subprocess.TimeoutExpired:
             return {**named, "state": f"no release in {timeout:g} s"}
@@ -184,7 +192,8 @@ def rows_of(spec: ReleaseSpec, sample: int, kept: Path | None) -> tuple[Compared
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("config", nargs="?", type=Path)
     parser.add_argument("--k", default="5,10")
@@ -199,14 +208,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         sets = [] if options.config else [AGE]
         tree = read_tree(
-            options.config or ROOT / "conf/adult.yaml", [*sets, f"output.path={folder}/out"]
+            options.config or ROOT / "conf/adult.yaml",
+            [*sets, f"output.path={folder}/out"],
         )
         spec = spec_of(tree)
         table, hierarchies = rows_of(spec, options.sample, options.rows)
     error = QueryError.of(table, ResolvedAttributes.of(spec.attributes, table.profile, hierarchies))
     print(
         f"{len(table.rows):,} rows\n"
-        "   k      t  method                            NCP    query  classes  seconds"
+        "   k      t  method                            NCP    query  classes  seconds",
     )
     results = []
     ks = requested_ks(parse_numbers(options.k, "--k"), spec)

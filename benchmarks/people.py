@@ -58,7 +58,7 @@ def release(
 def few(made: tc.Release, table: pa.Table, quasi: dict[str, Any]) -> str:
     """How many classes have fewer than K people."""
     whose = dict(
-        zip(table["encounter_id"].to_pylist(), table["patient_nbr"].to_pylist(), strict=True)
+        zip(table["encounter_id"].to_pylist(), table["patient_nbr"].to_pylist(), strict=True),
     )
     frame = made.to_pandas().assign(whose=lambda rows: rows["encounter_id"].map(whose))
     people = frame.groupby(list(quasi), dropna=False)["whose"].nunique()
@@ -95,7 +95,8 @@ def main() -> None:
     first = few_stays.group_by("patient_nbr").aggregate([("age", "min")])
     ages = dict(zip(first["patient_nbr"].to_pylist(), first["age_min"].to_pylist(), strict=True))
     born = few_stays.append_column(
-        "first_age", pa.array([ages[one] for one in few_stays["patient_nbr"].to_pylist()])
+        "first_age",
+        pa.array([ages[one] for one in few_stays["patient_nbr"].to_pylist()]),
     )
     constant, ward = (
         {"first_age": {"type": "numeric"}, "sex": {}, "region": region},
@@ -104,7 +105,7 @@ def main() -> None:
     print(f"\n{len(ages):,} patients with 3,000 stays")
     print(
         "| method | rows counted | classes with fewer than five people | people, `together` |\n"
-        "|---|---|---|---|"
+        "|---|---|---|---|",
     )
     for name, method in METHODS.items():
         by_rows = release(born, constant, ward, method, None)

@@ -46,12 +46,13 @@ class Measured:
 
 def floor(spark: SparkSession, folder: Path) -> Cost:
     columns = [column.name for column in PEOPLE_COLUMNS if column.role == "quasi-identifier"] + [
-        "disease"
+        "disease",
     ]
     people = spark.read.parquet(f"{folder}/people.parquet").select(*columns)
     moved = people.repartitionByRange(32, *columns).sortWithinPartitions(*columns)
     return measure(
-        spark, lambda: moved.write.format("delta").mode("overwrite").save(f"{folder}/floor")
+        spark,
+        lambda: moved.write.format("delta").mode("overwrite").save(f"{folder}/floor"),
     )
 
 
@@ -80,7 +81,10 @@ def release(spark: SparkSession, folder: Path, rows: int, method: str) -> Measur
         loss = json.loads(run.public.read("certificate.json"))["utility"]["ncp"]
     ended = {"report+publish": cost.pop("report") + cost.pop("publish")}
     return Measured(
-        method, rows, {**cost, **ended, "all": sum([*cost.values(), *ended.values()], Cost())}, loss
+        method,
+        rows,
+        {**cost, **ended, "all": sum([*cost.values(), *ended.values()], Cost())},
+        loss,
     )
 
 
@@ -112,7 +116,7 @@ class Results:
 
     def line(self, method: str, stage: str) -> Line | None:
         return Line.through(
-            {rows: least(runs)[stage].cpu for rows, runs in self.runs[method].items()}
+            {rows: least(runs)[stage].cpu for rows, runs in self.runs[method].items()},
         )
 
     def goals(self, method: str) -> list:
@@ -128,7 +132,7 @@ class Results:
         for rows, costs in self.floors.items():
             console.print(
                 f"floor of {rows:>10,} rows: "
-                + ", ".join(f"{c.cpu:.1f} CPU s ({c.wall:.1f} s)" for c in costs)
+                + ", ".join(f"{c.cpu:.1f} CPU s ({c.wall:.1f} s)" for c in costs),
             )
         table = Table("method", "rows", "", *STAGES, "floors", "NCP")
         for method, by_rows in self.runs.items():
@@ -138,26 +142,39 @@ class Results:
                 lines = [self.line(method, stage) for stage in STAGES]
                 if all(lines):
                     table.add_row(
-                        method, "", label, *(f"{getattr(line, kind):.2f}" for line in lines)
+                        method,
+                        "",
+                        label,
+                        *(f"{getattr(line, kind):.2f}" for line in lines),
                     )
             table.add_section()
         console.print(table)
         for method in self.runs:
             console.print(
-                f"goals, {method}", *(f"  {goal}" for goal in self.goals(method)), sep="\n"
+                f"goals, {method}",
+                *(f"  {goal}" for goal in self.goals(method)),
+                sep="\n",
             )
 
     def _add_rows(self, table: Table, method: str, rows: int, runs: list[Measured]) -> None:
         cost = least(runs)
         floors, loss = f"{cost['all'].cpu / self.floor(rows):.2f}", f"{runs[0].loss:.4f}"
         table.add_row(
-            method, f"{rows:,}", "CPU s", *(f"{cost[s].cpu:.1f}" for s in STAGES), floors, loss
+            method,
+            f"{rows:,}",
+            "CPU s",
+            *(f"{cost[s].cpu:.1f}" for s in STAGES),
+            floors,
+            loss,
         )
         table.add_row("", "", "of it Python", *(f"{cost[s].python:.1f}" for s in STAGES))
         table.add_row("", "", "wall s", *(f"{cost[s].wall:.1f}" for s in STAGES))
         for kind in KINDS:
             table.add_row(
-                "", "", f"GiB, {kind}", *(f"{getattr(cost[s], kind) / 2**30:.1f}" for s in STAGES)
+                "",
+                "",
+                f"GiB, {kind}",
+                *(f"{getattr(cost[s], kind) / 2**30:.1f}" for s in STAGES),
             )
         table.add_row("", "", "MiB shuffled", *(f"{cost[s].shuffled / 2**20:.0f}" for s in STAGES))
         if len(runs) > 1:
@@ -191,14 +208,19 @@ class Results:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     arguments.add_argument("rows", nargs="*", type=int, default=[100_000, 1_000_000, 3_000_000])
     arguments.add_argument(
-        "--methods", default="fast,balanced,stack_and_deal"
+        "--methods",
+        default="fast,balanced,stack_and_deal",
     )  # thorough: hours for millions of rows
     arguments.add_argument(
-        "--repeat", type=int, default=1, help="the least of so many runs is shown, and their median"
+        "--repeat",
+        type=int,
+        default=1,
+        help="the least of so many runs is shown, and their median",
     )
     arguments.add_argument("--json", type=Path, help="write all figures there, too")
     given = arguments.parse_args()
@@ -219,7 +241,7 @@ def main() -> None:
                 for method in methods:
                     results.add(release(spark, folder, rows, method))
                     console.print(
-                        f"{method}, {rows:,} rows: {results.runs[method][rows][-1].stages['all']}"
+                        f"{method}, {rows:,} rows: {results.runs[method][rows][-1].stages['all']}",
                     )
         for rows, folder in folders.items():
             results.floors[rows].append(floor(spark, folder))

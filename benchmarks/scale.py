@@ -126,10 +126,14 @@ def planned(run: Run, profile: Profile, table: EncodedTable, times: int) -> list
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "rows", nargs="*", type=int, default=[10_000_000, 100_000_000, 1_000_000_000]
+        "rows",
+        nargs="*",
+        type=int,
+        default=[10_000_000, 100_000_000, 1_000_000_000],
     )
     parser.add_argument("--made", type=int, default=10_000_000)
     parser.add_argument("--methods", default="fast,balanced,stack_and_deal")

@@ -45,7 +45,7 @@ class Shape:
     quasi: dict[str, Any] | None = None
     k: int = 10
     method: dict[str, Any] = field(
-        default_factory=lambda: {"name": "closeness_tree", "effort": "fast"}
+        default_factory=lambda: {"name": "closeness_tree", "effort": "fast"},
     )
     files: int = 1
     format: str = "parquet"
@@ -60,7 +60,10 @@ def texts(numbers: Any, length: int = 0) -> pa.Array:
 
 
 def with_sensitive(
-    rows: int, values: Any, settings: dict[str, Any], kind: Callable[[Any], pa.Array]
+    rows: int,
+    values: Any,
+    settings: dict[str, Any],
+    kind: Callable[[Any], pa.Array],
 ) -> Shape:
     return Shape(census(rows).append_column("value", kind(values)), {"value": settings})
 
@@ -78,7 +81,10 @@ def shapes(rows: int, folder: Path) -> dict[str, Callable[[], Shape]]:
 
     def mostly_one() -> Shape:
         return with_sensitive(
-            rows, np.where(RANDOM.random(rows) < 0.9, 0, RANDOM.integers(1, 20, rows)), near, texts
+            rows,
+            np.where(RANDOM.random(rows) < 0.9, 0, RANDOM.integers(1, 20, rows)),
+            near,
+            texts,
         )
 
     def many_equal() -> Shape:
@@ -110,7 +116,10 @@ def shapes(rows: int, folder: Path) -> dict[str, Callable[[], Shape]]:
 
     def long_texts() -> Shape:
         return with_sensitive(
-            rows, RANDOM.integers(0, 40, rows), near, lambda values: texts(values, 10_000)
+            rows,
+            RANDOM.integers(0, 40, rows),
+            near,
+            lambda values: texts(values, 10_000),
         )
 
     def all_alike() -> Shape:
@@ -195,7 +204,9 @@ def released(run: Path, engine: str) -> tuple[int, float, float, float]:
     command = [sys.executable, "-m", "tclose_spark", "release", str(run), "--engine", engine]
     with (run.parent / f"{engine}.log").open("w") as log:
         done = subprocess.run(
-            [sys.executable, "-c", watched, *command], stdout=log, stderr=subprocess.STDOUT
+            [sys.executable, "-c", watched, *command],
+            stdout=log,
+            stderr=subprocess.STDOUT,
         )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -205,7 +216,8 @@ def released(run: Path, engine: str) -> tuple[int, float, float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("shapes", nargs="*")
     parser.add_argument("--rows", type=int, default=100_000)
@@ -214,7 +226,14 @@ def main() -> None:
     os.environ["TCLOSE_SECRET"] = "the same classes in every run"
     console = Console(width=150, highlight=False)
     shown = Table(
-        "shape", "engine", "exit", "CPU s", "wall s", "us a value", "of the demo's", "GiB"
+        "shape",
+        "engine",
+        "exit",
+        "CPU s",
+        "wall s",
+        "us a value",
+        "of the demo's",
+        "GiB",
     )
     of_demo: dict[str, float] = {}
     with tempfile.TemporaryDirectory(dir=os.environ.get("TCLOSE_BENCH_FOLDER")) as name:

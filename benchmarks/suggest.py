@@ -65,7 +65,8 @@ def stays(draw: Draw, rows: int = 20_000) -> pd.DataFrame:
     others = [f"V{n}" for n in range(22, 72, 5)] + [f"E{n}" for n in range(812, 990, 20)]
     codes = draw.permutation([*numbers, *parts, *others])
     admitted = days(draw, "2018-01-01", "2019-12-31", rows) + pd.to_timedelta(
-        draw.integers(0, 1440, rows), unit="min"
+        draw.integers(0, 1440, rows),
+        unit="min",
     )
     stay = draw.geometric(0.22, rows).clip(1, 14)
     diagnosis = skewed(draw, codes, rows)
@@ -76,14 +77,17 @@ def stays(draw: Draw, rows: int = 20_000) -> pd.DataFrame:
             "patient_nbr": patient + 80_000,
             **people(draw, rows),
             "race": skewed(
-                draw, ["Caucasian", "AfricanAmerican", "Hispanic", "Other", "Asian"], rows, 1.5
+                draw,
+                ["Caucasian", "AfricanAmerican", "Hispanic", "Other", "Asian"],
+                rows,
+                1.5,
             ),
             "admitted_at": admitted.strftime("%Y-%m-%d %H:%M:%S"),
             "length_of_stay": stay,
             "diag_1": diagnosis,
             "num_lab_procedures": draw.integers(1, 90, rows),
             "readmitted": draw.choice(["NO", "<30", ">30"], rows, p=[0.54, 0.11, 0.35]),
-        }
+        },
     )
 
 
@@ -102,7 +106,7 @@ STAYS = {
             "distance": "hierarchical",
             "t": T,
             "hierarchy": {"ranges": "icd9", "other": "no code"},
-        }
+        },
     },
 }
 
@@ -126,7 +130,7 @@ def survey(draw: Draw, rows: int = 30_000) -> pd.DataFrame:
             "occp": [f"{code:04d}" for code in skewed(draw, np.arange(10, 9800, 40), rows, 0.5)],
             "income": [f"{amount:07d}" for amount in income],
             "pwgtp": np.exp(draw.normal(4.4, 0.6, rows)).astype(int) + 1,
-        }
+        },
     )
 
 
@@ -178,7 +182,7 @@ def registry(draw: Draw, rows: int = 20_000) -> pd.DataFrame:
             "icd10": skewed(draw, draw.permutation(codes), rows),
             "stage": draw.choice(["I", "II", "III", "IV"], rows),
             "tumor_size_mm": draw.gamma(2, 14, rows).round(1),
-        }
+        },
     )
 
 
@@ -206,7 +210,8 @@ def transactions(draw: Draw, rows: int = 30_000) -> pd.DataFrame:
         skewed(draw, np.arange(10_000, 10_600, 7), customers, 0.4),
     )
     when = days(draw, "2023-01-01", "2023-12-31", rows) + pd.to_timedelta(
-        draw.integers(0, 86_400, rows), unit="s"
+        draw.integers(0, 86_400, rows),
+        unit="s",
     )
     return pd.DataFrame(
         {
@@ -219,7 +224,7 @@ def transactions(draw: Draw, rows: int = 30_000) -> pd.DataFrame:
             "mcc": skewed(draw, np.arange(1500, 9999, 85), rows),
             "amount": np.exp(draw.normal(3.2, 1.1, rows)).round(2),
             "currency": draw.choice(["EUR", "CHF"], rows, p=[0.9, 0.1]),
-        }
+        },
     )
 
 
@@ -248,13 +253,15 @@ def tax(draw: Draw, rows: int = 25_000) -> pd.DataFrame:
             "sex": draw.choice([1, 2], rows),
             "municipality": skewed(draw, [f"{n:05d}" for n in range(1001, 9999, 61)], rows, 0.5),
             "filing_status": draw.choice(
-                ["single", "joint", "widowed", "separate"], rows, p=[0.45, 0.4, 0.1, 0.05]
+                ["single", "joint", "widowed", "separate"],
+                rows,
+                p=[0.45, 0.4, 0.1, 0.05],
             ),
             "children": draw.poisson(0.9, rows).clip(0, 7),
             "nace": skewed(draw, nace, rows, 0.4),
             "total_income": wage,
             "tax_paid": (wage * draw.uniform(0.05, 0.4, rows)).round(2),
-        }
+        },
     )
 
 
@@ -321,7 +328,7 @@ def loss(file: Path, spec: dict[str, Any], folder: Path) -> tuple[float, int, in
 def main(names: list[str]) -> None:
     print(
         "| table | rows | by hand: NCP | classes | suggested: NCP | classes | ratio |\n"
-        "|---|---|---|---|---|---|---|"
+        "|---|---|---|---|---|---|---|",
     )
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

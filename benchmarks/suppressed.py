@@ -40,7 +40,10 @@ def without(problem: Problem, stayed: Rows) -> Problem:
     cells = {cell[0]: n for cell, n in zip(problem.profile.cells, counts, strict=True)}
     domain = replace(domain, counts=tuple(cells.get(code, 0) for code in range(len(domain.values))))
     profile = replace(
-        problem.profile, rows=len(stayed), cell_counts=tuple(counts), sensitive=(domain,)
+        problem.profile,
+        rows=len(stayed),
+        cell_counts=tuple(counts),
+        sensitive=(domain,),
     )
     return replace(problem, profile=profile, sample=stayed.take(stayed.sorted_by_hash()))
 

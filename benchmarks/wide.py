@@ -40,7 +40,8 @@ def with_columns(stays: pa.Table) -> pa.Table:
     few = np.minimum(random.geometric(0.15 + 0.002 * age), 13)
     cost = np.minimum((random.lognormal(4.5 + 0.01 * age, 0.6)).astype(int), 999)
     return stays.append_column("few", pa.array(few.astype(str))).append_column(
-        "cost", pa.array(cost)
+        "cost",
+        pa.array(cost),
     )
 
 
@@ -50,7 +51,7 @@ def anonymize(stays: pa.Table, trees: str, name: str, effort: str) -> tuple[floa
         "13 values, equal": {"few": {"distance": "equal"}},
         "717 codes, equal": {"diagnosis": {"distance": "equal"}},
         "717 codes, hierarchical": {
-            "diagnosis": {"distance": "hierarchical", "hierarchy": f"{trees}/diagnosis.csv"}
+            "diagnosis": {"distance": "hierarchical", "hierarchy": f"{trees}/diagnosis.csv"},
         },
         "1,000 numbers": {"cost": {"distance": "ordered"}},
     }

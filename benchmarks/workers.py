@@ -89,7 +89,7 @@ def stages_of(log: Path, since: float, until: float) -> list[tuple[float, list[f
         if event["Event"] == "SparkListenerTaskEnd":
             info = event["Task Info"]
             tasks[event["Stage ID"]].append(
-                (info["Launch Time"], (info["Finish Time"] - info["Launch Time"]) / 1e3)
+                (info["Launch Time"], (info["Finish Time"] - info["Launch Time"]) / 1e3),
             )
         elif event["Event"] == "SparkListenerStageCompleted":
             info = event["Stage Info"]
@@ -129,8 +129,8 @@ def inside(folder: Path, rows: int, methods: list[str]) -> None:
             {
                 name: {"wall": wall, "spark": stages_of(log, *times)}
                 for name, (wall, *times) in made.items()
-            }
-        )
+            },
+        ),
     )
 
 
@@ -175,7 +175,8 @@ def measured(folder: Path, workers: int, rows: int, methods: list[str]) -> dict[
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--rows", type=int, default=3_000_000)
     parser.add_argument("--methods", default="fast,stack_and_deal")
@@ -197,7 +198,11 @@ def main() -> None:
         for workers, run in ((1, one), (2, runs[2][method])):
             walls = [f"{run.wall[stage]:.1f}" for stage in pipeline_stages()]
             shown.add_row(
-                method, f"{workers}", *walls, f"{run.whole:.1f}", f"{one.whole / run.whole:.2f}"
+                method,
+                f"{workers}",
+                *walls,
+                f"{run.whole:.1f}",
+                f"{one.whole / run.whole:.2f}",
             )
         for rows, numbers in SIMULATED.items():
             for cores in numbers:

@@ -50,7 +50,11 @@ class TcloseError(Exception):
     exit_code = 70
 
     def __init__(
-        self, message: str, *, values: Offending | None = None, problems: Sequence[TcloseError] = ()
+        self,
+        message: str,
+        *,
+        values: Offending | None = None,
+        problems: Sequence[TcloseError] = (),
     ) -> None:
         super().__init__(message)
         self.values = values

@@ -93,7 +93,10 @@ def _choose_k(run: Run, profiled: Profile, table: EncodedTable) -> ChosenKRecord
     rows = table.sample(SAMPLE_ROWS)
     sample = table_of_its_own(profiled, rows, settings, run.hierarchies, texts)
     chosen = choose_k(
-        run.spec, sample, run.hierarchies, lambda line: run.announce(f"{'plan':<10} {line}")
+        run.spec,
+        sample,
+        run.hierarchies,
+        lambda line: run.announce(f"{'plan':<10} {line}"),
     )
     return ChosenKRecord.read(chosen.to_json())
 
@@ -116,7 +119,7 @@ def verify(run: Run, finished: bool = False, other_version: bool = False) -> Ver
     if is_publishing(run):
         raise ConfigurationError(
             f"verify: a publication to {run.public.path()} broke off; run `tclose publish` (or "
-            "`release`) to finish it"
+            "`release`) to finish it",
         )
     was_finished = run.finished or run.internal.exists(STATE)
     if finished and not was_finished:
@@ -126,7 +129,7 @@ def verify(run: Run, finished: bool = False, other_version: bool = False) -> Ver
     if run.finished:
         run.announce(
             "note: this judges the staged release; `tclose verify --finished` judges the finished "
-            "one"
+            "one",
         )
     return _verify_staged(run)
 
@@ -136,7 +139,9 @@ def _verify_staged(run: Run) -> Verdict:
     with run.stage("verify") as stage:
         verdict, stage.record = judge_staged(run, run.state)
     require_holds(
-        verdict, "the release does not meet its requirements, nothing is published", staged=True
+        verdict,
+        "the release does not meet its requirements, nothing is published",
+        staged=True,
     )
     return verdict
 
@@ -175,7 +180,7 @@ def release(run: Run, if_changed: bool = False, resume: bool = False) -> Mapping
         more = ", so the line has no further release" if continues else ""
         run.announce(
             "nothing to do: the finished release matches this input, run file and "
-            f"hierarchies{more}"
+            f"hierarchies{more}",
         )
         return certificate
     first = ORDER.index(stage_to_resume(run) if resume else ORDER[0])
@@ -187,7 +192,7 @@ def release(run: Run, if_changed: bool = False, resume: bool = False) -> Mapping
             raise
         run.announce(
             "nothing to do: the release before was made from these rows, so the line has no "
-            "further release"
+            "further release",
         )
         return certificate_of(run)
     except DamagedStagingError as error:

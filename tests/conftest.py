@@ -83,7 +83,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def needs_spark(item: pytest.Item) -> bool:
     """Whether a test starts a session of Spark."""
     return item.get_closest_marker("on_spark") is not None or not {"spark", "traces"}.isdisjoint(
-        getattr(item, "fixturenames", ())
+        getattr(item, "fixturenames", ()),
     )
 
 
@@ -197,7 +197,8 @@ ALL_ON_SPARK = os.environ.get("TCLOSE_TESTS_ON") == "spark"
 
 @pytest.fixture(autouse=True)
 def engine_of_the_test(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[None]:
     """Tests work on the local engine, as a user without Spark does, unless they are marked with
     `on_spark`.
@@ -240,7 +241,10 @@ def open_run(request: pytest.FixtureRequest) -> Callable[..., Run]:
     if ALL_ON_SPARK:
         SESSIONS.append(request.getfixturevalue("spark"))
     return lambda path, *sets, overwrite=False: Run(
-        load_spec(path, sets), SESSIONS[-1], lambda line: None, overwrite
+        load_spec(path, sets),
+        SESSIONS[-1],
+        lambda line: None,
+        overwrite,
     )
 
 
@@ -262,7 +266,10 @@ def make_run(run_file: Callable[..., Path], open_run: Callable[..., Run]) -> Cal
 def conf(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run file of the small table in people.py."""
     return write_run(
-        tmp_path_factory.mktemp("people"), PEOPLE, output={"keep_linked": True}, **ROLES
+        tmp_path_factory.mktemp("people"),
+        PEOPLE,
+        output={"keep_linked": True},
+        **ROLES,
     )
 
 
@@ -275,7 +282,9 @@ def finished(conf: Path, open_run: Callable[..., Run]) -> Path:
 
 @pytest.fixture(scope="session")
 def reported(
-    conf: Path, open_run: Callable[..., Run], tmp_path_factory: pytest.TempPathFactory
+    conf: Path,
+    open_run: Callable[..., Run],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """The output of a run that is ready to be published, the stages one by one. Not to be
     changed.

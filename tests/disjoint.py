@@ -22,7 +22,10 @@ INTERVAL = re.compile(r"\[(.+), (.+)\]$")
 
 
 def covers(
-    label: str | None, value: object, asked: QuasiIdentifier, hierarchy: Hierarchy | None
+    label: str | None,
+    value: object,
+    asked: QuasiIdentifier,
+    hierarchy: Hierarchy | None,
 ) -> bool:
     """Whether a person of this value lies in a region of this label."""
     if label == "*":
@@ -63,7 +66,7 @@ def regions_of_each(problem: Problem, rows: Rows, classes: IntArray) -> IntArray
                 for label in labels
             )
             for person in set(zip(*raw, strict=True))
-        ]
+        ],
     )
 
 
@@ -76,7 +79,9 @@ def values_in_both(problem: Problem, rows: Rows, classes: IntArray) -> list[tupl
     asked = [
         (values, settings, problem.hierarchies.get(name))
         for values, (name, settings) in zip(
-            raw, problem.spec.attributes.quasi_identifiers.items(), strict=True
+            raw,
+            problem.spec.attributes.quasi_identifiers.items(),
+            strict=True,
         )
     ]
     return [

@@ -43,7 +43,9 @@ def hierarchical(values: int, parents: tuple[np.ndarray, ...]) -> FragmentDiamet
 
 
 def aggregate_bounds(
-    matrix: MultiplicityMatrix, fragment_of: np.ndarray, diameters: Sequence[FragmentDiameter]
+    matrix: MultiplicityMatrix,
+    fragment_of: np.ndarray,
+    diameters: Sequence[FragmentDiameter],
 ) -> Bounds:
     """The exact aggregate bounds of kind domain (Gowda 2023, Definition 7). fragment_of: 0..f-1, of
     each cell.

@@ -92,7 +92,9 @@ def with_every_k(site_of_every_k: Path) -> Callable[[], Any]:
 
 @pytest.fixture(scope="session")
 def dealt_in_turn(
-    conf: Path, open_run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+    conf: Path,
+    open_run: Callable[..., Any],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """A finished output of the people of `finished`, who are dealt to classes in the order of their
     hashes.

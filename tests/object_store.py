@@ -91,7 +91,7 @@ def use_as_store(
         if bucket == refused:
             raise OSError(
                 "When resolving region for bucket 'x': AWS Error ACCESS_DENIED during HeadBucket "
-                "operation"
+                "operation",
             )
         return files, f"{folder}/{bucket}"
 

@@ -27,7 +27,7 @@ PEOPLE = pa.table(
         "city": [CITIES.leaves[i % 5] for i in range(ROWS)],
         "disease": [["flu", "flu", "gout", "ulcer"][i % 4] for i in range(ROWS)],
         "region": [["north", "south"][i % 2] for i in range(ROWS)],
-    }
+    },
 )
 ROLES: dict[str, Any] = {
     "direct_identifiers": ["name"],
@@ -66,6 +66,7 @@ def list_again(output: Path) -> None:
     internal = LocalFolder(str(output / "internal"))
     files["public"] = public_files(LocalFolder(str(output / "public")))
     files["internal"] = digests(
-        internal, sorted({name.split("/")[0] for name in files["internal"]})
+        internal,
+        sorted({name.split("/")[0] for name in files["internal"]}),
     )
     path.write_text(json.dumps(state))

@@ -27,7 +27,7 @@ def skewed(rows: int = ROWS) -> pd.DataFrame:
     flu = draw.random(rows) < np.where(zips == 0, 0.6, 0.15)
     others = np.array(["gout", "ulcer", "cold", "asthma"])[draw.integers(4, size=rows)]
     return pd.DataFrame(
-        {"zip": [f"zip {chr(65 + z)}" for z in zips], "disease": np.where(flu, "flu", others)}
+        {"zip": [f"zip {chr(65 + z)}" for z in zips], "disease": np.where(flu, "flu", others)},
     )
 
 
@@ -40,10 +40,10 @@ class Finished:
         self.folder, self.said = folder, said
         self.rows = read(folder / "public/release")
         self.certificate: dict[str, Any] = json.loads(
-            (folder / "public/certificate.json").read_text()
+            (folder / "public/certificate.json").read_text(),
         )
         self.measured: dict[str, Any] = json.loads(
-            (folder / "internal/minimality.json").read_text()
+            (folder / "internal/minimality.json").read_text(),
         )
 
 

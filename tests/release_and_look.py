@@ -49,7 +49,7 @@ def main(pages_file: str, run_files: list[str]) -> None:
     spark = get_session("traces")
     for run_file in run_files:
         pipeline.release(
-            Run(load_spec(Path(run_file)), spark, lambda line: print(line, file=sys.stderr))
+            Run(load_spec(Path(run_file)), spark, lambda line: print(line, file=sys.stderr)),
         )
     assert spark.conf.get("spark.sql.shuffle.partitions") == "200", (
         "a session's own number is put back"

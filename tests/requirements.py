@@ -38,7 +38,10 @@ UNCAPPED: dict[str, Any] = {"caps": np.zeros((2, 0, 0), np.int64)}
 
 
 def requirement_of(
-    distances: list[GroundDistance], ts: list[Fraction | None], k: int = 1, distinct: int = 1
+    distances: list[GroundDistance],
+    ts: list[Fraction | None],
+    k: int = 1,
+    distinct: int = 1,
 ) -> Requirement:
     """What classes of a table must hold; every attribute's value is a cell's coordinate."""
     longest, highest = (
@@ -52,7 +55,8 @@ def requirement_of(
         for height, above in enumerate(getattr(distance, "parents", ())):
             parents[s, height, : len(above)] = above
     cells = np.stack(
-        np.meshgrid(*[np.arange(len(d.table)) for d in distances], indexing="ij"), axis=-1
+        np.meshgrid(*[np.arange(len(d.table)) for d in distances], indexing="ij"),
+        axis=-1,
     ).reshape(-1, len(distances))
     rows = int(distances[0].table.sum())
     return Requirement(
@@ -84,7 +88,9 @@ def distances_and_classes(draw: st.DrawFn) -> tuple[GroundDistance, IntArray]:
         return OrderedDistance(table), classes
     tree = draw(trees())
     counts = st.lists(
-        st.integers(0, 5), min_size=len(tree.leaves), max_size=len(tree.leaves)
+        st.integers(0, 5),
+        min_size=len(tree.leaves),
+        max_size=len(tree.leaves),
     ).filter(any)
     classes = np.array(draw(st.lists(counts, min_size=1, max_size=5)), dtype=np.int64)
     return HierarchicalDistance(classes.sum(axis=0), tuple(tree.parents)), classes

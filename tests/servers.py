@@ -21,7 +21,10 @@ def _answers(port: int) -> bool:
 
 @contextmanager
 def serving(
-    command: Sequence[object], folder: Path, port: int, **environment: str
+    command: Sequence[object],
+    folder: Path,
+    port: int,
+    **environment: str,
 ) -> Iterator[None]:
     """A command that works in `folder` and listens on a port. It ends, with its children, at the
     end of the block.

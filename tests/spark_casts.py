@@ -25,7 +25,9 @@ INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 
 def texts_of(column: Column, text_of: Callable[[Any], str]) -> Column:
     return F.udf(
-        lambda value: None if value is None else text_of(value), T.StringType(), useArrow=False
+        lambda value: None if value is None else text_of(value),
+        T.StringType(),
+        useArrow=False,
     )(column)
 
 
@@ -69,7 +71,9 @@ def prepared(table: DataFrame, spec: ReleaseSpec) -> list[Column]:
 
 
 def judged_column(
-    table: DataFrame, name: str, settings: QuasiIdentifier | SensitiveAttribute
+    table: DataFrame,
+    name: str,
+    settings: QuasiIdentifier | SensitiveAttribute,
 ) -> Column:
     """A quasi-identifier or sensitive attribute with one form for every value: see `prepared`."""
     kind, column = table.schema[name].dataType, plain(table, name)
@@ -100,10 +104,12 @@ def _moment_code(column: Column, kind: T.DataType, calendar: Calendar) -> Column
     """Dates as days, times as microseconds since 1970. Other text becomes NULL."""
     if calendar == "date":
         return F.unix_date(
-            column.try_cast("date") if isinstance(kind, T.StringType) else column
+            column.try_cast("date") if isinstance(kind, T.StringType) else column,
         ).cast("bigint")
     return F.unix_micros(
-        column.try_cast("timestamp") if isinstance(kind, T.StringType) else column.cast("timestamp")
+        column.try_cast("timestamp")
+        if isinstance(kind, T.StringType)
+        else column.cast("timestamp"),
     )
 
 
@@ -117,7 +123,8 @@ def not_of_type(table: DataFrame, name: str, settings: QuasiIdentifier) -> Colum
     code = _moment_code(column, kind, settings.calendar)
     a_day = CODES_A_DAY["timestamp"] // CODES_A_DAY[settings.calendar]
     wrong = column.isNotNull() & ~F.coalesce(
-        code.between(-(-FIRST // a_day), LAST // a_day), F.lit(False)
+        code.between(-(-FIRST // a_day), LAST // a_day),
+        F.lit(False),
     )
     return (
         wrong | ~column.rlike(MOMENTS[settings.calendar])

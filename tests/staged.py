@@ -39,7 +39,7 @@ class Staged:
     def rows(self, encoder: Encoder | None = None) -> Rows:
         """All rows in memory, in the order in which they were staged."""
         return Rows.concatenate(
-            list((encoder or self.encoder).parts(collect(self.batches).to_batches()))
+            list((encoder or self.encoder).parts(collect(self.batches).to_batches())),
         )
 
 
@@ -48,5 +48,7 @@ def stage(run: Run, table: DataFrame, secret: str | None = None) -> Staged:
     path = run.staging.path(f"staged-{next(NUMBERS)}")
     profile, _ = profile_table(table, run.spec, run.hierarchies, path, secret or run.secret)
     return Staged(
-        profile, StagedColumns.of(schema_of(table), run.spec), staged_batches(run.spark, path)
+        profile,
+        StagedColumns.of(schema_of(table), run.spec),
+        staged_batches(run.spark, path),
     )

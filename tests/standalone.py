@@ -100,7 +100,12 @@ def standalone(folder: Path, host: str = HOST, within: Sequence[str] = ()) -> It
     cluster = Standalone(folder, host)
     try:
         cluster.start(
-            "master", host, within, "org.apache.spark.deploy.master.Master", "--port", cluster.port
+            "master",
+            host,
+            within,
+            "org.apache.spark.deploy.master.Master",
+            "--port",
+            cluster.port,
         )
         wait_for(cluster.log("master"), "I have been elected leader")
         yield cluster

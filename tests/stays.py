@@ -43,6 +43,6 @@ def stays(seed: int, people: int = 300, varying: bool = False) -> pa.Table:
             "grade": np.array(GRADES)[draw.integers(4, size=n)],
             "town": np.array(CITIES.leaves)[draw.integers(5, size=n)],
             "row": [f"row {i}" for i in range(n)],
-        }
+        },
     )
     return table.take(pa.array(draw.permutation(n)))

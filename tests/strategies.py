@@ -69,7 +69,9 @@ def drawn(examples: int, quick: int | None = None) -> Callable[[Any], Any]:
     """
     number = quick if QUICK and quick else examples
     of_test = settings(
-        max_examples=number, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
+        max_examples=number,
+        deadline=None,
+        suppress_health_check=[HealthCheck.filter_too_much],
     )
     return of_test if QUICK or quick is None else lambda test: pytest.mark.more(of_test(test))
 
@@ -91,7 +93,7 @@ def tree_rows(draw: st.DrawFn, leaves: int = 8, height: int = 3) -> list[tuple[s
     for level in range(1, draw(st.integers(1, height))):
         below = sorted({path[-1] for path in paths})
         parents = draw(
-            st.lists(st.integers(0, len(below) - 1), min_size=len(below), max_size=len(below))
+            st.lists(st.integers(0, len(below) - 1), min_size=len(below), max_size=len(below)),
         )
         above = {label: f"{level}:{parent}" for label, parent in zip(below, parents, strict=True)}
         paths = [(*path, above[path[-1]]) for path in paths]
@@ -116,7 +118,10 @@ class Problem:
     def attributes(self) -> ResolvedAttributes:
         """As methods see them."""
         return ResolvedAttributes.of(
-            self.spec.attributes, self.profile, self.hierarchies, self.spec.privacy.n
+            self.spec.attributes,
+            self.profile,
+            self.hierarchies,
+            self.spec.privacy.n,
         )
 
     def given(
@@ -147,7 +152,7 @@ def people(draw: st.DrawFn, least: int = 4, most: int = 40) -> list[Record]:
             "city": st.none() | st.sampled_from(CITIES.leaves),
             "disease": st.sampled_from(["flu", "gout", "mumps", "ulcer"]),
             "grade": st.integers(1, 5),
-        }
+        },
     )
     return draw(st.lists(one, min_size=least, max_size=most))
 
@@ -201,7 +206,7 @@ def make_problem(
             },
             "privacy": {"k": k},
             "method": {"name": "stack_and_deal", **method},
-        }
+        },
     )
     trees = {"city": CITIES} if hierarchies is None else hierarchies
     profile = make_profile(records, spec, trees)
@@ -222,7 +227,9 @@ def make_problem(
 
 
 def make_profile(
-    records: Sequence[Record], spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]
+    records: Sequence[Record],
+    spec: ReleaseSpec,
+    hierarchies: Mapping[str, Hierarchy],
 ) -> Profile:
     """The profile of records: numbers are int or float, categories are texts."""
     domains = []
@@ -239,7 +246,7 @@ def make_profile(
                     low=min(known),
                     high=max(known),
                     calendar=asked.calendar,
-                )
+                ),
             )
         else:
             domains.append(categorical_domain(name, Counter(values), hierarchies.get(name)))
@@ -278,12 +285,14 @@ def count_in(rows: Rows) -> Any:
 def content(rows: Rows, *more: IntArray) -> list[tuple[int, ...]]:
     """All that a row has, with `more`, sorted: rows that are alike cannot be told apart."""
     return sorted(
-        zip(*[codes.tolist() for codes in (*rows.quasi, rows.cell, rows.hash, *more)], strict=True)
+        zip(*[codes.tolist() for codes in (*rows.quasi, rows.cell, rows.hash, *more)], strict=True),
     )
 
 
 def settle_all(
-    plan: Plan, rows: Rows, batches: Iterable[IntArray] | None = None
+    plan: Plan,
+    rows: Rows,
+    batches: Iterable[IntArray] | None = None,
 ) -> tuple[Rows, IntArray]:
     """The rows as a run finishes them, each with its class: routed batch by batch, gathered by
     task, settled.

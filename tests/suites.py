@@ -89,7 +89,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     if changed != "":
         print(
-            f"commit first: a record names the commit that ran\n{changed or 'there is no commit'}"
+            f"commit first: a record names the commit that ran\n{changed or 'there is no commit'}",
         )
         return 2
     failed = 0
@@ -110,7 +110,11 @@ def git(*arguments: str) -> str | None:
     if shutil.which("git") is None:
         return None
     done = subprocess.run(
-        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        ["git", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.stdout.strip() if done.returncode == 0 else None
 
@@ -133,7 +137,12 @@ def run(suite: str, needs: Sequence[str]) -> Ran | None:
         # figures of docs/tested.json come from complete runs, not from a tenth of one
         command = ["make", *suite.split(), "RECORD="]
         code = subprocess.run(
-            command, cwd=ROOT, env=env, stdout=out, stderr=out, check=False
+            command,
+            cwd=ROOT,
+            env=env,
+            stdout=out,
+            stderr=out,
+            check=False,
         ).returncode
     output = log.read_text()
     return None if code != 0 and STOPPED.search(output) else {**begun, **found_in(output, code)}
@@ -188,7 +197,7 @@ def old_ones(suites: Mapping[str, Ran]) -> list[str]:
         if suite not in suites:
             lines.append(
                 f"make {suite}: has no record; `make everything SUITES={suite.split()[0]}` makes "
-                "one"
+                "one",
             )
             continue
         ran = suites[suite]
@@ -199,12 +208,12 @@ def old_ones(suites: Mapping[str, Ran]) -> list[str]:
         if age is not None and int(age) > MOST_COMMITS:
             lines.append(
                 f"make {suite}: ran {age} commits ago; `make everything SUITES={suite.split()[0]}` "
-                "runs it"
+                "runs it",
             )
     if unknown:
         lines.append(
             "not in this history, so counted from their dates, are the commits of: "
-            f"{', '.join(unknown)}"
+            f"{', '.join(unknown)}",
         )
     return lines
 

@@ -33,7 +33,7 @@ CATEGORIES = {"sex": {}, "city": {"hierarchy": "cities.csv"}, "site": {"generali
 EVERY = {**NUMBERS, **CATEGORIES, "visits": {"type": "numeric"}}
 EQUAL, ORDERED = {"disease": {"t": "0.3"}}, {"pay": {"distance": "ordered", "t": "0.2"}}
 NESTED = {
-    "home": {"distance": "hierarchical", "hierarchy": "cities.csv", "missing": "leaf", "t": "0.25"}
+    "home": {"distance": "hierarchical", "hierarchy": "cities.csv", "missing": "leaf", "t": "0.25"},
 }
 LISTED = {
     "mood": {
@@ -41,7 +41,7 @@ LISTED = {
         "order": ["never", "low", "middle", "high"],
         "missing": "lowest",
         "t": "0.3",
-    }
+    },
 }
 
 
@@ -120,7 +120,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "method": dealt(),
         "quasi": NUMBERS,
         "sensitive": {
-            "disease": {"l": {"distinct": 2, "entropy": "1.5", "recursive": {"c": "4", "l": 2}}}
+            "disease": {"l": {"distinct": 2, "entropy": "1.5", "recursive": {"c": "4", "l": 2}}},
         },
     },
     "dealt, text options, by frequency": {
@@ -133,7 +133,7 @@ RUNS: dict[str, dict[str, Any]] = {
                 "missing": "highest",
                 "t": "0.3",
                 "text": {"strip": True},
-            }
+            },
         },
     },
     "fragments, proven": {"method": fragments(), "quasi": EVERY, "sensitive": {**EQUAL, **ORDERED}},
@@ -222,7 +222,7 @@ def people(rows: int) -> pa.Table:
             "ward": pick("w1", "w2", "w2 ", "w3", None),
             "home": pick("Pisa", "Siena", "Lyon", None),
             "region": pick("east", "west"),
-        }
+        },
     )
 
 
@@ -244,7 +244,8 @@ def found_in(certificate: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.on_spark
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[] if n in WHOLE else pytest.mark.slow) for n in RUNS]
+    "name",
+    [pytest.param(n, marks=[] if n in WHOLE else pytest.mark.slow) for n in RUNS],
 )
 def test_spark_gives_what_it_gave(name: str, make_run: Callable[..., Run]) -> None:
     found = found_in(pipeline.release(prepare(name, make_run)))

@@ -40,7 +40,10 @@ def test_what_both_engines_share_imports_without_spark():
     ]
     assert len(modules) > 300
     found = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *modules], capture_output=True, text=True, check=True
+        [sys.executable, "-c", PROGRAM, *modules],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert found.stdout == ""
 
@@ -120,6 +123,9 @@ def test_great_expectations_comes_without_what_only_other_expectations_need():
         "gc.isenabled())\n"
     )
     found = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert found.stdout.split("\n")[:2] == ["great_expectations", "True True True"]

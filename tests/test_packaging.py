@@ -91,7 +91,8 @@ def test_metadata_is_valid_and_complete(wheel: zipfile.ZipFile) -> None:
 
 
 def test_a_source_distribution_has_what_a_wheel_is_made_of_and_no_tests(
-    built: Path, wheel: zipfile.ZipFile
+    built: Path,
+    wheel: zipfile.ZipFile,
 ) -> None:
     (path,) = built.glob("*.tar.gz")
     with tarfile.open(path) as archive:
@@ -118,7 +119,11 @@ def test_make_keeps_bytecode_where_the_shell_forbids_it() -> None:
     show = "show: ; @echo [$$PYTHONDONTWRITEBYTECODE]"
     shell = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        ["make", "-s", "--eval", show, "show"], cwd=ROOT, env=shell, capture_output=True, text=True
+        ["make", "-s", "--eval", show, "show"],
+        cwd=ROOT,
+        env=shell,
+        capture_output=True,
+        text=True,
     )
     assert done.stdout == "[]\n", done.stderr
 

@@ -43,7 +43,8 @@ def summary_of(counts: dict[str, int], bars: bool) -> str:
     st.booleans(),
 )
 def test_counts_are_summed_over_all_runs_of_pytest_in_a_suite(
-    runs: list[dict[str, int]], bars: bool
+    runs: list[dict[str, int]],
+    bars: bool,
 ) -> None:
     output = "a test printed: 3 passed\n".join(["", *(summary_of(counts, bars) for counts in runs)])
     wrong = ("failed", "error", "errors")
@@ -73,14 +74,18 @@ def test_counts_are_summed_over_all_runs_of_pytest_in_a_suite(
     ],
 )
 def test_a_suite_counts_by_its_exit_code_where_pytest_counts_nothing(
-    output: str, code: int, found: dict[str, object]
+    output: str,
+    code: int,
+    found: dict[str, object],
 ) -> None:
     assert suites.found_in(output, code) == found
 
 
 def test_each_suite_of_make_that_a_change_need_not_pass_is_one_of_them() -> None:
     targets = re.findall(
-        r"^((?:test|lint|fuzz|chaos)[a-z0-9-]*):.*##", (ROOT / "Makefile").read_text(), re.M
+        r"^((?:test|lint|fuzz|chaos)[a-z0-9-]*):.*##",
+        (ROOT / "Makefile").read_text(),
+        re.M,
     )
     always = re.findall(r"^make (\S+)$", (ROOT / ".ci/run").read_text(), re.M)
     assert {suite.split()[0] for suite in suites.SUITES} == set(targets) - {*always, "tested"}
@@ -102,14 +107,14 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/tested.json").write_text('{"suites": {}}')
     (tmp_path / "docs/how-it-is-tested.md").write_text(
-        f"before\n{suites.BEGIN}{suites.END}\nafter\n"
+        f"before\n{suites.BEGIN}{suites.END}\nafter\n",
     )
     (tmp_path / "Makefile").write_text(
         "good:\n\t@echo 4 passed, 2 skipped in 0.10s\n"
         "bad:\n\t@echo 1 passed, $(X) failed in 0.10s; false\n"
         "unbuilt: .venv-x/.ready\n"
         ".venv-x/.ready:\n\t@false\n"
-        "unequipped:\n\t@touch was-run\n"
+        "unequipped:\n\t@touch was-run\n",
     )
     git(tmp_path, "init", "--quiet")
     git(tmp_path, "add", "--all")
@@ -121,7 +126,12 @@ def git(folder: Path, *arguments: str) -> str:
     who = ("-c", "user.name=a test", "-c", "user.email=test@example.org")
     env = {**os.environ, "GIT_COMMITTER_DATE": "2020-01-01 00:00 +0000"}
     done = subprocess.run(
-        ["git", *who, *arguments], cwd=folder, env=env, check=True, capture_output=True, text=True
+        ["git", *who, *arguments],
+        cwd=folder,
+        env=env,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     return done.stdout
 
@@ -159,7 +169,8 @@ def test_one_suite_of_all_is_run(repository: Path) -> None:
 
 
 def test_nothing_is_run_on_changes_that_no_commit_has(
-    repository: Path, capsys: pytest.CaptureFixture[str]
+    repository: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (repository / "Makefile").write_text("good:\n\t@touch was-run\n")
     assert suites.main([]) == 2
@@ -198,7 +209,10 @@ def test_lint_names_a_suite_that_ran_too_many_commits_ago(
 
 @pytest.mark.parametrize(("date", "age"), [("2019-12-31 23:59", 4), ("2020-01-01 00:01", 0)])
 def test_a_commit_that_this_clone_lacks_is_said_and_its_date_counts(
-    repository: Path, monkeypatch: pytest.MonkeyPatch, date: str, age: int
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    date: str,
+    age: int,
 ) -> None:
     monkeypatch.setattr(suites, "MOST_COMMITS", 1)
     for _ in range(3):

@@ -39,7 +39,11 @@ def people(draw: np.random.Generator, n: int, first: int) -> dict[str, Any]:
 
 
 def months(
-    seed: int, n: int, arrive: float = 0.2, leave: float = 0.05, change: float = 0.05
+    seed: int,
+    n: int,
+    arrive: float = 0.2,
+    leave: float = 0.05,
+    change: float = 0.05,
 ) -> Iterator[dict[str, Any]]:
     """The town in each month. arrive, leave, change: shares of the people."""
     draw = np.random.default_rng(seed)

@@ -28,7 +28,9 @@ class NumericDistance(GroundDistance):
 
     @staticmethod
     def of(
-        table: np.ndarray, values: Sequence[str | None], hierarchy: Hierarchy | None
+        table: np.ndarray,
+        values: Sequence[str | None],
+        hierarchy: Hierarchy | None,
     ) -> NumericDistance:
         return NumericDistance(table, np.diff([int(str(value)) for value in values]))
 
@@ -51,7 +53,9 @@ class WeightedTree(GroundDistance):
 
     @staticmethod
     def of(
-        table: np.ndarray, values: Sequence[str | None], hierarchy: Hierarchy | None
+        table: np.ndarray,
+        values: Sequence[str | None],
+        hierarchy: Hierarchy | None,
     ) -> WeightedTree:
         assert hierarchy is not None
         nodes = sum(int(node[-1]) + 1 for node in hierarchy.nodes[:-1])
@@ -61,7 +65,10 @@ class WeightedTree(GroundDistance):
     def features(self) -> Features:
         scale = 2 * int(self.steps.sum())
         return Features(
-            values=len(self.table), scale=scale, parents=self.parents, weights=self.steps
+            values=len(self.table),
+            scale=scale,
+            parents=self.parents,
+            weights=self.steps,
         )
 
 

@@ -73,7 +73,11 @@ class Hadoop:
     def run(self, *words: object) -> str:
         """What a class prints."""
         done = subprocess.run(
-            self.java(*words), cwd=self.folder, capture_output=True, text=True, check=False
+            self.java(*words),
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stderr[-2000:]
         return done.stdout
@@ -90,7 +94,7 @@ class Hadoop:
         (self.folder / "conf").mkdir()
         for name in ("core-site.xml", "hdfs-site.xml", "yarn-site.xml"):
             (self.folder / "conf" / name).write_text(
-                f"<configuration>\n{entries}</configuration>\n"
+                f"<configuration>\n{entries}</configuration>\n",
             )
 
 

@@ -37,7 +37,7 @@ def main() -> None:
         if figure.printed is not None and abs(figure.ours - figure.printed) > figure.tolerance:
             print(
                 f"{figure.place}, {figure.what}: {figure.ours:g}, printed {figure.printed:g} "
-                f"({figure.why})"
+                f"({figure.why})",
             )
 
 

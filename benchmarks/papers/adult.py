@@ -49,7 +49,12 @@ def read_adult() -> tuple[Problem, Rows, Mapping[str, Hierarchy]]:
     trees = {name: tree_of(name) for name in (*QUASI, OCCUPATION)}
     quasi = {name: {"hierarchy": f"{name}.csv"} for name in QUASI}
     problem, rows = make_problem(
-        records, {OCCUPATION: {}}, quasi, trees, name="t_incognito", metric="discernibility"
+        records,
+        {OCCUPATION: {}},
+        quasi,
+        trees,
+        name="t_incognito",
+        metric="discernibility",
     )
     return problem, rows, trees
 
@@ -194,7 +199,10 @@ def all_figures() -> list[Figure]:
         "average class size",
     )
     for axes, title, x in zip(
-        panels.flat, titles, ("quasi-identifiers", "k, l", "k, l", "k, l"), strict=True
+        panels.flat,
+        titles,
+        ("quasi-identifiers", "k, l", "k, l", "k, l"),
+        strict=True,
     ):
         axes.set_title(title, fontsize=10)
         axes.set_xlabel(x, fontsize=9)

@@ -55,7 +55,7 @@ def figures(
                 printed=said,
                 tolerance=tolerance,
                 why=why if differs else "",
-            )
+            ),
         )
     return found
 

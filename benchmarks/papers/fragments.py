@@ -88,7 +88,7 @@ def bounds(of: frozenset[Box], over_domain: bool = False) -> tuple[Fraction, Fra
     for s, values in enumerate(M.shape):
         steps = [Fraction(box[s][1] - box[s][0], values - 1) if over_domain else 1 for box in of]
         found.append(
-            sum((step * deltas(box)[s] for step, box in zip(steps, of, strict=True)), Fraction(0))
+            sum((step * deltas(box)[s] for step, box in zip(steps, of, strict=True)), Fraction(0)),
         )
     return found[0], found[1]
 
@@ -179,13 +179,15 @@ def conforming() -> list[Figure]:
     distances = [OrderedDistance(M.sum(axis=axis)) for axis in (1, 0)]
     for _ in range(DRAWN):
         rows = np.concatenate(
-            [pool[draw.choice(len(pool), len(pool) // 20, replace=False)] for pool in pools]
+            [pool[draw.choice(len(pool), len(pool) // 20, replace=False)] for pool in pools],
         )
         for s, (distance, limit) in enumerate(zip(distances, limits, strict=True)):
             counts = np.bincount(rows[:, s], minlength=M.shape[s])
             beyond += distance.distances(Histograms.dense(counts[None]))[0] > limit
     return figures(
-        "Weber, Theorem 2", {f"classes beyond their bound, of {DRAWN:,}": beyond}, tolerance=0
+        "Weber, Theorem 2",
+        {f"classes beyond their bound, of {DRAWN:,}": beyond},
+        tolerance=0,
     )
 
 
@@ -209,12 +211,15 @@ def buckets_and_sizes() -> list[Figure]:
         assert q == gcd_classes(sizes)
         ours = {"classes": q, "size": sum(sizes) // q}
         found += figures(
-            f"Weber, Figure {number}", ours, dict(zip(ours, printed, strict=True)), tolerance=0
+            f"Weber, Figure {number}",
+            ours,
+            dict(zip(ours, printed, strict=True)),
+            tolerance=0,
         )
     stack = stack_by_frequency(np.array(FIGURE_19))
     distance = EqualDistance(stack.counts)
     rounding = {
-        "rounding of 50 classes, sum of shares": maximum_emd(stack, np.arange(4), distance, 50)
+        "rounding of 50 classes, sum of shares": maximum_emd(stack, np.arange(4), distance, 50),
     }
     return found + figures("Weber, Figure 19, relaxed conformance", rounding)
 
@@ -229,7 +234,8 @@ def bound_of(distance: OrderedDistance, bucket: np.ndarray) -> Fraction:
     diameter, rows = diameter_of(distance), int(distance.table.sum())
     insides = np.array([(bucket == number) * distance.table for number in range(bucket.max() + 1)])
     return Fraction(
-        sum(map(int, diameter.weighted(np.arange(len(bucket)), insides))), diameter.scale * rows
+        sum(map(int, diameter.weighted(np.arange(len(bucket)), insides))),
+        diameter.scale * rows,
     )
 
 
@@ -288,7 +294,7 @@ def draw_matrix(axes: Any, matrix: np.ndarray, boxes: Sequence[Box], name: str) 
             b - a + 1 - 2 * inset,
         )
         axes.add_patch(
-            plt.Rectangle(corner, width, height, fill=False, edgecolor=OTHER, linewidth=1.5)
+            plt.Rectangle(corner, width, height, fill=False, edgecolor=OTHER, linewidth=1.5),
         )
     axes.set_xticks([])
     axes.set_yticks([])
@@ -302,7 +308,11 @@ def draw_simplex(axes: Any) -> None:
     )
     x = [b + c / 2 for _, b, c in points]
     marks = axes.scatter(
-        x, [c for *_, c in points], c=[emd(p, q) for q in points], cmap="Blues", s=12
+        x,
+        [c for *_, c in points],
+        c=[emd(p, q) for q in points],
+        cmap="Blues",
+        s=12,
     )
     axes.plot(p[1] + p[2] / 2, p[2], "x", color=OTHER)
     axes.figure.colorbar(marks, ax=axes).ax.tick_params(labelsize=6)

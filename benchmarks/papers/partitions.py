@@ -85,7 +85,8 @@ def shuffled(table: np.ndarray, sizes: Draw, draw: np.random.Generator, k: int) 
     of = sizes(draw, k)
     codes = draw.permutation(np.repeat(np.arange(len(table)), table))
     return np.bincount(
-        np.repeat(np.arange(len(of)), of) * len(table) + codes, minlength=len(of) * len(table)
+        np.repeat(np.arange(len(of)), of) * len(table) + codes,
+        minlength=len(of) * len(table),
     ).reshape(len(of), -1)
 
 
@@ -146,16 +147,21 @@ def chapter_3(number: str, table: np.ndarray) -> list[Figure]:
     for axes, (group, classes) in zip(panels.flat, groups.items(), strict=True):
         draw = np.random.default_rng(1)
         drawn = np.array(
-            [[loss(distance, classes(draw, k)) for _ in range(PARTITIONS)] for k in ks]
+            [[loss(distance, classes(draw, k)) for _ in range(PARTITIONS)] for k in ks],
         )
         found[f"{group}, partitions with less loss, of {drawn.size}"] = int(
-            (drawn < np.array(ours)[:, None]).sum()
+            (drawn < np.array(ours)[:, None]).sum(),
         )
         found[f"{group}, partitions with as much loss"] = int(
-            (drawn == np.array(ours)[:, None]).sum()
+            (drawn == np.array(ours)[:, None]).sum(),
         )
         axes.plot(
-            np.repeat(ks, PARTITIONS), drawn.ravel(), ".", color=THIRD, markersize=2, label="random"
+            np.repeat(ks, PARTITIONS),
+            drawn.ravel(),
+            ".",
+            color=THIRD,
+            markersize=2,
+            label="random",
         )
         axes.plot(ks, ours, "o", color=CLASS, markersize=4, label="Stack & Deal")
         axes.set_title(group, fontsize=10)
@@ -163,7 +169,7 @@ def chapter_3(number: str, table: np.ndarray) -> list[Figure]:
     every = partial(shuffled, table, partial(any_sizes, n))
     drawn = np.array([[loss(distance, every(draw, k)) for _ in range(10)] for k in ks])
     found["equally likely partitions with less loss, of 160"] = int(
-        (drawn < np.array(ours)[:, None]).sum()
+        (drawn < np.array(ours)[:, None]).sum(),
     )
     save(picture, panels, f"gowda_{number.replace('.', '_')}")
     return figures(f"Gowda, Figure {number}, groups", found, tolerance=0)
@@ -177,19 +183,27 @@ def heart_pairs() -> MultiplicityMatrix:
         pairs = np.array([(int(row["trestbps"]), int(row["chol"])) for row in csv.DictReader(file)])
     codes, counts = np.unique(pairs - pairs.min(axis=0), axis=0, return_counts=True)
     return MultiplicityMatrix(
-        codes, counts.astype(np.int64), tuple((np.ptp(pairs, axis=0) + 1).tolist())
+        codes,
+        counts.astype(np.int64),
+        tuple((np.ptp(pairs, axis=0) + 1).tolist()),
     )
 
 
 def of_both(
-    matrix: MultiplicityMatrix, distances: list[OrderedDistance], cells: np.ndarray
+    matrix: MultiplicityMatrix,
+    distances: list[OrderedDistance],
+    cells: np.ndarray,
 ) -> tuple[float, ...]:
     """(privacy loss of blood pressure, of cholesterol). cells: rows by tuple of each class."""
     owner, cell = np.nonzero(cells)
     losses = []
     for s, distance in enumerate(distances):
         histograms = Histograms.tally(
-            owner, matrix.codes[cell, s], cells[owner, cell], len(cells), matrix.domains[s]
+            owner,
+            matrix.codes[cell, s],
+            cells[owner, cell],
+            len(cells),
+            matrix.domains[s],
         )
         losses.append(float(distance.distances(histograms).max()))
     return tuple(losses)
@@ -225,16 +239,21 @@ def chapter_5() -> list[Figure]:
         )
         many = PARTITIONS if number < 2 else 10
         drawn = np.array(
-            [[of_both(matrix, distances, classes(draw, k)) for _ in range(many)] for k in ks]
+            [[of_both(matrix, distances, classes(draw, k)) for _ in range(many)] for k in ks],
         )
         both, ours = np.hypot(drawn[..., 0], drawn[..., 1]), np.hypot(dealt[:, 0], dealt[:, 1])
         found[f"{group}, partitions with less loss, of {both.size}"] = int(
-            (both < ours[:, None]).sum()
+            (both < ours[:, None]).sum(),
         )
         if number < 2:
             axes = panels[number]
             axes.plot(
-                np.repeat(ks, many), both.ravel(), ".", color=THIRD, markersize=2, label="random"
+                np.repeat(ks, many),
+                both.ravel(),
+                ".",
+                color=THIRD,
+                markersize=2,
+                label="random",
             )
             axes.plot(ks, ours, "o", color=CLASS, markersize=4, label="Stack & Deal, both")
             axes.plot(ks, dealt[:, 0], "_", color=OTHER, label="blood pressure")

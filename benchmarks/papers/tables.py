@@ -29,7 +29,9 @@ ROUNDED = 6e-5  # of figures with four digits
 
 
 def distances(
-    classes: Iterable[list[Any]], names: Iterable[object], **distance: Any
+    classes: Iterable[list[Any]],
+    names: Iterable[object],
+    **distance: Any,
 ) -> dict[object, object]:
     """The distance of each class from all of them together, by its name."""
     parts = list(classes)
@@ -66,7 +68,10 @@ def of_tutorial() -> list[Figure]:
     )
     salaries = distances(tutorial.TABLE_3_SALARY, numbers, distance="ordered")
     found += figures(
-        f"{paper}, Table 3, salary", salaries, {1: 0.375, 2: 0.1667, 3: 0.2361}, ROUNDED
+        f"{paper}, Table 3, salary",
+        salaries,
+        {1: 0.375, 2: 0.1667, 3: 0.2361},
+        ROUNDED,
     )
     disease = distances(tutorial.TABLE_3_DISEASE, numbers)
     found += figures(f"{paper}, Table 3, disease", disease, dict.fromkeys(numbers, 0.4444), ROUNDED)
@@ -99,8 +104,10 @@ def of_li() -> list[Figure]:
         found += figures(place, ours, {"salary, t": salary}, rounded)
         ours = {
             "disease, t, diseases equally frequent": t_closeness(
-                labels, li.TABLE_3_DISEASE, **distinct
-            )
+                labels,
+                li.TABLE_3_DISEASE,
+                **distinct,
+            ),
         }
         found += figures(place, ours, dict.fromkeys(ours, disease), rounded)
         classes = [
@@ -118,8 +125,9 @@ def of_gowda() -> list[Figure]:
     falling = np.sort(frequencies)[::-1]
     printed = dict(
         zip(  # noqa: B905
-            (f"class {n}" for n in range(1, 6)), (0.009778, 0.005778, 0.005338, 0.006664, 0.007995)
-        )
+            (f"class {n}" for n in range(1, 6)),
+            (0.009778, 0.005778, 0.005338, 0.006664, 0.007995),
+        ),
     )
     found = figures(
         "Gowda, Table 3.4, order of frequency",
@@ -131,7 +139,8 @@ def of_gowda() -> list[Figure]:
         place = f"Gowda, Table 3.4, order of value, stacked by {name}"
         found += figures(place, dealt(one, frequencies, 5))
     found += figures(
-        "Gowda, Figure 3.1, Stack & Deal", privacy_losses(dealing.DATASET_1, range(5, 21))
+        "Gowda, Figure 3.1, Stack & Deal",
+        privacy_losses(dealing.DATASET_1, range(5, 21)),
     )
     found += figures("Gowda, Figure 6.1", privacy_losses(dealing.DATASET_1, range(2, 21)))
     found += figures("Gowda, Figure 3.2, Stack & Deal", privacy_losses(HEART, range(5, 21)))

@@ -38,7 +38,8 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 HERE = Path(__file__).resolve().parent
 RUN_FILE = os.environ.get("TCLOSE_RUN_FILE", str(HERE.parent / "demo.yaml"))
 JOBS = os.environ.get(
-    "TCLOSE_JOBS", str(HERE.parents[1] / "jobs")
+    "TCLOSE_JOBS",
+    str(HERE.parents[1] / "jobs"),
 )  # a folder, or a URI that spark-submit reads
 SCHEDULE = os.environ.get("TCLOSE_SCHEDULE", "@daily")  # empty: only when triggered
 SPARK = "spark_default"  # the connection with the master
@@ -54,7 +55,7 @@ def read_run_file(path: str) -> dict[str, Any]:
     """The run file with its variables expanded, not validated: the stages do that."""
     text = ObjectStoragePath(path).read_text()
     return yaml.safe_load(
-        re.sub(r"\$\{(\w+)(?::-([^}]*))?\}", lambda m: os.environ.get(m[1], m[2] or ""), text)
+        re.sub(r"\$\{(\w+)(?::-([^}]*))?\}", lambda m: os.environ.get(m[1], m[2] or ""), text),
     )
 
 
@@ -95,7 +96,7 @@ def located(path: str, run_file: str) -> ObjectStoragePath:
         return ObjectStoragePath(path)
     folder = run_file.rpartition("/")[0]
     return ObjectStoragePath(
-        f"{folder}/{path}" if "://" in folder else os.path.normpath(Path(folder).resolve() / path)
+        f"{folder}/{path}" if "://" in folder else os.path.normpath(Path(folder).resolve() / path),
     )
 
 
@@ -109,7 +110,8 @@ def asset_of(run: Mapping[str, Any], run_file: str) -> Asset:
     """The release as an asset that other DAGs can wait for."""
     folder = str(public_folder(run, run_file))
     return Asset(
-        name=f"tclose_{run['name']}", uri=folder if "://" in folder else f"file://{folder}"
+        name=f"tclose_{run['name']}",
+        uri=folder if "://" in folder else f"file://{folder}",
     )
 
 
@@ -170,7 +172,7 @@ class StageOperator(SparkSubmitOperator):
             code = int(found[1]) if found else -1
             if code in (REFUSED, WRONG, UNREACHABLE):
                 raise AirflowFailException(
-                    f"{self.task_id}: exit code {code}; what the job said is above"
+                    f"{self.task_id}: exit code {code}; what the job said is above",
                 ) from None
             raise
         finally:
@@ -230,7 +232,7 @@ def outcome(ti: Any) -> str:
     if UNREACHABLE in codes:
         return "unreachable"
     raise AirflowFailException(
-        "a stage failed, or did not run; nothing is public that was not before"
+        "a stage failed, or did not run; nothing is public that was not before",
     )
 
 
@@ -239,7 +241,7 @@ def refused() -> None:
     """The place for a notification: the guarantee does not hold."""
     raise AirflowFailException(
         "the release does not meet its requirements, and nothing is public; internal/staging/verification.json has the "
-        "figures"
+        "figures",
     )
 
 
@@ -247,7 +249,7 @@ def refused() -> None:
 def unreachable() -> None:
     """The place for a notification: the request cannot be met."""
     raise AirflowFailException(
-        "the requirements cannot be met with this table; the plan's log says what can"
+        "the requirements cannot be met with this table; the plan's log says what can",
     )
 
 
@@ -260,7 +262,9 @@ with DAG(
     max_active_runs=1,  # an output has one writer
     params={
         "run_file": Param(
-            RUN_FILE, type="string", description="A path that Airflow and the driver see."
+            RUN_FILE,
+            type="string",
+            description="A path that Airflow and the driver see.",
         ),
         "overrides": Param(
             [],
@@ -270,7 +274,9 @@ with DAG(
         ),
         "output": Param("", type="string", description="output.path, if not the run file's."),
         "overwrite": Param(
-            True, type="boolean", description="Replace the release once the new one is verified."
+            True,
+            type="boolean",
+            description="Replace the release once the new one is verified.",
         ),
     },
     tags=["privacy"],
@@ -282,7 +288,7 @@ with DAG(
         """The key figures of the published release, also attached to the asset's event."""
         run = with_overrides(read_run_file(params["run_file"]), overrides_of(params))
         figures = figures_of(
-            json.loads((public_folder(run, params["run_file"]) / "certificate.json").read_text())
+            json.loads((public_folder(run, params["run_file"]) / "certificate.json").read_text()),
         )
         outlet_events[released].extra = figures
         return figures

@@ -58,7 +58,7 @@ def _kind(value: Schema) -> str:
         return ", ".join(f"`{one}`" for one in value["enum"])
     if any(key in value for key in ("anyOf", "oneOf")):
         return ", or ".join(
-            dict.fromkeys(_kind(one) for one in value.get("anyOf", value.get("oneOf", ())))
+            dict.fromkeys(_kind(one) for one in value.get("anyOf", value.get("oneOf", ()))),
         )
     kinds = value.get("type", "anything")
     return ", or ".join(

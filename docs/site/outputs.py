@@ -55,7 +55,8 @@ def with_outputs(text: str) -> str:
     """
     with folder_of(text) as folder:
         return BLOCK.sub(
-            lambda block: f"```console\n{''.join(_session(block[1], folder))}```", text
+            lambda block: f"```console\n{''.join(_session(block[1], folder))}```",
+            text,
         )
 
 
@@ -110,7 +111,11 @@ def run(command: str) -> str:
 
 def _in_shell(command: str, given: str = "") -> str:
     return subprocess.run(
-        ["bash", "-c", command], input=given, capture_output=True, text=True, check=True
+        ["bash", "-c", command],
+        input=given,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
 
 
@@ -134,7 +139,11 @@ def main_of_pages(arguments: Sequence[str]) -> int:
             differ = 1
             print(
                 *unified_diff(
-                    shown.splitlines(), printed.splitlines(), str(page), "printed now", lineterm=""
+                    shown.splitlines(),
+                    printed.splitlines(),
+                    str(page),
+                    "printed now",
+                    lineterm="",
                 ),
                 sep="\n",
             )

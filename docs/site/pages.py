@@ -23,7 +23,7 @@ import messages
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCHEMA = "tclose_spark/runfile/run_file.schema.json"
 OUTSIDE = re.compile(
-    r"\[([^\]]+)\]\((?:\.\./)*((?:conf|benchmarks|jobs|tests)/[^)]*|LICENSE|CONTRIBUTING\.md)\)"
+    r"\[([^\]]+)\]\((?:\.\./)*((?:conf|benchmarks|jobs|tests)/[^)]*|LICENSE|CONTRIBUTING\.md)\)",
 )
 """Links to files of the project that are no pages: on the site they are their names."""
 

@@ -30,7 +30,8 @@ PICTURES = Path(__file__).resolve().parent.parent / "pictures"
 CLASS, TABLE, ARROW, INK = "#3949ab", "#c5cae9", "#d84315", "#333333"
 CLASSES = ("#c5cae9", "#ffe0b2", "#c8e6c9", "#f8bbd0")
 CHROMIUM = next(
-    (name for name in ("chromium", "google-chrome", "chrome") if shutil.which(name)), None
+    (name for name in ("chromium", "google-chrome", "chrome") if shutil.which(name)),
+    None,
 )
 SCREEN = "body {background: white} section, footer {display: none}"
 
@@ -42,7 +43,11 @@ def earth_movers_distance(path: Path) -> None:
     table, held = np.full(6, 2), np.array([2, 2, 0, 0, 0, 0])
     plan = transport_plan(OrderedDistance(table), held)
     figure, (above, below) = plt.subplots(
-        2, 1, figsize=(6.4, 4.2), sharex=True, gridspec_kw={"height_ratios": [3, 2]}
+        2,
+        1,
+        figsize=(6.4, 4.2),
+        sharex=True,
+        gridspec_kw={"height_ratios": [3, 2]},
     )
     pay = np.arange(1, 7)
     above.bar(pay, held / held.sum(), width=0.6, color=CLASS, label="class of four people")
@@ -73,7 +78,7 @@ def earth_movers_distance(path: Path) -> None:
         below.text(place, mass / 2, f"{round(6 * mass)}/6", ha="center", va="center", color=INK)
     below.set_ylabel("mass that\npasses")
     below.set_xlabel(
-        f"pay\nearth mover's distance = (2 + 4 + 3 + 2 + 1) / 6 / 5 steps = {plan.cost}"
+        f"pay\nearth mover's distance = (2 + 4 + 3 + 2 + 1) / 6 / 5 steps = {plan.cost}",
     )
     for axes in (above, below):
         axes.spines[["top", "right"]].set_visible(False)
@@ -115,11 +120,17 @@ def raw_and_released(path: Path) -> None:
         linked = DeltaTable(str(made.internal_path + "/linked")).to_pandas()
     linked["class"] = linked.groupby(["age", "sex"]).ngroup()
     figure, (raw, released, shares) = plt.subplots(
-        1, 3, figsize=(9.6, 3.9), width_ratios=[2.4, 3, 2.4]
+        1,
+        3,
+        figsize=(9.6, 3.9),
+        width_ratios=[2.4, 3, 2.4],
     )
     _table(raw, "The raw table", linked.sort_values("age_raw"), ("age_raw", "sex_raw", "disease"))
     _table(
-        released, "The release", linked.sort_values(["class", "disease"]), ("age", "sex", "disease")
+        released,
+        "The release",
+        linked.sort_values(["class", "disease"]),
+        ("age", "sex", "disease"),
     )
     parts = [linked, *(of for _, of in linked.groupby("class"))]
     for place, part in enumerate(reversed(parts)):
@@ -127,7 +138,13 @@ def raw_and_released(path: Path) -> None:
         for kind, share in part["disease"].value_counts(normalize=True).sort_index().items():
             colour = "#eeeeee" if part is linked else CLASSES[part["class"].iloc[0]]
             shares.barh(
-                place, share, left=left, height=0.62, color=colour, edgecolor=INK, linewidth=0.6
+                place,
+                share,
+                left=left,
+                height=0.62,
+                color=colour,
+                edgecolor=INK,
+                linewidth=0.6,
             )
             shares.text(left + share / 2, place, kind, ha="center", va="center", color=INK)
             left += share
@@ -149,11 +166,20 @@ def _table(axes: Axes, title: str, rows: pd.DataFrame, columns: tuple[str, ...])
     axes.axis("off")
     for column, name in enumerate(columns):
         axes.text(
-            column + 0.1, -0.5, name.removesuffix("_raw"), va="center", color=INK, fontweight="bold"
+            column + 0.1,
+            -0.5,
+            name.removesuffix("_raw"),
+            va="center",
+            color=INK,
+            fontweight="bold",
         )
         for place, (value, number) in enumerate(zip(rows[name], rows["class"], strict=True)):
             axes.fill_betweenx(
-                [place + 0.03, place + 0.97], column, column + 1, color=CLASSES[number], linewidth=0
+                [place + 0.03, place + 0.97],
+                column,
+                column + 1,
+                color=CLASSES[number],
+                linewidth=0,
             )
             axes.text(column + 0.1, place + 0.5, str(value), va="center", color=INK)
 

@@ -78,7 +78,9 @@ def given_run(
     with lines_in_errors(tree):
         check_files(complete, reads)
     return GivenRun(
-        tree=tree, spec=complete, table=read_once(table) if reads and in_memory(table) else None
+        tree=tree,
+        spec=complete,
+        table=read_once(table) if reads and in_memory(table) else None,
     )
 
 
@@ -98,7 +100,7 @@ def path_of(table: Table) -> str:
     if not isinstance(table, str | PathLike):
         raise ConfigurationError(
             f"the table is of type {type(table).__name__}; expected a DataFrame of Spark, pandas "
-            "or polars, a pyarrow table, or a path"
+            "or polars, a pyarrow table, or a path",
         )
     return fspath(table)
 
@@ -139,7 +141,7 @@ def tree_of(spec: Spec, overrides: Sequence[str] = ()) -> dict[str, Any]:
     if isinstance(spec, str | PathLike):
         return read_tree(Path(spec), overrides)
     raise ConfigurationError(
-        f"spec is of type {type(spec).__name__}; expected a ReleaseSpec, a dict, or a run file"
+        f"spec is of type {type(spec).__name__}; expected a ReleaseSpec, a dict, or a run file",
     )
 
 
@@ -205,7 +207,7 @@ def _input(table: Table, own: Any, view: str) -> Any:
     if table is None:
         if own is None or str(settings.get("path")).startswith(FRAME):
             raise ConfigurationError(
-                "which table? Give a DataFrame or a path, or a spec with an input"
+                "which table? Give a DataFrame or a path, or a spec with an input",
             )
         return own
     kept = {
@@ -236,7 +238,7 @@ def _output(output: Where, own: Any, nowhere: str | None) -> Any:
     if own is not None and not isinstance(own, Mapping):
         raise ConfigurationError(
             f"output is of type {type(own).__name__}; expected a section: {{'path': "
-            "'build/people'}"
+            "'build/people'}",
         )
     settings = dict(own or {})
     if isinstance(output, Output):
@@ -256,6 +258,6 @@ def _output(output: Where, own: Any, nowhere: str | None) -> Any:
     if nowhere is None:
         raise ConfigurationError(
             "where does the release go? Give output='build/people': a folder, which becomes "
-            "public/ (to publish) and internal/ (evidence, stays inside)"
+            "public/ (to publish) and internal/ (evidence, stays inside)",
         )
     return {**settings, "path": nowhere}

@@ -284,7 +284,7 @@ def _question(options: TableOptions, **asked: Any) -> AuditQuestion:
         if quasi_identifiers or sensitive or hierarchies:
             raise ConfigurationError(
                 "--config says which columns are what; leave out --quasi-identifiers, --sensitive "
-                "and --hierarchy"
+                "and --hierarchy",
             )
         tree = {"name": "audit", "input": {"path": "-"}, "output": {"path": "/-"}, **tree_of(spec)}
         return question_from_run_file(spec_of(tree), **asked)
@@ -296,13 +296,13 @@ def _question(options: TableOptions, **asked: Any) -> AuditQuestion:
                 if on_command_line()
                 else "quasi_identifiers=['age', 'zip']"
             )
-            + ", or --config with a run file"
+            + ", or --config with a run file",
         )
     quasi = _settings(quasi_identifiers, "quasi_identifiers")
     for name, path in (hierarchies or {}).items():
         if name not in quasi:
             raise ConfigurationError(
-                f"hierarchies: {name!r} is not a quasi-identifier ({', '.join(quasi)})"
+                f"hierarchies: {name!r} is not a quasi-identifier ({', '.join(quasi)})",
             )
         quasi[name] = {**quasi[name], "hierarchy": fspath(path)}
     attributes = _settings(sensitive, "sensitive")
@@ -310,7 +310,9 @@ def _question(options: TableOptions, **asked: Any) -> AuditQuestion:
         for name, settings in columns.items():
             if isinstance(settings.get("hierarchy"), str):
                 settings["hierarchy"] = resolve(
-                    settings["hierarchy"], f"{role}.{name}.hierarchy", Path.cwd()
+                    settings["hierarchy"],
+                    f"{role}.{name}.hierarchy",
+                    Path.cwd(),
                 )
     return question_from_columns(quasi, attributes, **asked)
 
@@ -322,7 +324,7 @@ def _settings(columns: Columns, what: str) -> dict[str, dict[str, Any]]:
     if isinstance(columns, str) or not isinstance(columns, Collection):
         given = "a text" if isinstance(columns, str) else f"of type {type(columns).__name__}"
         raise ConfigurationError(
-            f"{what} is {given}; expected a list of columns, or a dict of their settings"
+            f"{what} is {given}; expected a list of columns, or a dict of their settings",
         )
     if not isinstance(columns, Mapping):
         if len(set(columns)) < len(columns):
@@ -336,6 +338,6 @@ def _setting(value: Any, what: str) -> dict[str, Any]:
         return value.own_settings
     if not isinstance(value, str | Mapping | None):
         raise ConfigurationError(
-            f"{what} is of type {type(value).__name__}; expected a distance, or a dict of settings"
+            f"{what} is of type {type(value).__name__}; expected a distance, or a dict of settings",
         )
     return {"distance": value} if isinstance(value, str) else dict(value or {})

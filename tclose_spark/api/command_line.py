@@ -88,7 +88,7 @@ def parse_hierarchy(build: str | None, check: str | None) -> Any:
     tree = parse_yaml(build, "--build")
     if not isinstance(tree, dict):
         raise ConfigurationError(
-            f"--build {build}: expected a form and its settings, such as 'prefix: 1'"
+            f"--build {build}: expected a form and its settings, such as 'prefix: 1'",
         )
     try:
         return HierarchyBuilder.model_validate(tree)
@@ -106,7 +106,7 @@ def require_new(option: str, path: Path | str | None, in_folder: bool = True) ->
         return
     if Path(path).exists():
         raise ConfigurationError(
-            f"{option}: {path} exists already; give another path, or remove it"
+            f"{option}: {path} exists already; give another path, or remove it",
         )
     if in_folder and not Path(path).resolve().parent.is_dir():
         raise ConfigurationError(f"{option}: the folder of {path} does not exist")
@@ -127,7 +127,7 @@ def compile_all(folder: Path | None, announce: Callable[[str], None]) -> tuple[i
     if folder is not None and not cache_folder().is_relative_to(folder.resolve()):
         raise ConfigurationError(
             f"--to: {folder} is writable by other users; kernels are code, so name a folder that "
-            "only you can write"
+            "only you can write",
         )
     compiled = compile_kernels(announce)
     if folder is not None:

@@ -134,15 +134,21 @@ def _combinations(
     methods_by_name = requested_methods(methods, run.tree.get("method"))
     if not run.spec.release.is_plain:
         raise ConfigurationError(
-            "release: a comparison measures labels; leave out release.form and release.together"
+            "release: a comparison measures labels; leave out release.form and release.together",
         )
     return combinations(
-        run.tree, requested_ks(k, run.spec), requested_ts(t, run.tree), methods_by_name
+        run.tree,
+        requested_ks(k, run.spec),
+        requested_ts(t, run.tree),
+        methods_by_name,
     )
 
 
 def _compared(
-    request: ComparisonRequest, run: GivenRun, engine: str | None, log: Log | None
+    request: ComparisonRequest,
+    run: GivenRun,
+    engine: str | None,
+    log: Log | None,
 ) -> ComparisonResult:
     """The result of a request on the chosen engine."""
     with lines_in_errors(run.tree):
@@ -169,6 +175,6 @@ def comparison_folder(output: str | PathLike[str] | None, of_run: Output) -> str
     path = resolve(fspath(output), "--output", Path.cwd())
     if f"{path}/".startswith(f"{of_run.public_path}/"):
         raise ConfigurationError(
-            f"--output: {path} is public; a comparison is measured on raw rows and stays inside"
+            f"--output: {path} is public; a comparison is measured on raw rows and stays inside",
         )
     return path

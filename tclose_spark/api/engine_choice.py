@@ -39,7 +39,7 @@ Parquet has many more.
 """
 LOCAL_VERBS = frozenset(
     {"release", "profile", "plan", "anonymize", "verify", "report", "publish", "suggest", "compare"}
-    | {"audit", "explain", "hierarchy", "fingerprint"}
+    | {"audit", "explain", "hierarchy", "fingerprint"},
 )
 """The verbs that this process can carry out. The others work on Spark."""
 
@@ -110,11 +110,13 @@ def choose_engine(asked: Asked, work: Work, present: str) -> Choice:
     if asked.engine == LOCAL and work.needs:
         key = "engine: " if asked.by == RUN_FILE else ""
         raise ConfigurationError(
-            f"{key}{asked.by} asks for local, and {work.needs} needs Spark; expected auto or spark"
+            f"{key}{asked.by} asks for local, and {work.needs} needs Spark; expected auto or spark",
         )
     if asked.engine != AUTO:
         return Choice(
-            LOCAL if asked.engine == LOCAL else SPARK, f"{asked.by} asks for it", asked=True
+            LOCAL if asked.engine == LOCAL else SPARK,
+            f"{asked.by} asks for it",
+            asked=True,
         )
     if work.needs:
         return Choice(SPARK, f"{work.needs} needs it")

@@ -32,7 +32,8 @@ ARGUMENTS = {
 }
 """Arguments in Python by the options of the command line, where the names differ."""
 _command_line: ContextVar[tuple[Callable[[str], object], bool] | None] = ContextVar(
-    "command_line", default=None
+    "command_line",
+    default=None,
 )
 
 
@@ -119,7 +120,8 @@ def tell_command_line(line: str) -> bool:
 
 @contextmanager
 def called_from_command_line(
-    announce: Callable[[str], object], last: bool = False
+    announce: Callable[[str], object],
+    last: bool = False,
 ) -> Iterator[None]:
     """Calls of the body come from the command line. It has the process to itself: it handles
     signals and all errors, whose messages name options, and sessions are its own. announce: prints

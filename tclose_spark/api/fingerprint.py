@@ -54,5 +54,6 @@ def fingerprint(
                 return str(fingerprint_of(opened.table))
 
     return on_engine(
-        choose("fingerprint", engine, table=None if path else held, source=source), work
+        choose("fingerprint", engine, table=None if path else held, source=source),
+        work,
     )

@@ -44,7 +44,7 @@ def generate(
             census.write_hierarchies(Path(fspath(hierarchies)), made.HIERARCHIES)
         except OSError as error:
             raise ConfigurationError(
-                f"{hierarchies} cannot be written ({error.strerror})"
+                f"{hierarchies} cannot be written ({error.strerror})",
             ) from None
     return pa.Table.from_batches(drawn, made.SCHEMA)
 

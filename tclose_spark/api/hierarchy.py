@@ -123,7 +123,8 @@ def hierarchy(
             return Preview(column, Outline(hierarchy_of(settings, counts, column, session), counts))
 
     return on_engine(
-        choose("hierarchy", engine, run_file, None if path else held, source=source), work
+        choose("hierarchy", engine, run_file, None if path else held, source=source),
+        work,
     )
 
 
@@ -138,11 +139,11 @@ def _settings(column: str, of: Any, type: str | None, spec: ReleaseSpec | None) 
     if spec is not None:
         attributes = spec.attributes
         own = attributes.quasi_identifiers.get(column) or attributes.sensitive_attributes.get(
-            column
+            column,
         )
         if own is None:
             raise ConfigurationError(
-                f"{column!r} is neither a quasi-identifier nor sensitive in the run file"
+                f"{column!r} is neither a quasi-identifier nor sensitive in the run file",
             )
     kept = {} if own is None else own.own_settings
     if isinstance(own, SensitiveAttribute) and of is not None:
@@ -155,7 +156,7 @@ def _settings(column: str, of: Any, type: str | None, spec: ReleaseSpec | None) 
     if settings.hierarchy is None:
         raise ConfigurationError(
             f"{column!r}: which hierarchy? Give --build, such as --build 'prefix: 1', or --check "
-            "FILE"
+            "FILE",
         )
     return settings
 

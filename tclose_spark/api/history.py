@@ -82,5 +82,5 @@ def history(output: str | PathLike[str]) -> History:
             certificate = Certificate.read(json.loads(public.read(CERTIFICATE)))
             return History((history_entry(certificate),))
     raise ConfigurationError(
-        f"{folder} has no finished release; expected the output folder of a run"
+        f"{folder} has no finished release; expected the output folder of a run",
     )

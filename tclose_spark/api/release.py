@@ -72,17 +72,18 @@ class Report:
                 or it cannot be written.
         """
         if os.path.dirname(os.path.realpath(self.path)) in map(
-            str, Path(os.path.realpath(path)).parents
+            str,
+            Path(os.path.realpath(path)).parents,
         ):
             raise ConfigurationError(
-                f"{fspath(path)} is inside the release, which would no longer be as it was verified"
+                f"{fspath(path)} is inside the release, which would no longer be as it was verified",
             )
         made = pdf_of(self.html)
         try:
             Path(path).write_bytes(made)
         except OSError as error:
             raise ConfigurationError(
-                f"{fspath(path)} cannot be written ({error.strerror})"
+                f"{fspath(path)} cannot be written ({error.strerror})",
             ) from None
 
     def _repr_html_(self) -> str:
@@ -211,7 +212,7 @@ class Release:
             import pandas  # noqa: F401 - what to_pandas needs
         except ImportError:
             raise ConfigurationError(
-                "pandas is not installed: pip install pandas, or take .to_arrow()"
+                "pandas is not installed: pip install pandas, or take .to_arrow()",
             ) from None
         return self.to_arrow().to_pandas()
 
@@ -219,7 +220,7 @@ class Release:
         """Ten rows as text, with the precision of each column's labels."""
         names, rows = _few_rows(self._opened())
         return "\n".join(
-            preview_lines(names, rows, self.certificate["utility"]["ncp_by_quasi_identifier"])
+            preview_lines(names, rows, self.certificate["utility"]["ncp_by_quasi_identifier"]),
         )
 
     def _delta(self, path: str, rows: int) -> DataFrame | pa.Table:
@@ -241,7 +242,7 @@ class Release:
 
     def __repr__(self) -> str:
         return "\n".join(
-            certificate_lines(_sections_of(self), self.path, self.internal_path, self.codebook)
+            certificate_lines(_sections_of(self), self.path, self.internal_path, self.codebook),
         )
 
     def _repr_html_(self) -> str:
@@ -406,7 +407,7 @@ def verify(
     if in_memory(table):
         raise ConfigurationError(
             "table: a finished release is verified from its own files, and a table in memory is "
-            "ignored; give None"
+            "ignored; give None",
         )
     run = given_run(table, spec, output, overrides, reads=False)
     run_stages(run, "verify", log=log, engine=engine, finished=True, other_version=other_version)

@@ -120,7 +120,12 @@ def on_engine(choice: Choice, work: Callable[[str], Result], log: Log | None = N
 
 @contextmanager
 def working(
-    title: str, table: Table = None, path: str = "", on: str = SPARK, *, validates: bool = False
+    title: str,
+    table: Table = None,
+    path: str = "",
+    on: str = SPARK,
+    *,
+    validates: bool = False,
 ) -> Iterator[Session]:
     """The session to work on. Of Spark it is a DataFrame's own, otherwise the active one, otherwise
     a new one with Delta.
@@ -220,7 +225,7 @@ def _viewed(session: Session, table: Table, name: str) -> Iterator[None]:
                     text.replace(f"input.path: {name}", TOLD)
                     .replace(name, TOLD)
                     .replace("input.path: ", "")
-                )
+                ),
             )
             raise
 

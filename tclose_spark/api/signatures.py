@@ -58,7 +58,9 @@ def verb(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 
 def with_options(
-    declared: type[Any], placed: Sequence[str], names: Mapping[str, Any]
+    declared: type[Any],
+    placed: Sequence[str],
+    names: Mapping[str, Any],
 ) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
     """Gives a function the options of a declaration: in its signature, with their defaults, and in
     its documentation, in place of `[options]`. placed: those that may be given without their name,
@@ -108,7 +110,7 @@ def require_type(name: str, value: Any, kind: Any) -> None:
     if not fits(value, kind):
         inside = " that holds other types" if fits(value, _outside(kind)) else ""
         raise ConfigurationError(
-            f"{name} is of type {type(value).__name__}{inside}; expected {described(kind)}"
+            f"{name} is of type {type(value).__name__}{inside}; expected {described(kind)}",
         )
 
 
@@ -139,7 +141,8 @@ def _is_a(value: Any, plain: Any) -> bool:
     """Whether a value is of a type, whatever it holds."""
     if plain in (int, float):
         return isinstance(value, Integral if plain is int else Number) and not isinstance(
-            value, bool
+            value,
+            bool,
         )
     if plain is bool:
         return isinstance(value, bool | np.bool_)

@@ -57,12 +57,18 @@ def run_stage(
     for option, value in options.items():
         if option not in known:
             raise ConfigurationError(
-                f"{option}: stage {name} takes {', '.join(known) or 'no options'}"
+                f"{option}: stage {name} takes {', '.join(known) or 'no options'}",
             )
         require_type(option, value, known[option])
     run = given_run(table, spec, output, overrides, reads=name in READ_THE_INPUT)
     result = run_stages(
-        run, name, log=log, overwrite=overwrite, progress=progress, engine=engine, **options
+        run,
+        name,
+        log=log,
+        overwrite=overwrite,
+        progress=progress,
+        engine=engine,
+        **options,
     )
     if name == "plan":
         return Planned(run.spec, result)

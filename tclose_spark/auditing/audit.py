@@ -88,7 +88,7 @@ def audit_table(
         attacks = attack_measures(by_class)
         columns = [*attacks.columns, *by_class.units]
         classes = stack.enter_context(
-            keep(class_table(by_class.tallies, by_class.quasi, by_class.judged, columns))
+            keep(class_table(by_class.tallies, by_class.quasi, by_class.judged, columns)),
         )
         untried: list[str] = []
         if question.n is not None:
@@ -106,7 +106,9 @@ def audit_table(
             with private(question.classes_output):
                 write_delta(classes, question.classes_output)
         result = AuditResult(
-            question=inputs.question, figures=audited.figures, guarantees=guarantees_of(audited)
+            question=inputs.question,
+            figures=audited.figures,
+            guarantees=guarantees_of(audited),
         )
         for add in PARTS:
             result = add(audited, result)
@@ -121,5 +123,5 @@ def _require_names(question: AuditQuestion) -> None:
         if set(column) & set(" ,;{}()\n\t="):
             raise InputError(
                 f"--classes-output: a Delta table cannot hold the column name {column!r}; "
-                "rename it (no blanks or , ; { } ( ) =)"
+                "rename it (no blanks or , ; { } ( ) =)",
             )

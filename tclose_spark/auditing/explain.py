@@ -62,12 +62,12 @@ def explain_class(
     if not question.sensitive_attributes:
         raise ConfigurationError(
             "no sensitive attribute to explain; give --sensitive COLUMN:DISTANCE, such as "
-            "salary:ordered"
+            "salary:ordered",
         )
     if attribute is not None and attribute not in question.sensitive_attributes:
         raise ConfigurationError(
             f"--attribute: {attribute!r} is not among the sensitive attributes "
-            f"({', '.join(question.sensitive_attributes)})"
+            f"({', '.join(question.sensitive_attributes)})",
         )
     trees = hierarchies_of(question, session_of(table), hierarchies)
     tallied = tally_classes(inputs.table, question.labels, list(question.sensitive_attributes))
@@ -127,13 +127,15 @@ def _farthest(
 
 
 def _class_of(
-    tallies: Table, question: AuditQuestion, labels: Mapping[str, str | None]
+    tallies: Table,
+    question: AuditQuestion,
+    labels: Mapping[str, str | None],
 ) -> pa.Table:
     """The one row of the tallies that has these labels."""
     for name in labels:
         if name not in question.labels:
             raise ConfigurationError(
-                f"--class {name}: expected quasi-identifiers ({', '.join(question.labels)})"
+                f"--class {name}: expected quasi-identifiers ({', '.join(question.labels)})",
             )
     wanted = {question.labels.index(name): label for name, label in labels.items()}
 
@@ -141,7 +143,7 @@ def _class_of(
         """Here, because a condition in Spark would put labels into its plans and logs."""
         for batch in batches:
             yield batch.filter(
-                reduce(pc.and_, [_same(batch[f"l{i}"], label) for i, label in wanted.items()])
+                reduce(pc.and_, [_same(batch[f"l{i}"], label) for i, label in wanted.items()]),
             )
 
     schema = tally_schema(len(question.labels), len(question.sensitive_attributes))
@@ -150,12 +152,12 @@ def _class_of(
     if not matching.num_rows:
         raise InputError(
             f"--class: the table has no class with {given}; labels are compared as text, including "
-            "spaces"
+            "spaces",
         )
     if matching.num_rows > 1:
         raise InputError(
             f"--class: the table has several classes with {given}; give the other "
-            "quasi-identifiers too"
+            "quasi-identifiers too",
         )
     return matching
 

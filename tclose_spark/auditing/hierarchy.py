@@ -45,7 +45,7 @@ def count_column(table: Table, column: str, settings: Settings) -> Counts:
     names = schema_of(table).names
     if column not in names:
         raise InputError(
-            f"column {column!r} is not in the table; {instead_of(column, names, {column})}"
+            f"column {column!r} is not in the table; {instead_of(column, names, {column})}",
         )
     field = schema_of(table).field(column)
     check_readable(field)
@@ -68,12 +68,14 @@ def count_column(table: Table, column: str, settings: Settings) -> Counts:
             yield pa.RecordBatch.from_arrays(columns, schema=VALUES)
 
     counted = combine(
-        map_batches(select(table, [column]), count, VALUES), ["value"], {"n": "sum", "wrong": "sum"}
+        map_batches(select(table, [column]), count, VALUES),
+        ["value"],
+        {"n": "sum", "wrong": "sum"},
     )
     rows = collect(counted, MOST_VALUES + 1)
     if rows.num_rows > MOST_VALUES:
         raise InputError(
-            f"{column!r} has more than {MOST_VALUES:,} values; expected at most that many"
+            f"{column!r} has more than {MOST_VALUES:,} values; expected at most that many",
         )
     values, n, wrong = (column.to_pylist() for column in rows.columns)
     if typed is not None and any(wrong):
@@ -92,7 +94,10 @@ def hierarchy_of(settings: Settings, counts: Counts, column: str, session: Sessi
 
 
 def outline_lines(
-    outline: Outline, column: str, depth: int | None, most: int
+    outline: Outline,
+    column: str,
+    depth: int | None,
+    most: int,
 ) -> Iterator[Text | Tree]:
     """A preview: the column, its levels, the tree, and a note that it is internal."""
     missing = outline.counts.get(None, 0)
@@ -104,7 +109,7 @@ def outline_lines(
         yield Text(f"leaves that no row has: {outline.unused:,}")
     if outline.lost:
         yield Text(
-            f"values without a leaf: {len(outline.lost):,} in {sum(outline.lost.values()):,} rows"
+            f"values without a leaf: {len(outline.lost):,} in {sum(outline.lost.values()):,} rows",
         )
     yield _tree(outline.root, depth, most)
     yield Text(INTERNAL)

@@ -59,7 +59,7 @@ class EarlierTable:
             return []
         return [
             f"{self.name} has no {', '.join(self.lacking)}: its classes are by the other "
-            "quasi-identifiers"
+            "quasi-identifiers",
         ]
 
 
@@ -136,7 +136,9 @@ def prepare_inputs(question: AuditQuestion, tables: AuditTables) -> AuditInputs:
 
 
 def prepare_earlier(
-    question: AuditQuestion, tables: Sequence[Table], latest: Table
+    question: AuditQuestion,
+    tables: Sequence[Table],
+    latest: Table,
 ) -> list[EarlierTable]:
     """Earlier releases, oldest first. question: before bounds are paired. latest: the table as it
     was opened.
@@ -159,10 +161,10 @@ def prepare_earlier(
                 types = " and ".join(map(type_name, fields))
                 raise InputError(
                     f"person {column!r} is {types} in {name} and in {LATEST}; expected the same "
-                    "type"
+                    "type",
                 )
         found.append(
-            EarlierTable(name=name, question=own, table=prepared, rows=rows, lacking=lacking)
+            EarlierTable(name=name, question=own, table=prepared, rows=rows, lacking=lacking),
         )
     return found
 
@@ -175,7 +177,8 @@ def _own_question(question: AuditQuestion, table: Table) -> tuple[AuditQuestion,
         for name, q in question.quasi_identifiers.items()
     }
     own, _ = with_bounds(
-        table, question.model_copy(update={"quasi_identifiers": intervals, "population": None})
+        table,
+        question.model_copy(update={"quasi_identifiers": intervals, "population": None}),
     )
     lacking = tuple(name for name, columns in own.columns.items() if not set(columns) <= set(names))
     if len(lacking) == len(own.columns):
@@ -251,7 +254,9 @@ def with_bounds(table: Table, question: AuditQuestion) -> tuple[AuditQuestion, l
 
 
 def hierarchies_of(
-    question: AuditQuestion, session: Session, given: Mapping[str, Hierarchy] | None
+    question: AuditQuestion,
+    session: Session,
+    given: Mapping[str, Hierarchy] | None,
 ) -> Mapping[str, Hierarchy]:
     """The hierarchies by column: the given ones, otherwise those of the question's files.
 
@@ -268,7 +273,7 @@ def hierarchies_of(
     if built:
         raise ConfigurationError(
             f"hierarchy of {built[0]!r}: an audit builds no hierarchy; expected a CSV (tclose "
-            "hierarchy writes one)"
+            "hierarchy writes one)",
         )
     if given is None:
         return read_hierarchies(question.quasi_identifiers, question.sensitive_attributes, session)
@@ -276,7 +281,7 @@ def hierarchies_of(
         if asked.hierarchy is not None and name not in given:
             raise ConfigurationError(
                 f"hierarchies: the one of {name!r} is not among those given "
-                f"({', '.join(given) or 'none'})"
+                f"({', '.join(given) or 'none'})",
             )
     leaf = [
         name
@@ -297,13 +302,13 @@ def check_columns(table: Table, roles: Mapping[str, Sequence[str]], what: str) -
     made = {PERSON, SUPPRESSED} & {column.lower() for column in needed if column not in persons}
     if persons and made:
         raise InputError(
-            f"--person: {what} has a column {min(made)!r}, and so names its own; rename it"
+            f"--person: {what} has a column {min(made)!r}, and so names its own; rename it",
         )
     for role, columns in roles.items():
         for column in columns:
             if column not in names:
                 raise InputError(
-                    f"{role} {column!r} is not in {what}; {instead_of(column, names, needed)}"
+                    f"{role} {column!r} is not in {what}; {instead_of(column, names, needed)}",
                 )
             if (
                 names.count(column) > 1
@@ -311,13 +316,13 @@ def check_columns(table: Table, roles: Mapping[str, Sequence[str]], what: str) -
             ):
                 raise InputError(
                     f"{role} {column!r}: {what} has a duplicate, several columns of this name but "
-                    "for case; rename them"
+                    "for case; rename them",
                 )
             field = schema.field(column)
             check_readable(field)
             if is_unsupported(field.type) or pa.types.is_binary(field.type):
                 raise InputError(
-                    f"{role} {column!r} is of type {type_name(field)}; expected single values"
+                    f"{role} {column!r} is of type {type_name(field)}; expected single values",
                 )
 
 
@@ -330,14 +335,17 @@ def count_rows(table: Table, what: str) -> int:
 
 
 def _counted(
-    table: Table, names: Sequence[str], counts: Callable[[pa.Array], Sequence[int]]
+    table: Table,
+    names: Sequence[str],
+    counts: Callable[[pa.Array], Sequence[int]],
 ) -> list[int]:
     """The sums of what `counts` gives of each of these columns."""
 
     def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield pa.RecordBatch.from_pydict(
-                {"n": [[n for column in batch.columns for n in counts(column)]]}, COUNTS
+                {"n": [[n for column in batch.columns for n in counts(column)]]},
+                COUNTS,
             )
 
     parts = collect(map_batches(select(table, names), count, COUNTS))["n"].to_pylist()
@@ -379,23 +387,36 @@ def judged_attributes(
     schemas = [schema_of(one) for one in (table, reference) if one is not None]
     attributes = []
     for (name, settings), own, others in zip(
-        question.sensitive_attributes.items(), values, known, strict=True
+        question.sensitive_attributes.items(),
+        values,
+        known,
+        strict=True,
     ):
         is_text = any(pa.types.is_string(schema.field(name).type) for schema in schemas)
         tree = hierarchies.get(name)
         attribute = judged_attribute(
-            name, settings, own, tree, is_text
+            name,
+            settings,
+            own,
+            tree,
+            is_text,
         )  # raises errors about the table's own values
         if others is not None:
             attribute = judged_attribute(
-                name, settings, {**dict.fromkeys(own, 0), **others}, tree, is_text
+                name,
+                settings,
+                {**dict.fromkeys(own, 0), **others},
+                tree,
+                is_text,
             )
         attributes.append(attribute)
     return attributes
 
 
 def _counts_of(
-    reference: Table, table: Table, sensitive: Sequence[str]
+    reference: Table,
+    table: Table,
+    sensitive: Sequence[str],
 ) -> list[dict[str | None, int]]:
     """The values of the reference. Raises InputError if a sensitive attribute has another type than
     in the table.
@@ -409,7 +430,7 @@ def _counts_of(
             types = " and ".join(map(type_name, fields))
             raise InputError(
                 f"sensitive attribute {name!r} is {types} in the reference and in the table; "
-                "expected the same type"
+                "expected the same type",
             )
     count_rows(reference, "the reference")
     return count_columns(reference, sensitive)

@@ -71,14 +71,16 @@ def judge_labels(
         place = question.labels.index(columns[0])
         if len(columns) == 2:
             loss = LabelLoss(
-                numeric=True, span=_span(name, column_facts), low=column_facts[0].low or Fraction(0)
+                numeric=True,
+                span=_span(name, column_facts),
+                low=column_facts[0].low or Fraction(0),
             )
         elif name in hierarchies:
             unknown = _unknown(tallies, place, hierarchies[name])
             if unknown:
                 raise InputError(
                     f"quasi-identifier {name!r}: its hierarchy lacks {unknown} labels; add a row "
-                    "for each value"
+                    "for each value",
                 )
             loss = LabelLoss(numeric=False, hierarchy=hierarchies[name], foreign=True)
         else:
@@ -106,13 +108,13 @@ def judge_labels(
                 covers=not question.aggregates,
                 missing_any=question.quasi_identifiers[name].missing == "any",
                 builder=question.quasi_identifiers[name].builder,
-            )
+            ),
         )
     if question.aggregates:
         notes.append(
             "the run file publishes aggregates: their information loss is unknown, and the "
             "attacks assume an adversary who knows a person's class, because aggregates do not "
-            "show whom they cover"
+            "show whom they cover",
         )
     return quasi, notes
 
@@ -128,7 +130,9 @@ def _reach(facts: Mapping[str, LabelFacts], reference: Table) -> None:
     known = [name for name in known if facts[name].unbounded]
     if known:
         for name, other in zip(
-            known, _facts(tally_classes(reference, known, []), len(known)), strict=True
+            known,
+            _facts(tally_classes(reference, known, []), len(known)),
+            strict=True,
         ):
             facts[name].reach(other)
 
@@ -140,7 +144,7 @@ def _span(name: str, bounds: Sequence[LabelFacts]) -> Fraction:
     if texts or low.intervals or high.intervals:
         what = f"texts ({number_of(texts)})" if texts else "intervals"
         raise InputError(
-            f"quasi-identifier {name!r}: {what} are among its bounds; expected numbers"
+            f"quasi-identifier {name!r}: {what} are among its bounds; expected numbers",
         )
     return Fraction(0) if low.low is None or high.high is None else high.high - low.low
 
@@ -262,7 +266,8 @@ class LabelFacts:
         """The only label of the column, if it shows nothing."""
         texts = self.texts if self.low is None and not self.bins else set[str]()
         return next(
-            (text for text in texts if len(texts) == 1 and shows_nothing(text, alone=True)), None
+            (text for text in texts if len(texts) == 1 and shows_nothing(text, alone=True)),
+            None,
         )
 
     @property
@@ -399,7 +404,7 @@ def notes_on(name: str, facts: LabelFacts) -> list[str]:
         notes.append(
             f"{name}: some labels have only one end, such as <20 or 80+; the information loss uses "
             "the lowest or highest number of all labels as the other, and ignores what is beyond: "
-            "it is a lower bound; a --reference with this column has the other ends"
+            "it is a lower bound; a --reference with this column has the other ends",
         )
     if facts.one_text is not None:
         said = f"{name}: its one text{{}} stands for values that were removed; it counts as *"
@@ -412,7 +417,7 @@ def notes_on(name: str, facts: LabelFacts) -> list[str]:
     if facts.numeric and values:
         notes.append(
             f"{name}: there are texts among intervals ({number_of(values)}); they count as values "
-            "(no information lost)"
+            "(no information lost)",
         )
     return notes + notes_on_values(name, facts)
 
@@ -424,6 +429,6 @@ def notes_on_values(name: str, facts: LabelFacts) -> list[str]:
     if spellings:
         notes.append(
             f"{name}: {spellings} of its labels differ from another only by case, spaces, width or "
-            "Unicode form; they count as different labels"
+            "Unicode form; they count as different labels",
         )
     return notes

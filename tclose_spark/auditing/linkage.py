@@ -64,7 +64,7 @@ def with_linkage(result: AuditResult, table: Table, raw: Table) -> AuditResult:
     lacking = [name for name in columns if name not in schema_of(raw).names]
     if lacking:
         raise InputError(
-            f"{WHAT}: the table has no column {lacking[0]!r}; expected the columns of the release"
+            f"{WHAT}: the table has no column {lacking[0]!r}; expected the columns of the release",
         )
     inputs = prepare_inputs(question, AuditTables(table=table))
     with keep(distinct_people(normal_texts(raw, [*columns], columns), [*columns])) as people:
@@ -140,7 +140,11 @@ class _Pair:
     """
 
     def __init__(
-        self, table: TalliedTable, people: Table, sample: pa.Table, released: pa.Table
+        self,
+        table: TalliedTable,
+        people: Table,
+        sample: pa.Table,
+        released: pa.Table,
     ) -> None:
         self.quasi = table.quasi
         self.sample = sample
@@ -162,14 +166,17 @@ class _Pair:
         self.holds, self.of_tuple = self._tuples(raw[len(self.quasi) :], columns[len(place) :])
 
     def _tuples(
-        self, raw: Sequence[pa.Array], released: Sequence[pa.Array]
+        self,
+        raw: Sequence[pa.Array],
+        released: Sequence[pa.Array],
     ) -> tuple[NDArray[np.bool_], IntArray]:
         """(whether each class has a row with each sensitive tuple of the sample, the tuple of each
         raw row).
         """
         if not raw:
             return np.ones((1, len(self.sizes)), dtype=np.bool_), np.zeros(
-                len(self.points), dtype=np.int64
+                len(self.points),
+                dtype=np.int64,
             )
         both = [pa.concat_arrays([a, b]) for a, b in zip(raw, released, strict=True)]
         group = group_equal(both)[0]
@@ -209,7 +216,8 @@ class _Pair:
         between = np.ones((len(codes), len(different)))
         for place, label in enumerate(different):
             covered = np.any(
-                [(low <= codes) & (codes <= high) for low, high in axis.ranges(label)], axis=0
+                [(low <= codes) & (codes <= high) for low, high in axis.ranges(label)],
+                axis=0,
             )
             between[covered, place] = float(loss.of(label))
         place_of = {label: place for place, label in enumerate(different)}

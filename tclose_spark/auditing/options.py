@@ -88,10 +88,12 @@ class TableOptions(TypedDict, total=False):
     ]
     t: Annotated[Number | None, OptionText("The t of sensitive attributes without their own.")]
     reference: Annotated[
-        Table, OptionText("Compare classes with this table, such as a census.", metavar="TABLE")
+        Table,
+        OptionText("Compare classes with this table, such as a census.", metavar="TABLE"),
     ]
     format: Annotated[
-        str | None, OptionText("csv, parquet, delta or table, if the path does not name it.")
+        str | None,
+        OptionText("csv, parquet, delta or table, if the path does not name it."),
     ]
     options: Annotated[
         Mapping[str, Any] | None,
@@ -115,7 +117,8 @@ class ExplainOptions(TableOptions, total=False):
     """Options of an explanation."""
 
     attribute: Annotated[
-        str | None, OptionText("The sensitive attribute; by default the farthest.")
+        str | None,
+        OptionText("The sensitive attribute; by default the farthest."),
     ]
     labels: Annotated[
         Mapping[str, str | None] | None,
@@ -134,7 +137,8 @@ class AuditOptions(TableOptions, total=False):
 
     k: Annotated[int | None, OptionText("Records that every class must have.")]
     n: Annotated[
-        int | None, OptionText("Require (n, t)-closeness: t to a natural superset of n records.")
+        int | None,
+        OptionText("Require (n, t)-closeness: t to a natural superset of n records."),
     ]
     joint: Annotated[
         "str | Sequence[str | Mapping[str, Any] | JointCloseness]",
@@ -197,7 +201,8 @@ class AuditOptions(TableOptions, total=False):
     raw: Annotated[
         Table,
         OptionText(
-            "The raw table: how often are its rows linked to their classes?", metavar="TABLE"
+            "The raw table: how often are its rows linked to their classes?",
+            metavar="TABLE",
         ),
     ]
     population: Annotated[
@@ -211,24 +216,27 @@ class AuditOptions(TableOptions, total=False):
         ),
     ]
     threshold: Annotated[
-        Number | None, OptionText("A record counts as at risk above this chance; by default 0.09.")
+        Number | None,
+        OptionText("A record counts as at risk above this chance; by default 0.09."),
     ]
     reidentified: Annotated[
         Number | None,
         OptionText(
             "Give the individual risk that no record may exceed so that at most this share is "
-            "expected to be re-identified."
+            "expected to be re-identified.",
         ),
     ]
     attacks: Annotated[bool, OptionText("Measure attacks, too.", default=True)]
     gain: Annotated[
         Number,
         OptionText(
-            "A class is exposed to an attack that raises a belief by more than this.", default="0.2"
+            "A class is exposed to an attack that raises a belief by more than this.",
+            default="0.2",
         ),
     ]
     supersets: Annotated[
-        int, OptionText("The most boxes of labels to search for (n, t).", default=100_000, least=1)
+        int,
+        OptionText("The most boxes of labels to search for (n, t).", default=100_000, least=1),
     ]
     special_uniques: Annotated[
         int | None,
@@ -272,7 +280,8 @@ class AuditOptions(TableOptions, total=False):
         ),
     ]
     classes_output: Annotated[
-        "str | PathLike[str] | None", OptionText("Write the class table (Delta).", metavar="PATH")
+        "str | PathLike[str] | None",
+        OptionText("Write the class table (Delta).", metavar="PATH"),
     ]
 
 

@@ -104,7 +104,7 @@ class AuditQuestion(Section):
             if made.count(column) > 1:
                 raise ValueError(
                     f"column {column!r} has two roles, or is both a bound and a quasi-identifier; "
-                    "expected one role"
+                    "expected one role",
                 )
         require_attributes(self.joint, self.sensitive_attributes, "joint")
         return self
@@ -216,11 +216,11 @@ def question_from_columns(
     if both:
         raise ConfigurationError(
             f"column {min(both)!r} is a quasi-identifier and a sensitive attribute; expected one "
-            "role"
+            "role",
         )
     if t is not None and not sensitive:
         raise ConfigurationError(
-            f"t is {t}, but there is no sensitive attribute; give --sensitive COLUMN:DISTANCE"
+            f"t is {t}, but there is no sensitive attribute; give --sensitive COLUMN:DISTANCE",
         )
     own = {
         name: dict(settings) if t is None or settings.get("t") is not None else {**settings, "t": t}
@@ -257,7 +257,7 @@ def question_from_run_file(
     if not spec.release.is_plain:
         raise ConfigurationError(
             "release: `tclose audit` judges tables of labels; `tclose verify` judges a release in "
-            "another form"
+            "another form",
         )
     attributes = spec.attributes
     sensitive = {name: a.own_settings for name, a in attributes.sensitive_attributes.items()}
@@ -281,7 +281,7 @@ def question_from_run_file(
     of_run = None
     if attributes.person is not None and person is None:
         of_run = attributes.person.model_copy(
-            update={"placeholders": None}
+            update={"placeholders": None},
         )  # `missing_values_of` has them
     return question.model_copy(
         update={
@@ -289,5 +289,5 @@ def question_from_run_file(
             "missing_values_of": spec.missing_values,
             "unjudged_person": of_run,
             "rows_are_persons": bool(attributes.rows_are_persons),
-        }
+        },
     )

@@ -68,7 +68,7 @@ def parse_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, A
         if not name:
             raise ConfigurationError(
                 f"--sensitive {text}: expected COLUMN:DISTANCE:SETTINGS, such as "
-                "salary:ordered:t=0.1"
+                "salary:ordered:t=0.1",
             )
         if name in attributes:
             raise ConfigurationError(f"--sensitive {text}: column {name!r} is listed twice")
@@ -83,7 +83,7 @@ def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
         key, equals, value = part.partition("=")
         if not equals or not value:
             raise ConfigurationError(
-                f"--sensitive {text}: found {part!r}; expected settings such as {KNOWN_SETTINGS}"
+                f"--sensitive {text}: found {part!r}; expected settings such as {KNOWN_SETTINGS}",
             )
         if key in attribute or key in diversity or (key == "l" and "distinct" in diversity):
             raise ConfigurationError(f"--sensitive {text}: {key} is listed twice")
@@ -104,12 +104,12 @@ def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
             if not colon:
                 raise ConfigurationError(
                     f"--sensitive {text}: found recursive={value}; expected c and l, such as "
-                    "recursive=3:2"
+                    "recursive=3:2",
                 )
             diversity[key] = {"c": c, "l": _whole(text, key, level)}
         else:
             raise ConfigurationError(
-                f"--sensitive {text}: unknown setting {key!r}; expected {KNOWN_SETTINGS}"
+                f"--sensitive {text}: unknown setting {key!r}; expected {KNOWN_SETTINGS}",
             )
     return {**attribute, "l": diversity} if diversity else attribute
 
@@ -119,7 +119,7 @@ def _whole(text: str, key: str, value: str) -> int:
         return int(value)
     except ValueError:
         raise ConfigurationError(
-            f"--sensitive {text}: {key} is {value!r}; expected a whole number"
+            f"--sensitive {text}: {key} is {value!r}; expected a whole number",
         ) from None
 
 
@@ -136,7 +136,7 @@ def parse_joint(text: str) -> dict[str, Any]:
     if not colon or "," not in names or not t:
         raise ConfigurationError(
             f"--joint {text}: expected sensitive attributes and their t, such as "
-            "disease,income:0.3 (or :measure)"
+            "disease,income:0.3 (or :measure)",
         )
     return {"attributes": names.split(","), "t": t}
 
@@ -160,12 +160,14 @@ def parse_population(text: str, folder: Path) -> Population:
     except ValidationError:
         raise ConfigurationError(
             f"--population {text}: expected a sampling fraction such as 0.05 (at least 1e-12, and "
-            "at most 1), weight:COLUMN, or table:TABLE"
+            "at most 1), weight:COLUMN, or table:TABLE",
         ) from None
 
 
 def parse_quasi_identifiers(
-    names: Sequence[str], hierarchies: Sequence[str], folder: Path
+    names: Sequence[str],
+    hierarchies: Sequence[str],
+    folder: Path,
 ) -> dict[str, dict[str, Any]]:
     """The settings by column of names separated by commas, and of hierarchies such as
     `zip=zip.csv`.
@@ -179,7 +181,7 @@ def parse_quasi_identifiers(
         if not name or name in attributes:
             raise ConfigurationError(
                 "--quasi-identifiers: "
-                f"{'a name is empty' if not name else f'column {name!r} is listed twice'}"
+                f"{'a name is empty' if not name else f'column {name!r} is listed twice'}",
             )
         attributes[name] = {}
     for text in hierarchies:
@@ -187,7 +189,7 @@ def parse_quasi_identifiers(
         if name not in attributes or not path:
             raise ConfigurationError(
                 f"--hierarchy {text}: expected COLUMN=FILE of a quasi-identifier "
-                f"({', '.join(attributes)})"
+                f"({', '.join(attributes)})",
             )
         attributes[name] = {"hierarchy": resolve(path, f"--hierarchy {name}", folder)}
     return attributes
@@ -233,5 +235,6 @@ Thresholds = Annotated[
     BeforeValidator(parse_thresholds),
 ]
 Levels = Annotated[
-    dict[str, Annotated[int, Field(ge=0, le=LARGEST_COUNT)]], BeforeValidator(parse_levels)
+    dict[str, Annotated[int, Field(ge=0, le=LARGEST_COUNT)]],
+    BeforeValidator(parse_levels),
 ]

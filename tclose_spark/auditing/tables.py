@@ -59,12 +59,20 @@ def opened_tables(
 
     def opened(given: Any, columns: Sequence[str], kind: str | None = None) -> OpenedTable:
         return open_table(
-            session, given, columns, kind, options, question.renamed, question.missing_values
+            session,
+            given,
+            columns,
+            kind,
+            options,
+            question.renamed,
+            question.missing_values,
         )
 
     if question.unjudged_person is not None:
         there = opened(
-            tables.table, [*question.labels, question.unjudged_person.column], kind
+            tables.table,
+            [*question.labels, question.unjudged_person.column],
+            kind,
         ).table
         question = question.judging_people(schema_of(there).names)
     sensitive = list(question.sensitive_attributes)

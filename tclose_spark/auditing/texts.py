@@ -102,7 +102,9 @@ def guarantee_lines(
         )
         below.append(Text(f"{guarantee_name(g)}: {exactly}worst {counted[0]} {shown}"))
     yield from table_lines(
-        title, ["guarantee", "required", "achieved", "holds", *counted[1:]], rows
+        title,
+        ["guarantee", "required", "achieved", "holds", *counted[1:]],
+        rows,
     )
     yield from below
 
@@ -123,7 +125,9 @@ def _cell_text(labels: Labels, size: int | None) -> str:
 
 
 def table_lines(
-    title: str, headings: list[str], rows: Iterable[Iterable[str | Text]]
+    title: str,
+    headings: list[str],
+    rows: Iterable[Iterable[str | Text]],
 ) -> Iterator[Table | Text]:
     """A title, and a table of one column of text, which is wrapped, and columns of figures, which
     are not.

@@ -85,12 +85,12 @@ def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
     yield Text(f"Utility: information loss (NCP) {loss_text(audit)}")
     yield Text(
         f"  average class size {figures.rows / figures.classes:,.1f} (from {figures.smallest:,} to "
-        f"{figures.largest:,}), discernibility {figures.discernibility:,}"
+        f"{figures.largest:,}), discernibility {figures.discernibility:,}",
     )
     for note in audit.notes:
         yield Text(f"note: {note}")
     yield Text(
-        "note: k, l and t do not protect membership in the table; --background TABLE measures it"
+        "note: k, l and t do not protect membership in the table; --background TABLE measures it",
     )
 
 
@@ -122,14 +122,14 @@ def explanation_lines(explanation: ClassExplanation) -> Iterator[Table | Text]:
     yield Text(f"Class {labels_text(explanation.labels)}: {size:,} records, compared with {n:,}")
     yield Text(
         f"Earth mover's distance of {a.name} ({a.settings.distance}): "
-        f"{number_text(explanation.emd)} = {explanation.emd}{required}"
+        f"{number_text(explanation.emd)} = {explanation.emd}{required}",
     )
     rows = []
     for i in _shown_values(explanation):
         p = part[i] / size
         q = whole[i] / n
         rows.append(
-            [value_text(a.values[i]), f"{part[i]:,}", f"{p:.4f}", f"{q:.4f}", f"{p - q:+.4f}"]
+            [value_text(a.values[i]), f"{part[i]:,}", f"{p:.4f}", f"{q:.4f}", f"{p - q:+.4f}"],
         )
     yield from table_lines(
         f"Distribution of {a.name} (shares)",
@@ -139,12 +139,14 @@ def explanation_lines(explanation: ClassExplanation) -> Iterator[Table | Text]:
     if len(whole) > MOST_LINES:
         yield Text(
             f"({len(whole) - MOST_LINES:,} values with smaller differences are left out; --json "
-            "has all)"
+            "has all)",
         )
     shown, rest = shown_moves(explanation)
     title = "Transport plan: how the class's distribution becomes the table's"
     yield from table_lines(
-        title, ["move", "mass", "distance", "cost"], [_move(explanation, move) for move in shown]
+        title,
+        ["move", "mass", "distance", "cost"],
+        [_move(explanation, move) for move in shown],
     )
     cost = number_text(sum((move.cost for move in rest), Fraction(0)))
     left_out = (
@@ -182,7 +184,7 @@ def _shown_values(explanation: ClassExplanation) -> list[int]:
     n = int(whole.sum())
     size = int(part.sum())
     return sorted(
-        sorted(range(len(whole)), key=lambda i: -abs(part[i] / size - whole[i] / n))[:MOST_LINES]
+        sorted(range(len(whole)), key=lambda i: -abs(part[i] / size - whole[i] / n))[:MOST_LINES],
     )
 
 

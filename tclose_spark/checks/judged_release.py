@@ -109,7 +109,10 @@ class JudgedRelease:
     """
 
     def __init__(
-        self, written: WrittenRelease, judges: Sequence[ReleaseJudge], held: ExitStack
+        self,
+        written: WrittenRelease,
+        judges: Sequence[ReleaseJudge],
+        held: ExitStack,
     ) -> None:
         """held: of tables, until the verdict is made."""
         self.written = written
@@ -171,12 +174,12 @@ class JudgedRelease:
         ):
             if column in released:
                 raise GuaranteeError(
-                    f"the direct identifier {column!r} is in the release; nothing is published"
+                    f"the direct identifier {column!r} is in the release; nothing is published",
                 )
         if odd := sorted(expected ^ set(released)):
             raise GuaranteeError(
                 f"{len(odd)} columns of the release are missing or unexpected, the first is "
-                f"{odd[0]!r}; nothing is published"
+                f"{odd[0]!r}; nothing is published",
             )
         assert self.fields, "the columns of other tables are compared, too"
 
@@ -213,7 +216,10 @@ class JudgedRelease:
         trees = self.written.hierarchies
         spec = self.spec
         return self.layout.in_place_of_labels or judged_quasi(
-            spec, self.named, trees, spec.aggregates
+            spec,
+            self.named,
+            trees,
+            spec.aggregates,
         )
 
     @property
@@ -292,7 +298,7 @@ class JudgedRelease:
     def attributes(self) -> list[JudgedAttribute]:
         """The sensitive attributes, compared with what classes are compared with."""
         return self.attributes_with(
-            whole_input(self.left, self.counts) if self.shows_left_out else self.counts
+            whole_input(self.left, self.counts) if self.shows_left_out else self.counts,
         )
 
     @cached_property
@@ -333,7 +339,11 @@ class JudgedRelease:
         """The class table with the superset that proves each class."""
         held = self.held.enter_context(keep(classes))
         found, self.untried_supersets = find_supersets(
-            held, self.tallies, self.quasi, self.judged, n
+            held,
+            self.tallies,
+            self.quasi,
+            self.judged,
+            n,
         )
         return found
 
@@ -392,7 +402,8 @@ def judgeable() -> Iterator[None]:
         yield
     except InputError as error:
         raise GuaranteeError(
-            f"the release cannot be judged: {error}", values=error.values
+            f"the release cannot be judged: {error}",
+            values=error.values,
         ) from None
 
 

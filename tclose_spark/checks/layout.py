@@ -82,7 +82,7 @@ class FormedRows:
                 self.names,
                 (one for rows in self.tables.values() for one in rows.of_parts),
                 strict=True,
-            )
+            ),
         )
 
 
@@ -165,7 +165,7 @@ class FormLayout:
             schema = schema_of(self.tables[name][0])
             if schema.names != columns:
                 raise GuaranteeError(
-                    f"the table {name!r} has missing or unexpected columns; nothing is published"
+                    f"the table {name!r} has missing or unexpected columns; nothing is published",
                 )
             found |= {field.name: field for field in schema}
         return found

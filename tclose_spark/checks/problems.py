@@ -20,12 +20,17 @@ AS_A_CLASS = (
 def violation(broken: Guarantee, suppressed: bool = False) -> str:
     """A line on a requirement that the classes, or the suppressed rows, break."""
     return words_of_violation(
-        broken, AS_A_CLASS if suppressed else f"{broken.classes} classes ({broken.rows} rows)"
+        broken,
+        AS_A_CLASS if suppressed else f"{broken.classes} classes ({broken.rows} rows)",
     )
 
 
 def too_coarse(
-    spec: ReleaseSpec, name: str, classes: int, rows: int, reached: Fraction | float
+    spec: ReleaseSpec,
+    name: str,
+    classes: int,
+    rows: int,
+    reached: Fraction | float,
 ) -> str:
     """A line on the labels of a quasi-identifier that are coarser than allowed, and the least limit
     that they keep.

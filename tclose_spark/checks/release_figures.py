@@ -43,7 +43,10 @@ from tclose_spark.table.writing import listing
 
 
 def figures_of(
-    release: JudgedRelease, regions: Regions, evaluated: int, options: Sequence[OptionFigures]
+    release: JudgedRelease,
+    regions: Regions,
+    evaluated: int,
+    options: Sequence[OptionFigures],
 ) -> Figures:
     """The figures of a release. regions: whether they overlap. evaluated: how many expectations.
     options: of each.
@@ -106,7 +109,10 @@ def _warnings(release: JudgedRelease) -> Iterator[str]:
     )
     if without := release.losses_without_far:
         yield from far_number_warnings(
-            written.profile, release.spec.privacy.k, figures.losses, without
+            written.profile,
+            release.spec.privacy.k,
+            figures.losses,
+            without,
         )
 
 
@@ -122,7 +128,10 @@ def _attributes(release: JudgedRelease) -> dict[str, AttributeFigures]:
             input=None if release.suppressed is None else input_listing(a, left),
         )
         for a, counts, left in zip(
-            release.attributes, release.counts, release.left.values, strict=True
+            release.attributes,
+            release.counts,
+            release.left.values,
+            strict=True,
         )
     }
 
@@ -140,7 +149,8 @@ def _places(a: JudgedAttribute, settings: EvenPlaces) -> dict[str, Any]:
 
 
 def achieved_of(
-    figures: ClassFigures, attributes: Sequence[JudgedAttribute]
+    figures: ClassFigures,
+    attributes: Sequence[JudgedAttribute],
 ) -> dict[str, Achieved]:
     """What the classes achieve, by attribute."""
     return {
@@ -189,7 +199,9 @@ def worst_classes(
     wanted = [tuple(each[name] for name in labels) for each in worst.values()]
     schema = tally_schema(len(labels), len(attributes))
     found_rows = map_batches(
-        tallies, lambda batches: (_of(wanted, batch) for batch in batches), schema
+        tallies,
+        lambda batches: (_of(wanted, batch) for batch in batches),
+        schema,
     )
     tally = ClassTally.read(collect(found_rows), len(labels))
     classes = Classes.of(tally, attributes)
@@ -219,7 +231,7 @@ def _of(wanted: Sequence[tuple[str | None, ...]], batch: pa.RecordBatch) -> pa.R
                 reduce(pc.and_, (held(*each) for each in zip(batch.columns, labels, strict=False)))
                 for labels in wanted
             ),
-        )
+        ),
     )
 
 

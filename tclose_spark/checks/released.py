@@ -112,7 +112,9 @@ def read_released(
         table = map_batches(files, _tally_files(released, tallied), with_watched)
     else:
         table = map_batches(
-            select(release, released.names), _tally_batches(released.names, tallied), with_watched
+            select(release, released.names),
+            _tally_batches(released.names, tallied),
+            with_watched,
         )
     observable, observed = observe(table, dict.fromkeys(watched, "sum"))
     tallies = add_up(select(observable, schema.names), len(labels), schema)
@@ -158,7 +160,7 @@ class _Tallied:
         n = np.ones(found.rows, dtype=np.int64) if times is None else times
         watched = [found.rows, found.digest, *missing, *digests]
         part = ClassTally.of(labels, None, values, n).write(
-            pa.schema(list(self.schema)[: -len(watched)])
+            pa.schema(list(self.schema)[: -len(watched)]),
         )
         rest = [None] * (len(part) - 1)
         figures = [pa.array([n, *rest], pa.int64()) for n in watched]
@@ -168,7 +170,7 @@ class _Tallied:
 def _lost(column: pa.DictionaryArray, times: IntArray) -> int:
     """The number of rows of a `coded` column without a value, each as often as it occurs."""
     return int(
-        times[~column.dictionary.is_valid().to_numpy(zero_copy_only=False)[codes_of(column)]].sum()
+        times[~column.dictionary.is_valid().to_numpy(zero_copy_only=False)[codes_of(column)]].sum(),
     )
 
 
@@ -196,7 +198,9 @@ def _rows_of(name: str, content: pa.Buffer, kinds: pa.Schema) -> Iterator[pa.Rec
     strings = [field.name for field in kinds if pa.types.is_string(field.type)]
     try:
         file = pq.ParquetFile(
-            pa.BufferReader(content), read_dictionary=strings, coerce_int96_timestamp_unit="us"
+            pa.BufferReader(content),
+            read_dictionary=strings,
+            coerce_int96_timestamp_unit="us",
         )
         found = file.metadata.schema.to_arrow_schema()
         if found.names != kinds.names or not all(map(_is_alike, found.types, kinds.types)):
@@ -284,7 +288,7 @@ def suppressed_class(left: LeftOut, k: int, attributes: Sequence[JudgedAttribute
     """The figures of the suppressed rows as one class."""
     histograms = {
         a.name: Histograms.dense(
-            np.array([[counts.get(value, 0) for value in a.values]], dtype=np.int64)
+            np.array([[counts.get(value, 0) for value in a.values]], dtype=np.int64),
         )
         for a, counts in zip(attributes, left.values, strict=True)
     }

@@ -57,7 +57,7 @@ class BoxesOfClasses:
         there is none.
         """
         group, first = group_equal(
-            [pa.concat_arrays(columns) for columns in zip(self.labels, labels, strict=True)]
+            [pa.concat_arrays(columns) for columns in zip(self.labels, labels, strict=True)],
         )
         held = len(self.labels[0])
         place = np.full(len(first), -1, dtype=np.int64)
@@ -120,7 +120,10 @@ def _unproven_sizes(attributes: Sequence[JudgedAttribute], n: int) -> Mapper:
 
 
 def _with_supersets(
-    best: BoxesOfClasses | None, attributes: Sequence[JudgedAttribute], n: int, schema: pa.Schema
+    best: BoxesOfClasses | None,
+    attributes: Sequence[JudgedAttribute],
+    n: int,
+    schema: pa.Schema,
 ) -> Mapper:
     """Adds the superset that proves each class: the whole table, itself, or the best box. Looks up
     the boxes of all classes of a task together.
@@ -179,7 +182,7 @@ def _in_boxes(
         return None, [
             f"(n, t): no box was tried. The table has {classes:,} classes with {counts:,} counts "
             f"of values; the driver holds at most {MOST_CLASSES:,} and {MOST_COUNTS:,}. A class "
-            "that neither the whole table nor its own records prove counts as not proven"
+            "that neither the whole table nor its own records prove counts as not proven",
         ]
     tally = ClassTally.read(collect(tallies), sum(len(q.columns) for q in quasi))
     held = Classes.of(tally, attributes)
@@ -205,7 +208,7 @@ def _in_boxes(
         return best, []
     return best, [
         f"(n, t): {proofs.search.tried:,} boxes were tried, and there are more. A class without a "
-        "proof may have one among the others; tclose audit tries more with --supersets"
+        "proof may have one among the others; tclose audit tries more with --supersets",
     ]
 
 
@@ -239,7 +242,9 @@ class _Found(NamedTuple):
 
 
 def near_supersets(
-    classes: Table, attributes: Sequence[JudgedAttribute], n: int
+    classes: Table,
+    attributes: Sequence[JudgedAttribute],
+    n: int,
 ) -> list[NearSupersets]:
     """By attribute with a t, from a class table as `find_supersets` returns it. One job."""
     with_t = [a for a in attributes if a.settings.t is not None]

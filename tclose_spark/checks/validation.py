@@ -101,7 +101,10 @@ def suite_json(name: str, expectations: Sequence[Expectation]) -> str:
 
 
 def validate(
-    classes: Table, name: str, expectations: Sequence[Expectation], size: int
+    classes: Table,
+    name: str,
+    expectations: Sequence[Expectation],
+    size: int,
 ) -> Validation:
     """The result of a suite on a class table with `size` classes. An expectation on a missing
     column fails.
@@ -130,7 +133,7 @@ def _collect(classes: Table, expectations: Sequence[Expectation]) -> Any:
     about = {dict(expectation.arguments).get("column") for expectation in expectations}
     names = schema_of(classes).names
     return collect(
-        select(classes, [name for name in names if name in about] or names[:1])
+        select(classes, [name for name in names if name in about] or names[:1]),
     ).to_pandas()
 
 
@@ -190,11 +193,15 @@ def _suite(expectations: Sequence[Expectation], name: str) -> Any:
     def made(expectation: Expectation) -> Any:
         kind = "".join(word.capitalize() for word in expectation.type.split("_"))
         return getattr(gx.expectations, kind)(
-            **dict(expectation.arguments), notes=expectation.meaning, severity="critical"
+            **dict(expectation.arguments),
+            notes=expectation.meaning,
+            severity="critical",
         )
 
     return gx.ExpectationSuite(
-        name=CHECKPOINT, meta={"of": name}, expectations=[made(each) for each in expectations]
+        name=CHECKPOINT,
+        meta={"of": name},
+        expectations=[made(each) for each in expectations],
     )
 
 
@@ -210,13 +217,13 @@ def _require_all_evaluated(results: Any, expectations: Sequence[Expectation]) ->
         if (result.exception_info or {}).get("raised_exception"):
             raise GuaranteeError(
                 f"the expectation {result.expectation_config.type} could not be evaluated; nothing "
-                "is published"
+                "is published",
             )
     evaluated = sorted(_evaluated(result).key for result in results.results)
     if evaluated != sorted(expectation.key for expectation in expectations):
         raise GuaranteeError(
             f"{len(expectations)} expectations on the classes are required, but others "
-            f"({len(evaluated)}) were evaluated; nothing is published"
+            f"({len(evaluated)}) were evaluated; nothing is published",
         )
 
 
@@ -294,7 +301,8 @@ def _project(name: str, expectations: Sequence[Expectation]) -> Mapping[str, str
     made = dict(_empty_project())
     suite = f"gx/expectations/{CHECKPOINT}.json"
     made[suite] = json.dumps(
-        {**_suite(expectations, name).to_json_dict(), "id": json.loads(made[suite])["id"]}, indent=2
+        {**_suite(expectations, name).to_json_dict(), "id": json.loads(made[suite])["id"]},
+        indent=2,
     )
     return made
 
@@ -317,7 +325,7 @@ def _empty_project() -> Mapping[str, str]:
         batches = _of_spark(context)
         suite = context.suites.add(gx.ExpectationSuite(name=CHECKPOINT))
         definition = context.validation_definitions.add(
-            gx.ValidationDefinition(name=CHECKPOINT, data=batches, suite=suite)
+            gx.ValidationDefinition(name=CHECKPOINT, data=batches, suite=suite),
         )
         context.checkpoints.add(
             gx.Checkpoint(
@@ -325,7 +333,7 @@ def _empty_project() -> Mapping[str, str]:
                 validation_definitions=[definition],
                 actions=[],
                 result_format=COUNTS_ONLY,
-            )
+            ),
         )
         return {
             f"gx/{file}": (Path(folder) / "gx" / file).read_text(encoding="utf-8")

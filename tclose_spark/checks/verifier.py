@@ -76,7 +76,7 @@ def verify_release(written: WrittenRelease) -> Verdict:
         if release.spec.method.promises_disjoint and release.named and regions != "disjoint":
             problems.append(
                 "regions overlap: the labels of two classes have values in common, but the method "
-                "promises disjoint regions"
+                "promises disjoint regions",
             )
         validation, evaluated = _validated(release, judges)
         problems += _failures(validation)
@@ -140,7 +140,7 @@ def _validated(release: JudgedRelease, judges: Sequence[ReleaseJudge]) -> tuple[
     expectations = [expect_rows(classes), *expectations_of(spec.privacy.k, release.of_whole)]
     expectations += release.all_of(lambda judge: judge.expectations(release))
     return validate(release.classes, f"{spec.name}: every class", expectations, classes), len(
-        expectations
+        expectations,
     )
 
 
@@ -166,5 +166,5 @@ def judging(written: WrittenRelease, judges: Sequence[ReleaseJudge]) -> Iterator
         raise GuaranteeError(f"the release is damaged: {error}") from None
     except NoLabelError:
         raise GuaranteeError(
-            "a published value is not a label of its quasi-identifier; nothing is published"
+            "a published value is not a label of its quasi-identifier; nothing is published",
         ) from None

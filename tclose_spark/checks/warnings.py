@@ -49,7 +49,7 @@ def warnings_of(
     for name, named in vocabulary.items():
         if name in texts and (spellings := count_spellings(named.names)):
             sentences.append(
-                f"{name}: {spellings:,} of {len(named.names):,} published values {SPELLED}"
+                f"{name}: {spellings:,} of {len(named.names):,} published values {SPELLED}",
             )
     for attribute in attributes:
         sentences += _of_values(attribute, attribute.name in texts, apart)
@@ -57,7 +57,10 @@ def warnings_of(
 
 
 def far_number_warnings(
-    profile: Profile, k: int, losses: Mapping[str, float], more: Sequence[float]
+    profile: Profile,
+    k: int,
+    losses: Mapping[str, float],
+    more: Sequence[float],
 ) -> Iterator[str]:
     """A warning about each quasi-identifier whose range few rows stretch. losses: published; more:
     those of the same labels on the range without these rows.
@@ -82,7 +85,7 @@ def _of_values(attribute: JudgedAttribute, is_text: bool, apart: bool) -> list[s
     elif len(present) == 1:
         sentences.append(
             f"{name}: all rows have one value, which is certain for everybody known to be in the "
-            "table"
+            "table",
         )
     elif 2 * len(present) > (rows := int(attribute.distance.table.sum())):
         finds = (
@@ -92,11 +95,11 @@ def _of_values(attribute: JudgedAttribute, is_text: bool, apart: bool) -> list[s
         )
         sentences.append(
             f"{name}: nearly unique, {len(present):,} values in {rows:,} rows; an adversary who "
-            f"knows a person's value finds {finds}"
+            f"knows a person's value finds {finds}",
         )
     if is_text and (spellings := count_spellings(present)):
         sentences.append(
-            f"{name}: {spellings:,} of {len(present):,} values {SPELLED}, for t and for l"
+            f"{name}: {spellings:,} of {len(present):,} values {SPELLED}, for t and for l",
         )
     return [*sentences, *padded_order(attribute)]
 
@@ -110,12 +113,14 @@ def padded_order(attribute: JudgedAttribute, known: Collection[str | None] = ())
         return []
     return [
         f"{attribute.name}: {len(unused):,} of the {len(attribute.values):,} values of its order "
-        "are in no row; they can make distances smaller"
+        "are in no row; they can make distances smaller",
     ]
 
 
 def _starred(
-    figures: ClassFigures, quasi: Sequence[JudgedQuasi], vocabulary: Mapping[str, LabelVocabulary]
+    figures: ClassFigures,
+    quasi: Sequence[JudgedQuasi],
+    vocabulary: Mapping[str, LabelVocabulary],
 ) -> Iterator[str]:
     """A warning about the quasi-identifiers that are `*` in most rows, one for each remedy."""
     named: dict[str, dict[str, int]] = {}
@@ -169,7 +174,8 @@ def _remedy(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> str
     if not limited:
         return "fewer quasi-identifiers or a smaller k may preserve more"
     needed, widest, t = max(
-        ((_fewest_rows(a, t), a, t) for a, t, _ in limited), key=lambda one: one[0]
+        ((_fewest_rows(a, t), a, t) for a, t, _ in limited),
+        key=lambda one: one[0],
     )
     k = figures.of("k-anonymity")
     if needed > (k.required if k is not None else 1):

@@ -63,7 +63,8 @@ class Evidence:
     def of(state: RunState) -> Evidence:
         """What the records of the stages have."""
         return Evidence(
-            state.of(ProfileRecord).input.fingerprint, state.of(AnonymizeRecord).written
+            state.of(ProfileRecord).input.fingerprint,
+            state.of(AnonymizeRecord).written,
         )
 
     @property
@@ -135,7 +136,7 @@ class RunFiles:
         expected = pa.schema([*released, (owner, pa.int64()), (SUPPRESSED, pa.bool_())])
         if not schema_of(table).equals(expected):
             raise GuaranteeError(
-                f"{self.internal.path(name)} has not the columns of the release, and {owner}"
+                f"{self.internal.path(name)} has not the columns of the release, and {owner}",
             )
         if not collect(select(table, [owner]), 1).num_rows:
             raise GuaranteeError(f"{self.internal.path(name)} has no rows")
@@ -175,7 +176,10 @@ class WrittenRelease:
 
 
 def require_rows_of_release(
-    tallied: OwnerTallies, released: Fingerprint, recorded: str | None, name: str
+    tallied: OwnerTallies,
+    released: Fingerprint,
+    recorded: str | None,
+    name: str,
 ) -> None:
     """Raises GuaranteeError unless a table of `internal` has the rows of the release, and those
     that were written.
@@ -185,11 +189,11 @@ def require_rows_of_release(
     """
     if tallied.released != released:
         raise GuaranteeError(
-            f"internal/{name} has not the rows of the release, so its {name} cannot be counted"
+            f"internal/{name} has not the rows of the release, so its {name} cannot be counted",
         )
     if str(tallied.all_rows) != recorded:
         raise GuaranteeError(
-            f"internal/{name} that was read back differs from the one that was written"
+            f"internal/{name} that was read back differs from the one that was written",
         )
 
 
@@ -213,12 +217,15 @@ class ReleasedPeople:
                 continue
             by_tuple = self._counts(rows, *a.tuples.columns, sizes)
             counts.append(
-                {(json.dumps(values), size): n for (*values, size), n in by_tuple.items()}
+                {(json.dumps(values), size): n for (*values, size), n in by_tuple.items()},
             )
         return judged_people(attributes, by_size, counts)
 
     def suppressed_class(
-        self, k: int, attributes: Sequence[JudgedAttribute], judged: JudgedPeople
+        self,
+        k: int,
+        attributes: Sequence[JudgedAttribute],
+        judged: JudgedPeople,
     ) -> ClassFigures:
         """The figures of the suppressed rows as one class, with the guarantees of every class."""
         (batch,) = collect(self.tallied.suppressed).combine_chunks().to_batches()
@@ -250,14 +257,16 @@ class ReleasedPeople:
         if counts is None:
             raise InputError(
                 f"sensitive values have more than {MOST_VALUES:,} combinations with rows of a "
-                "person; use coarser ones"
+                "person; use coarser ones",
             )
         return counts
 
 
 @contextmanager
 def released_people(
-    table: Table | None, labels: Sequence[str], sensitive: Sequence[str]
+    table: Table | None,
+    labels: Sequence[str],
+    sensitive: Sequence[str],
 ) -> Iterator[ReleasedPeople | None]:
     """The people of a release; None if a row is taken for a person. table: `internal/people`.
     labels, sensitive: the published columns.

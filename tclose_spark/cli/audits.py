@@ -77,7 +77,8 @@ def explain(table: TableName, as_json: AsJson = False, html: AsPage = None, **ty
     require_new("--html", html)
     _show(
         explain_class(
-            table, **table_arguments(typed | {"labels": parse_labels(typed["labels"] or [])})
+            table,
+            **table_arguments(typed | {"labels": parse_labels(typed["labels"] or [])}),
         ),
         as_json,
         html,
@@ -117,7 +118,7 @@ def fingerprint(
     show([found])
     if named is not None and found != named:
         raise GuaranteeError(
-            f"{table} is not the release of {certificate}, which has the fingerprint {named}"
+            f"{table} is not the release of {certificate}, which has the fingerprint {named}",
         )
 
 
@@ -133,5 +134,5 @@ def _named_in(certificate: Path) -> str:
         raise InputError(f"--certificate {certificate}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(
-            f"--certificate {certificate}: this is not the certificate of a release"
+            f"--certificate {certificate}: this is not the certificate of a release",
         ) from None

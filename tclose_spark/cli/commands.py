@@ -79,7 +79,10 @@ def _options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version.",
         ),
     ] = False,
 ) -> None:
@@ -96,7 +99,11 @@ def _add_stage(name: str, summary: str) -> None:
         after: After = None,
     ) -> None:
         result = _run_stage(
-            name, config, [*(set_ or []), *after_override(after)], overwrite, engine=engine
+            name,
+            config,
+            [*(set_ or []), *after_override(after)],
+            overwrite,
+            engine=engine,
         )
         if name == "plan":
             show(result.lines())
@@ -105,7 +112,11 @@ def _add_stage(name: str, summary: str) -> None:
 
 
 def _run_stage(
-    name: str, config: Path, overrides: list[str] | None, overwrite: bool, **options: Any
+    name: str,
+    config: Path,
+    overrides: list[str] | None,
+    overwrite: bool,
+    **options: Any,
 ) -> Any:
     from tclose_spark.api.stages import run_stage
 
@@ -131,7 +142,8 @@ def release(
     resume: Resume = False,
     rows: ShowRows = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one line at the end, for machines.")
+        bool,
+        typer.Option("--json", help="Print one line at the end, for machines."),
     ] = False,
     after: After = None,
     details: Details = False,
@@ -178,7 +190,8 @@ def verify(
     finished: Annotated[
         bool,
         typer.Option(
-            "--finished", help="Verify the finished release, whatever is staged beside it."
+            "--finished",
+            help="Verify the finished release, whatever is staged beside it.",
         ),
     ] = False,
     other_version: Annotated[
@@ -232,7 +245,8 @@ def history(
 @app.command(rich_help_panel=HELPERS)
 def generate(
     rows: Annotated[
-        int, typer.Option("--rows", min=1, help="How many people, or stays.", show_default=False)
+        int,
+        typer.Option("--rows", min=1, help="How many people, or stays.", show_default=False),
     ],
     output: Annotated[
         Path,
@@ -245,7 +259,8 @@ def generate(
     encounters: Annotated[
         bool,
         typer.Option(
-            "--encounters", help="Hospital stays in place of people: a person may have several."
+            "--encounters",
+            help="Hospital stays in place of people: a person may have several.",
         ),
     ] = False,
     seed: Annotated[int, typer.Option("--seed", help="Another seed, other people.")] = 2026,
@@ -260,8 +275,8 @@ def generate(
     show(
         [
             f"{rows:,} {'encounters' if encounters else 'people'} in {table}, hierarchies in "
-            f"{hierarchies}"
-        ]
+            f"{hierarchies}",
+        ],
     )
 
 
@@ -274,7 +289,8 @@ def compare(
     config: Config,
     set_: Overrides = None,
     k: Annotated[
-        str | None, typer.Option("--k", metavar="K,..", help="By default the run file's.")
+        str | None,
+        typer.Option("--k", metavar="K,..", help="By default the run file's."),
     ] = None,
     t: Annotated[
         str | None,
@@ -287,13 +303,17 @@ def compare(
     methods: Annotated[
         str,
         typer.Option(
-            "--methods", metavar="METHOD,..", help="all, or names with settings: NAME:KEY=VALUE."
+            "--methods",
+            metavar="METHOD,..",
+            help="all, or names with settings: NAME:KEY=VALUE.",
         ),
     ] = "all",
     sample: Annotated[
         str,
         typer.Option(
-            "--sample", metavar="ROWS", help="The number of rows, drawn by their content; or all."
+            "--sample",
+            metavar="ROWS",
+            help="The number of rows, drawn by their content; or all.",
         ),
     ] = "50000",
     output: Annotated[
@@ -305,7 +325,8 @@ def compare(
         ),
     ] = None,
     plan_only: Annotated[
-        bool, typer.Option("--plan-only", help="Plan every combination, and move no row.")
+        bool,
+        typer.Option("--plan-only", help="Plan every combination, and move no row."),
     ] = False,
     bound: Annotated[
         bool,
@@ -317,7 +338,8 @@ def compare(
     overwrite: Annotated[
         bool,
         typer.Option(
-            "--overwrite", help="Start again. Without it, finished combinations are reused."
+            "--overwrite",
+            help="Start again. Without it, finished combinations are reused.",
         ),
     ] = False,
     engine: Engine = None,
@@ -353,13 +375,17 @@ def suggest(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="FILE", help="The run file; by default named after the table."
+            "--output",
+            metavar="FILE",
+            help="The run file; by default named after the table.",
         ),
     ] = None,
     sample: Annotated[
         str,
         typer.Option(
-            "--sample", metavar="ROWS", help="The number of rows to examine closely; or all."
+            "--sample",
+            metavar="ROWS",
+            help="The number of rows to examine closely; or all.",
         ),
     ] = "100000",
     format_: Format = None,
@@ -375,18 +401,22 @@ def suggest(
     k: Annotated[
         int | None,
         typer.Option(
-            "--k", min=2, help="For the run file; by default 10, or less for a small table."
+            "--k",
+            min=2,
+            help="For the run file; by default 10, or less for a small table.",
         ),
     ] = None,
     t: Annotated[str, typer.Option("--t", help="For the run file.")] = "0.2",
     trial: Annotated[
         bool,
         typer.Option(
-            "--trial/--no-trial", help="Carry the run file out in memory on rows of the sample."
+            "--trial/--no-trial",
+            help="Carry the run file out in memory on rows of the sample.",
         ),
     ] = True,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an existing run file.")
+        bool,
+        typer.Option("--overwrite", help="Replace an existing run file."),
     ] = False,
     engine: Engine = None,
 ) -> None:
@@ -424,7 +454,8 @@ def hierarchy(
         typer.Argument(metavar="SOURCE", help="A run file (YAML), or a table.", show_default=False),
     ],
     column: Annotated[
-        str, typer.Argument(metavar="COLUMN", help="The column.", show_default=False)
+        str,
+        typer.Argument(metavar="COLUMN", help="The column.", show_default=False),
     ],
     build: Annotated[
         str | None,
@@ -437,11 +468,14 @@ def hierarchy(
     check: Annotated[
         str | None,
         typer.Option(
-            "--check", metavar="FILE", help="A CSV (leaf first, * last) to check instead."
+            "--check",
+            metavar="FILE",
+            help="A CSV (leaf first, * last) to check instead.",
         ),
     ] = None,
     kind: Annotated[
-        str | None, typer.Option("--type", help="Of the column: categorical (default) or numeric.")
+        str | None,
+        typer.Option("--type", help="Of the column: categorical (default) or numeric."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -451,13 +485,16 @@ def hierarchy(
     option: ReaderOptions = None,
     set_: Overrides = None,
     depth: Annotated[
-        int | None, typer.Option("--depth", min=1, help="Levels below the root that are shown.")
+        int | None,
+        typer.Option("--depth", min=1, help="Levels below the root that are shown."),
     ] = None,
     most: Annotated[
-        int, typer.Option("--most", min=1, help="Children of a node that are shown.")
+        int,
+        typer.Option("--most", min=1, help="Children of a node that are shown."),
     ] = 12,
     values: Annotated[
-        bool, typer.Option("--values", help="Print the values that have no leaf, too.")
+        bool,
+        typer.Option("--values", help="Print the values that have no leaf, too."),
     ] = False,
     engine: Engine = None,
 ) -> None:
@@ -486,7 +523,7 @@ def hierarchy(
         raise InputError(
             f"{column!r}: its hierarchy has no leaf for {len(preview.lost)} values in "
             f"{sum(preview.lost.values()):,} rows; add a row for "
-            f"each{'' if values else ' (--values shows them)'}"
+            f"each{'' if values else ' (--values shows them)'}",
         )
 
 
@@ -495,7 +532,9 @@ def compile_(
     to: Annotated[
         Path | None,
         typer.Option(
-            "--to", metavar="FOLDER", help="By default that of NUMBA_CACHE_DIR, or ~/.cache."
+            "--to",
+            metavar="FOLDER",
+            help="By default that of NUMBA_CACHE_DIR, or ~/.cache.",
         ),
     ] = None,
 ) -> None:
@@ -511,7 +550,9 @@ def schema(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="FILE", help="Where to write it; by default it is printed."
+            "--output",
+            metavar="FILE",
+            help="Where to write it; by default it is printed.",
         ),
     ] = None,
 ) -> None:

@@ -29,7 +29,10 @@ def on_terminal() -> bool:
 
 
 def show(
-    lines: Iterable[RenderableType], *, style: str | None = None, wrapped: bool = False
+    lines: Iterable[RenderableType],
+    *,
+    style: str | None = None,
+    wrapped: bool = False,
 ) -> None:
     """Prints results: tables, trees, and lines of any length, which are wrapped at words if that is
     requested and the terminal is narrow.

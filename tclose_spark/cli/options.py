@@ -41,7 +41,9 @@ Format = Annotated[
 ReaderOptions = Annotated[
     list[str] | None,
     typer.Option(
-        "--option", metavar="KEY=VALUE", help="For Spark's reader, such as sep=;. May be repeated."
+        "--option",
+        metavar="KEY=VALUE",
+        help="For Spark's reader, such as sep=;. May be repeated.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -52,7 +54,9 @@ AsPage = Annotated[
 TableName = Annotated[
     str,
     typer.Argument(
-        metavar="TABLE", help="CSV, Parquet, Delta, or a catalog table.", show_default=False
+        metavar="TABLE",
+        help="CSV, Parquet, Delta, or a catalog table.",
+        show_default=False,
     ),
 ]
 
@@ -75,7 +79,8 @@ Resume = Annotated[
 ShowRows = Annotated[
     bool | None,
     typer.Option(
-        "--show/--no-show", help="Print ten rows of the release; by default on a terminal only."
+        "--show/--no-show",
+        help="Print ten rows of the release; by default on a terminal only.",
     ),
 ]
 After = Annotated[
@@ -98,7 +103,9 @@ Details = Annotated[
 Pdf = Annotated[
     Path | None,
     typer.Option(
-        "--pdf", metavar="FILE", help="Also write the public report as PDF (needs the extra pdf)."
+        "--pdf",
+        metavar="FILE",
+        help="Also write the public report as PDF (needs the extra pdf).",
     ),
 ]
 
@@ -153,7 +160,7 @@ def parse_labels(texts: Sequence[str]) -> dict[str, str | None]:
         name, equals, label = text.partition("=")
         if not equals:
             raise ConfigurationError(
-                f"--class {text}: expected QUASI_IDENTIFIER=LABEL, such as --class 'age=[20, 29]'"
+                f"--class {text}: expected QUASI_IDENTIFIER=LABEL, such as --class 'age=[20, 29]'",
             )
         labels[name] = label or None
     return labels
@@ -202,7 +209,10 @@ def write_private(option: str, path: Path | str, text: str) -> None:
     with (
         writing(option, path),
         open(
-            path, "x", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)
+            path,
+            "x",
+            encoding="utf-8",
+            opener=lambda name, flags: os.open(name, flags, 0o600),
         ) as file,
     ):
         file.write(text)

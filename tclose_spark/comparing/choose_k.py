@@ -88,7 +88,7 @@ def candidates_of(table: ComparedTable) -> list[int]:
     if last < 2:
         raise ConfigurationError(
             "privacy.k: auto chooses from 2 to one less than the number of sensitive values, "
-            f"which is {values}; give a number"
+            f"which is {values}; give a number",
         )
     if last - 1 <= MOST_CANDIDATES:
         return list(range(2, last + 1))
@@ -118,7 +118,7 @@ def choose_k(
         if outcome.state == "broken":
             raise GuaranteeError(
                 f"privacy.k: auto: with k = {k}, classes of {combination.method} do not meet their "
-                "requirements"
+                "requirements",
             )
         if outcome.state == "released":
             made.append((k, outcome))
@@ -132,7 +132,7 @@ def choose_k(
     log(
         f"k = {chosen.k}, the least of {spec.privacy.alpha} t + {1 - spec.privacy.alpha} NCP for k "
         f"= {made[0][0]} to {made[-1][0]} on {chosen.rows:,} rows (with both normalised: "
-        f"{chosen.best_normalised})"
+        f"{chosen.best_normalised})",
     )
     return chosen
 
@@ -160,7 +160,7 @@ def choose_from(made: list[tuple[int, Outcome]], alpha: Fraction, rows: int) -> 
 def _largest(figures: Mapping[str, Any]) -> float:
     """The largest distance of a class, the suppressed rows included if they form one."""
     return float(
-        max(map(Fraction, [*figures["emd"].values(), *figures.get("suppressed_emd", {}).values()]))
+        max(map(Fraction, [*figures["emd"].values(), *figures.get("suppressed_emd", {}).values()])),
     )
 
 
@@ -174,7 +174,8 @@ def costs(t: Sequence[float], loss: Sequence[float], alpha: float) -> FloatArray
     [0.2, 0.275]
     """
     cost: FloatArray = alpha * np.array(t, dtype=np.float64) + (1 - alpha) * np.array(
-        loss, dtype=np.float64
+        loss,
+        dtype=np.float64,
     )
     return cost
 

@@ -73,7 +73,10 @@ class ComparisonRequest:
 
 
 def combinations(
-    tree: Tree, ks: Sequence[int], ts: Sequence[str], methods: Mapping[str, Tree]
+    tree: Tree,
+    ks: Sequence[int],
+    ts: Sequence[str],
+    methods: Mapping[str, Tree],
 ) -> list[Combination]:
     """Every k with every t with every method, in this order, as variants of a run file.
 
@@ -121,13 +124,13 @@ def requested_ks(k: int | Sequence[int] | None, spec: ReleaseSpec) -> list[int]:
     """
     if k is None and spec.privacy.alpha is not None:
         raise ConfigurationError(
-            "--k: the run file's k is auto; give the values to compare, such as --k 5,10"
+            "--k: the run file's k is auto; give the values to compare, such as --k 5,10",
         )
     ks = [spec.privacy.k] if k is None else _listed(k)
     for one in ks:
         if not isinstance(one, int) or one < 2:
             raise ConfigurationError(
-                f"--k {one}: expected whole numbers of at least 2, such as --k 2,5,10"
+                f"--k {one}: expected whole numbers of at least 2, such as --k 2,5,10",
             )
     return list(dict.fromkeys(ks))
 
@@ -143,7 +146,7 @@ def requested_ts(t: Any, tree: Tree) -> list[str]:
         return [AS_ASKED]
     if not any(map(_has_t, tree["attributes"]["sensitive_attributes"].values())):
         raise ConfigurationError(
-            "--t: no sensitive attribute of the run file has a t that another could replace"
+            "--t: no sensitive attribute of the run file has a t that another could replace",
         )
     ts: dict[Fraction, str] = {}
     for text in map(str, _listed(t)):
@@ -153,7 +156,7 @@ def requested_ts(t: Any, tree: Tree) -> list[str]:
             number = Fraction(-1)
         if not 0 <= number <= 1:
             raise ConfigurationError(
-                f"--t {text}: expected numbers from 0 to 1, such as --t 0.05,0.1"
+                f"--t {text}: expected numbers from 0 to 1, such as --t 0.05,0.1",
             )
         ts.setdefault(number, f"0{text}" if text.startswith(".") else text)
     return list(ts.values())
@@ -184,12 +187,13 @@ def requested_methods(methods: Method | Sequence[Method], own: Tree | None) -> d
                 question = meant(name, [ALL, *modules()])
                 expected = f"expected {ALL}, or some of {', '.join(modules())}"
                 raise ConfigurationError(
-                    f"--methods {name}: {expected}{f'; {question}' if question else ''}"
+                    f"--methods {name}: {expected}{f'; {question}' if question else ''}",
                 )
             section = {**given, "name": name}
             _require_settings(name, given)
             sections.setdefault(
-                table_name(section), mine if section == {"name": mine["name"]} else section
+                table_name(section),
+                mine if section == {"name": mine["name"]} else section,
             )
     return sections
 
@@ -198,7 +202,7 @@ def _require_settings(name: str, section: Tree) -> None:
     """Raises ConfigurationError if the settings of a method are wrong, whatever the run file."""
     try:
         known_methods()[name].settings.model_validate(
-            {key: v for key, v in section.items() if key != "name"}
+            {key: v for key, v in section.items() if key != "name"},
         )
     except ValidationError as error:
         raise ConfigurationError(f"--methods {name}: {explain_error(error)}") from None
@@ -212,7 +216,7 @@ def _section(method: Method) -> dict[str, Any]:
         return {"name": method.name, **method.model_dump(mode="json", exclude_unset=True)}
     if "name" not in method:
         raise ConfigurationError(
-            f"--methods: {', '.join(method)} without a name; expected {{'name': .., ..}}"
+            f"--methods: {', '.join(method)} without a name; expected {{'name': .., ..}}",
         )
     return {"name": method["name"], **method}
 
@@ -223,7 +227,7 @@ def _setting(method: str, setting: str) -> tuple[str, Any]:
     if not equals or not key.strip() or key.strip() == "name":
         raise ConfigurationError(
             f"--methods {method}: expected NAME, or NAME:KEY=VALUE with keys of the method's "
-            "section of the run file"
+            "section of the run file",
         )
     try:
         return key.strip(), yaml.safe_load(value)
@@ -241,7 +245,7 @@ def table_name(section: Tree) -> str:
         [
             str(section["name"]),
             *(f"{key}={value}" for key, value in section.items() if key != "name"),
-        ]
+        ],
     )
 
 

@@ -50,7 +50,7 @@ class ComparisonResult:
         if self.broken:
             raise GuaranteeError(
                 f"{len(self.broken)} releases do not meet their requirements, of methods: "
-                f"{', '.join(dict.fromkeys(one.method for one in self.broken))}"
+                f"{', '.join(dict.fromkeys(one.method for one in self.broken))}",
             )
 
     def to_json(self) -> dict[str, Any]:

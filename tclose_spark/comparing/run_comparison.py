@@ -28,7 +28,9 @@ PLAN = "plan"
 
 
 def run_comparison(
-    request: ComparisonRequest, session: Session, announce: Callable[[str], None]
+    request: ComparisonRequest,
+    session: Session,
+    announce: Callable[[str], None],
 ) -> ComparisonResult:
     """Compares, and writes page, plot and figures into the comparison's folder. Combinations that
     are finished there are not done again, unless the table is in memory, where it may be another
@@ -41,7 +43,7 @@ def run_comparison(
     run = Run(spec, session, announce)
     folder = open_folder(request.output, session)
     trees = json.dumps(
-        {name: hierarchy.paths for name, hierarchy in sorted(run.hierarchies.items())}
+        {name: hierarchy.paths for name, hierarchy in sorted(run.hierarchies.items())},
     )
     store = ComparisonStore(folder, key_of(spec, trees, str(request.sample or ALL)))
 
@@ -106,7 +108,7 @@ def run_combinations(
     if len(missing) < len(found):
         announce(
             f"compare    {len(found) - len(missing)} of {len(found)} combinations are finished "
-            "already"
+            "already",
         )
     if not missing:
         return [outcome for outcome in found if outcome is not None]

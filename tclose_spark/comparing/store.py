@@ -48,7 +48,7 @@ class ComparisonStore:
             raise ConfigurationError(
                 f"--output: {self.folder.path()} holds a comparison of another input, sample or "
                 "run file (or by another version); give another folder, or --overwrite to start "
-                "again"
+                "again",
             )
         if overwrite:
             for name in (
@@ -117,7 +117,7 @@ class ComparisonStore:
         if about["rows"] != table.digest:
             raise ConfigurationError(
                 f"--output: the figures in {self.folder.path()} were measured on other rows (the "
-                "input or the secret changed); give another folder, or --overwrite to start again"
+                "input or the secret changed); give another folder, or --overwrite to start again",
             )
         self._write(ABOUT, about)
         self.folder.write(TABLE, table.to_json(), private=True)

@@ -67,7 +67,11 @@ def run_trial(
         return replace(refused, state="planned", why=report.note, figures=figures, seconds=seconds)
     classes = PublishedClasses.of(released, spec)
     measured = measure(
-        released, classes, attributes.for_methods(spec.privacy.joint), spec, hierarchies
+        released,
+        classes,
+        attributes.for_methods(spec.privacy.joint),
+        spec,
+        hierarchies,
     )
     return replace(
         refused,
@@ -116,19 +120,24 @@ def draw_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
             table = read_table(run.session, run.spec.input, version, columns, codes)
             path = folder.path(STAGED)
             profile, trees = profile_table(
-                table, run.spec, run.hierarchies, path, run.secret, version
+                table,
+                run.spec,
+                run.hierarchies,
+                path,
+                run.secret,
+                version,
             )
         if most is None and profile.rows > MOST_ROWS:
             raise ConfigurationError(
                 f"--sample all: the input has {profile.rows:,} rows, and a comparison holds at "
-                f"most {MOST_ROWS:,}; give --sample 50000"
+                f"most {MOST_ROWS:,}; give --sample 50000",
             )
         counted = {"person": profile.people, "household": profile.households}
         if most is not None and most < profile.rows and any(counted.values()):
             role = next(name for name, found in counted.items() if found is not None)
             raise ConfigurationError(
                 f"--sample {most}: a sample has rows, and attributes.{role} requires all rows of a "
-                f"{role}; give --sample all, for at most {MOST_ROWS:,} rows"
+                f"{role}; give --sample all, for at most {MOST_ROWS:,} rows",
             )
         staged = StagedColumns.of(schema_of(table), run.spec)
         with sized_shuffles(run.session, profile.rows):
@@ -145,10 +154,15 @@ def draw_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
             rows = encoded.sample(wanted)
         attributes = run.spec.attributes.sensitive_attributes
         compared = table_of_its_own(
-            profile, rows, attributes, trees, [own is None for own in staged.own]
+            profile,
+            rows,
+            attributes,
+            trees,
+            [own is None for own in staged.own],
         )
         return replace(
-            compared, built={name: trees[name] for name in built_columns(run.spec.attributes)}
+            compared,
+            built={name: trees[name] for name in built_columns(run.spec.attributes)},
         )
     finally:
         folder.remove(STAGED)

@@ -96,7 +96,7 @@ def comparison_table(comparison: ComparisonResult) -> tuple[Table, list[str]]:
     columns = shown_columns(comparison)
     sample = "" if comparison.rows == comparison.whole else f", a sample of {comparison.whole:,}"
     table = Table(
-        title=f"{comparison.name}: what each method loses ({comparison.rows:,} rows{sample})"
+        title=f"{comparison.name}: what each method loses ({comparison.rows:,} rows{sample})",
     )
     for heading in ("requested", "method"):
         table.add_column(heading)
@@ -131,7 +131,7 @@ def reasons(comparison: ComparisonResult) -> list[str]:
     for one in comparison.outcomes:
         if one.state in ("refused", "unreachable", "coarse"):
             where_of.setdefault((one.method, one.state, one.why), []).append(
-                f"k = {one.k}, {t_text(one.t)}"
+                f"k = {one.k}, {t_text(one.t)}",
             )
     return [
         f"{method}: {state}{'' if state == 'refused' else ' (' + '; '.join(where) + ')'}: {why}"
@@ -165,16 +165,16 @@ def baselines(comparison: ComparisonResult) -> list[str]:
         most = figures["accuracy_majority"]
         return [
             f"Accuracy of a model trained on raw rows: {raw:.3f}; of always predicting the most "
-            f"frequent value: {most:.3f}."
+            f"frequent value: {most:.3f}.",
         ]
     if not is_installed():
         return [
             "Accuracy is not measured: it needs the extra `analysis` (pip install "
-            "'tclose-spark[analysis]')."
+            "'tclose-spark[analysis]').",
         ]
     return [
         f"Accuracy is not measured: no sensitive attribute has 2 to {MOST_VALUES} values, or there "
-        "are no rows or columns to learn it from or to test it on."
+        "are no rows or columns to learn it from or to test it on.",
     ]
 
 
@@ -182,7 +182,7 @@ def candidates_table(name: str, chosen: ChosenK) -> Table:
     """What each candidate for k costs."""
     table = Table(
         title=f"{name}: what each k costs, with alpha = {chosen.alpha}, on {chosen.rows:,} rows "
-        "(Gowda 2023, ch. 6)"
+        "(Gowda 2023, ch. 6)",
     )
     for heading in ("k", "t achieved", "NCP", "cost", "cost, both normalised"):
         table.add_column(heading, justify="right")

@@ -52,7 +52,8 @@ def without_formulas(release: Table) -> Table:
     def escaped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield pa.RecordBatch.from_arrays(
-                [_escaped(column) for column in batch.columns], names=schema.names
+                [_escaped(column) for column in batch.columns],
+                names=schema.names,
             )
 
     return map_batches(release, escaped, schema)
@@ -62,7 +63,8 @@ def _escaped(column: pa.Array) -> pa.Array:
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
     formula = pc.and_not(
-        pc.match_substring_regex(column, FORMULA), pc.match_substring_regex(column, PLAIN)
+        pc.match_substring_regex(column, FORMULA),
+        pc.match_substring_regex(column, PLAIN),
     )
     apostrophe = pa.scalar("'", column.type)
     nothing = pa.scalar("", column.type)
@@ -70,7 +72,10 @@ def _escaped(column: pa.Array) -> pa.Array:
 
 
 def rows_of_export(
-    release: Table, fingerprint: str, kind: str, escape_formulas: bool
+    release: Table,
+    fingerprint: str,
+    kind: str,
+    escape_formulas: bool,
 ) -> tuple[Table, str]:
     """(the rows that an export of a release has, their fingerprint). fingerprint: of the
     release.
@@ -82,7 +87,10 @@ def rows_of_export(
 
 
 def write_export(
-    release: Table, kind: str, folder: Folder, one_file: bool = False
+    release: Table,
+    kind: str,
+    folder: Folder,
+    one_file: bool = False,
 ) -> dict[str, int]:
     """Writes the release to `release_<kind>` in a folder, and nothing beside it; returns its files.
 
@@ -95,7 +103,7 @@ def write_export(
     if kind == "csv" and binary:
         raise InputError(
             f"output.export: column {binary[0]!r} is of type binary, which CSV does not hold; "
-            "leave out csv"
+            "leave out csv",
         )
     name = export_name(kind)
     folder.remove(name)
@@ -159,7 +167,8 @@ def fingerprint_of(table: Table) -> Fingerprint:
             if batch.num_rows:
                 whole += Fingerprint.of([coded(column) for column in batch.columns])
         yield pa.RecordBatch.from_pydict(
-            {"rows": [whole.rows], "digest": [whole.digest]}, schema=HASHED
+            {"rows": [whole.rows], "digest": [whole.digest]},
+            schema=HASHED,
         )
 
     parts = collect(map_batches(table, hashed, HASHED)).to_pylist()

@@ -67,7 +67,11 @@ class Inputs(Protocol):
     """See the functions of the same names in `sources`."""
 
     def read_table(
-        self, session: Own, source: Input, version: int | None, columns: Sequence[str] | None
+        self,
+        session: Own,
+        source: Input,
+        version: int | None,
+        columns: Sequence[str] | None,
     ) -> Table: ...
 
     def frame_table(self, session: Own, table: Any) -> Table: ...
@@ -109,7 +113,11 @@ class Engine(Protocol):
     def union(self, tables: Sequence[Own]) -> Table: ...
 
     def map_batches(
-        self, table: Own, mapper: Mapper, schema: pa.Schema, may_be_coded: bool = False
+        self,
+        table: Own,
+        mapper: Mapper,
+        schema: pa.Schema,
+        may_be_coded: bool = False,
     ) -> Table: ...
 
     def send_to_tasks(self, table: Own, mapper: Mapper, schema: pa.Schema, tasks: int) -> Table: ...
@@ -119,7 +127,9 @@ class Engine(Protocol):
     def combine(self, table: Own, keys: Sequence[str], values: Mapping[str, How]) -> Table: ...
 
     def observe(
-        self, table: Own, values: Mapping[str, How]
+        self,
+        table: Own,
+        values: Mapping[str, How],
     ) -> tuple[Table, Callable[[], Mapping[str, Any]]]: ...
 
     def lost_executors(self, session: Own) -> frozenset[str]: ...
@@ -131,7 +141,10 @@ class Engine(Protocol):
     def sized_shuffles(self, session: Own, rows: int) -> AbstractContextManager[None]: ...
 
     def task_sum(
-        self, session: Own, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]
+        self,
+        session: Own,
+        empty: Callable[[], Value],
+        merge: Callable[[Value, Value], Value],
     ) -> TaskSum[Value]: ...
 
     def write_rows(self, table: Own, path: str) -> None: ...
@@ -145,9 +158,16 @@ class Engine(Protocol):
     def write_and_read(self, table: Own, path: str) -> Table: ...
 
     def read_files(
-        self, session: Own, folder: str, kinds: Iterable[pa.DataType]
+        self,
+        session: Own,
+        folder: str,
+        kinds: Iterable[pa.DataType],
     ) -> Table | None: ...
 
     def write_tables(
-        self, files: Own, schemas: Mapping[str, pa.Schema], folder: Folder, trusts_text_writer: bool
+        self,
+        files: Own,
+        schemas: Mapping[str, pa.Schema],
+        folder: Folder,
+        trusts_text_writer: bool,
     ) -> None: ...

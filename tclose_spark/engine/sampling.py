@@ -24,7 +24,9 @@ def sample_table(table: Table, names: Sequence[str], rows: int) -> WholeValues:
         yield _one(sample_of(batches, len(names)), 0)
 
     return added_up(
-        select(map_batches(select(table, names), drawn, SAMPLES, True), [SAMPLE]), len(names), rows
+        select(map_batches(select(table, names), drawn, SAMPLES, True), [SAMPLE]),
+        len(names),
+        rows,
     )
 
 

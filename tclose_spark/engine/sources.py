@@ -145,7 +145,9 @@ def open_table(
         names = schema_of(frame).names
         frame = rename(frame, renamed(names, _needed(new_names, names, columns)))
         return OpenedTable(
-            read_as_missing(frame, codes), Input(path=FRAME, format="table"), columns
+            read_as_missing(frame, codes),
+            Input(path=FRAME, format="table"),
+            columns,
         )
     source = completed(source_of(table, kind, options), columns, may_leave_out=True)
     try:
@@ -170,7 +172,9 @@ def _as_read(codes: ByColumn, source: Input) -> ByColumn:
 
 
 def _needed(
-    new_names: Mapping[str, str], there: Sequence[str], columns: Sequence[str]
+    new_names: Mapping[str, str],
+    there: Sequence[str],
+    columns: Sequence[str],
 ) -> dict[str, str]:
     """The new names without which a column would be missing."""
     return {

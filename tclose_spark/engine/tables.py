@@ -85,7 +85,10 @@ def union(tables: Sequence[Table]) -> Table:
 
 
 def map_batches(
-    table: Table, mapper: Mapper, schema: pa.Schema, may_be_coded: bool = False
+    table: Table,
+    mapper: Mapper,
+    schema: pa.Schema,
+    may_be_coded: bool = False,
 ) -> Table:
     """The rows that a mapper makes of each partition. may_be_coded: whether the mapper also takes
     text as dictionaries, which some inputs have.
@@ -135,7 +138,8 @@ def combine(table: Table, keys: Sequence[str], values: Mapping[str, How]) -> Tab
 
 
 def observe(
-    table: Table, values: Mapping[str, How]
+    table: Table,
+    values: Mapping[str, How],
 ) -> tuple[Table, Callable[[], Mapping[str, Any]]]:
     """(the table, a function that returns these columns combined over all rows once the table was
     computed). A task that fails and is tried again counts once. If the table is shuffled later, and
@@ -167,7 +171,7 @@ def again_if_disturbed(
         before.append(counts(result))
     raise TcloseError(
         f"executors were lost {TRIES} times, and counts of rows differ each time; run the command "
-        "again"
+        "again",
     )
 
 
@@ -177,7 +181,9 @@ def collect(table: Table, most: int | None = None) -> pa.Table:
 
 
 def merged(
-    table: Table, part: Callable[[pa.RecordBatch], Value], merge: Callable[[Value, Value], Value]
+    table: Table,
+    part: Callable[[pa.RecordBatch], Value],
+    merge: Callable[[Value, Value], Value],
 ) -> Value:
     """The parts of a table with rows, which are those of its batches. Each task merges its own, and
     the caller those of all tasks.
@@ -212,7 +218,9 @@ def sized_shuffles(session: Session, rows: int) -> AbstractContextManager[None]:
 
 
 def task_sum(
-    session: Session, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]
+    session: Session,
+    empty: Callable[[], Value],
+    merge: Callable[[Value, Value], Value],
 ) -> TaskSum[Value]:
     """A sum over tasks. merge: returns its first argument, changed to include the second."""
     return engine_of(session).task_sum(session, empty, merge)
@@ -249,7 +257,10 @@ def write_and_read(table: Table, path: str) -> Table:
 
 
 def write_tables(
-    files: Table, schemas: Mapping[str, pa.Schema], folder: Folder, trusts_text_writer: bool = True
+    files: Table,
+    schemas: Mapping[str, pa.Schema],
+    folder: Folder,
+    trusts_text_writer: bool = True,
 ) -> None:
     """Writes the tables that these files form as Delta tables into a folder, replacing tables of
     the same names. Their logs contain no statistics and no commit information.
@@ -285,7 +296,9 @@ def errors_of_tasks(*kinds: type[Exception]) -> Iterator[None]:
         if type(error).__module__.startswith(("pyspark", "py4j")):
             for kind in kinds:
                 found = re.search(rf"\b{kind.__name__}: (.+)", str(error)) or re.search(
-                    rf"^[\w.]*\b{kind.__name__}()$", str(error), re.MULTILINE
+                    rf"^[\w.]*\b{kind.__name__}()$",
+                    str(error),
+                    re.MULTILINE,
                 )
                 if found:
                     raise kind(found[1]) from None

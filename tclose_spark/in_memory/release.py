@@ -53,7 +53,10 @@ class Released:
 
 
 def apply_plan(
-    plan: Plan, attributes: ResolvedAttributes, rows: Rows, spec: ReleaseSpec
+    plan: Plan,
+    attributes: ResolvedAttributes,
+    rows: Rows,
+    spec: ReleaseSpec,
 ) -> Released:
     """The release of a table of these rows.
 
@@ -91,7 +94,8 @@ def apply_plan(
     kept = rows.take(here)
     covered = np.concatenate(regions, axis=2) if regions else None
     generalizer = Generalizer.of(
-        attributes.quasi_identifiers, disjoint=spec.method.promises_disjoint
+        attributes.quasi_identifiers,
+        disjoint=spec.method.promises_disjoint,
     )
     published, labels = generalizer.publish(kept, np.concatenate(classes), [], covered)
     coarse = _left_out(LabelLimits.of(spec, attributes), np.concatenate(tasks)[published], labels)
@@ -138,7 +142,7 @@ class PublishedClasses:
         """The classes of a release."""
         of_row, first = group_equal(released.labels)
         taken = iter(
-            [decoded(column.take(pa.array(first))).cast(pa.string()) for column in released.labels]
+            [decoded(column.take(pa.array(first))).cast(pa.string()) for column in released.labels],
         )
         labels = {
             name: [next(taken) for _ in columns]
@@ -257,7 +261,9 @@ def measure(
 
 
 def _parts(
-    released: Released, classes: PublishedClasses, spec: ReleaseSpec
+    released: Released,
+    classes: PublishedClasses,
+    spec: ReleaseSpec,
 ) -> list[tuple[Rows, IntArray, int]]:
     """(rows, the class of each, number of classes) of the release, and of the suppressed rows if
     they form a class.
@@ -276,11 +282,15 @@ def _has_fewest(classes: PublishedClasses, entity: IntArray, least: int) -> bool
 
 
 def judged(
-    classes: PublishedClasses, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]
+    classes: PublishedClasses,
+    spec: ReleaseSpec,
+    hierarchies: Mapping[str, Hierarchy],
 ) -> list[JudgedQuasi]:
     """The quasi-identifiers with the losses of their labels."""
     return judged_quasi(
-        spec, {name: _named(name, classes, spec) for name in classes.labels}, hierarchies
+        spec,
+        {name: _named(name, classes, spec) for name in classes.labels},
+        hierarchies,
     )
 
 
@@ -335,7 +345,11 @@ def _tally(
 ) -> Histograms:
     codes = attributes.cells[rows.cell, attribute.column]
     return Histograms.tally(
-        owner, codes, np.ones(len(rows), dtype=np.int64), groups, len(attribute.domain.values)
+        owner,
+        codes,
+        np.ones(len(rows), dtype=np.int64),
+        groups,
+        len(attribute.domain.values),
     )
 
 

@@ -58,7 +58,12 @@ class ComparedTable:
         packed = base64.b64encode(Codec.of(self.profile).pack(self.rows).tobytes()).decode()
         built = {name: tree.paths for name, tree in self.built.items()}
         return json.dumps(
-            {"profile": self.profile.to_json(), "rows": packed, "whole": self.whole, "built": built}
+            {
+                "profile": self.profile.to_json(),
+                "rows": packed,
+                "whole": self.whole,
+                "built": built,
+            },
         )
 
     @staticmethod
@@ -92,11 +97,15 @@ def table_of_its_own(
         for code, times in zip(column.tolist(), n.tolist(), strict=True):
             counts[old.values[code]] += times
         domain = sensitive_domain(
-            old.name, counts, sensitive[old.name], hierarchies.get(old.name), is_text
+            old.name,
+            counts,
+            sensitive[old.name],
+            hierarchies.get(old.name),
+            is_text,
         )
         place = {value: code for code, value in enumerate(domain.values)}
         columns.append(
-            np.array([place[old.values[code]] for code in column.tolist()], dtype=np.int64)
+            np.array([place[old.values[code]] for code in column.tolist()], dtype=np.int64),
         )
         domains.append(domain)
     again = np.stack(columns, axis=1)

@@ -31,13 +31,13 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 NEEDED = 32 << 20
 SAID = re.compile(
     r"(?i:No space left on device|Disk quota exceeded|DiskQuotaExceeded|DSQuotaExceeded|There is not enough space on "
-    r"the disk)(?:: '([^'\n]+)')?"
+    r"the disk)(?:: '([^'\n]+)')?",
 )
 TOO_LARGE = os.strerror(errno.EFBIG)
 READ_ONLY = os.strerror(errno.EROFS)
 SCRATCH = re.compile(
     r"DiskBlockObjectWriter|DiskBlockManager|DiskStore|Shuffle\w*Writer|Shuffle\w*Sorter|IndexShuffleBlockResolver|"
-    r"Unsafe\w*Sorter|UnsafeSorterSpillWriter|ExternalSorter|ExternalAppendOnlyMap|BypassMergeSort|createTempDir|PythonRunner|broadcast"
+    r"Unsafe\w*Sorter|UnsafeSorterSpillWriter|ExternalSorter|ExternalAppendOnlyMap|BypassMergeSort|createTempDir|PythonRunner|broadcast",
 )
 HANDLES = 1024
 """Files that a process should be allowed to open; a release of few rows on two cores opens some
@@ -56,7 +56,7 @@ def _few_handles(_: object) -> TcloseError:
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return ConfigurationError(
         f"a process may open {limit} files at once here (ulimit -n), which is too few; allow "
-        f"{HANDLES} or more"
+        f"{HANDLES} or more",
     )
 
 
@@ -64,7 +64,7 @@ def _closed_home(said: re.Match[str]) -> TcloseError:
     where = f"{said[1]} cannot be written ({said[2]})" if said[1] else "this user has none"
     return ConfigurationError(
         f"HOME: {where}, and Ivy keeps Delta's jars there; make it writable, or set {VARIABLE} to "
-        "local copies of them"
+        "local copies of them",
     )
 
 
@@ -75,7 +75,7 @@ def _no_delta(_: object) -> TcloseError:
     return ConfigurationError(
         f"the Delta jars could not be had (no network?): set {VARIABLE} to local copies, "
         f"comma-separated ({spark_jar}-{delta}.jar and delta-storage-{delta}.jar), or run once "
-        "with the network to fill Ivy's cache"
+        "with the network to fill Ivy's cache",
     )
 
 
@@ -83,7 +83,7 @@ def _little_memory(_: object) -> TcloseError:
     memory = os.environ.get(MEMORY_VARIABLE, DEFAULT_MEMORY)
     return ConfigurationError(
         f"this machine cannot give its driver {memory} of memory; set {MEMORY_VARIABLE} to what is "
-        "free, such as 2g"
+        "free, such as 2g",
     )
 
 
@@ -94,7 +94,7 @@ def _lost_worker(said: re.Match[str]) -> TcloseError:
         f"{lost} of Spark was lost{where}, most likely for want of memory; nothing is public. Free "
         f"some memory, or let fewer tasks run at once ({MASTER_VARIABLE}='local[1, 4]'; on a "
         "cluster fewer spark.executor.cores, or more spark.executor.memoryOverhead), and run "
-        "again"
+        "again",
     )
 
 
@@ -104,7 +104,7 @@ ANYWHERE = (
         r"No usable temporary directory found in \[(.+?)\]",
         lambda said: ConfigurationError(
             f"TMPDIR: no folder for temporary files can be written ({said[1]}): the disks are "
-            "full, or closed to this user; free some, or set TMPDIR to another folder"
+            "full, or closed to this user; free some, or set TMPDIR to another folder",
         ),
     ),
 )
@@ -114,14 +114,14 @@ AT_START = (
     Cause(
         SAID.pattern,
         lambda _: ConfigurationError(
-            unwritable_folder(("HOME", os.path.expanduser("~"))) or full_scratch()
+            unwritable_folder(("HOME", os.path.expanduser("~"))) or full_scratch(),
         ),
     ),
     Cause(r"(?s)unresolved dependency|not found.*io\.delta|io\.delta.*not found", _no_delta),
     Cause(
         "UnsupportedClassVersionError",
         lambda _: ConfigurationError(
-            "this Java is too old for Spark: install a Java 17 runtime, or set JAVA_HOME to one"
+            "this Java is too old for Spark: install a Java 17 runtime, or set JAVA_HOME to one",
         ),
     ),
     Cause(
@@ -133,7 +133,7 @@ AT_START = (
         "master|StandaloneSchedulerBackend",
         lambda _: ConfigurationError(
             f"the master {os.environ.get(MASTER_VARIABLE)} does not answer; start it, or set "
-            f"{MASTER_VARIABLE} to another"
+            f"{MASTER_VARIABLE} to another",
         ),
     ),
 )
@@ -143,14 +143,14 @@ AT_WORK = (
         "DamagedStagingError|UnknownValueError|the input changed since",
         lambda _: DamagedStagingError(
             "the staged rows in internal/staging are not those that were profiled: they are "
-            "damaged; begin again with `tclose profile`"
+            "damaged; begin again with `tclose profile`",
         ),
     ),
     Cause(
         "MixedTasksError",
         lambda _: ConfigurationError(
             "this Spark does not send rows to the tasks that they are meant for (by number, Spark "
-            "4.0 by its own hash); run on another one"
+            "4.0 by its own hash); run on another one",
         ),
     ),
     Cause(
@@ -158,7 +158,7 @@ AT_WORK = (
         lambda said: ConfigurationError(
             "an object store refuses a request, or does not answer "
             f"({reason_of(OSError(said[0]))}); nothing unfinished is public. Check the "
-            "credentials, and run again"
+            "credentials, and run again",
         ),
     ),
     Cause(
@@ -166,7 +166,7 @@ AT_WORK = (
         lambda _: ConfigurationError(
             "this Spark has no connector to the file system of a URI; add it to "
             "PYSPARK_SUBMIT_ARGS, or set engine: local, which reports what this process lacks to "
-            "open the URI: see docs/storage.md"
+            "open the URI: see docs/storage.md",
         ),
     ),
     Cause(
@@ -174,7 +174,7 @@ AT_WORK = (
         lambda said: ConfigurationError(
             f"the Python of Spark's workers has no package {said[1]!r}; install it there, or bring "
             "it with the job (spark-submit --py-files tclose_spark.zip, or --archives and "
-            "spark.pyspark.python): see docs/clusters.md"
+            "spark.pyspark.python): see docs/clusters.md",
         ),
     ),
     Cause(
@@ -251,7 +251,7 @@ def full_disk(error: BaseException, output: str) -> ConfigurationError | None:
             return ConfigurationError(_file_limit())
         if said := SAID.search(text):
             return ConfigurationError(
-                full_scratch() if SCRATCH.search(text) else _disk_of(said[1], output)
+                full_scratch() if SCRATCH.search(text) else _disk_of(said[1], output),
             )
         seen = seen.__cause__ or seen.__context__
     return None

@@ -92,10 +92,10 @@ class RunEvents:
             if isinstance(error, ImportError) and kind == "START":
                 raise ConfigurationError(
                     "OpenLineage is configured (OPENLINEAGE_..), but its client is not installed: "
-                    "pip install 'tclose-spark[lineage]', or unset these variables"
+                    "pip install 'tclose-spark[lineage]', or unset these variables",
                 ) from None
             self._announce(
-                f"note: an OpenLineage event of this run could not be sent ({type(error).__name__})"
+                f"note: an OpenLineage event of this run could not be sent ({type(error).__name__})",
             )
 
     @contextmanager
@@ -109,7 +109,10 @@ class RunEvents:
 
 
 def event(
-    spec: ReleaseSpec, run: str, kind: Kind, certificate: Mapping[str, Any] | None = None
+    spec: ReleaseSpec,
+    run: str,
+    kind: Kind,
+    certificate: Mapping[str, Any] | None = None,
 ) -> Any:
     """An event of this run. certificate: of the release, if there is one."""
     from openlineage.client import event_v2 as ol
@@ -135,12 +138,14 @@ def _input(spec: ReleaseSpec, certificate: Mapping[str, Any] | None) -> Any:
         if version is None
         else {
             "version": versions.DatasetVersionDatasetFacet(
-                datasetVersion=str(version), producer=PRODUCER
-            )
+                datasetVersion=str(version),
+                producer=PRODUCER,
+            ),
         }
     )
     return InputDataset(
-        *dataset(spec.input.path, is_table=spec.input.format == "table"), facets=facets
+        *dataset(spec.input.path, is_table=spec.input.format == "table"),
+        facets=facets,
     )
 
 
@@ -200,7 +205,7 @@ def _columns(spec: ReleaseSpec) -> Any:
             )
             for published in _published(spec, column):
                 fields[published] = lineage.Fields(
-                    [lineage.InputField(*source, named.get(column, column), [how])]
+                    [lineage.InputField(*source, named.get(column, column), [how])],
                 )
     return lineage.ColumnLineageDatasetFacet(fields, producer=PRODUCER)
 

@@ -45,7 +45,7 @@ class _NoPandas(MetaPathFinder):
         if fullname == "pandas":
             frame = sys._getframe(1)
             while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
-                "importlib."
+                "importlib.",
             ):
                 frame = frame.f_back
             if frame.f_globals.get("__name__", "").startswith(ASKING):

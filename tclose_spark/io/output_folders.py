@@ -42,7 +42,7 @@ def read_unlocked(internal: Folder, state: str, public: Folder) -> Iterator[None
     except GuaranteeError:
         if internal.exists(LOCK) or not internal.exists(state) or internal.read(state) != before:
             raise ConfigurationError(
-                f"output: {public.path()} is being written by another run; run again after its end"
+                f"output: {public.path()} is being written by another run; run again after its end",
             ) from None
         raise
 
@@ -92,7 +92,7 @@ class OutputFolders:
         if self.finished and not overwrite:
             raise ConfigurationError(
                 f"output: {self.public.path()} holds a finished release; give --overwrite to "
-                "replace it once the new one is verified"
+                "replace it once the new one is verified",
             )
         there = (
             {name for name in self.public.names() if not is_of_lock(name)}
@@ -105,7 +105,7 @@ class OutputFolders:
         if foreign:
             raise ConfigurationError(
                 f"output: {self.public.path()} holds other files, such as {foreign[0]!r}; give a "
-                "folder of its own"
+                "folder of its own",
             )
         return partial
 
@@ -145,7 +145,7 @@ class OutputFolders:
                 locks.enter_context(locked(self.internal))
                 beside = self.public.sibling(LOCK)
                 folder, _, name = (beside.path() if beside else self.public.path(LOCK)).rpartition(
-                    "/"
+                    "/",
                 )
                 parent = open_folder(folder or "/", self.session)
                 parent.create()
@@ -183,7 +183,7 @@ def secret_from_environment() -> str | None:
     if given is not None and not given.strip():
         raise ConfigurationError(
             f"{SECRET_VARIABLE} is set, but empty; set it to a long random text that only you "
-            "have, or unset it to use a random secret, kept in internal/secret"
+            "have, or unset it to use a random secret, kept in internal/secret",
         )
     return given
 
@@ -215,6 +215,6 @@ def _secret_in(folder: Folder) -> str:
         raise ConfigurationError(
             f"{folder.path('secret')} is empty or damaged; put it back from a copy, or remove it: "
             "the next release then makes a new secret, and with it other classes and other "
-            "pseudonyms"
+            "pseudonyms",
         )
     return kept

@@ -209,7 +209,9 @@ class Run(OutputFolders):
         return {**self.hierarchies, **self._released}
 
     def write_hierarchies(
-        self, trees: Mapping[str, Hierarchy], folder: str = HIERARCHIES
+        self,
+        trees: Mapping[str, Hierarchy],
+        folder: str = HIERARCHIES,
     ) -> dict[str, str]:
         """Writes the built hierarchies among these to the staging area, as CSV; returns the SHA-256
         of each file.
@@ -226,7 +228,10 @@ class Run(OutputFolders):
         return digests
 
     def _read_built(
-        self, record: ProfileRecord | AnonymizeRecord | None, folder: Folder, below: str
+        self,
+        record: ProfileRecord | AnonymizeRecord | None,
+        folder: Folder,
+        below: str,
     ) -> dict[str, Hierarchy]:
         """The hierarchies that `write_hierarchies` wrote in a stage with this record.
 
@@ -242,10 +247,12 @@ class Run(OutputFolders):
             text = folder.read(file) if folder.exists(file) else ""
             if _sha256(text) != digest:
                 raise GuaranteeError(
-                    f"{folder.path(file)} is not the hierarchy that was built for this release"
+                    f"{folder.path(file)} is not the hierarchy that was built for this release",
                 )
             trees[name] = with_missing(
-                Hierarchy.parse(text, key), settings_of(self.spec.attributes, name), key
+                Hierarchy.parse(text, key),
+                settings_of(self.spec.attributes, name),
+                key,
             )
         return trees
 
@@ -333,7 +340,7 @@ class Run(OutputFolders):
                     return parse(text)
         raise DamagedStagingError(
             f"{self.staging.path(name)} is missing, damaged, or of another version of "
-            "tclose_spark; begin again with `tclose profile`"
+            "tclose_spark; begin again with `tclose profile`",
         )
 
     @property
@@ -368,26 +375,26 @@ class Run(OutputFolders):
         if not self.staging.exists(STATE):
             raise ConfigurationError(
                 f"{stage}: nothing is staged in {self.staging.path()}; run `tclose profile` and "
-                "the stages after it first"
+                "the stages after it first",
             )
         state = self.state
         if state.configuration != self.fingerprint:
             raise ConfigurationError(
                 f"{stage}: the staged run was made with another configuration; begin again with "
-                "`tclose profile`"
+                "`tclose profile`",
             )
         if previous not in state.done:
             first = next(name for name in ORDER if name not in state.done)
             more = "" if first == previous else " and the stages after it"
             raise ConfigurationError(
-                f"{stage}: the stage before it is not done; run `tclose {first}`{more} first"
+                f"{stage}: the stage before it is not done; run `tclose {first}`{more} first",
             )
         self.events.resume(state.id)
         try:
             return self.as_recorded(state, self.staging)
         except GuaranteeError as error:
             raise DamagedStagingError(
-                f"{stage}: {error}; begin again with `tclose profile`"
+                f"{stage}: {error}; begin again with `tclose profile`",
             ) from None
 
     def forget(self, name: str) -> RunState:

@@ -38,7 +38,8 @@ def kernel(function: Kernel) -> Kernel:
         compiled.compile = compile_alone
         KERNELS.append(function)
     compiled.get_call_template = lambda kinds, named: called.get_call_template(
-        [_wide(kind) for kind in kinds], named
+        [_wide(kind) for kind in kinds],
+        named,
     )
     compiled.get_overload = called.get_overload
     return cast(Kernel, compiled)

@@ -94,7 +94,12 @@ class LowerCalled(typed_passes.NativeLowering):
         super().run_pass(state)
         name = state.cr.fndesc
         function = _dynfunc.make_function(
-            name.lookup_module(), name.qualname, "", 0, state.cr.env, (state.library,)
+            name.lookup_module(),
+            name.qualname,
+            "",
+            0,
+            state.cr.env,
+            (state.library,),
         )
         state.targetctx.insert_user_function(function, name, [state.library])
         state.cr = state.cr._replace(cfunc=function)

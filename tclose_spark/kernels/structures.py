@@ -76,7 +76,7 @@ def structure(cls: Fields) -> Fields:
         for name, kind in kinds:
             if isinstance(kind, types.Array) and (kind.layout != "C" or not kind.mutable):
                 raise TypeError(
-                    f"{cls.__name__}.{name} is not a C-contiguous array that may be written to"
+                    f"{cls.__name__}.{name} is not a C-contiguous array that may be written to",
                 )
         return Structure(cls.__name__, tuple(kinds))
 
@@ -97,7 +97,8 @@ def _words(value: tuple[Any, ...]) -> list[int]:
             words += _words(field)
         else:
             words += struct.unpack(
-                "q", struct.pack("d" if isinstance(field, float) else "q", field)
+                "q",
+                struct.pack("d" if isinstance(field, float) else "q", field),
             )
     return words
 
@@ -131,7 +132,12 @@ def _read(context: Any, builder: Any, structure: Structure, pointer: Any, name: 
         strides.insert(0, builder.mul(strides[0], length))
     data = _load(builder, words, 0, array.data.type)
     arrayobj.populate_array(
-        array, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None
+        array,
+        data=data,
+        shape=shape,
+        strides=strides,
+        itemsize=itemsize,
+        meminfo=None,
     )
     return array._getvalue()
 
@@ -156,12 +162,15 @@ def _unbox(structure: Structure, value: Any, c: Any) -> NativeValue:
     c.pyapi.decref(module)
     failed = cgutils.is_null(c.builder, words)
     pointer = cgutils.alloca_once_value(
-        c.builder, cgutils.get_null_value(c.context.get_value_type(structure))
+        c.builder,
+        cgutils.get_null_value(c.context.get_value_type(structure)),
     )
     with c.builder.if_then(c.builder.not_(failed), likely=True):
         kind = types.Array(types.int64, 1, "C")
         array = arrayobj.make_array(kind)(c.context, c.builder, value=c.unbox(kind, words).value)
         c.builder.store(c.builder.bitcast(array.data, cgutils.voidptr_t), pointer)
     return NativeValue(
-        c.builder.load(pointer), is_error=failed, cleanup=lambda: c.pyapi.decref(words)
+        c.builder.load(pointer),
+        is_error=failed,
+        cleanup=lambda: c.pyapi.decref(words),
     )

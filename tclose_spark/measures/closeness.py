@@ -63,7 +63,12 @@ def earth_movers_distance(
             module).
     """
     return _greatest_distance(
-        [_values(part, "part")], _values(whole, "whole"), (), distance, order, hierarchy
+        [_values(part, "part")],
+        _values(whole, "whole"),
+        (),
+        distance,
+        order,
+        hierarchy,
     )
 
 
@@ -85,7 +90,7 @@ def equivalence_classes(quasi_identifiers: Sequence[Column]) -> list[list[int]]:
         name = f"quasi-identifier {number}"
         if isinstance(labels, str):
             raise ValueError(
-                f"the {name} is a text; expected a sequence with its label of each record"
+                f"the {name} is a text; expected a sequence with its label of each record",
             )
         columns.append(_values(labels, name))
         _require_length(columns[-1], columns[0], name, "the quasi-identifier 1")
@@ -183,7 +188,7 @@ def recursive_cl(quasi_identifiers: Sequence[Column], sensitive: Column, c: Numb
     return bool(
         (
             diversity.recursive_margins(_histograms_of(quasi_identifiers, sensitive), ratio, l) > 0
-        ).all()
+        ).all(),
     )
 
 
@@ -253,7 +258,7 @@ def nt_close_superset(
     for place, whole in enumerate(wholes):
         if Counter(records) - Counter(whole):
             raise ValueError(
-                f"superset {place} does not hold all records of the part: it is no superset"
+                f"superset {place} does not hold all records of the part: it is no superset",
             )
     everywhere = {value for whole in wholes for value in whole}
     for place, whole in enumerate(wholes):
@@ -287,7 +292,10 @@ def _greatest_distance(
 
 
 def _domain(
-    frequencies: Counter[Any], distance: str, order: Order, hierarchy: Hierarchy | None
+    frequencies: Counter[Any],
+    distance: str,
+    order: Order,
+    hierarchy: Hierarchy | None,
 ) -> list[Any]:
     """The values in the order of their codes, those without records too.
 
@@ -317,12 +325,12 @@ def _ordered(frequencies: Counter[Any], order: Any) -> list[Any]:
     """The values ascending, or the most frequent first and ties ascending."""
     if order not in ("value", "frequency"):
         raise ValueError(
-            f"unknown order {order!r}; expected value, frequency or the values in their order"
+            f"unknown order {order!r}; expected value, frequency or the values in their order",
         )
     if None in frequencies:
         raise ValueError(
             "a value is missing, which has no place in an order; leave it out, or list the values "
-            "in their order"
+            "in their order",
         )
     try:
         values = sorted(frequencies)
@@ -352,7 +360,10 @@ def _classes_of(quasi_identifiers: Sequence[Column], sensitive: Column) -> list[
     classes = equivalence_classes(quasi_identifiers)
     values = _values(sensitive, "sensitive attribute")
     _require_length(
-        values, range(sum(map(len, classes))), "sensitive attribute", "the quasi-identifiers"
+        values,
+        range(sum(map(len, classes))),
+        "sensitive attribute",
+        "the quasi-identifiers",
     )
     return [[values[record] for record in records] for records in classes]
 
@@ -368,7 +379,11 @@ def _histograms(parts: Sequence[list[Any]], code_of: dict[Any, int]) -> Histogra
     codes = np.array([code_of[value] for part in parts for value in part], dtype=np.int64)
     owner = np.repeat(np.arange(len(parts), dtype=np.int64), [len(part) for part in parts])
     return Histograms.tally(
-        owner, codes, np.ones(len(codes), dtype=np.int64), len(parts), len(code_of)
+        owner,
+        codes,
+        np.ones(len(codes), dtype=np.int64),
+        len(parts),
+        len(code_of),
     )
 
 
@@ -398,7 +413,7 @@ def _require_length(values: Sequence[Any], other: Sequence[Any], name: str, than
     if len(values) != len(other):
         raise ValueError(
             f"the {name} has {len(values)} values, {than} {len(other)}; expected one of each for "
-            "every record"
+            "every record",
         )
 
 

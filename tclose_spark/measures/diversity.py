@@ -95,7 +95,7 @@ def _is_diverse(counts: Sequence[int], level: Fraction) -> bool:
         return False
     return bool(
         (size * level.denominator) ** size
-        >= level.numerator**size * math.prod(count**count for count in reduced)
+        >= level.numerator**size * math.prod(count**count for count in reduced),
     )
 
 

@@ -40,7 +40,7 @@ def largest_rises(table: IntArray, classes: Histograms) -> tuple[ExactArray, Exa
     with np.errstate(divide="ignore"):
         lift = classes.counts / table[classes.values]
     largest = np.flatnonzero(
-        lift == np.repeat(np.maximum.reduceat(lift, classes.starts), classes.entries_of)
+        lift == np.repeat(np.maximum.reduceat(lift, classes.starts), classes.entries_of),
     )
     place = largest[np.searchsorted(largest, classes.starts)]
     has, expected = (

@@ -129,7 +129,10 @@ class NumberSample:
         return NumberSample(np.zeros(0, dtype=np.uint64), *np.zeros((2, 0), dtype=np.int64))
 
     def add(
-        self, hashes: HashArray, codes: IntArray, counts: IntArray | None = None
+        self,
+        hashes: HashArray,
+        codes: IntArray,
+        counts: IntArray | None = None,
     ) -> NumberSample:
         """With more rows: the hash and the code of each, shape (n,), or of `counts` rows each.
 

@@ -95,7 +95,8 @@ class AtomsPlan:
         if self.newcomers is not None and task < self._first:
             assigned = self.newcomers.assign_classes(rows, task)
             return replace(
-                assigned, figures={**dict.fromkeys(self.figures, 0.0), **assigned.figures}
+                assigned,
+                figures={**dict.fromkeys(self.figures, 0.0), **assigned.figures},
             )
         atom = _atom(rows)
         by_hash = rows.sorted_by_hash()
@@ -108,7 +109,10 @@ class AtomsPlan:
             classes, merged = merge_until_all_hold(block, classes)
             figures |= {"atoms": float(len(atoms)), "atoms_merged": float(merged)}
         return ClassAssignment(
-            here=here, classes=classes, figures=figures, suppressed=np.flatnonzero(atom < 0)
+            here=here,
+            classes=classes,
+            figures=figures,
+            suppressed=np.flatnonzero(atom < 0),
         )
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
@@ -126,7 +130,10 @@ class AtomsPlan:
 
     @staticmethod
     def from_json(
-        tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, read_plan: ReadPlan
+        tree: Mapping[str, Any],
+        attributes: ResolvedAttributes,
+        k: int,
+        read_plan: ReadPlan,
     ) -> AtomsPlan:
         """The plan that `to_json` wrote. attributes: of all rows. read_plan: reads the plan of
         newcomers.
@@ -135,7 +142,9 @@ class AtomsPlan:
         released = np.array(tree["released"], dtype=np.int64)
         attributes = with_remaining_values(attributes, released)
         of_newcomers = _with_ts(
-            with_cell_rows(attributes, np.array(tree["newcomers"], dtype=np.int64)), ts, released
+            with_cell_rows(attributes, np.array(tree["newcomers"], dtype=np.int64)),
+            ts,
+            released,
         )
         return AtomsPlan(
             newcomers=read_plan(tree["plan"], of_newcomers) if "plan" in tree else None,
@@ -174,7 +183,7 @@ def plan_atoms(given: PlanningInput, make_plan: Callable[[PlanningInput], Plan])
             break
     else:
         raise UnreachableError(
-            "nobody of the input can be published: no atom is whole, and newcomers are too few"
+            "nobody of the input can be published: no atom is whole, and newcomers are too few",
         )
     if suppressed > given.most_suppressed:
         raise UnreachableError(_too_many(given, suppressed, int(withheld.sum())))
@@ -213,7 +222,9 @@ def _rows_by_kind(given: PlanningInput) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def _what_is_left(
-    released: ResolvedAttributes, k: int, newcomers: IntArray
+    released: ResolvedAttributes,
+    k: int,
+    newcomers: IntArray,
 ) -> list[Fraction | None] | None:
     """What is left of each t for the newcomers' own distances; None if they cannot be published.
     Without newcomers, all of it.
@@ -253,7 +264,9 @@ def _tasks_of_staying(given: PlanningInput, dense: Dense, staying: IntArray) -> 
 
 
 def _with_ts(
-    attributes: ResolvedAttributes, ts: Sequence[Fraction | None], released: IntArray
+    attributes: ResolvedAttributes,
+    ts: Sequence[Fraction | None],
+    released: IntArray,
 ) -> ResolvedAttributes:
     """The attributes with these t, and a beta that compares classes with the release. released: its
     rows by cell.

@@ -138,7 +138,9 @@ class ResolvedSensitive:
         distance = OrderedDistance(counts)
         needs = self.needs.recoded(places)
         domain = SensitiveDomain(
-            self.name, tuple(map(str, range(len(counts)))), tuple(counts.tolist())
+            self.name,
+            tuple(map(str, range(len(counts)))),
+            tuple(counts.tolist()),
         )
         return replace(self, domain=domain, distance=distance, order=None, needs=needs), places[
             codes
@@ -158,10 +160,16 @@ class ResolvedSensitive:
         code = np.full(len(counts), -1, dtype=np.int64)
         code[left] = np.arange(len(left))
         distance = self.distance.of(
-            counts[left], [self.domain.values[i] for i in left], self.hierarchy
+            counts[left],
+            [self.domain.values[i] for i in left],
+            self.hierarchy,
         )
         return distance, Histograms.tally(
-            classes.owner, code[classes.values], classes.counts, classes.groups, len(left)
+            classes.owner,
+            code[classes.values],
+            classes.counts,
+            classes.groups,
+            len(left),
         )
 
 
@@ -251,7 +259,10 @@ class ResolvedAttributes:
         return replace(self, sensitive=tuple(sensitive), cells=np.stack(codes, axis=1))
 
     def _tuple(
-        self, of: Sequence[int], joint: JointCloseness, column: int
+        self,
+        of: Sequence[int],
+        joint: JointCloseness,
+        column: int,
     ) -> tuple[ResolvedSensitive, IntArray]:
         """(the tuples of these attributes as one, the code of each cell, shape (cells,))."""
         code = rank_tuples(self.cells[:, of])
@@ -307,7 +318,9 @@ class ResolvedAttributes:
     def matrix(self) -> MultiplicityMatrix:
         """The multiplicity matrix of the sensitive attributes; its cells are `cells`."""
         return MultiplicityMatrix(
-            self.cells, self.cell_rows, tuple(len(s.domain.values) for s in self.sensitive)
+            self.cells,
+            self.cell_rows,
+            tuple(len(s.domain.values) for s in self.sensitive),
         )
 
 
@@ -327,12 +340,13 @@ def require_plain(attributes: Sequence[ResolvedSensitive], what: str) -> None:
         raise ConfigurationError(
             f"attributes.sensitive_attributes.{uneven[0]}.distance: its steps between values "
             f"differ, and {what} takes them for one; use another distance, or method: {{name: "
-            "stack_and_deal, deal: local}"
+            "stack_and_deal, deal: local}",
         )
 
 
 def worst_closeness_ratio(
-    attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]
+    attributes: Sequence[ResolvedSensitive],
+    emd: Sequence[Fraction],
 ) -> Fraction:
     """The largest EMD / t over attributes with a t; without any, the largest EMD."""
     ratios = [
@@ -349,7 +363,10 @@ def reaches(attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) ->
 
 
 def too_far(
-    distance: GroundDistance, numerators: ExactArray, t: Fraction, sizes: IntArray
+    distance: GroundDistance,
+    numerators: ExactArray,
+    t: Fraction,
+    sizes: IntArray,
 ) -> NDArray[np.bool_]:
     """Whether each class is farther than t from the table, exactly, shape (groups,). sizes: rows of
     each class.

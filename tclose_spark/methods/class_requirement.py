@@ -118,7 +118,10 @@ class ClassRequirement:
         return bool(rows.any()) and not self.broken(CellGroups.of(rows[None]))[0]
 
     def _broken_over_rows(
-        self, groups: CellGroups, a: ResolvedSensitive, cell_rows: IntArray | None
+        self,
+        groups: CellGroups,
+        a: ResolvedSensitive,
+        cell_rows: IntArray | None,
     ) -> Mask:
         """The groups that break what one attribute requires over rows, exactly, shape (groups,)."""
         histograms = self.histograms(groups, a)
@@ -128,7 +131,11 @@ class ClassRequirement:
         return broken
 
     def _broken_over(
-        self, unit: Unit, groups: CellGroups, a: ResolvedSensitive, cell_rows: IntArray | None
+        self,
+        unit: Unit,
+        groups: CellGroups,
+        a: ResolvedSensitive,
+        cell_rows: IntArray | None,
     ) -> Mask:
         """The groups that break what one attribute requires over a unit of rounded weights, shape
         (groups,).
@@ -142,7 +149,11 @@ class ClassRequirement:
         weights: Any = groups.rows * unit.shares[groups.cell]
         values = self.attributes.cells[groups.cell, a.column]
         classes = Histograms.tally(
-            groups.group, values, weights, groups.groups, len(a.domain.values)
+            groups.group,
+            values,
+            weights,
+            groups.groups,
+            len(a.domain.values),
         )
         if a.t is not None and a.t < 1:
             distance = distance_over(unit, self.attributes, a, cell_rows)
@@ -159,11 +170,18 @@ class ClassRequirement:
             return Histograms(groups.offsets, self.attributes.cells[groups.cell, 0], groups.rows)
         values = self.attributes.cells[groups.cell, a.column]
         return Histograms.tally(
-            groups.group, values, groups.rows, groups.groups, len(a.domain.values)
+            groups.group,
+            values,
+            groups.rows,
+            groups.groups,
+            len(a.domain.values),
         )
 
     def distances(
-        self, a: ResolvedSensitive, histograms: Histograms, cell_rows: IntArray | None
+        self,
+        a: ResolvedSensitive,
+        histograms: Histograms,
+        cell_rows: IntArray | None,
     ) -> tuple[GroundDistance, ExactArray]:
         """(the distance over rows, the exact numerators of these groups). cell_rows: see
         `broken`.
@@ -201,7 +219,9 @@ def distance_over(
     """
     rows = attributes.cell_rows if cell_rows is None else cell_rows
     table: Any = np.bincount(
-        attributes.cells[:, a.column], rows * unit.shares, len(a.domain.values)
+        attributes.cells[:, a.column],
+        rows * unit.shares,
+        len(a.domain.values),
     )
     return a.distance.of(table, a.domain.values, a.hierarchy)
 

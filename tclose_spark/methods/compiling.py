@@ -28,7 +28,8 @@ from tclose_spark.table.rows import Rows
 RECORDS = 240
 K = 3
 TREE = Hierarchy.build(
-    [("a", "ab", "*"), ("b", "ab", "*"), ("c", "cd", "*"), ("d", "cd", "*")], "letters"
+    [("a", "ab", "*"), ("b", "ab", "*"), ("c", "cd", "*"), ("d", "cd", "*")],
+    "letters",
 )
 ORDERED = {"distance": "ordered", "t": "0.5"}
 SENSITIVE: Mapping[str, Mapping[str, Any]] = {
@@ -61,13 +62,13 @@ def compile_kernels(say: Callable[[str], None]) -> int:
         if not stores_are_compiled():
             raise ConfigurationError(
                 f"numba {numba.__version__} compiles kernels incorrectly: stores into arrays of a "
-                "structure were lost; install a version of numba that requirements/ lists"
+                "structure were lost; install a version of numba that requirements/ lists",
             )
         for number, method in enumerate(METHODS, 1):
             _use(method)
             say(
                 f"compile    {number} of {len(METHODS)}: {method['name']}, kernels compiled so "
-                f"far: {compiled.kernels}"
+                f"far: {compiled.kernels}",
             )
     return int(compiled.kernels)
 
@@ -82,14 +83,16 @@ def _use(method: Mapping[str, Any]) -> None:
                 "letters": {"hierarchy": "letters.csv"},
             },
             "sensitive_attributes": SENSITIVE,
-        }
+        },
     )
     draw = np.random.default_rng(1)
     codes = draw.integers(0, 4, (RECORDS, len(SENSITIVE)))
     cells, cell, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
     sensitive = []
     for column, (name, attribute) in zip(
-        codes.T, attributes.sensitive_attributes.items(), strict=True
+        codes.T,
+        attributes.sensitive_attributes.items(),
+        strict=True,
     ):
         values: Counter[str | None] = Counter(
             "1234"[v] if name == "number" else "abcd"[v] for v in column

@@ -96,7 +96,9 @@ class EvenBlocks:
         distance = attribute.distance
         return [
             MultiplicityMatrix(
-                part.values[start:end, None], part.counts[start:end], (len(distance.table),)
+                part.values[start:end, None],
+                part.counts[start:end],
+                (len(distance.table),),
             )
             for part in compositions(self.numbering.stack, codes, distance, self.blocks)
             for start, end in pairwise(part.offsets.tolist())
@@ -134,7 +136,10 @@ class EvenBlocks:
             classes[start:end] = first_class[block[start]] + classes_here
             measured.append(figures_here)
         return ClassAssignment(
-            here=here, classes=classes, blocks=len(measured), figures=together(measured, figures)
+            here=here,
+            classes=classes,
+            blocks=len(measured),
+            figures=together(measured, figures),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -146,7 +151,8 @@ class EvenBlocks:
         """The blocks that `to_json` wrote."""
         parts = np.arange(len(attributes.cells))
         return EvenBlocks(
-            Dense(attributes, k), Numbering.from_json(tree, parts, attributes.cell_rows)
+            Dense(attributes, k),
+            Numbering.from_json(tree, parts, attributes.cell_rows),
         )
 
 
@@ -173,7 +179,7 @@ def plan_even_blocks(given: PlanningInput, rows_per_block: int, rows_per_task: i
         raise UnreachableError(
             f"privacy.k = {given.k} and the required t hold in blocks of {largest:,} rows and more "
             f"only. Method {given.settings.name} has at most {MOST_ROWS:,}; raise the t, or use "
-            "method: {name: closeness_tree}"
+            "method: {name: closeness_tree}",
         )
     dense.require_room(largest)
     locality = Locality(make_digits(attributes.quasi_identifiers, given.sample))
@@ -184,7 +190,13 @@ def plan_even_blocks(given: PlanningInput, rows_per_block: int, rows_per_task: i
         locality = choose_locality(locality, given.sample, given.sample.cell, stack, size, loss_of)
     parts = np.arange(len(attributes.cells))
     numbering = Numbering.of(
-        parts, stack, blocks, locality, given.sample, given.counts, rows_per_task
+        parts,
+        stack,
+        blocks,
+        locality,
+        given.sample,
+        given.counts,
+        rows_per_task,
     )
     return EvenBlocks(dense, numbering)
 

@@ -80,14 +80,14 @@ def require_rows(k: int, attributes: ResolvedAttributes) -> None:
         total = unit.total(attributes.cell_rows)
         if unit.needed is not None and unit.needed > total:
             raise UnreachableError(
-                f"attributes.household.k is {unit.needed}, but the table has {total} {unit.name}"
+                f"attributes.household.k is {unit.needed}, but the table has {total} {unit.name}",
             )
     whole = attributes.counted.total(attributes.cell_rows)
     what = "rows" if len(attributes.units) == 1 else "people"
     if k > whole:
         raise UnreachableError(
             f"privacy.k is {k}, but the table has {whole} {what}; no class of {k} can be made, and "
-            f"{whole}, one class of all, is the largest k"
+            f"{whole}, one class of all, is the largest k",
         )
 
 
@@ -107,13 +107,13 @@ def _require_frequency(attributes: ResolvedAttributes, a: ResolvedSensitive, cap
         weights = attributes.cell_rows * unit.shares
         rows = np.bincount(attributes.cells[:, a.column], weights, len(a.domain.values))
         reached = Fraction(float(weights.sum())) / Fraction(
-            float(rows.max() if cap.at is None else rows[cap.at]) or 1
+            float(rows.max() if cap.at is None else rows[cap.at]) or 1,
         )
         if reached < 1 / cap.share * (1 if unit.name == "rows" else 1 + ROUNDING):
             raise UnreachableError(
                 f"attributes.sensitive_attributes.{a.name}.{cap.key} is {cap.asked}, but the "
                 f"{which} value, or place of a domain, has one in {float(reached):.6f} of all "
-                f"{unit.name}; no release of all rows reaches more"
+                f"{unit.name}; no release of all rows reaches more",
             )
 
 
@@ -127,12 +127,12 @@ def require_supersets(attributes: ResolvedAttributes, k: int) -> None:
     if attributes.nt is not None and attributes.nt > attributes.rows:
         raise UnreachableError(
             f"privacy.nt.n is {attributes.nt}, but the table has {attributes.rows} rows; no class "
-            f"has a superset of so many, and {attributes.rows}, the whole table, is the largest n"
+            f"has a superset of so many, and {attributes.rows}, the whole table, is the largest n",
         )
     if attributes.nt is not None and attributes.nt <= k:
         raise ConfigurationError(
             f"privacy.nt.n is {attributes.nt}, and k is {k}: each class would be a superset of its "
-            "own, and no t would limit anything; expected an n above k"
+            "own, and no t would limit anything; expected an n above k",
         )
 
 
@@ -151,7 +151,7 @@ def require_several_classes(attributes: ResolvedAttributes) -> None:
             raise UnreachableError(
                 f"privacy.joint: the t of {' and '.join(a.of)} is {float(a.t):g}; with "
                 f"{np.count_nonzero(a.distance.table):,} different tuples a class needs {needed:,} "
-                f"of the {rows:,} rows; set a t of at least {rounded_up}, or name fewer attributes"
+                f"of the {rows:,} rows; set a t of at least {rounded_up}, or name fewer attributes",
             )
 
 
@@ -255,7 +255,10 @@ class Plan(Protocol):
 
 
 def _note(
-    name: str, report: PlanReport, settings: Any, sensitive: Mapping[str, SensitiveAttribute]
+    name: str,
+    report: PlanReport,
+    settings: Any,
+    sensitive: Mapping[str, SensitiveAttribute],
 ) -> tuple[list[Table], list[str]]:
     """No table, and the note of the plan's report."""
     return [], [f"{name}: {report.note}"]
@@ -285,7 +288,8 @@ class Method:
     make_plan: Callable[[PlanningInput], Plan]
     read_plan: Callable[[Mapping[str, Any], ResolvedAttributes, int, Any], Plan]
     tables: Callable[
-        [str, PlanReport, Any, Mapping[str, SensitiveAttribute]], tuple[list[Table], list[str]]
+        [str, PlanReport, Any, Mapping[str, SensitiveAttribute]],
+        tuple[list[Table], list[str]],
     ] = _note
 
 
@@ -295,6 +299,6 @@ def method_of(settings: MethodSettings) -> Method:
     if not isinstance(found, Method):
         raise ConfigurationError(
             f"method.name: the entry point {settings.name} is not a Method of "
-            "tclose_spark.methods.method"
+            "tclose_spark.methods.method",
         )
     return found

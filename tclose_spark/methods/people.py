@@ -24,7 +24,8 @@ def of_first_rows(attributes: ResolvedAttributes) -> ResolvedAttributes:
     first = attributes.counted.of_cell
     likened = None if attributes.likened is None else attributes.likened * first
     return replace(
-        only_rows(with_cell_rows(attributes, attributes.cell_rows * first)), likened=likened
+        only_rows(with_cell_rows(attributes, attributes.cell_rows * first)),
+        likened=likened,
     )
 
 
@@ -40,11 +41,11 @@ def with_cell_rows(attributes: ResolvedAttributes, rows: IntArray) -> ResolvedAt
     sensitive = []
     for a in attributes.sensitive:
         counts = np.bincount(attributes.cells[:, a.column], rows, len(a.domain.values)).astype(
-            np.int64
+            np.int64,
         )
         domain = replace(a.domain, counts=tuple(counts.tolist()))
         sensitive.append(
-            replace(a, domain=domain, distance=a.distance.of(counts, a.domain.values, a.hierarchy))
+            replace(a, domain=domain, distance=a.distance.of(counts, a.domain.values, a.hierarchy)),
         )
     return replace(attributes, rows=int(rows.sum()), sensitive=tuple(sensitive), cell_rows=rows)
 
@@ -61,7 +62,7 @@ def with_remaining_values(attributes: ResolvedAttributes, rows: IntArray) -> Res
             sensitive.append(a)
             continue
         counts = np.bincount(attributes.cells[:, a.column], rows, len(a.domain.values)).astype(
-            np.int64
+            np.int64,
         )
         left = remaining_values(a.domain, counts, a.order)
         code = np.full(len(counts), -1, dtype=np.int64)
@@ -106,5 +107,5 @@ def require_constant(attributes: ResolvedAttributes) -> None:
     raise ConfigurationError(
         f"attributes.person: rows of one person differ in {first_few(found, MOST_NAMED)}, so this method "
         "cannot keep them in one class; use method: {name: closeness_tree} with overlap: "
-        "allowed, or rows: apart"
+        "allowed, or rows: apart",
     )

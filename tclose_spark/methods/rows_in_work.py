@@ -29,7 +29,8 @@ def step() -> None:
     if getattr(_BLOCK, "steps", 0):
         _BLOCK.done += 1
         _OF_THREAD[threading.get_ident()] = _BLOCK.before + _BLOCK.rows * min(
-            _BLOCK.done / _BLOCK.steps, MOST
+            _BLOCK.done / _BLOCK.steps,
+            MOST,
         )
 
 

@@ -39,7 +39,9 @@ class TMondrian(MethodSettings):
 
 
 def plan_t_mondrian(
-    given: PlanningInput, rows_per_block: int = ROWS_PER_BLOCK, rows_per_task: int = ROWS_PER_TASK
+    given: PlanningInput,
+    rows_per_block: int = ROWS_PER_BLOCK,
+    rows_per_task: int = ROWS_PER_TASK,
 ) -> RegionPlan:
     """Plans t-Mondrian. rows_per_block: the most rows of most blocks; rows_per_task: about.
 
@@ -51,12 +53,16 @@ def plan_t_mondrian(
     from tclose_spark.methods.regions.planning import plan_regions
 
     return RegionPlan(
-        layout=plan_regions(given, AT_MEDIANS, rows_per_block, rows_per_task), growths=(AT_MEDIANS,)
+        layout=plan_regions(given, AT_MEDIANS, rows_per_block, rows_per_task),
+        growths=(AT_MEDIANS,),
     )
 
 
 def _read_plan(
-    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: TMondrian
+    tree: Mapping[str, Any],
+    attributes: ResolvedAttributes,
+    k: int,
+    settings: TMondrian,
 ) -> Plan:
     from tclose_spark.methods.regions.block import RegionDense
     from tclose_spark.methods.regions.cutting import AT_MEDIANS

@@ -38,7 +38,7 @@ def reach_of(quasi: ResolvedQuasi, codes: IntArray) -> IntArray:
     elif quasi.hierarchy is not None:
         shared = [limit.coarsest_within(quasi.hierarchy.paths[code]) for code in known.tolist()]
         ends = np.flatnonzero(
-            [one != other for one, other in zip(shared, [*shared[1:], None], strict=True)]
+            [one != other for one, other in zip(shared, [*shared[1:], None], strict=True)],
         )
         reach = ends[np.searchsorted(ends, np.arange(len(known)))]
     else:  # a set of values, or one value; `*` is no set
@@ -120,10 +120,10 @@ def _width(quasi: ResolvedQuasi, codes: IntArray) -> dict[str, Any]:
         return {**none, "kind": NUMBER, "place": np.concatenate([np.zeros(pad), place])}
     if hierarchy is not None:
         nodes = np.stack(
-            [np.concatenate([np.full(pad, -1), node[present]]) for node in hierarchy.nodes]
+            [np.concatenate([np.full(pad, -1), node[present]]) for node in hierarchy.nodes],
         ).astype(np.int32)
         shares = np.stack(
-            [np.concatenate([np.ones(pad), share[present]]) for share in hierarchy.shares]
+            [np.concatenate([np.ones(pad), share[present]]) for share in hierarchy.shares],
         )
         shares[0] = 0.0
         return {**none, "kind": NODE, "nodes": nodes, "shares": shares}

@@ -62,7 +62,7 @@ def codebook_entries(certificate: Certificate, figures: Figures) -> list[Codeboo
                 precision=_precision(spreads.get(name, ())),
                 missing=found.missing,
                 treatment=treatment,
-            )
+            ),
         )
     return entries
 
@@ -71,7 +71,9 @@ def codebook_csv(entries: Sequence[CodebookEntry]) -> str:
     """The codebook as CSV with a header."""
     text = io.StringIO()
     writer = csv.DictWriter(
-        text, [field.name for field in fields(CodebookEntry)], lineterminator="\n"
+        text,
+        [field.name for field in fields(CodebookEntry)],
+        lineterminator="\n",
     )
     writer.writeheader()
     writer.writerows(map(asdict, entries))

@@ -101,7 +101,8 @@ def _figures(certificate: Certificate) -> list[tuple[str, str]]:
 
 
 def _precision(
-    quasi: Iterable[str], codebook: Iterable[Mapping[str, str]]
+    quasi: Iterable[str],
+    codebook: Iterable[Mapping[str, str]],
 ) -> Iterator[tuple[str, str]]:
     """The share of the rows at each precision, by quasi-identifier; both columns of bounds have the
     same.

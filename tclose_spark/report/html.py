@@ -66,7 +66,7 @@ def first_page(certificate: Certificate) -> dict[str, Any]:
         for row in guarantee_rows(guarantees, whole)
     ]
     tables = collected(
-        [{"guarantees": rows}, *(words.tables(certificate, whole) for words in every)]
+        [{"guarantees": rows}, *(words.tables(certificate, whole) for words in every)],
     )
     page: dict[str, Any] = {
         **{name: getattr(certificate, name) for name in Certificate.model_fields},

@@ -120,7 +120,9 @@ def versions() -> dict[str, str]:
 
 
 def _attacks(
-    certificate: Certificate, figures: Figures, raw: Mapping[str, Any] | None
+    certificate: Certificate,
+    figures: Figures,
+    raw: Mapping[str, Any] | None,
 ) -> Iterator[tuple[str, float | None, float]]:
     """(what an adversary learns, its share in the raw table, and in the release). In the raw table
     the adversary looks for the rows that have a person's quasi-identifiers.

@@ -56,7 +56,7 @@ def history_entry(certificate: Certificate) -> HistoryEntry:
             "k": k.required,
             **recorded_of(certificate.guarantees.to_json()),
             "ncp": certificate.utility.ncp,
-        }
+        },
     )
 
 
@@ -90,10 +90,10 @@ def damage_translated(where: str) -> Iterator[None]:
     except KeyError as error:
         raise ConfigurationError(
             f"{where}: the certificate or the evidence lacks {error}, so it is damaged, or an "
-            "older version of tclose_spark made it; put back a copy, or release the table again"
+            "older version of tclose_spark made it; put back a copy, or release the table again",
         ) from None
     except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         raise ConfigurationError(
             f"{where}: the certificate or the evidence is damaged; put it back from a copy, or "
-            "release the table again"
+            "release the table again",
         ) from None

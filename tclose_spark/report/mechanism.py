@@ -94,7 +94,7 @@ def mechanism_notes(figure: Mechanism) -> list[str]:
         names = ", ".join(figure.left_out)
         notes.append(
             f"what the method's choices reveal is not measured for {names}, which have too many "
-            "values"
+            "values",
         )
     for sensitive in dict.fromkeys(line.sensitive_attribute for line in figure.beyond_chance):
         lines = [line for line in figure.beyond_chance if line.sensitive_attribute == sensitive]
@@ -106,13 +106,13 @@ def mechanism_notes(figure: Mechanism) -> list[str]:
         )
         notes.append(
             f"{sensitive}: an adversary who knows the method learns more than the classes say "
-            f"about rows of some {names} that {who}"
+            f"about rows of some {names} that {who}",
         )
     if cuts is not None and cuts.tell:
         names = ", ".join(dict.fromkeys(line.sensitive_attribute for line in cuts.values))
         notes.append(
             f"{names}: of {cuts.tell:,} classes an adversary who knows the method learns more "
-            "about a part of the rows, because the method did not cut the class further"
+            "about a part of the rows, because the method did not cut the class further",
         )
     return notes
 
@@ -122,7 +122,7 @@ def extreme_aggregates_notes(figure: Mechanism, public: bool) -> list[str]:
     extremes = figure.extreme_aggregates
     if extremes is None:
         return [
-            "whether an aggregate is possible for few rows only is not measured under Spark Connect"
+            "whether an aggregate is possible for few rows only is not measured under Spark Connect",
         ]
     notes = []
     for one in extremes:
@@ -133,14 +133,14 @@ def extreme_aggregates_notes(figure: Mechanism, public: bool) -> list[str]:
         notes.append(
             f"{one.column}: the {one.end} published {one.aggregate} is possible for "
             f"{possible}: at least one of those that reach it is in its class; publish ranges "
-            f"(without method.representative), or {code} the column"
+            f"(without method.representative), or {code} the column",
         )
     for few in figure.few_values:
         classes = "some classes" if public else f"{few.classes:,} classes"
         notes.append(
             f"{few.column}: in {classes} fewer than k = {few.k:,} rows have a value, and the "
             f"published {few.aggregate} is that of these alone, or of one; publish ranges "
-            "(without method.representative)"
+            "(without method.representative)",
         )
     return notes
 
@@ -149,7 +149,8 @@ def mechanism_record(figure: Mechanism) -> MechanismRecord:
     """What a run records of it, without values."""
     if not figure.measured:
         return MechanismRecord(
-            measured=False, warnings=extreme_aggregates_notes(figure, public=True)
+            measured=False,
+            warnings=extreme_aggregates_notes(figure, public=True),
         )
     worst = figure.worst
     cuts = figure.refused_cuts

@@ -37,7 +37,11 @@ def in_frame(page: str, title: str, height: int = HEIGHT) -> str:
 def printed(lines: Iterable[RenderableType]) -> str:
     """What a terminal prints, as text without colors."""
     console = Console(
-        width=WIDTH, highlight=False, emoji=False, color_system=None, force_jupyter=False
+        width=WIDTH,
+        highlight=False,
+        emoji=False,
+        color_system=None,
+        force_jupyter=False,
     )
     with console.capture() as captured:
         for line in lines:

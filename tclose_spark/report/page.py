@@ -23,7 +23,7 @@ def render(template: str, **variables: Any) -> str:
 def _environment() -> Environment:
     environment = Environment(
         loader=ChoiceLoader(
-            [PackageLoader("tclose_spark", folder) for folder in ("report", "options")]
+            [PackageLoader("tclose_spark", folder) for folder in ("report", "options")],
         ),
         autoescape=True,
         undefined=StrictUndefined,

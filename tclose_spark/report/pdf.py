@@ -46,7 +46,7 @@ def _with_own_colours(page: str) -> str:
     "<svg><rect style='fill: #111'/></svg>"
     """
     colours = dict(
-        re.findall(r"(--[\w-]+): (#\w+)", page.partition(":root {")[2].partition("}")[0])
+        re.findall(r"(--[\w-]+): (#\w+)", page.partition(":root {")[2].partition("}")[0]),
     )
 
     def coloured(svg: re.Match[str]) -> str:

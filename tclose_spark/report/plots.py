@@ -78,16 +78,19 @@ class Drawing:
     def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
         """A filled rectangle."""
         self.paths.append(
-            Path(f"M{x:.1f} {y:.1f}h{width:.1f}v{height:.1f}h{-width:.1f}z", fill=colour)
+            Path(f"M{x:.1f} {y:.1f}h{width:.1f}v{height:.1f}h{-width:.1f}z", fill=colour),
         )
 
     def line(
-        self, points: Sequence[tuple[float, float]], colour: str = RULE, thick: float = 0.8
+        self,
+        points: Sequence[tuple[float, float]],
+        colour: str = RULE,
+        thick: float = 0.8,
     ) -> None:
         """A line through points."""
         if points:
             self.paths.append(
-                Path("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), "none", colour, thick)
+                Path("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), "none", colour, thick),
             )
 
     def mark(self, shape: str, place: tuple[float, float], fill: str, stroke: str = "none") -> None:
@@ -127,7 +130,11 @@ def bars(
     for i, height in enumerate(heights):
         if height:
             drawing.box(
-                left + (i + 0.07) * step, bottom - height * tall, 0.86 * step, height * tall, FILL
+                left + (i + 0.07) * step,
+                bottom - height * tall,
+                0.86 * step,
+                height * tall,
+                FILL,
             )
     drawing.line([(left, 8), (left, bottom), (WIDTH - 8, bottom)])
     for tick in (tick for tick in ticks if tick <= highest):
@@ -167,7 +174,11 @@ def lines(
     for i, ((name, shares), colour) in enumerate(zip(series, (FILL, OTHER), strict=False)):
         for line, share in enumerate(shares):
             drawing.box(
-                left, top + high * (line + 0.11) + thick * i, share * wide, thick * 0.94, colour
+                left,
+                top + high * (line + 0.11) + thick * i,
+                share * wide,
+                thick * 0.94,
+                colour,
             )
         if len(series) > 1:
             at = left + sum(34 + LETTER * len(before) for before, _ in series[:i])
@@ -216,7 +227,12 @@ def curves(
         left = i % 2 * WIDTH / 2 + 48
         top = i // 2 * high + 22 + 9 * len(lanes)
         place = _Panel(
-            left, (i % 2 + 1) * WIDTH / columns - 12, top, (i // 2 + 1) * high - 34, marks, highest
+            left,
+            (i % 2 + 1) * WIDTH / columns - 12,
+            top,
+            (i // 2 + 1) * high - 34,
+            marks,
+            highest,
         )
         drawing.write(left, i // 2 * high + 14, title, anchor="start", colour=INK, bold=True)
         place.draw_axes(drawing, across, up)
@@ -286,7 +302,13 @@ class _Panel(NamedTuple):
 
 
 def _name_axes(
-    drawing: Drawing, left: float, right: float, top: float, bottom: float, across: str, up: str
+    drawing: Drawing,
+    left: float,
+    right: float,
+    top: float,
+    bottom: float,
+    across: str,
+    up: str,
 ) -> None:
     drawing.write((left + right) / 2, bottom + 29, across)
     if up:

@@ -132,7 +132,8 @@ def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> PlotSectio
     top = max(each["bin"] for each in emd)
     farther = next((each for each in emd if "from" in each), None)
     width = next(
-        (each["to"] / each["bin"] for each in emd if each["bin"] and each is not farther), 1.0
+        (each["to"] / each["bin"] for each in emd if each["bin"] and each is not farther),
+        1.0,
     )
     if farther is not None:
         width = farther["from"] / (farther["bin"] - 1)
@@ -201,7 +202,10 @@ def _beyond(bins: Binned, end: float, what: str) -> int:
 
 
 def worst_class(
-    name: str, entry: Mapping[str, Any], limit: float | None, whole: str
+    name: str,
+    entry: Mapping[str, Any],
+    limit: float | None,
+    whole: str,
 ) -> WorstClassSection:
     """The farthest class in an attribute. limit: the required t. whole: the table it is compared
     with, in words.
@@ -238,7 +242,8 @@ def precision_of(name: str, found: Binned) -> PrecisionSection:
     """The rows at each precision of a quasi-identifier."""
     rows = sum(each["rows"] for each in found)
     return PrecisionSection(
-        name=name, lines=[(each["precision"], each["rows"], each["rows"] / rows) for each in found]
+        name=name,
+        lines=[(each["precision"], each["rows"], each["rows"] / rows) for each in found],
     )
 
 

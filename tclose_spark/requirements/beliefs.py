@@ -22,7 +22,7 @@ def measure_beliefs(a: JudgedAttribute) -> Judge:
 
     def measured(classes: Histograms) -> list[Any]:
         numerators = beliefs.skewness(a.distance.table, classes, a.uninformative).numerators.astype(
-            object
+            object,
         )
         table, sizes = beliefs.informative(a.distance.table, classes, a.uninformative)
         gain = numerators / np.maximum(sizes.astype(object) * int(table.sum()), 1)

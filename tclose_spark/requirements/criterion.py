@@ -105,7 +105,7 @@ class Criterion:
         column = classes[self.broken[0]]
         compare = pc.less_equal if self.reached else pc.less
         return compare(column, pa.scalar(self.broken[1], column.type)).to_numpy(
-            zero_copy_only=False
+            zero_copy_only=False,
         )
 
     def worst(self, classes: pa.RecordBatch) -> tuple[Any, IntArray]:
@@ -115,7 +115,10 @@ class Criterion:
         return rank, _where(pc.equal(classes[self.figure], worst))
 
     def worst_class(
-        self, classes: pa.RecordBatch, sizes: IntArray, labels: Sequence[pa.Array]
+        self,
+        classes: pa.RecordBatch,
+        sizes: IntArray,
+        labels: Sequence[pa.Array],
     ) -> WorstClass:
         """The worst class; of several the smallest, then the first by its labels. sizes: shape
         (classes,).
@@ -129,7 +132,11 @@ class Criterion:
         return -rank if self.largest else rank
 
     def guarantee(
-        self, worst: WorstClass, broken: tuple[int, int], labels: Labels, of: str = ""
+        self,
+        worst: WorstClass,
+        broken: tuple[int, int],
+        labels: Labels,
+        of: str = "",
     ) -> Guarantee:
         """The guarantee. broken: (classes, their rows). labels: of the worst class. of: ends the
         measure's name.

@@ -34,7 +34,11 @@ def judge_distinct(a: JudgedAttribute) -> Judge:
         columns={"distinct": pa.int64()},
         measured=lambda classes: [a.of_known(diversity.distinct, 0)(classes)],
         criterion=Criterion(
-            measure=measure, attribute=a.name, required=least, figure=column, broken=broken
+            measure=measure,
+            attribute=a.name,
+            required=least,
+            figure=column,
+            broken=broken,
         ),
         expectations=[expect_present(column), expect_at_least(column, least or fewest, meaning)],
         people="rows",

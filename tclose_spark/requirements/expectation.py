@@ -41,14 +41,18 @@ def expect_rows(classes: int) -> Expectation:
 def expect_some_rows() -> Expectation:
     """The table is not empty."""
     return Expectation(
-        "expect_table_row_count_to_be_between", (("min_value", 1),), "there are classes"
+        "expect_table_row_count_to_be_between",
+        (("min_value", 1),),
+        "there are classes",
     )
 
 
 def expect_present(column: str) -> Expectation:
     """No class lacks the figure."""
     return Expectation(
-        "expect_column_values_to_not_be_null", (("column", column),), f"every class has {column}"
+        "expect_column_values_to_not_be_null",
+        (("column", column),),
+        f"every class has {column}",
     )
 
 
@@ -65,5 +69,7 @@ def expect_at_least(column: str, bound: float, meaning: str, strict: bool = Fals
 def expect_at_most(column: str, bound: float, meaning: str) -> Expectation:
     """The figure of each class is at most a bound."""
     return Expectation(
-        "expect_column_values_to_be_between", (("column", column), ("max_value", bound)), meaning
+        "expect_column_values_to_be_between",
+        (("column", column), ("max_value", bound)),
+        meaning,
     )

@@ -160,7 +160,8 @@ class Figures(LossFigures):
 
 
 def _options(
-    written: Mapping[str, Any], kinds: Iterable[type[OptionFigures]]
+    written: Mapping[str, Any],
+    kinds: Iterable[type[OptionFigures]],
 ) -> Iterator[OptionFigures]:
     for kind in kinds:
         if kind.key is None:

@@ -65,7 +65,9 @@ class JudgedAttribute:
         return self.values.index(None) if unknown else None
 
     def of_known(
-        self, figures: Callable[[Histograms], Any], nothing: float
+        self,
+        figures: Callable[[Histograms], Any],
+        nothing: float,
     ) -> Callable[[Histograms], Any]:
         """Figures of classes over values that are not uninformative. nothing: of a class that has
         no others.
@@ -104,7 +106,11 @@ def judged_attribute(
     domain = sensitive_domain(name, counts, settings, hierarchy, is_text)
     distance = distance_of(settings, domain, hierarchy)
     return JudgedAttribute(
-        name, domain.values, distance, settings, None if settings.kind.ordered else hierarchy
+        name,
+        domain.values,
+        distance,
+        settings,
+        None if settings.kind.ordered else hierarchy,
     )
 
 

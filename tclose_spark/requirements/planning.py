@@ -59,7 +59,7 @@ class Cap:
             whole = whole.astype(np.int64)
         sizes = np.repeat(classes.sizes, classes.entries_of)
         within = (classes.counts * whole[classes.values] <= sizes * share[classes.values]).astype(
-            np.bool_
+            np.bool_,
         )
         met: NDArray[np.bool_] = np.logical_and.reduceat(within, classes.starts)
         return met
@@ -89,7 +89,10 @@ class Needs:
         several = [values for values in (self.values, other.values) if values is not None]
         known = self.known if other.known is None else other.known
         return Needs(
-            max(several, default=None), self.caps + other.caps, self.mixed + other.mixed, known
+            max(several, default=None),
+            self.caps + other.caps,
+            self.mixed + other.mixed,
+            known,
         )
 
     @property
@@ -128,7 +131,7 @@ class Needs:
 
 def _all(classes: Histograms, met: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
     every: NDArray[np.bool_] = np.logical_and.reduce(
-        [np.ones(classes.groups, dtype=np.bool_), *met]
+        [np.ones(classes.groups, dtype=np.bool_), *met],
     )
     return every
 
@@ -162,7 +165,10 @@ def _of_known(own: Needs, l: Diversity, unknown: int) -> Needs:  # noqa: E741 - 
         mixed.append(partial(_is_frequent, cap=Cap(share=1 / l.frequency, key="", asked="")))
     caps = tuple(cap for cap in own.caps if cap.of_table)
     return Needs(
-        None, caps, tuple(partial(_without, unknown=unknown, met=met) for met in mixed), l.distinct
+        None,
+        caps,
+        tuple(partial(_without, unknown=unknown, met=met) for met in mixed),
+        l.distinct,
     )
 
 

@@ -59,7 +59,7 @@ def _require_new(key: str, judge: Judge, others: Sequence[Judge]) -> None:
     named = {name for other in others for name in (other.key, other.measure, *other.columns)}
     if taken := {judge.key, judge.measure, *judge.columns} & named:
         raise ConfigurationError(
-            f"{key}: another requirement of {judge.a.name} measures {min(taken)!r}, too; rename it"
+            f"{key}: another requirement of {judge.a.name} measures {min(taken)!r}, too; rename it",
         )
 
 
@@ -69,7 +69,8 @@ def fields_of(attributes: Sequence[JudgedAttribute]) -> list[tuple[str, pa.DataT
 
 
 def columns_of(
-    attributes: Sequence[JudgedAttribute], classes: Mapping[str, Histograms]
+    attributes: Sequence[JudgedAttribute],
+    classes: Mapping[str, Histograms],
 ) -> list[pa.Array]:
     """The columns of `fields_of`, one row for each class. classes: by attribute, the histograms of
     its values.

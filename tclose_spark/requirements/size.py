@@ -61,7 +61,11 @@ def size_rows(k: Entry) -> Iterator[GuaranteeRow]:
             )
         else:
             yield at_least(
-                "k-anonymity", "", meaning, figure, figure["achieved"] >= figure["required"]
+                "k-anonymity",
+                "",
+                meaning,
+                figure,
+                figure["achieved"] >= figure["required"],
             )
 
 

@@ -30,7 +30,7 @@ def all_words() -> list[Words]:
     own = {"k", *(name for words in WORDS for name in (words.key, words.section))}
     if taken := own & FOUND.keys():
         raise ConfigurationError(
-            f"{min(taken)}: another package brings a requirement that has this name already"
+            f"{min(taken)}: another package brings a requirement that has this name already",
         )
     return [*WORDS, *(one.words for one in FOUND.values())]
 
@@ -92,7 +92,8 @@ def recorded_of(guarantees: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def stricter(
-    settings: Mapping[str, SensitiveAttribute], recorded: Mapping[str, Mapping[str, Any]]
+    settings: Mapping[str, SensitiveAttribute],
+    recorded: Mapping[str, Mapping[str, Any]],
 ) -> list[str]:
     """What the sensitive attributes require more of than a release did. recorded: see
     `recorded_of`; older histories lack keys.

@@ -119,7 +119,8 @@ class Words:
         if required is None:
             return row
         holds = entry.get(
-            "holds", Fraction(entry["achieved_exact"]) <= Fraction(entry["required_exact"])
+            "holds",
+            Fraction(entry["achieved_exact"]) <= Fraction(entry["required_exact"]),
         )
         most = f"at most {number(required, achieved)}"
         exact = entry["required_exact"]

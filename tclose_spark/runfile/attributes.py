@@ -76,7 +76,7 @@ ROLES = (
 )
 """The roles of columns, as keys of the run file."""
 T_SCHEMA = {
-    "anyOf": [*number_schema(minimum=0, maximum=1)["anyOf"], {"const": MEASURE}, {"type": "null"}]
+    "anyOf": [*number_schema(minimum=0, maximum=1)["anyOf"], {"const": MEASURE}, {"type": "null"}],
 }
 POSITIVE = number_schema(exclusiveMinimum=0)
 MOST_PLACES = 100_000
@@ -120,7 +120,9 @@ def _end(value: Any) -> Any:
 
 
 End = Annotated[
-    str, BeforeValidator(_end), WithJsonSchema({"type": ["number", "string"]}, mode="validation")
+    str,
+    BeforeValidator(_end),
+    WithJsonSchema({"type": ["number", "string"]}, mode="validation"),
 ]
 
 
@@ -174,7 +176,8 @@ class QuasiIdentifier(Section):
     chooses.
     """
     coarsest: Exact | None = Field(
-        default=None, validation_alias=also("coarsest", "maximum_generalization")
+        default=None,
+        validation_alias=also("coarsest", "maximum_generalization"),
     )
     """The coarsest label allowed: the length of an interval, the level in a hierarchy, or the
     members of a set.
@@ -255,7 +258,7 @@ class QuasiIdentifier(Section):
             limits = (Fraction(0), Fraction(0))
         if self.range is not None and limits is not None and limits[0] >= limits[1]:
             raise ValueError(
-                f"range is {', '.join(self.range)}; expected the lowest {what}, then the highest"
+                f"range is {', '.join(self.range)}; expected the lowest {what}, then the highest",
             )
 
     def _check_coarsest(self, coarsest: Fraction) -> None:
@@ -375,7 +378,8 @@ class SensitiveAttribute(Section):
     order: (
         Literal["value", "frequency"]
         | Annotated[
-            tuple[Any, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)
+            tuple[Any, ...],
+            BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v),
         ]
     ) = "value"
     """The order of values for an ordered distance: by value, by frequency, or a list of all values,
@@ -466,7 +470,7 @@ def _require_order(order: Sequence[Any]) -> None:
         if value is None:
             raise ValueError(
                 f"order holds null (place {place}), which is not a value; use missing: lowest or "
-                "highest to place missing values"
+                "highest to place missing values",
             )
         if isinstance(value, list | dict):
             raise ValueError(f"order holds {value!r} (place {place}); expected values only")
@@ -480,7 +484,7 @@ def _protected(attribute: SensitiveAttribute) -> SensitiveAttribute:
     if "t" not in attribute.model_fields_set and not required:
         raise ValueError(
             "it has no requirement; expected a t (a number from 0 to 1), an l (such as {distinct: "
-            "3}), a beta, or t: measure (reported without a limit)"
+            "3}), a beta, or t: measure (reported without a limit)",
         )
     return attribute
 
@@ -525,7 +529,8 @@ class Attributes(Section):
     has no other role.
     """
     quasi_identifiers: dict[str, QuasiIdentifier] = Field(
-        min_length=1, json_schema_extra=_or_nothing
+        min_length=1,
+        json_schema_extra=_or_nothing,
     )
     """Columns that an adversary may know of a person, with their settings. The release generalizes
     them.
@@ -595,7 +600,7 @@ class Attributes(Section):
             if taken[name.lower()] > 1:
                 raise ValueError(
                     f"the pseudonym of column {column!r} is named {name!r}, as another column is; "
-                    "rename it"
+                    "rename it",
                 )
         return self
 
@@ -671,7 +676,7 @@ class Attributes(Section):
     def columns(self) -> tuple[str, ...]:
         """The columns of the input that have a role."""
         return tuple(
-            dict.fromkeys([*self.inputs, *self.direct_identifiers, *self.beside_rows.values()])
+            dict.fromkeys([*self.inputs, *self.direct_identifiers, *self.beside_rows.values()]),
         )
 
     @property

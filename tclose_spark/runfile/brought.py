@@ -96,7 +96,7 @@ def add_own(key: str | None, kept: dict[str, Any], add: Callable[[dict[str, Any]
         if name not in seen or seen[name] != value:
             raise ConfigurationError(
                 f"the option {key} of another package changes {name!r}, which is there already; "
-                "expected a key of its own"
+                "expected a key of its own",
             )
     kept |= {name: value for name, value in seen.items() if name not in kept}
     return found
@@ -113,7 +113,7 @@ def find_requirement(name: str) -> BroughtRequirement:
         found = _find("requirement", name, modules()[name], BroughtRequirement)
         if odd := {found.words.key, found.words.section} - {name}:
             raise ConfigurationError(
-                f"{name}: its words have the key or section {min(odd)!r}; expected {name!r} in both"
+                f"{name}: its words have the key or section {min(odd)!r}; expected {name!r} in both",
             )
         FOUND[name] = found
     return FOUND[name]
@@ -141,11 +141,11 @@ def _find(what: str, name: str, place: str, kind: type[Brought]) -> Brought:
         found = named(f"{module}:{attribute or what.upper()}")
     except (ImportError, AttributeError) as error:
         raise ConfigurationError(
-            f"{name} is brought by {module}, which cannot be imported, or holds no {what} ({error})"
+            f"{name} is brought by {module}, which cannot be imported, or holds no {what} ({error})",
         ) from None
     if not isinstance(found, kind) or found.settings.key != name:
         raise ConfigurationError(
-            f"{name} is brought by {module}, which holds no {what} of this name"
+            f"{name} is brought by {module}, which holds no {what} of this name",
         )
     return found
 

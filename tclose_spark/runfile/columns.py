@@ -72,7 +72,9 @@ class Weight(Section):
     """
     round_to: (
         Annotated[
-            Exact, AfterValidator(above_zero), WithJsonSchema(number_schema(exclusiveMinimum=0))
+            Exact,
+            AfterValidator(above_zero),
+            WithJsonSchema(number_schema(exclusiveMinimum=0)),
         ]
         | None
     ) = None
@@ -87,13 +89,16 @@ def _named_column(value: Any) -> Any:
 
 
 PersonColumn = Annotated[
-    Person, BeforeValidator(_named_column, json_schema_input_type=str | Person)
+    Person,
+    BeforeValidator(_named_column, json_schema_input_type=str | Person),
 ]
 HouseholdColumn = Annotated[
-    Household, BeforeValidator(_named_column, json_schema_input_type=str | Household)
+    Household,
+    BeforeValidator(_named_column, json_schema_input_type=str | Household),
 ]
 WeightColumn = Annotated[
-    Weight, BeforeValidator(_named_column, json_schema_input_type=str | Weight)
+    Weight,
+    BeforeValidator(_named_column, json_schema_input_type=str | Weight),
 ]
 
 
@@ -123,7 +128,9 @@ class Pseudonym(Section):
     """
     as_: (
         Annotated[
-            str, AfterValidator(_column), WithJsonSchema({"type": "string", "pattern": COLUMN})
+            str,
+            AfterValidator(_column),
+            WithJsonSchema({"type": "string", "pattern": COLUMN}),
         ]
         | None
     ) = Field(default=None, alias="as")
@@ -139,7 +146,7 @@ class Pseudonym(Section):
         if self.secret is not None and not VARIABLE.fullmatch(self.secret):
             raise ValueError(
                 "secret is no name of an environment variable (capital letters, digits and _); it "
-                "is not shown here, since it may be a secret"
+                "is not shown here, since it may be a secret",
             )
         return self
 
@@ -159,7 +166,8 @@ def _named_pseudonyms(value: Any) -> Any:
 Pseudonyms = Annotated[
     dict[str, Pseudonym],
     BeforeValidator(
-        _named_pseudonyms, json_schema_input_type=list[str] | dict[str, Pseudonym | None] | None
+        _named_pseudonyms,
+        json_schema_input_type=list[str] | dict[str, Pseudonym | None] | None,
     ),
 ]
 

@@ -195,7 +195,9 @@ OF_QUASI_IDENTIFIER: tuple[Rule, ...] = (
     Exclusion(NO_INTERVALS, ("hierarchy",), "whose nodes are published instead of intervals"),
     Need(("generalization: set",), ("type: categorical",)),
     Exclusion(
-        ("generalization: set",), ("hierarchy",), "whose nodes are published instead of sets"
+        ("generalization: set",),
+        ("hierarchy",),
+        "whose nodes are published instead of sets",
     ),
     Need(("date_format",), ("type: date", "type: timestamp")),
     Exclusion(
@@ -229,7 +231,9 @@ OF_SENSITIVE_ATTRIBUTE: tuple[Rule, ...] = (
     Exclusion(("bins", "domain"), ("order",), "since they are for distance: ordered by value"),
     Exclusion(("domain",), ("bins",), "since both form groups of values"),
     Exclusion(
-        ("beta",), ("domain",), "since beta is of values, and domain makes classes by places"
+        ("beta",),
+        ("domain",),
+        "since beta is of values, and domain makes classes by places",
     ),
 )
 OF_BINS: tuple[Rule, ...] = (
@@ -343,7 +347,9 @@ OF_RUN: tuple[Rule, ...] = (
         UNPROVEN,
     ),
     Exclusion(
-        ("attributes.pseudonyms",), ("output.leavers: keep",), "since kept rows have no pseudonyms"
+        ("attributes.pseudonyms",),
+        ("output.leavers: keep",),
+        "since kept rows have no pseudonyms",
     ),
     Need(
         LINE,
@@ -360,7 +366,9 @@ OF_RUN: tuple[Rule, ...] = (
         "atoms",
     ),
     Exclusion(
-        (f"{QUASI}.coarsest",), LINE, "since classes of people who stay may need coarser labels"
+        (f"{QUASI}.coarsest",),
+        LINE,
+        "since classes of people who stay may need coarser labels",
     ),
     Exclusion(
         ("attributes.person.unknown: alone",),

@@ -50,7 +50,8 @@ def known_distance(name: Any) -> Any:
     """
     if not isinstance(name, str) or name not in DISTANCES:
         raise PydanticKnownError(
-            "literal_error", {"expected": one_of([repr(known) for known in DISTANCES])}
+            "literal_error",
+            {"expected": one_of([repr(known) for known in DISTANCES])},
         )
     return name
 

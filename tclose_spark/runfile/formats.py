@@ -8,7 +8,17 @@ from collections.abc import Mapping
 from typing import Literal
 
 Format = Literal[
-    "csv", "parquet", "delta", "table", "excel", "stata", "spss", "sas", "jsonl", "feather", "orc"
+    "csv",
+    "parquet",
+    "delta",
+    "table",
+    "excel",
+    "stata",
+    "spss",
+    "sas",
+    "jsonl",
+    "feather",
+    "orc",
 ]
 ENDINGS: dict[Format, tuple[str, ...]] = {
     "csv": (".csv", ".csv.gz", ".txt", ".tsv", ".tab", ".zip", ".gz", ".bz2"),
@@ -126,7 +136,7 @@ def _require_use(format: Format, given: Mapping[str, str]) -> None:
         unused = [name for name in TYPES if name in given]
         if unused:
             raise ValueError(
-                f"{unused[0]} needs inferSchema: true, because other CSV columns are text"
+                f"{unused[0]} needs inferSchema: true, because other CSV columns are text",
             )
     for one, other in (("sep", "delimiter"), ("encoding", "charset")):
         if one in given and other in given:

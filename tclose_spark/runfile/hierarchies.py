@@ -31,7 +31,8 @@ def _many(value: Any) -> Any:
 def one_or_many(what: dict[str, Any]) -> WithJsonSchema:
     """The JSON Schema of one value or a list of them."""
     return WithJsonSchema(
-        {"anyOf": [what, {"type": "array", "items": what, "minItems": 1}]}, mode="validation"
+        {"anyOf": [what, {"type": "array", "items": what, "minItems": 1}]},
+        mode="validation",
     )
 
 
@@ -91,7 +92,7 @@ class CodeRange:
             or found[0] > found[-1]
         ):
             raise ValueError(
-                f"{text!r} is no range of codes; expected one such as 140-239, V01-V09 or 042"
+                f"{text!r} is no range of codes; expected one such as 140-239, V01-V09 or 042",
             )
         return CodeRange(found[0], found[-1])
 
@@ -125,7 +126,9 @@ class HierarchyBuilder(Section):
     """How many characters each level removes, or a list of how many characters each level keeps."""
     dates: (
         Annotated[
-            tuple[DatePart, ...], BeforeValidator(_many), one_or_many({"enum": [*DATE_PARTS]})
+            tuple[DatePart, ...],
+            BeforeValidator(_many),
+            one_or_many({"enum": [*DATE_PARTS]}),
         ]
         | None
     ) = None
@@ -148,8 +151,8 @@ class HierarchyBuilder(Section):
                         {"const": "icd9"},
                         RANGES,
                         {"type": "array", "items": RANGES, "minItems": 1},
-                    ]
-                }
+                    ],
+                },
             ),
         ]
         | None
@@ -227,12 +230,12 @@ def _check_widths(widths: Sequence[Fraction]) -> None:
     if widths[0] <= 0 or any(b <= a or b % a for a, b in pairwise(widths)):
         raise ValueError(
             f"intervals are {', '.join(map(str, widths))} wide; expected numbers above 0, each a "
-            "multiple of the one before"
+            "multiple of the one before",
         )
     if any(10**60 % width.denominator for width in widths):
         raise ValueError(
             f"intervals are {', '.join(map(str, widths))} wide; expected decimal numbers such as "
-            "2.5"
+            "2.5",
         )
 
 
@@ -247,7 +250,7 @@ def _check_parts(dates: Sequence[DatePart]) -> None:
     places = [DATE_PARTS.index(part) for part in dates]
     if any(fine >= coarse for fine, coarse in pairwise(places)):
         raise ValueError(
-            f"dates are {', '.join(dates)}; expected coarser parts from level to level"
+            f"dates are {', '.join(dates)}; expected coarser parts from level to level",
         )
 
 
@@ -260,14 +263,14 @@ def _check_groups(levels: Sequence[Mapping[str, Sequence[str]]], other: str | No
         members = [member for group in groups.values() for member in group]
         if not members or not all(groups.values()):
             raise ValueError(
-                "a group is empty; expected a label with the list of what it stands for"
+                "a group is empty; expected a label with the list of what it stands for",
             )
         member, times = Counter(members).most_common(1)[0]
         if times > 1:
             raise ValueError(f"{member!r} is in {times} groups; expected one label for it")
         if ROOT in members or ROOT in groups or other == ROOT:
             raise ValueError(
-                "'*' stands for the whole domain, and is above all groups already; leave it out"
+                "'*' stands for the whole domain, and is above all groups already; leave it out",
             )
         if below is not None:
             unknown = sorted(set(members) - below)
@@ -277,7 +280,7 @@ def _check_groups(levels: Sequence[Mapping[str, Sequence[str]]], other: str | No
             if lost and other is None:
                 raise ValueError(
                     f"the label {lost[0]!r} is in no group of the level above; name it, or give "
-                    "other"
+                    "other",
                 )
         below = {*groups, *([] if other is None else [other])}
 
@@ -290,11 +293,11 @@ def _check_ranges(tables: Sequence[Mapping[str, Sequence[str]]], other: str | No
         raise ValueError("a table of ranges is empty; expected labels with their ranges")
     if other == ROOT or any(ROOT in table for table in tables):
         raise ValueError(
-            "'*' stands for the whole domain, and is above all ranges already; leave it out"
+            "'*' stands for the whole domain, and is above all ranges already; leave it out",
         )
     if any(other in table for table in tables):
         raise ValueError(
-            f"other is {other!r}, which is the label of a range; expected a label of its own"
+            f"other is {other!r}, which is the label of a range; expected a label of its own",
         )
     parsed = [
         [(label, CodeRange.of(text)) for label, texts in table.items() for text in texts]
@@ -306,7 +309,7 @@ def _check_ranges(tables: Sequence[Mapping[str, Sequence[str]]], other: str | No
             if one.holds(next_one.first):
                 raise ValueError(
                     f"ranges of {label!r} and {next_label!r} overlap; expected one label for each "
-                    "code"
+                    "code",
                 )
     for fine, coarse in pairwise(parsed):
         above: dict[str, str] = {}
@@ -314,7 +317,7 @@ def _check_ranges(tables: Sequence[Mapping[str, Sequence[str]]], other: str | No
             holding = [of for of, wide in coarse if wide.holds(one.first) and wide.holds(one.last)]
             if not holding or above.setdefault(label, holding[0]) != holding[0]:
                 raise ValueError(
-                    f"the ranges of {label!r} are not inside one range, or label, of the next table"
+                    f"the ranges of {label!r} are not inside one range, or label, of the next table",
                 )
 
 

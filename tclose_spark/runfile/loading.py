@@ -71,7 +71,7 @@ def parse_yaml(text: str, where: str) -> Any:
     try:
         if _nodes(yaml.compose(text, Loader=_Loader), {}) > MOST_NODES:
             raise ConfigurationError(
-                f"{where}: too long: it has more than {MOST_NODES:,} entries, aliases written out"
+                f"{where}: too long: it has more than {MOST_NODES:,} entries, aliases written out",
             )
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
     except RecursionError:
@@ -118,7 +118,7 @@ def expand(text: str, key: str) -> str:
         if replacement is None:
             raise ConfigurationError(
                 f"{key}: the environment variable {match[1]} is not set or empty; set it, or write "
-                f"${{{match[1]}:-default}}"
+                f"${{{match[1]}:-default}}",
             )
         return replacement
 
@@ -202,7 +202,7 @@ def _override(tree: dict[str, Any], assignment: str) -> None:
     while True:
         if not isinstance(section, dict):
             raise ConfigurationError(
-                f"--set {assignment}: {path!r} leads into {section!r}, which has no keys"
+                f"--set {assignment}: {path!r} leads into {section!r}, which has no keys",
             )
         known = [n for n in range(len(steps), 0, -1) if ".".join(steps[:n]) in section]
         head = ".".join(steps[: known[0] if known else 1])
@@ -241,7 +241,7 @@ def read_tree(path: Path, overrides: Sequence[str] = ()) -> RunFile:
     if not isinstance(said, dict):
         raise ConfigurationError(
             f"{path}: expected keys such as input, output, attributes and privacy; see conf/ for "
-            "examples"
+            "examples",
         )
     tree = RunFile(said)
     tree.lines = Lines.read(text, str(path)).without(overrides)
@@ -258,11 +258,11 @@ def _read_text(path: Path) -> str:
         if URI.match(str(path)):
             raise ConfigurationError(
                 f"the run file {path} is a URI; expected a path (input, output and hierarchies may "
-                "be URIs)"
+                "be URIs)",
             ) from None
         question = "" if path.exists() else meant_file(str(path))
         raise ConfigurationError(
-            f"the run file {path} cannot be read: {error.strerror}{question}"
+            f"the run file {path} cannot be read: {error.strerror}{question}",
         ) from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"the run file {path} is no text in UTF-8") from None
@@ -280,7 +280,9 @@ def lines_in_errors(tree: dict[str, Any]) -> Iterator[None]:
 
 
 def with_overrides(
-    tree: dict[str, Any], folder: Path, overrides: Sequence[str] = ()
+    tree: dict[str, Any],
+    folder: Path,
+    overrides: Sequence[str] = (),
 ) -> dict[str, Any]:
     """A raw run file, changed in place: `key.path=value` overrides are applied, and paths are
     resolved against a folder.

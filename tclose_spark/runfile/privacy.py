@@ -29,7 +29,10 @@ class JointCloseness(Section):
     """
 
     attributes: Annotated[
-        tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=2), AfterValidator(each_once)
+        tuple[str, ...],
+        BeforeValidator(as_tuple),
+        Field(min_length=2),
+        AfterValidator(each_once),
     ]
     """The sensitive attributes whose values form the tuple."""
     t: Annotated[
@@ -61,13 +64,15 @@ def as_sections(value: Any) -> Any:
     """
     if not isinstance(value, list | tuple) or not all(isinstance(one, Mapping) for one in value):
         raise ValueError(
-            "expected a list of sections, such as [{attributes: [disease, income], t: 0.3}]"
+            "expected a list of sections, such as [{attributes: [disease, income], t: 0.3}]",
         )
     return tuple(value)
 
 
 def require_attributes(
-    joint: Sequence[JointCloseness], sensitive: Collection[str], key: str
+    joint: Sequence[JointCloseness],
+    sensitive: Collection[str],
+    key: str,
 ) -> None:
     """Raises ValueError unless each requirement is of sensitive attributes, and is the only one of
     these. key: names the requirements in the message.
@@ -76,21 +81,21 @@ def require_attributes(
         if unknown := [name for name in one.attributes if name not in sensitive]:
             raise ValueError(
                 f"{key} names {unknown[0]!r}; expected a sensitive attribute "
-                f"({', '.join(sensitive)})"
+                f"({', '.join(sensitive)})",
             )
         if one.name in sensitive:
             raise ValueError(
-                f"{key}: a sensitive attribute is named {one.name!r}, like the tuple; rename it"
+                f"{key}: a sensitive attribute is named {one.name!r}, like the tuple; rename it",
             )
         if any(
             one.name == other.name and one.attributes != other.attributes for other in joint[:i]
         ):
             raise ValueError(
-                f"{key} names two tuples {one.name!r}; rename an attribute whose name has a +"
+                f"{key} names two tuples {one.name!r}; rename an attribute whose name has a +",
             )
         if any({*one.attributes} == {*other.attributes} for other in joint[:i]):
             raise ValueError(
-                f"{key} names {' and '.join(one.attributes)} twice; expected one t for them"
+                f"{key} names {' and '.join(one.attributes)} twice; expected one t for them",
             )
 
 
@@ -127,7 +132,9 @@ def _fraction(share: Fraction) -> Fraction:
 
 
 Share = Annotated[
-    Exact, AfterValidator(_share), WithJsonSchema(number_schema(minimum=0, maximum=1))
+    Exact,
+    AfterValidator(_share),
+    WithJsonSchema(number_schema(minimum=0, maximum=1)),
 ]
 
 

@@ -60,7 +60,9 @@ def explain_problems(
 
 
 def _problem(
-    problem: Mapping[str, Any], known_keys: Collection[str], method: str | None
+    problem: Mapping[str, Any],
+    known_keys: Collection[str],
+    method: str | None,
 ) -> tuple[str, str, str]:
     """(key, what was found, what was expected) of one of pydantic's problems."""
     kind = problem["type"]
@@ -173,7 +175,8 @@ class _Dumper(yaml.SafeDumper):
 
 
 _Dumper.add_multi_representer(
-    object, lambda dumper, value: dumper.represent_scalar("tag:yaml.org,2002:float", str(value))
+    object,
+    lambda dumper, value: dumper.represent_scalar("tag:yaml.org,2002:float", str(value)),
 )
 
 

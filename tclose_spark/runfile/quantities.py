@@ -105,7 +105,7 @@ def check_date_format(form: str) -> str:
     if unknown := sorted(set(re.findall("%(.?)", form)) - DIRECTIVES):
         raise ValueError(
             f"expected directives of {', '.join(f'%{one}' for one in sorted(DIRECTIVES))}; "
-            f"%{unknown[0]} is none"
+            f"%{unknown[0]} is none",
         )
     example = datetime(2024, 2, 29 if "%d" in form or "%j" in form else 1, 12, 34, tzinfo=UTC)
     try:
@@ -141,7 +141,8 @@ def write_moment(code: int, calendar: Calendar) -> str:
     """
     moment = EPOCH + timedelta(
         microseconds=min(
-            max(code * (CODES_A_DAY["timestamp"] // CODES_A_DAY[calendar]), FIRST), LAST
-        )
+            max(code * (CODES_A_DAY["timestamp"] // CODES_A_DAY[calendar]), FIRST),
+            LAST,
+        ),
     )
     return date.isoformat(moment) if calendar == "date" else moment.isoformat()

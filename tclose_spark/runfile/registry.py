@@ -121,11 +121,11 @@ def find_method(name: str) -> Known:
     except (ImportError, AttributeError) as error:
         raise ConfigurationError(
             f"method.name: {name} is brought by {module}, which cannot be imported, or holds no "
-            f"method ({error})"
+            f"method ({error})",
         ) from None
     if getattr(method, "name", None) != name:
         raise ConfigurationError(
-            f"method.name: {name} is brought by {module}, which holds no method of this name"
+            f"method.name: {name} is brought by {module}, which holds no method of this name",
         )
     return method
 
@@ -173,7 +173,7 @@ def require_support(settings: MethodSettings, sensitive: Mapping[str, SensitiveA
                 raise ValueError(
                     f"attributes.sensitive_attributes.{name}.l.{kind}: method {settings.name} "
                     f"makes no {kind} l; expected method: {{name: "
-                    f"{' or '.join(methods_that(kind))}}}, or this key left out"
+                    f"{' or '.join(methods_that(kind))}}}, or this key left out",
                 )
         if (
             attribute.missing == "uninformative"
@@ -183,18 +183,18 @@ def require_support(settings: MethodSettings, sensitive: Mapping[str, SensitiveA
             raise ValueError(
                 f"attributes.sensitive_attributes.{name}.missing: method {settings.name} makes no "
                 "frequency l of known values; expected method: {name: "
-                f"{' or '.join(methods_that('entropy'))}}}"
+                f"{' or '.join(methods_that('entropy'))}}}",
             )
         for key, required in (("beta", attribute.beta is not None), ("t: 0", attribute.t == 0)):
             if required and key not in settings.makes:
                 raise ValueError(
                     f"attributes.sensitive_attributes.{name}.{key}: method {settings.name} does "
                     f"not make it; expected method: {{name: {' or '.join(methods_that(key))}}}, or "
-                    "another requirement"
+                    "another requirement",
                 )
         if attribute.bins is not None and not settings.takes_bins:
             raise ValueError(
                 f"attributes.sensitive_attributes.{name}.bins is for method: "
-                f"{' or '.join(methods_that('bins'))}"
+                f"{' or '.join(methods_that('bins'))}",
             )
     find_method(settings.name).supports(settings, sensitive)

@@ -36,7 +36,8 @@ class ReleaseForm(Section):
     values change places within a class.
     """
     together: Annotated[tuple[Block, ...], BeforeValidator(as_tuple)] = Field(
-        default=(), validation_alias=also("together", "blocks")
+        default=(),
+        validation_alias=also("together", "blocks"),
     )
     """Blocks of sensitive attributes (complete disjoint projections, CODIP). The release has each
     block by itself, so only the class connects a person's values in two blocks.
@@ -48,11 +49,11 @@ class ReleaseForm(Section):
         if len(set(named)) < len(named) or not all(self.together):
             raise ValueError(
                 "together: a block is empty, or an attribute is named twice; expected one block "
-                "for each"
+                "for each",
             )
         if len(self.together) > MOST_BLOCKS:
             raise ValueError(
-                f"together has {len(self.together)} blocks; expected at most {MOST_BLOCKS}"
+                f"together has {len(self.together)} blocks; expected at most {MOST_BLOCKS}",
             )
         return self
 
@@ -93,7 +94,10 @@ class ReleaseForm(Section):
         }
 
     def projections(
-        self, labels: Sequence[str], sensitive: Iterable[str], beside: Iterable[str]
+        self,
+        labels: Sequence[str],
+        sensitive: Iterable[str],
+        beside: Iterable[str],
     ) -> dict[str, list[str]]:
         """What is published of a row, in parts that only its class connects, by the name of the
         part: its quasi-identifiers and other columns, and its values of each block.

@@ -84,7 +84,8 @@ def schema() -> dict[str, Any]:
     methods = {name: method.settings for name, method in known_methods().items()}
     models: list[type[Section]] = [ReleaseSpec, *methods.values()]
     places, made = models_json_schema(
-        [(model, "validation") for model in models], schema_generator=DescribedSchema
+        [(model, "validation") for model in models],
+        schema_generator=DescribedSchema,
     )
     definitions = made["$defs"]
     run_file = definitions.pop(places[ReleaseSpec, "validation"]["$ref"].rpartition("/")[2])

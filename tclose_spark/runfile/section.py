@@ -109,7 +109,7 @@ class Section(BaseModel):
             super().__init__(**settings)
         except ValidationError as error:
             raise ConfigurationError(
-                explain_problems(error, known_keys(), section=type(self).__name__)
+                explain_problems(error, known_keys(), section=type(self).__name__),
             ) from None
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]

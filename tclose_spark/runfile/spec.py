@@ -99,7 +99,7 @@ class Input(Section):
     Formats from excel on: one file, which this process reads as a whole.
     """
     options: dict[str, Annotated[str, BeforeValidator(_option), WithJsonSchema(OPTION)]] = Field(
-        default_factory=dict
+        default_factory=dict,
     )
     """Options of Spark's reader, such as `header: true`, that the format has. Also `decimal`,
     `thousands` and `currency` (marks in numbers), `skip_rows` and `skip_footer` (lines above and
@@ -139,7 +139,7 @@ class Input(Section):
         if times > 1:
             raise ValueError(
                 f"columns gives {times} columns the name {name!r} (up to case); expected one for "
-                "each"
+                "each",
             )
         return self
 
@@ -150,7 +150,7 @@ class Output(Section):
     """
 
     model_config = ConfigDict(
-        json_schema_extra={"oneOf": [{"required": ["path"]}, {"required": ["public", "internal"]}]}
+        json_schema_extra={"oneOf": [{"required": ["path"]}, {"required": ["public", "internal"]}]},
     )
     path: str | None = None
     """The output folder, relative to the run file. It gets public/ (to publish) and internal/
@@ -177,7 +177,9 @@ class Output(Section):
     table: Annotated[str, Field(pattern=r"^[^.`]+(\.[^.`]+){0,2}$")] | None = None
     """A catalog table that each verified release replaces in one commit."""
     export: Annotated[
-        tuple[Literal["parquet", "csv"], ...], BeforeValidator(as_tuple), AfterValidator(each_once)
+        tuple[Literal["parquet", "csv"], ...],
+        BeforeValidator(as_tuple),
+        AfterValidator(each_once),
     ] = ()
     """Further formats of the release, in public/release_parquet and public/release_csv."""
     one_file: bool = False
@@ -196,13 +198,13 @@ class Output(Section):
         if self.keep_versions > 1 and (self.after is None or self.after != self.path):
             raise ValueError(
                 "keep_versions: versions are those of a line of releases; expected output.after, "
-                "with the folder of output.path"
+                "with the folder of output.path",
             )
         public = f"{self.public_path}/"
         internal = f"{self.internal_path}/"
         if internal.startswith(public):
             raise ValueError(
-                "internal is public or inside it; expected a folder that is not published"
+                "internal is public or inside it; expected a folder that is not published",
             )
         return self
 
@@ -285,7 +287,9 @@ class Privacy(Section):
     """The risk of re-identification that you allow. Figures without a limit are only reported."""
     alpha: (
         Annotated[
-            Exact, AfterValidator(_weight), WithJsonSchema(number_schema(minimum=0, maximum=1))
+            Exact,
+            AfterValidator(_weight),
+            WithJsonSchema(number_schema(minimum=0, maximum=1)),
         ]
         | None
     ) = None
@@ -316,7 +320,7 @@ class Privacy(Section):
             raise ValueError(f"k is auto, and {of_profile}; expected k left out, or a number")
         if self.k < self.profile.least_k:
             raise ValueError(
-                f"k is {self.k}, and {of_profile}; expected a k of at least {self.profile.least_k}"
+                f"k is {self.k}, and {of_profile}; expected a k of at least {self.profile.least_k}",
             )
         return self
 
@@ -336,7 +340,7 @@ class Privacy(Section):
             return {"alpha": "0.5", **said, "k": 2}
         if "alpha" in said:
             raise ValueError(
-                "alpha is for k: auto; leave it out if k is a number (--set privacy.alpha=null)"
+                "alpha is for k: auto; leave it out if k is a number (--set privacy.alpha=null)",
             )
         return said
 
@@ -379,7 +383,7 @@ class ReleaseSpec(Section):
     privacy: Privacy
     """The smallest class that may be published, and how many rows may be suppressed."""
     method: Annotated[SerializeAsAny[MethodSettings], BeforeValidator(read_settings)] = Field(
-        default_factory=lambda: read_settings({})
+        default_factory=lambda: read_settings({}),
     )
     """The method that assigns rows to classes, with its settings."""
     release: ReleaseForm = ReleaseForm()
@@ -416,7 +420,7 @@ class ReleaseSpec(Section):
                 cls.model_validate(value)
             except ValidationError:
                 raise ValueError(
-                    "expected what tclose suggest wrote; leave the key out, or restore it"
+                    "expected what tclose suggest wrote; leave the key out, or restore it",
                 ) from None
         return value
 
@@ -426,7 +430,7 @@ class ReleaseSpec(Section):
             if f"{folder}/".startswith(f"{self.input.path}/"):
                 raise ValueError(
                     f"output: {folder} is inside the input {self.input.path}; expected a folder "
-                    "elsewhere"
+                    "elsewhere",
                 )
         return self
 
@@ -439,7 +443,9 @@ class ReleaseSpec(Section):
     @model_validator(mode="after")
     def _close_together(self) -> Self:
         require_attributes(
-            self.privacy.joint or (), self.attributes.sensitive_attributes, "privacy.joint"
+            self.privacy.joint or (),
+            self.attributes.sensitive_attributes,
+            "privacy.joint",
         )
         return self
 
@@ -448,7 +454,7 @@ class ReleaseSpec(Section):
         if self.privacy.n is not None and self.privacy.n <= self.privacy.k:
             raise ValueError(
                 f"privacy.nt.n is {self.privacy.n}, and k is {self.privacy.k}: each class would be "
-                "its own superset, so no t would limit anything; expected an n above k"
+                "its own superset, so no t would limit anything; expected an n above k",
             )
         return self
 
@@ -465,7 +471,7 @@ class ReleaseSpec(Section):
             key = "release.form" if form.is_exact else "release.together"
             raise ValueError(
                 f"{key} publishes a column named {taken[0].lower()!r}; rename the input's "
-                "(input.columns)"
+                "(input.columns)",
             )
         return self
 
@@ -475,13 +481,13 @@ class ReleaseSpec(Section):
             raise ValueError(
                 f"release.together: {odd[0]!r} is "
                 f"{'no sensitive attribute' if odd[0] in named else 'in no block'}; expected each "
-                "sensitive attribute in one block, and no other column"
+                "sensitive attribute in one block, and no other column",
             )
         for one in self.privacy.joint or ():
             if not any({*one.attributes} <= {*block} for block in blocks):
                 raise ValueError(
                     f"privacy.joint: {one.name} is in several blocks of release.together; expected "
-                    "one block"
+                    "one block",
                 )
 
     @property
@@ -558,5 +564,5 @@ class ReleaseSpec(Section):
                 key: value for key, value in decisive[section].items() if value not in (None, {})
             }
         return hashlib.sha256(
-            json.dumps(decisive, sort_keys=True, default=str).encode()
+            json.dumps(decisive, sort_keys=True, default=str).encode(),
         ).hexdigest()

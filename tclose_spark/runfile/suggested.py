@@ -47,7 +47,7 @@ def change_notes(changes: list[Change] | None) -> list[str]:
     keys = ", ".join(change.key for change in changes)
     return [
         f"changed after tclose suggest wrote the run file: {keys}; both values are in the internal "
-        "report"
+        "report",
     ]
 
 

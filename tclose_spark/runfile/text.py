@@ -62,7 +62,10 @@ def meant_file(path: str) -> str:
 
 
 def normal(
-    value: str, normal_form: NormalForm | None = None, strip: bool = False, fold: bool = False
+    value: str,
+    normal_form: NormalForm | None = None,
+    strip: bool = False,
+    fold: bool = False,
 ) -> str:
     """A text with a column's options applied: Unicode normal form, then blanks removed at both
     ends, then case folded.
@@ -95,7 +98,7 @@ def same_to_a_reader(value: str) -> str:
     ('new york', 'new york')
     """
     return " ".join(
-        unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold()).split()
+        unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold()).split(),
     )
 
 

@@ -76,7 +76,7 @@ def write_release(run: Run) -> AnonymizeRecord:
             plan=plan,
             columns=columns,
             secret=run.secret,
-        )
+        ),
     )
     written = _write(run, anonymizer)
     for maker in anonymizer.makers:
@@ -101,7 +101,7 @@ def _write(run: Run, anonymizer: Anonymizer) -> Written:
     except ChangedFileError:
         run.announce(
             "note: Spark's text writer changes files on this platform; Delta writes them instead, "
-            "more slowly"
+            "more slowly",
         )
         _write_tables(run, anonymizer, trusts_text_writer=False)
     return anonymizer.written()
@@ -176,7 +176,8 @@ class Anonymizer:
             maker.begin(session)
         routed = send_to_tasks(batches, router(self.encoder, plan), ROUTED, plan.tasks)
         files, self.observed = observe(
-            map_batches(routed, self._finisher(), self.schema), self.figures
+            map_batches(routed, self._finisher(), self.schema),
+            self.figures,
         )
         return files
 
@@ -340,7 +341,7 @@ class Anonymizer:
             raise DamagedStagingError(
                 f"the rows that were written ({raw.rows}) are not those that were profiled "
                 f"({profile.rows}): a retry disturbed the run, or the staged rows are damaged; "
-                "begin again with `tclose profile`"
+                "begin again with `tclose profile`",
             )
         if sums[UNCOVERED]:
             wrong = (
@@ -349,11 +350,14 @@ class Anonymizer:
             )
             raise GuaranteeError(f"{sums[UNCOVERED]} rows have a {wrong}; nothing is published")
         method = plan.describe(
-            {name: figures[FIGURE.format(i)] for i, name in enumerate(plan.figures)}
+            {name: figures[FIGURE.format(i)] for i, name in enumerate(plan.figures)},
         )
         more = [maker.written(sums, published.rows) for maker in self.makers]
         return Written(
-            raw, published, method, reduce(lambda found, one: {**found, **one}, more, {})
+            raw,
+            published,
+            method,
+            reduce(lambda found, one: {**found, **one}, more, {}),
         )
 
 

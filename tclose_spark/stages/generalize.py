@@ -58,7 +58,10 @@ class Generalizer:
             for q in quasi
         )
         return Generalizer(
-            tuple(q.name for q in quasi), tuple(labellers), tuple(q.bounds for q in quasi), disjoint
+            tuple(q.name for q in quasi),
+            tuple(labellers),
+            tuple(q.bounds for q in quasi),
+            disjoint,
         )
 
     def schema(self) -> list[tuple[str, pa.DataType]]:
@@ -91,7 +94,8 @@ class Generalizer:
         starts = np.flatnonzero(np.diff(classes[by_class], prepend=-1))
         place = np.empty(len(classes), dtype=np.int64)
         place[by_class] = np.repeat(
-            np.arange(len(starts)), np.diff(np.append(starts, len(classes)))
+            np.arange(len(starts)),
+            np.diff(np.append(starts, len(classes))),
         )
         firsts = by_class[starts]
         if regions is not None and np.any(regions[0] > regions[1]):
@@ -99,7 +103,10 @@ class Generalizer:
         shown = rows.take(by_class).shown(starts, self.disjoint)
         columns = [
             self._columns(
-                i, shown.quasi[i], starts, None if regions is None else regions[:, i, firsts]
+                i,
+                shown.quasi[i],
+                starts,
+                None if regions is None else regions[:, i, firsts],
             )
             for i in range(len(self.names))
         ]
@@ -111,7 +118,11 @@ class Generalizer:
         ]
 
     def _columns(
-        self, i: int, codes: IntArray, starts: IntArray, region: IntArray | None
+        self,
+        i: int,
+        codes: IntArray,
+        starts: IntArray,
+        region: IntArray | None,
     ) -> tuple[IntArray, list[pa.Array]]:
         """(sort key, published values) of one quasi-identifier, an entry a class."""
         labeller = self.labellers[i]
@@ -119,7 +130,7 @@ class Generalizer:
             low, high = ranges(codes, starts) if region is None else region
             if np.any((low == MISSING) & (high != MISSING)):
                 raise ValueError(
-                    "bounds cannot express a class that mixes missing values with numbers"
+                    "bounds cannot express a class that mixes missing values with numbers",
                 )
             missing = high == MISSING
             numbers = labeller.bounds(np.where(missing, 0, low), np.where(missing, 0, high))
@@ -134,7 +145,7 @@ class Generalizer:
         place = {text: i for i, text in enumerate(distinct)}
         codes = np.array([place[text] for text in texts])[index]
         return codes, [
-            pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(distinct, pa.string()))
+            pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(distinct, pa.string())),
         ]
 
 
@@ -153,7 +164,9 @@ def raw_type(domain: QuasiDomain) -> pa.DataType:
 
 
 def _bound(
-    numbers: IntArray | FloatArray, missing: NDArray[np.bool_], labeller: NumericLabels
+    numbers: IntArray | FloatArray,
+    missing: NDArray[np.bool_],
+    labeller: NumericLabels,
 ) -> pa.Array:
     if labeller.calendar is None:
         return pa.array(numbers, bound_type(labeller), mask=missing)
@@ -230,7 +243,11 @@ class AggregateLabels:
         return np.array(index, dtype=np.int64), list(known)
 
     def _means(
-        self, codes: IntArray, starts: IntArray, held: IntArray, missing: NDArray[np.bool_]
+        self,
+        codes: IntArray,
+        starts: IntArray,
+        held: IntArray,
+        missing: NDArray[np.bool_],
     ) -> list[str]:
         """The means of the classes with a value."""
         numbers, scale = self._exact(codes, missing)
@@ -245,7 +262,9 @@ class AggregateLabels:
         return [write_scaled(number, self.aggregate.digits) for number in rounded]
 
     def _exact(
-        self, codes: IntArray, missing: NDArray[np.bool_]
+        self,
+        codes: IntArray,
+        missing: NDArray[np.bool_],
     ) -> tuple[NDArray[np.object_], int]:
         """(numbers as integers of any size, the integer that stands for 1). A double is taken as
         its shortest decimal. A missing number is 0.

@@ -83,7 +83,7 @@ def guard_insensitive(
             f"insensitive attributes {_listed(combined)} are nearly unique together (about "
             f"{distinct} combinations in {profile.rows} rows): published unchanged, they link rows "
             "to people; drop one, make it coarser, give it another role, or name it in "
-            f"attributes.allow_unique{_about_weight(combined, spec)}"
+            f"attributes.allow_unique{_about_weight(combined, spec)}",
         )
         problems.add(error)
     sample = _draw(batches, columns, profile)
@@ -121,7 +121,10 @@ class Sample:
         anyone = mean_width(widths, np.zeros_like(self.weight), self.weight, fewest)
         same = [
             mean_width(
-                widths, combine([self.insensitive[name] for name in names]), self.weight, fewest
+                widths,
+                combine([self.insensitive[name] for name in names]),
+                self.weight,
+                fewest,
             )
             for names in together
         ]
@@ -154,7 +157,8 @@ def _draw(batches: Table, columns: StagedColumns, profile: Profile) -> Sample:
                 place = pa.array(drawn[first])
                 held = [decoded(column.take(place)) for column in records]
                 yield pa.RecordBatch.from_arrays(
-                    [*held, pa.array(np.bincount(group))], schema=schema
+                    [*held, pa.array(np.bincount(group))],
+                    schema=schema,
                 )
 
     names = schema.names[:-1]
@@ -174,7 +178,9 @@ def _draw(batches: Table, columns: StagedColumns, profile: Profile) -> Sample:
 
 
 def _count_tuples(
-    batches: Table, columns: StagedColumns, candidates: Sequence[Columns]
+    batches: Table,
+    columns: StagedColumns,
+    candidates: Sequence[Columns],
 ) -> list[float]:
     """The estimated number of tuples of each set of insensitive columns. One pass."""
     places = [[columns.insensitive_names.index(name) for name in names] for names in candidates]
@@ -187,16 +193,18 @@ def _count_tuples(
                 counted.add(
                     content_hash([held[i] for i in place])
                     if place
-                    else np.zeros(1, dtype=np.uint64)
+                    else np.zeros(1, dtype=np.uint64),
                 )
         registers = [counted.registers.astype(np.int8).tobytes() for counted in counts]
         yield pa.RecordBatch.from_arrays(
-            [pa.array([b"".join(registers)], pa.binary())], schema=REGISTERS
+            [pa.array([b"".join(registers)], pa.binary())],
+            schema=REGISTERS,
         )
 
     parts = collect(map_batches(batches, count, REGISTERS))["registers"].to_pylist()
     highest = np.max(
-        [np.frombuffer(part, dtype=np.int8).reshape(len(candidates), -1) for part in parts], axis=0
+        [np.frombuffer(part, dtype=np.int8).reshape(len(candidates), -1) for part in parts],
+        axis=0,
     )
     return [float(estimate(of_one.astype(np.int64))) for of_one in highest]
 
@@ -239,7 +247,10 @@ def _worst_of_each(refused: Sequence[Mapping[str, Any]]) -> list[Mapping[str, An
 
 
 def _refusal(
-    sample: Sample, quasi: Sequence[ResolvedQuasi], worst: Mapping[str, Any], spec: ReleaseSpec
+    sample: Sample,
+    quasi: Sequence[ResolvedQuasi],
+    worst: Mapping[str, Any],
+    spec: ReleaseSpec,
 ) -> str:
     """The message about a column that takes back too much, or about the fewest columns that do
     together.
@@ -275,7 +286,9 @@ def _about_weight(columns: Columns, spec: ReleaseSpec) -> str:
 
 
 def pair_widths(
-    domain: QuasiDomain, column: pa.ChunkedArray, hierarchy: Hierarchy | None
+    domain: QuasiDomain,
+    column: pa.ChunkedArray,
+    hierarchy: Hierarchy | None,
 ) -> PairWidths:
     """The widths between records of a prepared column: by the range of numbers, by the tree, or 0
     for equal values and 1 for others.
@@ -299,7 +312,9 @@ def pair_widths(
 
 
 def smallest_set(
-    columns: Sequence[str], measure: Callable[[Sequence[Columns]], list[float]], limit: float
+    columns: Sequence[str],
+    measure: Callable[[Sequence[Columns]], list[float]],
+    limit: float,
 ) -> Columns:
     """A small set of columns whose figure is above the limit, if that of all columns is. Tries
     single columns, pairs (of at most MOST_PAIRED columns), then the best of these with one more
@@ -326,7 +341,8 @@ def smallest_set(
 
 
 def _best(
-    candidates: Sequence[Columns], measure: Callable[[Sequence[Columns]], list[float]]
+    candidates: Sequence[Columns],
+    measure: Callable[[Sequence[Columns]], list[float]],
 ) -> tuple[Columns, float]:
     figures = measure(candidates)
     place = int(np.argmax(figures))

@@ -46,5 +46,5 @@ def require_mechanism(internal: Folder, state: RunState) -> None:
         as_it_was = False
     if not as_it_was:
         raise GuaranteeError(
-            f"{internal.path(MINIMALITY)} is not what was recorded of the method's choices"
+            f"{internal.path(MINIMALITY)} is not what was recorded of the method's choices",
         )

@@ -29,7 +29,10 @@ from tclose_spark.table.tally import LocalRows
 
 
 def make_plan(
-    run: Run, profile: Profile, table: EncodedTable, chosen: ChosenKRecord | None
+    run: Run,
+    profile: Profile,
+    table: EncodedTable,
+    chosen: ChosenKRecord | None,
 ) -> PlanReport:
     """Makes and writes the plan of a run; returns it in figures. chosen: its k, if it was."""
 

@@ -65,7 +65,10 @@ class Preparation:
 
     @staticmethod
     def of(
-        schema: pa.Schema, spec: ReleaseSpec, secret: str, continued: bool = False
+        schema: pa.Schema,
+        spec: ReleaseSpec,
+        secret: str,
+        continued: bool = False,
     ) -> Preparation:
         """The preparation of a table with this schema. secret: the run's. continued: see
         StagedColumns.
@@ -124,8 +127,8 @@ class Preparation:
         return [
             int(
                 np.count_nonzero(
-                    np.any([_marked(raw[name], marks) for name, marks in of_columns], axis=0)
-                )
+                    np.any([_marked(raw[name], marks) for name, marks in of_columns], axis=0),
+                ),
             )
             for of_columns in self.marks.values()
         ]
@@ -192,7 +195,8 @@ def _marked(column: pa.Array, marks: Callable[[pa.Array], Any]) -> Any:
 
 
 def _marks(
-    schema: pa.Schema, spec: ReleaseSpec
+    schema: pa.Schema,
+    spec: ReleaseSpec,
 ) -> dict[str, list[tuple[str, Callable[[pa.Array], Any]]]]:
     """How rows are marked that are BROKEN, DAMAGED, or have a value that is not of its type: see
     `Preparation`.
@@ -207,7 +211,7 @@ def _marks(
             (
                 among_raw(OWNERS[role]),
                 lambda column: column.is_null().to_numpy(zero_copy_only=False),
-            )
+            ),
         ]
     if (weight := spec.attributes.weight) is not None:
         marks[UNWEIGHED] = [(weight.column, not_weights)]
@@ -215,7 +219,7 @@ def _marks(
         marks[ROUNDED_AWAY] = [(column, partial(rounded_away, step=step))]
     if MALFORMED in schema.names:
         marks[BROKEN] = [
-            (MALFORMED, lambda column: column.fill_null(False).to_numpy(zero_copy_only=False))
+            (MALFORMED, lambda column: column.fill_null(False).to_numpy(zero_copy_only=False)),
         ]
     beside = (*spec.attributes.insensitive_attributes, *spec.attributes.pseudonyms)
     # histograms show damage in other columns

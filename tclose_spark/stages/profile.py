@@ -80,7 +80,11 @@ def profile_input(run: Run) -> ProfileRecord:
     version = None if commit is None else commit.version
     state = state_of_inputs(run, commit)
     table = read_table(
-        run.session, source, version, run.spec.attributes.inputs, run.spec.missing_values
+        run.session,
+        source,
+        version,
+        run.spec.attributes.inputs,
+        run.spec.missing_values,
     )
     readers = readers_of(run.spec, run.secret)
     for reader in readers:
@@ -94,14 +98,21 @@ def profile_input(run: Run) -> ProfileRecord:
 
     try:
         profile, trees = again_if_disturbed(
-            run.session, profiled, lambda _: not continued, lambda found: found[0].people
+            run.session,
+            profiled,
+            lambda _: not continued,
+            lambda found: found[0].people,
         )
         built = run.write_hierarchies(trees)
         attributes = resolved_attributes(run.with_hierarchies(trees), profile)
         columns = StagedColumns.of(schema_of(table), run.spec, continued)
         batches = staged_batches(run.session, path)
         insensitive = guard_insensitive(
-            batches, columns, run.spec, profile, attributes.quasi_identifiers
+            batches,
+            columns,
+            run.spec,
+            profile,
+            attributes.quasi_identifiers,
         )
     except BaseException:
         drop_rows(run)
@@ -157,12 +168,17 @@ def profile_table(
     source = OpenedTable(table, spec.input, spec.attributes.inputs)
     readers = readers_of(spec, secret) if readers is None else readers
     preparation = Preparation.of(
-        schema, spec, secret, continued=any(reader.continued for reader in readers)
+        schema,
+        spec,
+        secret,
+        continued=any(reader.continued for reader in readers),
     )
     with errors_translated(source):
         raw = select(table, preparation.read)
         raw = reduce(
-            lambda rows, reader: reader.rows(table, rows, preparation.columns), readers, raw
+            lambda rows, reader: reader.rows(table, rows, preparation.columns),
+            readers,
+            raw,
         )
         keeps = any(reader.keeps for reader in readers)
         write_rows(map_batches(raw, stager(preparation, secret, keeps), STAGED, True), staged)
@@ -172,7 +188,7 @@ def profile_table(
     if tallies.num_rows == 2 * MOST_VALUES:
         raise InputError(
             f"{spec.input.path} has more than {MOST_VALUES:,} distinct values in all; use coarser "
-            "ones"
+            "ones",
         )
     counted = read_tallies(tallies, spec.attributes)
     if not counted.fingerprint.rows:
@@ -185,7 +201,15 @@ def profile_table(
         sampled = preparation.sampled
         sample = staged_sample(session, staged, len(sampled), counted.fingerprint.rows)
         profile, trees = profile_of(
-            table, spec, counted, hierarchies, version, batches, readers, sample, sampled
+            table,
+            spec,
+            counted,
+            hierarchies,
+            version,
+            batches,
+            readers,
+            sample,
+            sampled,
         )
     except InputError as error:
         for reader in readers:
@@ -215,7 +239,7 @@ def stager(preparation: Preparation, secret: str, keeps: bool) -> Mapper:
                 if kept and len(kept[-1]):
                     *held, owned[PERSON] = map(_one_after_another, [*held, owned[PERSON]], kept)
                 hashes = keyed.of_rows(
-                    [*columns.keyed(held), *(owned[name] for name in columns.hashed)]
+                    [*columns.keyed(held), *(owned[name] for name in columns.hashed)],
                 )
                 varying = list[int]()
                 if PERSON in owned:

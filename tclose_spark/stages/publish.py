@@ -100,7 +100,7 @@ def require_verified(run: Run, names: Sequence[str]) -> None:
     changed = differences(of_names, digests(run.staging, names))
     if changed:
         raise GuaranteeError(
-            f"{run.staging.path()} was changed after it was verified: {changed[0]}"
+            f"{run.staging.path()} was changed after it was verified: {changed[0]}",
         )
 
 
@@ -127,7 +127,7 @@ def publish_release(run: Run) -> Mapping[str, Any]:
     state = run.state
     if run.finished and not (run.overwrite or state.overwrite):
         raise ConfigurationError(
-            f"output: {run.public.path()} holds a finished release; give --overwrite to replace it"
+            f"output: {run.public.path()} holds a finished release; give --overwrite to replace it",
         )
     require_replaceable_table(run)
     with defer_interrupts():  # an interrupt waits, so that no release is left without its evidence
@@ -252,11 +252,12 @@ def _place(run: Run, files: Digests) -> None:
         for name in PUBLIC[:-1]:
             _move(name, run, target, files)
         lost = differences(
-            files, {**digests(target, PUBLIC), **digests(run.staging, [CERTIFICATE])}
+            files,
+            {**digests(target, PUBLIC), **digests(run.staging, [CERTIFICATE])},
         )
         if lost:
             raise GuaranteeError(
-                f"the release did not arrive in {target.path()} as it was verified: {lost[0]}"
+                f"the release did not arrive in {target.path()} as it was verified: {lost[0]}",
             )
         if run.spec.output.table is not None:
             from tclose_spark.io.tables.catalog import replace_table
@@ -280,7 +281,7 @@ def _place(run: Run, files: Digests) -> None:
     ):
         run.public.remove(CERTIFICATE)
         raise GuaranteeError(
-            f"{run.public.path()} was changed by another program during the publication"
+            f"{run.public.path()} was changed by another program during the publication",
         )
 
 

@@ -51,12 +51,14 @@ def require_certifiable(state: RunState) -> None:
     """Raises GuaranteeError unless the staged release holds."""
     if state.of(VerifyRecord).verdict != "holds":
         raise GuaranteeError(
-            "report: the staged release does not meet its requirements; there is nothing to certify"
+            "report: the staged release does not meet its requirements; there is nothing to certify",
         )
 
 
 def write_reports(
-    run: Run, state: RunState, measure: Callable[[Run], Mapping[str, Any] | None]
+    run: Run,
+    state: RunState,
+    measure: Callable[[Run], Mapping[str, Any] | None],
 ) -> ReportRecord:
     """Writes the certificate, both reports, the codebook, the contract and the exports; returns the
     exports and the SHA-256 of all files. measure: see `raw_versus_released`.
@@ -71,7 +73,7 @@ def write_reports(
         for name, text in words.evidence(certificate, state).items():
             if words.brought is not None and run.staging.exists(name):
                 raise ConfigurationError(
-                    f"the option {words.brought} of another package writes {name}, which is there"
+                    f"the option {words.brought} of another package writes {name}, which is there",
                 )
             run.staging.write(name, text, private=True)
     exports = _export(run, figures.fingerprint)
@@ -93,7 +95,9 @@ def write_reports(
         totals=_raw_totals(read_profile(run)),
     )
     run.staging.write(
-        INTERNAL_REPORT, render_internal(certificate, figures, raw, made), private=True
+        INTERNAL_REPORT,
+        render_internal(certificate, figures, raw, made),
+        private=True,
     )
     return ReportRecord(
         exports=exports,
@@ -151,7 +155,7 @@ def _raw_totals(profile: Profile) -> dict[str, Any]:
                 value: n
                 for value, n, rows in zip(domain.values, totals, domain.counts, strict=True)
                 if rows
-            }
+            },
         )
         for domain, totals in zip(profile.sensitive, profile.weights, strict=False)
     }

@@ -95,7 +95,8 @@ def judge_staged(run: Run, state: RunState) -> tuple[Verdict, VerifyRecord]:
     for name, text in verdict.validation.files().items():
         run.staging.write(f"validation/{name}", text)
     run.staging.write(
-        "verification.json", json.dumps({"problems": verdict.problems, **figures}, indent=1)
+        "verification.json",
+        json.dumps({"problems": verdict.problems, **figures}, indent=1),
     )
     record = VerifyRecord(
         verdict="holds" if verdict.holds else "does not hold",
@@ -137,7 +138,7 @@ def verify_finished(run: Run, other_version: bool = False) -> Verdict:
     if state.configuration != run.fingerprint:
         raise ConfigurationError(
             f"verify: the release in {run.public.path()} was made with another configuration; give "
-            "the run file and every --set that made it"
+            "the run file and every --set that made it",
         )
     _require_files(run, state)
     run = run.as_recorded(state, run.internal)
@@ -145,7 +146,8 @@ def verify_finished(run: Run, other_version: bool = False) -> Verdict:
     with _place_of_classes(run) as classes, sized_shuffles(run.session, profiled.rows):
         verdict = judge(run, profiled, state, run.public, classes)
     require_holds(
-        verdict, f"the finished release in {run.public.path()} does not meet its requirements"
+        verdict,
+        f"the finished release in {run.public.path()} does not meet its requirements",
     )
     _require_pages(run, state, verdict, other_version)
     _require_table(run)
@@ -153,15 +155,20 @@ def verify_finished(run: Run, other_version: bool = False) -> Verdict:
     reported = state.of(ReportRecord)
     for kind, files in reported.exports.items():
         rows, hashed = rows_of_export(
-            release, verdict.figures.fingerprint, kind, reported.escape_formulas
+            release,
+            verdict.figures.fingerprint,
+            kind,
+            reported.escape_formulas,
         )
         if kind == "parquet":
             require_plain_parquet(
-                run.public, parts_of(run.public, export_name(kind)), schema_of(release)
+                run.public,
+                parts_of(run.public, export_name(kind)),
+                schema_of(release),
             )
         check_export(rows, hashed, kind, run.public, files)
     run.announce(
-        f"{'verify':<10} {verdict.figures.rows:>14,} rows again: the finished release holds"
+        f"{'verify':<10} {verdict.figures.rows:>14,} rows again: the finished release holds",
     )
     return verdict
 
@@ -215,7 +222,7 @@ def _state(run: Run) -> RunState:
         raise GuaranteeError(f"{run.internal.path(STATE)} is missing, or cannot be read") from None
     raise ConfigurationError(
         f"verify: the release in {run.public.path()} was made by an older version of tclose_spark, "
-        "which kept no list of its files; release it again"
+        "which kept no list of its files; release it again",
     )
 
 
@@ -248,7 +255,7 @@ def _require_files(run: Run, state: RunState) -> None:
             or f"a file in {run.public.path()} or {run.internal.path()}"
         )
         raise GuaranteeError(
-            f"{file} cannot be read, so the finished release cannot be judged"
+            f"{file} cannot be read, so the finished release cannot be judged",
         ) from None
     if not problems:
         return
@@ -258,7 +265,7 @@ def _require_files(run: Run, state: RunState) -> None:
     raise GuaranteeError(
         f"the finished release in {run.public.path()} was changed after publication{what}; it is "
         "no longer the verified release:\n"
-        "  " + "\n  ".join(problems[:MOST_NAMED]) + more
+        "  " + "\n  ".join(problems[:MOST_NAMED]) + more,
     )
 
 
@@ -286,7 +293,7 @@ def _require_pages(run: Run, state: RunState, verdict: Verdict, other_version: b
     compared = dict.fromkeys(("issued", "tool", "brought"))
     if {**certificate, **compared} != {**again, **compared}:
         raise GuaranteeError(
-            f"the certificate in {run.public.path()} does not describe the release beside it"
+            f"the certificate in {run.public.path()} does not describe the release beside it",
         )
     same_version = _require_version(run, certificate, again, other_version)
     require_mechanism(run.internal, state)
@@ -310,17 +317,20 @@ def _require_evidence(run: Run, state: RunState, certificate: Certificate) -> No
                 found = run.internal.read(name)
             except (ValueError, OSError):
                 raise GuaranteeError(
-                    f"{run.internal.path(name)} is missing, or cannot be read"
+                    f"{run.internal.path(name)} is missing, or cannot be read",
                 ) from None
             if found != text:
                 raise GuaranteeError(
                     f"{run.internal.path(name)} does not follow from the certificate of the "
-                    "release and what the run recorded"
+                    "release and what the run recorded",
                 )
 
 
 def _require_version(
-    run: Run, certificate: Mapping[str, Any], again: Mapping[str, Any], accepted: bool
+    run: Run,
+    certificate: Mapping[str, Any],
+    again: Mapping[str, Any],
+    accepted: bool,
 ) -> bool:
     """Whether these versions of this package, and of those that bring options, requirements and
     methods, made a certificate. again: what they make now. accepted: whether others may have made
@@ -340,7 +350,7 @@ def _require_version(
     if not _is_moment(certificate.get("issued")) or not known:
         raise GuaranteeError(
             f"the certificate in {run.public.path()} does not describe the release beside it: its "
-            "date of issue or its tool is none"
+            "date of issue or its tool is none",
         )
     for one, version, other in zip(ours, versions, now, strict=True):
         if version != other and not accepted:
@@ -348,7 +358,7 @@ def _require_version(
             raise GuaranteeError(
                 f"the certificate in {run.public.path()} is of version {version} of {name}, and "
                 f"this is {other}, which cannot compare report, codebook and contract; verify it "
-                "with that version, or accept this (--other-version)"
+                "with that version, or accept this (--other-version)",
             )
     return versions == now
 
@@ -373,6 +383,6 @@ def _certificate(run: Run) -> dict[str, Any]:
     except (ValueError, AttributeError, OSError):
         raise GuaranteeError(
             f"{run.public.path(CERTIFICATE)} is no certificate: it is no JSON object, or has a key "
-            "twice"
+            "twice",
         ) from None
     return certificate

@@ -39,7 +39,7 @@ def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
     for one in profile.far:
         said = one.said(profile.rows, spec.privacy.k)
         sentences.append(
-            f"quasi-identifier {one.column!r}: {said}, so its loss will look small; {CODES}"
+            f"quasi-identifier {one.column!r}: {said}, so its loss will look small; {CODES}",
         )
     for domain in profile.sensitive:
         settings = spec.attributes.sensitive_attributes[domain.name]
@@ -53,13 +53,14 @@ def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
         sentences += [f"sensitive attribute {domain.name!r}{sentence}" for sentence in details]
     sentences += _grouping_quasi(profile, spec.attributes)
     sentences += map(
-        repetition_warning if profile.people is None else spelling_warning, profile.repeated
+        repetition_warning if profile.people is None else spelling_warning,
+        profile.repeated,
     )
     for step in spec.attributes.rounded.values() if profile.rounded_away else ():
         sentences.append(
             f"attributes.weight.round_to: in {profile.rounded_away:,} of {profile.rows:,} rows the "
             f"weight is above 0 and published as 0, because it is at most half of {float(step):g}; "
-            "use a smaller round_to"
+            "use a smaller round_to",
         )
     return tuple(sentences)
 
@@ -157,7 +158,10 @@ def repetition_warning(one: Repetition, column: str | None = None) -> str:
 
 
 def _of_sensitive(
-    domain: SensitiveDomain, settings: SensitiveAttribute, rows: int, apart: bool
+    domain: SensitiveDomain,
+    settings: SensitiveAttribute,
+    rows: int,
+    apart: bool,
 ) -> list[str]:
     present = [value for value, n in zip(domain.values, domain.counts, strict=True) if n]
     sentences = []
@@ -173,20 +177,20 @@ def _of_sensitive(
         )
         sentences.append(
             f" is nearly unique ({len(present)} values in {rows} rows): an adversary who knows a "
-            f"person's value finds {finds}"
+            f"person's value finds {finds}",
         )
     spellings = count_spellings(present)
     if spellings:
         sentences.append(
             f": {_spellings(spellings, len(present))}, and each counts for l and t as a value of "
-            "its own"
+            "its own",
         )
     unused = [str(value) for value, n in zip(domain.values, domain.counts, strict=True) if not n]
     if unused and isinstance(settings.order, tuple):
         sentences.append(
             f": its order lists {len(unused)} values that no row has "
             f"({first_few(unused, MOST_SHOWN)}); they lengthen the scale, and can make "
-            "distances smaller"
+            "distances smaller",
         )
     return sentences
 
@@ -252,7 +256,7 @@ def query_error_notes(
     wrong = math.floor(100 * error) if error <= 1 else 100
     return [
         f"the table is nearly useless: half of random counts from it are wrong by {wrong}% or "
-        f"more{cause}"
+        f"more{cause}",
     ]
 
 

@@ -104,7 +104,7 @@ def choose_roles(columns: Sequence[SuggestedColumn], size: Size = LARGEST) -> Ch
         raise InputError(
             f"none of the {len(columns)} columns can be a quasi-identifier beside a sensitive "
             "attribute; write the run file by hand, or give descriptions of the columns "
-            "(--dictionary)"
+            "(--dictionary)",
         )
     used = {one.name for one in (*quasi, *sensitive)}
     return ChosenRoles(
@@ -128,7 +128,8 @@ def _may_be_known(one: SuggestedColumn) -> bool:
 
 
 def _guess(
-    quasi: Sequence[SuggestedColumn], unknown: Sequence[SuggestedColumn]
+    quasi: Sequence[SuggestedColumn],
+    unknown: Sequence[SuggestedColumn],
 ) -> SuggestedColumn | None:
     """A column that may be the sensitive attribute where none is known: a measurement, or work or
     ethnicity beside other quasi-identifiers; None if there is none. It is never a column that may
@@ -181,7 +182,8 @@ def _among_quasi(columns: Sequence[SuggestedColumn], place: int) -> bool:
 
 
 def without_copies(
-    columns: Sequence[SuggestedColumn], codes: Mapping[str, IntArray]
+    columns: Sequence[SuggestedColumn],
+    codes: Mapping[str, IntArray],
 ) -> tuple[SuggestedColumn, ...]:
     """The columns, of which those that follow from another one with as many values, and it from
     them, are left out: the logarithm or the square of a measurement. The shortest name stays.
@@ -228,7 +230,8 @@ def group_alike(columns: Sequence[SuggestedColumn]) -> tuple[list[str], list[Sug
             numbered = NUMBERED.fullmatch(one.name)
             stem = (numbered[1] or "") if numbered else None
             groups.setdefault(
-                stem if numbered or one.facts.whole.distinct == 2 else one.name, []
+                stem if numbered or one.facts.whole.distinct == 2 else one.name,
+                [],
             ).append(one)
     large = [
         group
@@ -269,7 +272,7 @@ def _of_households(one: SuggestedColumn) -> bool:
     """A sort key: weights of persons first."""
     return bool(
         {"household", "hh", "hhwt", "wgtp", "hwgt", "hweight"}
-        & set(words_of_name(one.facts.called))
+        & set(words_of_name(one.facts.called)),
     )
 
 

@@ -35,7 +35,7 @@ BELOW = re.compile(r"-([1-9]|9{2,}|8{2,}|7{2,}|6{2,}|9+[678])")
 """Usual codes above and below all other numbers."""
 DATES = re.compile(
     r"(9999-12-31|2999-12-31|1900-01-01|1899-12-3[01]|1800-01-01|0001-01-01)([T ]00:00(:00)?)?"
-    r"|01[./-]01[./-](1900|1800|0001)|(31[./-]12|12[./-]31)[./-]9999"
+    r"|01[./-]01[./-](1900|1800|0001)|(31[./-]12|12[./-]31)[./-]9999",
 )
 MOST_CODES = 6
 FEW_VALUES = 12
@@ -94,7 +94,9 @@ def codes_of_column(values: pa.Array, counts: pa.Array, least: int, numbers: boo
 
 
 def _among_texts(
-    texts: Mapping[str, int], numeric: int, least: int
+    texts: Mapping[str, int],
+    numeric: int,
+    least: int,
 ) -> tuple[dict[str, int], dict[str, int]]:
     """(words and dates for missing values, ranges and refusals beside numbers) among texts that are
     no numbers, with their rows. numeric: the rows of numbers beside them.
@@ -158,7 +160,10 @@ def _far_numbers(numbers: FloatArray, rows: FloatArray) -> list[float]:
         top = slice(-size, None)
         rest = slice(below, -size)
         if usual(ABOVE, numbers[top]) and _are_above(
-            numbers[top], numbers[rest], rows[top], rows[rest]
+            numbers[top],
+            numbers[rest],
+            rows[top],
+            rows[rest],
         ):
             return [*map(float, numbers[:below]), *map(float, numbers[top])]
     return [*map(float, numbers[:below])]
@@ -174,7 +179,10 @@ def _are_below(codes: FloatArray, rest: FloatArray) -> bool:
 
 
 def _are_above(
-    codes: FloatArray, rest: FloatArray, of_codes: FloatArray, of_rest: FloatArray
+    codes: FloatArray,
+    rest: FloatArray,
+    of_codes: FloatArray,
+    of_rest: FloatArray,
 ) -> bool:
     """Whether numbers are far above the rest: by as much as its range; or by a gap in consecutive
     numbers; or by a wide gap, and with more rows than the others. Prices (9, 29, 49, 99) have gaps
@@ -215,9 +223,9 @@ SYSTEMS = tuple(
     map(
         CodeSystem.of,
         yaml.safe_load(
-            files(__package__).joinpath("code_systems.yaml").read_text(encoding="utf-8")
+            files(__package__).joinpath("code_systems.yaml").read_text(encoding="utf-8"),
         )["systems"],
-    )
+    ),
 )
 
 
@@ -231,7 +239,7 @@ def code_system(name: str, values: pa.Array, counts: pa.Array) -> CodeSystem | N
     'ICD-9'
     """
     known = pc.invert(
-        pc.is_in(pc.utf8_lower(values), value_set=pa.array(PLACEHOLDERS, values.type))
+        pc.is_in(pc.utf8_lower(values), value_set=pa.array(PLACEHOLDERS, values.type)),
     )
     values = values.filter(known)
     counts = counts.filter(known)

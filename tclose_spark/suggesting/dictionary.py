@@ -75,12 +75,12 @@ class Dictionary:
         if others and len(others) == len(self.of_columns):
             raise InputError(
                 f"{self.where}: none of its {len(others)} names is one of the table's "
-                f"{len(columns)} columns; give the dictionary of this table"
+                f"{len(columns)} columns; give the dictionary of this table",
             )
         if others:
             note(
                 f"{self.where}: {len(others)} of its {len(self.of_columns)} names are not columns "
-                "of the table"
+                "of the table",
             )
         both = {_key(name): Description(label) for name, label in labels.items()}
         for name, own in self.of_columns.items():
@@ -112,7 +112,8 @@ def read_dictionary(given: Given, table: str) -> Dictionary:
         return NO_DICTIONARY
     if isinstance(given, Mapping):
         return _dictionary(
-            "dictionary", [(name, Description(text)) for name, text in given.items()]
+            "dictionary",
+            [(name, Description(text)) for name, text in given.items()],
         )
     path = Path(given)
     ending = path.suffix.lower()
@@ -142,7 +143,7 @@ def _dictionary(where: str, entries: Iterable[Entry]) -> Dictionary:
     if twice:
         raise InputError(
             f"{where}: {twice} of its {len(found) + twice} names repeat another one, in any letter "
-            "case; give each column one description"
+            "case; give each column one description",
         )
     if not found:
         raise InputError(f"{where}: it describes no column")
@@ -200,7 +201,7 @@ def _entries_of_tree(tree: Mapping[str, Any], table: str, where: str) -> Iterato
     if not tables:
         raise InputError(
             f"{where}: expected a data package (resources), a table schema (fields) or a data "
-            "contract (schema)"
+            "contract (schema)",
         )
     return columns_of(_chosen(tables, table, where), where)
 
@@ -216,7 +217,7 @@ def _chosen(tables: Sequence[Mapping[str, Any]], table: str, where: str) -> Mapp
         raise InputError(
             f"{where}: {len(called) or 'none'} of its {len(tables)} tables "
             f"({first_few(names)}) {'are' if called else 'is'} called {table}; "
-            "expected one, or a dictionary of one table"
+            "expected one, or a dictionary of one table",
         )
     return called[0]
 
@@ -254,7 +255,9 @@ def _properties(table: Mapping[str, Any], where: str) -> Iterator[Entry]:
 
 
 def _entry(
-    one: Mapping[str, Any], keys: Sequence[str], is_identifier: bool = False
+    one: Mapping[str, Any],
+    keys: Sequence[str],
+    is_identifier: bool = False,
 ) -> Iterator[Entry]:
     name = one.get("name")
     if isinstance(name, str) and name.strip():
@@ -315,7 +318,7 @@ def csv_entries(text: str, where: str) -> list[Entry]:
         raise InputError(f"{where}: the file is not valid CSV") from None
     raise InputError(
         f"{where}: its first line has no header of names (name, variable, column, field) beside "
-        "one of descriptions (description, label, definition)"
+        "one of descriptions (description, label, definition)",
     )
 
 

@@ -91,7 +91,7 @@ PARTS = (
     *CLOCKS,
 )
 TALLIES = pa.schema(
-    [("column", pa.int32()), ("part", pa.int32()), ("n", pa.int64()), ("rank", pa.int64())]
+    [("column", pa.int32()), ("part", pa.int32()), ("n", pa.int64()), ("rank", pa.int64())],
 )
 """What tasks count of the columns, by their place: the ranks that estimate distinct values, whose
 parts are registers, and after those `n` of each of PARTS.
@@ -117,7 +117,7 @@ def gather_facts(
     fields = list(schema_of(opened.table))
     names = [opened.source.columns.get(field.name, field.name) for field in fields]
     read = [place for place, field in enumerate(fields) if not is_unsupported(field.type)] or [
-        *range(len(fields))
+        *range(len(fields)),
     ]
     table = select(opened.table, [fields[place].name for place in read])
     whole = dict(zip(read, _whole(table, len(read)), strict=True))
@@ -141,7 +141,12 @@ def gather_facts(
         column = sample[f"c{place}"] if place in whole else pa.nulls(sample.num_rows, pa.string())
         counts = _with_distinct(whole.get(place, nothing), column)
         found = facts_of(
-            name, kind_of(field.type), column, counts, k or least_k(rows), phrases[place]
+            name,
+            kind_of(field.type),
+            column,
+            counts,
+            k or least_k(rows),
+            phrases[place],
         )
         facts.append(
             replace(
@@ -150,7 +155,7 @@ def gather_facts(
                 entity=_entity(subjects, name, hint_by_name.get(name)),
                 refuted=name in subjects.refuted,
                 marked=described[place].is_identifier,
-            )
+            ),
         )
         codes[name] = value_codes(column)
         columns.append(column)
@@ -188,7 +193,9 @@ def _whole(table: Table, columns: int) -> list[WholeCounts]:
     ranks[column, part] = rank
     found = []
     for numbers, registers in zip(
-        counts[:, REGISTERS:].tolist(), ranks[:, :REGISTERS], strict=True
+        counts[:, REGISTERS:].tolist(),
+        ranks[:, :REGISTERS],
+        strict=True,
     ):
         parts = dict(zip(PARTS, numbers, strict=True))
         formatted = {form: parts.pop(form) for form in (*DATE_FORMATS, *CLOCKS)}
@@ -243,7 +250,9 @@ def _counts(column: pa.Array, values: pa.Array, rows: pa.Array) -> list[int]:
 
 
 def _drawn(
-    table: Table, types: Mapping[str, pa.DataType], share: float
+    table: Table,
+    types: Mapping[str, pa.DataType],
+    share: float,
 ) -> tuple[pa.Table, WholeValues]:
     """(about this share of the rows, a sample of whole values), in one pass. types: of the columns,
     by name.
@@ -254,7 +263,9 @@ def _drawn(
     is_row = drawn[WHOLE_VALUES.name].is_null()
     parts = map(WholeValues.from_bytes, drawn[WHOLE_VALUES.name].drop_null().to_pylist())
     return drawn.filter(is_row).select(schema.names), reduce(
-        add, parts, WholeValues.empty(len(schema))
+        add,
+        parts,
+        WholeValues.empty(len(schema)),
     )
 
 
@@ -277,7 +288,8 @@ def _sampler(share: float, schema: pa.Schema) -> Mapper:
                 values = [column.filter(drawn) for column in values]
             rows = len(values[0])
             yield pa.RecordBatch.from_arrays(
-                [*values, pa.nulls(rows, WHOLE_VALUES.type)], schema=schema
+                [*values, pa.nulls(rows, WHOLE_VALUES.type)],
+                schema=schema,
             )
         nothing = [pa.nulls(1, field.type) for field in schema][:-1]
         written = pa.array([whole_values.sample().to_bytes()], WHOLE_VALUES.type)
@@ -340,7 +352,10 @@ def gather_described(
     if not codes:
         return first
     again = gather_facts(
-        replace(opened, table=read_as_missing(opened.table, codes)), most, k, dictionary
+        replace(opened, table=read_as_missing(opened.table, codes)),
+        most,
+        k,
+        dictionary,
     )
     facts = [
         replace(one, codes=found.codes) for one, found in zip(again.facts, first.facts, strict=True)
@@ -382,7 +397,7 @@ def open_unknown_table(session: Session, source: Input) -> OpenedTable:
     if header and 2 * len({*odd} - steps(names)) >= len(names):
         raise InputError(
             f"input.path: the first line of {source.path} looks like a record, not like column "
-            "names; if it is one, give --option header=false"
+            "names; if it is one, give --option header=false",
         )
     opened = OpenedTable(table, source, names)
     return _with_plain_names(checked(opened))

@@ -42,7 +42,7 @@ MEASURABLE = frozenset(
             "event",
         ),
         *("what is seen", "survey weight"),
-    ]
+    ],
 )
 """Concepts of measurements, which may be different for nearly all people."""
 MEASURED = 0.9  # share of numbers from which a column with the name of a measurement is one
@@ -163,7 +163,7 @@ def _looks(facts: ColumnFacts) -> tuple[str, float] | None:
         return None
     what, rows = max(facts.identifying.items(), key=lambda item: item[1])
     return f"{rows:,} of {facts.present:,} values look like {what}", sum(
-        facts.identifying.values()
+        facts.identifying.values(),
     ) / facts.present
 
 

@@ -51,7 +51,7 @@ def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> Colum
         if "%d" not in form:
             said.append(
                 "months, each read as its first day; with hierarchy: {dates: [month, quarter, "
-                "year]} labels are months"
+                "year]} labels are months",
             )
     elif facts.system is not None and facts.whole.distinct > FEW:
         settings["hierarchy"] = facts.system.hierarchy
@@ -62,23 +62,23 @@ def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> Colum
         settings["hierarchy"] = {"order": NEIGHBOURS}
         said.append(
             "! groups of neighbours in the order of their names; a hierarchy by meaning would say "
-            "more: a CSV"
+            "more: a CSV",
         )
     if len(facts.date_formats) > 1:
         either = " or ".join(f'"{form}"' for form in facts.date_formats)
         kind = "timestamp" if "%H" in either else "date"
         said.append(
             f"? dates as text, whose days may be months; if you know, write type: {kind}, "
-            f"date_format: {either}"
+            f"date_format: {either}",
         )
     elif facts.is_date and facts.calendar is None and "date_format" not in settings:
         said.append(
             "! dates as text in several forms; in one form they could have type: date and a "
-            "date_format"
+            "date_format",
         )
     if taken and one.concept is not None and one.concept.either:
         said.append(
-            "? known from outside, or rather sensitive? Then it belongs to sensitive_attributes"
+            "? known from outside, or rather sensitive? Then it belongs to sensitive_attributes",
         )
     return ColumnSettings(name=one.name, settings={**settings, **_reading(facts)}, said=tuple(said))
 
@@ -108,7 +108,7 @@ def sensitive_settings(one: SuggestedColumn, t: str) -> ColumnSettings:
         }
         said.append(
             f"{facts.system.name}, by {facts.told_by} and the form of its values: near codes are "
-            "less different"
+            "less different",
         )
     elif (
         facts.amounts
@@ -118,7 +118,7 @@ def sensitive_settings(one: SuggestedColumn, t: str) -> ColumnSettings:
     ):
         said.append(
             "! amounts as text (a comma, separators or a currency); as numbers they could have "
-            "distance: ordered"
+            "distance: ordered",
         )
     elif facts.are_all_numbers:
         said.append("? numbers, taken for codes; if they are in an order, write distance: ordered")

@@ -76,12 +76,12 @@ class Suggestion(Draft):
         """
         if not isinstance(path, str | os.PathLike):
             raise ConfigurationError(
-                f"path is of type {type(path).__name__}; expected text or a path"
+                f"path is of type {type(path).__name__}; expected text or a path",
             )
         file = Path(path)
         if file.exists() and not overwrite:
             raise ConfigurationError(
-                f"path: {file} exists already; give another one, or overwrite=True"
+                f"path: {file} exists already; give another one, or overwrite=True",
             )
         try:
             file.write_text(self.yaml, encoding="utf-8")
@@ -96,7 +96,7 @@ class Suggestion(Draft):
         roles = [f"  {role}: {', '.join(names)}" for role, names in columns.items()]
         rest = "the run file is `.yaml`, and `.columns` has the reasons"
         return "\n".join(
-            [f"{self.name}: a first run file for {self.rows:,} rows", *roles, *self.tried, rest]
+            [f"{self.name}: a first run file for {self.rows:,} rows", *roles, *self.tried, rest],
         )
 
     def _repr_html_(self) -> str:
@@ -134,7 +134,7 @@ def require_people(gathered: TableFacts) -> None:
         raise InputError(
             f"input.path: a table of counts ({found.count!r}, by {len(found.dimensions)} columns "
             "whose combinations occur once), not of people; its small cells need a tool for "
-            "tabular data, such as tau-Argus"
+            "tabular data, such as tau-Argus",
         )
 
 
@@ -169,7 +169,7 @@ def suggestion_from_facts(
         table=source.path if source.format == "table" else Path(source.path).name,
         file=file.name,
         source=source.model_copy(
-            update={"path": path_from(source, file), "options": _read_as(source, gathered)}
+            update={"path": path_from(source, file), "options": _read_as(source, gathered)},
         ),
         output=f"{release_name(source)}_release",
         rows=gathered.rows,

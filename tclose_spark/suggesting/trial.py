@@ -68,7 +68,9 @@ def changes(draft: Draft, tree: Tree, losses: Mapping[str, float]) -> Iterator[t
                 _with(tree, "sensitive_attributes", {**sensitive, one.name: ordered}),
             )
     for change, columns in _other_quasi(
-        quasi, {one.name: one.facts for one in draft.choice.quasi}, losses
+        quasi,
+        {one.name: one.facts for one in draft.choice.quasi},
+        losses,
     ):
         yield change, _with(tree, "quasi_identifiers", columns)
     required = {
@@ -83,7 +85,9 @@ def changes(draft: Draft, tree: Tree, losses: Mapping[str, float]) -> Iterator[t
 
 
 def _other_quasi(
-    quasi: Tree, facts: Mapping[str, ColumnFacts], losses: Mapping[str, float]
+    quasi: Tree,
+    facts: Mapping[str, ColumnFacts],
+    losses: Mapping[str, float],
 ) -> Iterator[tuple[str, Tree]]:
     """Quasi-identifiers with other settings, or fewer of them. Without losses, the one with most
     values is left out.
@@ -102,7 +106,7 @@ def _other_quasi(
         name for name, settings in quasi.items() if "order" in (settings.get("hierarchy") or {})
     ][:1]:
         sets = {key: part for key, part in quasi[name].items() if key != "hierarchy"} | {
-            "generalization": "set"
+            "generalization": "set",
         }
         yield f"{name} as sets", {**quasi, name: sets}
     if len(quasi) > FEW_QUASI:
@@ -159,7 +163,8 @@ def try_suggestion(draft: Draft, tree: Tree, gathered: TableFacts, folder: str) 
         tried = [
             (change, _carried_out(_quickly(changed), rows, folder))
             for change, changed in islice(
-                changes(draft, tree, first.figures.get("losses", {})), MOST_CHANGES
+                changes(draft, tree, first.figures.get("losses", {})),
+                MOST_CHANGES,
             )
         ]
     except TcloseError as error:
@@ -168,7 +173,9 @@ def try_suggestion(draft: Draft, tree: Tree, gathered: TableFacts, folder: str) 
 
 
 def largest_useful(
-    suggestions: Iterable[Suggestion], gathered: TableFacts, folder: str
+    suggestions: Iterable[Suggestion],
+    gathered: TableFacts,
+    folder: str,
 ) -> Suggestion:
     """The first of these suggestions whose release is useful on few rows with the least effort;
     else the last one.
@@ -233,7 +240,7 @@ def _carried_out(tree: Tree, rows: pa.Table, folder: str) -> Outcome:
         table = draw_rows(run, run.internal, None)
     trees = {**run.hierarchies, **table.built}
     measures = UtilityMeasures(
-        [QueryError.of(table, ResolvedAttributes.of(spec.attributes, table.profile, trees))]
+        [QueryError.of(table, ResolvedAttributes.of(spec.attributes, table.profile, trees))],
     )
     combination = Combination(method=spec.method.name, k=spec.privacy.k, t=AS_ASKED, spec=spec)
     return run_trial(combination, table, trees, measures, plan_only=False)

@@ -80,7 +80,8 @@ def changing_share(of: Sequence[IntArray], person: IntArray) -> float:
     rows = np.bincount(person)
     several = rows > 1
     kinds = np.bincount(
-        np.unique(np.stack([person, tuple_codes(of)]), axis=1)[0], minlength=len(rows)
+        np.unique(np.stack([person, tuple_codes(of)]), axis=1)[0],
+        minlength=len(rows),
     )
     return float((kinds[several] > 1).mean()) if several.any() else 0.0
 
@@ -120,7 +121,9 @@ def rarity(codes: Mapping[str, IntArray], ranked: Sequence[str]) -> str:
     tried = list(ranked[:MOST_PAIRED])
     below = THRESHOLDS[: len(tried)]
     found = rare_cells(
-        {name: codes[name] for name in tried}, np.ones(len(codes[tried[0]]), dtype=np.int64), below
+        {name: codes[name] for name in tried},
+        np.ones(len(codes[tried[0]]), dtype=np.int64),
+        below,
     )
     if not found.rare_cells:
         return ""

@@ -73,7 +73,11 @@ def summary_lines(suggestion: Suggestion) -> Iterator[str]:
     ]
     for sentence in (*suggestion.choice.groups, *codes, *far):
         yield from wrap(
-            sentence, 80, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False
+            sentence,
+            80,
+            initial_indent="    ",
+            subsequent_indent="      ",
+            break_on_hyphens=False,
         )
     for column in suggestion.columns:
         if column.facts.unusable:
@@ -106,7 +110,11 @@ def summary_lines(suggestion: Suggestion) -> Iterator[str]:
     coverage = f"This file {suggestion.coverage.partition(';')[0]}"
     for sentence in (coverage, *suggestion.tried, *suggestion.decisions):
         yield from wrap(
-            sentence, 80, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False
+            sentence,
+            80,
+            initial_indent="    ",
+            subsequent_indent="      ",
+            break_on_hyphens=False,
         )
 
 

@@ -167,33 +167,33 @@ class Draft:
         decisions = []
         if not self.choice.sensitive:
             decisions.append(
-                f"{NOT_READY} no column is known to be sensitive. {WHICH_IS_SENSITIVE}"
+                f"{NOT_READY} no column is known to be sensitive. {WHICH_IS_SENSITIVE}",
             )
         elif self.choice.is_guess:
             guess = in_comment(self.choice.sensitive[0].name)
             decisions.append(
                 f"{NOT_READY} that {guess} is sensitive is a guess, from the form of its values. "
-                f"{WHICH_IS_SENSITIVE}"
+                f"{WHICH_IS_SENSITIVE}",
             )
         unknown = [in_comment(one.name) for one in self.choice.quasi if one.concept is None]
         if self.choice.are_guessed:
             decisions.append(
                 f"{NOT_READY} no column is known to be a quasi-identifier. Decide what an "
-                "adversary can know"
+                "adversary can know",
             )
         elif unknown:
             decisions.append(
                 f"{NOT_READY} that {first_few(unknown)} can be known by an adversary is a guess, "
-                "from the columns beside. Decide for each whether it is sensitive, or left out"
+                "from the columns beside. Decide for each whether it is sensitive, or left out",
             )
         if self.unknown_share > MOST_UNKNOWN:
             decisions.append(
                 f"{NOT_READY} {share(self.unknown_share)} of rows have no person. Decide what "
-                "becomes of them (attributes.person.unknown)"
+                "becomes of them (attributes.person.unknown)",
             )
         if published < FEW_PUBLISHED * columns:
             decisions.append(
-                f"{NOT_READY} it {self.coverage.partition(';')[0]}. Decide what the others are"
+                f"{NOT_READY} it {self.coverage.partition(';')[0]}. Decide what the others are",
             )
         return tuple(decisions)
 
@@ -241,7 +241,7 @@ def render_run_file(draft: Draft) -> str:
                 one.name: list(one.facts.codes.rows)
                 for one in choice.insensitive
                 if one.facts.codes.rows
-            }
+            },
         ),
         weight=draft.weight and _shown(no_settings(draft.weight)),
         groups=list(map(in_comment, choice.groups)),
@@ -282,7 +282,7 @@ def _household(household: Repetition, exact: bool) -> dict[str, Any]:
     return {
         "key": scalar(household.column),
         "said": [
-            f"{'' if exact else 'about '}{household.values:,} values in {household.rows:,} rows"
+            f"{'' if exact else 'about '}{household.values:,} values in {household.rows:,} rows",
         ],
     }
 
@@ -292,8 +292,12 @@ def _proposal(tree: Mapping[str, Any]) -> str:
     suggested = {"suggested": {key: tree[key] for key in COMPARED}}
     return str(
         yaml.safe_dump(
-            suggested, sort_keys=False, default_flow_style=None, allow_unicode=True, width=WIDTH
-        )
+            suggested,
+            sort_keys=False,
+            default_flow_style=None,
+            allow_unicode=True,
+            width=WIDTH,
+        ),
     )
 
 

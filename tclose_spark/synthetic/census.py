@@ -208,7 +208,8 @@ class Draws:
             for _ in range(weight)
         ]
         return _at(
-            slots, ((row + self.uniform(name)) * (len(slots) // len(table))).astype(np.int64)
+            slots,
+            ((row + self.uniform(name)) * (len(slots) // len(table))).astype(np.int64),
         )
 
 
@@ -236,7 +237,8 @@ def people_between(seed: int, first: int, end: int) -> pa.RecordBatch:
         "sex": texts_at(t.SEXES, sex_n),
         "education": texts_at(t.leaves(t.EDUCATION_TREE), education_n),
         "marital_status": texts_at(
-            t.leaves(t.MARITAL_STATUS_TREE), draws.pick("marital_status", marital_status, sex_age_n)
+            t.leaves(t.MARITAL_STATUS_TREE),
+            draws.pick("marital_status", marital_status, sex_age_n),
         ),
         "region": texts_at(t.leaves(t.REGION_TREE), region_n),
         "occupation": texts_at([*t.NOT_EMPLOYED, *t.JOBS], occupation_n),
@@ -277,7 +279,10 @@ def _disease(draws: Draws, age_n: IntArray) -> IntArray:
 
 
 def _occupation(
-    draws: Draws, sex_n: IntArray, sex_age_n: IntArray, education_n: IntArray
+    draws: Draws,
+    sex_n: IntArray,
+    sex_age_n: IntArray,
+    education_n: IntArray,
 ) -> IntArray:
     """The position among `NOT_EMPLOYED` and then `JOBS`."""
     activities = [row for sex in t.SEXES for row in t.ACTIVITY_BY_SEX_AND_AGE[sex].values()]
@@ -286,7 +291,9 @@ def _occupation(
     group_of_education = [list(dict.fromkeys(groups)).index(group) for group in groups]
     jobs_by_group_and_sex = list(zip(*(weights for _, _, weights in t.JOBS.values()), strict=True))
     job = draws.pick(
-        "job", jobs_by_group_and_sex, _at(group_of_education, education_n) * len(t.SEXES) + sex_n
+        "job",
+        jobs_by_group_and_sex,
+        _at(group_of_education, education_n) * len(t.SEXES) + sex_n,
     )
     return np.where(activity < len(t.NOT_EMPLOYED), activity, job + len(t.NOT_EMPLOYED))
 

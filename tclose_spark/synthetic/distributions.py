@@ -13,7 +13,7 @@ ByAge: TypeAlias = Mapping[int, Weights]
 Tree: TypeAlias = Mapping[str, "Tree | Sequence[str]"]
 
 _TABLES: dict[str, Any] = yaml.safe_load(
-    files(__package__).joinpath("distributions.yaml").read_text(encoding="utf-8")
+    files(__package__).joinpath("distributions.yaml").read_text(encoding="utf-8"),
 )
 
 AGE_PYRAMID: Final[Weights] = _TABLES["age_pyramid"]
@@ -82,7 +82,11 @@ def _diagnoses() -> Iterator[Diagnosis]:
             block = f"{number // 10 * 10:03d}-{number // 10 * 10 + 9:03d} {chapter}"
             rank = 1 + place * 29 % many
             yield Diagnosis(
-                f"{number:03d}", block, chapter, ward, [1000 * weight // rank for weight in weights]
+                f"{number:03d}",
+                block,
+                chapter,
+                ward,
+                [1000 * weight // rank for weight in weights],
             )
 
 

@@ -32,7 +32,7 @@ SCHEMA: Final = pa.schema(
         ("days", pa.int32()),
         ("diagnosis", pa.string()),
         ("readmitted", pa.string()),
-    ]
+    ],
 )
 HIERARCHIES: Final = {
     "region": t.paths(t.REGION_TREE, ("*",)),
@@ -91,7 +91,9 @@ def _stays(seed: int, first: int, end: int) -> pa.RecordBatch:
     age = people["age"].to_numpy()[who]
     age_n = np.searchsorted(t.DIAGNOSIS_AGE_STARTS, age, side="right") - 1
     diagnosis = _diagnosis(
-        draws, age_n, pc.equal(people["sex"], "Male").to_numpy(zero_copy_only=False)[who]
+        draws,
+        age_n,
+        pc.equal(people["sex"], "Male").to_numpy(zero_copy_only=False)[who],
     )
     same = draws.uniform("same") < t.SAME_DIAGNOSIS
     diagnosis = np.where(same, np.repeat(diagnosis[number == 0], stays), diagnosis)
@@ -123,7 +125,7 @@ def _diagnosis(draws: Draws, age_n: IntArray, male: NDArray[np.bool_]) -> IntArr
             [
                 0 if man and code.ward == "obstetrics" else code.weights[group]
                 for code in t.DIAGNOSES
-            ]
+            ],
         )
         found[here] = np.searchsorted(ends, np.floor(uniform[here] * ends[-1]), side="right")
     return found

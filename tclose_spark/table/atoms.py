@@ -21,7 +21,7 @@ ATOM = "atom"
 VALUES = "sensitive_values"
 SINCE = "since"
 ATOMS = pa.schema(
-    [(PERSON, pa.int64()), (ATOM, pa.int64()), (VALUES, pa.int64()), (SINCE, pa.int32())]
+    [(PERSON, pa.int64()), (ATOM, pa.int64()), (VALUES, pa.int64()), (SINCE, pa.int32())],
 )
 """The table `internal/atoms`: one row for each person who was ever published, and is in an atom
 since then.

@@ -223,7 +223,8 @@ _PROFILE = TypeAdapter(Profile)
 
 
 def counted_numbers(
-    people: People | None, households: Households | None
+    people: People | None,
+    households: Households | None,
 ) -> dict[str, tuple[int, ...]]:
     """The numbers that a row may have of its person and of its household, ascending, by staged
     column.
@@ -276,7 +277,11 @@ def _moment(date: str) -> tuple[int, str]:
 
 
 def categorical_domain(
-    name: str, counts: Counts, hierarchy: Hierarchy | None, sets: bool = False, draws: bool = False
+    name: str,
+    counts: Counts,
+    hierarchy: Hierarchy | None,
+    sets: bool = False,
+    draws: bool = False,
 ) -> QuasiDomain:
     """The domain of a categorical quasi-identifier. sets: whether its labels may be sets of values.
     draws: whether missing values are drawn from the others.
@@ -290,7 +295,7 @@ def categorical_domain(
     if "*" in present:
         error = InputError(
             f"quasi-identifier {name!r}: the value '*' ({counts['*']} rows) stands for the whole "
-            "domain in a release; rename it"
+            "domain in a release; rename it",
         )
         problems.add(error)
     braced = [value for value in present if value.startswith("{") and value.endswith("}")]
@@ -304,7 +309,10 @@ def categorical_domain(
     if hierarchy is not None:
         with problems.gathered():
             _require_leaves(
-                "quasi-identifier", name, {v: n for v, n in counts.items() if v != "*"}, hierarchy
+                "quasi-identifier",
+                name,
+                {v: n for v, n in counts.items() if v != "*"},
+                hierarchy,
             )
     problems.raise_found()
     values = hierarchy.leaves if hierarchy is not None else tuple(by_value(present))
@@ -360,7 +368,9 @@ def sensitive_domain(
 
 
 def remaining_values(
-    domain: SensitiveDomain, counts: IntArray, order: Literal["value", "frequency"]
+    domain: SensitiveDomain,
+    counts: IntArray,
+    order: Literal["value", "frequency"],
 ) -> IntArray:
     """The domain of a part of an ordered attribute's rows, as places in the whole domain, in their
     order.
@@ -385,7 +395,10 @@ def remaining_values(
 
 
 def _ordered_values(
-    name: str, counts: Counts, attribute: SensitiveAttribute, is_text: bool
+    name: str,
+    counts: Counts,
+    attribute: SensitiveAttribute,
+    is_text: bool,
 ) -> list[str | None]:
     """All values present, or the listed ones, in order."""
     present = [value for value in counts if value is not None]
@@ -408,12 +421,16 @@ def _missing(name: str, counts: Counts, distance: str, places: str) -> InputErro
     """The error of missing values that have no place. places: what the run file may say."""
     return InputError(
         f"sensitive attribute {name!r} is missing in {counts[None]} rows and has {distance}; give "
-        f"attributes.sensitive_attributes.{name}.missing: {places}"
+        f"attributes.sensitive_attributes.{name}.missing: {places}",
     )
 
 
 def _sorted_values(
-    name: str, present: Sequence[str], attribute: SensitiveAttribute, counts: Counts, is_text: bool
+    name: str,
+    present: Sequence[str],
+    attribute: SensitiveAttribute,
+    counts: Counts,
+    is_text: bool,
 ) -> list[str]:
     """The values by size or by frequency."""
     numbers = [exact_number(value) for value in present]
@@ -422,7 +439,7 @@ def _sorted_values(
     if not is_text and infinite:
         error = InputError(
             f"sensitive attribute {name!r} has infinite numbers ({_count_text(infinite, counts)}), "
-            "which have no place in an order; correct them, or give a list"
+            "which have no place in an order; correct them, or give a list",
         )
         problems.add(error)
     texts = [value for value, known in zip(present, numbers, strict=True) if known is None]
@@ -467,7 +484,11 @@ def _without_order(present: Sequence[str], texts: Sequence[str], counts: Counts)
 
 
 def _listed_values(
-    name: str, present: list[str], order: Sequence[Any], counts: Counts, is_text: bool
+    name: str,
+    present: list[str],
+    order: Sequence[Any],
+    counts: Counts,
+    is_text: bool,
 ) -> list[str]:
     """The values of a declared order, with numbers written as in the table."""
     written = {exact_number(value): value for value in present} if not is_text else {}

@@ -116,7 +116,7 @@ class RowHash:
         """The hash that this secret keys, for rows of this many columns."""
         master = blake2b(secret.encode(errors="surrogateescape")).digest()
         return RowHash(
-            tuple(blake2b(f"column {i}".encode(), key=master).digest() for i in range(columns))
+            tuple(blake2b(f"column {i}".encode(), key=master).digest() for i in range(columns)),
         )
 
     def of_rows(self, columns: Sequence[pa.Array]) -> HashArray:

@@ -79,7 +79,9 @@ def ranges(codes: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _per_pair(
-    low: IntArray, high: IntArray, write: Callable[[IntArray, IntArray], list[str]]
+    low: IntArray,
+    high: IntArray,
+    write: Callable[[IntArray, IntArray], list[str]],
 ) -> Labels:
     """Labels that depend on (low, high) only, written once per pair. Missing values are handled
     here.
@@ -133,7 +135,9 @@ class NumericLabels(RangeLabels):
         )
 
     def ends(
-        self, low: IntArray, high: IntArray
+        self,
+        low: IntArray,
+        high: IntArray,
     ) -> tuple[list[int | float | Decimal], list[int | float | Decimal]]:
         """The numbers at both ends of each interval, rounded outward. No code may be MISSING."""
         lows = low.tolist() if self.integral else decode_numbers(low).tolist()
@@ -147,7 +151,9 @@ class NumericLabels(RangeLabels):
         )
 
     def bounds(
-        self, low: IntArray, high: IntArray
+        self,
+        low: IntArray,
+        high: IntArray,
     ) -> tuple[IntArray, IntArray] | tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The ends as 64-bit numbers, integers if `whole`, that still cover the codes. No code may
         be MISSING.
@@ -155,7 +161,8 @@ class NumericLabels(RangeLabels):
         lows, highs = self.ends(low, high)
         if self.whole:
             return np.array([max(int(x), LEAST) for x in lows], np.int64), np.array(
-                [min(int(x), MOST) for x in highs], np.int64
+                [min(int(x), MOST) for x in highs],
+                np.int64,
             )
         doubles = np.array(lows, np.float64), np.array(highs, np.float64)
         if (
@@ -305,7 +312,9 @@ Labeller = NumericLabels | HierarchyLabels | SuppressLabels | SetLabels
 
 
 def make_labeller(
-    domain: QuasiDomain, quasi: QuasiIdentifier, hierarchy: Hierarchy | None
+    domain: QuasiDomain,
+    quasi: QuasiIdentifier,
+    hierarchy: Hierarchy | None,
 ) -> Labeller:
     """The writer of a quasi-identifier's labels."""
     if domain.kind != "category":
@@ -334,7 +343,11 @@ def range_shares(low: IntArray, high: IntArray, domain: QuasiDomain) -> NDArray[
 
 
 def range_losses(
-    low: IntArray, high: IntArray, domain: QuasiDomain, sets: bool, hierarchy: Hierarchy | None
+    low: IntArray,
+    high: IntArray,
+    domain: QuasiDomain,
+    sets: bool,
+    hierarchy: Hierarchy | None,
 ) -> NDArray[np.float64]:
     """The information loss, 0 to 1, of publishing each range of codes low..high, shape (n,). For
     sets it is an upper bound.

@@ -100,7 +100,9 @@ class PersonRows:
 
     @staticmethod
     def of(
-        person: IntArray, texts: Sequence[pa.Array], ties: Sequence[IntArray] = ()
+        person: IntArray,
+        texts: Sequence[pa.Array],
+        ties: Sequence[IntArray] = (),
     ) -> PersonRows:
         """The rows of these people. texts: the sensitive values. ties: decide between equal texts.
 
@@ -155,7 +157,8 @@ def knows_person(column: pa.Array) -> pa.Array:
 
 
 def apart_from_equals(
-    batches: Iterable[pa.RecordBatch], keyed: RowHash
+    batches: Iterable[pa.RecordBatch],
+    keyed: RowHash,
 ) -> Iterator[pa.RecordBatch]:
     """Rows whose last columns are LONE and PERSON, with a person of its own for each LONE row; LONE
     goes.
@@ -184,7 +187,8 @@ def hash_spellings(column: pa.Array, secret: str) -> pa.Array:
     def alike(values: pa.Array) -> pa.Array:
         if pc.all(pc.string_is_ascii(values)).as_py() is not False:
             return pc.binary_join(
-                pc.ascii_split_whitespace(pc.ascii_trim_whitespace(pc.ascii_lower(values))), " "
+                pc.ascii_split_whitespace(pc.ascii_trim_whitespace(pc.ascii_lower(values))),
+                " ",
             )
         return pa.array(
             [None if text is None else same_to_a_reader(text) for text in values.to_pylist()],
@@ -193,7 +197,9 @@ def hash_spellings(column: pa.Array, secret: str) -> pa.Array:
 
     keyed = RowHash.of(f"spelling {secret}", 1)
     return pc.if_else(
-        column.is_valid(), pa.array(keyed.of_rows([of_values(column, alike)]).view(np.int64)), None
+        column.is_valid(),
+        pa.array(keyed.of_rows([of_values(column, alike)]).view(np.int64)),
+        None,
     )
 
 

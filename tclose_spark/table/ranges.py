@@ -28,7 +28,8 @@ PLAIN = re.compile(r"^([\[\](])\s*([^\s,;]+)\s*[,;]\s*([^\s,;]+)\s*([\[\])])$")
 BRACKETS = re.compile(r"^([\[\](])(.*)([\[\])])$")
 OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 UNSURE = re.compile(
-    r"\s*(?:[+-]?\d+\s*/\s*\d+|\d{8}[^\dTt ].*|\d{4}-\d\d-\d\d[^\dTt ].*)", re.DOTALL
+    r"\s*(?:[+-]?\d+\s*/\s*\d+|\d{8}[^\dTt ].*|\d{4}-\d\d-\d\d[^\dTt ].*)",
+    re.DOTALL,
 )
 """A fraction or a range, a time or a range of days: only the other labels of its column show
 which.
@@ -131,7 +132,7 @@ ONES = [
 ]
 ONES += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
 SPELLED = re.compile(
-    rf"\b(?:({'|'.join(TENS)})(?:[- ]({'|'.join(ONES[1:10])}))?|({'|'.join(ONES[::-1])}))\b"
+    rf"\b(?:({'|'.join(TENS)})(?:[- ]({'|'.join(ONES[1:10])}))?|({'|'.join(ONES[::-1])}))\b",
 )
 """Numbers below a hundred in English words."""
 
@@ -153,18 +154,18 @@ TOKEN = re.compile(
             *(rf"(?P<f{factor}>{as_word(words)})" for words, factor in FACTORS.items()),
             rf"(?P<beside>{as_word(BESIDE)})",
             r"(?P<dash>-)|(?P<word>[a-z_][\w./'-]*)|(?P<other>\S)",
-        ]
-    )
+        ],
+    ),
 )
 LOCAL = re.compile(
     r"(?<![a-z])(?:bis|ab|unter|uber|und|von|zwischen|mehr|weniger|jahren?|a|et|ans|moins|plus|entre|y|mas|menos|anos|"
-    r"meno|piu|oltre|anni|tra)(?![a-z])"
+    r"meno|piu|oltre|anni|tra)(?![a-z])",
 )
 """Words of languages that write decimals with a comma."""
 DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 GROUPED = re.compile(r"[1-9][0-9]{0,2}([,.])[0-9]{3}(?:\1[0-9]{3})*")
 LOOKS = re.compile(
-    r".+\*|\*+[^*]|[0-9]+[x#?_•]+$|[\[\](].*[,;].*[\[\])]$|[0-9]+_[0-9]+$|.*[\[(] ?[0-9.]* ?[,;] ?[0-9.]* ?[\])]"
+    r".+\*|\*+[^*]|[0-9]+[x#?_•]+$|[\[\](].*[,;].*[\[\])]$|[0-9]+_[0-9]+$|.*[\[(] ?[0-9.]* ?[,;] ?[0-9.]* ?[\])]",
 )
 CODES = re.compile(r"([a-z])[0-9]{2}-[a-z][0-9]{2}|([a-z]{1,3})[0-9]+-\2[0-9]+")
 """Ranges of codes, such as those of diagnoses."""
@@ -176,12 +177,12 @@ REDACTED = re.compile(
     r"withheld|confidential|generali[sz]ed|undisclosed|not disclosed|geschwarzt|entfernt|geloscht|vertraulich|"
     r"unkenntlich|maskiert|masquee?|"
     r"supprimee?|anonymisee?|confidentiel(?:le)?|ocult[oa]|suprimid[oa]|anonimizad[oa]|eliminad[oa]|"
-    r"oscurat[oa]|soppress[oa]|anonimizzat[oa]|riservat[oa]"
+    r"oscurat[oa]|soppress[oa]|anonimizzat[oa]|riservat[oa]",
 )
 EMPTY = re.compile(
     r"x|[-?.#█•]+|n\.?/?a\.?|nan|null|none|nil|unknown|missing|blank|any|all|private|"
     r"not (?:available|stated|applicable|known|reported)|unbekannt|k\.? ?a\.?|keine angabe|alle|inconnue?|nd|"
-    r"non disponible|desconocid[oa]|no disponible|sconosciut[oa]"
+    r"non disponible|desconocid[oa]|no disponible|sconosciut[oa]",
 )
 NO_ENDS = re.compile(r"(na|n/a|nan|null|none)(?: ?[-,;]+ ?|\.\.+| to )\1")
 """What a tool writes between two missing ends, such as NA-NA."""
@@ -191,7 +192,7 @@ MONTHS = (
 )
 DATE = re.compile(
     rf"[0-9]{{1,2}}[-./ ]+(?:{MONTHS})[a-z]*\.?|(?:{MONTHS})[a-z]*\.?[-./ ]+[0-9]{{2,4}}|"
-    r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2,4}|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ].*)?"
+    r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2,4}|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ].*)?",
 )
 
 
@@ -256,7 +257,11 @@ def read_interval(label: str) -> Interval:
     if low > high or (low == high and (open_low or open_high or abs(low) == INFINITY)):
         raise ValueError("an interval without numbers")
     return Interval(
-        low, high, open_low, open_high, "" if match[0] == label else _signs(folded(label)).unit
+        low,
+        high,
+        open_low,
+        open_high,
+        "" if match[0] == label else _signs(folded(label)).unit,
     )
 
 
@@ -292,7 +297,7 @@ def shows_nothing(label: str, alone: bool = False) -> bool:
     text = folded(label[: LONGEST + 1])
     text = re.sub(r"^[\[({<]+(.+?)[\])}>]+$", r"\1", text).strip()
     return bool(
-        REDACTED.fullmatch(text) or NO_ENDS.fullmatch(text) or (alone and EMPTY.fullmatch(text))
+        REDACTED.fullmatch(text) or NO_ENDS.fullmatch(text) or (alone and EMPTY.fullmatch(text)),
     )
 
 
@@ -358,7 +363,7 @@ def _spelled(number: re.Match[str]) -> str:
     return str(
         ONES.index(other)
         if other
-        else 10 * (TENS.index(tens) + 2) + (ONES.index(one) if one else 0)
+        else 10 * (TENS.index(tens) + 2) + (ONES.index(one) if one else 0),
     )
 
 
@@ -384,7 +389,7 @@ def _years(first: str, mark: str, last: str) -> str | None:
         ):
             return None
         last = str(
-            int(first) // 100 * 100 + int(last) + (100 if int(last) < int(first) % 100 else 0)
+            int(first) // 100 * 100 + int(last) + (100 if int(last) < int(first) % 100 else 0),
         )
     return f"[{first}, {last}]"
 
@@ -500,5 +505,5 @@ def folded(label: str) -> str:
         character for character in text if not combining(character) and category(character) != "Cf"
     )
     return " ".join(
-        re.sub("[\u2010-\u2015\u2212]", "-", re.sub("[\u2018\u2019\u02bc`]", "'", text)).split()
+        re.sub("[\u2010-\u2015\u2212]", "-", re.sub("[\u2018\u2019\u02bc`]", "'", text)).split(),
     )

@@ -235,7 +235,9 @@ class Codec:
         return Rows(codes, self._cells_of(places), hashes, whose, leads, absent)
 
     def _codes(
-        self, columns: Sequence[pa.Array], keys: HashArray
+        self,
+        columns: Sequence[pa.Array],
+        keys: HashArray,
     ) -> tuple[tuple[IntArray, ...], BoolArray | None]:
         """(codes; if missing values may be any value, which are drawn). keys: what decides a drawn
         code.
@@ -337,7 +339,12 @@ class Codec:
         leads = lead[0] if lead else None
         absent = packed["absent"].copy() if self.draws else None
         return Rows(
-            quasi, packed["cell"].astype(np.int64), packed["hash"].copy(), owners, leads, absent
+            quasi,
+            packed["cell"].astype(np.int64),
+            packed["hash"].copy(),
+            owners,
+            leads,
+            absent,
         )
 
     def decode(self, rows: Rows) -> list[pa.Array]:

@@ -132,7 +132,7 @@ def repeated(drawn: Rows, n: IntArray, most: int) -> Rows:
     """At most `most` rows: each row with its share of the n equal rows."""
     before = np.append(0, np.cumsum(n))
     return drawn.take(
-        np.repeat(np.arange(len(n)), np.diff(before * min(most, before[-1]) // before[-1]))
+        np.repeat(np.arange(len(n)), np.diff(before * min(most, before[-1]) // before[-1])),
     )
 
 

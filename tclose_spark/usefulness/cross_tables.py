@@ -116,7 +116,9 @@ def _mean(domain: QuasiDomain, codes: FloatArray) -> tuple[float | str, float]:
 
 
 def cross_tables(
-    attributes: ResolvedAttributes, rows: Rows, classes: PublishedClasses
+    attributes: ResolvedAttributes,
+    rows: Rows,
+    classes: PublishedClasses,
 ) -> Iterator[CrossTable]:
     """The cross tables of every quasi-identifier that has values with every sensitive attribute."""
     sensitive = [
@@ -129,10 +131,11 @@ def cross_tables(
             continue
         spread, label = spread_labels(q, classes.labels[q.name])
         raw_in = np.stack([(codes >= low) & (codes <= high) for _, low, high in ranges]).astype(
-            np.float64
+            np.float64,
         )
         shares = np.stack([_shares(q, spread, low, high) for _, low, high in ranges])[
-            :, label[classes.of_row]
+            :,
+            label[classes.of_row],
         ]
         for a, names, group in sensitive:
             has = np.eye(len(names))[group]
@@ -208,7 +211,9 @@ def _periods(unit: str, known: IntArray, n: IntArray, most: int) -> Iterator[tup
 
 
 def _numeric_ranges(
-    q: ResolvedQuasi, known: IntArray, n: IntArray
+    q: ResolvedQuasi,
+    known: IntArray,
+    n: IntArray,
 ) -> Iterator[tuple[str, int, int]]:
     if not len(known):
         return

@@ -54,14 +54,23 @@ class QueryError:
         sensitive = sensitive_codes(table.rows, attributes)
         widening = _Widening(attributes, rows)
         queries = draw_queries(
-            rows.quasi, sensitive, widening.of_quasi, widening.of_sensitive, QUERIES, SEED
+            rows.quasi,
+            sensitive,
+            widening.of_quasi,
+            widening.of_sensitive,
+            QUERIES,
+            SEED,
         )
         return QueryError(
-            queries=queries, answers=[count(query, rows.quasi, sensitive) for query in queries]
+            queries=queries,
+            answers=[count(query, rows.quasi, sensitive) for query in queries],
         )
 
     def __call__(
-        self, released: Released, classes: PublishedClasses, attributes: ResolvedAttributes
+        self,
+        released: Released,
+        classes: PublishedClasses,
+        attributes: ResolvedAttributes,
     ) -> Mapping[str, float]:
         """The median and the ninth decile of the relative errors."""
         read = spread_release(released, classes, attributes)
@@ -75,13 +84,18 @@ class QueryError:
         return self._errors([read.estimate(query, number) for query in self.queries])
 
     def of_groups(
-        self, rows: Rows, group: IntArray, attributes: ResolvedAttributes
+        self,
+        rows: Rows,
+        group: IntArray,
+        attributes: ResolvedAttributes,
     ) -> Mapping[str, float]:
         """The same of a release of exact quasi-identifiers. rows: whole classes; group: of each
         row.
         """
         released = GroupedRelease(
-            quasi=rows.quasi, sensitive=sensitive_codes(rows, attributes), group=group
+            quasi=rows.quasi,
+            sensitive=sensitive_codes(rows, attributes),
+            group=group,
         )
         return self._errors(list(map(released.estimate, self.queries)))
 
@@ -149,7 +163,9 @@ def _between_rows(codes: IntArray, code: int, draw: np.random.Generator) -> Rang
 
 
 def spread_release(
-    released: Released, classes: PublishedClasses, attributes: ResolvedAttributes
+    released: Released,
+    classes: PublishedClasses,
+    attributes: ResolvedAttributes,
 ) -> UniformRelease:
     """A release whose rows are spread evenly within their labels."""
     spreads = []
@@ -165,7 +181,8 @@ def spread_release(
 
 
 def spread_labels(
-    quasi: ResolvedQuasi, columns: Sequence[pa.Array]
+    quasi: ResolvedQuasi,
+    columns: Sequence[pa.Array],
 ) -> tuple[CoveredValues, IntArray]:
     """(the values that the different labels of a quasi-identifier cover, the label of each
     class).
@@ -191,7 +208,7 @@ def bounds_of(column: pa.Array, quasi: ResolvedQuasi) -> FloatArray:
         [
             np.nan if text is None else float(parse_quantity(text) * quasi.domain.scale)
             for text in texts
-        ]
+        ],
     )
 
 

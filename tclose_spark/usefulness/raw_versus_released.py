@@ -122,7 +122,8 @@ class RawVersusReleased:
 
 
 def singled_out(
-    rows: Rows, attributes: ResolvedAttributes
+    rows: Rows,
+    attributes: ResolvedAttributes,
 ) -> tuple[SpecialUniques | None, RareCells | None]:
     """The special uniques and the cells of these rows."""
     columns = {
@@ -146,7 +147,9 @@ def linkage_of(attributes: ResolvedAttributes, rows: Rows, classes: PublishedCla
 
 
 def _distances(
-    attributes: ResolvedAttributes, rows: Rows, classes: PublishedClasses
+    attributes: ResolvedAttributes,
+    rows: Rows,
+    classes: PublishedClasses,
 ) -> Iterator[Distances]:
     """The distances by each quasi-identifier."""
     for q, codes in zip(attributes.quasi_identifiers, rows.quasi, strict=True):
@@ -157,14 +160,18 @@ def _distances(
                 decode_numbers(codes) if q.domain.kind == "double" else codes.astype(np.float64)
             )
             yield of_numbers(
-                np.where(codes == MISSING, np.nan, values), spread.low[label], spread.high[label]
+                np.where(codes == MISSING, np.nan, values),
+                spread.low[label],
+                spread.high[label],
             )
             continue
         known, of_row = np.unique(codes, return_inverse=True)
         shares = np.stack([spread.shares(code, code) for code in known.tolist()])
         with np.errstate(divide="ignore"):
             widths = np.where(
-                shares == 1, 0.0, np.minimum(1 / (shares * len(q.domain.values)), 1.0)
+                shares == 1,
+                0.0,
+                np.minimum(1 / (shares * len(q.domain.values)), 1.0),
             )
         yield of_values(widths, of_row, label)
 
@@ -173,7 +180,8 @@ def raw_versus_released(run: Run) -> dict[str, Any] | None:
     """Raw rows of a staged release beside their published values; None if none could be drawn."""
     profile = read_profile(run)
     linked = run.staged(
-        LINKED_SAMPLE, lambda text: read_linked_rows(text, profile, run.spec.release.is_exact)
+        LINKED_SAMPLE,
+        lambda text: read_linked_rows(text, profile, run.spec.release.is_exact),
     )
     if linked is None:
         return None
@@ -186,7 +194,11 @@ def raw_versus_released(run: Run) -> dict[str, Any] | None:
     trees = public_labels(run.spec, run.hierarchies, run.public_hierarchies)
     attributes = ResolvedAttributes.of(run.spec.attributes, profile, trees, run.spec.privacy.n)
     return measure_raw_versus_released(
-        linked, profile, attributes, run.spec, whole.frequencies
+        linked,
+        profile,
+        attributes,
+        run.spec,
+        whole.frequencies,
     ).to_json()
 
 
@@ -202,7 +214,10 @@ def measure_raw_versus_released(
     groups = raw_groups(everyone, frequencies, attributes, spec.privacy.k)
     if not len(linked.rows):
         return RawVersusReleased(
-            rows=0, suppressed=len(everyone), whole=linked.whole, groups=groups
+            rows=0,
+            suppressed=len(everyone),
+            whole=linked.whole,
+            groups=groups,
         )
     if spec.release.is_exact:
         return _of_groups(linked, profile, attributes, groups)
@@ -239,7 +254,10 @@ def measure_raw_versus_released(
 
 
 def _of_groups(
-    linked: LinkedRows, profile: Profile, attributes: ResolvedAttributes, groups: RawGroups | None
+    linked: LinkedRows,
+    profile: Profile,
+    attributes: ResolvedAttributes,
+    groups: RawGroups | None,
 ) -> RawVersusReleased:
     """The figures of exact quasi-identifiers. Their means and the classes' sensitive values are
     those of the input.
@@ -281,7 +299,10 @@ class RawGroups:
 
 
 def raw_groups(
-    rows: Rows, frequencies: Frequencies, attributes: ResolvedAttributes, k: int
+    rows: Rows,
+    frequencies: Frequencies,
+    attributes: ResolvedAttributes,
+    k: int,
 ) -> RawGroups | None:
     """The groups of these people among all rows, counted in one scan; None if they have too many
     sensitive values.

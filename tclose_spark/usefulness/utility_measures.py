@@ -45,7 +45,10 @@ class UtilityMeasures:
         return UtilityMeasures([queries] if accuracy is None else [queries, accuracy])
 
     def of(
-        self, released: Released, classes: PublishedClasses, attributes: ResolvedAttributes
+        self,
+        released: Released,
+        classes: PublishedClasses,
+        attributes: ResolvedAttributes,
     ) -> dict[str, float]:
         """The figures of all measures."""
         return {
@@ -118,7 +121,10 @@ class Accuracy:
         )
 
     def __call__(
-        self, released: Released, classes: PublishedClasses, attributes: ResolvedAttributes
+        self,
+        released: Released,
+        classes: PublishedClasses,
+        attributes: ResolvedAttributes,
     ) -> Mapping[str, float]:
         """Accuracies: trained on the release, on raw rows, and not at all. Empty if no released row
         is for training.
@@ -133,7 +139,7 @@ class Accuracy:
             for quasi in attributes.quasi_identifiers
         ]
         right = float(
-            np.mean(predictions(np.concatenate(parts, axis=1), codes, self.test) == self.answers)
+            np.mean(predictions(np.concatenate(parts, axis=1), codes, self.test) == self.answers),
         )
         return {"accuracy": right, "accuracy_raw": self.raw, "accuracy_majority": self.majority}
 
@@ -186,14 +192,18 @@ def raw_features(quasi: Sequence[ResolvedQuasi], rows: Rows) -> Features:
         values = np.where(known, numbers, np.nan)
         parts.append(
             features_of(
-                q, CoveredRanges(low=values, high=values, whole=q.domain.kind != "double"), place
-            )
+                q,
+                CoveredRanges(low=values, high=values, whole=q.domain.kind != "double"),
+                place,
+            ),
         )
     return np.concatenate(parts, axis=1)
 
 
 def released_features(
-    quasi: ResolvedQuasi, columns: Sequence[pa.Array], of_row: IntArray
+    quasi: ResolvedQuasi,
+    columns: Sequence[pa.Array],
+    of_row: IntArray,
 ) -> Features:
     """Features of released rows, shape (rows, features). columns: labels by class. of_row: the
     class of each row.
@@ -218,7 +228,8 @@ def features_of(quasi: ResolvedQuasi, spread: CoveredValues, label: IntArray) ->
         end = quasi.domain.high / 2
         middle = (spread.low / 4 + spread.high / 4 - start) / (end - start or 1.0)
         return np.clip(np.where(np.isnan(middle), 0.5, middle), 0, 1).astype(np.float32)[label][
-            :, None
+            :,
+            None,
         ]
     values = len(quasi.domain.values)
     if not 0 < values <= MOST_COLUMNS:  # 0: the column is missing in all rows

@@ -210,7 +210,10 @@ def check_refused(done: tuple[int, str, str], code: int, says: Sequence[str], fo
 
 @pytest.mark.parametrize("name", BAD_TABLES)
 def test_a_bad_table_is_refused(
-    tclose: Command, run_file: RunFile, tmp_path: Path, name: str
+    tclose: Command,
+    run_file: RunFile,
+    tmp_path: Path,
+    name: str,
 ) -> None:
     table, settings, code, says = BAD_TABLES[name]
     done = tclose("profile", run_file(table, **settings))
@@ -237,7 +240,11 @@ BAD_CSV: dict[str, tuple[str, list[str]]] = {
 @pytest.mark.parametrize("infer", ["false", "true"])
 @pytest.mark.parametrize("name", BAD_CSV)
 def test_a_bad_csv_file_is_refused(
-    tclose: Command, run_file: RunFile, tmp_path: Path, name: str, infer: str
+    tclose: Command,
+    run_file: RunFile,
+    tmp_path: Path,
+    name: str,
+    infer: str,
 ) -> None:
     text, says = BAD_CSV[name]
     (tmp_path / "people.csv").write_text(text)
@@ -250,27 +257,36 @@ def test_a_bad_csv_file_is_refused(
 
 
 def test_csv_files_with_different_headers_are_refused(
-    tclose: Command, run_file: RunFile, tmp_path: Path
+    tclose: Command,
+    run_file: RunFile,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "people.csv").mkdir()
     (tmp_path / "people.csv/1.csv").write_text(CSV)
     (tmp_path / "people.csv/2.csv").write_text("sex,age,disease\nf,31,flu\n")
     path = run_file(
-        None, source={"path": "people.csv", "format": "csv", "options": {"header": True}}, **ROLES
+        None,
+        source={"path": "people.csv", "format": "csv", "options": {"header": True}},
+        **ROLES,
     )
     check_refused(tclose("profile", path), 2, ["people.csv"], tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "delta", "table"])
 def test_a_missing_input_is_named(
-    tclose: Command, run_file: RunFile, tmp_path: Path, kind: str
+    tclose: Command,
+    run_file: RunFile,
+    tmp_path: Path,
+    kind: str,
 ) -> None:
     done = tclose("profile", run_file(None, source={"path": "nobody", "format": kind}, **ROLES))
     check_refused(done, 2, ["input.path: ", "nobody does not exist"], tmp_path)
 
 
 def test_a_file_that_is_no_parquet_is_named(
-    tclose: Command, run_file: RunFile, tmp_path: Path
+    tclose: Command,
+    run_file: RunFile,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "people.parquet").write_text(CSV)
     check_refused(
@@ -282,7 +298,10 @@ def test_a_file_that_is_no_parquet_is_named(
 
 
 def test_an_input_that_fails_shows_no_values(
-    tclose: Command, run_file: RunFile, tmp_path: Path, spark: SparkSession
+    tclose: Command,
+    run_file: RunFile,
+    tmp_path: Path,
+    spark: SparkSession,
 ) -> None:
     """A view may raise errors of its own, with the value in their text; Spark's and its Python
     logger are silent.
@@ -296,7 +315,7 @@ def test_an_input_that_fails_shows_no_values(
     spark.read.parquet(str(tmp_path / "people.parquet")).createOrReplaceTempView("people_raw")
     spark.sql(
         "CREATE OR REPLACE TEMP VIEW people_view AS SELECT age, CAST(sex AS INT) AS sex, disease "
-        "FROM people_raw"
+        "FROM people_raw",
     )
     code, out, err = tclose("profile", path)
     assert code != 0
@@ -305,11 +324,17 @@ def test_an_input_that_fails_shows_no_values(
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
 def test_an_output_that_cannot_be_written_is_named(
-    tclose: Command, run_file: RunFile, tmp_path: Path, scheme: str
+    tclose: Command,
+    run_file: RunFile,
+    tmp_path: Path,
+    scheme: str,
 ) -> None:
     (tmp_path / "file").write_text("")
     done = tclose(
-        "profile", run_file(PEOPLE, **ROLES), "--set", f"output.path={scheme}{tmp_path}/file/out"
+        "profile",
+        run_file(PEOPLE, **ROLES),
+        "--set",
+        f"output.path={scheme}{tmp_path}/file/out",
     )
     check_refused(done, 2, ["output: ", "file/out/internal cannot be written"], tmp_path)
 
@@ -328,14 +353,21 @@ def test_an_output_that_cannot_be_written_is_named(
     ],
 )
 def test_a_bad_key_is_named(
-    tclose: Command, run_file: RunFile, tmp_path: Path, change: str, says: list[str]
+    tclose: Command,
+    run_file: RunFile,
+    tmp_path: Path,
+    change: str,
+    says: list[str],
 ) -> None:
     check_refused(tclose("release", run_file(PEOPLE, **ROLES), "--set", change), 2, says, tmp_path)
 
 
 def test_a_run_file_that_cannot_be_read_is_named(tclose: Command, tmp_path: Path) -> None:
     check_refused(
-        tclose("release", tmp_path / "none.yaml"), 2, ["none.yaml cannot be read"], tmp_path
+        tclose("release", tmp_path / "none.yaml"),
+        2,
+        ["none.yaml cannot be read"],
+        tmp_path,
     )
     (tmp_path / "run.yaml").write_bytes(b"name: \xff\n")
     check_refused(tclose("release", tmp_path / "run.yaml"), 2, ["run.yaml"], tmp_path)
@@ -350,7 +382,9 @@ def test_an_unknown_option_or_command_is_named(tclose: Command, tmp_path: Path) 
 
 
 def test_a_t_that_classes_of_k_do_not_reach(
-    tclose: Command, run_file: RunFile, tmp_path: Path
+    tclose: Command,
+    run_file: RunFile,
+    tmp_path: Path,
 ) -> None:
     path = run_file(
         PEOPLE,
@@ -370,10 +404,14 @@ def test_a_t_that_classes_of_k_do_not_reach(
 
 
 @pytest.mark.parametrize(
-    "method", ["closeness_tree", "stack_and_deal", "fragmentation", "microaggregation", "sabre"]
+    "method",
+    ["closeness_tree", "stack_and_deal", "fragmentation", "microaggregation", "sabre"],
 )
 def test_a_k_above_the_table(
-    tclose: Command, run_file: RunFile, tmp_path: Path, method: str
+    tclose: Command,
+    run_file: RunFile,
+    tmp_path: Path,
+    method: str,
 ) -> None:
     path = run_file(PEOPLE, k=25, method={"name": method})
     assert tclose("profile", path)[0] == 0
@@ -416,7 +454,9 @@ def test_plan_shows_what_each_class_size_reaches(tclose: Command, run_file: RunF
 
 @pytest.fixture(scope="module")
 def finished(
-    spark: SparkSession, write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+    spark: SparkSession,
+    write_run: Callable[..., Path],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """A finished run whose insensitive column is unique, as `allow_unique` lets it be."""
     folder = tmp_path_factory.mktemp("finished")
@@ -450,7 +490,9 @@ def test_a_finished_output_is_refused(tclose: Command, finished: Path) -> None:
 
 
 def test_a_release_that_does_not_hold_ends_with_1(
-    tclose: Command, finished: Path, tmp_path: Path
+    tclose: Command,
+    finished: Path,
+    tmp_path: Path,
 ) -> None:
     copy = shutil.copytree(finished / "out", tmp_path / "copy")
     assert tclose("verify", finished / "run.yaml", "--set", f"output.path={copy}")[0] == 0
@@ -486,7 +528,9 @@ def test_release_shows_a_summary_and_a_line_a_stage(tclose: Command, finished: P
 
 
 def test_details_show_the_plan_the_precision_and_the_counts(
-    tclose: Command, finished: Path, tmp_path: Path
+    tclose: Command,
+    finished: Path,
+    tmp_path: Path,
 ) -> None:
     planned, counts = (
         "plan       blocks: 1 of up to 24 rows",
@@ -518,7 +562,9 @@ def test_details_show_the_plan_the_precision_and_the_counts(
 
 
 def test_a_warning_is_printed_once_whether_or_not_the_run_has_given_it(
-    tclose: Command, write_run: RunFile, tmp_path: Path
+    tclose: Command,
+    write_run: RunFile,
+    tmp_path: Path,
 ) -> None:
     table = pa.table(with_column(patient_id=[f"P{max(i, 1):03}" for i in range(24)]))
     conf = write_run(tmp_path, table, **roles(direct_identifiers=["patient_id"]))
@@ -534,7 +580,9 @@ def test_a_warning_is_printed_once_whether_or_not_the_run_has_given_it(
 
 
 def test_an_unchanged_input_is_not_released_again_and_one_line_says_what_stands(
-    tclose: Command, finished: Path, monkeypatch: pytest.MonkeyPatch
+    tclose: Command,
+    finished: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TCLOSE_LOG_FORMAT", "json")
     certificate = json.loads((finished / "out/public/certificate.json").read_text())
@@ -554,7 +602,8 @@ def test_an_unchanged_input_is_not_released_again_and_one_line_says_what_stands(
 
 
 def test_errors_are_lines_of_json_where_that_is_asked(
-    tclose: Command, monkeypatch: pytest.MonkeyPatch
+    tclose: Command,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TCLOSE_LOG_FORMAT", "json")
     code, _, err = tclose("release", "/nowhere/run.yaml")
@@ -573,7 +622,9 @@ def test_a_run_file_behind_a_uri_is_refused_as_such(tclose: Command, given: str)
 
 
 def test_a_generated_census_is_released_by_its_run_file(
-    tclose: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tclose: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     code, out, err = tclose("generate", "--rows", 1000, "--output", tmp_path)
     assert code == 0, err
@@ -581,7 +632,10 @@ def test_a_generated_census_is_released_by_its_run_file(
     assert pq.read_table(tmp_path / "people.parquet").num_rows == 1000
     monkeypatch.setenv("TCLOSE_DEMO", str(tmp_path))
     code, out, err = tclose(
-        "release", ROOT / "conf/demo.yaml", "--set", f"output.path={tmp_path}/out"
+        "release",
+        ROOT / "conf/demo.yaml",
+        "--set",
+        f"output.path={tmp_path}/out",
     )
     assert code == 0, err
     assert "demo: the release holds" in out
@@ -602,7 +656,9 @@ def test_generate_needs_rows_and_a_folder(tclose: Command, tmp_path: Path) -> No
 
 
 def test_jobs_take_the_run_file_either_way(
-    spark: SparkSession, run_file: RunFile, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    run_file: RunFile,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path, before = (
         run_file(PEOPLE, **ROLES),

@@ -36,7 +36,7 @@ def table(tmp_path: Path) -> Path:
     path = tmp_path / "people.csv"
     path.write_text(
         "age,sex,disease\n"
-        + "".join(f"{20 + i % 4},{'fm'[i % 2]},{'ab'[i % 3 % 2]}\n" for i in range(60))
+        + "".join(f"{20 + i % 4},{'fm'[i % 2]},{'ab'[i % 3 % 2]}\n" for i in range(60)),
     )
     return path
 
@@ -51,7 +51,9 @@ def test_an_audit_keeps_its_verdict(table: Path, k: int, code: int) -> None:
 
 @pytest.mark.parametrize(("k", "code"), [(5, 0), (500, 1)])
 def test_an_audit_keeps_its_verdict_if_nobody_reads_its_messages(
-    table: Path, k: int, code: int
+    table: Path,
+    k: int,
+    code: int,
 ) -> None:
     assert (
         run_closed("audit", str(table), "-q", "age,sex", "-s", "disease", "--k", str(k), both=True)[

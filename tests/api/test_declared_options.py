@@ -22,10 +22,14 @@ VERBS = [("audit", tc.audit, AuditOptions), ("explain", tc.explain, ExplainOptio
 
 
 @pytest.mark.parametrize(
-    ("name", "verb", "declared"), VERBS, ids=lambda one: one if isinstance(one, str) else ""
+    ("name", "verb", "declared"),
+    VERBS,
+    ids=lambda one: one if isinstance(one, str) else "",
 )
 def test_the_command_and_the_call_have_the_same_options(
-    name: str, verb: Callable[..., Any], declared: type[Any]
+    name: str,
+    verb: Callable[..., Any],
+    declared: type[Any],
 ) -> None:
     group: Any = typer.main.get_command(app)
     typed = {one.name: one for one in group.commands[name].params}

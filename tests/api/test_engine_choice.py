@@ -83,7 +83,11 @@ def on(monkeypatch: pytest.MonkeyPatch, nothing_of_spark: None) -> list[str]:
         """A run, a lock, or events, of which nothing is kept."""
 
         def __init__(
-            self, spec: Any = None, session: Any = None, announce: Any = None, *_: Any
+            self,
+            spec: Any = None,
+            session: Any = None,
+            announce: Any = None,
+            *_: Any,
         ) -> None:
             self.announce = announce
             self.session, self.events = session, self if spec is None else Nothing()
@@ -162,12 +166,14 @@ def test_option_before_environment_before_run_file(monkeypatch: pytest.MonkeyPat
     with called_from_command_line(print):
         assert asked_engine("auto", spec) == Asked("auto", "--engine")
         with pytest.raises(
-            ConfigurationError, match=r"^--engine is 'fast'; expected auto, local or spark$"
+            ConfigurationError,
+            match=r"^--engine is 'fast'; expected auto, local or spark$",
         ):
             asked_engine("fast", spec)
     monkeypatch.setenv("TCLOSE_ENGINE", "fast")
     with pytest.raises(
-        ConfigurationError, match=r"^TCLOSE_ENGINE is 'fast'; expected auto, local or spark$"
+        ConfigurationError,
+        match=r"^TCLOSE_ENGINE is 'fast'; expected auto, local or spark$",
     ):
         asked_engine(None, spec)
 
@@ -176,7 +182,8 @@ def test_a_wrong_engine_in_a_run_file_has_its_line(run_file: RunFile) -> None:
     path = run_file(PEOPLE, **ROLES)
     path.write_text(f"engine: fast\n{path.read_text()}")
     with pytest.raises(
-        ConfigurationError, match=r"run\.yaml, line 1: engine: found 'fast'; expected .*local"
+        ConfigurationError,
+        match=r"run\.yaml, line 1: engine: found 'fast'; expected .*local",
     ):
         load_spec(path)
 
@@ -207,7 +214,7 @@ def test_the_engine_is_no_part_of_the_configuration() -> None:
                 "attributes": {
                     **SPEC["attributes"],
                     "quasi_identifiers": {"zip": {"hierarchy": "hdfs://a/zip.csv"}},
-                }
+                },
             },
             "the URI of the hierarchy of 'zip'",
         ),
@@ -233,7 +240,8 @@ STORED = {
 
 
 def test_files_on_an_object_store_are_read_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     use_as_store(tmp_path, monkeypatch)
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
@@ -252,10 +260,14 @@ def test_files_on_an_object_store_are_read_here(
 
 
 @pytest.mark.parametrize(
-    ("bucket", "path"), [("raw", "s3a://raw/people"), ("a", "s3://a/out"), ("b", "gs://b/out")]
+    ("bucket", "path"),
+    [("raw", "s3a://raw/people"), ("a", "s3://a/out"), ("b", "gs://b/out")],
 )
 def test_a_store_that_refuses_is_left_to_spark(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bucket: str, path: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    bucket: str,
+    path: str,
 ) -> None:
     use_as_store(tmp_path, monkeypatch, refused=bucket)
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
@@ -270,11 +282,13 @@ def test_a_store_that_refuses_is_left_to_spark(
 
 
 def test_options_of_spark_submit_may_open_a_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     use_as_store(tmp_path, monkeypatch)
     monkeypatch.setenv(
-        "PYSPARK_SUBMIT_ARGS", "--packages org.apache.hadoop:hadoop-aws:3.4.2 pyspark-shell"
+        "PYSPARK_SUBMIT_ARGS",
+        "--packages org.apache.hadoop:hadoop-aws:3.4.2 pyspark-shell",
     )
     choice = choose_engine(Asked(), work_of("release", spec_with(**STORED)), "")
     assert (
@@ -285,7 +299,8 @@ def test_options_of_spark_submit_may_open_a_store(
 
 
 def test_a_release_on_a_store_is_read_where_it_was_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     use_as_store(tmp_path, monkeypatch, refused="closed")
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
@@ -301,7 +316,8 @@ def test_a_release_on_a_store_is_read_where_it_was_made(
 
 
 def test_a_store_is_asked_only_if_it_decides(
-    monkeypatch: pytest.MonkeyPatch, nothing_of_spark: None
+    monkeypatch: pytest.MonkeyPatch,
+    nothing_of_spark: None,
 ) -> None:
     def ask(root: str) -> Any:
         raise AssertionError(f"{root} was opened")
@@ -315,7 +331,9 @@ def test_a_store_is_asked_only_if_it_decides(
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "delta"])
 def test_small_files_of_many_rows_are_many_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
 ) -> None:
     """A gigabyte of Parquet may hold more rows than this process."""
     table, path = (
@@ -383,7 +401,9 @@ def test_a_session_is_seen(spark: SparkSession, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_small_table_is_released_in_this_process(
-    on: list[str], run_file: RunFile, capfd: Any
+    on: list[str],
+    run_file: RunFile,
+    capfd: Any,
 ) -> None:
     said: list[str] = []
     path = run_file(PEOPLE, **ROLES)
@@ -400,7 +420,10 @@ def test_a_small_table_is_released_in_this_process(
 
 
 def test_the_engine_is_named_first_and_not_beside_an_error(
-    on: list[str], run_file: RunFile, monkeypatch: pytest.MonkeyPatch, capfd: Any
+    on: list[str],
+    run_file: RunFile,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: Any,
 ) -> None:
     path, told = run_file(PEOPLE, **ROLES), ["profile    12 rows"]
 
@@ -422,7 +445,9 @@ def test_the_engine_is_named_first_and_not_beside_an_error(
 
 
 def test_local_refuses_a_catalog_table_and_names_the_line(
-    on: list[str], run_file: RunFile, capfd: Any
+    on: list[str],
+    run_file: RunFile,
+    capfd: Any,
 ) -> None:
     path = run_file(PEOPLE, **ROLES, output={"table": "a.b"})
     path.write_text(f"engine: local\n{path.read_text()}")
@@ -440,7 +465,9 @@ def test_local_refuses_a_catalog_table_and_names_the_line(
 
 
 def test_jobs_work_on_spark(
-    on: list[str], run_file: RunFile, monkeypatch: pytest.MonkeyPatch
+    on: list[str],
+    run_file: RunFile,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = run_file(PEOPLE, **ROLES)
     path.write_text(f"engine: local\n{path.read_text()}")
@@ -462,7 +489,10 @@ def refusing(monkeypatch: pytest.MonkeyPatch, on: list[str]) -> None:
 
 
 def test_what_only_spark_can_read_is_read_on_spark(
-    on: list[str], refusing: None, run_file: RunFile, monkeypatch: pytest.MonkeyPatch
+    on: list[str],
+    refusing: None,
+    run_file: RunFile,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     said: list[str] = []
     run = given_run(None, run_file(PEOPLE, **ROLES))
@@ -470,7 +500,7 @@ def test_what_only_spark_can_read_is_read_on_spark(
     assert on == ["local", "spark"]
     assert said == [
         "engine     spark: people.csv has line breaks inside quotes, which the local engine does "
-        "not read"
+        "not read",
     ]
     with pytest.raises(NeedsSparkError):  # as was asked for
         session.run_stages(run, "profile", log=None, engine="local")
@@ -481,7 +511,8 @@ def test_what_only_spark_can_read_is_read_on_spark(
 
 
 def test_a_table_in_memory_is_a_view_of_the_session(
-    on: list[str], monkeypatch: pytest.MonkeyPatch
+    on: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen: list[pa.Table] = []
 
@@ -539,7 +570,9 @@ print(json.dumps([table.num_rows, table.column_names, made.preview(), len(made.t
 
 
 def test_a_large_release_and_one_behind_a_uri_are_tables_of_spark(
-    finished: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    finished: Path,
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = tc.Release(Output(path=str(finished)))
     assert isinstance(made.table, DataFrame)  # of the session of the tests
@@ -563,6 +596,9 @@ import tclose_spark.api.public, tclose_spark.cli
 print(*sorted(name for name in sys.modules if name.split(".")[0] in ("pyspark", "py4j")))
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout == "\n"

@@ -41,7 +41,9 @@ def named(made: tc.Release) -> str:
 
 
 def test_every_form_of_the_release_has_its_fingerprint(
-    made: tc.Release, named: str, spark: SparkSession
+    made: tc.Release,
+    named: str,
+    spark: SparkSession,
 ) -> None:
     rows, folder = made.to_arrow(), f"{made.path}/release"
     other_order = rows.take(list(range(rows.num_rows))[::-1])
@@ -55,7 +57,9 @@ def test_another_table_has_another(made: tc.Release, named: str) -> None:
     rows = made.to_arrow()
     grades = rows["grade"].to_pylist()
     changed = rows.set_column(
-        rows.column_names.index("grade"), "grade", pa.array([grades[0] + 1, *grades[1:]])
+        rows.column_names.index("grade"),
+        "grade",
+        pa.array([grades[0] + 1, *grades[1:]]),
     )
     for other in (
         changed,
@@ -74,14 +78,20 @@ def test_numbers_that_pandas_made_floats_are_integers_again() -> None:
 
 
 def test_the_command_requires_the_fingerprint_of_the_certificate(
-    made: tc.Release, named: str, tmp_path: Path, tclose: Command
+    made: tc.Release,
+    named: str,
+    tmp_path: Path,
+    tclose: Command,
 ) -> None:
     folder, certificate = f"{made.path}/release", f"{made.path}/certificate.json"
     assert tclose("fingerprint", folder)[:2] == (0, f"{named}\n")
     assert tclose("fingerprint", folder, "--certificate", certificate)[:2] == (0, f"{named}\n")
     pq.write_table(made.to_arrow().slice(1), tmp_path / "less.parquet")
     code, out, error = tclose(
-        "fingerprint", tmp_path / "less.parquet", "--certificate", certificate
+        "fingerprint",
+        tmp_path / "less.parquet",
+        "--certificate",
+        certificate,
     )
     assert (code, out.strip() == named) == (1, False)
     assert f"is not the release of {certificate}, which has the fingerprint {named}" in error
@@ -89,7 +99,9 @@ def test_the_command_requires_the_fingerprint_of_the_certificate(
 
 @pytest.mark.parametrize("text", [None, "[]", "{", json.dumps({"release": {}})])
 def test_a_file_that_is_no_certificate_is_refused(
-    text: Any, tmp_path: Path, tclose: Command
+    text: Any,
+    tmp_path: Path,
+    tclose: Command,
 ) -> None:
     file = tmp_path / "certificate.json"
     if text is not None:

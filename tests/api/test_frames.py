@@ -23,8 +23,9 @@ def test_what_is_a_table_in_memory():
     frame = pd.DataFrame({"a": [1]})
     assert all(
         map(
-            is_frame, (frame, pl.DataFrame(frame), pl.DataFrame(frame).lazy(), pa.table({"a": [1]}))
-        )
+            is_frame,
+            (frame, pl.DataFrame(frame), pl.DataFrame(frame).lazy(), pa.table({"a": [1]})),
+        ),
     )
     assert not any(map(is_frame, ("people.csv", {"a": [1]}, None, 3)))
 
@@ -54,14 +55,14 @@ def test_missing_values_of_pandas_are_missing():
             "flag": pd.array([True, None], dtype="boolean"),
             "category": pd.Categorical(["a", None]),
             "at": pd.to_datetime(["2020-01-02", None]),
-        }
+        },
     )
     assert [column.null_count for column in made(frame).columns] == [1] * 7
 
 
 def test_categories_become_their_values():
     category = pd.DataFrame(
-        {"c": pd.Categorical(["b", "a", "b"], categories=["b", "a", "unused"], ordered=True)}
+        {"c": pd.Categorical(["b", "a", "b"], categories=["b", "a", "unused"], ordered=True)},
     )
     numbers = pd.DataFrame({"c": pd.Categorical([3, 1, 3])})
     enum = pl.DataFrame({"c": pl.Series(["b", "a", None], dtype=pl.Enum(["b", "a"]))})
@@ -101,7 +102,7 @@ def test_types_that_spark_lacks_become_wider_ones_of_the_same_values(column, kin
 def test_a_column_that_cannot_be_had_is_empty_and_says_why():
     nanoseconds = pa.array([1], pa.timestamp("ns"))
     table, lost = readable(
-        pa.table({"at": nanoseconds, "for": pa.array([5], pa.duration("s")), "age": [30]})
+        pa.table({"at": nanoseconds, "for": pa.array([5], pa.duration("s")), "age": [30]}),
     )
     assert table.to_pydict() == {"at": [None], "for": [None], "age": [30]}
     assert "nanoseconds" in lost["at"]
@@ -114,7 +115,7 @@ def test_values_of_several_types_are_refused_without_showing_one():
         as_arrow(
             pd.DataFrame({"age": [30], "who": [7]})
             .assign(who=pd.Series(["Ann"], dtype=object))
-            .pipe(mixed)
+            .pipe(mixed),
         )
     assert "column 'who' of the table holds values of several types" in str(found.value)
     assert "Ann" not in str(found.value)
@@ -138,13 +139,15 @@ def test_values_that_no_column_holds_are_refused_without_showing_one(values, why
 
 def mixed(frame):
     return pd.concat(
-        [frame, pd.DataFrame({"age": [31], "who": pd.Series([7], dtype=object)})], ignore_index=True
+        [frame, pd.DataFrame({"age": [31], "who": pd.Series([7], dtype=object)})],
+        ignore_index=True,
     )
 
 
 def test_a_column_that_stands_twice_is_refused():
     with pytest.raises(
-        InputError, match="column 'a' of the table has a duplicate: 2 columns of this name"
+        InputError,
+        match="column 'a' of the table has a duplicate: 2 columns of this name",
     ):
         as_arrow(pd.DataFrame([[1, 2]], columns=["a", "a"]))
     for names in (["a", "a"], ["a", "A"]):  # which Spark does not tell apart
@@ -177,6 +180,7 @@ def test_times_of_a_zone_are_unreadable_but_those_in_utc():
 def test_a_type_that_arrow_has_not_is_refused():
     polars = pytest.importorskip("polars")
     with pytest.raises(
-        InputError, match="a column of the table is of a type that Arrow does not have"
+        InputError,
+        match="a column of the table is of a type that Arrow does not have",
     ):
         as_arrow(polars.DataFrame({"age": polars.Series([1, 2], dtype=polars.Int128)}))

@@ -54,7 +54,7 @@ def made_frame() -> pd.DataFrame:
             "sex": pd.Categorical([("f", "m", None)[i % 3] for i in places]),
             "disease": [("flu", "gout", "flu", "ulcer")[i // 3 % 4] for i in places],
             "at": pd.to_datetime(["2020-01-01 00:00", "2020-03-29 02:30"] * (ROWS // 2)),
-        }
+        },
     )
 
 
@@ -98,7 +98,11 @@ def test_a_release_of_a_frame_is_that_of_its_file(made: tc.Release, folder: Path
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "lazy polars", "pyarrow", "spark"])
 def test_every_kind_of_table_is_the_same_input(
-    kind: str, spark: SparkSession, frame: pd.DataFrame, folder: Path, tmp_path: Path
+    kind: str,
+    spark: SparkSession,
+    frame: pd.DataFrame,
+    folder: Path,
+    tmp_path: Path,
 ):
     file = folder / "people.parquet"
     tables = {
@@ -141,14 +145,18 @@ def test_no_rows_and_no_view_are_left(made: tc.Release, spark: SparkSession, fol
 
 
 def test_a_finished_release_is_not_replaced_unless_asked(
-    made: tc.Release, frame: pd.DataFrame, folder: Path
+    made: tc.Release,
+    frame: pd.DataFrame,
+    folder: Path,
 ):
     with pytest.raises(tc.ConfigurationError, match="give overwrite=True to replace it"):
         tc.release(frame, SPEC, folder / "out", log=None)
 
 
 def test_a_finished_release_is_verified_without_its_table(
-    made: tc.Release, frame: pd.DataFrame, folder: Path
+    made: tc.Release,
+    frame: pd.DataFrame,
+    folder: Path,
 ):
     assert tc.verify(None, SPEC, folder / "out", log=None).certificate == made.certificate
     with pytest.raises(tc.ConfigurationError, match="made with another configuration"):
@@ -181,7 +189,9 @@ def test_methods_have_their_settings_as_on_the_command_line(frame: pd.DataFrame)
 
 
 def test_stages_go_on_where_the_one_before_left_off(
-    frame: pd.DataFrame, tmp_path: Path, made: tc.Release
+    frame: pd.DataFrame,
+    tmp_path: Path,
+    made: tc.Release,
 ):
     planned = tc.plan(frame, SPEC, tmp_path / "out", log=None)
     assert planned.figures
@@ -198,7 +208,9 @@ def test_stages_go_on_where_the_one_before_left_off(
 
 
 def test_a_plan_for_now_leaves_nothing(
-    frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    frame: pd.DataFrame,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     planned = tc.plan(frame, SPEC, log=None)
@@ -218,7 +230,8 @@ def test_errors_call_a_frame_what_it_is(frame: pd.DataFrame, tmp_path: Path):
 
 
 def test_an_audit_is_that_of_the_command_line(
-    made: tc.Release, tclose: Callable[..., tuple[int, str, str]]
+    made: tc.Release,
+    tclose: Callable[..., tuple[int, str, str]],
 ):
     found = tc.audit(made.table, LABELS, {"disease": "equal"}, k=3, t="0.5")
     options = ["-q", ",".join(LABELS), "-s", "disease:equal", "--k", "3", "--t", "0.5", "--json"]
@@ -232,7 +245,8 @@ def test_an_audit_is_that_of_the_command_line(
 
 
 def test_results_are_text_in_a_notebook(
-    frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+    frame: pd.DataFrame,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """rich would display the text by itself there, and return none."""
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
@@ -242,7 +256,7 @@ def test_results_are_text_in_a_notebook(
     assert "\x1b" not in repr(audited)
     assert repr(tc.explain(plain, LABELS, ["disease"], engine="local")).startswith("Class ")
     assert repr(tc.hierarchy(plain, "disease", {"prefix": 1}, engine="local")).startswith(
-        "disease: "
+        "disease: ",
     )
 
 
@@ -260,13 +274,17 @@ def test_an_audit_names_attributes_that_its_verdict_does_not_cover(frame: pd.Dat
         return [note for note in audited.notes if "verdict" in note]
 
     assert notes(k=1) == [
-        "the verdict does not cover disease: neither t, l nor beta is required of it"
+        "the verdict does not cover disease: neither t, l nor beta is required of it",
     ]
     assert notes() == notes(k=1, t="0.9") == []
     nothing = "every class meets what is required of it (a t of 1 or more, an l of 1)"
     for settings in ({"l": {"distinct": 1}}, {"t": "1"}, {"l": {"entropy": 1}}):
         audited = tc.audit(
-            frame, ["age"], {"disease": {"distance": "equal", **settings}}, k=1, engine="local"
+            frame,
+            ["age"],
+            {"disease": {"distance": "equal", **settings}},
+            k=1,
+            engine="local",
         )
         assert f"the verdict does not cover disease: {nothing}" in audited.notes
 
@@ -311,13 +329,17 @@ def test_an_audit_reports_that_it_does_not_count_the_people_of_a_run_file(
     notes = tc.audit(frame, spec=spec, engine="local").notes
     assert sum("judged over rows only" in note for note in notes) == 1
     of_people = tc.audit(
-        frame.assign(patient=range(ROWS)), spec=spec, person="patient", engine="local"
+        frame.assign(patient=range(ROWS)),
+        spec=spec,
+        person="patient",
+        engine="local",
     ).notes
     assert not any("judged over rows only" in note for note in of_people)
 
 
 def test_an_audit_of_a_raw_frame_does_not_hold_and_need_not_show_it(
-    frame: pd.DataFrame, spark: SparkSession
+    frame: pd.DataFrame,
+    spark: SparkSession,
 ):
     plain = frame.assign(sex=frame["sex"].astype(str))
     found = tc.audit(plain, LABELS, ["disease"], k=3, reference=plain, background=plain[LABELS])
@@ -329,7 +351,10 @@ def test_an_audit_of_a_raw_frame_does_not_hold_and_need_not_show_it(
 
 @pytest.mark.parametrize("kind", ["in memory", "parquet", "csv"])
 def test_a_spec_audits_the_table_whose_columns_it_renames(
-    spark: SparkSession, frame: pd.DataFrame, tmp_path: Path, kind: str
+    spark: SparkSession,
+    frame: pd.DataFrame,
+    tmp_path: Path,
+    kind: str,
 ) -> None:
     raw = frame[["age", "disease"]].rename(columns={"age": "age in years"})
     spec = {
@@ -360,7 +385,11 @@ def test_a_class_is_explained(made: tc.Release):
 
 def test_methods_are_compared(frame: pd.DataFrame, spark: SparkSession, tmp_path: Path):
     compared = tc.compare(
-        frame, SPEC, k=[3, 6], methods=["stack_and_deal", tc.Sabre(bounds="proven")], log=None
+        frame,
+        SPEC,
+        k=[3, 6],
+        methods=["stack_and_deal", tc.Sabre(bounds="proven")],
+        log=None,
     )
     asked = [(one.method, one.k) for one in compared.outcomes]
     assert asked == [
@@ -372,11 +401,18 @@ def test_methods_are_compared(frame: pd.DataFrame, spark: SparkSession, tmp_path
 
 
 def test_a_comparison_of_another_frame_begins_anew(
-    frame: pd.DataFrame, spark: SparkSession, tmp_path: Path
+    frame: pd.DataFrame,
+    spark: SparkSession,
+    tmp_path: Path,
 ):
     def compared(table: pd.DataFrame) -> tc.Comparison:
         return tc.compare(
-            table, SPEC, methods="stack_and_deal", output=tmp_path / "c", plan_only=True, log=None
+            table,
+            SPEC,
+            methods="stack_and_deal",
+            output=tmp_path / "c",
+            plan_only=True,
+            log=None,
         )
 
     assert [compared(frame).rows, compared(frame.head(60)).rows] == [ROWS, 60]
@@ -399,7 +435,8 @@ def test_synthetic_people_and_their_hierarchies(tmp_path: Path):
 
 
 def test_a_session_of_others_gets_its_settings_back(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(driver, "is_ours", lambda: False)
     key, own = "spark.sql.session.timeZone", "spark.databricks.delta.snapshotPartitions"
@@ -425,7 +462,8 @@ class SessionWithout:
 def test_a_session_without_delta_is_refused_with_what_is_missing(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("DATABRICKS_RUNTIME_VERSION", raising=False)
     with pytest.raises(
-        tc.ConfigurationError, match=r"has no Delta Lake.*spark\.sql\.extensions=io\.delta"
+        tc.ConfigurationError,
+        match=r"has no Delta Lake.*spark\.sql\.extensions=io\.delta",
     ):
         require_delta_of(SessionWithout())
     monkeypatch.setenv("DATABRICKS_RUNTIME_VERSION", "17")
@@ -485,7 +523,10 @@ def test_another_thread_changes_no_handler(handler: None):
 
 
 def test_an_interrupted_release_leaves_no_lock_and_the_next_one_works(
-    handler: None, frame: pd.DataFrame, tmp_path: Path, made: tc.Release
+    handler: None,
+    frame: pd.DataFrame,
+    tmp_path: Path,
+    made: tc.Release,
 ):
     def interrupt() -> None:
         time.sleep(0.05)
@@ -506,7 +547,7 @@ def test_an_interrupted_release_leaves_no_lock_and_the_next_one_works(
 def test_a_release_in_another_thread_works(frame: pd.DataFrame, tmp_path: Path, made: tc.Release):
     results: list[Any] = []
     work = threading.Thread(
-        target=lambda: results.append(tc.release(frame, SPEC, tmp_path / "out", log=None))
+        target=lambda: results.append(tc.release(frame, SPEC, tmp_path / "out", log=None)),
     )
     work.start()
     work.join()
@@ -517,10 +558,11 @@ def test_a_release_in_another_thread_works(frame: pd.DataFrame, tmp_path: Path, 
 
 
 def test_a_run_file_from_python_is_that_of_the_command_line(
-    run_file: Callable[..., Path], spark: SparkSession
+    run_file: Callable[..., Path],
+    spark: SparkSession,
 ):
     path = run_file(
-        {"age": list(range(9)), "sex": ["f"] * 9, "disease": ["flu", "gout", "ulcer"] * 3}
+        {"age": list(range(9)), "sex": ["f"] * 9, "disease": ["flu", "gout", "ulcer"] * 3},
     )
     made = tc.release(None, path, log=None, overrides=["privacy.k=9"])
     assert made.path == load_spec(path).output.public_path

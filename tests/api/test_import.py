@@ -35,7 +35,10 @@ def test_nothing_heavy_is_imported_and_no_process_is_started():
         "print(sum(name.startswith('tclose_spark') for name in sys.modules))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.split("\n")[:2] == ["[]", "2"]  # the package and its version
 

@@ -51,8 +51,8 @@ MISTAKES: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], int, bool]] = {
         {"disease": beside(CANARY, ["Pisa"])},
         {
             "sensitive": {
-                "disease": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.5"}
-            }
+                "disease": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.5"},
+            },
         },
         2,
         True,
@@ -122,7 +122,10 @@ MISTAKES: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], int, bool]] = {
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_reported_without_a_value(
-    run_file: Callable[..., Path], tclose: Command, tmp_path: Path, name: str
+    run_file: Callable[..., Path],
+    tclose: Command,
+    tmp_path: Path,
+    name: str,
 ) -> None:
     columns, settings, expected, kept = MISTAKES[name]
     code, out, err = tclose("release", run_file({**PEOPLE, **columns}, **{**ROLES, **settings}))
@@ -140,16 +143,21 @@ def test_a_mistake_is_reported_without_a_value(
 
 
 def test_a_malformed_record_is_counted(
-    run_file: Callable[..., Path], tclose: Command, tmp_path: Path
+    run_file: Callable[..., Path],
+    tclose: Command,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "people.csv").write_text(
-        "age,sex,disease\n" + "20,m,flu\n" * 11 + f"21,f,{CANARY},{CANARY}\n"
+        "age,sex,disease\n" + "20,m,flu\n" * 11 + f"21,f,{CANARY},{CANARY}\n",
     )
     source = {"path": "people.csv", "format": "csv", "options": {"header": True}}
     code, out, err = tclose(
         "profile",
         run_file(
-            None, source=source, quasi={**NUMERIC, "sex": {}}, sensitive={"disease": {"t": "0.5"}}
+            None,
+            source=source,
+            quasi={**NUMERIC, "sex": {}},
+            sensitive={"disease": {"t": "0.5"}},
         ),
     )
     assert (code, "1 of 12 rows are malformed" in err) == (2, True)
@@ -157,7 +165,9 @@ def test_a_malformed_record_is_counted(
 
 
 def test_what_is_wrong_is_written_with_its_rows_until_it_is_mended(
-    run_file: Callable[..., Path], tclose: Command, tmp_path: Path
+    run_file: Callable[..., Path],
+    tclose: Command,
+    tmp_path: Path,
 ) -> None:
     people = {**PEOPLE, "city": beside("Oslo", ["Pisa", "Lyon"])}
     path = run_file(people, **{**ROLES, "quasi": CITY})
@@ -175,10 +185,14 @@ def test_what_is_wrong_is_written_with_its_rows_until_it_is_mended(
 
 
 @pytest.mark.parametrize(
-    ("method", "stages"), [("stack_and_deal", ["release"]), ("fragmentation", ["profile", "plan"])]
+    ("method", "stages"),
+    [("stack_and_deal", ["release"]), ("fragmentation", ["profile", "plan"])],
 )
 def test_a_run_that_goes_well_shows_no_value(
-    run_file: Callable[..., Path], tclose: Command, method: str, stages: list[str]
+    run_file: Callable[..., Path],
+    tclose: Command,
+    method: str,
+    stages: list[str],
 ) -> None:
     path = run_file(PEOPLE, **ROLES, method={"name": method})
     for stage in stages:
@@ -204,7 +218,10 @@ AUDITED: dict[str, tuple[Mapping[str, Any], list[str]]] = {
 
 @pytest.mark.parametrize("name", AUDITED)
 def test_an_audit_tells_a_mistake_without_a_value(
-    run_file: Callable[..., Path], tclose: Command, tmp_path: Path, name: str
+    run_file: Callable[..., Path],
+    tclose: Command,
+    tmp_path: Path,
+    name: str,
 ) -> None:
     columns, arguments = AUDITED[name]
     run_file({**PEOPLE, **columns})
@@ -282,7 +299,11 @@ PRINTED: dict[str, tuple[Mapping[str, Any], list[str]]] = {
 @pytest.mark.parametrize("name", PRINTED)
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["tables", "json"])
 def test_an_audit_without_labels_prints_no_value(
-    run_file: Callable[..., Path], tclose: Command, tmp_path: Path, name: str, form: list[str]
+    run_file: Callable[..., Path],
+    tclose: Command,
+    tmp_path: Path,
+    name: str,
+    form: list[str],
 ) -> None:
     columns, arguments = PRINTED[name]
     run_file({**PEOPLE, **columns})
@@ -383,7 +404,7 @@ def test_a_slip_is_answered_by_what_was_meant(
     tclose: Callable[..., tuple[int, str, str]],
 ) -> None:
     (tmp_path / "people.csv").write_text(
-        "age,disease\n" + "".join(f"{30 + i},{['flu', 'gout'][i % 2]}\n" for i in range(8))
+        "age,disease\n" + "".join(f"{30 + i},{['flu', 'gout'][i % 2]}\n" for i in range(8)),
     )
     text = """name: people
 input: {path: people.csv, options: {header: true}}
@@ -404,7 +425,8 @@ method: {name: stack_and_deal}
 
 
 def test_a_run_file_that_is_missing_may_have_another_name(
-    tmp_path: Path, tclose: Callable[..., tuple[int, str, str]]
+    tmp_path: Path,
+    tclose: Callable[..., tuple[int, str, str]],
 ) -> None:
     (tmp_path / "people.yaml").write_text("")
     code, _, error = tclose("release", str(tmp_path / "peple.yaml"))

@@ -95,7 +95,8 @@ def test_sections_of_a_dict_may_be_objects():
     assert made["input"]["columns"] == {"a b": "age"}
     assert made["method"] == {"name": "microaggregation", "algorithm": 2}
     assert complete("/p.parquet", {**SPEC, "attributes": OBJECT.attributes}) == complete(
-        "/p.parquet", SPEC
+        "/p.parquet",
+        SPEC,
     )
     with pytest.raises(tc.ConfigurationError, match="output is of type str"):
         complete_tree("people.csv", tree_of({**SPEC, "output": "build/x"}))
@@ -187,7 +188,8 @@ def test_a_run_file_still_has_to_say_what_a_call_may(tmp_path: Path):
         (lambda: tc.Bins(), "Bins: found {}; expected one of equal_width"),
         (
             lambda: tc.Attributes(
-                quasi_identifiers={"a": {}}, sensitive_attributes={"d": tc.SensitiveAttribute()}
+                quasi_identifiers={"a": {}},
+                sensitive_attributes={"d": tc.SensitiveAttribute()},
             ),
             "Attributes.sensitive_attributes.d: it has no requirement; expected a t",
         ),
@@ -217,7 +219,10 @@ def test_overrides_are_those_of_the_command_line():
 def test_numbers_of_numpy_are_numbers():
     assert complete(PEOPLE, {**SPEC, "privacy": {"k": np.int64(7)}}).privacy.k == 7
     assert ask(["age"], {"pay": "equal"}, k=np.int32(3), t=np.float64(0.2)) == ask(
-        ["age"], {"pay": "equal"}, k=3, t=0.2
+        ["age"],
+        {"pay": "equal"},
+        k=3,
+        t=0.2,
     )
 
 

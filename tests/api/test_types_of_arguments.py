@@ -57,11 +57,16 @@ def test_every_verb_is_here() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [Odd(), Odd, {1: Odd()}, (Odd(), 5), b"Ann"], ids=lambda one: type(one).__name__
+    "value",
+    [Odd(), Odd, {1: Odd()}, (Odd(), 5), b"Ann"],
+    ids=lambda one: type(one).__name__,
 )
 @pytest.mark.parametrize(("name", "argument"), ARGUMENTS)
 def test_an_argument_of_a_wrong_type_is_named(
-    name: str, argument: str, value: Any, tmp_path: Any
+    name: str,
+    argument: str,
+    value: Any,
+    tmp_path: Any,
 ) -> None:
     """Of nearly all arguments these values have a wrong type. A path is never given."""
     function = VERBS[name]
@@ -84,17 +89,20 @@ def test_what_the_message_names() -> None:
         tc.compare(TABLE, SPEC, methods=5, log=None)  # type: ignore[arg-type]
     assert str(error.value).startswith("methods is of type int; expected text, a dict")
     with pytest.raises(
-        tc.ConfigurationError, match=r"^output is of type int; expected text or a path$"
+        tc.ConfigurationError,
+        match=r"^output is of type int; expected text or a path$",
     ):
         tc.history(5)  # type: ignore[arg-type]
     with pytest.raises(
-        tc.ConfigurationError, match=r"^path is of type int; expected text or a path$"
+        tc.ConfigurationError,
+        match=r"^path is of type int; expected text or a path$",
     ):
         tc.suggest(TABLE).write(5)  # type: ignore[arg-type]
     with pytest.raises(tc.ConfigurationError, match=r"^overrides is of type str; expected a list "):
         tc.release(TABLE, SPEC, overrides="privacy.k=5")
     with pytest.raises(
-        tc.ConfigurationError, match=r"^finished is of type int; expected True or False$"
+        tc.ConfigurationError,
+        match=r"^finished is of type int; expected True or False$",
     ):
         tc.run_stage("verify", TABLE, SPEC, finished=1)
     with pytest.raises(tc.ConfigurationError, match=r"^nix: stage plan takes no options$"):
@@ -138,7 +146,7 @@ def test_every_annotation_has_words() -> None:
         for name, kind in inspect.get_annotations(inspect.unwrap(function)).items():
             if name != "return":
                 assert "typing" not in described(
-                    eval(kind, inspect.unwrap(function).__globals__)
+                    eval(kind, inspect.unwrap(function).__globals__),
                 ), (name, names)
 
 

@@ -82,7 +82,7 @@ def hierarchical(whole: Counter[Any], part: Counter[Any], paths: Paths) -> Fract
         {
             (path[0], tuple(path[1:])): n * part[leaf] - s * whole[leaf]
             for leaf, path in paths.items()
-        }
+        },
     )
     cost = 0
     for level in range(1, height + 1):
@@ -118,7 +118,8 @@ def achieved(audit: AuditResult, measure: str, attribute: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    "level", ["fine", "coarse", pytest.param("coarsest", marks=pytest.mark.on_spark)]
+    "level",
+    ["fine", "coarse", pytest.param("coarsest", marks=pytest.mark.on_spark)],
 )
 def test_generalized_adult(session: Session, data: Path, level: str) -> None:
     heights, width = RELEASES[level]
@@ -128,7 +129,7 @@ def test_generalized_adult(session: Session, data: Path, level: str) -> None:
         {
             c: raw[c].map(lambda v, c=c, h=h: trees[c][v][h])
             for c, h in zip(QUASI, heights, strict=True)
-        }
+        },
     )
     low = raw["age"] // width * width
     table["age"] = "[" + low.astype(str) + ", " + (low + width - 1).astype(str) + "]"
@@ -161,7 +162,11 @@ def test_generalized_adult(session: Session, data: Path, level: str) -> None:
     )
     assert audit.figures.discernibility == (classes.size() ** 2).sum()
     assert achieved(audit, "t-closeness", "occupation") == largest(
-        table, quasi, "occupation", hierarchical, jobs
+        table,
+        quasi,
+        "occupation",
+        hierarchical,
+        jobs,
     )
     assert achieved(audit, "t-closeness", "years") == largest(table, quasi, "years", ordered)
     for column in sensitive:
@@ -174,14 +179,16 @@ def test_generalized_adult(session: Session, data: Path, level: str) -> None:
     span = low.max() + width - 1 - low.min()
     losses["age"] = Fraction(width - 1, int(span))
     assert {c: pytest.approx(float(loss)) for c, loss in losses.items()} == dict(
-        audit.figures.losses
+        audit.figures.losses,
     )
     assert audit.figures.ncp == pytest.approx(float(sum(losses.values()) / len(losses)))
 
 
 @pytest.fixture
 def released(
-    open_run: Callable[..., Run], data: Path, tmp_path: Path
+    open_run: Callable[..., Run],
+    data: Path,
+    tmp_path: Path,
 ) -> tuple[Path, Mapping[str, Any], AuditQuestion]:
     """(run file, certificate, question) of a release of Adult into tmp_path/out."""
     assert data
@@ -200,7 +207,9 @@ def released(
 
 @pytest.mark.more
 def test_a_release_of_adult(
-    session: Session, released: tuple[Path, Mapping[str, Any], AuditQuestion], tmp_path: Path
+    session: Session,
+    released: tuple[Path, Mapping[str, Any], AuditQuestion],
+    tmp_path: Path,
 ) -> None:
     _, certificate, question = released
     release = read_delta(session, str(tmp_path / "out/public/release"))
@@ -225,14 +234,18 @@ def test_a_release_of_adult(
 
 
 @pytest.mark.skipif(
-    "TCLOSE_JUDGE" not in os.environ, reason="TCLOSE_JUDGE does not name an outside judge"
+    "TCLOSE_JUDGE" not in os.environ,
+    reason="TCLOSE_JUDGE does not name an outside judge",
 )
 def test_an_outside_judge_agrees(
-    session: Session, released: tuple[Path, Mapping[str, Any], AuditQuestion], tmp_path: Path
+    session: Session,
+    released: tuple[Path, Mapping[str, Any], AuditQuestion],
+    tmp_path: Path,
 ) -> None:
     run_file, _, question = released
     audit = audit_table(
-        AuditTables(table=read_delta(session, str(tmp_path / "out/public/release"))), question
+        AuditTables(table=read_delta(session, str(tmp_path / "out/public/release"))),
+        question,
     )
     command = [sys.executable, os.environ["TCLOSE_JUDGE"], str(run_file), "--json"]
     told = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)

@@ -34,7 +34,11 @@ FIRST: Labels = {"age": "]30, 39]", "sex": "f"}
 
 
 def k_of(
-    asked: int | None, achieved: int, classes: int = 0, rows: int = 0, worst: Labels = OLD
+    asked: int | None,
+    achieved: int,
+    classes: int = 0,
+    rows: int = 0,
+    worst: Labels = OLD,
 ) -> Guarantee:
     return Guarantee(
         measure="k-anonymity",
@@ -172,10 +176,10 @@ def test_every_guarantee_has_a_line(printed: Callable[[Any], str]):
                         rows=0,
                         worst=FIRST,
                     ),
-                ]
+                ],
             ),
             "people.csv",
-        )
+        ),
     )
     assert text.startswith("people.csv: 1,200 rows in 300 classes; NOT all requirements hold\n")
     old, first = "worst class age='[20, 29]', sex='*'", "worst class age=']30, 39]', sex='f'"
@@ -205,7 +209,10 @@ def test_every_guarantee_has_a_line(printed: Callable[[Any], str]):
     ],
 )
 def test_the_verdict_stands_first(
-    printed: Callable[[Any], str], asked: int | None, broken: int, verdict: str
+    printed: Callable[[Any], str],
+    asked: int | None,
+    broken: int,
+    verdict: str,
 ):
     text = printed(audit_lines(audit([k_of(asked, 2, broken, broken)]), "people.csv"))
     assert text.splitlines()[0] == f"people.csv: 1,200 rows in 300 classes; {verdict}"
@@ -225,7 +232,7 @@ def test_what_the_table_is_worth_and_notes(printed: Callable[[Any], str]):
         audit_lines(
             audit([k_of(2, 2)], notes=["zip: labels such as '12*' look generalized [so]"]),
             "people.csv",
-        )
+        ),
     )
     assert "Utility: information loss (NCP) 0.1250 (age 0.2500, sex 0.0000)\n" in text
     assert "average class size 4.0 (from 2 to 31), discernibility 98,765\n" in text
@@ -274,7 +281,7 @@ def test_attacks(printed: Callable[[Any], str]):
                 ],
             ),
             "people.csv",
-        )
+        ),
     )
     labels = ["age=']30, 39]', sex='f'", "age='[20, 29]', sex='*'"]
     assert cells(text, "homogeneity, pay") == ["3", "1,017", "0.100 -> 1.000"]
@@ -286,24 +293,29 @@ def test_attacks(printed: Callable[[Any], str]):
     assert below(text, "skewness, pay").endswith(f"; worst missing in {labels[1]}")
     assert cells(text, "knowing another, pay") == ["2", "5", "0.400 -> 0.650"]
     assert below(text, "knowing another, pay").endswith(
-        "; mean over rows, knowing town"
+        "; mean over rows, knowing town",
     )  # no one class
 
 
 def test_the_background_join(printed: Callable[[Any], str]):
     found = risks(
-        np.array([2, 4]), np.array([1, 8])
+        np.array([2, 4]),
+        np.array([1, 8]),
     )  # two records that one person fits, four that eight do
     text = printed(
         audit_lines(
             audit(
                 [k_of(2, 2)],
                 background=BackgroundJoin(
-                    joined=("age", "sex"), people=1009, candidates=9, members=1, risks=found
+                    joined=("age", "sex"),
+                    people=1009,
+                    candidates=9,
+                    members=1,
+                    risks=found,
                 ),
             ),
             "people.csv",
-        )
+        ),
     )
     assert "Join with the background table, by age, sex" in [
         line.strip() for line in text.splitlines()
@@ -311,11 +323,11 @@ def test_the_background_join(printed: Callable[[Any], str]):
     assert cells(text, "prosecutor") == ["0.500000"]
     assert cells(text, "journalist") == ["0.500000"]
     assert cells(text, "marketer") == [
-        "0.250000"
+        "0.250000",
     ]  # 2 records with 1/2, 4 with 4/8 an eighth each: (1 + 1/2) / 6
     assert cells(text, "membership") == ["1"]
     assert below(text, "membership").startswith(
-        "of 1,009 rows of the background table, those of people who are"
+        "of 1,009 rows of the background table, those of people who are",
     )
     assert cells(text, "no match") == ["1,000"]
 
@@ -327,13 +339,18 @@ def test_the_minimality_attack(printed: Callable[[Any], str]):
     )
     found = risks(np.array([4]), np.array([8]))
     joined = BackgroundJoin(
-        joined=("age",), people=8, candidates=8, members=0, risks=found, guesses=guesses
+        joined=("age",),
+        people=8,
+        candidates=8,
+        members=0,
+        risks=found,
+        guesses=guesses,
     )
     text = printed(audit_lines(audit([k_of(2, 2)], background=joined), "people.csv"))
     assert cells(text, "minimality attack, pay") == ["43"]
     assert below(text, "minimality attack, pay").endswith(
         "; their classes indicate it for 0.260, the guess expects at least 0.500, and is right "
-        "for 0.630"
+        "for 0.630",
     )
     assert cells(text, "minimality attack, town") == ["0"]
     assert below(text, "minimality attack, town").endswith("hold as much of it as any class")
@@ -370,7 +387,7 @@ def test_names_and_values_in_brackets_are_no_markup(printed: Callable[[Any], str
                         classes=0,
                         rows=0,
                         worst=worst,
-                    )
+                    ),
                 ],
                 [
                     Exposure(
@@ -383,13 +400,13 @@ def test_names_and_values_in_brackets_are_no_markup(printed: Callable[[Any], str
                         after=0.3,
                         about=name,
                         worst=worst,
-                    )
+                    ),
                 ],
                 notes=[f"{name}: differ"],
                 losses={name: 0.5},
             ),
             name,
-        )
+        ),
     )
     assert cells(text, f"t-closeness of {name}") == ["0.5", "measured"]
     assert below(text, f"t-closeness of {name}") == f"exactly 1/2; worst class {name}='f'"
@@ -404,16 +421,20 @@ def test_names_and_values_in_brackets_are_no_markup(printed: Callable[[Any], str
 @pytest.mark.parametrize("name", ["[bold]", "[/]"])
 def test_the_background_table_is_named_as_it_is(printed: Callable[[Any], str], name: str):
     found = BackgroundJoin(
-        joined=(name,), people=8, candidates=8, members=0, risks=risks(np.array([4]), np.array([8]))
+        joined=(name,),
+        people=8,
+        candidates=8,
+        members=0,
+        risks=risks(np.array([4]), np.array([8])),
     )
     assert f"Join with the background table, by {name}" in printed(
-        audit_lines(audit([k_of(2, 2)], background=found), "people.csv")
+        audit_lines(audit([k_of(2, 2)], background=found), "people.csv"),
     )
 
 
 def test_a_missing_label_is_not_the_text_missing(printed: Callable[[Any], str]):
     text = printed(
-        audit_lines(audit([k_of(2, 2, worst={"age": None, "sex": "missing"})]), "people.csv")
+        audit_lines(audit([k_of(2, 2, worst={"age": None, "sex": "missing"})]), "people.csv"),
     )
     assert below(text, "k-anonymity") == "worst class age=missing, sex='missing'"
 
@@ -435,11 +456,11 @@ def test_no_value_is_rewritten(printed: Callable[[Any], str], value: str):
                         after=0.3,
                         about=value,
                         worst=OLD,
-                    )
+                    ),
                 ],
             ),
             "people.csv",
-        )
+        ),
     )
     assert below(text, "skewness, pay").startswith(f"so; worst {value} in ")
 
@@ -475,9 +496,13 @@ def test_a_class_explained(printed: Callable[[Any], str]):
     text = printed(
         explanation_lines(
             explanation(
-                ["3k", "[4k]", None], [2, 0, 0], [2, 1, 1], {"age": "30", "sex": "f"}, t="0.25"
-            )
-        )
+                ["3k", "[4k]", None],
+                [2, 0, 0],
+                [2, 1, 1],
+                {"age": "30", "sex": "f"},
+                t="0.25",
+            ),
+        ),
     )
     assert text.startswith("Class age='30', sex='f': 2 records, compared with 4\n")
     # a quarter of the mass moves one step of two, a quarter moves both: 1/4 * 1/2 + 1/4 * 1
@@ -495,16 +520,16 @@ def test_a_class_explained(printed: Callable[[Any], str]):
 
 def test_a_distance_that_equals_t_holds(printed: Callable[[Any], str]):
     assert "3/8, required 0.375: holds\n" in printed(
-        explanation_lines(explanation(["1", "2", "3"], [2, 0, 0], [2, 1, 1], t="0.375"))
+        explanation_lines(explanation(["1", "2", "3"], [2, 0, 0], [2, 1, 1], t="0.375")),
     )
     assert "3/8\n" in printed(
-        explanation_lines(explanation(["1", "2", "3"], [2, 0, 0], [2, 1, 1]))
+        explanation_lines(explanation(["1", "2", "3"], [2, 0, 0], [2, 1, 1])),
     )  # nothing required
 
 
 def test_the_class_is_named_as_it_is(printed: Callable[[Any], str]):
     assert printed(explanation_lines(explanation(["1", "2"], [1, 0], [1, 1], OLD))).startswith(
-        "Class age='[20, 29]', sex='*': 1 records, compared with 2\n"
+        "Class age='[20, 29]', sex='*': 1 records, compared with 2\n",
     )
 
 
@@ -516,9 +541,11 @@ def test_of_many_values_and_moves_the_largest_are_shown(printed: Callable[[Any],
     text = printed(
         explanation_lines(
             explanation(
-                [f"v{i}." for i in range(others + 1)], [1, *[0] * others], [others, *[1] * others]
-            )
-        )
+                [f"v{i}." for i in range(others + 1)],
+                [1, *[0] * others],
+                [others, *[1] * others],
+            ),
+        ),
     )
     assert (
         f"({others + 1 - MOST_LINES} values with smaller differences are left out; --json has all)"
@@ -549,9 +576,11 @@ def test_what_fits_is_shown_whole(printed: Callable[[Any], str]):
     text = printed(
         explanation_lines(
             explanation(
-                [f"v{i}." for i in range(others + 1)], [1, *[0] * others], [others, *[1] * others]
-            )
-        )
+                [f"v{i}." for i in range(others + 1)],
+                [1, *[0] * others],
+                [others, *[1] * others],
+            ),
+        ),
     )
     assert "left out" not in text
 
@@ -567,7 +596,8 @@ MANY = 1_234_567_890
 
 @pytest.fixture
 def narrow(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[Iterable[Any]], str]:
     """What is written on 80 columns."""
     monkeypatch.setenv("COLUMNS", "80")
@@ -614,7 +644,13 @@ def test_guarantees_with_long_labels_and_large_numbers(narrow: Callable[[Iterabl
     ]
     text = narrow(audit_lines(audit(many), "people.csv"))
     assert_whole(
-        text, f"{MANY:,}", f"{9 * MANY:,}", "0.142857", "0.181836", "0.123457", "12345/67891;"
+        text,
+        f"{MANY:,}",
+        f"{9 * MANY:,}",
+        "0.142857",
+        "0.181836",
+        "0.123457",
+        "12345/67891;",
     )
     assert_whole(
         text,
@@ -667,14 +703,16 @@ def test_an_explanation_with_long_values_and_large_numbers(narrow: Callable[[Ite
 
 
 def test_a_table_without_sensitive_attributes_and_with_strange_names(
-    spark: SparkSession, printed: Callable[[Any], str]
+    spark: SparkSession,
+    printed: Callable[[Any], str],
 ):
     table = spark.createDataFrame(
         [("[20, 29]", "zażółć"), ("[20, 29]", "zażółć"), ("[30, 59]", "*")],
         "`age.[x]` string, `stadt ü` string",
     )
     found = audit_table(
-        AuditTables(table=table), question_from_columns(["age.[x]", "stadt ü"], k=2)
+        AuditTables(table=table),
+        question_from_columns(["age.[x]", "stadt ü"], k=2),
     )
     text = printed(audit_lines(found, "people.csv"))
     assert text.startswith("people.csv: 3 rows in 2 classes; NOT all requirements hold\n")

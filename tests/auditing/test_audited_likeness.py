@@ -19,12 +19,17 @@ from tclose_spark.report.notebook import printed
 
 # 49 of 50 people of Mansfield have what 1 % of all have, and nobody else has it.
 TOWNS = pa.table(
-    {"town": ["Mansfield"] * 50 + ["Derby"] * 4850, "test": ["positive"] * 49 + ["negative"] * 4851}
+    {
+        "town": ["Mansfield"] * 50 + ["Derby"] * 4850,
+        "test": ["positive"] * 49 + ["negative"] * 4851,
+    },
 )
 
 
 def of_test(
-    settings: dict[str, Any], table: pa.Table = TOWNS, **more: Any
+    settings: dict[str, Any],
+    table: pa.Table = TOWNS,
+    **more: Any,
 ) -> tuple[Any, dict[str, Any]]:
     """The audit, and its guarantees by measure."""
     result = audit(table, ["town"], {"test": settings}, engine="local", **more)
@@ -57,7 +62,10 @@ def test_figures_are_reported_without_a_requirement() -> None:
     ],
 )
 def test_requirements_are_judged_exactly(
-    settings: dict[str, Any], broken: set[str], classes: int, rows: int
+    settings: dict[str, Any],
+    broken: set[str],
+    classes: int,
+    rows: int,
 ) -> None:
     result, found = of_test(settings)
     assert {g.measure for g in found.values() if not g.holds} == broken
@@ -81,7 +89,8 @@ def test_a_value_that_the_reference_lacks_breaks_any_beta() -> None:
 
 
 def test_li_section_8_on_the_command_line(
-    tmp_path: Path, tclose: Callable[..., tuple[int, str, str]]
+    tmp_path: Path,
+    tclose: Callable[..., tuple[int, str, str]],
 ) -> None:
     """.01 -> .11 and .4 -> .5 are at one distance; beta tells them apart."""
     rare = ["yes"] * 11 + ["no"] * 89 + ["no"] * 1000
@@ -99,7 +108,7 @@ def test_li_section_8_on_the_command_line(
                     "-s",
                     f"ill:equal:t=0.1,beta={required}",
                     "--json",
-                )
+                ),
             )
             found = {g["measure"]: g for g in json.loads(out)["guarantees"]}
             assert code == expected
@@ -116,7 +125,7 @@ def test_people_weigh_the_same_whatever_their_rows() -> None:
             "town": ["a"] * 5 + ["b"] * 2,
             "who": ["ann", "ann", "ann", "bob", "cyd", "dan", "eve"],
             "test": ["cold", "cold", "cold", "flu", "flu", "cold", "cold"],
-        }
+        },
     )
     _, found = of_test({"beta": "1/2", "l": {"frequency": 1}}, table, person="who")
     assert found["beta-likeness"].achieved == Fraction(2, 5)

@@ -49,7 +49,7 @@ def published(seed: int, people: int = 60, moving: float = 0.2) -> pa.Table:
             "grade": np.array(GRADES)[draw.integers(4, size=n)],
             "patient": [f"P{i}" for i in who],
             "row": [str(i) for i in range(n)],
-        }
+        },
     )
     return table.take(pa.array(draw.permutation(n)))
 
@@ -71,7 +71,8 @@ def test_people_are_counted_as_another_judge_counts_them(seed: int) -> None:
     )
     for name in names:
         assert abs(reached["t-closeness over people", name] - judged.emd[name]) < Fraction(
-            1, 10**12
+            1,
+            10**12,
         )
     assert reached["distinct l-diversity over people", "disease"] == judged.distinct["disease"]
     by_rows = figures(audit(table, QUASI, SENSITIVE, engine="local"))
@@ -98,7 +99,7 @@ def test_the_chance_to_pick_a_row_of_a_person_is_of_people(rows: list[tuple[int,
             "age": [str(age) for age, _ in rows],
             "disease": ["flu"] * len(rows),
             "who": [p for _, p in rows],
-        }
+        },
     )
     classes: dict[int, list[int]] = defaultdict(list)
     for age, person in rows:
@@ -108,15 +109,18 @@ def test_the_chance_to_pick_a_row_of_a_person_is_of_people(rows: list[tuple[int,
     found = audit(table, ["age"], {"disease": "equal"}, person="who", engine="local")
     assert found.figures.chance == pytest.approx((share, len(classes) / in_classes))
     assert audit(
-        table, ["age"], {"disease": "equal"}, engine="local"
+        table,
+        ["age"],
+        {"disease": "equal"},
+        engine="local",
     ).figures.chance == pytest.approx(
-        (1 / min(map(len, classes.values())), len(classes) / len(rows))
+        (1 / min(map(len, classes.values())), len(classes) / len(rows)),
     )
 
 
 def test_a_class_of_one_person_with_five_rows_is_that_person() -> None:
     table = pa.table(
-        {"age": ["1"] * 5 + ["2"] * 4, "disease": ["flu"] * 9, "who": [7] * 5 + [1, 2, 3, 4]}
+        {"age": ["1"] * 5 + ["2"] * 4, "disease": ["flu"] * 9, "who": [7] * 5 + [1, 2, 3, 4]},
     )
     found = audit(table, ["age"], {"disease": "equal"}, person="who", engine="local")
     singling_out, linkability, _ = questions_of(found)
@@ -162,7 +166,7 @@ def test_each_person_weighs_one() -> None:
         ("2", "gout", "e"),
     ]
     table = pa.table(
-        dict(zip(("age", "disease", "patient"), map(list, zip(*rows, strict=True)), strict=True))
+        dict(zip(("age", "disease", "patient"), map(list, zip(*rows, strict=True)), strict=True)),
     )
     reached = figures(audit(table, ["age"], ["disease"], person="patient", engine="local"))
     assert reached["t-closeness over people", "disease"] == Fraction(1, 2) - Fraction(2, 5)
@@ -170,7 +174,8 @@ def test_each_person_weighs_one() -> None:
 
 
 def fitting(
-    list_of_people: Sequence[Mapping[str, Any]], classes: Sequence[tuple[str, str]]
+    list_of_people: Sequence[Mapping[str, Any]],
+    classes: Sequence[tuple[str, str]],
 ) -> list[set[Any]]:
     """The people with some row that each class covers, by trying each row on each class."""
     spans = {"[20, 29]": range(20, 30), "[30, 39]": range(30, 40), "*": range(200)}
@@ -189,7 +194,7 @@ def test_people_of_a_background_list_may_have_several_rows(on: str, spark: Spark
             "patient": [f"K{i}" for i in who],
             "age": draw.integers(15, 45, len(who)),
             "sex": np.array(["f", "m"])[draw.integers(2, size=70)[who]],
-        }
+        },
     )
     people_of: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row in table.to_pylist():
@@ -204,7 +209,8 @@ def test_people_of_a_background_list_may_have_several_rows(on: str, spark: Spark
     most = [max(size, len(fit)) for size, fit in zip(sizes, fits, strict=True)]
     assert found.risks.journalist == Fraction(1, min(most))
     named = sum(
-        (Fraction(size, n) for size, n in zip(sizes, most, strict=True)), Fraction(0)
+        (Fraction(size, n) for size, n in zip(sizes, most, strict=True)),
+        Fraction(0),
     ) / sum(sizes)
     assert found.risks.marketer == named
     rows = audit(table, QUASI, background=known, engine=on).background

@@ -36,7 +36,7 @@ def table() -> pa.Table:
             "activity": [*"AAAABBBBAA"],
             "sex": [*"FFFMFFFFMM"],
             "income": [*"hlllhmhlhm"],
-        }
+        },
     )
 
 
@@ -68,7 +68,8 @@ def test_thresholds_and_levels() -> None:
 
 
 def test_the_command_and_the_page(
-    tmp_path: Path, tclose: Callable[..., tuple[int, str, str]]
+    tmp_path: Path,
+    tclose: Callable[..., tuple[int, str, str]],
 ) -> None:
     path = tmp_path / "people.csv"
     pa.csv.write_csv(table(), path)
@@ -104,7 +105,7 @@ def test_what_is_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     (note,) = [note for note in found.notes if note.startswith("cells of")]
     assert note.startswith(
         "cells of 4 combinations of 3 quasi-identifiers are not counted, all those among "
-        "province, income, activity, "
+        "province, income, activity, ",
     )
     monkeypatch.setattr(uniques, "MOST_CLASSES", 3)
     beyond = audit(table(), COLUMNS, cells=3, engine="local")

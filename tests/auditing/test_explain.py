@@ -88,7 +88,11 @@ def test_the_plan_costs_the_distance_of_the_class_table(table: Table, attribute:
     found = explained(table, asked, attribute, {"age": "[20, 29]"})
     tallies = tally_classes(table, ["age", "sex"], ["disease", "pay", "city"])
     attributes = judged_attributes(
-        table, count_values(tallies, ["disease", "pay", "city"])[0], asked, {"city": CITIES}, None
+        table,
+        count_values(tallies, ["disease", "pay", "city"])[0],
+        asked,
+        {"city": CITIES},
+        None,
     )
     quasi = [JudgedQuasi(name, (name,), LabelLoss(numeric=False)) for name in ("age", "sex")]
     emds = {
@@ -120,10 +124,15 @@ def test_a_class_by_its_labels_of_which_one_is_missing(table: Table):
 
 def test_labels_are_compared_and_reported_as_text(table_of: Callable[..., Table]):
     table = table_of(
-        [(39, 1.5, "a"), (40, 2.5, "b")], age="int32", weight="double", disease="string"
+        [(39, 1.5, "a"), (40, 2.5, "b")],
+        age="int32",
+        weight="double",
+        disease="string",
     )
     found = explain_class(
-        table, question_from_columns(["age", "weight"], {"disease": {}}), labels={"age": "39"}
+        table,
+        question_from_columns(["age", "weight"], {"disease": {}}),
+        labels={"age": "39"},
     )
     assert (found.labels, found.part.tolist()) == ({"age": "39", "weight": "1.5"}, [1, 0])
 
@@ -143,14 +152,19 @@ def test_against_the_distribution_of_a_reference(table_of: Callable[..., Table],
 
 
 def test_against_the_distribution_of_a_reference_in_a_hierarchy(
-    table_of: Callable[..., Table], table: Table
+    table_of: Callable[..., Table],
+    table: Table,
 ):
     """Pisa is as far from Bari, in the same country, as Lyon from Nice: two of three levels."""
     asked = question_from_columns(
-        ["age", "sex"], {"city": {"distance": "hierarchical", "hierarchy": "cities.csv"}}
+        ["age", "sex"],
+        {"city": {"distance": "hierarchical", "hierarchy": "cities.csv"}},
     )
     found = explained(
-        table, asked, labels={"sex": "m"}, reference=table_of([("Pisa",), ("Lyon",)], city="string")
+        table,
+        asked,
+        labels={"sex": "m"},
+        reference=table_of([("Pisa",), ("Lyon",)], city="string"),
     )
     assert found.attribute.values == CITIES.leaves
     assert found.emd == Fraction(2, 3)
@@ -214,7 +228,11 @@ def test_as_json(table: Table):
     ],
 )
 def test_what_cannot_be_explained_is_named(
-    table: Table, attribute: str | None, labels: Any, error: type[Exception], message: str
+    table: Table,
+    attribute: str | None,
+    labels: Any,
+    error: type[Exception],
+    message: str,
 ):
     with pytest.raises(error, match=message):
         explained(table, question(), attribute, labels)
@@ -222,14 +240,16 @@ def test_what_cannot_be_explained_is_named(
 
 def test_without_sensitive_attributes_there_is_nothing_to_explain(table: Table):
     with pytest.raises(
-        ConfigurationError, match="no sensitive attribute to explain; give --sensitive"
+        ConfigurationError,
+        match="no sensitive attribute to explain; give --sensitive",
     ):
         explained(table, question_from_columns(["age"]))
 
 
 def test_a_column_that_is_not_there_is_named(table: Table):
     with pytest.raises(
-        InputError, match="quasi-identifier 'zip' is not in the table; it has age, sex"
+        InputError,
+        match="quasi-identifier 'zip' is not in the table; it has age, sex",
     ):
         explained(table, question_from_columns(["age", "zip"], {"pay": {}}))
     with pytest.raises(InputError, match="sensitive attribute 'wage' is not in the table"):

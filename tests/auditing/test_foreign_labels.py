@@ -34,7 +34,9 @@ Column = Mapping[str | None, Fraction | float]
 
 
 def losses(
-    table: Table, question: AuditQuestion, trees: Mapping[str, Hierarchy] = TREES
+    table: Table,
+    question: AuditQuestion,
+    trees: Mapping[str, Hierarchy] = TREES,
 ) -> dict[tuple[Any, ...], dict[str, float]]:
     """{labels: {quasi-identifier: loss}} of each class, and no notes."""
     tallies = tally_classes(table, question.labels, [])
@@ -51,7 +53,8 @@ def notes(table: Table, trees: Mapping[str, Hierarchy] = TREES) -> list[str]:
 
 def labels(session: Session, **columns: Sequence[str | None]) -> Table:
     return of_arrow(
-        session, pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()})
+        session,
+        pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()}),
     )
 
 
@@ -124,7 +127,7 @@ def test_bounds_are_one_quasi_identifier(table_of: Callable[..., Table]):
     rows = [(20, 29, "f"), (30, 60, "f"), (25, 25, "*"), (None, None, "f")]
     table = table_of(rows, age_min="int32", age_max="int32", sex="string")
     question = question_from_columns(
-        {"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}}
+        {"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}},
     )
     assert losses(table, question) == {
         ("20", "29", "f"): {"age": pytest.approx(9 / 40), "sex": 0},
@@ -174,7 +177,8 @@ def test_spellings_are_reported_by_count_and_column(session: Session):
     diseases = ["flu", "flu ", "FLU", "gout", "gout", "gout"]
     table = labels(session, city=[*["Rome"] * 5, "ROME"], disease=diseases)
     notes = audit_table(
-        AuditTables(table=table), question_from_columns(["city"], {"disease": {}})
+        AuditTables(table=table),
+        question_from_columns(["city"], {"disease": {}}),
     ).notes
     assert [
         note
@@ -216,7 +220,9 @@ def test_labels_that_are_no_nodes_are_counted(session: Session):
 def test_bounds_that_are_no_numbers_are_counted(session: Session):
     question = question_from_columns({"age": {"type": "numeric", "numeric_output": "bounds"}})
     tallies = tally_classes(
-        labels(session, age_min=["20", "young"], age_max=["29", "60"]), question.labels, []
+        labels(session, age_min=["20", "young"], age_max=["29", "60"]),
+        question.labels,
+        [],
     )
     with pytest.raises(
         InputError,
@@ -260,7 +266,9 @@ def test_a_bin_with_one_end_loses_up_to_the_farthest_number(session: Session):
     """The labels reach from 5 to 80."""
     table = labels(session, age=["5", "<20", "20-39", "60+", "80"])
     quasi, told = judge_labels(
-        tally_classes(table, ["age"], []), question_from_columns(["age"]), {}
+        tally_classes(table, ["age"], []),
+        question_from_columns(["age"]),
+        {},
     )
     assert [note.startswith("age: some labels have only one end") for note in told] == [True]
     assert [quasi[0].loss.of(label) for label in ("5", "<20", "20-39", "60+", "80")] == [
@@ -275,7 +283,9 @@ def test_a_bin_with_one_end_loses_up_to_the_farthest_number(session: Session):
 def test_bins_are_no_bounds(session: Session):
     question = question_from_columns({"age": {"type": "numeric", "numeric_output": "bounds"}})
     tallies = tally_classes(
-        labels(session, age_min=["20", "30s"], age_max=["29", "60"]), question.labels, []
+        labels(session, age_min=["20", "30s"], age_max=["29", "60"]),
+        question.labels,
+        [],
     )
     with pytest.raises(
         InputError,
@@ -293,7 +303,8 @@ def test_a_padded_order_is_noted(session: Session, reference: bool):
         audit_table(
             AuditTables(table=table, reference=labels(session, pay=["low"]) if reference else None),
             question_from_columns(
-                ["zip"], {"pay": {"distance": "ordered", "order": listed, "t": "0.1"}}
+                ["zip"],
+                {"pay": {"distance": "ordered", "order": listed, "t": "0.1"}},
             ),
         )
         for listed in (order[:2], order)
@@ -310,12 +321,13 @@ def test_nan_beside_null_is_noted(table_of: Callable[..., Table]):
     rows = [("a", float("nan"), 1.0), ("a", None, float("nan")), ("a", None, 2.0)]
     table = table_of(rows, zip="string", weight="double", pay="double")
     told = audit_table(
-        AuditTables(table=table), question_from_columns(["zip", "weight"], {"pay": {}}, k=3)
+        AuditTables(table=table),
+        question_from_columns(["zip", "weight"], {"pay": {}}, k=3),
     )
     assert told.holds  # as one class
     assert [note for note in told.notes if "NaN" in note] == [
         "weight: 1 rows have NaN and 2 have NULL; both count as one value, missing, but a reader "
-        "of Parquet distinguishes them: classes may be smaller and distances larger than reported"
+        "of Parquet distinguishes them: classes may be smaller and distances larger than reported",
     ]
 
 
@@ -326,7 +338,7 @@ def test_intervals_beside_a_text_are_noted(session: Session):
     tallies = tally_classes(table, ["age"], [])
     quasi, told = judge_labels(tallies, question, {})
     assert told == [
-        "age: there are texts among intervals (1); they count as values (no information lost)"
+        "age: there are texts among intervals (1); they count as values (no information lost)",
     ]
     found = {
         row["quasi_identifiers"]["age"]: row["loss"]
@@ -578,7 +590,8 @@ def test_a_text_that_replaces_single_values_is_suppressed_and_fits_everybody(ses
     ids=str,
 )
 def test_what_looks_generalized_and_is_not_understood_is_unknown(
-    session: Session, column: list[str]
+    session: Session,
+    column: list[str],
 ):
     """Never a silent zero: the mean counts it as 0, and says that it is a lower bound."""
     found = audited(session, {"zip": column, "sex": ["f", "*"]})

@@ -74,7 +74,8 @@ def test_more_rows_than_the_sample_are_drawn(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_command_and_the_page(
-    tmp_path: Path, tclose: Callable[..., tuple[int, str, str]]
+    tmp_path: Path,
+    tclose: Callable[..., tuple[int, str, str]],
 ) -> None:
     pq.write_table(table(RAW), tmp_path / "raw.parquet")
     pq.write_table(table(RELEASED), tmp_path / "released.parquet")
@@ -120,7 +121,7 @@ def test_linkage_does_not_depend_on_where_numbers_begin(shift: int) -> None:
 
     raw = pa.table({"age": [shift + age for age in (4, 2, 3, 14)], "way": [18, 8, 15, 15]})
     released = pa.table(
-        {"age": [moved(2, 4)] * 2 + [moved(3, 14)] * 2, "way": ["[8, 18]"] * 2 + ["15"] * 2}
+        {"age": [moved(2, 4)] * 2 + [moved(3, 14)] * 2, "way": ["[8, 18]"] * 2 + ["15"] * 2},
     )
     found = audit(released, ["age", "way"], raw=raw, engine="local").linkage
     assert found is not None
@@ -132,7 +133,7 @@ def test_moments_near_one_another_keep_their_digits() -> None:
     seen = [f"2024-05-06T07:08:09.00000{i}" for i in range(6)]
     raw = pa.table({"seen": seen})
     released = pa.table(
-        {"seen": [f"[{seen[i // 3 * 3]}, {seen[i // 3 * 3 + 2]}]" for i in range(6)]}
+        {"seen": [f"[{seen[i // 3 * 3]}, {seen[i // 3 * 3 + 2]}]" for i in range(6)]},
     )
     found = audit(released, ["seen"], raw=raw, engine="local").linkage
     assert found is not None

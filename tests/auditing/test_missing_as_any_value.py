@@ -36,7 +36,7 @@ FRANCDAT: list[Row] = [
 def table_of(rows: Sequence[Row]) -> pa.Table:
     columns = zip(*rows, strict=True)
     return pa.table(
-        {f"q{i}": pa.array(map(text, column), pa.string()) for i, column in enumerate(columns)}
+        {f"q{i}": pa.array(map(text, column), pa.string()) for i, column in enumerate(columns)},
     )
 
 
@@ -102,7 +102,7 @@ def test_frequencies_are_those_of_all_pairs_of_rows(seed: int) -> None:
     assert one.classes == sum(n < k for n in of_class.values())
     assert one.rows == sum(n < k for n in expected)
     assert of_class[tuple(None if v is None else int(v) for v in one.worst.values())] == min(
-        expected
+        expected,
     )
     assert (
         one.size == Counter(rows)[tuple(None if v is None else int(v) for v in one.worst.values())]
@@ -149,7 +149,8 @@ def test_too_many_patterns_are_an_error() -> None:
     rows: list[Row] = list(product([None, 1], repeat=7))
     assert len(rows) > MOST_PATTERNS
     with pytest.raises(
-        InputError, match=f"missing in more than {MOST_PATTERNS} combinations of columns"
+        InputError,
+        match=f"missing in more than {MOST_PATTERNS} combinations of columns",
     ):
         asked(rows, k=2)
     found = asked(list(product([None, 1], repeat=6)), k=64)
@@ -165,7 +166,12 @@ def test_another_word_is_an_error() -> None:
 def test_people_are_counted_in_classes_of_equal_labels() -> None:
     table = table_of(FRANCDAT).append_column("who", pa.array([f"p{i}" for i in range(8)]))
     found = audit(
-        table, [f"q{i}" for i in range(4)], k=2, person="who", missing="any", engine="local"
+        table,
+        [f"q{i}" for i in range(4)],
+        k=2,
+        person="who",
+        missing="any",
+        engine="local",
     )
     assert found.verdict == "violated"
     assert all(g.measure != MEASURE for g in found.guarantees)
@@ -195,12 +201,14 @@ def inside(label: str | None, value: Any) -> bool:
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("engine", ["local", "spark"])
 def test_a_missing_value_fits_everything_in_a_list_of_people(
-    spark: SparkSession, engine: str, several: bool
+    spark: SparkSession,
+    engine: str,
+    several: bool,
 ) -> None:
     """Sets of values and persons with several rows are counted once."""
     table = pa.table({"age": [a for a, _ in PUBLISHED], "job": [j for _, j in PUBLISHED]})
     listed = pa.table(
-        {"age": pa.array([a for a, _ in PEOPLE], pa.int64()), "job": [j for _, j in PEOPLE]}
+        {"age": pa.array([a for a, _ in PEOPLE], pa.int64()), "job": [j for _, j in PEOPLE]},
     )
     who = [i // 2 if several else i for i in range(len(PEOPLE))]
     settings: dict[str, Any] = {"engine": engine, "missing": "any"}

@@ -56,13 +56,14 @@ SKEW = Exposure(
 
 def test_an_audit_as_a_page():
     page = Page(
-        audit_page(audit([k_of(5, 5), T, TOLD], [SKEW], notes=["look < twice"]), "people.csv")
+        audit_page(audit([k_of(5, 5), T, TOLD], [SKEW], notes=["look < twice"]), "people.csv"),
     )
     assert page.only("h1") == "people.csv"
     assert page.only("strong") == "NOT all requirements hold"
     assert page.only("tr", "t-closeness of pay").endswith("0.2 0.416667 = 5/12 no 3 1,234")
     assert "worst class: age <b>old</b>, sex (missing) (12 rows)" in page.only(
-        "tr", "t-closeness of pay"
+        "tr",
+        "t-closeness of pay",
     )
     assert page.only("tr", "entropy").endswith("2.5 only measured")
     assert page.only("tr", "skewness").endswith("3 4,321 25% 75%")
@@ -76,7 +77,8 @@ def test_an_audit_as_a_page():
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"), [(5, "All requirements hold"), (None, "Nothing is required")]
+    ("asked", "said"),
+    [(5, "All requirements hold"), (None, "Nothing is required")],
 )
 def test_the_verdict_of_an_audit(asked: int | None, said: str):
     assert Page(audit_page(audit([k_of(asked, 5)]))).only("strong") == said
@@ -108,8 +110,9 @@ def test_a_background_join_is_on_the_page():
 def test_a_class_explained_as_a_page():
     page = Page(
         explanation_page(
-            explanation(["low", "<b>high", None], [2, 0, 0], [1, 1, 2], t="1/5"), "people.csv"
-        )
+            explanation(["low", "<b>high", None], [2, 0, 0], [1, 1, 2], t="1/5"),
+            "people.csv",
+        ),
     )
     assert page.only("strong") == "Farther than t = 0.2"
     assert page.only("tr", "low 2") == "low 2 100% 25%"
@@ -138,7 +141,8 @@ def test_a_page_is_for_its_owner_and_replaces_nothing(tmp_path: Path):
 
 
 def test_a_line_that_is_no_row_is_said_in_every_form(
-    tmp_path: Path, tclose: Callable[..., tuple[int, str, str]]
+    tmp_path: Path,
+    tclose: Callable[..., tuple[int, str, str]],
 ) -> None:
     rows = "".join(f"{['clerk', 'nurse'][i % 2]},{10 + i},x\n" for i in range(6))
     (tmp_path / "a.csv").write_text(f"job,pay,town\n{rows}Total,{sum(range(10, 16))},\n")
@@ -146,7 +150,11 @@ def test_a_line_that_is_no_row_is_said_in_every_form(
     asked = ["-q", "job", "-s", "town"]
     said = "1 lines below it seem to be a total or notes; these lines are left out"
     code, printed, _ = tclose(
-        "audit", str(tmp_path / "a.csv"), *asked, "--html", str(tmp_path / "page.html")
+        "audit",
+        str(tmp_path / "a.csv"),
+        *asked,
+        "--html",
+        str(tmp_path / "page.html"),
     )
     assert code == 0
     assert said in " ".join(printed.split())

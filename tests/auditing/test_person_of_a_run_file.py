@@ -19,7 +19,7 @@ ATTRIBUTES = {
 SPEC: dict[str, Any] = {"attributes": ATTRIBUTES, "privacy": {"k": 2}}
 RENAMED = {**SPEC, "input": {"path": "-", "columns": {"pat": "patient"}}}
 TABLE = pa.table(
-    {"patient": [1, 1, 2, 3], "age": [30, 30, 40, 40], "disease": ["flu", "gout", "flu", "gout"]}
+    {"patient": [1, 1, 2, 3], "age": [30, 30, 40, 40], "disease": ["flu", "gout", "flu", "gout"]},
 )
 
 
@@ -29,7 +29,8 @@ TABLE = pa.table(
     ids=["its name", "an old name"],
 )
 def test_people_are_counted_if_the_table_has_their_column(
-    table: pa.Table, spec: dict[str, Any]
+    table: pa.Table,
+    spec: dict[str, Any],
 ) -> None:
     """One class has two rows of one person: k = 2 holds over rows only."""
     found = tc.audit(table, spec=spec, engine="local")
@@ -44,7 +45,8 @@ def test_people_are_counted_if_the_table_has_their_column(
     ids=["a release", "n"],
 )
 def test_rows_are_counted_otherwise_and_a_note_says_so(
-    table: pa.Table, asked: dict[str, int]
+    table: pa.Table,
+    asked: dict[str, int],
 ) -> None:
     found = tc.audit(table, spec=SPEC, engine="local", **asked)
     assert found.question.persons == []

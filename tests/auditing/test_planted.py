@@ -60,12 +60,15 @@ def columns_of(classes: Classes, columns: Sequence[str] = ("zip",), value: type 
         {
             **{name: pa.array(column) for name, column in zip(columns, labels, strict=True)},
             "disease": pa.array(written),
-        }
+        },
     )
 
 
 def people(
-    session: Session, classes: Classes, columns: Sequence[str] = ("zip",), value: type = str
+    session: Session,
+    classes: Classes,
+    columns: Sequence[str] = ("zip",),
+    value: type = str,
 ) -> Table:
     return of_arrow(session, columns_of(classes, columns, value))
 
@@ -381,7 +384,9 @@ def test_planted(session: Session, case: Planted) -> None:
 
     def audit(classes: Classes, disease: Mapping[str, Any]) -> AuditResult:
         question = question_from_columns(
-            case.quasi, {"disease": disease} if disease else {}, k=case.k
+            case.quasi,
+            {"disease": disease} if disease else {},
+            k=case.k,
         )
         return audit_table(
             AuditTables(table=people(session, classes, case.columns, case.value)),
@@ -404,12 +409,14 @@ def test_planted(session: Session, case: Planted) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["two classes that differ in case", "a class that a trailing blank cuts off"]
+    "name",
+    ["two classes that differ in case", "a class that a trailing blank cuts off"],
 )
 def test_labels_that_only_look_alike_are_reported(session: Session, name: str) -> None:
     notes = [
         audit_table(
-            AuditTables(table=people(session, classes)), question_from_columns(["zip"])
+            AuditTables(table=people(session, classes)),
+            question_from_columns(["zip"]),
         ).notes
         for classes in (PLANTED[name].bad, PLANTED[name].twin)
     ]
@@ -430,13 +437,15 @@ def test_only_the_second_of_two_attributes_is_too_far_and_each_has_its_own_t(
         ["flu"] * 3 + ["gout"] + ["flu"] + ["gout"] * 3 + ["flu", "gout"] * 2
     )  # 1/4 from half and half
     bad = pa.table(
-        {"zip": zips, "disease": diseases, "salary": [1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 1, 2]}
+        {"zip": zips, "disease": diseases, "salary": [1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 1, 2]},
     )  # 3/4 - 7/12
     twin = pa.table(
-        {"zip": zips, "disease": diseases, "salary": [1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 2, 2]}
+        {"zip": zips, "disease": diseases, "salary": [1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 2, 2]},
     )
     question = question_from_columns(
-        ["zip"], {"disease": {"t": "0.25"}, "salary": {"distance": "ordered", "t": "1/12"}}, k=4
+        ["zip"],
+        {"disease": {"t": "0.25"}, "salary": {"distance": "ordered", "t": "1/12"}},
+        k=4,
     )
     found = audit_table(AuditTables(table=of_arrow(session, bad)), question)
     assert found.verdict == "violated"
@@ -461,7 +470,10 @@ def test_only_the_second_of_two_attributes_is_too_far_and_each_has_its_own_t(
     ],
 )
 def test_a_sample_is_judged_against_a_census(
-    session: Session, census: str, emd: Fraction, found: tuple[int, int]
+    session: Session,
+    census: str,
+    emd: Fraction,
+    found: tuple[int, int],
 ) -> None:
     sample = people(session, {"130**": "2 flu, 2 gout", "148**": "2 flu, 2 gout"})
     question = question_from_columns(["zip"], {"disease": {"t": "0.2"}}, k=4)
@@ -488,7 +500,9 @@ def test_a_sample_is_judged_against_a_census(
 
 def test_missing_values_in_an_order_need_the_option_missing(session: Session) -> None:
     table = people(
-        session, {"130**": "1 1, 1 missing, 1 3", "148**": "1 missing, 1 1, 1 3"}, value=int
+        session,
+        {"130**": "1 1, 1 missing, 1 3", "148**": "1 missing, 1 1, 1 3"},
+        value=int,
     )
     with pytest.raises(
         InputError,
@@ -501,7 +515,9 @@ def test_missing_values_in_an_order_need_the_option_missing(session: Session) ->
     placed = audit_table(
         AuditTables(table=table),
         question_from_columns(
-            ["zip"], {"disease": {"distance": "ordered", "t": "0.1", "missing": "lowest"}}, k=3
+            ["zip"],
+            {"disease": {"distance": "ordered", "t": "0.1", "missing": "lowest"}},
+            k=3,
         ),
     )
     assert (placed.verdict, guarantee(placed, T).achieved) == ("holds", 0)
@@ -519,7 +535,7 @@ def test_missing_values_have_no_place_in_a_hierarchy(session: Session) -> None:
     ):
         audit_table(
             AuditTables(
-                table=people(session, {"130**": "1 Pisa, 1 missing", "148**": "1 Pisa, 1 Lyon"})
+                table=people(session, {"130**": "1 Pisa, 1 missing", "148**": "1 Pisa, 1 Lyon"}),
             ),
             question,
             {"disease": CITIES},
@@ -548,13 +564,15 @@ def test_missing_values_may_be_a_leaf_of_a_hierarchy(session: Session) -> None:
 
 @pytest.mark.parametrize("distance", ["ordered", "hierarchical"])
 def test_missing_values_beside_a_reference_without_any_are_reported_too(
-    session: Session, distance: str
+    session: Session,
+    distance: str,
 ) -> None:
     tree = (
         {"hierarchy": "cities.csv"} if distance == "hierarchical" else {"order": ["Pisa", "Lyon"]}
     )
     question = question_from_columns(
-        ["zip"], {"disease": {"distance": distance, "t": "0.5", **tree}}
+        ["zip"],
+        {"disease": {"distance": distance, "t": "0.5", **tree}},
     )
     census = people(session, {"all": "1 Pisa, 1 Lyon"})
     with pytest.raises(InputError, match="'disease' is missing in 1 rows"):
@@ -569,7 +587,8 @@ def test_missing_values_beside_a_reference_without_any_are_reported_too(
 
 
 def test_rows_of_a_class_in_every_partition(
-    spark: SparkSession, settings: Callable[..., Any]
+    spark: SparkSession,
+    settings: Callable[..., Any],
 ) -> None:
     case = PLANTED["equal distance over t by one record"]
     question = question_from_columns(["zip"], {"disease": case.disease}, k=600)
@@ -611,10 +630,11 @@ def test_hierarchical_over_t_by_one_record_of_many(spark: SparkSession, rows: in
     def table(more: int) -> DataFrame:
         moved = (quarter == 3) & (place < rows // 10 + more)
         city = F.when(moved, F.lit("Pisa")).otherwise(
-            F.element_at(cities, (place % 5 + 1).cast("int"))
+            F.element_at(cities, (place % 5 + 1).cast("int")),
         )
         return spark.range(0, rows, 1, 4).select(
-            F.concat(F.lit("zip "), quarter).alias("zip"), city.alias("city")
+            F.concat(F.lit("zip "), quarter).alias("zip"),
+            city.alias("city"),
         )
 
     assert CITIES.leaves[:2] == ("Pisa", "Siena")
@@ -662,7 +682,12 @@ NEAR_CASES = {
 
 
 def near(
-    session: Session, classes: Classes, columns: Sequence[str], n: int, t: str, **more: Any
+    session: Session,
+    classes: Classes,
+    columns: Sequence[str],
+    n: int,
+    t: str,
+    **more: Any,
 ) -> AuditResult:
     trees = {"zip": CITIES} if len(columns) == 1 else {}
     return audit_table(
@@ -674,7 +699,8 @@ def near(
 
 @pytest.mark.parametrize("case", NEAR_CASES.values(), ids=NEAR_CASES)
 def test_a_class_that_is_far_from_all_its_supersets(
-    session: Session, case: tuple[Any, ...]
+    session: Session,
+    case: tuple[Any, ...],
 ) -> None:
     classes, far, columns, n, t, emd = case
     audit = near(session, {**classes, far: "2 x"}, columns, n, t)
@@ -687,7 +713,9 @@ def test_a_class_that_is_far_from_all_its_supersets(
 
 @pytest.mark.parametrize("case", NEAR_CASES.values(), ids=NEAR_CASES)
 def test_classes_that_are_near_a_superset_and_far_from_the_whole_table(
-    session: Session, case: tuple[Any, ...], tmp_path: Path
+    session: Session,
+    case: tuple[Any, ...],
+    tmp_path: Path,
 ) -> None:
     classes, far, columns, n, t, _ = case
     audit = near(session, classes, columns, n, t, classes_output=str(tmp_path / "classes"))
@@ -711,7 +739,8 @@ INSIDE = {
 
 @pytest.mark.parametrize("labels", INSIDE.values(), ids=INSIDE)
 def test_labels_that_lie_in_a_wider_one_count_in_its_supersets(
-    session: Session, labels: Sequence[str]
+    session: Session,
+    labels: Sequence[str],
 ) -> None:
     """Ten of the wide label with flu, a hundred inside it without: all supersets of the ten hold
     the hundred.
@@ -762,7 +791,7 @@ def test_replicating_a_table_changes_no_distance_and_no_verdict(session: Session
             "city": ["Pisa", "Siena", "Bari", "Lyon", "Nice", "Pisa"]
             + ["Lyon", "Lyon", "Nice", "Pisa", "Bari"]
             + ["Siena"] * 4,
-        }
+        },
     )
     question = question_from_columns(
         ["zip"],
@@ -796,7 +825,7 @@ def test_replicating_a_table_changes_no_distance_and_no_verdict(session: Session
             [
                 (g.measure, g.attribute, g.achieved, g.holds, g.classes, g.rows / times, g.worst)
                 for g in audit.guarantees[1:]
-            ]
+            ],
         )
     assert seen[0] == seen[1] == seen[2]
     holds = {(measure, attribute): held for measure, attribute, _, held, *_ in seen[0]}
@@ -823,7 +852,12 @@ def written(folder: Path, table: pa.Table) -> Path:
 
 @pytest.mark.parametrize(("which", "code"), [("bad", 1), ("twin", 0)])
 def test_the_command_says_what_the_api_says(
-    spark: SparkSession, session: Session, tclose: Command, tmp_path: Path, which: str, code: int
+    spark: SparkSession,
+    session: Session,
+    tclose: Command,
+    tmp_path: Path,
+    which: str,
+    code: int,
 ) -> None:
     """And its class table passes its suite where the audit holds, and nowhere else."""
     table = columns_of(getattr(PLANTED["equal distance over t by one record"], which))
@@ -845,7 +879,7 @@ def test_the_command_says_what_the_api_says(
     assert expectations_in((tmp_path / "suite.json").read_text()) == expectations_in(audit.suite)
     if code:
         assert f"{path} does not meet the requirements: t-closeness of disease" in " ".join(
-            error.split()
+            error.split(),
         )
 
     classes = spark.read.format("delta").load(str(tmp_path / "classes"))
@@ -877,12 +911,13 @@ def passes(classes: DataFrame, suite: str) -> bool:
     )
     read = context.suites.add(gx.ExpectationSuite(**json.loads(suite)))
     definition = context.validation_definitions.add(
-        gx.ValidationDefinition(name="classes", data=batch, suite=read)
+        gx.ValidationDefinition(name="classes", data=batch, suite=read),
     )
     return bool(
         definition.run(
-            batch_parameters={"dataframe": classes}, result_format="BOOLEAN_ONLY"
-        ).success
+            batch_parameters={"dataframe": classes},
+            result_format="BOOLEAN_ONLY",
+        ).success,
     )
 
 
@@ -1007,13 +1042,17 @@ REFUSED: dict[str, tuple[Classes, list[str], list[str]]] = {
 
 @pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
 def test_what_is_wrong_is_named(
-    tclose: Command, tmp_path: Path, case: tuple[Classes, list[str], list[str]]
+    tclose: Command,
+    tmp_path: Path,
+    case: tuple[Classes, list[str], list[str]],
 ) -> None:
     classes, asked, says = case
     (tmp_path / "cities.csv").write_text("".join(";".join(path) + "\n" for path in CITIES.paths))
     path = written(tmp_path, columns_of(classes))
     code, told, error = tclose(
-        "audit", path, *[text.format(cities=tmp_path / "cities.csv") for text in asked]
+        "audit",
+        path,
+        *[text.format(cities=tmp_path / "cities.csv") for text in asked],
     )
     assert code == 2
     assert told == ""
@@ -1057,7 +1096,9 @@ def test_a_table_without_rows_holds_nothing(tclose: Command, tmp_path: Path, kin
 
 
 @pytest.mark.parametrize(
-    "asked", ["-q zip --t 0.2", "-q zip -s disease --n 3"], ids=["t of no attribute", "n without t"]
+    "asked",
+    ["-q zip --t 0.2", "-q zip -s disease --n 3"],
+    ids=["t of no attribute", "n without t"],
 )
 def test_a_bound_that_is_of_nothing_is_refused(tclose: Command, tmp_path: Path, asked: str) -> None:
     assert tclose("audit", written(tmp_path, columns_of(TWO)), *asked.split())[0] == 2
@@ -1072,7 +1113,14 @@ def test_a_malformed_row_of_a_reference_is_refused(tclose: Command, tmp_path: Pa
 def test_a_class_table_of_columns_whose_names_have_blanks(tclose: Command, tmp_path: Path) -> None:
     path = written(tmp_path, columns_of(TWO).rename_columns(["zip code", "disease"]))
     code, _, error = tclose(
-        "audit", path, "-q", "zip code", "--k", "2", "--classes-output", tmp_path / "classes"
+        "audit",
+        path,
+        "-q",
+        "zip code",
+        "--k",
+        "2",
+        "--classes-output",
+        tmp_path / "classes",
     )
     assert code == 0 or (code == 2 and "zip code" in error)
 

@@ -34,7 +34,7 @@ def people(n: int = 4000, seed: int = 3) -> pa.Table:
             "age": np.clip(draw.normal(45, 30, n), 0, 400).astype(int),
             "sex": np.array(["f", "m"])[draw.integers(2, size=n)],
             "pay": draw.integers(4, size=n),
-        }
+        },
     )
 
 
@@ -86,7 +86,8 @@ def test_risks_are_counted_record_by_record(kind: str, tmp_path: Path) -> None:
         kind
     ]
     of = {"fraction": {key: Fraction(n) * 10 for key, n in f.items()}, "weight": weights}.get(
-        kind, {key: Fraction(n) for key, n in in_population.items()}
+        kind,
+        {key: Fraction(n) for key, n in in_population.items()},
     )
     reached = found(said, table)
     expected = risks(f, of)
@@ -126,7 +127,10 @@ def test_delta_presence_is_the_share_of_the_people_of_a_region_who_are_in_the_ta
     table = pa.table({"age": ["[20, 29]"] * 2 + ["[30, 39]"] * 3 + ["60"], "sex": ["f"] * 6})
     ages = [21, 22, 25, 29, 30, 35, 39, *[60] * 5, 45, 70]
     result = audit(
-        table, QUASI, population=pa.table({"age": ages, "sex": ["f"] * 14}), engine="local"
+        table,
+        QUASI,
+        population=pa.table({"age": ages, "sex": ["f"] * 14}),
+        engine="local",
     )
     presence = result.risks.presence
     assert (presence.smallest, presence.largest, presence.outside) == (Fraction(1, 5), 1, 2)
@@ -198,7 +202,8 @@ def test_a_threshold_alone_measures_the_prosecutor() -> None:
     assert list(reached.risks) == ["prosecutor"]
     sizes = Counter(classes_of(sample(people()))).values()
     assert reached.risks["prosecutor"].share == Fraction(
-        sum(n for n in sizes if 2 * n < 2 * 2), sum(sizes)
+        sum(n for n in sizes if 2 * n < 2 * 2),
+        sum(sizes),
     )
 
 
@@ -258,7 +263,8 @@ def test_estimates_are_labelled_in_print_json_and_page(tmp_path: Path) -> None:
 
 
 def test_the_command_line_takes_population_and_threshold(
-    tclose: Callable[..., Any], tmp_path: Path
+    tclose: Callable[..., Any],
+    tmp_path: Path,
 ) -> None:
     pq.write_table(sample(people()), tmp_path / "sample.parquet")
     arguments = [
@@ -283,7 +289,7 @@ SURVEY = pa.table(
         "b": [3, 3, 3, 3, 3, 3, 4, 3],
         "c": [1, 3, 1, 2, 1, 1, 1, 1],
         "w": [18.0, 45.5, 39.0, 17.0, 92.0, 8.0, 123.5, 51.0],
-    }
+    },
 )
 
 
@@ -298,7 +304,8 @@ def test_the_individual_risk_of_a_survey() -> None:
     assert individual["mean"] == pytest.approx(individual["expected"] / 8)
     assert individual["estimate"]
     assert sum(min(one, individual["threshold"]) for one in each) / 8 == pytest.approx(
-        0.03, abs=1e-4
+        0.03,
+        abs=1e-4,
     )
     shown = printed(audit_lines(result, "survey"))
     assert "expected re-identifications, an estimate: 0.38 records" in shown

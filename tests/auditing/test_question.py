@@ -38,7 +38,7 @@ def spec(sensitive: dict[str, Any] | None = None) -> ReleaseSpec:
                 or {"salary": {"distance": "ordered", "t": "0.5"}, "disease": {"t": "measure"}},
             },
             "privacy": {"k": 3},
-        }
+        },
     )
 
 
@@ -94,7 +94,7 @@ def test_asking_leaves_what_it_was_given_as_it_was():
 
 def test_columns_of_bounds_are_two():
     question = question_from_columns(
-        {"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}}
+        {"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}},
     )
     assert question.columns == {"age": ("age_min", "age_max"), "sex": ("sex",)}
     assert question.labels == ["age_min", "age_max", "sex"]
@@ -205,7 +205,8 @@ def test_k_replaces_that_of_the_run_file_and_t_completes_it():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"k": 0}, {"n": 0}, {"gain": "some"}, {"t": "little"}, {"t": "7"}, {"t": "-1"}]
+    "wrong",
+    [{"k": 0}, {"n": 0}, {"gain": "some"}, {"t": "little"}, {"t": "7"}, {"t": "-1"}],
 )
 def test_what_completes_a_run_file_is_checked_like_the_rest(wrong: dict[str, Any]):
     (key,) = wrong
@@ -254,7 +255,8 @@ def test_settings_of_a_sensitive_attribute_in_one_text(text: str, expected: dict
     found = parse_sensitive([text], HERE)
     assert found == {"pay": {"distance": "equal", **expected}}
     assert isinstance(
-        question_from_columns(["age"], found), AuditQuestion
+        question_from_columns(["age"], found),
+        AuditQuestion,
     )  # it is what a question is made of
 
 
@@ -268,7 +270,7 @@ def test_several_sensitive_attributes():
 @pytest.mark.parametrize("column", ["Diagnose: main", "a:b:c", "equal:ity"])
 def test_a_sensitive_column_may_have_colons_in_its_name(column: str):
     assert parse_sensitive([f"{column}:ordered:recursive=3:2"], HERE) == {
-        column: {"distance": "ordered", "l": {"recursive": {"c": "3", "l": 2}}}
+        column: {"distance": "ordered", "l": {"recursive": {"c": "3", "l": 2}}},
     }
 
 
@@ -345,7 +347,9 @@ def test_quasi_identifiers_by_commas_or_repeated():
     ],
 )
 def test_a_name_that_is_no_quasi_identifier_is_named(
-    names: list[str], hierarchies: list[str], message: str
+    names: list[str],
+    hierarchies: list[str],
+    message: str,
 ):
     with pytest.raises(ConfigurationError, match=message):
         parse_quasi_identifiers(names, hierarchies, HERE)

@@ -106,7 +106,7 @@ def test_what_is_printed_and_shown() -> None:
     assert page.only("tr", "k-anonymity over people in cells").endswith("2 1 no 5 5")
     without = found.without_labels()
     assert "[26, 39]" not in repr(Audit(**vars(without))) + audit_page(without) + json.dumps(
-        without.to_json()
+        without.to_json(),
     )
     assert "worst cell 1 person" in repr(Audit(**vars(without)))
 
@@ -215,7 +215,11 @@ def test_files_on_both_engines(spark: SparkSession, tmp_path: Path) -> None:
     pq.write_table(table(OLD[1:]), paths[1])
     results = [
         audit(
-            table(NEW), QUASI, {"disease": {"t": "0.4"}}, **{**ASKED, "engine": on}, earlier=paths
+            table(NEW),
+            QUASI,
+            {"disease": {"t": "0.4"}},
+            **{**ASKED, "engine": on},
+            earlier=paths,
         )
         for on in ("local", "spark")
     ]
@@ -228,7 +232,8 @@ def test_suppressed_rows_of_the_evidence_are_not_published() -> None:
     """`internal/people` marks them; they are in no class, and their people not in the release."""
     names = ("age", "sex", "disease", "person_hash", "suppressed")
     old = table(
-        [(age, sex, disease, i, False) for i, (_, age, sex, disease) in enumerate(OLD)], names
+        [(age, sex, disease, i, False) for i, (_, age, sex, disease) in enumerate(OLD)],
+        names,
     )
     gone = table([(None, None, "flu", 3, True), ("[20, 29]", "f", "flu", 0, False)], names)
     found = together(gone, old, person="person_hash")
@@ -282,7 +287,9 @@ def town(people: int) -> pa.Table:
         "sex": np.array(["f", "m"])[draw.integers(2, size=n)],
         "zip": [str(4711 + z) for z in draw.integers(10, size=n)],
         "disease": draw.choice(
-            ["asthma", "cold", "flu", "gout", "ulcer"], n, p=[0.1, 0.3, 0.3, 0.2, 0.1]
+            ["asthma", "cold", "flu", "gout", "ulcer"],
+            n,
+            p=[0.1, 0.3, 0.3, 0.2, 0.1],
         ),
     }
     return pa.table(columns).slice(0, people)
@@ -314,7 +321,8 @@ def two_years(
 
 
 def test_a_town_that_grew(
-    two_years: list[Path], tclose: Callable[..., tuple[int, str, str]]
+    two_years: list[Path],
+    tclose: Callable[..., tuple[int, str, str]],
 ) -> None:
     """Both releases hold, and together they leave many people alone."""
     old, new = two_years
@@ -342,7 +350,7 @@ def test_a_town_that_grew(
         for path in two_years
     ]
     sizes = Counter(
-        Counter(tuple(frame.get(one, "") for frame in frames) for one in frames[1].index).values()
+        Counter(tuple(frame.get(one, "") for frame in frames) for one in frames[1].index).values(),
     )  # nobody left
     alone, below = sizes[1], sum(size * cells for size, cells in sizes.items() if size < 5)
     assert (found["people"], found["stayed"], found["arrived"], found["left"]) == (
@@ -358,7 +366,8 @@ def test_a_town_that_grew(
 
 
 def test_a_town_that_grew_from_labels_alone(
-    two_years: list[Path], tclose: Callable[..., tuple[int, str, str]]
+    two_years: list[Path],
+    tclose: Callable[..., tuple[int, str, str]],
 ) -> None:
     """Without whose a row is: an adversary who knows the 2,000 people of both years tries each on
     each class.
@@ -380,7 +389,13 @@ def test_a_town_that_grew_from_labels_alone(
         paths[0].parent / "known.parquet",
     ]
     code, printed, error = tclose(
-        "audit", paths[1], "--earlier", paths[0], *asked, "--no-attacks", "--json"
+        "audit",
+        paths[1],
+        "--earlier",
+        paths[0],
+        *asked,
+        "--no-attacks",
+        "--json",
     )
     assert code == 1
     assert "k-anonymity of listed people in all releases" in error

@@ -63,7 +63,7 @@ def write_crowd(folder: Path, rows: int) -> None:
     for i in range(4):
         pq.write_table(table.slice(i * part, part), folder / f"people.parquet/{i}.parquet")
     run_file = yaml.safe_load(
-        (ROOT / "conf/demo.yaml").read_text().replace("${TCLOSE_DEMO:-../build/demo}", str(folder))
+        (ROOT / "conf/demo.yaml").read_text().replace("${TCLOSE_DEMO:-../build/demo}", str(folder)),
     )
     for name, method in METHODS.items():
         made = {**run_file, "method": method, "name": name}
@@ -167,7 +167,9 @@ def some_moments(draw: random.Random, many: int) -> list[Moment]:
 
 
 def disturb_at(
-    moments: Iterable[Moment], command: Command, act: Callable[[int], bool]
+    moments: Iterable[Moment],
+    command: Command,
+    act: Callable[[int], bool],
 ) -> tuple[int, str, int]:
     """Starts a command and acts on its process at some moments; returns its exit code, its output,
     and how often there was something to act on.

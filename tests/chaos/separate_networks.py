@@ -23,7 +23,10 @@ def within(name: str) -> tuple[str, ...]:
 
 def ip(*arguments: str, network: str = "driver") -> None:
     subprocess.run(
-        ["ip", "-n", f"{NAME}{network}", *arguments], check=True, capture_output=True, text=True
+        ["ip", "-n", f"{NAME}{network}", *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
     )
 
 

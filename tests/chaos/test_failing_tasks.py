@@ -9,7 +9,10 @@ from trials import Trials
 
 
 def test_runs_in_which_half_of_the_tasks_fail_once(
-    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+    trials: Trials,
+    crowd: Path,
+    fingerprints: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     for run in trials(len(METHODS)):
         method, failed = list(METHODS)[run], tmp_path / f"failed{run}"

@@ -25,7 +25,12 @@ SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 
 def killed_and_repeated(
-    engine: str, most: int, trials: Trials, crowd: Path, fingerprints: dict[str, str], folder: Path
+    engine: str,
+    most: int,
+    trials: Trials,
+    crowd: Path,
+    fingerprints: dict[str, str],
+    folder: Path,
 ) -> None:
     whole = seconds_of(Command(crowd / "closeness_tree.yaml", folder / "timed", engine))
     for number in trials(most):
@@ -48,19 +53,28 @@ def killed_and_repeated(
 
 
 def test_driver_killed_on_the_local_engine(
-    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+    trials: Trials,
+    crowd: Path,
+    fingerprints: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     killed_and_repeated("local", 40, trials, crowd, fingerprints, tmp_path)
 
 
 def test_driver_killed_on_spark(
-    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+    trials: Trials,
+    crowd: Path,
+    fingerprints: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     killed_and_repeated("spark", 10, trials, crowd, fingerprints, tmp_path)
 
 
 def test_driver_killed_while_it_replaces_a_release(
-    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+    trials: Trials,
+    crowd: Path,
+    fingerprints: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     """Readers have the old release or the new one at each moment, also after the kill."""
     old, new = "stack_and_deal", "closeness_tree"

@@ -26,7 +26,11 @@ KILLED_EXECUTORS, KILLED_WORKERS, STOPPED_MACHINES = 51, 15, 5
 
 
 def killed_now_and_then(
-    executors: bool, trials: Trials, crowd: Path, expected: dict[str, str], folder: Path
+    executors: bool,
+    trials: Trials,
+    crowd: Path,
+    expected: dict[str, str],
+    folder: Path,
 ) -> None:
     for run in trials((KILLED_EXECUTORS if executors else KILLED_WORKERS) // KILLS):
         method, moments = list(METHODS)[run % len(METHODS)], some_moments(trials.draw, KILLS)
@@ -52,19 +56,28 @@ def kill_one(executors: bool, trials: Trials, driver: int) -> bool:
 
 
 def test_runs_with_three_executors_killed(
-    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+    trials: Trials,
+    crowd: Path,
+    fingerprints: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     killed_now_and_then(True, trials, crowd, fingerprints, tmp_path)
 
 
 def test_runs_with_three_Python_workers_killed(
-    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+    trials: Trials,
+    crowd: Path,
+    fingerprints: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     killed_now_and_then(False, trials, crowd, fingerprints, tmp_path)
 
 
 def test_runs_on_two_workers_of_which_one_is_killed(
-    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+    trials: Trials,
+    crowd: Path,
+    fingerprints: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     """A worker of a standalone cluster and its executor die at the same moment, and do not come
     back.
@@ -77,7 +90,10 @@ def test_runs_on_two_workers_of_which_one_is_killed(
             cluster.add_worker("w2")
             method, moments = list(METHODS)[run % len(METHODS)], some_moments(trials.draw, 1)
             command = Command(
-                crowd / f"{method}.yaml", tmp_path / str(run), "cluster", master=cluster.url
+                crowd / f"{method}.yaml",
+                tmp_path / str(run),
+                "cluster",
+                master=cluster.url,
             )
             code, told, killed = disturb_at(moments, command, partial(kill_machine, cluster))
             if code == killed == 0:

@@ -34,7 +34,10 @@ IMPATIENT = {
 
 
 def test_networks_that_drop(
-    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+    trials: Trials,
+    crowd: Path,
+    fingerprints: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     """Driver and workers are in networks of their own. Twice in a run, the cable of a worker is out
     for 3 to 10 s.
@@ -55,7 +58,9 @@ def test_networks_that_drop(
             method, settings = list(METHODS)[run % len(METHODS)], IMPATIENT if run % 2 else {}
             command = on(crowd / f"{method}.yaml", tmp_path / str(run), settings=settings)
             code, told, drops = disturb_at(
-                some_moments(trials.draw, 2), command, partial(drop, trials, cluster)
+                some_moments(trials.draw, 2),
+                command,
+                partial(drop, trials, cluster),
             )
             ended = nothing_public(command.output) if code else is_whole(command.output)
             repeated = 0

@@ -45,7 +45,9 @@ def remount(disk: Path, mode: str) -> None:
     """
     for _ in range(200):
         if not subprocess.run(
-            ["mount", "-o", f"remount,{mode}", str(disk)], check=False, capture_output=True
+            ["mount", "-o", f"remount,{mode}", str(disk)],
+            check=False,
+            capture_output=True,
         ).returncode:
             return
         time.sleep(0.05)
@@ -92,7 +94,11 @@ def test_full_disk(
 
 @pytest.mark.parametrize("place", ["internal", "public"])
 def test_read_only_disk(
-    place: str, trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+    place: str,
+    trials: Trials,
+    crowd: Path,
+    fingerprints: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     """A disk that is read-only from the start ends a run with 2, and so does one that becomes so
     during the run.
@@ -132,12 +138,18 @@ def test_read_only_disk(
 
 
 def test_few_file_handles(
-    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+    trials: Trials,
+    crowd: Path,
+    fingerprints: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     for number in trials(10):
         output, handles = tmp_path / str(number), 24 + 8 * number
         limited = Command(
-            crowd / f"{METHOD}.yaml", output, "local", wrapped=("prlimit", f"--nofile={handles}")
+            crowd / f"{METHOD}.yaml",
+            output,
+            "local",
+            wrapped=("prlimit", f"--nofile={handles}"),
         )
         done = limited.run()
         ended = ended_well(done, output)
@@ -151,7 +163,11 @@ def test_few_file_handles(
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
 def test_other_locales_zones_and_clocks(
-    engine: str, trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+    engine: str,
+    trials: Trials,
+    crowd: Path,
+    fingerprints: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     """Turkish has another lower case of I; the clock is years off, or jumps."""
     surroundings: list[tuple[dict[str, str], tuple[str, ...]]] = [

@@ -14,14 +14,19 @@ ORDERED, ARRIVED = "by_hash = rows.sorted_by_hash()", "by_hash = np.arange(len(r
 
 
 def test_a_package_that_orders_rows_by_arrival_is_caught(
-    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+    trials: Trials,
+    crowd: Path,
+    fingerprints: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     """A copy of the package whose rows keep the order in which they arrive. Its release of the same
     rows in another order is another one; that of this package is the same.
     """
     double = tmp_path / "double"
     shutil.copytree(
-        ROOT / "tclose_spark", double / "tclose_spark", ignore=shutil.ignore_patterns("__pycache__")
+        ROOT / "tclose_spark",
+        double / "tclose_spark",
+        ignore=shutil.ignore_patterns("__pycache__"),
     )
     layout = double / "tclose_spark/methods/blocks/layout.py"
     assert layout.read_text().count(ORDERED) == 1

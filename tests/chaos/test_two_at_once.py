@@ -13,7 +13,10 @@ from trials import Trials
 
 
 def test_two_runs_to_one_place(
-    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+    trials: Trials,
+    crowd: Path,
+    fingerprints: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     """One output for both, or outputs that share the public folder. Each run ends with 0 or 2, and
     at least one with 0; what is public is whole.
@@ -25,7 +28,11 @@ def test_two_runs_to_one_place(
         for method in methods:
             internal = output / f"{method if own else 'both'}"
             command = Command(
-                crowd / f"{method}.yaml", output, "local", ("--overwrite",), internal=internal
+                crowd / f"{method}.yaml",
+                output,
+                "local",
+                ("--overwrite",),
+                internal=internal,
             )
             runs.append(command.start())
             time.sleep(trials.draw.choice([0.0, trials.draw.uniform(0, 4)]))
@@ -46,7 +53,10 @@ def test_two_runs_to_one_place(
 
 
 def test_readers_while_a_release_is_replaced(
-    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+    trials: Trials,
+    crowd: Path,
+    fingerprints: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     """A reader that opens the release has the rows of one release, and its certificate. If it is
     replaced while a reader opens its files, the reader gets an error and opens it again.

@@ -55,7 +55,7 @@ class Trials:
 def trials(request: pytest.FixtureRequest) -> Iterator[Trials]:
     """See `Trials`. The test fails if a trial does, or if nothing was broken in any."""
     counted = Trials(
-        request.node.name.removeprefix("test_").replace("_", " ").replace("[", ": ").rstrip("]")
+        request.node.name.removeprefix("test_").replace("_", " ").replace("[", ": ").rstrip("]"),
     )
     yield counted
     assert not counted.failures, "\n".join(counted.failures)

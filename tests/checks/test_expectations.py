@@ -51,7 +51,9 @@ KINDS = {
 
 
 def classes(
-    spark: SparkSession, *rows: tuple[Any, ...], columns: Sequence[str] = ("size", "margin")
+    spark: SparkSession,
+    *rows: tuple[Any, ...],
+    columns: Sequence[str] = ("size", "margin"),
 ) -> DataFrame:
     values = list(zip(*rows, strict=True)) or [()] * len(columns)
     return spark.createDataFrame(
@@ -59,8 +61,8 @@ def classes(
             {
                 name: pa.array(column, KINDS[name])
                 for name, column in zip(columns, values, strict=True)
-            }
-        )
+            },
+        ),
     )
 
 
@@ -115,7 +117,10 @@ def test_all_hold(spark: SparkSession) -> None:
     ],
 )
 def test_a_violation_fails(
-    spark: SparkSession, rows: Sequence[tuple[Any, ...]], expected: str, failure: str
+    spark: SparkSession,
+    rows: Sequence[tuple[Any, ...]],
+    expected: str,
+    failure: str,
 ) -> None:
     found = validate(classes(spark, *rows), "classes", SUITE)
     assert not found.passed
@@ -142,16 +147,20 @@ def test_a_strict_bound_is_strict(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(
-    "expectation", [expect_present("margin"), expect_at_least("margin", 0, "t-closeness")]
+    "expectation",
+    [expect_present("margin"), expect_at_least("margin", 0, "t-closeness")],
 )
 def test_a_missing_column_fails(spark: SparkSession, expectation: Expectation) -> None:
     assert not validate(
-        classes(spark, (4,), columns=("size",)), "classes", [expect_rows(1), expectation]
+        classes(spark, (4,), columns=("size",)),
+        "classes",
+        [expect_rows(1), expectation],
     ).passed
 
 
 def test_what_was_evaluated_must_be_what_was_asked(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Forgetful(gx.ExpectationSuite):
         """Loses the last expectation, as a suite from a file may."""
@@ -172,7 +181,8 @@ def test_what_was_evaluated_must_be_what_was_asked(
 
 
 def test_a_bound_that_changed_is_noticed(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lenient = type("Lenient", (gx.expectations.ExpectColumnValuesToBeBetween,), {})
     monkeypatch.setattr(
@@ -186,7 +196,10 @@ def test_a_bound_that_changed_is_noticed(
 
 def test_what_is_kept_holds_no_values_of_the_table(spark: SparkSession) -> None:
     table = classes(
-        spark, (4, 0, "[21, 29]"), (3, -987654, "[32, 38]"), columns=("size", "margin", "age")
+        spark,
+        (4, 0, "[21, 29]"),
+        (3, -987654, "[32, 38]"),
+        columns=("size", "margin", "age"),
     )
     suite = [*SUITE, expect_at_least("age", 1, "of text"), expect_present("no such column")]
     for name, text in validate(table, "classes", suite).files().items():
@@ -207,7 +220,9 @@ def test_a_tie_of_doubles_is_no_violation_and_is_judged_by_the_margin(spark: Spa
     )
     assert float(above) == float(third)
     assert validate(
-        classes(spark, (float(above), -3), columns=columns), "classes", suite
+        classes(spark, (float(above), -3), columns=columns),
+        "classes",
+        suite,
     ).failures == ("in integers: 1 class breaks it",)
     assert (
         len(validate(classes(spark, (0.34, -1), columns=columns), "classes", suite).failures) == 2

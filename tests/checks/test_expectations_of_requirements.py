@@ -20,7 +20,8 @@ def bounds_of(k: int | None, **settings: Any) -> tuple[set[str], list[tuple[dict
     """
     asked = SensitiveAttribute.model_validate(settings)
     suite = expectations_of(
-        k, [judged_attribute("disease", asked, {"flu": 6, "gout": 2}, None, True)]
+        k,
+        [judged_attribute("disease", asked, {"flu": 6, "gout": 2}, None, True)],
     )
     present = [one for one in suite if one.type == "expect_column_values_to_not_be_null"]
     bounds = [one for one in suite if one.type == "expect_column_values_to_be_between"]
@@ -56,13 +57,15 @@ def bounds_of(k: int | None, **settings: Any) -> tuple[set[str], list[tuple[dict
                 (
                     {"column": "recursive_margin_disease", "min_value": 0, "strict_min": True},
                     "recursive (3, 2)-diversity of disease",
-                )
+                ),
             ],
         ),
     ],
 )
 def test_a_requirement_adds_its_exact_column_and_its_bounds(
-    settings: dict[str, Any], column: str, bounds: list[tuple[dict[str, Any], str]]
+    settings: dict[str, Any],
+    column: str,
+    bounds: list[tuple[dict[str, Any], str]],
 ) -> None:
     without, least = bounds_of(4)
     present, asked = bounds_of(4, **settings)

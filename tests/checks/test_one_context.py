@@ -9,7 +9,9 @@ from tclose_spark.checks import validation
 from tclose_spark.requirements.expectation import Expectation
 
 SIZE = Expectation(
-    "expect_column_values_to_be_between", (("column", "size"), ("min_value", 3)), "k is 3"
+    "expect_column_values_to_be_between",
+    (("column", "size"), ("min_value", 3)),
+    "k is 3",
 )
 SET = Expectation("expect_column_values_to_not_be_null", (("column", "size"),), "sizes are known")
 
@@ -39,7 +41,8 @@ def test_a_project_has_its_own_suite_under_the_name_and_number_that_its_checkpoi
 
 
 def test_a_user_s_own_context_stays_as_it_was_and_stays_the_context_of_the_process(
-    monkeypatch, tmp_path
+    monkeypatch,
+    tmp_path,
 ):
     """A suite of ours has the name of one in the user's project, to which an added expectation
     would be written.

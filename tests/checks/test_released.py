@@ -45,7 +45,7 @@ def tallied(tallies: DataFrame, labels: int) -> dict[tuple[Any, ...], Counter[tu
         *values, counts = row[labels:]
         assert tuple(row[:labels]) not in found
         found[tuple(row[:labels])] = Counter(
-            dict(zip(zip(*values, strict=True), counts, strict=True))
+            dict(zip(zip(*values, strict=True), counts, strict=True)),
         )
     return found
 
@@ -59,7 +59,9 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str
 
 
 @pytest.mark.parametrize(
-    ("labels", "sensitive"), [BY_FILES, BY_SPARK], ids=["by its files", "by Spark"]
+    ("labels", "sensitive"),
+    [BY_FILES, BY_SPARK],
+    ids=["by its files", "by Spark"],
 )
 @pytest.mark.parametrize("at_once", [1 << 20, 2])
 def test_the_tallies_are_those_of_any_table(
@@ -74,7 +76,8 @@ def test_the_tallies_are_those_of_any_table(
     release = read_delta(spark, folder)
     rows = read_released(release, folder, labels, sensitive)
     assert tallied(rows.tallies, len(labels)) == tallied(
-        tally_classes(release, labels, sensitive), len(labels)
+        tally_classes(release, labels, sensitive),
+        len(labels),
     )
     columns = [column.combine_chunks() for column in release.toArrow().columns]
     assert rows.fingerprint == Fingerprint.of(columns)
@@ -111,7 +114,7 @@ def test_files_whose_times_spark_wrote_by_an_older_calendar(
             "spark.sql.parquet.int96RebaseModeInWrite": "LEGACY",
             "spark.sql.parquet.datetimeRebaseModeInWrite": "LEGACY",
             "spark.sql.parquet.outputTimestampType": "INT96",
-        }
+        },
     ):
         write_delta(spark.createDataFrame(ROWS, SCHEMA).coalesce(1), path)
     (part,) = Path(path).glob("*.parquet")
@@ -120,5 +123,5 @@ def test_files_whose_times_spark_wrote_by_an_older_calendar(
     rows = read_released(release, path, *BY_FILES)
     rows.tallies.collect()
     assert rows.fingerprint == Fingerprint.of(
-        [column.combine_chunks() for column in release.toArrow().columns]
+        [column.combine_chunks() for column in release.toArrow().columns],
     )

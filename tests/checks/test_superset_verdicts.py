@@ -34,7 +34,9 @@ DOMAINS: dict[str, tuple[tuple[str | None, ...], str, str | None]] = {
 
 
 def judged(
-    records: Sequence[Mapping[str, Any]], names: Sequence[str], **t: str
+    records: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    **t: str,
 ) -> list[JudgedAttribute]:
     attributes = []
     for name in names:
@@ -132,13 +134,15 @@ def test_n_of_the_table_is_t_closeness(session: Session):
 def test_a_class_of_n_records_proves_itself(session: Session):
     found, _ = proven(session, ITALY, judged(ITALY, ["disease"]), 1)
     assert {(row["superset_disease"], row["nt_emd_disease"]) for row in found.values()} == {
-        (ITSELF, 0.0)
+        (ITSELF, 0.0),
     }
 
 
 @pytest.mark.parametrize("limit", ["MOST_CLASSES", "MOST_COUNTS"])
 def test_in_a_table_that_is_too_large_no_class_is_proven_by_a_box(
-    session: Session, monkeypatch: pytest.MonkeyPatch, limit: str
+    session: Session,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
 ):
     monkeypatch.setattr(supersets, limit, 5)  # of six classes
     found, notes = proven(session, ITALY, judged(ITALY, ["disease"]), 4)
@@ -175,7 +179,10 @@ def test_where_nothing_proves_a_class_the_least_distance_is_reported(session: Se
     ],
 )
 def test_the_named_superset_proves_the_class_and_where_none_is_named_there_is_none(
-    session: Session, seed: int, n: int, names: tuple[str, ...]
+    session: Session,
+    seed: int,
+    n: int,
+    names: tuple[str, ...],
 ):
     """Labels of all heights side by side (local recoding), missing ones, and two attributes with a
     t of their own.
@@ -194,7 +201,7 @@ def test_the_named_superset_proves_the_class_and_where_none_is_named_there_is_no
                 "disease": pick(sick),
                 "grade": pick("1234" if city in CITIES.leaves else "334"),
                 "note": pick("ab"),
-            }
+            },
         )
     attributes = judged(records, names)
     found, _ = proven(session, records, attributes, n)

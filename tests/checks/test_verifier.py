@@ -68,19 +68,22 @@ Judge = Callable[..., Verdict]
 
 def arrow_of(rows: Sequence[Record], columns: Sequence[str]) -> pa.Table:
     return pa.table(
-        [pa.array(column, pa.string()) for column in zip(*rows, strict=True)], names=list(columns)
+        [pa.array(column, pa.string()) for column in zip(*rows, strict=True)],
+        names=list(columns),
     )
 
 
 def fingerprint(rows: Sequence[Record], columns: Sequence[str]) -> str:
     return str(
-        Fingerprint.of([column.combine_chunks() for column in arrow_of(rows, columns).columns])
+        Fingerprint.of([column.combine_chunks() for column in arrow_of(rows, columns).columns]),
     )
 
 
 @pytest.fixture
 def judge(
-    session: Session, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    session: Session,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Judge:
     """`judge(release, k=..., disease={...}, written=...)`: the verdict on a release of PEOPLE.
 
@@ -120,13 +123,15 @@ def judge(
                 "attributes": asked,
                 "privacy": {"k": k, **(privacy or {})},
                 "method": {"name": "stack_and_deal"},
-            }
+            },
         )
         people = [{"age": age, "sex": "f", "disease": value} for _, age, value in [*PEOPLE, *left]]
         profile = make_profile(people, spec, {})
         if not great_expectations:
             monkeypatch.setattr(
-                verifier, "validate", lambda *_: SimpleNamespace(passed=True, failures=())
+                verifier,
+                "validate",
+                lambda *_: SimpleNamespace(passed=True, failures=()),
             )
         folder = tmp_path_factory.mktemp("judged")
         (folder / "release").mkdir()
@@ -191,7 +196,7 @@ def test_a_release_that_holds(judge: Judge) -> None:
             **MEASURED,
             "domain": {"size": 2, "values": ["flu", "gout"]},
             "unused": {"size": 0, "values": []},
-        }
+        },
     }
     assert figures["ncp"] == pytest.approx((8 / 17 + 6 / 17) / 2)
     assert figures["fingerprint"] == fingerprint(RELEASE, ("age", "disease"))
@@ -218,7 +223,10 @@ HIDDEN = [*RELEASE[:4], *[("*", disease) for _, _, disease in PEOPLE[4:]]]
     ids=["rounded outward", "an extreme is only under *"],
 )
 def test_the_range_is_that_of_the_labels(
-    judge: Judge, release: list[Record], span: str, by_input: float
+    judge: Judge,
+    release: list[Record],
+    span: str,
+    by_input: float,
 ) -> None:
     """The input's ages are 21 to 38; nothing public is measured on that."""
     figures = judge(release).figures.to_json()
@@ -258,20 +266,24 @@ WARNED = {
         [
             (age, value)
             for (age, _), value in zip(
-                RELEASE, ["a", "b", "c", "d", None, None, "a", "b"], strict=True
+                RELEASE,
+                ["a", "b", "c", "d", None, None, "a", "b"],
+                strict=True,
             )
         ],
         {},
         [
             "disease: nearly unique, 5 values in 8 rows; an adversary who knows a person's value "
-            "finds the record and its other columns"
+            "finds the record and its other columns",
         ],
     ),
     "one value for two rows is not": (
         [
             (age, value)
             for (age, _), value in zip(
-                RELEASE, ["a", "b", "c", None, None, None, "a", "b"], strict=True
+                RELEASE,
+                ["a", "b", "c", None, None, None, "a", "b"],
+                strict=True,
             )
         ],
         {},
@@ -319,19 +331,19 @@ def test_a_loss_above_half_has_its_cause(judge: Judge) -> None:
     emd = Fraction(1, 6)  # 1 flu of 3, and 4 of 8
     assert (
         Fraction(
-            judge(release, k=3, t="0.18").figures.attributes["disease"].reached["t"]["achieved"]
+            judge(release, k=3, t="0.18").figures.attributes["disease"].reached["t"]["achieved"],
         )
         == emd
     )
     assert judge(release, k=3, t="0.18").figures.to_json()["warnings"] == [
         f"{useless}t of disease is binding (0.1667 of 0.18); a larger t or fewer quasi-identifiers "
-        "may preserve more"
+        "may preserve more",
     ]
     assert judge(release, k=3, t="0.19").figures.to_json()["warnings"] == [
-        f"{useless}no t is near its limit; fewer quasi-identifiers or a smaller k may preserve more"
+        f"{useless}no t is near its limit; fewer quasi-identifiers or a smaller k may preserve more",
     ]
     assert judge(release, k=3).figures.to_json()["warnings"] == [
-        f"{useless}fewer quasi-identifiers or a smaller k may preserve more"
+        f"{useless}fewer quasi-identifiers or a smaller k may preserve more",
     ]
 
 
@@ -355,7 +367,11 @@ def test_a_loss_above_half_has_its_cause(judge: Judge) -> None:
     ],
 )
 def test_many_values_that_are_equally_far_apart_need_many_rows(
-    judge: Judge, values: int, k: int, settings: dict[str, str], cause: str
+    judge: Judge,
+    values: int,
+    k: int,
+    settings: dict[str, str],
+    cause: str,
 ) -> None:
     names = [f"{10 + i}" for i in range(values)]
     release = [(age, name) for age in ("[20, 40]", "[21, 40]") for name in names]
@@ -390,7 +406,7 @@ def test_a_quasi_identifier_that_is_a_star_in_most_rows(judge: Judge) -> None:
     assert found["ncp"] < 0.5
     assert found["warnings"] == [
         "sex: the published value is * in 5 of 8 rows; give it a hierarchy or generalization: "
-        "set, or leave it out"
+        "set, or leave it out",
     ]
 
 
@@ -416,7 +432,7 @@ def test_a_class_of_k_minus_one(judge: Judge) -> None:
 
 
 FAR = changed(
-    {0: ("[21, 29]", "gout"), 6: ("[32, 38]", "flu")}
+    {0: ("[21, 29]", "gout"), 6: ("[32, 38]", "flu")},
 )  # 1 flu of 4, and 3 of 4: a quarter from 1/2
 
 
@@ -424,7 +440,8 @@ def test_an_emd_that_equals_t_holds(judge: Judge) -> None:
     verdict = judge(FAR, t="0.25")
     assert verdict.holds
     assert Fraction(verdict.figures.attributes["disease"].reached["t"]["achieved"]) == Fraction(
-        1, 4
+        1,
+        4,
     )
 
 
@@ -546,7 +563,12 @@ RELEASED = {**THIRD, "of": "released"}
 @pytest.mark.on_spark
 def test_suppressed_rows_are_a_class(judge: Judge) -> None:
     verdict = judge(
-        RELEASE, left=LEFT, privacy=THIRD, t="0.0001", l={"distinct": 2}, great_expectations=True
+        RELEASE,
+        left=LEFT,
+        privacy=THIRD,
+        t="0.0001",
+        l={"distinct": 2},
+        great_expectations=True,
     )
     assert verdict.problems == ()
     figures = verdict.figures.to_json()
@@ -723,7 +745,8 @@ HALVES: list[Record] = [
 
 def test_classes_that_are_near_to_a_part_of_the_table_hold_nt_closeness(judge: Judge) -> None:
     one_problem(
-        judge(HALVES, k=2, t="0.1"), "disease: 4 classes (8 rows) are farther than t = 1/10"
+        judge(HALVES, k=2, t="0.1"),
+        "disease: 4 classes (8 rows) are farther than t = 1/10",
     )
     verdict = judge(HALVES, k=2, t="0.1", privacy={"nt": {"n": 4}}, great_expectations=True)
     assert verdict.problems == ()
@@ -751,7 +774,7 @@ def test_labels_that_lie_in_a_wider_one_count_in_its_supersets(judge: Judge) -> 
         line for line in verdict.problems if "superset" in line and not line.startswith("Great")
     ]
     assert line.startswith(
-        "disease: 2 classes (10 rows) are not near any natural superset that was tried"
+        "disease: 2 classes (10 rows) are not near any natural superset that was tried",
     )
     assert line.endswith("the worst class is 0.909091 away from its nearest")
     apart = [(age if sick != "flu" else "[26, 29]", sex, sick) for age, sex, sick in release]

@@ -59,7 +59,13 @@ def test_only_those_who_want_a_bound_wait_for_it(monkeypatch: pytest.MonkeyPatch
     without = tc.compare(people, spec, methods="stack_and_deal", log=None, engine="local")
     assert without.bounds == ()
     planned = tc.compare(
-        people, spec, methods="stack_and_deal", bound=True, plan_only=True, log=None, engine="local"
+        people,
+        spec,
+        methods="stack_and_deal",
+        bound=True,
+        plan_only=True,
+        log=None,
+        engine="local",
     )
     assert planned.bounds == ()
 

@@ -62,7 +62,9 @@ def test_the_chosen_k_costs_least_and_alpha_weighs():
 
 def test_a_k_that_cannot_be_reached_is_no_candidate():
     problem, table = problem_of(
-        town(200), {"grade": {"distance": "ordered", "t": "0.0001"}}, class_size="k"
+        town(200),
+        {"grade": {"distance": "ordered", "t": "0.0001"}},
+        class_size="k",
     )
     with pytest.raises(UnreachableError, match=r"privacy\.k: auto: no k can be reached; .*0\.0001"):
         choose_k(automatic(problem, "0.5"), table, problem.hierarchies, lambda line: None)
@@ -81,7 +83,9 @@ def test_a_k_whose_classes_are_too_coarse_is_no_candidate(monkeypatch):
 def test_classes_that_do_not_hold_are_no_k_to_pass_over(monkeypatch):
     problem, table = problem_of(town(200), GRADES)
     monkeypatch.setattr(
-        choosing, "run_trial", outcomes({2: "released", 3: "broken", 4: "released"})
+        choosing,
+        "run_trial",
+        outcomes({2: "released", 3: "broken", 4: "released"}),
     )
     with pytest.raises(GuaranteeError, match="k = 3, classes of stack_and_deal do not meet"):
         choose_k(automatic(problem, "0"), table, problem.hierarchies, lambda line: None)
@@ -93,7 +97,12 @@ def outcomes(states):
     def made(asked, *more, **named):
         figures = {"emd": {"grade": "1/2"}, "suppressed_emd": {}, "ncp": 0.5}
         return Outcome(
-            method="m", k=asked.k, t="1", state=states[asked.k], why="why not", figures=figures
+            method="m",
+            k=asked.k,
+            t="1",
+            state=states[asked.k],
+            why="why not",
+            figures=figures,
         )
 
     return made
@@ -128,7 +137,9 @@ def test_the_distance_of_suppressed_rows_that_are_a_class_counts():
 
 def test_auto_is_the_least_k_until_one_is_chosen(run_file: Callable[..., Path]):
     conf = run_file(
-        {"age": [1], "sex": ["f"], "disease": ["flu"]}, k="auto", privacy={"alpha": 0.25}
+        {"age": [1], "sex": ["f"], "disease": ["flu"]},
+        k="auto",
+        privacy={"alpha": 0.25},
     )
     spec = load_spec(conf)
     assert (spec.privacy.k, str(spec.privacy.alpha)) == (2, "1/4")
@@ -153,7 +164,8 @@ def test_auto_is_the_least_k_until_one_is_chosen(run_file: Callable[..., Path]):
 
 
 def test_a_release_with_the_k_that_its_plan_chose(
-    run_file: Callable[..., Path], tclose: Callable[..., tuple[int, str, str]]
+    run_file: Callable[..., Path],
+    tclose: Callable[..., tuple[int, str, str]],
 ):
     records = town(200)
     table = {name: [record[name] for record in records] for name in ("age", "sex", "grade")}

@@ -43,7 +43,10 @@ def conf(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactor
 
 
 def test_a_comparison_that_is_killed_goes_on_where_it_was(
-    conf: Path, tclose: Tclose, open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    conf: Path,
+    tclose: Tclose,
+    open_run: Callable[..., Run],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert CITIES
     folder = conf.parent / "out/compare"
@@ -67,10 +70,13 @@ def test_a_comparison_that_is_killed_goes_on_where_it_was(
 
     began = []
     monkeypatch.setattr(
-        comparison, "run_trial", lambda *arguments: began.append(arguments[0]) or done(*arguments)
+        comparison,
+        "run_trial",
+        lambda *arguments: began.append(arguments[0]) or done(*arguments),
     )
     monkeypatch.setattr(
-        "tclose_spark.comparing.run_comparison.draw_rows", None
+        "tclose_spark.comparing.run_comparison.draw_rows",
+        None,
     )  # they are there still
     code, table, said = tclose("compare", conf, *ASKED)
     assert code == 0, said
@@ -129,23 +135,38 @@ def _agrees_with_a_release(conf: Path, tclose: Tclose, result: dict[str, Any]) -
 
 
 def test_a_sample_another_comparison_and_what_does_not_hold(
-    conf: Path, tclose: Tclose, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    conf: Path,
+    tclose: Tclose,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     where = ("--output", tmp_path / "compared")
     code, table, said = tclose(
-        "compare", conf, "--methods", "stack_and_deal", "--sample", "90", *where
+        "compare",
+        conf,
+        "--methods",
+        "stack_and_deal",
+        "--sample",
+        "90",
+        *where,
     )
     assert code == 0, said
     result = json.loads((tmp_path / "compared/compare.json").read_text())
     assert 60 <= result["rows"] <= 120
     assert result["input_rows"] == 240
     assert [(o["k"], o["t"], o["state"]) for o in result["outcomes"]] == [
-        (4, "as asked", "released")
+        (4, "as asked", "released"),
     ]
     assert result["outcomes"][0]["figures"]["rows"] == result["rows"]
 
     code, _, said = tclose(
-        "compare", conf, "--methods", "stack_and_deal", "--sample", "all", *where
+        "compare",
+        conf,
+        "--methods",
+        "stack_and_deal",
+        "--sample",
+        "all",
+        *where,
     )
     assert code == 2
     assert "another input, sample or run file" in said
@@ -179,7 +200,9 @@ def _plan_of_one_class_less_close(spec: Any, attributes: Any, table: Any) -> Any
 
 
 def test_what_is_typed_wrong_is_refused_before_anything_starts(
-    conf: Path, tclose: Tclose, tmp_path: Path
+    conf: Path,
+    tclose: Tclose,
+    tmp_path: Path,
 ) -> None:
     for arguments, message in (
         (("--k", "1"), "--k 1"),

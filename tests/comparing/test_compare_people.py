@@ -25,7 +25,7 @@ def conf(tmp_path: Path, write_run: Callable[..., Path]) -> Path:
             "age": draw.integers(20, 70, 600)[who],
             "sex": np.array(["f", "m"])[draw.integers(2, size=600)[who]],
             "disease": np.array(["cold", "flu", "gout"])[draw.integers(3, size=900)],
-        }
+        },
     )
     return write_run(
         tmp_path,
@@ -42,7 +42,11 @@ def test_methods_that_count_people_are_compared_and_the_others_refused(conf: Pat
     found = {
         one.method: one
         for one in compare(
-            conf.parent / "people.parquet", conf, methods=methods, sample="all", engine="local"
+            conf.parent / "people.parquet",
+            conf,
+            methods=methods,
+            sample="all",
+            engine="local",
         ).outcomes
     }
     assert {name: one.state for name, one in found.items()} == {
@@ -75,7 +79,11 @@ def test_a_class_of_few_people_is_found(conf: Path, monkeypatch: pytest.MonkeyPa
 def test_a_sample_of_rows_is_refused(conf: Path) -> None:
     with pytest.raises(ConfigurationError, match="requires all rows of a person"):
         compare(
-            conf.parent / "people.parquet", conf, methods="t_mondrian", sample=300, engine="local"
+            conf.parent / "people.parquet",
+            conf,
+            methods="t_mondrian",
+            sample=300,
+            engine="local",
         )
 
 

@@ -25,11 +25,18 @@ def test_the_raw_side_is_measured_without_the_column() -> None:
     released: Released = apply_plan(plan, problem.attributes, rows, problem.spec)
     labels = [pa.array(column.to_pylist(), pa.string()) for column in released.labels]
     linked = LinkedRows(
-        rows=released.rows, labels=labels, suppressed=released.suppressed, whole=len(rows)
+        rows=released.rows,
+        labels=labels,
+        suppressed=released.suppressed,
+        whole=len(rows),
     )
     held = LocalRows(rows, len(np.unique(rows.hash)))
     found = measure_raw_versus_released(
-        linked, problem.profile, problem.attributes, problem.spec, held.frequencies
+        linked,
+        problem.profile,
+        problem.attributes,
+        problem.spec,
+        held.frequencies,
     ).to_json()
     assert [one["name"] for one in found["means"]] == ["age"]
     assert [one["quasi"] for one in found["associations"]] == ["age"]

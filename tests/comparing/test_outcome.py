@@ -126,7 +126,10 @@ def places(plot, colour):
 def test_what_is_too_coarse_is_reported_and_drawn_where_nothing_is_reached():
     coarse = without("deal", 5, "0.1", "coarse", "labels of age are coarser than coarsest")
     both = ComparisonResult(
-        name="x", rows=4, whole=4, outcomes=(released("tree", 5, "0.1", 0.5), coarse)
+        name="x",
+        rows=4,
+        whole=4,
+        outcomes=(released("tree", 5, "0.1", 0.5), coarse),
     )
     _, notes = comparison_table(both)
     assert notes[1:2] == ["deal: coarse (k = 5, t = 0.1): labels of age are coarser than coarsest"]
@@ -148,7 +151,11 @@ def test_a_t_that_is_a_fraction_has_its_place():
 def test_plans_are_shown_with_their_figures():
     plans = (
         Outcome(
-            method="deal", k=5, t="0.1", state="planned", figures={"plan": {"class_size": 1234}}
+            method="deal",
+            k=5,
+            t="0.1",
+            state="planned",
+            figures={"plan": {"class_size": 1234}},
         ),
     )
     table, _ = comparison_table(ComparisonResult(name="x", rows=4, whole=4, outcomes=plans))
@@ -164,18 +171,24 @@ def test_plans_are_shown_with_their_figures():
 
 def test_a_plot_of_one_t_of_the_run_file_and_of_nothing():
     one = ComparisonResult(
-        name="one", rows=4, whole=4, outcomes=(released("tree", 5, AS_ASKED, 0.0),)
+        name="one",
+        rows=4,
+        whole=4,
+        outcomes=(released("tree", 5, AS_ASKED, 0.0),),
     )
     ElementTree.fromstring(render_page(one)[1])
     none = ComparisonResult(
-        name="none", rows=4, whole=4, outcomes=(without("tree", 5, AS_ASKED, "refused", "why"),)
+        name="none",
+        rows=4,
+        whole=4,
+        outcomes=(without("tree", 5, AS_ASKED, "refused", "why"),),
     )
     assert render_page(none)[1] == ""
 
 
 def test_places_in_the_plot_follow_t_and_loss():
     losses = dict(
-        zip(product(("0.1", "0.2", "0.4"), "ab"), (0.9, 0.8, 0.5, 0.3, 0.2, 0.1), strict=True)
+        zip(product(("0.1", "0.2", "0.4"), "ab"), (0.9, 0.8, 0.5, 0.3, 0.2, 0.1), strict=True),
     )
     made = tuple(released(method, 5, t, loss) for (t, method), loss in losses.items())
     _, plot = render_page(ComparisonResult(name="x", rows=1, whole=1, outcomes=made))

@@ -40,7 +40,10 @@ TREE = {
 
 def test_every_k_with_every_t_with_every_method():
     asked = combinations(
-        TREE, [2, 5], ["0.1", "0.2"], requested_methods(["stack_and_deal", "fragmentation"], None)
+        TREE,
+        [2, 5],
+        ["0.1", "0.2"],
+        requested_methods(["stack_and_deal", "fragmentation"], None),
     )
     assert [(c.k, c.t, c.method) for c in asked] == [
         (k, t, method)
@@ -55,7 +58,7 @@ def test_every_k_with_every_t_with_every_method():
         assert sensitive["grade"].t is None
         same = c.spec.model_copy(update={"privacy": None, "attributes": None, "method": None})
         assert same == spec_of(TREE).model_copy(
-            update={"privacy": None, "attributes": None, "method": None}
+            update={"privacy": None, "attributes": None, "method": None},
         )
     assert TREE["privacy"]["k"] == 7
 
@@ -82,7 +85,8 @@ def test_a_k_that_is_to_be_chosen_is_compared_at_the_k_that_are_given():
 
 def test_a_method_without_settings_is_the_run_files_own_and_one_with_settings_is_not():
     typed = parse_list(
-        "closeness_tree, closeness_tree:effort=balanced ,stack_and_deal", "--methods"
+        "closeness_tree, closeness_tree:effort=balanced ,stack_and_deal",
+        "--methods",
     )
     methods = requested_methods(typed, TREE["method"])
     assert list(methods) == ["closeness_tree", "closeness_tree:effort=balanced", "stack_and_deal"]
@@ -98,7 +102,8 @@ def test_settings_are_read_as_the_run_file_has_them():
 
 def test_settings_of_objects_and_dicts_stay_what_they_are():
     methods = requested_methods(
-        [Sabre(bounds="proven"), {"name": "stack_and_deal", "class_size": "k"}], None
+        [Sabre(bounds="proven"), {"name": "stack_and_deal", "class_size": "k"}],
+        None,
     )
     assert list(methods.values()) == [
         {"name": "sabre", "bounds": "proven"},
@@ -115,7 +120,8 @@ def test_settings_of_objects_and_dicts_stay_what_they_are():
 )
 def test_settings_that_a_method_does_not_have_are_an_error_whatever_the_run_file(settings):
     with pytest.raises(
-        ConfigurationError, match=f"--methods closeness_tree: {next(iter(settings))}"
+        ConfigurationError,
+        match=f"--methods closeness_tree: {next(iter(settings))}",
     ):
         requested_methods(["t_mondrian", {"name": "closeness_tree", **settings}], None)
 

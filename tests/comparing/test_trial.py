@@ -57,7 +57,7 @@ def test_every_row_is_released_once_with_labels_that_the_figures_are_of():
     for label, size in sizes.items():
         here = np.array([other == label for other in labels])
         one = distance.numerators(
-            Histograms.dense(np.bincount(codes[here], minlength=len(whole))[None])
+            Histograms.dense(np.bincount(codes[here], minlength=len(whole))[None]),
         )
         worst = max(worst, Fraction(int(one[0]), distance.scale * len(rows) * size))
     assert Fraction(figures.emd["disease"]) == worst <= Fraction(2, 5)
@@ -69,11 +69,17 @@ def test_a_release_that_breaks_what_is_asked_is_reported(change, why):
     problem, rows = make_problem(town(80), {"disease": {"t": "0.4"}}, k=4)
     made = release(problem, rows)
     stricter, _ = make_problem(
-        town(80), {"disease": {"t": change.get("t", "0.4")}}, k=change.get("k", 4)
+        town(80),
+        {"disease": {"t": change.get("t", "0.4")}},
+        k=change.get("k", 4),
     )
     classes = PublishedClasses.of(made, stricter.spec)
     assert not measure(
-        made, classes, stricter.attributes, stricter.spec, stricter.hierarchies
+        made,
+        classes,
+        stricter.attributes,
+        stricter.spec,
+        stricter.hierarchies,
     ).holds, why
 
 
@@ -101,7 +107,11 @@ def test_classes_that_a_method_cannot_make_are_an_outcome_with_its_message(monke
     problem, rows = make_problem(records, {"disease": {"t": "0.3"}}, {"sex": {}}, k=4, **method)
     asked = Combination(method="fragmentation", k=4, t="0.3", spec=problem.spec)
     outcome = run_trial(
-        asked, compared(problem, rows), problem.hierarchies, UtilityMeasures(), plan_only=False
+        asked,
+        compared(problem, rows),
+        problem.hierarchies,
+        UtilityMeasures(),
+        plan_only=False,
     )
     assert outcome.state == "unreachable"
     assert "blocks of near rows break a t even as one class" in outcome.why
@@ -112,7 +122,11 @@ def test_planning_only_moves_no_row(monkeypatch):
     problem, rows = make_problem(town(40), {"disease": {"t": "0.4"}}, k=4)
     asked = Combination(method="stack_and_deal", k=4, t="0.4", spec=problem.spec)
     outcome = run_trial(
-        asked, compared(problem, rows), problem.hierarchies, UtilityMeasures(), plan_only=True
+        asked,
+        compared(problem, rows),
+        problem.hierarchies,
+        UtilityMeasures(),
+        plan_only=True,
     )
     assert outcome.state == "planned"
     assert outcome.figures["plan"]["classes"] >= 1
@@ -177,7 +191,7 @@ def test_suppressed_rows_lose_all_and_are_a_class_where_their_distribution_is_pu
     problem = replace(
         problem,
         spec=problem.spec.model_copy(
-            update={"privacy": Privacy(k=4, suppression_limit="0.5", of=of)}
+            update={"privacy": Privacy(k=4, suppression_limit="0.5", of=of)},
         ),
     )
     codes = problem.attributes.cells[rows.cell, 0]
@@ -200,7 +214,8 @@ def test_suppressed_rows_lose_all_and_are_a_class_where_their_distribution_is_pu
         assert (figures.emd["disease"], figures.holds, figures.smallest) == ("0", True, 34)
     else:  # all of them have one value
         assert Fraction(figures.suppressed_emd["disease"]) == Fraction(
-            40 - int(np.sum(codes == 0)), 40
+            40 - int(np.sum(codes == 0)),
+            40,
         )
         assert Fraction(figures.emd["disease"]) < Fraction(figures.suppressed_emd["disease"])
         assert (figures.holds, figures.smallest) == (False, 34)
@@ -215,13 +230,18 @@ def test_beside_what_is_released_a_value_that_nobody_is_left_with_is_in_no_domai
     ]
     problem, rows = make_problem(records, {"grade": {"distance": "ordered", "t": "0.3"}}, k=4)
     spec = problem.spec.model_copy(
-        update={"privacy": Privacy(k=4, suppression_limit="0.1", of="released")}
+        update={"privacy": Privacy(k=4, suppression_limit="0.1", of="released")},
     )
     made = Fixed(np.where(np.arange(42) < 40, np.arange(42) // 20, -1)).carried(
-        replace(problem, spec=spec), rows
+        replace(problem, spec=spec),
+        rows,
     )
     figures = measure(
-        made, PublishedClasses.of(made, spec), problem.attributes, spec, problem.hierarchies
+        made,
+        PublishedClasses.of(made, spec),
+        problem.attributes,
+        spec,
+        problem.hierarchies,
     )
     assert (figures.emd, figures.holds) == ({"grade": "1/2"}, False)
 
@@ -282,7 +302,11 @@ def test_a_release_with_labels_that_are_too_coarse_is_no_release_and_no_error():
     problem, rows = make_problem(records, {"disease": {"t": "1"}}, quasi=NARROW, k=30)
     asked = Combination(method="stack_and_deal", k=30, t="1", spec=problem.spec)
     outcome = run_trial(
-        asked, compared(problem, rows), problem.hierarchies, UtilityMeasures(), plan_only=False
+        asked,
+        compared(problem, rows),
+        problem.hierarchies,
+        UtilityMeasures(),
+        plan_only=False,
     )
     assert (outcome.state, outcome.why) == ("coarse", "labels of age are coarser than coarsest")
     assert outcome.loss is None
@@ -298,7 +322,7 @@ def test_some_rows_are_a_table_of_their_own(records, data):
     }
     problem, rows = make_problem(records, asked)
     chosen = sorted(
-        data.draw(st.sets(st.integers(0, len(records) - 1), min_size=1, max_size=len(records) - 1))
+        data.draw(st.sets(st.integers(0, len(records) - 1), min_size=1, max_size=len(records) - 1)),
     )
     alone, _ = make_problem([records[i] for i in chosen], asked)
     sensitive = problem.spec.attributes.sensitive_attributes
@@ -400,7 +424,8 @@ def test_a_classifier_that_learns_from_the_release_is_between_the_raw_one_and_gu
     test = Accuracy.of(compared(problem, rows), problem.attributes, 0)
     figures = error_of(problem, rows, test, np.arange(len(rows)))
     assert figures["accuracy"] == pytest.approx(
-        figures["accuracy_raw"], abs=0.02
+        figures["accuracy_raw"],
+        abs=0.02,
     )  # nothing is generalized
     assert figures["accuracy_raw"] > figures["accuracy_majority"] + 0.2
     blind = error_of(problem, rows, test, np.zeros(len(rows), dtype=int))
@@ -416,7 +441,10 @@ def accuracy_of(records, quasi, trained=None):
     test = Accuracy.of(compared(problem, rows), problem.attributes, 0)
     alike = np.unique(rows.hash, return_inverse=True)[1]
     return test, test and error_of(
-        problem, rows, test, alike if trained is None else trained(rows, problem)
+        problem,
+        rows,
+        test,
+        alike if trained is None else trained(rows, problem),
     )
 
 
@@ -482,10 +510,13 @@ def test_features_are_made_of_the_rows_that_are_chosen_only(monkeypatch):
 
     made, dense = [], classifier.features_of
     monkeypatch.setattr(
-        classifier, "features_of", lambda q, s, label: made.append(len(label)) or dense(q, s, label)
+        classifier,
+        "features_of",
+        lambda q, s, label: made.append(len(label)) or dense(q, s, label),
     )
     test, _ = accuracy_of(
-        [{"age": i, "disease": "flu" if i % 3 else "gout"} for i in range(90)], NUMBER
+        [{"age": i, "disease": "flu" if i % 3 else "gout"} for i in range(90)],
+        NUMBER,
     )
     assert sorted(made) == [10, 20, 20]
     assert len(test.answers) == 10

@@ -36,11 +36,14 @@ BESIDE: Mapping[str, Mapping[str, Damage]] = {
     "minimality": {
         "the minimality edited": content("../internal/minimality.json", lambda whole: b"{}"),
         "a key more of the minimality": text_of(
-            "../internal/minimality.json", r"\{", '{"note": "person 1 has flu",'
+            "../internal/minimality.json",
+            r"\{",
+            '{"note": "person 1 has flu",',
         ),
         "a blank more of the minimality": text_of("../internal/minimality.json", r"\{", "{ "),
         "the minimality as other bytes": content(
-            "../internal/minimality.json", lambda whole: b"\xff"
+            "../internal/minimality.json",
+            lambda whole: b"\xff",
         ),
         "the minimality gone": gone("../internal/minimality.json"),
     },
@@ -54,7 +57,9 @@ BESIDE: Mapping[str, Mapping[str, Damage]] = {
         "the report edited": text_of("report.html", "</h1>", ", and is harmless</h1>"),
         "a figure of the report": text_of("report.html", r"\b48\b", "480"),
         "a script in the report": text_of(
-            "report.html", "</body>", "<script>alert(1)</script></body>"
+            "report.html",
+            "</body>",
+            "<script>alert(1)</script></body>",
         ),
         "the report emptied": content("report.html", lambda whole: b""),
         "the report cut short": content("report.html", lambda whole: whole[:-1]),
@@ -63,17 +68,22 @@ BESIDE: Mapping[str, Mapping[str, Damage]] = {
             new_file("report.html/1")(area),
         ],
         "a role of the codebook": text_of(
-            "codebook.csv", "quasi-identifier", "insensitive attribute"
+            "codebook.csv",
+            "quasi-identifier",
+            "insensitive attribute",
         ),
         "a line less of the codebook": content(
-            "codebook.csv", lambda whole: whole[: whole[:-1].rindex(b"\n") + 1]
+            "codebook.csv",
+            lambda whole: whole[: whole[:-1].rindex(b"\n") + 1],
         ),
         "a byte of the codebook": content(
-            "codebook.csv", lambda whole: flipped(len(whole) - 3)(whole)
+            "codebook.csv",
+            lambda whole: flipped(len(whole) - 3)(whole),
         ),
         "a rule of the contract": text_of("contract.yaml", "at least", "at most"),
         "a line more of the contract": content(
-            "contract.yaml", lambda whole: whole + b"note: person 1 has flu\n"
+            "contract.yaml",
+            lambda whole: whole + b"note: person 1 has flu\n",
         ),
         "the contract without its end": content("contract.yaml", lambda whole: whole[:-1]),
     },
@@ -90,11 +100,12 @@ EVIDENCE: Mapping[str, Damage] = {
     "when it was issued": certificate("issued", value="2020-01-01T00:00:00Z"),
     "the certificate as other text": text_of("certificate.json", r"\{\n", "{"),
     "the data file with a byte flipped in its footer": content(
-        "PART", lambda whole: flipped(len(whole) - 30)(whole)
+        "PART",
+        lambda whole: flipped(len(whole) - 30)(whole),
     ),
     "the class table gone": gone("../internal/classes"),
     "a file of the class table gone": lambda area: next(
-        (area / "../internal/classes").glob("part-*")
+        (area / "../internal/classes").glob("part-*"),
     ).unlink(),
     "the class table with a byte flipped": lambda area: [
         path.write_bytes(flipped(60)(path.read_bytes()))
@@ -108,12 +119,16 @@ EVIDENCE: Mapping[str, Damage] = {
     "the plan's report gone": gone("../internal/plan_report.json"),
     "the suite edited": text_of("../internal/validation/suite.json", r"\{", "{ "),
     "the results edited": text_of(
-        "../internal/validation/results.json", '"success": true', '"success": false'
+        "../internal/validation/results.json",
+        '"success": true',
+        '"success": false',
     ),
     "the validation gone": gone("../internal/validation"),
     "a page more in the validation": new_file("../internal/validation/data_docs/more.html"),
     "the internal report edited": text_of(
-        "../internal/report.html", "Not for publication", "For publication"
+        "../internal/report.html",
+        "Not for publication",
+        "For publication",
     ),
     "the internal report gone": gone("../internal/report.html"),
     "the linked rows gone": gone("../internal/linked"),

@@ -57,7 +57,8 @@ def without(kind: str) -> Damage:
 def twice(kind: str) -> Damage:
     """The log with the actions of a kind twice."""
     return lambda area: write_log(
-        area, [*actions(area), *[line for line in actions(area) if kind in line]]
+        area,
+        [*actions(area), *[line for line in actions(area) if kind in line]],
     )
 
 
@@ -117,7 +118,8 @@ def with_ends(low: int, high: int) -> Callable[[str], str]:
 def of_another_release(release: pd.DataFrame) -> pd.DataFrame:
     """A row whose values are those of other people."""
     return release.assign(
-        disease=["mumps", *release["disease"][1:]], region=["west", *release["region"][1:]]
+        disease=["mumps", *release["disease"][1:]],
+        region=["west", *release["region"][1:]],
     )
 
 
@@ -137,14 +139,14 @@ TABLES: Mapping[str, Mapping[str, Damage]] = {
     "log": {
         "a remove in commit 0": more_log({"remove": REMOVE}),
         "a file outside by an absolute path": added_from_outside(
-            lambda area: str(area.parent / "other.parquet")
+            lambda area: str(area.parent / "other.parquet"),
         ),
         "a file outside by a URI": added_from_outside(
-            lambda area: (area.parent / "other.parquet").as_uri()
+            lambda area: (area.parent / "other.parquet").as_uri(),
         ),
         "a file outside by ..": added_from_outside(lambda area: "../../other.parquet"),
         "a file outside by an escaped ..": added_from_outside(
-            lambda area: "..%2F..%2Fother.parquet"
+            lambda area: "..%2F..%2Fother.parquet",
         ),
         "a column mapping that swaps two columns": column_mapping,
         "a partition column": in_log("metaData", partitionColumns=["disease"]),
@@ -169,14 +171,14 @@ TABLES: Mapping[str, Mapping[str, Damage]] = {
         "another key twice": text_of(LOG, '"size":', '"size": 1, "size":'),
         "a transaction": more_log({"txn": {"appId": "x", "version": 1}}),
         "a domain": more_log(
-            {"domainMetadata": {"domain": "x", "configuration": "{}", "removed": False}}
+            {"domainMetadata": {"domain": "x", "configuration": "{}", "removed": False}},
         ),
         "a change file": more_log(
-            {"cdc": {"path": "PART", "partitionValues": {}, "size": 1, "dataChange": False}}
+            {"cdc": {"path": "PART", "partitionValues": {}, "size": 1, "dataChange": False}},
         ),
         "a checkpoint's metadata": more_log({"checkpointMetadata": {"version": 0}}),
         "a sidecar": more_log(
-            {"sidecar": {"path": "PART", "sizeInBytes": 1, "modificationTime": 1}}
+            {"sidecar": {"path": "PART", "sizeInBytes": 1, "modificationTime": 1}},
         ),
         "an action that nobody knows": more_log({"magic": {}}),
         "two actions in a line": more_log({"txn": {"appId": "x", "version": 1}, "magic": {}}),
@@ -187,7 +189,9 @@ TABLES: Mapping[str, Mapping[str, Damage]] = {
         "protocol 99": in_log("protocol", minReaderVersion=99),
         "a writer's protocol 99": in_log("protocol", minWriterVersion=99),
         "a feature that nobody knows": in_log(
-            "protocol", minReaderVersion=3, readerFeatures=["magic"]
+            "protocol",
+            minReaderVersion=3,
+            readerFeatures=["magic"],
         ),
         "a line that adds nothing": more_log({"add": None}),
         "a protocol that is a number": more_log({"protocol": 5}),
@@ -203,7 +207,7 @@ TABLES: Mapping[str, Mapping[str, Damage]] = {
         "a name": in_log("metaData", name="person 1 has flu"),
         "a setting": in_log("metaData", configuration={"note": "person 1 has flu"}),
         "a comment of a column": schema(
-            lambda fields: fields[0].update(metadata={"comment": "person 1 has flu"})
+            lambda fields: fields[0].update(metadata={"comment": "person 1 has flu"}),
         ),
         "a commit's information": more_log({"commitInfo": {"userName": "person 1"}}),
         "a line of text": content(LOG, lambda whole: whole + b'"person 1"\n'),
@@ -214,20 +218,24 @@ TABLES: Mapping[str, Mapping[str, Damage]] = {
     "files of the log": {
         "commit 1 that removes the file": more_log({"remove": REMOVE}, commit=1),
         "commit 1 that adds the file again": more_log(
-            {"add": {"path": "PART", **LIKE_THE_PART}}, commit=1
+            {"add": {"path": "PART", **LIKE_THE_PART}},
+            commit=1,
         ),
         "commit 1 that changes columns": more_log({"metaData": {"id": "x"}}, commit=1),
         "commit 1 that changes the protocol": more_log(
-            {"protocol": {"minReaderVersion": 1}}, commit=1
+            {"protocol": {"minReaderVersion": 1}},
+            commit=1,
         ),
         "commit 1 of a transaction": more_log({"txn": {"appId": "x", "version": 1}}, commit=1),
         "an empty commit 1": more_log(commit=1),
         "a checkpoint of another table": checkpoint,
         "a checkpoint in the new form": new_file(
-            f"{LOGS}/00000000000000000000.checkpoint.{'0' * 36}.json", "{}"
+            f"{LOGS}/00000000000000000000.checkpoint.{'0' * 36}.json",
+            "{}",
         ),
         "a compacted log": new_file(
-            f"{LOGS}/00000000000000000000.00000000000000000001.compacted.json", "{}"
+            f"{LOGS}/00000000000000000000.00000000000000000001.compacted.json",
+            "{}",
         ),
         "a checksum of the table": new_file(f"{LOGS}/00000000000000000000.crc", '{"numFiles":1}'),
         "a last checkpoint that is garbage": new_file(f"{LOGS}/_last_checkpoint", "{"),
@@ -242,7 +250,7 @@ TABLES: Mapping[str, Mapping[str, Damage]] = {
         "raw input in the log": raw_beside(f"{LOGS}/people.parquet"),
         "a hidden file in the release": new_file("release/.people.csv"),
         "a checksum of the data file": lambda area: new_file(f"release/.{the_part(area).name}.crc")(
-            area
+            area,
         ),
         "a checksum of no file": new_file("release/.people.crc"),
         "a folder in the release": new_file("release/disease=flu/part-0.parquet"),
@@ -257,38 +265,40 @@ TABLES: Mapping[str, Mapping[str, Damage]] = {
         "another schema: a column less": schema(lambda fields: fields.pop()),
         "another schema: a column more": schema(
             lambda fields: fields.append(
-                {"name": "person_id", "type": "string", "nullable": True, "metadata": {}}
-            )
+                {"name": "person_id", "type": "string", "nullable": True, "metadata": {}},
+            ),
         ),
         "another schema: a type": schema(lambda fields: fields[0].update(type="long")),
         "another schema: names swapped": schema(
-            lambda fields: [fields[2].update(name="region"), fields[3].update(name="disease")]
+            lambda fields: [fields[2].update(name="region"), fields[3].update(name="disease")],
         ),
         "a column of another type": parquet(
-            lambda table: table.set_column(0, "age", pa.array(range(len(table)), pa.int64()))
+            lambda table: table.set_column(0, "age", pa.array(range(len(table)), pa.int64())),
         ),
         "columns in another order": parquet(
-            lambda table: table.select(["city", "age", "disease", "region"])
+            lambda table: table.select(["city", "age", "disease", "region"]),
         ),
         "a column in the data file that the log does not name": parquet(
             lambda table: table.append_column(
-                "person_id", pa.array([f"person {i}" for i in range(len(table))])
-            )
+                "person_id",
+                pa.array([f"person {i}" for i in range(len(table))]),
+            ),
         ),
         "a renamed column": parquet(
-            lambda table: table.rename_columns(["years", *table.column_names[1:]])
+            lambda table: table.rename_columns(["years", *table.column_names[1:]]),
         ),
         "a column less in the data file": parquet(lambda table: table.drop_columns(["region"])),
         "a column less": rewritten(lambda release: release.drop(columns="region")),
         "a column more": rewritten(lambda release: release.assign(person="person 1")),
     },
     "identifiers": {
-        "a direct identifier": rewritten(lambda release: release.assign(name="person 1"))
+        "a direct identifier": rewritten(lambda release: release.assign(name="person 1")),
     },
     "readable": {
         "the data file with another magic number": content("PART", flipped(0)),
         "the data file as other bytes": content(
-            "PART", lambda whole: b"person 1".ljust(len(whole))
+            "PART",
+            lambda whole: b"person 1".ljust(len(whole)),
         ),
     },
     "metadata": {
@@ -300,23 +310,23 @@ TABLES: Mapping[str, Mapping[str, Damage]] = {
             resized(in_footer(b"ulcer", b"fluuu"))(area),
         ],
         "text before the columns of the data file": resized(
-            lambda whole: whole[:4] + b"person 1" + whole[4:]
+            lambda whole: whole[:4] + b"person 1" + whole[4:],
         ),
         "text before the footer of the data file": resized(before_the_footer(b"person 1")),
         "text in the metadata of the data file": parquet(
-            lambda table: table.replace_schema_metadata({"note": "person 1 has flu"})
+            lambda table: table.replace_schema_metadata({"note": "person 1 has flu"}),
         ),
         "text in the columns of the data file": parquet(
             lambda table: table.replace_schema_metadata(
-                {"org.apache.spark.sql.parquet.row.metadata": '{"a": "flu"}'}
-            )
+                {"org.apache.spark.sql.parquet.row.metadata": '{"a": "flu"}'},
+            ),
         ),
     },
     "empty": {"no rows": rewritten(lambda release: release.iloc[:0])},
     "rows": {
         "a row less": rewritten(lambda release: release.iloc[1:]),
         "a class less": rewritten(
-            lambda release: release[[k != classes_of(release)[0] for k in classes_of(release)]]
+            lambda release: release[[k != classes_of(release)[0] for k in classes_of(release)]],
         ),
         "a row twice": rewritten(lambda release: pd.concat([release, release.iloc[:1]])),
         "all rows twice": rewritten(lambda release: pd.concat([release, release])),
@@ -325,10 +335,10 @@ TABLES: Mapping[str, Mapping[str, Damage]] = {
         "a value changed": rewritten(other_disease),
         "a value that the input does not have": in_first_row("disease", "mumps"),
         "a value of other letters": rewritten(
-            lambda release: release.assign(disease=release["disease"].str.upper())
+            lambda release: release.assign(disease=release["disease"].str.upper()),
         ),
         "a value lost": rewritten(
-            lambda release: release.assign(disease=[None, *release["disease"][1:]])
+            lambda release: release.assign(disease=[None, *release["disease"][1:]]),
         ),
         "a row of another release": rewritten(of_another_release),
     },
@@ -353,8 +363,8 @@ TABLES: Mapping[str, Mapping[str, Damage]] = {
     "k": {
         "a label that one row has": rewritten(
             lambda release: release.assign(
-                city=["*" if release["city"][0] != "*" else "Italy", *release["city"][1:]]
-            )
+                city=["*" if release["city"][0] != "*" else "Italy", *release["city"][1:]],
+            ),
         ),
         "a label that one row has, narrower": in_first_row("age", "[20, 21]"),
         "a label that one row lost": in_first_row("city", None),

@@ -65,7 +65,9 @@ FORGED: Mapping[str, Forged] = {
     "a class above beta by one record": Forged((15, 3, 3), WITH_BETA, ("beta",)),
     "a class of 1 / l": Forged((10, 3, 3), WITH_FREQUENCY),
     "a class of more than 1 / l by one record": Forged(
-        (11, 3, 3), WITH_FREQUENCY, ("frequency l",)
+        (11, 3, 3),
+        WITH_FREQUENCY,
+        ("frequency l",),
     ),
 }
 

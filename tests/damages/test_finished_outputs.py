@@ -45,7 +45,9 @@ LISTED: dict[str, Damage] = {
 AS_IT_IS, LISTED_AGAIN, OF_STATE = (
     Tried("damages", "of a finished release", LISTED),
     Tried(
-        "damages", "of a finished release, by an adversary who lists the files again", RECOMPUTED
+        "damages",
+        "of a finished release, by an adversary who lists the files again",
+        RECOMPUTED,
     ),
     Tried("damages", "of the state of a run", STATE),
 )
@@ -61,7 +63,10 @@ def judge(run: Run) -> str:
 
 @pytest.mark.parametrize("name", LISTED)
 def test_the_list_of_files_shows_a_damage(
-    output: Path, conf: Path, open_run: OpenRun, name: str
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
+    name: str,
 ) -> None:
     before = tree(output)
     LISTED[name](output / "public")
@@ -76,7 +81,10 @@ def test_the_list_of_files_shows_a_damage(
 
 @pytest.mark.parametrize("name", RECOMPUTED)
 def test_its_own_check_finds_it_where_files_were_listed_again(
-    output: Path, conf: Path, open_run: OpenRun, name: str
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
+    name: str,
 ) -> None:
     check, damage = RECOMPUTED[name]
     damage(output / "public")
@@ -94,7 +102,10 @@ def test_a_damaged_state_is_named(output: Path, conf: Path, open_run: OpenRun, n
 
 
 def test_each_field_of_the_certificate_is_compared(
-    output: Path, conf: Path, open_run: OpenRun, monkeypatch: pytest.MonkeyPatch
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The release itself stays the same, so it is judged once."""
     judge_once, verdicts = verify_finished.judge, dict[str, Any]()
@@ -130,13 +141,20 @@ def test_each_field_of_the_certificate_is_compared(
 
 @pytest.mark.parametrize("listed", [False, True])
 @pytest.mark.parametrize(
-    "name", ["public/release/raw", "public/raw", "public/release/_delta_log/raw"]
+    "name",
+    ["public/release/raw", "public/raw", "public/release/_delta_log/raw"],
 )
 @pytest.mark.parametrize(
-    "kind", ["a link to a folder", "a link to a file", "a broken link", "an empty folder"]
+    "kind",
+    ["a link to a folder", "a link to a file", "a broken link", "an empty folder"],
 )
 def test_links_and_empty_folders_are_no_part_of_a_release(
-    output: Path, conf: Path, open_run: OpenRun, kind: str, name: str, listed: bool
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
+    kind: str,
+    name: str,
+    listed: bool,
 ) -> None:
     if kind == "an empty folder":
         (output / name).mkdir()
@@ -155,7 +173,11 @@ def test_links_and_empty_folders_are_no_part_of_a_release(
 
 @pytest.mark.parametrize("name", ["public/report.html", "internal/plan.json"])
 def test_a_file_that_cannot_be_read_is_named(
-    output: Path, conf: Path, open_run: OpenRun, name: str, monkeypatch: pytest.MonkeyPatch
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     read = LocalFolder.sha256
 
@@ -170,7 +192,9 @@ def test_a_file_that_cannot_be_read_is_named(
 
 
 def test_of_a_damaged_file_it_is_not_said_that_nothing_is_published(
-    output: Path, conf: Path, open_run: OpenRun
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     TABLES["readable"]["the data file with another magic number"](output / "public")
     list_again(output)
@@ -179,17 +203,22 @@ def test_of_a_damaged_file_it_is_not_said_that_nothing_is_published(
 
 
 def test_what_is_not_damaged_holds_when_it_is_listed_again(
-    output: Path, conf: Path, open_run: OpenRun
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     list_again(output)
     assert pipeline.verify(open_run(conf, f"output.path={output}")).holds
 
 
 def test_what_an_owner_did_to_the_table_is_named(
-    output: Path, conf: Path, open_run: OpenRun, spark: SparkSession
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
+    spark: SparkSession,
 ) -> None:
     spark.sql(
-        f"ALTER TABLE delta.`{output / 'public/release'}` SET TBLPROPERTIES ('comment' = 'ours')"
+        f"ALTER TABLE delta.`{output / 'public/release'}` SET TBLPROPERTIES ('comment' = 'ours')",
     )
     more_log({"commitInfo": {"operation": "OPTIMIZE"}}, commit=2)(output / "public")
     with pytest.raises(
@@ -200,7 +229,9 @@ def test_what_an_owner_did_to_the_table_is_named(
 
 
 def test_a_release_by_a_version_that_listed_no_files_is_not_judged(
-    output: Path, conf: Path, open_run: OpenRun
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     path = output / "internal/run.json"
     state = json.loads(path.read_text())
@@ -211,7 +242,9 @@ def test_a_release_by_a_version_that_listed_no_files_is_not_judged(
 
 
 def test_a_certificate_by_another_version_of_the_package_is_one(
-    output: Path, conf: Path, open_run: OpenRun
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     path = output / "public/certificate.json"
     whole = json.loads(path.read_text())
@@ -220,7 +253,8 @@ def test_a_certificate_by_another_version_of_the_package_is_one(
     list_again(output)
     run = open_run(conf, f"output.path={output}")
     with pytest.raises(
-        GuaranteeError, match=r"of version 0\.0\.1 of tclose_spark.*--other-version"
+        GuaranteeError,
+        match=r"of version 0\.0\.1 of tclose_spark.*--other-version",
     ):
         pipeline.verify(run)
     assert pipeline.verify(run, finished=True, other_version=True).holds
@@ -228,7 +262,8 @@ def test_a_certificate_by_another_version_of_the_package_is_one(
 
 @pytest.mark.parametrize("kind", ["a pipe", "a socket"])
 @pytest.mark.parametrize(
-    "name", ["public/report.html", "public/raw", "public/release/part-0", "internal/plan.json"]
+    "name",
+    ["public/report.html", "public/raw", "public/release/part-0", "internal/plan.json"],
 )
 def test_what_is_no_regular_file_is_not_opened(
     output: Path,

@@ -39,7 +39,10 @@ def built(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="session")
 def written(
-    conf: Path, built: Path, open_run: OpenRun, tmp_path_factory: pytest.TempPathFactory
+    conf: Path,
+    built: Path,
+    open_run: OpenRun,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[..., Path]:
     """`written(*sets, built=False)`: an output whose release is written, and not yet verified. Not
     to be changed.
@@ -82,7 +85,10 @@ TABLE = Tried("damages", "of a staged release", OF_TABLE)
 
 @pytest.mark.parametrize("name", OF_TABLE)
 def test_its_own_check_finds_a_damage(
-    staged: Callable[..., Path], conf: Path, open_run: OpenRun, name: str
+    staged: Callable[..., Path],
+    conf: Path,
+    open_run: OpenRun,
+    name: str,
 ) -> None:
     output, (check, damage) = staged(), OF_TABLE[name]
     damage(output / "internal/staging")
@@ -94,11 +100,13 @@ def test_its_own_check_finds_a_damage(
 
 
 def test_what_is_not_damaged_is_published(
-    staged: Callable[..., Path], conf: Path, open_run: OpenRun
+    staged: Callable[..., Path],
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     output = staged()
     rewritten(lambda release: release.sample(frac=1, random_state=1))(
-        output / "internal/staging"
+        output / "internal/staging",
     )  # in another order
     run_stages(open_run(conf, f"output.path={output}"), "verify", "report", "publish")
     assert (output / "public/certificate.json").exists()
@@ -115,7 +123,10 @@ REQUIREMENTS = Tried(
 
 @pytest.mark.parametrize("name", FORGED)
 def test_exactly_the_broken_requirements_are_named(
-    staged: Callable[..., Path], conf: Path, open_run: OpenRun, name: str
+    staged: Callable[..., Path],
+    conf: Path,
+    open_run: OpenRun,
+    name: str,
 ) -> None:
     forged = FORGED[name]
     output = staged(*forged.sets)
@@ -131,7 +142,10 @@ def test_exactly_the_broken_requirements_are_named(
 
 @pytest.mark.parametrize("sets", [WITH_T, WITH_L], ids=["t", "l"])
 def test_a_forged_release_without_its_hash_is_found(
-    staged: Callable[..., Path], conf: Path, open_run: OpenRun, sets: tuple[str, ...]
+    staged: Callable[..., Path],
+    conf: Path,
+    open_run: OpenRun,
+    sets: tuple[str, ...],
 ) -> None:
     output = staged(*sets)
     state = (output / "internal/staging/run.json").read_text()
@@ -170,7 +184,7 @@ def in_profile(change: Callable[[dict[str, Any]], object]) -> Damage:
         text = json.dumps(profile)
         (area / "profile.json").write_text(text)
         state["stages"]["profile"]["handed_on"]["profile.json"] = hashlib.sha256(
-            text.encode()
+            text.encode(),
         ).hexdigest()
         (area / "run.json").write_text(json.dumps(state))
 
@@ -240,7 +254,10 @@ STAGED = Tried("damages", "of what is staged beside a release", OF_BESIDE)
 
 @pytest.mark.parametrize("name", OF_BESIDE)
 def test_what_is_staged_beside_the_release_is_compared(
-    staged: Callable[..., Path], built: Path, open_run: OpenRun, name: str
+    staged: Callable[..., Path],
+    built: Path,
+    open_run: OpenRun,
+    name: str,
 ) -> None:
     output, (check, code, damage) = staged(of=built), OF_BESIDE[name]
     damage(output / "internal/staging")
@@ -261,10 +278,12 @@ CONFIGURATION: Mapping[str, Damage] = {
     "another role": text_of("run.yaml", "numeric", "categorical"),
     "another method": text_of("run.yaml", "stack_and_deal", "closeness_tree"),
     "a label of a hierarchy": content(
-        "cities.csv", lambda whole: whole.replace(b"Italy", b"Italia")
+        "cities.csv",
+        lambda whole: whole.replace(b"Italy", b"Italia"),
     ),
     "a leaf more of a hierarchy": content(
-        "cities.csv", lambda whole: whole + b"Nowhere;Nowhere;Nowhere;*\n"
+        "cities.csv",
+        lambda whole: whole + b"Nowhere;Nowhere;Nowhere;*\n",
     ),
 }
 CONFIGURED = Tried("damages", "of the run file and its hierarchies", CONFIGURATION)
@@ -280,7 +299,7 @@ def test_another_configuration_is_no_verdict(
     name: str,
 ) -> None:
     folder = Path(
-        shutil.copytree(conf.parent, tmp_path / "conf", ignore=shutil.ignore_patterns("out"))
+        shutil.copytree(conf.parent, tmp_path / "conf", ignore=shutil.ignore_patterns("out")),
     )
     before = [file.read_bytes() for file in (folder / "run.yaml", folder / "cities.csv")]
     CONFIGURATION[name](folder)
@@ -289,7 +308,7 @@ def test_another_configuration_is_no_verdict(
         with pytest.raises(TcloseError) as found:
             pipeline.verify(open_run(folder / "run.yaml", f"output.path={output}"))
         assert (found.value.exit_code, checks_in(str(found.value))) == (2, {"configuration"}), str(
-            found.value
+            found.value,
         )
     CONFIGURED.found(name)
 
@@ -331,7 +350,10 @@ LATER = Tried("damages", "between verify and publish", AFTER)
 
 @pytest.mark.parametrize("name", AFTER)
 def test_what_changed_after_the_verdict_is_not_published(
-    staged: Callable[..., Path], conf: Path, open_run: OpenRun, name: str
+    staged: Callable[..., Path],
+    conf: Path,
+    open_run: OpenRun,
+    name: str,
 ) -> None:
     output, (stages, damage) = staged(), AFTER[name]
     run = open_run(conf, f"output.path={output}")
@@ -343,7 +365,9 @@ def test_what_changed_after_the_verdict_is_not_published(
 
 
 @pytest.mark.parametrize(
-    "tried", [TABLE, REQUIREMENTS, STAGED, CONFIGURED, LATER], ids=lambda tried: tried.what
+    "tried",
+    [TABLE, REQUIREMENTS, STAGED, CONFIGURED, LATER],
+    ids=lambda tried: tried.what,
 )
 def test_the_page_of_what_was_tested_has_these_damages(tried: Tried) -> None:
     tried.compare()

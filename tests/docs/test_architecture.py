@@ -59,7 +59,9 @@ def test_rooms_are_in_the_order_of_the_layers():
     ]
     layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
     table = re.findall(
-        r"^\| (`.*?`) \|", PAGE.split("## The way of a release")[0], flags=re.MULTILINE
+        r"^\| (`.*?`) \|",
+        PAGE.split("## The way of a release")[0],
+        flags=re.MULTILINE,
     )
     shown = [[re.sub(r"/|\.py$", "", room) for room in in_backticks(row)] for row in table]
     assert [sorted(rooms) for rooms in shown] == [

@@ -31,7 +31,7 @@ def commands(page: Path) -> Iterator[str]:
 
 
 COMMANDS = sorted(
-    {(page.relative_to(ROOT).as_posix(), command) for page in PAGES for command in commands(page)}
+    {(page.relative_to(ROOT).as_posix(), command) for page in PAGES for command in commands(page)},
 )
 
 
@@ -41,7 +41,9 @@ def test_pages_have_commands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "command"), COMMANDS, ids=[f"{page}: {command}" for page, command in COMMANDS]
+    ("page", "command"),
+    COMMANDS,
+    ids=[f"{page}: {command}" for page, command in COMMANDS],
 )
 def test_a_command_of_a_page_is_one(page: str, command: str) -> None:
     group: Any = typer.main.get_command(app)

@@ -50,7 +50,7 @@ def test_a_run_file_of_a_page_is_one(page: str, text: str, tmp_path: Path) -> No
 
 def test_several_attributes_have_a_t_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "run.yaml").write_text(
-        next(text for page, text in RUN_FILES if page == "docs/several.md")
+        next(text for page, text in RUN_FILES if page == "docs/several.md"),
     )
     sensitive = load_spec(tmp_path / "run.yaml").attributes.sensitive_attributes
     assert {name: a.t for name, a in sensitive.items()} == {

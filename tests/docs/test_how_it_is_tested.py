@@ -14,7 +14,7 @@ from tried import BEGIN, COMMANDS, END, PAGE, RECORDED, table_of
 
 def test_the_page_has_the_recorded_figures() -> None:
     assert PAGE.read_text().partition(BEGIN)[2].partition(END)[0] == table_of(
-        json.loads(RECORDED.read_text())
+        json.loads(RECORDED.read_text()),
     )
 
 
@@ -40,5 +40,6 @@ def test_nine_of_ten_mutants_are_killed_and_each_other_has_a_reason() -> None:
     assert killed >= 0.9 * tried
     assert sum(len(group["mutants"]) for group in groups) == tried - killed
     assert PAGE.read_text().partition(MUTANTS_BEGIN)[2].partition(MUTANTS_END)[0] == page_of(
-        killed, tried
+        killed,
+        tried,
     )

@@ -65,12 +65,13 @@ def test_every_command_has_a_page_with_a_run() -> None:
     commands = {command.name or command.callback.__name__ for command in app.registered_commands}
     assert commands == have_options
     assert commands - have_runs == {
-        "compile"
+        "compile",
     }  # which prints where it keeps kernels, and that depends on the machine
 
 
 def test_the_python_of_the_tutorial_follows_its_shell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its names are other ones, so nothing is there already."""
     page = (ROOT / "docs/tutorial.md").read_text()
@@ -80,7 +81,7 @@ def test_the_python_of_the_tutorial_follows_its_shell(
         {
             "age": [20 + i % 50 for i in range(400)],
             "disease": ["flu", "gout", "cold", "cough"] * 100,
-        }
+        },
     )
     csv.write_csv(table, "people.csv")
     tc.suggest("people.csv", file="people.yaml", log=None).write("people.yaml")

@@ -39,7 +39,9 @@ def test_every_path_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    "computed", [tables.cheap, fragments.cheap, optima.cheap], ids=lambda part: part.__module__
+    "computed",
+    [tables.cheap, fragments.cheap, optima.cheap],
+    ids=lambda part: part.__module__,
 )
 def test_quick_figures_are_those_of_the_file(computed: Callable[[], list[Figure]]) -> None:
     found = computed()
@@ -69,7 +71,7 @@ def test_figure_5_1_is_that_of_the_file() -> None:
             range(5, 16),
             partitions.chapter_5_dealt(partitions.heart_pairs(), range(5, 16)),
             strict=True,
-        )
+        ),
     )
     for s, name in enumerate(("blood pressure", "cholesterol")):
         for k in (5, 10, 15):
@@ -111,7 +113,10 @@ def test_random_partitions_have_the_properties_of_their_group(draw: str) -> None
     for _ in range(20):
         if draw == "shuffled_even":
             classes = partitions.shuffled(
-                table, lambda of, k: partitions.even_sizes(730, of, k), random, k
+                table,
+                lambda of, k: partitions.even_sizes(730, of, k),
+                random,
+                k,
             )
         else:
             classes = getattr(partitions, draw)(table, random, k)

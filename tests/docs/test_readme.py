@@ -14,7 +14,9 @@ README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding=
 
 
 def test_the_example_prints_what_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     section = README.split("## From Python")[1].split("\n## ")[0]
     (example,) = re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL)

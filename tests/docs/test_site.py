@@ -57,7 +57,8 @@ def test_every_key_of_a_run_file_is_on_it(site: Path) -> None:
 def test_nothing_on_it_is_loaded_from_elsewhere(site: Path) -> None:
     for page in site.rglob("*.html"):
         assert not re.findall(
-            r'<(?:script|link|img)[^>]+(?:src|href)="https?://', page.read_text()
+            r'<(?:script|link|img)[^>]+(?:src|href)="https?://',
+            page.read_text(),
         ), page
 
 

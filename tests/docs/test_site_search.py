@@ -76,7 +76,9 @@ def found(site: Path) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize(("word", "place"), WORDS.items())
 def test_a_word_finds_first_the_page_that_answers_it(
-    found: dict[str, list[str]], word: str, place: str
+    found: dict[str, list[str]],
+    word: str,
+    place: str,
 ) -> None:
     assert found[word][0].startswith(place), found[word][:5]
     page = place.partition("#")[0]

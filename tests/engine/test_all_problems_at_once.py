@@ -149,7 +149,8 @@ def test_mending_all_of_them_is_enough(run_file: Callable[..., Path], session: S
 
 
 def test_columns_that_take_back_a_label_are_all_reported(
-    run_file: Callable[..., Path], session: Session
+    run_file: Callable[..., Path],
+    session: Session,
 ) -> None:
     table = {
         "sex": ["f", "m"] * 60,
@@ -166,19 +167,21 @@ def test_columns_that_take_back_a_label_are_all_reported(
         "sensitive": {"disease": {"t": "0.5"}},
     }
     error, _ = refused(
-        run_file(table, **roles, insensitive_attributes=["title", "colour", "pension"]), session
+        run_file(table, **roles, insensitive_attributes=["title", "colour", "pension"]),
+        session,
     )
     first, second = str(error).splitlines()
     assert first.startswith(
-        "insensitive attribute 'title' takes back 100% of the width of quasi-identifier 'sex'"
+        "insensitive attribute 'title' takes back 100% of the width of quasi-identifier 'sex'",
     )
     assert second.startswith(
-        "insensitive attribute 'pension' takes back 100% of the width of quasi-identifier 'old'"
+        "insensitive attribute 'pension' takes back 100% of the width of quasi-identifier 'old'",
     )
 
 
 def test_types_and_text_options_are_reported_together(
-    run_file: Callable[..., Path], session: Session
+    run_file: Callable[..., Path],
+    session: Session,
 ) -> None:
     quasi = {
         "sex": {"text": {"strip": True}},
@@ -201,7 +204,10 @@ def test_types_and_text_options_are_reported_together(
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
 def test_a_call_from_python_reports_the_same(
-    run_file: Callable[..., Path], tmp_path: Path, engine: str, request: pytest.FixtureRequest
+    run_file: Callable[..., Path],
+    tmp_path: Path,
+    engine: str,
+    request: pytest.FixtureRequest,
 ) -> None:
     if engine == "spark":
         request.getfixturevalue("spark")
@@ -223,7 +229,8 @@ def test_a_call_from_python_reports_the_same(
     ],
 )
 def test_a_wrong_input_wins_over_other_codes(
-    errors: list[TcloseError], kind: type[TcloseError]
+    errors: list[TcloseError],
+    kind: type[TcloseError],
 ) -> None:
     problems = Problems()
     for error in errors:

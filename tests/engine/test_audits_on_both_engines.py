@@ -66,7 +66,7 @@ def drawn(rows: int, seed: int, raw: bool = False) -> pa.Table:
             "pay": column([1.5, -0.0, 0.0, 10.0, 1e7]),
             "ward": column([3, 4]),
             "other": pa.array([[1]] * rows),
-        }
+        },
     )
 
 
@@ -99,7 +99,8 @@ def test_audits_of_drawn_tables(spark: SparkSession, zips: Mapping[str, str], se
 
 
 def test_an_audit_with_a_reference_and_people_who_are_known(
-    spark: SparkSession, zips: Mapping[str, str]
+    spark: SparkSession,
+    zips: Mapping[str, str],
 ) -> None:
     people, reference = drawn(400, 5, raw=True), drawn(500, 6)
     found = told(
@@ -117,7 +118,12 @@ def test_an_audit_with_a_reference_and_people_who_are_known(
 
 def test_an_audit_by_supersets(spark: SparkSession, zips: Mapping[str, str]) -> None:
     found = told(
-        "audit", drawn(300, 7), ["age", "zip"], {"pay": SENSITIVE["pay"]}, n=150, hierarchies=zips
+        "audit",
+        drawn(300, 7),
+        ["age", "zip"],
+        {"pay": SENSITIVE["pay"]},
+        n=150,
+        hierarchies=zips,
     )
     assert any(g["measure"] == "(n, t)-closeness" for g in found["guarantees"])
 
@@ -135,7 +141,7 @@ def test_guesses_of_the_minimality_attack(spark: SparkSession) -> None:
     people = [("A", age, "flu") for age in range(51, 60)] + [("B", 22, "gout"), ("A", 35, "gout")]
     table, known = (
         pa.table(
-            dict(zip(("zip", "age", "disease"), map(list, zip(*each, strict=True)), strict=True))
+            dict(zip(("zip", "age", "disease"), map(list, zip(*each, strict=True)), strict=True)),
         )
         for each in (rows, people)
     )
@@ -170,7 +176,13 @@ def test_files(spark: SparkSession, tmp_path: Path, zips: Mapping[str, str], end
     sensitive = {"disease": SENSITIVE["disease"], "ward": {}}
     given = {"hierarchies": zips, "reference": paths["reference"]}
     found = told(
-        "audit", paths["table"], QUASI[:2], sensitive, k=2, background=paths["background"], **given
+        "audit",
+        paths["table"],
+        QUASI[:2],
+        sensitive,
+        k=2,
+        background=paths["background"],
+        **given,
     )
     assert found["background"]["people"] == 300
     told("explain", paths["table"], QUASI[:2], sensitive, **given)
@@ -214,7 +226,7 @@ def test_texts_that_are_merged(spark: SparkSession) -> None:
 
 def test_missing_numbers_that_are_mixed(spark: SparkSession) -> None:
     table = pa.table(
-        {"age": pa.array([1.0, float("nan"), None, 1.0]), "disease": ["a", "b", "a", "b"]}
+        {"age": pa.array([1.0, float("nan"), None, 1.0]), "disease": ["a", "b", "a", "b"]},
     )
     found = told("audit", table, ["age"], ["disease"])
     assert any("1 rows have NaN and 1 have NULL" in note for note in found["notes"])
@@ -235,16 +247,26 @@ def test_errors_of_tables(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "short.csv").write_text("age,disease\n1,flu\n2\n")
     (tmp_path / "lost.csv").write_bytes(b"age,disease,other\n1,fl\xff,\xff\n")
     assert "1 of 2 rows are malformed" in told(
-        "audit", str(tmp_path / "short.csv"), ["age"], ["disease"]
+        "audit",
+        str(tmp_path / "short.csv"),
+        ["age"],
+        ["disease"],
     )
     utf_8 = {"encoding": "UTF-8"}
     assert "disease" in told(
-        "audit", str(tmp_path / "lost.csv"), ["age"], ["disease"], options=utf_8
+        "audit",
+        str(tmp_path / "lost.csv"),
+        ["age"],
+        ["disease"],
+        options=utf_8,
     )
     assert "no rows" in told("audit", drawn(0, 1), ["age"], ["disease"])
     no_people = pa.table({"age": pa.array([], pa.string())})
     assert "the background table has no rows" in told(
-        "audit", drawn(9, 1), ["age"], background=no_people
+        "audit",
+        drawn(9, 1),
+        ["age"],
+        background=no_people,
     )
     others = pa.table({"x": [1]})
     assert "none of the quasi-identifiers" in told("audit", drawn(9, 1), ["age"], background=others)
@@ -262,7 +284,11 @@ def test_errors_of_tables(spark: SparkSession, tmp_path: Path) -> None:
     ],
 )
 def test_hierarchies(
-    spark: SparkSession, column: str, of: Mapping[str, Any], kind: Any, message: str
+    spark: SparkSession,
+    column: str,
+    of: Mapping[str, Any],
+    kind: Any,
+    message: str,
 ) -> None:
     found = told("hierarchy", drawn(200, 4, raw=True), column, of, kind)
     assert message in found if message else sum(found["counts"].values()) == 200
@@ -309,7 +335,8 @@ def test_what_only_spark_reads_is_refused(spark: SparkSession) -> None:
         {"hierarchies": {"age": "hdfs://a/age.csv"}},
     ):
         with pytest.raises(
-            ConfigurationError, match="the local engine does not read; try engine: spark"
+            ConfigurationError,
+            match="the local engine does not read; try engine: spark",
         ):
             tc.audit(table, ["age"], {"disease": {}}, engine="local", **given)
     with pytest.raises(ConfigurationError, match="a DataFrame of Spark needs Spark"):

@@ -28,7 +28,7 @@ QUASI = [
 ]
 ASKED = {
     "disease": SensitiveAttribute.model_validate(
-        {"t": "0.2", "l": {"distinct": 2, "entropy": 1.2}}
+        {"t": "0.2", "l": {"distinct": 2, "entropy": 1.2}},
     ),
     "pay": SensitiveAttribute.model_validate(
         {
@@ -37,7 +37,7 @@ ASKED = {
             "missing": "lowest",
             "beta": 1,
             "l": {"frequency": "1.5"},
-        }
+        },
     ),
 }
 
@@ -55,7 +55,7 @@ def drawn(seed: int, rows: int = 200) -> pa.Table:
             "towns": pick(["{Pisa, Lucca}", "Siena", "*"], pa.string()),
             "disease": pick(["flu", "flu", "gout", 'a "b"', "é, x", None], pa.string()),
             "pay": pick([0.0, -0.0, 1.5, 2e10, float("nan"), None], pa.float64()),
-        }
+        },
     )
 
 

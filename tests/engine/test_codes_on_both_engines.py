@@ -69,17 +69,28 @@ def test_codes_of_each_type_are_read_as_missing() -> None:
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "frame"])
 def test_both_engines_read_the_same_codes_as_missing(
-    kind: str, tmp_path: Path, spark: SparkSession
+    kind: str,
+    tmp_path: Path,
+    spark: SparkSession,
 ) -> None:
     path = str(tmp_path / f"table.{kind}")
     pq.write_table(TABLE, path) if kind == "parquet" else pcsv.write_csv(TABLE, path)
     found = []
     for session in (LocalSession(), spark):
         opened = open_table(
-            session, TABLE if kind == "frame" else path, TABLE.column_names, None, {}, {}, CODES
+            session,
+            TABLE if kind == "frame" else path,
+            TABLE.column_names,
+            None,
+            {},
+            {},
+            CODES,
         )
         passed = map_batches(
-            opened.table, lambda batches: batches, schema_of(opened.table), may_be_coded=True
+            opened.table,
+            lambda batches: batches,
+            schema_of(opened.table),
+            may_be_coded=True,
         )
         found.append([collect(opened.table).to_pydict(), collect(passed).to_pydict()])
     assert found[0] == found[1]
@@ -91,7 +102,9 @@ def test_both_engines_read_the_same_codes_as_missing(
 
 @pytest.mark.parametrize("on", ["local", pytest.param("spark", marks=pytest.mark.on_spark)])
 def test_codes_are_written_as_the_numbers_of_their_file(
-    on: str, request: pytest.FixtureRequest, tmp_path: Path
+    on: str,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "a.csv").write_text("wage;sex\n1.000;f\n99,0;m\n1000;f\n2.000;m\n1,5;f\n")
     options = {"sep": ";", "decimal": ",", "thousands": "."}
@@ -102,7 +115,13 @@ def test_codes_are_written_as_the_numbers_of_their_file(
     }.items():
         given = {"wage": codes}
         read = open_table(
-            session_of(on, request), str(tmp_path / "a.csv"), ["wage"], None, options, {}, given
+            session_of(on, request),
+            str(tmp_path / "a.csv"),
+            ["wage"],
+            None,
+            options,
+            {},
+            given,
         )
         assert collect(read.table)["wage"].to_pylist() == expected
 
@@ -117,7 +136,9 @@ CODE = st.sampled_from(["99", "99.0", "099", "-9", "1e3", "a", "Unknown", "99.",
     quoted=st.booleans(),
 )
 def test_texts_are_codes_as_they_are_written_and_numbers_by_their_value(
-    texts: list[str], codes: list[str], quoted: bool
+    texts: list[str],
+    codes: list[str],
+    quoted: bool,
 ) -> None:
     given: list[Any] = codes if quoted else [*map(code_of, codes)]
     read = read_as_missing(frame_table(LocalSession(), pa.table({"x": texts})), {"x": given})

@@ -151,7 +151,9 @@ def test_one_file_has_all_rows(spark: SparkSession, tmp_path: Path, kind: str) -
 
 @pytest.mark.parametrize("escape", [False, True])
 def test_csv_has_the_same_lines_and_is_read_back(
-    spark: SparkSession, tmp_path: Path, escape: bool
+    spark: SparkSession,
+    tmp_path: Path,
+    escape: bool,
 ) -> None:
     table, found = drawn(600, 7), {}
     for name, release in (("spark", of_arrow(spark, table)), ("local", in_parts(table))):
@@ -169,7 +171,11 @@ def test_parquet_has_the_same_rows_and_no_statistics(spark: SparkSession, tmp_pa
     for name, release in (("spark", of_arrow(spark, table)), ("local", in_parts(table))):
         folder, fingerprint = LocalFolder(str(tmp_path / name)), str(fingerprint_of(release))
         check_export(
-            release, fingerprint, "parquet", folder, write_export(release, "parquet", folder)
+            release,
+            fingerprint,
+            "parquet",
+            folder,
+            write_export(release, "parquet", folder),
         )
         fingerprints.add(fingerprint)
     assert len(fingerprints) == 1
@@ -225,13 +231,18 @@ def test_a_changed_export_is_noticed_without_spark(tmp_path: Path, change: Any) 
         check_export(release, str(fingerprint_of(release)), "csv", folder, files)
     with pytest.raises(GuaranteeError, match="release_csv has not the files"):
         check_export(
-            release, str(fingerprint_of(release)), "csv", folder, {**files, "part-2.csv": 1}
+            release,
+            str(fingerprint_of(release)),
+            "csv",
+            folder,
+            {**files, "part-2.csv": 1},
         )
 
 
 def test_csv_takes_no_bytes_without_spark(tmp_path: Path) -> None:
     release = of_arrow(
-        LOCAL, pa.table({"note": [b"x"], "at": [datetime(2024, 1, 1)], "born": [date(2024, 1, 1)]})
+        LOCAL,
+        pa.table({"note": [b"x"], "at": [datetime(2024, 1, 1)], "born": [date(2024, 1, 1)]}),
     )
     with pytest.raises(InputError, match="'note' is of type binary, which CSV does not hold"):
         write_export(release, "csv", LocalFolder(str(tmp_path)))

@@ -77,11 +77,11 @@ def by_tasks(spark: SparkSession, source: Input) -> tuple[pa.Schema, pa.Table]:
     assert isinstance(table, TaskFiles)
     schema = schema_of(table)
     held = pa.schema(
-        [field for field in schema if not is_unsupported(field.type) and not why_unreadable(field)]
+        [field for field in schema if not is_unsupported(field.type) and not why_unreadable(field)],
     )
     with sources.errors_translated(OpenedTable(table, source, schema.names)):
         return held, collect(
-            map_batches(select(table, held.names), decoding(), held, may_be_coded=True)
+            map_batches(select(table, held.names), decoding(), held, may_be_coded=True),
         )
 
 
@@ -110,7 +110,8 @@ def decoding() -> Mapper:
                     assert len(values) == len({*values})
                     assert {*values} == used - {None}
             yield pa.RecordBatch.from_arrays(
-                [*map(decoded, batch.columns)], names=batch.schema.names
+                [*map(decoded, batch.columns)],
+                names=batch.schema.names,
             )
 
     return decode
@@ -127,13 +128,16 @@ def locally(source: Input, columns: list[str] | None = None) -> pa.Table:
 def plain(table: pa.Table, schema: pa.Schema) -> list[dict[str, Any]]:
     """The rows of the columns that a release can have."""
     rows: list[dict[str, Any]] = table.select(
-        [field.name for field in schema if not is_unsupported(field.type)]
+        [field.name for field in schema if not is_unsupported(field.type)],
     ).to_pylist()
     return rows
 
 
 def require_same(
-    found: pa.Table, wanted: pa.Schema, expected: pa.Table, in_order: bool = True
+    found: pa.Table,
+    wanted: pa.Schema,
+    expected: pa.Table,
+    in_order: bool = True,
 ) -> None:
     assert found.schema.equals(wanted, check_metadata=True), (found.schema, wanted)
     rows = plain(found, wanted), plain(expected, wanted)
@@ -157,10 +161,13 @@ def both(spark: SparkSession, tmp_path: Path) -> Both:
     ) -> pa.Table:
         if content is not None:
             (tmp_path / name).write_bytes(
-                content if isinstance(content, bytes) else content.encode()
+                content if isinstance(content, bytes) else content.encode(),
             )
         source = Input(
-            path=str(tmp_path / name), format=kind, options=options, columns=dict(columns or {})
+            path=str(tmp_path / name),
+            format=kind,
+            options=options,
+            columns=dict(columns or {}),
         )
         found = locally(source)
         require_same(found, *by_spark(spark, source), in_order)
@@ -177,7 +184,10 @@ def both_refuse(spark: SparkSession, tmp_path: Path) -> Callable[..., str]:
     """As `both`: the error of both engines."""
 
     def read(
-        content: bytes | None, name: str = "people.csv", kind: Any = "csv", **options: str
+        content: bytes | None,
+        name: str = "people.csv",
+        kind: Any = "csv",
+        **options: str,
     ) -> str:
         if content is not None:
             (tmp_path / name).write_bytes(content)
@@ -198,7 +208,10 @@ def needs_spark(tmp_path: Path) -> Callable[..., str]:
     """As `both`: what needs Spark."""
 
     def read(
-        content: bytes | None, name: str = "people.csv", kind: Any = "csv", **options: str
+        content: bytes | None,
+        name: str = "people.csv",
+        kind: Any = "csv",
+        **options: str,
     ) -> str:
         if content is not None:
             (tmp_path / name).write_bytes(content)
@@ -242,7 +255,9 @@ def test_csv(both: Both, content: bytes, header: str) -> None:
 def test_separators(both: Both, sep: str) -> None:
     sign = "\t" if sep == "\\t" else sep
     assert both(
-        f"a,b\n1{sign}2\n{sign}\n{sign}x\n".replace(",", sign), sep=sep, header="TRUE"
+        f"a,b\n1{sign}2\n{sign}\n{sign}x\n".replace(",", sign),
+        sep=sep,
+        header="TRUE",
     ).column_names == [
         "a",
         "b",
@@ -285,7 +300,9 @@ def test_small_blocks_and_parts(both: Both, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_renamed_columns(both: Both, spark: SparkSession) -> None:
     assert both(
-        b"zip code,age\n1,2\n", header="true", columns={"zip code": "zip"}
+        b"zip code,age\n1,2\n",
+        header="true",
+        columns={"zip code": "zip"},
     ).column_names == ["zip", "age"]
 
 
@@ -309,7 +326,9 @@ def test_random_csv(spark: SparkSession, tmp_path: Path) -> None:
             )
             rows = "\n".join(f'"{cell}",{draw.choice(["", "x", " "])}' for cell in cells)
         source = Input(
-            path=str(tmp_path / f"{number}.csv"), format="csv", options={"header": "true"}
+            path=str(tmp_path / f"{number}.csv"),
+            format="csv",
+            options={"header": "true"},
         )
         Path(source.path).write_text("a,b\n" + rows, newline="")
         with suppress(NeedsSparkError):
@@ -323,7 +342,8 @@ OFFICE = "Straße;Ort\nMüller € 1;Köln\n\n;'x'\n"
 
 
 @pytest.mark.parametrize(
-    "encoding", [*sniffing.BYTES, "ISO-8859-15", "UTF-16", "UTF-16LE", "UTF-16BE"]
+    "encoding",
+    [*sniffing.BYTES, "ISO-8859-15", "UTF-16", "UTF-16LE", "UTF-16BE"],
 )
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_encodings(both: Both, encoding: str, ends: str) -> None:
@@ -339,7 +359,8 @@ def test_bytes_that_an_encoding_does_not_have(both_refuse: Callable[..., str]) -
     told = both_refuse(b"a,b\n\xfc\x81,1\n\x81,2\n", header="true", encoding="windows-1252")
     assert told.startswith("column 'a' (2 rows): text is not in windows-1252")
     assert "byte order mark of UTF-16" in both_refuse(
-        "a\n1\n".encode("utf-16"), encoding="windows-1252"
+        "a\n1\n".encode("utf-16"),
+        encoding="windows-1252",
     )
 
 
@@ -393,7 +414,8 @@ def test_amounts_with_a_currency(both: Both, currency: str) -> None:
 def test_lines_around_a_table_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "people.csv"
     file.write_text(
-        "\ufeffTitle\n\nof, more, parts\na,b\n1,2\n3,4\n\nTotal,\nsum,7\n\n", encoding="utf-8"
+        "\ufeffTitle\n\nof, more, parts\na,b\n1,2\n3,4\n\nTotal,\nsum,7\n\n",
+        encoding="utf-8",
     )
     source = Input(
         path=str(file),
@@ -472,18 +494,20 @@ def test_inferred_types(both: Both, tmp_path: Path, seed: int) -> None:
 
 
 def test_inferred_types_of_folders(
-    both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    both: Both,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "people").mkdir()
     for number, row in enumerate(
-        ["1,2020-01-01,x,,1,true", "9999999999,2020-01-01 12:30,1,,1.5,FALSE", '"",,,"",,']
+        ["1,2020-01-01,x,,1,true", "9999999999,2020-01-01 12:30,1,,1.5,FALSE", '"",,,"",,'],
     ):
         (tmp_path / f"people/{number}.csv").write_text(f"a,b,c,d,e,f\r\n\n{row}\r\n", newline="")
     for part in (1, 1 << 26):
         monkeypatch.setattr(csv_files, "PART", part)
         table = both(None, "people", in_order=False, **INFER)
         assert [str(kind) for kind in table.schema.types] == [
-            *("int64", "timestamp[us, tz=UTC]", "string", "string", "double", "bool")
+            *("int64", "timestamp[us, tz=UTC]", "string", "string", "double", "bool"),
         ]
 
 
@@ -495,14 +519,16 @@ def test_inferred_types_without_a_header_or_rows(both: Both) -> None:
 
 def test_malformed_rows_of_inferred_types(both_refuse: Callable[..., str]) -> None:
     assert "3 of 5 rows are malformed" in both_refuse(
-        b"a,b\n1,2\n1\n1,2,\n\xff,2,3\n4,5\n", **INFER
+        b"a,b\n1,2\n1\n1,2,\n\xff,2,3\n4,5\n",
+        **INFER,
     )
     assert "'a' (1 rows): text is not in UTF-8" in both_refuse(b"a,b\n1,2\n\xff,2\n", **INFER)
     assert "'a' (1 rows): text holds NUL" in both_refuse(b"a,b\nx,2\n1\0,2\n", **INFER)
 
 
 @pytest.mark.parametrize(
-    "texts", ["1 true", "2020-01-01 2015", "true 2020-01-01", "1e0 2", "2020-01-01 2020-1-1"]
+    "texts",
+    ["1 true", "2020-01-01 2015", "true 2020-01-01", "1e0 2", "2020-01-01 2020-1-1"],
 )
 def test_inferred_types_that_need_spark(needs_spark: Callable[..., str], texts: str) -> None:
     told = needs_spark("age,z\n{},1\n{},1\n".format(*texts.split()).encode(), **INFER)
@@ -520,7 +546,8 @@ def test_headers_that_need_spark_to_infer(needs_spark: Callable[..., str], tmp_p
 def test_a_file_that_changes_after_its_types_were_inferred(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age\n31\n")
     table = LOCAL_INPUTS.read_table(
-        LocalSession(), Input(path=str(tmp_path / "people.csv"), format="csv", options=INFER)
+        LocalSession(),
+        Input(path=str(tmp_path / "people.csv"), format="csv", options=INFER),
     )
     (tmp_path / "people.csv").write_text("age\nsecret\n")
     with pytest.raises(InputError, match=r"people.csv cannot be read") as error:
@@ -592,7 +619,8 @@ def test_parquet_that_is_said_to_be_csv(both_refuse: Callable[..., str]) -> None
     sink = io.BytesIO()
     pq.write_table(pa.table({"a": list(range(99))}), sink)
     assert "is a Parquet file; set input.format: parquet" in both_refuse(
-        sink.getvalue(), header="true"
+        sink.getvalue(),
+        header="true",
     )
     assert "UTF-16" in both_refuse("a,b\n1,2\n".encode("utf-16"), header="true")
 
@@ -628,7 +656,9 @@ def test_empty_texts_in_quotes_beside_a_word_for_missing_need_spark(
     assert "empty texts in quotes" in needs_spark(b'a,b\n"",NA\n', header="true", nullValue="NA")
     assert "the name of a column" in needs_spark(b"a,NA\n1,2\n", header="true", nullValue="NA")
     assert "input.options.nullValue" in needs_spark(
-        b"a,b\n1,2\n", header="true", nullValue="\u00fc"
+        b"a,b\n1,2\n",
+        header="true",
+        nullValue="\u00fc",
     )
 
 
@@ -639,7 +669,8 @@ def test_options_that_need_spark(needs_spark: Callable[..., str], option: str) -
 
 def test_an_encoding_of_java_alone_needs_spark(needs_spark: Callable[..., str]) -> None:
     assert "input.options.encoding: it is x-MacRoman" in needs_spark(
-        b"a,b\n1,2\n", encoding="x-MacRoman"
+        b"a,b\n1,2\n",
+        encoding="x-MacRoman",
     )
 
 
@@ -649,7 +680,8 @@ def test_names_that_need_spark(needs_spark: Callable[..., str], name: str) -> No
 
 
 def test_files_of_different_headers_and_folders_need_spark(
-    needs_spark: Callable[..., str], tmp_path: Path
+    needs_spark: Callable[..., str],
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "people").mkdir()
     (tmp_path / "people/a.csv").write_text("a,b\n1,2\n")
@@ -716,22 +748,33 @@ def test_types_of_parquet(both: Both, tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("version", ["1.0", "2.4"])
 def test_parquet_of_arrow_in_row_groups(
-    both: Both, tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch
+    both: Both,
+    tmp_path: Path,
+    version: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     columns = {name: column for name, column in COLUMNS.items() if name != "ns"}
     for name in ("PART_ROWS", "FEW_ROWS"):
         monkeypatch.setattr(parquet_files, name, 2)
     pq.write_table(
-        pa.table(columns), tmp_path / "people.parquet", version=version, row_group_size=1
+        pa.table(columns),
+        tmp_path / "people.parquet",
+        version=version,
+        row_group_size=1,
     )
     both(None, "people.parquet", "parquet")
 
 
 @pytest.mark.parametrize(
-    ("length", "rows"), [(1, [[12], [9]]), (1000, [[6, 6], [6, 3]])], ids=["short", "long"]
+    ("length", "rows"),
+    [(1, [[12], [9]]), (1000, [[6, 6], [6, 3]])],
+    ids=["short", "long"],
 )
 def test_small_files_share_partitions_and_batches(
-    tmp_path: Path, length: int, rows: list[list[int]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    length: int,
+    rows: list[list[int]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(parquet_files, "FEW_ROWS", 10)
     monkeypatch.setattr(parquet_files, "BATCH_BYTES", 16_000)
@@ -749,7 +792,9 @@ def test_small_files_share_partitions_and_batches(
 
 @pytest.mark.parametrize("kind", ["parquet", "delta"])
 def test_columns_that_are_not_selected_are_not_read(
-    tmp_path: Path, kind: Literal["parquet", "delta"], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    kind: Literal["parquet", "delta"],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = tmp_path / "people"
     table = pa.table({"age": [1, 2], "sex": ["f", "m"], "other": ["a", "b"]})
@@ -761,14 +806,18 @@ def test_columns_that_are_not_selected_are_not_read(
     batches = pq.ParquetFile.iter_batches
 
     def watched(
-        file: pq.ParquetFile, *given: Any, columns: list[str], **more: Any
+        file: pq.ParquetFile,
+        *given: Any,
+        columns: list[str],
+        **more: Any,
     ) -> Iterator[pa.RecordBatch]:
         opened.append(columns)
         return batches(file, *given, columns=columns, **more)
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", watched)
     read = LOCAL_INPUTS.read_table(
-        LocalSession(), Input(path=str(path), format=kind, columns={"sex": "gender"})
+        LocalSession(),
+        Input(path=str(path), format=kind, columns={"sex": "gender"}),
     )
     assert collect(select(read, ["gender", "age"])).to_pydict() == {
         "gender": ["f", "m"],
@@ -784,13 +833,16 @@ def test_parquet_of_int96(both: Both, tmp_path: Path) -> None:
             dt.datetime(1500, 1, 1),
             dt.datetime(1800, 1, 1, 0, 0, 0, 1),
             dt.datetime(9999, 1, 1),
-        ]
+        ],
     }
     pq.write_table(
-        pa.table(times), tmp_path / "people.parquet", use_deprecated_int96_timestamps=True
+        pa.table(times),
+        tmp_path / "people.parquet",
+        use_deprecated_int96_timestamps=True,
     )
     assert both(None, "people.parquet", "parquet").schema.field("at").type == pa.timestamp(
-        "us", "UTC"
+        "us",
+        "UTC",
     )
 
 
@@ -813,12 +865,12 @@ def test_parquet_and_delta_of_spark(both: Both, spark: SparkSession, tmp_path: P
         "SELECT id, CAST(id AS tinyint) AS small, CAST(id AS string) AS text, CAST(id AS "
         "decimal(20, 3)) AS number, date'1500-01-01' AS day, timestamp'2020-01-01 "
         "01:02:03.456789' AS at, timestamp_ntz'2020-01-01' AS local, array(id) AS many, map('a', "
-        "id) AS pairs, struct(id, 'x' AS name) AS one, X'00' AS bytes FROM range(9)"
+        "id) AS pairs, struct(id, 'x' AS name) AS one, X'00' AS bytes FROM range(9)",
     ).repartition(3)
     made.write.parquet(str(tmp_path / "people"))
     assert both(None, "people", "parquet", in_order=False).num_rows == 9
     made.write.format("delta").partitionBy("text", "small", "day", "number").save(
-        str(tmp_path / "delta")
+        str(tmp_path / "delta"),
     )
     assert both(None, "delta", "delta", in_order=False).num_rows == 9
 
@@ -830,12 +882,15 @@ def test_damaged_parquet(both_refuse: Callable[..., str], tmp_path: Path) -> Non
     assert "is empty (0 bytes)" in both_refuse(b"", "people.parquet", "parquet")
     assert "is truncated" in both_refuse(whole[:-50], "people.parquet", "parquet")
     assert "it is damaged" in both_refuse(
-        whole[:4] + bytes(100) + whole[104:], "people.parquet", "parquet"
+        whole[:4] + bytes(100) + whole[104:],
+        "people.parquet",
+        "parquet",
     )
     (tmp_path / "many").mkdir()
     (tmp_path / "many/a.parquet").write_bytes(whole)
     assert "b.parquet is empty" in both_refuse(b"", "many/b.parquet", "parquet").replace(
-        "people", "b"
+        "people",
+        "b",
     )
     with pytest.raises(InputError, match=r"b.parquet is empty"):
         locally(Input(path=str(tmp_path / "many"), format="parquet"))
@@ -845,11 +900,15 @@ def test_damaged_text_of_parquet(both_refuse: Callable[..., str], tmp_path: Path
     text = pa.array([b"r\xe9", b"ok", b"\xff", None]).view(pa.string())
     pq.write_table(pa.table({"a": text, "b": ["x", "y", "z", "w"]}), tmp_path / "people.parquet")
     assert "column 'a' (2 rows): text is not in UTF-8" in both_refuse(
-        None, "people.parquet", "parquet"
+        None,
+        "people.parquet",
+        "parquet",
     )
     pq.write_table(pa.table({"a": ["x", "\0"], "b": ["", "\0\0"]}), tmp_path / "people.parquet")
     assert "columns 'a' (1 rows), 'b' (1 rows): text holds NUL" in both_refuse(
-        None, "people.parquet", "parquet"
+        None,
+        "people.parquet",
+        "parquet",
     )
 
 
@@ -860,7 +919,9 @@ def test_names_twice_in_parquet(both_refuse: Callable[..., str], tmp_path: Path)
 
 @pytest.mark.parametrize("column", [pa.array([[1]], pa.list_(pa.uint32())), pa.array([[1]])])
 def test_parquet_that_needs_spark(
-    needs_spark: Callable[..., str], tmp_path: Path, column: pa.Array
+    needs_spark: Callable[..., str],
+    tmp_path: Path,
+    column: pa.Array,
 ) -> None:
     pq.write_table(pa.table({"a": column}), tmp_path / "people.parquet")
     needs_spark(None, "people.parquet", "parquet")
@@ -911,7 +972,8 @@ def write_files(folder: Path, **tables: dict[str, list[Any]]) -> None:
 
 
 def test_parquet_of_different_types_needs_spark(
-    needs_spark: Callable[..., str], tmp_path: Path
+    needs_spark: Callable[..., str],
+    tmp_path: Path,
 ) -> None:
     write_files(tmp_path / "people", a={"a": [1]}, b={"a": ["x"]})
     assert "differ in type" in needs_spark(None, "people", "parquet")
@@ -920,7 +982,9 @@ def test_parquet_of_different_types_needs_spark(
 
 @pytest.mark.parametrize("first", ["whole", "less"])
 def test_a_column_that_a_parquet_file_lacks(
-    both_refuse: Callable[..., str], tmp_path: Path, first: str
+    both_refuse: Callable[..., str],
+    tmp_path: Path,
+    first: str,
 ) -> None:
     """Spark alone would read it as missing, or leave it out, if the first file lacks it."""
     tables = {
@@ -939,7 +1003,8 @@ def test_a_column_that_a_parquet_file_lacks(
 
 
 def test_a_lacking_column_is_missing_where_schemas_are_merged(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
     write_files(tmp_path / "people", a={"age": [1]}, b={"age": [2], "sex": ["f"]})
     for key in ("mergeSchema", "mergeschema"):
@@ -951,7 +1016,9 @@ def test_a_lacking_column_is_missing_where_schemas_are_merged(
 
 
 def test_columns_in_another_order_or_case_are_the_same(
-    needs_spark: Callable[..., str], spark: SparkSession, tmp_path: Path
+    needs_spark: Callable[..., str],
+    spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
     write_files(tmp_path / "people", a={"age": [1], "sex": ["m"]}, b={"Sex": ["f"], "AGE": [2]})
     needs_spark(None, "people", "parquet")
@@ -964,7 +1031,7 @@ def test_intervals_of_pandas_are_texts(both: Both, tmp_path: Path) -> None:
     ages = pd.Series([21, 35, None])
     cuts = [pd.cut(ages, [20, 30, 40], right=side) for side in (True, False)]
     frame = pd.DataFrame(
-        {f"i{place}": pd.arrays.IntervalArray(cut) for place, cut in enumerate(cuts)}
+        {f"i{place}": pd.arrays.IntervalArray(cut) for place, cut in enumerate(cuts)},
     )
     frame.assign(name=["a", "b", "b"]).to_parquet(tmp_path / "people.parquet")
     table = both(None, "people.parquet", "parquet")
@@ -980,7 +1047,8 @@ def test_times_of_a_zone_are_unreadable(both: Both, tmp_path: Path) -> None:
 
 
 def test_spark_takes_from_this_process_what_it_does_not_read(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "a.csv").write_text("Title\nage;sex\n1,5;f\nTotal;9\n")
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
@@ -1007,7 +1075,8 @@ def test_versions_of_delta(both: Both, spark: SparkSession, tmp_path: Path) -> N
     )
     rows.write.format("delta").partitionBy("sex").save(str(path))
     rows.selectExpr("age", "sex", "1.5D AS weight").write.format("delta").mode("append").option(
-        "mergeSchema", "true"
+        "mergeSchema",
+        "true",
     ).save(str(path))
     assert both(None, "people", "delta", in_order=False).num_rows == 4
     assert both(None, "people", "delta", in_order=False, versionAsOf="0").num_rows == 2
@@ -1017,22 +1086,28 @@ def test_versions_of_delta(both: Both, spark: SparkSession, tmp_path: Path) -> N
         assert commit == input_state.commit_of(spark, source)
         assert commit is not None
         assert LOCAL_INPUTS.input_state(LocalSession(), source, commit) == input_state.input_state(
-            spark, source, commit
+            spark,
+            source,
+            commit,
         )
         table = LOCAL_INPUTS.read_table(LocalSession(), source, commit.version)
         assert table.collect().num_rows == 4 - 2 * len(options)
 
 
 @pytest.mark.parametrize(
-    "feature", ["delta.columnMapping.mode=name", "delta.enableDeletionVectors=true"]
+    "feature",
+    ["delta.columnMapping.mode=name", "delta.enableDeletionVectors=true"],
 )
 def test_features_of_delta_need_spark(
-    needs_spark: Callable[..., str], spark: SparkSession, tmp_path: Path, feature: str
+    needs_spark: Callable[..., str],
+    spark: SparkSession,
+    tmp_path: Path,
+    feature: str,
 ) -> None:
     key, value = feature.split("=")
     spark.sql(
         f"CREATE TABLE delta.`{tmp_path}/people` (age int) USING delta TBLPROPERTIES ('{key}' = "
-        f"'{value}')"
+        f"'{value}')",
     )
     assert "is a Delta table with" in needs_spark(None, "people", "delta")
     assert "input.options" in needs_spark(None, "people", "delta", timestampAsOf="2020-01-01")
@@ -1040,12 +1115,17 @@ def test_features_of_delta_need_spark(
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_a_delta_table_is_read_as_one_only(
-    both_refuse: Callable[..., str], spark: SparkSession, tmp_path: Path, kind: str
+    both_refuse: Callable[..., str],
+    spark: SparkSession,
+    tmp_path: Path,
+    kind: str,
 ) -> None:
     """Its files hold rows that were deleted."""
     spark.range(3).write.format("delta").save(f"{tmp_path}/people")
     assert "is a Delta table, whose files also hold deleted rows" in both_refuse(
-        None, "people", kind
+        None,
+        "people",
+        kind,
     )
 
 
@@ -1144,7 +1224,8 @@ def test_partitions_of_parquet_that_numbers_would_change_are_refused(
     source = Input(path=str(tmp_path / "people"), format="parquet")
     if lost:
         with pytest.raises(
-            InputError, match="partition column 'zip' has texts that Spark reads as other numbers"
+            InputError,
+            match="partition column 'zip' has texts that Spark reads as other numbers",
         ):
             read_table(spark, source)
         return
@@ -1153,7 +1234,9 @@ def test_partitions_of_parquet_that_numbers_would_change_are_refused(
 
 
 def test_a_column_without_values_is_read_as_its_parquet_file(
-    both: Both, spark: SparkSession, tmp_path: Path
+    both: Both,
+    spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
     frame = pd.DataFrame({"age": [1, 2], "nothing": [None, None]})
     frame.to_parquet(tmp_path / "a.parquet")
@@ -1207,7 +1290,9 @@ def test_the_state_of_files(spark: SparkSession, tmp_path: Path) -> None:
         source = Input(path=path, format="csv")
         assert LOCAL_INPUTS.commit_of(LocalSession(), source) is None
         assert LOCAL_INPUTS.input_state(LocalSession(), source, None) == input_state.input_state(
-            spark, source, None
+            spark,
+            source,
+            None,
         )
     assert (
         LOCAL_INPUTS.input_state(LocalSession(), Input(path=f"{tmp_path}/none", format="csv"), None)

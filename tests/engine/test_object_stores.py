@@ -89,12 +89,19 @@ def files(folder: Path) -> set[str]:
 def expected(run_file: Path) -> dict[str, Any]:
     """The certificate of the release on this disk."""
     return undated(
-        tc.release(None, run_file, overrides=["output.export=[csv, parquet]"], log=None).certificate
+        tc.release(
+            None,
+            run_file,
+            overrides=["output.export=[csv, parquet]"],
+            log=None,
+        ).certificate,
     )
 
 
 def test_exports_on_stores_may_be_one_file(
-    run_file: Path, stored: list[str], buckets: Path
+    run_file: Path,
+    stored: list[str],
+    buckets: Path,
 ) -> None:
     tc.release(None, run_file, overrides=[*stored, "output.one_file=true"], log=None)
     names = {name for name in files(buckets) if "/release_" in name}
@@ -163,7 +170,9 @@ def test_a_release_from_and_to_stores(
 
 
 def test_a_finished_release_on_a_store_is_opened(
-    run_file: Path, expected: dict[str, Any], buckets: Path
+    run_file: Path,
+    expected: dict[str, Any],
+    buckets: Path,
 ) -> None:
     shutil.copytree(run_file.parent / "out", buckets / "releases/opened")
     made = tc.Release.open("gs://releases/opened")
@@ -173,13 +182,17 @@ def test_a_finished_release_on_a_store_is_opened(
     assert made.table == made.to_arrow()
     assert made.classes.num_rows == expected["release"]["classes"]
     with pytest.raises(
-        ConfigurationError, match=r"^there is no finished release in gs://releases/none/public"
+        ConfigurationError,
+        match=r"^there is no finished release in gs://releases/none/public",
     ):
         tc.Release.open("gs://releases/none")
 
 
 def test_the_store_that_refuses_is_named(
-    run_file: Path, stored: list[str], buckets: Path, monkeypatch: pytest.MonkeyPatch
+    run_file: Path,
+    stored: list[str],
+    buckets: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """When it is opened, and when it is written to."""
     how: dict[str, Any] = {"overrides": stored, "engine": "local", "log": None}
@@ -196,7 +209,7 @@ def test_the_store_that_refuses_is_named(
         def refuse(self: Any, path: str, *args: Any, refused: str = bucket, **options: Any) -> Any:
             if f"/{refused}/" in path:
                 raise OSError(
-                    "AWS Error ACCESS_DENIED during PutObject operation: signed with AKIA"
+                    "AWS Error ACCESS_DENIED during PutObject operation: signed with AKIA",
                 )
             return write(self, path, *args, **options)
 
@@ -211,7 +224,10 @@ def test_tables_on_a_store_are_audited(run_file: Path, stored: list[str], bucket
     columns: dict[str, Any] = {"quasi_identifiers": ["sex", "city"], "sensitive": ["disease"]}
     here = tc.audit(run_file.parent / "people.parquet", **columns)
     there = tc.audit(
-        "s3://raw/people", format="parquet", classes_output="s3://inside/classes", **columns
+        "s3://raw/people",
+        format="parquet",
+        classes_output="s3://inside/classes",
+        **columns,
     )
     assert there.figures == here.figures
     assert "inside/classes/_delta_log/00000000000000000000.json" in files(buckets)
@@ -219,7 +235,8 @@ def test_tables_on_a_store_are_audited(run_file: Path, stored: list[str], bucket
 
 @pytest.mark.parametrize("name", ["a%20b", "a#b"])
 def test_delta_tables_with_names_that_deltalake_takes_for_others_are_left_to_spark(
-    buckets: Path, name: str
+    buckets: Path,
+    name: str,
 ) -> None:
     (buckets / "raw" / name / "_delta_log").mkdir(parents=True)
     with pytest.raises(NeedsSparkError, match=f"s3://raw/{name} has % or #"):
@@ -235,7 +252,7 @@ def test_csv_on_a_store(buckets: Path, monkeypatch: pytest.MonkeyPatch, name: st
     monkeypatch.setattr("tclose_spark.engine.local.csv_files.PART", 10_000)
     here, there = (
         collect(
-            LOCAL_INPUTS.read_table(LocalSession(), Input(path=where, format="csv", options=how))
+            LOCAL_INPUTS.read_table(LocalSession(), Input(path=where, format="csv", options=how)),
         )
         for where in (str(path), f"s3://raw/{name}")
     )
@@ -255,19 +272,22 @@ def test_what_is_missing_or_damaged_is_named(buckets: Path) -> None:
 
 @pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
 def test_a_store_that_stops_answering_is_not_taken_for_damage(
-    buckets: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    buckets: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
 ) -> None:
     table = draw_people(1, 50).select(["age", "id"])
     (csv.write_csv if name.endswith("csv") else pq.write_table)(table, buckets / "raw" / name)
     read = LOCAL_INPUTS.read_table(
-        LocalSession(), Input(path=f"s3://raw/{name}", format=name.rpartition(".")[2])
+        LocalSession(),
+        Input(path=f"s3://raw/{name}", format=name.rpartition(".")[2]),
     )
     use_as_store(buckets, monkeypatch)
 
     def refuse(self: Any, path: str) -> None:
         raise OSError(
             f"When reading '{path}': AWS Error SLOW_DOWN during GetObject operation: signed with "
-            "AKIA"
+            "AKIA",
         )
 
     monkeypatch.setattr(FilesInFolder, "open_input_file", refuse, raising=False)
@@ -280,7 +300,8 @@ def test_a_store_that_stops_answering_is_not_taken_for_damage(
 
 
 @pytest.mark.parametrize(
-    "uri", ["s3://key:secret@bucket/a", "s3://bucket?secret=a", "abfss://container/a", "gs://"]
+    "uri",
+    ["s3://key:secret@bucket/a", "s3://bucket?secret=a", "abfss://container/a", "gs://"],
 )
 def test_a_uri_with_credentials_or_without_a_bucket_is_refused(uri: str) -> None:
     with pytest.raises(ConfigurationError, match="is not as expected: s3://BUCKET/PATH") as found:

@@ -88,7 +88,7 @@ def draw_run(seed: int, folder: Path, write_run: Callable[..., Path]) -> Path:
         }
     table = people(n)
     privacy: dict[str, Any] = pick(
-        [{}, {}, {"suppression_limit": "0.1"}, {"suppression_limit": "0.1", "of": "input"}]
+        [{}, {}, {"suppression_limit": "0.1"}, {"suppression_limit": "0.1", "of": "input"}],
     )[0]
     path = write_run(
         folder,
@@ -126,10 +126,14 @@ def outcome(path: Path, session: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "seed", [pytest.param(i, marks=[] if i < QUICK else pytest.mark.slow) for i in range(DRAWN)]
+    "seed",
+    [pytest.param(i, marks=[] if i < QUICK else pytest.mark.slow) for i in range(DRAWN)],
 )
 def test_both_engines_make_one_release(
-    seed: int, spark: SparkSession, write_run: Callable[..., Path], tmp_path: Path
+    seed: int,
+    spark: SparkSession,
+    write_run: Callable[..., Path],
+    tmp_path: Path,
 ) -> None:
     path = draw_run(seed, tmp_path, write_run)
     assert outcome(path, LocalSession()) == outcome(path, spark)

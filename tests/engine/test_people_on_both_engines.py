@@ -24,10 +24,14 @@ QUICK = 2
 
 
 @pytest.mark.parametrize(
-    "seed", [pytest.param(i, marks=[] if i < QUICK else pytest.mark.slow) for i in range(40)]
+    "seed",
+    [pytest.param(i, marks=[] if i < QUICK else pytest.mark.slow) for i in range(40)],
 )
 def test_both_engines_count_the_same_people(
-    seed: int, spark: SparkSession, write_run: Callable[..., Path], tmp_path: Path
+    seed: int,
+    spark: SparkSession,
+    write_run: Callable[..., Path],
+    tmp_path: Path,
 ) -> None:
     draw = np.random.default_rng(seed)
     rows = ["together", "apart"][seed % 2]

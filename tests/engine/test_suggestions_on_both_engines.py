@@ -101,7 +101,7 @@ def test_facts_of_drawn_tables(spark: SparkSession, rows: int, seed: int) -> Non
 
 def test_different_values_of_a_sampled_table_are_estimated_equally(spark: SparkSession) -> None:
     table = pa.table(
-        {"id": [f"p{i}" for i in range(30_000)], "age": [i % 90 for i in range(30_000)]}
+        {"id": [f"p{i}" for i in range(30_000)], "age": [i % 90 for i in range(30_000)]},
     )
     here, there = (
         gather_facts(open_frame(session, table, SOURCE), 3000)
@@ -133,7 +133,8 @@ def test_the_same_run_file(spark: SparkSession, tmp_path: Path, form: str) -> No
     people = drawn(200, 3).select(["text", "numbers as text", "iso", "age", "small", "truth"])
     names = ["zip code", "patient id", "birth_date", "age", "sex", "diagnosis"]
     table = pa.table(
-        [[str(v).strip("\n") for v in column.to_pylist()] for column in people.columns], names
+        [[str(v).strip("\n") for v in column.to_pylist()] for column in people.columns],
+        names,
     )
     given: Any = table
     if form == "parquet":
@@ -154,7 +155,8 @@ def test_the_same_run_file(spark: SparkSession, tmp_path: Path, form: str) -> No
 
 
 def test_a_word_for_missing_numbers_and_other_forms_of_dates(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
     table = {
         "birth_date": [f"{i % 28 + 1:02d}.{i % 12 + 1:02d}.19{i % 90 + 10}" for i in range(400)],

@@ -130,7 +130,9 @@ def make_kind(
 @pytest.mark.parametrize("roles", ROLES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_tasks_stage_the_rows_that_spark_reads(
-    make_kind: Callable[..., Run], kind: str, roles: str
+    make_kind: Callable[..., Run],
+    kind: str,
+    roles: str,
 ) -> None:
     people = draw_people(len(kind) + len(roles), ROWS)
     for name in ("sex", "disease"):  # which text options make equal
@@ -183,7 +185,8 @@ def test_tasks_send_the_staged_rows_that_spark_reads(make_kind: Callable[..., Ru
     def numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield pa.RecordBatch.from_arrays(
-                [pa.array([1] * len(batch), pa.int32()), batch["batch"]], schema=schema
+                [pa.array([1] * len(batch), pa.int32()), batch["batch"]],
+                schema=schema,
             )
 
     by_tasks, by_spark = (
@@ -203,7 +206,7 @@ def test_a_batch_of_long_rows_has_few(tmp_path: Path, monkeypatch: pytest.Monkey
         assert max(map(len, batches)) in range(most // 2, most + 1)
         read = pa.Table.from_batches(batches)
         assert read == pa.concat_tables([table.slice(0, 100), table.slice(200)]).select(
-            schema.names
+            schema.names,
         ).cast(read.schema)
 
 
@@ -235,7 +238,10 @@ def is_left(spark: SparkSession, source: Input, version: int | None = None) -> b
     ["files.ignoreCorruptFiles", "files.ignoreMissingFiles", "parquet.int96TimestampConversion"],
 )
 def test_settings_that_change_what_spark_reads(
-    spark: SparkSession, people: Input, settings: Settings, key: str
+    spark: SparkSession,
+    people: Input,
+    settings: Settings,
+    key: str,
 ) -> None:
     assert not is_left(spark, people)
     with settings({f"spark.sql.{key}": "true"}):
@@ -244,7 +250,10 @@ def test_settings_that_change_what_spark_reads(
 
 @pytest.mark.parametrize("mode", ["LEGACY", "EXCEPTION"])
 def test_dates_of_another_calendar(
-    spark: SparkSession, people: Input, settings: Settings, mode: str
+    spark: SparkSession,
+    people: Input,
+    settings: Settings,
+    mode: str,
 ) -> None:
     with settings({"spark.sql.parquet.datetimeRebaseModeInRead": mode}):
         assert is_left(spark, people)
@@ -258,21 +267,29 @@ def test_dates_of_another_calendar(
 
 @pytest.mark.parametrize("key", ["SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION"])
 def test_platforms_that_provide_the_session(
-    spark: SparkSession, people: Input, key: str, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    people: Input,
+    key: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(key, "17")
     assert is_left(spark, people)
 
 
 def test_sessions_without_a_jvm_of_their_own(
-    spark: SparkSession, people: Input, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    people: Input,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(task_files, "java_of", lambda _: None)
     assert is_left(spark, people)
 
 
 def test_folders_of_partitions_options_and_many_files(
-    spark: SparkSession, people: Input, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    people: Input,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     spark.sql("SELECT 'a' AS sex, 1 AS age").write.partitionBy("sex").parquet(f"{tmp_path}/parts")
     assert is_left(spark, Input(path=f"{tmp_path}/parts", format="parquet"))
@@ -289,7 +306,8 @@ def test_delta_tables_whose_files_hold_other_rows(spark: SparkSession, tmp_path:
     plain, deleted = f"{tmp_path}/plain", f"{tmp_path}/deleted"
     spark.range(9).write.format("delta").save(plain)
     spark.range(9).coalesce(1).write.format("delta").option(
-        "delta.enableDeletionVectors", "true"
+        "delta.enableDeletionVectors",
+        "true",
     ).save(deleted)
     another = spark.newSession()  # in which nothing was observed: Delta would serialize it
     another.sql(f"DELETE FROM delta.`{deleted}` WHERE id = 3")
@@ -322,7 +340,10 @@ def rows_read(
 
 
 def rows_of_table(
-    table: Any, source: Input, kinds: pa.Schema, columns: Sequence[str] | None = None
+    table: Any,
+    source: Input,
+    kinds: pa.Schema,
+    columns: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
     with sources.errors_translated(OpenedTable(table, source, columns or kinds.names)):
         read = map_batches(select(table, kinds.names), decoding(), kinds, may_be_coded=True)
@@ -335,7 +356,8 @@ def decoding() -> Mapper:
     def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield pa.RecordBatch.from_arrays(
-                [*map(decoded, batch.columns)], names=batch.schema.names
+                [*map(decoded, batch.columns)],
+                names=batch.schema.names,
             )
 
     return decode
@@ -352,12 +374,14 @@ def test_a_file_that_changes_after_it_was_planned(spark: SparkSession, tmp_path:
     assert rows_of_table(table, source, kinds) == [{"age": 1}, {"age": 2}]
     pq.write_table(pa.table({"age": [1, 2, 3]}), file)
     with pytest.raises(
-        InputError, match=r"^input.path: people.parquet has changed since the table was looked at"
+        InputError,
+        match=r"^input.path: people.parquet has changed since the table was looked at",
     ):
         rows_of_table(table, source, kinds)
     file.unlink()
     with pytest.raises(
-        InputError, match=r"^input.path: people.parquet is gone since the table was looked at"
+        InputError,
+        match=r"^input.path: people.parquet is gone since the table was looked at",
     ):
         rows_of_table(table, source, kinds)
 
@@ -368,7 +392,8 @@ def test_a_page_that_does_not_have_its_checksum(spark: SparkSession, tmp_path: P
     """
     folder = tmp_path / "people"
     spark.range(1000, 1100, 1, 1).write.option("compression", "none").option(
-        "parquet.enable.dictionary", "false"
+        "parquet.enable.dictionary",
+        "false",
     ).parquet(str(folder))
     (file,) = folder.glob("*.parquet")
     content = bytearray(file.read_bytes())
@@ -385,7 +410,10 @@ def test_a_page_that_does_not_have_its_checksum(spark: SparkSession, tmp_path: P
 @pytest.mark.parametrize("value", [b"r\xe9", b"f\0u"])
 @pytest.mark.parametrize("column", ["name", "sex"])
 def test_damaged_text_counts_in_columns_in_use_only(
-    spark: SparkSession, tmp_path: Path, column: str, value: bytes
+    spark: SparkSession,
+    tmp_path: Path,
+    column: str,
+    value: bytes,
 ) -> None:
     texts = {"name": [b"Ann", b"Bob", b"Cy"], "sex": [b"f", b"m", b"f"]}
     texts[column][1] = value
@@ -396,7 +424,8 @@ def test_damaged_text_counts_in_columns_in_use_only(
     found = rows_read(spark, source, columns=[other])
     assert [row[used] for row in found] == [text.decode(errors="replace") for text in texts[column]]
     with pytest.raises(
-        InputError, match=rf"column '{used}' \(1 rows\): text (is not in UTF-8|holds NUL)"
+        InputError,
+        match=rf"column '{used}' \(1 rows\): text (is not in UTF-8|holds NUL)",
     ):
         rows_read(spark, source, columns=[used])
 
@@ -411,7 +440,8 @@ def coded_columns(file: ParquetFile) -> set[str]:
 
 
 def test_columns_of_few_values_are_dictionaries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     few, n = [None, "flu", "gout"], 3000
     columns = {
@@ -433,13 +463,16 @@ def test_columns_of_few_values_are_dictionaries(
         assert coded_columns(open_parquet(path)) == set()
     pq.write_table(table, path)
     monkeypatch.setattr(
-        parquet_files, "WRITERS", ("parquet-other ",)
+        parquet_files,
+        "WRITERS",
+        ("parquet-other ",),
     )  # whose dictionaries may have a value twice
     assert coded_columns(open_parquet(path)) == set()
 
 
 def test_dictionaries_hold_the_values_of_their_rows_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(parquet_files, "BATCH", 4)
     texts = ["a", "b", "a", None, "c", "c", "b", "c", "a"]
@@ -478,5 +511,5 @@ def test_small_files_share_tasks() -> None:
     assert [len(piece) for piece in task_files._pieces(files, cores=4)] == [25, 25, 25, 25]
     large = [ParquetFile(Path("a"), pa.schema({}), [1000] * 16, 1 << 30)]
     assert [len(groups) for ((_, groups),) in task_files._pieces(large, cores=2)] == [1] + [
-        2
+        2,
     ] * 7 + [1]

@@ -16,10 +16,13 @@ NOBODY = TOWN.slice(0, 0)
 
 @pytest.mark.parametrize("on", ["local", "spark"])
 @pytest.mark.parametrize(
-    "tables", [[TOWN], [TOWN, VILLAGE], [NOBODY, VILLAGE, TOWN, TOWN], [NOBODY, NOBODY]]
+    "tables",
+    [[TOWN], [TOWN, VILLAGE], [NOBODY, VILLAGE, TOWN, TOWN], [NOBODY, NOBODY]],
 )
 def test_a_union_has_the_rows_of_all_its_tables(
-    on: str, tables: list[pa.Table], spark: SparkSession
+    on: str,
+    tables: list[pa.Table],
+    spark: SparkSession,
 ) -> None:
     session: Any = LocalSession() if on == "local" else spark
     made = union([of_arrow(session, table) for table in tables])
@@ -31,10 +34,14 @@ def test_a_union_has_the_rows_of_all_its_tables(
 
 @pytest.mark.parametrize("on", ["local", "spark"])
 @pytest.mark.parametrize(
-    "tables", [[TOWN], [NOBODY, VILLAGE, TOWN, TOWN], [VILLAGE, NOBODY]], ids=len
+    "tables",
+    [[TOWN], [NOBODY, VILLAGE, TOWN, TOWN], [VILLAGE, NOBODY]],
+    ids=len,
 )
 def test_what_tasks_find_is_merged_over_batches_and_tasks(
-    on: str, tables: list[pa.Table], spark: SparkSession
+    on: str,
+    tables: list[pa.Table],
+    spark: SparkSession,
 ) -> None:
     session: Any = LocalSession() if on == "local" else spark
     table = union([of_arrow(session, one) for one in tables])

@@ -151,7 +151,7 @@ def texts(draw: Draw, rows: int, _: Path) -> Column:
     """A category."""
     values = [*{draw_text(draw) for _ in range(draw.choice([1, 2, 5, 20]))}]
     settings = draw.choice(
-        [{}, {"generalization": "set"}, {"hierarchy": {"prefix": 1}}, {"missing": "any"}]
+        [{}, {"generalization": "set"}, {"hierarchy": {"prefix": 1}}, {"missing": "any"}],
     )
     return some(draw, sorted(values), rows, draw.choice([0, 0, 0.1])), settings
 
@@ -159,7 +159,7 @@ def texts(draw: Draw, rows: int, _: Path) -> Column:
 def trees(draw: Draw, rows: int, folder: Path) -> Column:
     """A category with a hierarchy in a file."""
     leaves = sorted(
-        {draw_text(draw).strip("; \\") for _ in range(draw.choice([2, 5, 12]))}
+        {draw_text(draw).strip("; \\") for _ in range(draw.choice([2, 5, 12]))},
     )  # a file has no blanks at ends
     groups = [f"group {draw.randint(0, 2)}" for _ in leaves]
     name = f"tree{draw.randrange(10**9)}.csv"
@@ -174,7 +174,7 @@ def integers(draw: Draw, rows: int, _: Path) -> Column:
     most = draw.choice([1, 5, 90, 10**6, 2**40])
     values = [draw.randint(-most, most) for _ in range(draw.choice([1, 3, 40]))]
     settings: dict[str, Any] = draw.choice(
-        [{}, {"numeric_output": "bounds"}, {"round_to": 5}, {"missing": "any"}]
+        [{}, {"numeric_output": "bounds"}, {"round_to": 5}, {"missing": "any"}],
     )
     missing = 0 if settings.get("numeric_output") else draw.choice([0, 0, 0.2])
     return some(draw, values, rows, missing), {"type": "numeric", **settings}
@@ -189,7 +189,7 @@ def doubles(draw: Draw, rows: int, _: Path) -> Column:
 def decimals(draw: Draw, rows: int, _: Path) -> Column:
     """Exact numbers of two places."""
     return some(draw, [Decimal(draw.randrange(10**6)) / 100 for _ in range(8)], rows), {
-        "type": "numeric"
+        "type": "numeric",
     }
 
 
@@ -200,7 +200,7 @@ def dates(draw: Draw, rows: int, _: Path) -> Column:
         for _ in range(draw.choice([1, 6, 60]))
     ]
     return some(draw, values, rows, 0.05), draw.choice(
-        [{"type": "date"}, {"hierarchy": {"dates": ["month", "year"]}}]
+        [{"type": "date"}, {"hierarchy": {"dates": ["month", "year"]}}],
     )
 
 
@@ -240,11 +240,16 @@ def draw_sensitive(draw: Draw, rows: int, folder: Path, as_text: bool) -> Column
         return values, {**settings, **found}
     if kind == "ordered" and not as_text:
         return some(
-            draw, [draw.randint(-50, 50) for _ in range(draw.choice([1, 4, 40]))], rows
+            draw,
+            [draw.randint(-50, 50) for _ in range(draw.choice([1, 4, 40]))],
+            rows,
         ), settings
     if kind == "ordered":
         listed = sorted({draw_text(draw).strip() for _ in range(5)} - {""})
         return some(draw, listed, rows), {**settings, "order": listed}
     return some(
-        draw, sorted({draw_text(draw) for _ in range(draw.choice([1, 2, 6, 30]))}), rows, 0.05
+        draw,
+        sorted({draw_text(draw) for _ in range(draw.choice([1, 2, 6, 30]))}),
+        rows,
+        0.05,
     ), settings

@@ -95,7 +95,8 @@ def a_csv(given: bytes) -> None:
     )
     with suppress(NeedsSparkError):
         for partition in LOCAL_INPUTS.read_table(
-            LocalSession(), Input(path=str(file), format="csv", options=chosen)
+            LocalSession(),
+            Input(path=str(file), format="csv", options=chosen),
         ).partitions:
             for _ in partition():
                 pass

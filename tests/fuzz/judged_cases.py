@@ -51,7 +51,8 @@ def problems_of(case: Case) -> list[str] | None:
     public = case.path.parent / "out/public"
     found += judge(public, case.table)
     if not pipeline.verify(
-        Run(load_spec(case.path), LocalSession(), said.append), finished=True
+        Run(load_spec(case.path), LocalSession(), said.append),
+        finished=True,
     ).holds:
         found.append("verify --finished does not confirm it")
     return found + _differences_of_an_audit(case, public, certificate["guarantees"])

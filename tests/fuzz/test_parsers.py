@@ -63,13 +63,14 @@ SCALARS = st.one_of(
             "measure",
             "auto",
             "1e400",
-        ]
+        ],
     ),
 )
 TREES = st.recursive(
     SCALARS,
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=6), inner, max_size=3)
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.text(max_size=6), inner, max_size=3),
     ),
     max_leaves=5,
 )
@@ -91,7 +92,9 @@ def places(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @MANY
 @given(data=st.data())
 def test_a_run_file_with_a_strange_value_is_read_or_refused(
-    conf: Path, data: st.DataObject, tmp_path: Path
+    conf: Path,
+    data: st.DataObject,
+    tmp_path: Path,
 ) -> None:
     tree: Any = yaml.safe_load(conf.read_text())
     for _ in range(data.draw(st.integers(1, 2))):
@@ -105,8 +108,9 @@ def test_a_run_file_with_a_strange_value_is_read_or_refused(
             node[
                 data.draw(
                     st.one_of(
-                        st.text(max_size=6), st.sampled_from(["t", "k", "l", "path", "hierarchy"])
-                    )
+                        st.text(max_size=6),
+                        st.sampled_from(["t", "k", "l", "path", "hierarchy"]),
+                    ),
                 )
             ] = node.pop(last)
         tree = yaml.safe_load(yaml.safe_dump(tree))
@@ -114,7 +118,9 @@ def test_a_run_file_with_a_strange_value_is_read_or_refused(
             return
     path = tmp_path / "run.yaml"
     path.write_text(
-        yaml.safe_dump(tree, allow_unicode=True), encoding="utf-8", errors="surrogatepass"
+        yaml.safe_dump(tree, allow_unicode=True),
+        encoding="utf-8",
+        errors="surrogatepass",
     )
     accepts_or_refuses(lambda: load_spec(path))
 
@@ -136,7 +142,8 @@ HUGE, DIGITS = "a" * 140_000, "9" * 5_000
 
 
 @pytest.mark.parametrize(
-    "label", ["0001-01-01T00:00+14:00", "9999-12-31T23:59-14:00", f"{{{HUGE}}}", DIGITS + "s"]
+    "label",
+    ["0001-01-01T00:00+14:00", "9999-12-31T23:59-14:00", f"{{{HUGE}}}", DIGITS + "s"],
 )
 def test_a_label_out_of_all_range_is_itself_alone(label: str) -> None:
     assert interval_or_none(label) is None
@@ -153,7 +160,8 @@ def test_a_label_out_of_all_range_is_itself_alone(label: str) -> None:
 )
 def test_a_huge_value_is_refused(parse: Callable[[], object]) -> None:
     with pytest.raises(
-        ConfigurationError, match=r"^(city: the hierarchy is no CSV|zip: line 1 is not an area)"
+        ConfigurationError,
+        match=r"^(city: the hierarchy is no CSV|zip: line 1 is not an area)",
     ):
         parse()
 
@@ -164,7 +172,7 @@ def test_a_huge_value_is_refused(parse: Callable[[], object]) -> None:
     | st.floats()
     | st.builds("{}e{}".format, st.integers(0, 9), st.integers(-400, 400))
     | st.builds("1/{}".format, st.integers(0, 400).map(lambda zeros: 10**zeros))
-    | st.text(max_size=8)
+    | st.text(max_size=8),
 )
 def test_any_sampling_fraction_has_a_population_or_is_refused(fraction: object) -> None:
     made = list[Population]()
@@ -184,7 +192,7 @@ ENCODINGS = sorted(
         "\ud800",
         "",
         "x y",
-    }
+    },
 )
 NAMES = st.sampled_from(ENCODINGS) | st.text(max_size=8)
 SIGNS = st.sampled_from(["", '"', "'", "ab", "\0", "\ud800", ",", "\\"]) | st.text(max_size=3)
@@ -193,11 +201,13 @@ SIGNS = st.sampled_from(["", '"', "'", "ab", "\0", "\ud800", ",", "\\"]) | st.te
 @MANY
 @given(
     options=st.fixed_dictionaries(
-        {}, optional={"encoding": NAMES, "quote": SIGNS, "escape": SIGNS, "comment": SIGNS}
-    )
+        {},
+        optional={"encoding": NAMES, "quote": SIGNS, "escape": SIGNS, "comment": SIGNS},
+    ),
 )
 def test_any_options_of_a_text_file_are_taken_or_refused(
-    options: dict[str, str], tmp_path: Path
+    options: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     path = tmp_path / "people.csv"
     path.write_text("age,city\n30,Rome\n" * 60)
@@ -230,7 +240,8 @@ def test_a_first_line_with_a_huge_field_is_left_to_Spark(tmp_path: Path) -> None
     path.write_text(f"{HUGE},b\n1,2\n")
     with pytest.raises(NeedsSparkError, match="first line of a file has a field larger"):
         LOCAL_INPUTS.read_table(
-            LocalSession(), Input(path=str(path), format="csv", options={"header": "true"})
+            LocalSession(),
+            Input(path=str(path), format="csv", options={"header": "true"}),
         )
 
 

@@ -38,7 +38,13 @@ def folder_of(**files: bytes) -> Case:
 
 def says(case: Case, *words: str, code: int = 2, **roles: Any) -> Case:
     return Case(
-        code, words, case.table, case.files, {**case.roles, **roles}, case.change, case.sets
+        code,
+        words,
+        case.table,
+        case.files,
+        {**case.roles, **roles},
+        case.change,
+        case.sets,
     )
 
 
@@ -59,7 +65,9 @@ OF_CSV: dict[str, Case] = {
     "quoted fields": csv_case(0, CSV.replace("flu", '"flu, of birds"')),
     "doubled quotes": csv_case(0, CSV.replace("flu", '"flu ""A"""'), escape='"'),
     "Latin 1 with its encoding": csv_case(
-        0, CSV.replace("flu", "grippe é").encode("latin-1"), encoding="ISO-8859-1"
+        0,
+        CSV.replace("flu", "grippe é").encode("latin-1"),
+        encoding="ISO-8859-1",
     ),
     "UTF-16 with its encoding": csv_case(0, CSV.encode("utf-16"), encoding="UTF-16"),
     "Latin 1 without its encoding": csv_case(0, CSV.replace("flu", "grippe é").encode("latin-1")),
@@ -76,7 +84,11 @@ OF_CSV: dict[str, Case] = {
     "a total below": csv_case(2, f"{CSV}Total,9\n", "skip_footer: 1"),
     "UTF-8 as UTF-16": csv_case(2, CSV, "encoding", encoding="UTF-16"),
     "an encoding that is none": csv_case(
-        2, CSV, "input.options.encoding", "UTF-99", encoding="utf-99"
+        2,
+        CSV,
+        "input.options.encoding",
+        "UTF-99",
+        encoding="utf-99",
     ),
     "NUL bytes": csv_case(2, CSV.replace("gout", f"{RAW}\0"), "'disease'"),
     "bytes of a picture": csv_case(2, b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "people.csv"),
@@ -91,54 +103,85 @@ OF_CSV: dict[str, Case] = {
     "another separator": csv_case(0, csv_of(sep=";")),
     "a wrong separator": csv_case(2, csv_of(sep=";"), "sep", sep=","),
     "a name twice": csv_case(
-        2, CSV.replace("name,age", "age,age"), "a name twice", "columns 1 and 2"
+        2,
+        CSV.replace("name,age", "age,age"),
+        "a name twice",
+        "columns 1 and 2",
     ),
     "names that differ by case": csv_case(
-        2, CSV.replace("name,age", "AGE,age"), "a name twice", "columns 1 and 2"
+        2,
+        CSV.replace("name,age", "AGE,age"),
+        "a name twice",
+        "columns 1 and 2",
     ),
     "a name of another case": csv_case(
-        2, CSV.replace("name,age", "name,AGE"), "'age' is not in the input", "'AGE'"
+        2,
+        CSV.replace("name,age", "name,AGE"),
+        "'age' is not in the input",
+        "'AGE'",
     ),
     "a name with blanks": csv_case(
-        2, CSV.replace("name,age", "name, age"), "'age' is not in the input", "' age'"
+        2,
+        CSV.replace("name,age", "name, age"),
+        "'age' is not in the input",
+        "' age'",
     ),
     "a row with a field too few": csv_case(2, CSV + f"{RAW},31,f\n", "1 of 25 rows are malformed"),
     "a row with a field too many": csv_case(
-        2, CSV + LINE[:-1] + f",{RAW}\n", "1 of 25 rows are malformed"
+        2,
+        CSV + LINE[:-1] + f",{RAW}\n",
+        "1 of 25 rows are malformed",
     ),
     "all rows with a field too many": csv_case(
-        2, CSV.replace("flu\n", f"flu,{RAW}\n"), "rows are malformed"
+        2,
+        CSV.replace("flu\n", f"flu,{RAW}\n"),
+        "rows are malformed",
     ),
     "a quote without end": csv_case(2, CSV + f'"{RAW},31,f,flu\n', "malformed"),
     "a text in a number": csv_case(2, CSV + f"{RAW} 99,{RAW},f,flu\n", "'age'", "1 of 25 rows"),
     "a number in Arabic digits": csv_case(2, CSV + f"{RAW} 99,٣١,f,flu\n", "'age'", "1 of 25 rows"),
     "a number with a comma": csv_case(2, CSV + f'{RAW} 99,"31,5",f,flu\n', "'age'", "1 of 25 rows"),
     "a number with blanks": csv_case(
-        2, CSV + f"{RAW} 99, 31 ,f,flu\n", "'age'", "1 of 25 rows", "blanks count"
+        2,
+        CSV + f"{RAW} 99, 31 ,f,flu\n",
+        "'age'",
+        "1 of 25 rows",
+        "blanks count",
     ),
     "a number with a sign": csv_case(0, CSV + f"{RAW} 99,+31,f,flu\n"),
     "a hexadecimal number": csv_case(2, CSV + f"{RAW} 99,0x1F,f,flu\n", "'age'", "1 of 25 rows"),
     "a number with underscores": csv_case(
-        2, CSV + f"{RAW} 99,3_1,f,flu\n", "'age'", "1 of 25 rows"
+        2,
+        CSV + f"{RAW} 99,3_1,f,flu\n",
+        "'age'",
+        "1 of 25 rows",
     ),
     "a field of a million letters": csv_case(0, CSV.replace("gout", "g" * 1_000_000, 1)),
 }
 
 OF_FILES: dict[str, Case] = {
     "Parquet cut short": Case(
-        2, ("people.parquet", "cannot be read"), files={"people.parquet": PARQUET[:-20]}
+        2,
+        ("people.parquet", "cannot be read"),
+        files={"people.parquet": PARQUET[:-20]},
     ),
     "Parquet without its begin": Case(
-        2, ("people.parquet", "cannot be read"), files={"people.parquet": PARQUET[20:]}
+        2,
+        ("people.parquet", "cannot be read"),
+        files={"people.parquet": PARQUET[20:]},
     ),
     "Parquet of no bytes": Case(2, ("people.parquet",), files={"people.parquet": b""}),
     "Parquet that is CSV": Case(
-        2, ("people.parquet", "cannot be read"), files={"people.parquet": CSV.encode()}
+        2,
+        ("people.parquet", "cannot be read"),
+        files={"people.parquet": CSV.encode()},
     ),
     "Parquet of no rows": Case(2, ("no rows",), pa.table(PEOPLE).slice(0, 0)),
     "Parquet of no columns": Case(2, ("'name'",), pa.table({})),
     "nothing there": Case(
-        2, ("input.path", "does not exist"), roles={"source": {"path": "nobody.parquet"}}
+        2,
+        ("input.path", "does not exist"),
+        roles={"source": {"path": "nobody.parquet"}},
     ),
     "an empty folder": Case(
         2,
@@ -148,10 +191,12 @@ OF_FILES: dict[str, Case] = {
     ),
     "a folder of Parquet and CSV": says(folder_of(a_parquet=PARQUET, b_csv=CSV.encode()), "b.csv"),
     "a folder with a file cut short": says(
-        folder_of(a_parquet=PARQUET, b_parquet=PARQUET[:-9]), "b.parquet"
+        folder_of(a_parquet=PARQUET, b_parquet=PARQUET[:-9]),
+        "b.parquet",
     ),
     "a folder with other columns": says(
-        folder_of(a_parquet=PARQUET, b_parquet=written({"age": AGES})), "b.parquet lacks column"
+        folder_of(a_parquet=PARQUET, b_parquet=written({"age": AGES})),
+        "b.parquet lacks column",
     ),
     "a folder with marks of Spark": says(folder_of(a_parquet=PARQUET, _SUCCESS=b""), code=0),
     "a link to the input": Case(
@@ -175,10 +220,14 @@ OF_FILES: dict[str, Case] = {
 
 OF_VALUES: dict[str, Case] = {
     "an infinite number": Case(
-        2, ("'age'", "1 of 24 rows"), {"age": first(float("inf"), [*map(float, AGES)])}
+        2,
+        ("'age'", "1 of 24 rows"),
+        {"age": first(float("inf"), [*map(float, AGES)])},
     ),
     "minus infinity": Case(
-        2, ("'age'", "1 of 24 rows"), {"age": first(float("-inf"), [*map(float, AGES)])}
+        2,
+        ("'age'", "1 of 24 rows"),
+        {"age": first(float("-inf"), [*map(float, AGES)])},
     ),
     "no number": Case(0, (), {"age": first(float("nan"), [*map(float, AGES)])}),
     "minus zero": Case(0, (), {"age": first(-0.0, [*map(float, AGES)])}),
@@ -187,7 +236,9 @@ OF_VALUES: dict[str, Case] = {
     "the smallest number": Case(0, (), {"age": first(5e-324, [*map(float, AGES)])}),
     "infinity as text": Case(2, ("'age'", "1 of 24 rows"), {"age": first("Infinity", texts(AGES))}),
     "an integer of a hundred digits": Case(
-        2, ("'age'", "1 of 24 rows"), {"age": first("9" * 100, texts(AGES))}
+        2,
+        ("'age'", "1 of 24 rows"),
+        {"age": first("9" * 100, texts(AGES))},
     ),
     "the largest integer": Case(0, (), {"age": first(2**63 - 1, AGES)}),
     "the smallest integer": Case(2, ("'age'", "1 of 24 rows"), {"age": first(-(2**63), AGES)}),
@@ -199,10 +250,15 @@ OF_VALUES: dict[str, Case] = {
         roles=ORDERED,
     ),
     "one number in two spellings": Case(
-        2, ("'disease'",), {"disease": first("1.0", ["1"] * ROWS)}, roles=ORDERED
+        2,
+        ("'disease'",),
+        {"disease": first("1.0", ["1"] * ROWS)},
+        roles=ORDERED,
     ),
     "missing in all rows": Case(
-        2, ("'age' is missing in all 24 rows",), {"age": pa.array([None] * ROWS, pa.int64())}
+        2,
+        ("'age' is missing in all 24 rows",),
+        {"age": pa.array([None] * ROWS, pa.int64())},
     ),
     "a star": Case(2, ("'sex'", "stands for the whole domain"), {"sex": first("*", PEOPLE["sex"])}),
     "an interval": Case(2, ("'age'", "1 of 24 rows"), {"age": first("[20, 29]", texts(AGES))}),
@@ -222,7 +278,9 @@ OF_VALUES: dict[str, Case] = {
     ),
     "templates": Case(0, (), {"disease": ["> {{ 7*7 }} <", "{% raw %}", "${HOME}"] * 8}),
     "emoji, right to left, and accents": Case(
-        0, (), {"disease": ["🤒", "\u202eabc", "e\u0301"] * 8}
+        0,
+        (),
+        {"disease": ["🤒", "\u202eabc", "e\u0301"] * 8},
     ),
     "long texts": Case(0, (), {"disease": ["a" * 100_000, "b" * 100_000, "c"] * 8}),
     "empty texts": Case(0, (), {"disease": ["", " ", "flu"] * 8}),
@@ -239,7 +297,10 @@ def named(name: str, code: int = 0, *words: str) -> Case:
     """A quasi-identifier of this name."""
     table = {name: AGES, **{column: values for column, values in PEOPLE.items() if column != "age"}}
     return Case(
-        code, words, pa.table(table), roles={"quasi": {name: {"type": "numeric"}, "sex": {}}}
+        code,
+        words,
+        pa.table(table),
+        roles={"quasi": {name: {"type": "numeric"}, "sex": {}}},
     )
 
 
@@ -260,7 +321,10 @@ OF_NAMES: dict[str, Case] = {
     "a word of SQL": named("select"),
     "a name of Spark's": named("_metadata"),
     "HTML": named(
-        "<script>alert(1)</script>", 2, "a Delta table cannot hold this name", "input.columns"
+        "<script>alert(1)</script>",
+        2,
+        "a Delta table cannot hold this name",
+        "input.columns",
     ),
     "a formula": named("=1+1", 2, "a Delta table cannot hold this name", "input.columns"),
     "accents": named("Größe"),

@@ -49,16 +49,25 @@ OF_RUN_FILES: dict[str, Case] = {
     "a key twice": run(2, lambda text: text + "name: other\n", "name"),
     "a key that is a list": run(2, lambda text: text + "? [a, b]\n: c\n", "run.yaml"),
     "an unknown key": run(
-        2, lambda text: text + "outputs: {}\n", "outputs: unknown key; did you mean 'output'?"
+        2,
+        lambda text: text + "outputs: {}\n",
+        "outputs: unknown key; did you mean 'output'?",
     ),
     "a thousand levels": run(
-        2, lambda text: text + "more: " + "[" * 1000 + "]" * 1000 + "\n", "run.yaml"
+        2,
+        lambda text: text + "more: " + "[" * 1000 + "]" * 1000 + "\n",
+        "run.yaml",
     ),
     "a hundred thousand levels": run(
-        2, lambda text: text + "more: " + "[" * 100_000 + "\n", "run.yaml"
+        2,
+        lambda text: text + "more: " + "[" * 100_000 + "\n",
+        "run.yaml",
     ),
     "half of a character": run(
-        2, lambda text: text.replace("small", '"\\ud800"'), "run.yaml", "lone surrogate"
+        2,
+        lambda text: text.replace("small", '"\\ud800"'),
+        "run.yaml",
+        "lone surrogate",
     ),
     "k of one": run(2, lambda text: text.replace("k: 3", "k: 1"), "privacy.k"),
     "k of no number": run(2, lambda text: text.replace("k: 3", "k: three"), "privacy.k"),
@@ -76,10 +85,13 @@ OF_RUN_FILES: dict[str, Case] = {
     "t of 1e-999999999": run(2, lambda text: text.replace("'0.5'", "'1e-999999999'"), "disease.t"),
     "t of 1/0": run(2, lambda text: text.replace("'0.5'", "'1/0'"), "disease.t"),
     "a variable that is not set": run(
-        2, lambda text: text.replace("people.parquet", "${NOBODY_SET_THIS}"), "input.path"
+        2,
+        lambda text: text.replace("people.parquet", "${NOBODY_SET_THIS}"),
+        "input.path",
     ),
     "a name of HTML": run(
-        0, lambda text: text.replace("name: small", "name: '<script>alert(1)</script>'")
+        0,
+        lambda text: text.replace("name: small", "name: '<script>alert(1)</script>'"),
     ),
     "a name of line ends": run(0, lambda text: text.replace("name: small", 'name: "a\\nb"')),
     "a column in two roles": run(
@@ -88,13 +100,21 @@ OF_RUN_FILES: dict[str, Case] = {
         "'age'",
     ),
     "an output in the input": run(
-        2, lambda text: text.replace("path: out", "path: people.parquet"), "output"
+        2,
+        lambda text: text.replace("path: out", "path: people.parquet"),
+        "output",
     ),
     "an output of no path": run(
-        2, lambda text: text.replace("path: out", "path: ''"), "output.path", "empty"
+        2,
+        lambda text: text.replace("path: out", "path: ''"),
+        "output.path",
+        "empty",
     ),
     "an input of no path": run(
-        2, lambda text: text.replace("path: people.parquet", "path: ' '"), "input.path", "empty"
+        2,
+        lambda text: text.replace("path: people.parquet", "path: ' '"),
+        "input.path",
+        "empty",
     ),
 }
 
@@ -119,7 +139,11 @@ OF_HIERARCHIES: dict[str, Case] = {
     "lines that end with CR LF": tree(0, PATHS.replace("\n", "\r\n")),
     "quoted fields": tree(0, PATHS.replace("Italy", '"Italy; south"')),
     "a million lines": Case(
-        0, (), {**PEOPLE, **LIVES}, files={"h.csv": a_million_lines}, roles=CITY
+        0,
+        (),
+        {**PEOPLE, **LIVES},
+        files={"h.csv": a_million_lines},
+        roles=CITY,
     ),
     "nothing": tree(2, "", WHERE),
     "a cycle": tree(2, "Pisa;Italy;Pisa;*\nLyon;Pisa;Lyon;*\n", WHERE),
@@ -135,7 +159,11 @@ OF_HIERARCHIES: dict[str, Case] = {
     "a quote without end": tree(2, PATHS + '"Oslo;x;*\n', WHERE),
     "values that it lacks": tree(2, "Pisa;Italy;*\n", "'city'", "lacks 1 value in 12 rows"),
     "a hierarchy that is a folder": Case(
-        2, (WHERE,), {**PEOPLE, **LIVES}, files={"h.csv": lambda path: path.mkdir()}, roles=CITY
+        2,
+        (WHERE,),
+        {**PEOPLE, **LIVES},
+        files={"h.csv": lambda path: path.mkdir()},
+        roles=CITY,
     ),
 }
 

@@ -32,7 +32,9 @@ CASES: dict[str, Case] = {
 }
 REFUSED = Tried("hostile inputs", "refused", [name for name, case in CASES.items() if case.code])
 RELEASED = Tried(
-    "hostile inputs", "odd, and released", [name for name, case in CASES.items() if not case.code]
+    "hostile inputs",
+    "odd, and released",
+    [name for name, case in CASES.items() if not case.code],
 )
 
 
@@ -41,15 +43,20 @@ LONG = {"CSV: lines that end with CR", "CSV: doubled quotes", "hierarchy: a mill
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.more] if name in LONG else []) for name in CASES]
+    "name",
+    [pytest.param(name, marks=[pytest.mark.more] if name in LONG else []) for name in CASES],
 )
 def test_it_is_refused_with_a_message_or_released(
-    tclose: Command, tmp_path: Path, name: str
+    tclose: Command,
+    tmp_path: Path,
+    name: str,
 ) -> None:
     case = CASES[name]
     path = case.write(tmp_path)
     code, out, err = tclose(
-        "release", path, *(word for text in case.sets for word in ("--set", text))
+        "release",
+        path,
+        *(word for text in case.sets for word in ("--set", text)),
     )
     assert code == case.code, err
     assert RAW not in out + err

@@ -157,7 +157,10 @@ def test_compiled_code_that_does_not_come_back_is_left() -> None:
         "b'', b'', 2**31 - 1)"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     process.stdout.readline()
@@ -184,7 +187,7 @@ def test_a_kernel_is_left_in_the_middle(tmp_path: Path) -> None:
         "        print('begun', flush=True)\n"
         "        spin(4)\n"
         "    except KeyboardInterrupt:  # the signal came before the kernel\n"
-        "        spin(4)\n"
+        "        spin(4)\n",
     )
     process = subprocess.Popen(
         [sys.executable, tmp_path / "spin.py"],
@@ -221,10 +224,14 @@ def test_sparks_own_handler_is_not_put_in_place(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "told"), [("audit", SHORT), ("explain", SHORT), ("release", MESSAGE)]
+    ("command", "told"),
+    [("audit", SHORT), ("explain", SHORT), ("release", MESSAGE)],
 )
 def test_what_publishes_nothing_speaks_of_nothing_public(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], command: str, told: str
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    command: str,
+    told: str,
 ) -> None:
     def interrupted(*_: object, **__: object) -> None:
         signal.raise_signal(signal.SIGINT)
@@ -238,10 +245,15 @@ def test_what_publishes_nothing_speaks_of_nothing_public(
 
 @pytest.mark.more
 @pytest.mark.parametrize(
-    ("after", "wait"), [("profile ", 0.3), ("plan  .* planned", 2.0)], ids=["plan", "anonymize"]
+    ("after", "wait"),
+    [("profile ", 0.3), ("plan  .* planned", 2.0)],
+    ids=["plan", "anonymize"],
 )
 def test_an_interrupted_release(
-    run_file: Callable[..., Path], tmp_path: Path, after: str, wait: float
+    run_file: Callable[..., Path],
+    tmp_path: Path,
+    after: str,
+    wait: float,
 ) -> None:
     """As a terminal does it: the whole process group gets the signal, the JVM and its Python
     workers too.

@@ -25,7 +25,7 @@ PEOPLE = pa.table(
         "sex": ["f", "m"] * 20,
         "disease": ["flu", "flu", "gout", "ulcer"] * 10,
         "region": ["north"] * 40,
-    }
+    },
 )
 ROLES: dict[str, Any] = {
     "sensitive": {"disease": {"t": "0.3"}},
@@ -50,7 +50,10 @@ Told = Callable[[], list[dict[str, Any]]]
 
 
 def carry_out(
-    path: Path, *names: str, sets: tuple[str, ...] = (), said: list[str] | None = None
+    path: Path,
+    *names: str,
+    sets: tuple[str, ...] = (),
+    said: list[str] | None = None,
 ) -> None:
     run_stages(
         given_run(None, path, None, sets),
@@ -61,7 +64,8 @@ def carry_out(
 
 @pytest.mark.usefixtures("spark")
 def test_a_run_tells_of_its_begin_and_its_release(
-    run_file: Callable[..., Path], told: Told
+    run_file: Callable[..., Path],
+    told: Told,
 ) -> None:
     path = run_file(PEOPLE, **ROLES)
     for stage in ("profile", "plan", "anonymize", "verify", "report", "publish"):
@@ -106,7 +110,9 @@ QUOTED = "age,sex,disease\n" + "20,f,flu\n21,m,gout\n" * 20 + '20,f,a "b"\n'
 
 
 def test_a_run_that_begins_again_on_spark_is_one_run(
-    run_file: Callable[..., Path], told: Told, tmp_path: Path
+    run_file: Callable[..., Path],
+    told: Told,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "people.csv").write_text(QUOTED)
     source = {"path": str(tmp_path / "people.csv"), "format": "csv", "options": {"header": "true"}}
@@ -125,13 +131,17 @@ def test_a_run_that_begins_again_on_spark_is_one_run(
 
 
 def test_a_local_run_that_cannot_begin_again_fails_once(
-    run_file: Callable[..., Path], told: Told, tmp_path: Path
+    run_file: Callable[..., Path],
+    told: Told,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "people.csv").write_text(QUOTED)
     source = {"path": str(tmp_path / "people.csv"), "format": "csv", "options": {"header": "true"}}
     with pytest.raises(NeedsSparkError):
         carry_out(
-            run_file(None, source=source, drop_others=True), "release", sets=("engine=local",)
+            run_file(None, source=source, drop_others=True),
+            "release",
+            sets=("engine=local",),
         )
     assert [event["eventType"] for event in told()] == ["START", "FAIL"]
 
@@ -145,7 +155,8 @@ def test_nothing_is_reported_where_nothing_says_where_to(run_file: Callable[...,
 
 def test_columns_are_those_of_the_release(run_file: Callable[..., Path]) -> None:
     path = run_file(
-        PEOPLE, **{**ROLES, "quasi": {"age": {"type": "numeric", "numeric_output": "bounds"}}}
+        PEOPLE,
+        **{**ROLES, "quasi": {"age": {"type": "numeric", "numeric_output": "bounds"}}},
     )
     spec = load_spec(path, ("attributes.drop_others=true",))
     (released,) = event(spec, str(UUID(int=1)), "START").outputs
@@ -179,7 +190,8 @@ def test_columns_are_those_of_the_release(run_file: Callable[..., Path]) -> None
     ],
 )
 def test_a_dataset_has_the_name_that_other_producers_give_it(
-    path: str, named: tuple[str, str]
+    path: str,
+    named: tuple[str, str],
 ) -> None:
     """Otherwise the graph of a lineage server breaks in two at it. `make test-pipelines` compares
     with their client.
@@ -197,7 +209,9 @@ def test_a_dataset_has_the_name_that_other_producers_give_it(
     ],
 )
 def test_it_is_configured_where_something_says_where_to(
-    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], configured: bool
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    configured: bool,
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
@@ -206,7 +220,8 @@ def test_it_is_configured_where_something_says_where_to(
 
 @pytest.mark.usefixtures("spark")
 def test_a_release_does_not_hang_on_who_hears_of_it(
-    run_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    run_file: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:9")
     said: list[str] = []

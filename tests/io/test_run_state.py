@@ -131,7 +131,7 @@ def test_a_state_is_read_as_it_was_written(stages: set[str], more: dict[str, int
             name: {**{f"own_{key}": n for key, n in more.items()}, **record}
             for name, record in EVERY.items()
             if name in stages
-        }
+        },
     )
     state = RunState.parse(json.dumps(found))
     assert json.loads(state.text) == found
@@ -227,7 +227,11 @@ def test_a_staged_file_that_does_not_fit_is_exit_code_2_with_its_name(
 
 @pytest.mark.parametrize("stage", STAGE_AFTER)
 def test_a_staged_record_that_does_not_fit_is_exit_code_2_with_the_file(
-    reported: Path, conf: Path, open_run: Callable[..., Run], tmp_path: Path, stage: str
+    reported: Path,
+    conf: Path,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
+    stage: str,
 ) -> None:
     output = Path(shutil.copytree(reported, tmp_path / "out"))
     file = output / "internal/staging/run.json"

@@ -22,7 +22,8 @@ def test_a_compiled_template_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_page_needs_no_place_for_compiled_templates(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert page(template_cache.TemplateCache(str(tmp_path / "missing"))) == "42"
 

@@ -99,7 +99,9 @@ def test_without_a_home_they_are_kept_among_temporary_files(wheel: Path, tmp_pat
 
 def test_other_sources_have_other_kernels(tmp_path: Path) -> None:
     shutil.copytree(
-        PACKAGE, tmp_path / "changed" / "tclose_spark", ignore=shutil.ignore_patterns("__pycache__")
+        PACKAGE,
+        tmp_path / "changed" / "tclose_spark",
+        ignore=shutil.ignore_patterns("__pycache__"),
     )
     home = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     first, _ = run(tmp_path / "changed", home)
@@ -172,12 +174,15 @@ IMPORTS = [
 
 @pytest.mark.parametrize("text", IMPORTS)
 def test_a_module_counts_in_whatever_form_it_imports_the_decorators(
-    text: str, monkeypatch: pytest.MonkeyPatch
+    text: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     keys = set()
     for name, more in (("here", ""), ("here", "\n# changed"), ("there", "")):
         monkeypatch.setattr(
-            caching, "_sources", lambda *_, name=name, more=more: [(name, text + more)]
+            caching,
+            "_sources",
+            lambda *_, name=name, more=more: [(name, text + more)],
         )
         keys.add(caching.source_key.__wrapped__())
     assert len(keys) == 3  # compiled code also names the modules of its types
@@ -198,7 +203,8 @@ def test_kernels_take_what_they_use_from_modules_that_count() -> None:
         for node in ast.walk(ast.parse(inspect.getsource(module))) if used else ():
             if isinstance(node, ast.ImportFrom):
                 source = importlib.util.resolve_name(
-                    "." * node.level + (node.module or ""), module.__package__
+                    "." * node.level + (node.module or ""),
+                    module.__package__,
                 )
                 taken = {
                     f"{source}.{a.name}" if f"{source}.{a.name}" in sys.modules else source: a
@@ -231,7 +237,8 @@ def test_a_folder_that_others_may_write_to_is_not_used(wheel: Path, tmp_path: Pa
     (tmp_path / "cache/tclose_spark").chmod(0o777)
     (tmp_path / "temporary").mkdir()
     first, _ = run(
-        wheel, {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "temporary")}
+        wheel,
+        {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "temporary")},
     )
     assert first.is_relative_to(tmp_path / "temporary")
     assert first.stat().st_mode & 0o077 == first.parent.stat().st_mode & 0o077 == 0

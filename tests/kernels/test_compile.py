@@ -99,7 +99,9 @@ def test_releases_after_it_compile_nothing(compiled: Path, tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_what_others_may_only_read_is_copied(
-    compiled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    compiled: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kept = Path(caching.folder.__wrapped__()).name
     shutil.copytree(compiled, tmp_path / "image")
@@ -108,7 +110,9 @@ def test_what_others_may_only_read_is_copied(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "image"))
     monkeypatch.setattr(caching.tempfile, "gettempdir", lambda: str(tmp_path / "temporary"))
     monkeypatch.setattr(
-        caching, "is_mine_alone", lambda path, or_root=False: or_root or "image" not in str(path)
+        caching,
+        "is_mine_alone",
+        lambda path, or_root=False: or_root or "image" not in str(path),
     )
     found = Path(caching.folder.__wrapped__())
     assert found.is_relative_to(tmp_path / "temporary")
@@ -116,7 +120,9 @@ def test_what_others_may_only_read_is_copied(
     assert copied
     assert copied == {file.name: file.read_bytes() for file in (image / kept).glob("*.nb[ci]")}
     monkeypatch.setattr(
-        caching, "is_mine_alone", lambda path, or_root=False: "image" not in str(path)
+        caching,
+        "is_mine_alone",
+        lambda path, or_root=False: "image" not in str(path),
     )
     shutil.rmtree(found)
     assert list(Path(caching.folder.__wrapped__()).iterdir()) == []
@@ -124,7 +130,9 @@ def test_what_others_may_only_read_is_copied(
 
 @pytest.mark.slow
 def test_the_first_plan_reports_that_kernels_are_compiled(
-    tmp_path: Path, write_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Once: with kernels in the cache, it does not."""
     table = pa.table({"age": list(range(20, 60)), "disease": ["flu", "gout"] * 20})
@@ -155,7 +163,8 @@ def test_the_folder_is_for_all_users_to_read_and_for_one_to_write(compiled: Path
 
 
 def test_a_folder_that_cannot_be_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "file").touch()
     caching.folder.cache_clear()

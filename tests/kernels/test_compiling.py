@@ -95,7 +95,7 @@ def test_the_canary_notices_a_lost_store_and_a_stale_read():
     def read_stale_numbers(canary):
         stale = canary.part._replace(same_counts=canary.part.counts.copy())
         return store_many.py_func(
-            canary._replace(part=stale._replace(same_counts=stale.same_counts + 100))
+            canary._replace(part=stale._replace(same_counts=stale.same_counts + 100)),
         )
 
     assert stores_are_compiled(store_many.py_func)
@@ -113,7 +113,8 @@ def test_a_kernel_cannot_set_a_field():
 
 
 @pytest.mark.parametrize(
-    "numbers", [np.arange(10, dtype=np.int32)[::2], np.broadcast_to(np.int32(1), 5)]
+    "numbers",
+    [np.arange(10, dtype=np.int32)[::2], np.broadcast_to(np.int32(1), 5)],
 )
 def test_an_array_that_is_not_plain_is_refused(numbers):
     with pytest.raises(TypeError, match=r"Outer\.numbers"):
@@ -129,7 +130,7 @@ def test_integers_of_any_kind_are_one():
     outer = kernel(lambda numbers, k: inner(1, 2) + inner(numbers[0], k) + inner(k, -1))
     assert outer(np.array([7], np.int32), 5) == 3 + 12 + 4
     assert [[str(kind) for kind in kinds] for kinds in inner.called.signatures] == [
-        ["int64", "int64"]
+        ["int64", "int64"],
     ]
     assert outer.py_func(np.array([7]), 5) == 19
 
@@ -213,7 +214,8 @@ def test_a_line_reports_how_far_compiling_is(monkeypatch: pytest.MonkeyPatch):
     heard: list[str] = []
     inner = kernel(refuse_negative)
     with event.install_listener(
-        "numba:compile", progress.CompiledKernels(heard.append)
+        "numba:compile",
+        progress.CompiledKernels(heard.append),
     ) as compiled:
         kernel(lambda number: inner(number) + 2)(1)
         inner(1)

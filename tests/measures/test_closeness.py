@@ -90,7 +90,10 @@ def test_ordered_by_frequency_takes_that_of_the_whole_and_breaks_ties_by_value()
     # put 9 first.
     whole, part = [3, 2, 1, 3], [9, 9, 9, 1]
     assert earth_movers_distance(part, whole, "ordered", "frequency") == earth_movers_distance(
-        part, whole, "ordered", [3, 1, 2, 9]
+        part,
+        whole,
+        "ordered",
+        [3, 1, 2, 9],
     )
     orders = {
         order: earth_movers_distance(part, whole, "ordered", order)
@@ -101,16 +104,28 @@ def test_ordered_by_frequency_takes_that_of_the_whole_and_breaks_ties_by_value()
 
 def test_a_declared_order_holds_values_without_records_and_missing_ones():
     assert earth_movers_distance(
-        ["low"], ["low", "high"], "ordered", ["low", "middle", "high"]
+        ["low"],
+        ["low", "high"],
+        "ordered",
+        ["low", "middle", "high"],
     ) == Fraction(1, 2)
     assert earth_movers_distance(
-        ["low"], ["low", "middle"], "ordered", ["low", "middle", "high"]
+        ["low"],
+        ["low", "middle"],
+        "ordered",
+        ["low", "middle", "high"],
     ) == Fraction(1, 4)
     assert earth_movers_distance(
-        ["low"], ["low", "middle"], "ordered", ["low", "middle"]
+        ["low"],
+        ["low", "middle"],
+        "ordered",
+        ["low", "middle"],
     ) == Fraction(1, 2)
     assert earth_movers_distance(
-        [None], [None, 1, 1], "ordered", np.array([None, 1, 2])
+        [None],
+        [None, 1, 1],
+        "ordered",
+        np.array([None, 1, 2]),
     ) == Fraction(1, 3)
 
 
@@ -182,17 +197,23 @@ def test_t_is_the_largest_distance_of_a_class():
     assert t_closeness([["*"] * 6], DISEASE) == 0
     assert t_closeness([["A", "A", "B", "B"]], [1, 2, 3, 4], "ordered") == Fraction(1, 3)
     assert t_closeness([["A", "A", "B", "B"]], [1, 2, 3, 4], "ordered", [1, 3, 2, 4]) == Fraction(
-        1, 6
+        1,
+        6,
     )
     cities = ["Pisa", "Siena", "Lyon", "Nice"]
     assert t_closeness(
-        [["A", "A", "B", "B"]], cities, "hierarchical", hierarchy=CITIES
+        [["A", "A", "B", "B"]],
+        cities,
+        "hierarchical",
+        hierarchy=CITIES,
     ) == Fraction(1, 2)
 
 
 def test_t_of_a_reference_table():
     assert t_closeness(
-        [["A", "A"]], ["flu", "gout"], reference=["flu", "flu", "flu", "gout"]
+        [["A", "A"]],
+        ["flu", "gout"],
+        reference=["flu", "flu", "flu", "gout"],
     ) == Fraction(1, 4)
     assert t_closeness([["A", "A"]], [1, 9], "ordered", reference=[2]) == Fraction(1, 2)
     assert t_closeness([["A", "B"]], [1, 3], "ordered", reference=[1, 2, 2]) == Fraction(2, 3)
@@ -204,7 +225,7 @@ def test_t_of_a_reference_table():
         st.tuples(st.sampled_from("AB"), st.sampled_from([None, 1, 2]), st.integers(0, 3)),
         min_size=1,
         max_size=20,
-    )
+    ),
 )
 def test_table_measures_are_those_of_its_classes(records):
     zone, age, value = zip(*records, strict=True)
@@ -219,7 +240,7 @@ def test_table_measures_are_those_of_its_classes(records):
     assert distinct_l([zone, age], value) == min(len(set(p)) for p in parts.values())
     shares = [[n / len(p) for n in Counter(p).values()] for p in parts.values()]
     assert entropy_l([zone, age], value) == pytest.approx(
-        min(math.prod(x**-x for x in each) for each in shares)
+        min(math.prod(x**-x for x in each) for each in shares),
     )
     ranked = [sorted(Counter(p).values(), reverse=True) for p in parts.values()]
     assert recursive_cl([zone, age], value, 2, 2) == all(

@@ -29,7 +29,7 @@ def test_counts_distinct_values():
 def test_entropy_is_the_number_of_equally_likely_values():
     assert entropy_l(CLASSES)[:3].tolist() == pytest.approx([1, 2, 4])
     assert entropy_l(CLASSES)[3] == pytest.approx(
-        math.exp(-(5 / 8 * math.log(5 / 8) + 2 / 8 * math.log(2 / 8) + 1 / 8 * math.log(1 / 8)))
+        math.exp(-(5 / 8 * math.log(5 / 8) + 2 / 8 * math.log(2 / 8) + 1 / 8 * math.log(1 / 8))),
     )
 
 
@@ -43,7 +43,9 @@ def test_recursive_diversity_weighs_the_most_frequent_value_against_the_tail():
 
 @drawn(100)
 @given(
-    count_tables(), st.fractions(min_value=0, max_value=9, max_denominator=20), st.integers(2, 5)
+    count_tables(),
+    st.fractions(min_value=0, max_value=9, max_denominator=20),
+    st.integers(2, 5),
 )
 def test_recursive_margins_are_those_of_the_definition(classes, c, level):
     expected = []
@@ -57,7 +59,7 @@ def test_recursive_margins_are_those_of_the_definition(classes, c, level):
 def test_recursive_margins_do_not_overflow():
     classes = Histograms.dense(np.array([[4 * 10**18, 3 * 10**18]]))
     assert recursive_margins(classes, Fraction(10**6 + 1, 10**6), 2).tolist() == [
-        (10**6 + 1) * 3 * 10**18 - 10**6 * 4 * 10**18
+        (10**6 + 1) * 3 * 10**18 - 10**6 * 4 * 10**18,
     ]
 
 
@@ -66,7 +68,10 @@ def test_recursive_margins_do_not_overflow():
 def test_entropy_and_distinct_are_those_of_the_definition(classes):
     histograms = Histograms.dense(classes)
     for counts, values, found in zip(
-        classes.tolist(), distinct(histograms), entropy_l(histograms), strict=True
+        classes.tolist(),
+        distinct(histograms),
+        entropy_l(histograms),
+        strict=True,
     ):
         shares = [count / sum(counts) for count in counts if count]
         assert values == len(shares)
@@ -105,7 +110,9 @@ def test_entropy_diversity_is_decided_exactly(counts, level, diverse):
 @given(count_tables(), st.fractions(min_value=1, max_value=8, max_denominator=12))
 def test_entropy_margins_have_the_sign_of_the_definition(classes, level):
     for counts, margin in zip(
-        classes.tolist(), entropy_margins(Histograms.dense(classes), level), strict=True
+        classes.tolist(),
+        entropy_margins(Histograms.dense(classes), level),
+        strict=True,
     ):
         size = sum(counts)
         assert (margin >= 0) == (
@@ -125,5 +132,5 @@ def test_no_diverse_class_reads_as_if_it_were_not(classes, level):
     histograms = Histograms.dense(classes)
     assert np.all(
         (entropy_margins(histograms, level) < 0)
-        | (entropy_l(histograms) >= readable_entropy(float(level)))
+        | (entropy_l(histograms) >= readable_entropy(float(level))),
     )

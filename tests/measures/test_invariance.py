@@ -93,7 +93,11 @@ def published(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
 @drawn(25, quick=6)
 @given(published(), SHIFTS, FACTORS, st.booleans())
 def test_audits(
-    kind: str, table: tuple[list[Any], list[Any]], shift: int, factor: int, bounds: bool
+    kind: str,
+    table: tuple[list[Any], list[Any]],
+    shift: int,
+    factor: int,
+    bounds: bool,
 ) -> None:
     raw, labels = table
     if kind == "date":
@@ -115,7 +119,7 @@ def test_audits(
             {
                 name: [written(move(row[i]), kind) for row in raw]
                 for i, name in enumerate(["age", "way"])
-            }
+            },
         )
         for name, values in rest.items():
             known = known.append_column(name, pa.array(values))
@@ -193,15 +197,22 @@ def test_figures_of_releases(raw: list[Any], shift: int, factor: int, size: int)
         made = apply_plan(plan, problem.attributes, rows, problem.spec)
         nobody = rows.take(np.zeros(0, dtype=np.int64))
         order = np.argsort(
-            made.rows.hash
+            made.rows.hash,
         )  # queries are drawn from rows in their order, which is that of label texts
         labels = [column.take(pa.array(order)) for column in made.labels]
         linked = LinkedRows(
-            rows=made.rows.take(order), labels=labels, suppressed=nobody, whole=len(raw)
+            rows=made.rows.take(order),
+            labels=labels,
+            suppressed=nobody,
+            whole=len(raw),
         )
         frequencies = LocalRows(rows, len(raw)).frequencies
         found = measure_raw_versus_released(
-            linked, problem.profile, problem.attributes, problem.spec, frequencies
+            linked,
+            problem.profile,
+            problem.attributes,
+            problem.spec,
+            frequencies,
         )
         classes = PublishedClasses.of(made, problem.spec)
         public = measure(made, classes, problem.attributes, problem.spec, {})
@@ -218,7 +229,11 @@ def test_a_column_that_is_suppressed_in_all_rows_is_spread_over_its_domain() -> 
     for shift in (0, 1000):
         records = [{"age": shift + i % 4, "job": "a", "row": i, "pay": "x"} for i in range(8)]
         problem, _ = make_problem(
-            records, {"pay": {}}, {"age": {"type": "numeric"}, "job": {}}, {}, k=2
+            records,
+            {"pay": {}},
+            {"age": {"type": "numeric"}, "job": {}},
+            {},
+            k=2,
         )
         spread, _ = spread_labels(problem.attributes.quasi_identifiers[0], [pa.array(["*", "*"])])
         assert spread.shares(shift, shift + 1).tolist() == [0.5]

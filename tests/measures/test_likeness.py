@@ -24,7 +24,8 @@ from tclose_spark.measures.likeness import (
 
 def beta_of(table: list[int], part: list[int]) -> Fraction:
     (numerator,), (denominator,) = largest_rises(
-        np.array(table), Histograms.dense(np.array([part]))
+        np.array(table),
+        Histograms.dense(np.array([part])),
     )
     return Fraction(numerator, denominator)
 
@@ -32,7 +33,8 @@ def beta_of(table: list[int], part: list[int]) -> Fraction:
 def emd_of(table: list[int], part: list[int]) -> Fraction:
     distance = EqualDistance(np.array(table))
     return Fraction(
-        int(distance.numerators(Histograms.dense(np.array([part])))[0]), 2 * sum(table) * sum(part)
+        int(distance.numerators(Histograms.dense(np.array([part])))[0]),
+        2 * sum(table) * sum(part),
     )
 
 
@@ -105,7 +107,7 @@ def test_two_classes_that_hold_hold_together(counts, beta, level):
 def test_large_tables_are_judged_in_integers():
     table, beta = np.array([1, 3 * 10**9 - 1]), Fraction(3 * 10**9, 10**9 + 1)
     part = Histograms.dense(
-        np.array([[1, 10**9]])
+        np.array([[1, 10**9]]),
     )  # 1 / (10^9 + 1) of the class, 1 / (3 10^9) of the table
     exact = Fraction(1, 10**9 + 1) / Fraction(1, 3 * 10**9) - 1
     assert likeness_margins(table, part, exact)[0] == 0

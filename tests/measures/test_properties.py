@@ -168,7 +168,8 @@ def test_values_that_are_farthest_apart_are_at_distance_one(asked, p, q):
 @given(columns, columns)
 def test_a_hierarchy_of_height_one_is_the_equal_distance(p, q):
     assert earth_movers_distance(p, q, "hierarchical", hierarchy=FLAT) == earth_movers_distance(
-        p, q
+        p,
+        q,
     )
 
 
@@ -176,7 +177,10 @@ def test_a_hierarchy_of_height_one_is_the_equal_distance(p, q):
 @given(columns, columns, st.permutations(VALUES))
 def test_an_order_and_its_reverse_are_one_distance(p, q, order):
     assert earth_movers_distance(p, q, "ordered", order) == earth_movers_distance(
-        p, q, "ordered", order[::-1]
+        p,
+        q,
+        "ordered",
+        order[::-1],
     )
 
 
@@ -201,7 +205,9 @@ def test_a_replicated_table_is_as_safe(asked, times, data):
     for records in equivalence_classes(quasi):
         part = [sensitive[record] for record in records]
         assert earth_movers_distance(
-            part * times, sensitive * times, **asked
+            part * times,
+            sensitive * times,
+            **asked,
         ) == earth_movers_distance(part, sensitive, **asked)
 
 

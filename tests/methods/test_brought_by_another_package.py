@@ -30,7 +30,7 @@ PEOPLE = pa.table(
         "city": [["Pisa", "Siena", "Lyon"][i % 3] for i in range(ROWS)],
         "weight": [50 + i % 40 for i in range(ROWS)],
         "disease": [["flu", "gout"][i // 7 % 2] for i in range(ROWS)],
-    }
+    },
 )
 QUASI = {
     "age": {"type": "numeric"},
@@ -42,7 +42,9 @@ QUASI = {
 
 @pytest.fixture
 def every_k(
-    every_k_installed: None, run_file: Callable[..., Path], open_run: Callable[..., Run]
+    every_k_installed: None,
+    run_file: Callable[..., Path],
+    open_run: Callable[..., Run],
 ) -> Callable[..., Run]:
     """`every_k(others=...)`: a run of that method."""
 
@@ -50,8 +52,12 @@ def every_k(
         method = {"name": "every_k", **settings}
         return open_run(
             run_file(
-                PEOPLE, quasi=QUASI, sensitive={"disease": {"t": "measure"}}, k=6, method=method
-            )
+                PEOPLE,
+                quasi=QUASI,
+                sensitive={"disease": {"t": "measure"}},
+                k=6,
+                method=method,
+            ),
         )
 
     return make
@@ -59,7 +65,8 @@ def every_k(
 
 def test_without_the_package_the_method_is_unknown(run_file: Callable[..., Path]) -> None:
     with pytest.raises(
-        ConfigurationError, match=r"method.name: found 'every_k'; expected 'closeness_tree'"
+        ConfigurationError,
+        match=r"method.name: found 'every_k'; expected 'closeness_tree'",
     ):
         load_spec(run_file(PEOPLE, quasi=QUASI, method={"name": "every_k"}))
 
@@ -88,7 +95,8 @@ def test_a_broken_package_is_named_and_harms_no_other_run(
     monkeypatch.delitem(sys.modules, "broken", raising=False)
     monkeypatch.setattr(registry, "modules", lambda: {**registry.MODULES, "broken": place})
     with pytest.raises(
-        ConfigurationError, match=f"method.name: broken is brought by broken, which .*{message}"
+        ConfigurationError,
+        match=f"method.name: broken is brought by broken, which .*{message}",
     ):
         load_spec(run_file(PEOPLE, quasi=QUASI, method={"name": "broken"}))
     with pytest.raises(ConfigurationError, match=r"privacy\.k: found 0"):
@@ -113,12 +121,13 @@ def test_its_release_is_verified(every_k: Callable[..., Run], spark: SparkSessio
     ages = {row["age"] for row in read_delta(spark, run.public.path("release")).collect()}
     assert len(ages) == ROWS // 6
     assert json.loads(run.internal.read("run.json"))["stages"]["anonymize"]["method"] == {
-        "rows": ROWS
+        "rows": ROWS,
     }
 
 
 def test_its_labels_may_cover_more_than_its_classes(
-    every_k: Callable[..., Run], spark: SparkSession
+    every_k: Callable[..., Run],
+    spark: SparkSession,
 ) -> None:
     run = every_k(others="whole")
     assert pipeline.release(run)["verdict"] == "holds"
@@ -129,14 +138,15 @@ def test_its_labels_may_cover_more_than_its_classes(
         None,
     )  # labels follow from the quasi-identifiers alone
     assert {(row["sex"], row["city"], row["weight"]) for row in released} == {
-        ("*", "*", "[50, 89]")
+        ("*", "*", "[50, 89]"),
     }
     assert len({row["age"] for row in released}) == ROWS // 6
 
 
 def test_regions_that_overlap_break_a_promise(every_k: Callable[..., Run]) -> None:
     with pytest.raises(
-        GuaranteeError, match="regions overlap: the labels of two classes have values in common"
+        GuaranteeError,
+        match="regions overlap: the labels of two classes have values in common",
     ):
         pipeline.release(every_k(apart=True))
 
@@ -150,22 +160,29 @@ def test_labels_that_do_not_cover_their_rows_are_found_out(every_k: Callable[...
 
 
 def test_what_it_does_not_make_is_refused_when_the_run_file_is_read(
-    every_k_installed: None, run_file: Callable[..., Path]
+    every_k_installed: None,
+    run_file: Callable[..., Path],
 ) -> None:
     with pytest.raises(ConfigurationError, match="every_k looks at no t"):
         load_spec(
             run_file(
-                PEOPLE, quasi=QUASI, sensitive={"disease": {"t": "0.5"}}, method={"name": "every_k"}
-            )
+                PEOPLE,
+                quasi=QUASI,
+                sensitive={"disease": {"t": "0.5"}},
+                method={"name": "every_k"},
+            ),
         )
     with pytest.raises(
-        ConfigurationError, match=r"method.by: found 'age'; expected a whole number"
+        ConfigurationError,
+        match=r"method.by: found 'age'; expected a whole number",
     ):
         load_spec(run_file(PEOPLE, quasi=QUASI, method={"name": "every_k", "by": "age"}))
 
 
 def test_it_is_planned_from_the_command_line(
-    every_k: Callable[..., Run], run_file: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+    every_k: Callable[..., Run],
+    run_file: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = run_file(
         PEOPLE,

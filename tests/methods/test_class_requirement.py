@@ -35,7 +35,11 @@ def attributes_of(rows, names, t, distinct, households):
         "rows": rows_of(len(CELLS)),
         "people": Unit(name="people", of_cell=first, spread=np.rint(WHOLE / size).astype(np.int64)),
         "households": Unit(
-            name="households", of_cell=WHOLE // home, spread=None, needed=households, whole=WHOLE
+            name="households",
+            of_cell=WHOLE // home,
+            spread=None,
+            needed=households,
+            whole=WHOLE,
         ),
     }
     disease = ResolvedSensitive(
@@ -99,10 +103,17 @@ def is_class(rows, whole, names, k, t, distinct, households):
     st.integers(2, 3),
 )
 def test_numpy_and_kernels_hold_what_exact_fractions_say(
-    data, names, k, twelfths, distinct, households
+    data,
+    names,
+    k,
+    twelfths,
+    distinct,
+    households,
 ):
     group = st.lists(
-        st.tuples(st.integers(0, len(CELLS) - 1), st.integers(1, 3)), min_size=1, max_size=6
+        st.tuples(st.integers(0, len(CELLS) - 1), st.integers(1, 3)),
+        min_size=1,
+        max_size=6,
     )
     classes = np.zeros((data.draw(st.integers(1, 4)), len(CELLS)), dtype=np.int64)
     for rows in classes:
@@ -136,7 +147,8 @@ def test_no_rows_are_no_class():
 
 
 @pytest.mark.parametrize(
-    ("homes", "enough"), [([3, 3, 3], False), ([3, 3, 3, 3], True), ([1, 3], True), ([1], False)]
+    ("homes", "enough"),
+    [([3, 3, 3], False), ([3, 3, 3, 3], True), ([1, 3], True), ([1], False)],
 )
 def test_two_households_weigh_more_than_one(homes, enough):
     """A household that is whole, and a row of another."""

@@ -18,10 +18,14 @@ METHODS = ["closeness_tree", "stack_and_deal", "fragmentation", "t_mondrian"]
 @pytest.mark.parametrize("method", METHODS)
 def test_k_of_all_rows_makes_one_class(method):
     problem, rows = make_problem(
-        RECORDS, {"grade": {"distance": "ordered", "t": "0.3"}}, k=8, name=method
+        RECORDS,
+        {"grade": {"distance": "ordered", "t": "0.3"}},
+        k=8,
+        name=method,
     )
     _, classes = settle_all(
-        method_of(problem.spec.method).make_plan(problem.given(count_in(rows))), rows
+        method_of(problem.spec.method).make_plan(problem.given(count_in(rows))),
+        rows,
     )
     assert len(classes) == 8
     assert len(np.unique(classes)) == 1
@@ -30,7 +34,10 @@ def test_k_of_all_rows_makes_one_class(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_a_larger_k_cannot_be_reached_and_the_largest_is_reported(method):
     problem, rows = make_problem(
-        RECORDS, {"grade": {"distance": "ordered", "t": "0.3"}}, k=9, name=method
+        RECORDS,
+        {"grade": {"distance": "ordered", "t": "0.3"}},
+        k=9,
+        name=method,
     )
     with pytest.raises(
         UnreachableError,

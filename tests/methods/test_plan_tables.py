@@ -41,7 +41,10 @@ def tables_of(problem: Problem, rows: Rows) -> tuple[list[Table], list[str]]:
     report, settings = report_of(problem, rows), problem.spec.method
     written = replace(report, details=json.loads(json.dumps(report.details)))
     return method_of(settings).tables(
-        problem.spec.name, written, settings, problem.spec.attributes.sensitive_attributes
+        problem.spec.name,
+        written,
+        settings,
+        problem.spec.attributes.sensitive_attributes,
     )
 
 
@@ -89,7 +92,9 @@ def test_fragmentation_shows_bounds_sizes_and_what_is_measured_beside():
 
 
 def resolved(
-    values: Sequence[str | None], settings: dict[str, str], hierarchy: Hierarchy | None = None
+    values: Sequence[str | None],
+    settings: dict[str, str],
+    hierarchy: Hierarchy | None = None,
 ) -> ResolvedSensitive:
     """An attribute with a row of each value."""
     domain, asked = (

@@ -25,7 +25,8 @@ LIMITED: list[dict[str, Any]] = [
 @pytest.mark.parametrize("limited", LIMITED, ids=str)
 @pytest.mark.parametrize("missing", [False, True])
 def test_it_is_the_last_value_that_a_label_within_the_limit_covers(
-    limited: dict[str, Any], missing: bool
+    limited: dict[str, Any],
+    missing: bool,
 ) -> None:
     column = "age" if limited.get("type") == "numeric" else "city"
     records = [{**row, "age": row["age"] / 2} for row in town(60)]
@@ -33,7 +34,10 @@ def test_it_is_the_last_value_that_a_label_within_the_limit_covers(
         records[3][column] = None
     trees = {"city": CITIES} if "hierarchy" in limited else {}
     problem, rows = make_problem(
-        records, {"disease": {"t": "1"}}, quasi={column: limited}, hierarchies=trees
+        records,
+        {"disease": {"t": "1"}},
+        quasi={column: limited},
+        hierarchies=trees,
     )
     (quasi,) = problem.attributes.quasi_identifiers
     codes = ranked(rows.quasi[0])[0]

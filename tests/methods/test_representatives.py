@@ -37,18 +37,20 @@ DAY, NOON = date(2024, 2, 1), datetime(2024, 2, 1, 12)
 PEOPLE = pa.table(
     {
         "age": pa.array(
-            [None if i % 29 == 0 else 20 + i * 7 % 41 for i in range(ROWS)], pa.int64()
+            [None if i % 29 == 0 else 20 + i * 7 % 41 for i in range(ROWS)],
+            pa.int64(),
         ),
         "height": [1.5 + i * 13 % 50 / 100 for i in range(ROWS)],
         "born": [DAY + timedelta(days=i * 11 % 90) for i in range(ROWS)],
         "seen": pa.array(
-            [NOON + timedelta(hours=i * 5 % 99) for i in range(ROWS)], pa.timestamp("us", "UTC")
+            [NOON + timedelta(hours=i * 5 % 99) for i in range(ROWS)],
+            pa.timestamp("us", "UTC"),
         ),
         "city": [CITIES.leaves[i % 5] for i in range(ROWS)],
         "grade": [None if i % 31 == 0 else GRADES[i * i % 6] for i in range(ROWS)],
         "void": pa.array([None] * ROWS, pa.string()),
         "disease": [["flu", "flu", "gout", "ulcer"][i % 4] for i in range(ROWS)],
-    }
+    },
 )
 QUASI: dict[str, Any] = {
     "age": {"type": "numeric"},
@@ -155,7 +157,8 @@ def test_each_class_that_a_reader_sees_publishes_the_aggregate_of_its_raw_values
             found = aggregate(column, made.representative, raw)
             if made.representative == "mean" and column in PER_UNIT and found is not None:
                 assert abs(number(column, value) - found) <= Fraction(
-                    1, PER_UNIT[column]
+                    1,
+                    PER_UNIT[column],
                 )  # of several of the method's
             assert column == "void" or number(column, value) == found
             assert column != "void" or value is None
@@ -179,7 +182,8 @@ def test_k_and_t_hold_of_the_classes_that_a_reader_sees(made: Made) -> None:
 def test_the_certificate_claims_no_loss_and_no_regions(made: Made) -> None:
     certificate = made.certificate
     jsonschema.validate(
-        certificate, json.loads((DIRECTORY / "certificate.schema.json").read_text())
+        certificate,
+        json.loads((DIRECTORY / "certificate.schema.json").read_text()),
     )
     assert certificate["regions"] == "not looked at"
     assert certificate["utility"]["ncp"] is None
@@ -222,7 +226,7 @@ def test_an_audit_with_the_run_file_leaves_out_what_is_not_known(made: Made, spa
     tree = {"attributes": spec.attributes.model_dump(mode="json", exclude_unset=True)}
     tree |= {"privacy": {"k": 4}, "method": method_of(made.representative)}
     tree["attributes"]["quasi_identifiers"]["grade"] = {
-        "hierarchy": str(made.out / "internal/hierarchies/grade.csv")
+        "hierarchy": str(made.out / "internal/hierarchies/grade.csv"),
     }
     judged = audit(table, spec=tree)
     assert judged.holds
@@ -268,7 +272,8 @@ def test_a_published_value_that_is_no_aggregate_is_found(
         honest = of(quasi, *more)
         said = zip(honest.names, honest.labellers, strict=True)
         return replace(
-            honest, labellers=tuple(Liar(one) if name == column else one for name, one in said)
+            honest,
+            labellers=tuple(Liar(one) if name == column else one for name, one in said),
         )  # type: ignore[arg-type, misc]
 
     monkeypatch.setattr(Generalizer, "of", staticmethod(lying))
@@ -277,11 +282,18 @@ def test_a_published_value_that_is_no_aggregate_is_found(
     asked = {"disease": {"t": str(T)}}
     run = open_run(
         write_run(
-            tmp_path, PEOPLE, quasi=quasi, sensitive=asked, k=4, method=method, drop_others=True
-        )
+            tmp_path,
+            PEOPLE,
+            quasi=quasi,
+            sensitive=asked,
+            k=4,
+            method=method,
+            drop_others=True,
+        ),
     )
     with pytest.raises(
-        GuaranteeError, match=r"^[1-9]\d* rows have a published value that is not the aggregate"
+        GuaranteeError,
+        match=r"^[1-9]\d* rows have a published value that is not the aggregate",
     ):
         pipeline.release(run)
     assert not (tmp_path / "out/public").exists()
@@ -289,7 +301,10 @@ def test_a_published_value_that_is_no_aggregate_is_found(
 
 @pytest.mark.parametrize("few", ["one above all", "one below all", "none"])
 def test_a_mean_that_few_rows_reach_is_a_warning_without_their_values(
-    write_run: Callable[..., Path], spark: SparkSession, tmp_path: Path, few: str
+    write_run: Callable[..., Path],
+    spark: SparkSession,
+    tmp_path: Path,
+    few: str,
 ) -> None:
     """Of 59 incomes one is of 9,000,000 (below zero): its class's mean is far above (below) all
     other rows.

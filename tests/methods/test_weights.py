@@ -30,12 +30,16 @@ def losses(method: dict[str, Any], weights: dict[str, Any]) -> FloatArray:
     """
     quasi = {name: {**settings, "weight": weights.get(name, 1)} for name, settings in QUASI.items()}
     problem, rows = make_problem(
-        town(1500), {"grade": {"distance": "ordered", "t": "0.2"}}, quasi, k=5
+        town(1500),
+        {"grade": {"distance": "ordered", "t": "0.2"}},
+        quasi,
+        k=5,
     )
     tree = problem.spec.model_dump(exclude={"method"})
     problem = replace(problem, spec=ReleaseSpec.model_validate({**tree, "method": method}))
     given = replace(
-        problem.given(count_in(rows)), frequencies=lambda tally_of, most: tally_of(rows)
+        problem.given(count_in(rows)),
+        frequencies=lambda tally_of, most: tally_of(rows),
     )
     plan = method_of(problem.spec.method).make_plan(given)
     settled, classes = settle_all(plan, rows)
@@ -49,7 +53,7 @@ def losses(method: dict[str, Any], weights: dict[str, Any]) -> FloatArray:
             @ sizes
             / len(order)
             for q, codes in zip(problem.attributes.quasi_identifiers, settled.quasi, strict=True)
-        ]
+        ],
     )
 
 

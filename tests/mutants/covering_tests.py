@@ -44,7 +44,9 @@ class Observer:
 
     def __init__(self) -> None:
         self._coverage = Coverage(
-            data_file=None, config_file=False, include=[str(path) for path in modules()]
+            data_file=None,
+            config_file=False,
+            include=[str(path) for path in modules()],
         )
         self._contexts = [""]
         self._fixtures: dict[str, Sequence[str]] = {}
@@ -175,7 +177,9 @@ def choose(files: Mapping[str, Mapping[str, Any]], mutant: Mutant) -> dict[str, 
 
 
 def _executing(
-    files: Mapping[str, Mapping[str, Any]], path: str, lines: range | None
+    files: Mapping[str, Mapping[str, Any]],
+    path: str,
+    lines: range | None,
 ) -> dict[str, float]:
     found: dict[str, float] = {}
     for one in files.values():

@@ -49,7 +49,7 @@ def report(found: Sequence[Mapping[str, Any]]) -> int:
             "\n"
             f"{one['path']}:{one['line']} survived {one['tests']} tests\n"
             f"- {one['before']}\n"
-            f"+ {one['after']}"
+            f"+ {one['after']}",
         )
     tried = Counter(folder_of(one) for one in found)
     killed = Counter(folder_of(one) for one in found if not one["survived"])

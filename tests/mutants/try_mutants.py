@@ -72,7 +72,7 @@ def main() -> int:
     def try_it(place: int, mutant: Mutant) -> None:
         tests = choose(files, mutant)
         version = hashed(
-            "".join(sorted({files[file_of(test)]["hash"] for test in tests} | tests.keys()))
+            "".join(sorted({files[file_of(test)]["hash"] for test in tests} | tests.keys())),
         )
         before = known.get(mutant.key)
         if before and (not before["survived"] or before["version"] == version):
@@ -109,7 +109,10 @@ def outcome(copy: Path, mutant: Mutant, tests: Mapping[str, float], code: str) -
         return 0
     _write(copy / mutant.path, code)
     ended = in_child(
-        lambda: run(tests), copy, copy.with_suffix(".log"), seconds=30 + 3 * sum(tests.values())
+        lambda: run(tests),
+        copy,
+        copy.with_suffix(".log"),
+        seconds=30 + 3 * sum(tests.values()),
     )
     _write(copy / mutant.path, (ROOT / mutant.path).read_text())
     assert ended != pytest.ExitCode.NO_TESTS_COLLECTED, tests

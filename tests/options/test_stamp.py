@@ -38,7 +38,7 @@ PEOPLE = pa.table(
     {
         "age": [20 + 7 * i % 61 for i in range(ROWS)],
         "disease": [["flu", "gout"][i % 2] for i in range(ROWS)],
-    }
+    },
 )
 
 
@@ -110,7 +110,8 @@ def test_a_release_with_another_text_is_not_published(
 
 
 def test_a_run_without_it_imports_none_of_it(
-    conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    conf: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     spec = load_spec(conf())
     unused = [option for option in OPTIONS if not option.used(spec)]
@@ -132,7 +133,8 @@ def test_its_settings_decide_the_release(conf: Callable[..., Path]) -> None:
 
 
 def test_without_the_package_the_key_is_unknown(
-    conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    conf: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = conf(stamp={"text": "draft"})
     monkeypatch.setattr("tclose_spark.runfile.spec.modules", lambda what: {})
@@ -146,34 +148,41 @@ def test_the_name_under_which_settings_are_kept_is_no_key(conf: Callable[..., Pa
 
 
 def test_a_broken_package_is_named(
-    stamp_installed: Path, conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    stamp_installed: Path,
+    conf: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (stamp_installed / "odd.py").write_text("OPTION = 1\n")
     for name in ("tclose_spark.runfile.spec.modules", "tclose_spark.runfile.brought.modules"):
         monkeypatch.setattr(
-            name, lambda what="requirement": {"odd": "odd"} if what == "option" else {}
+            name,
+            lambda what="requirement": {"odd": "odd"} if what == "option" else {},
         )
     with pytest.raises(
-        ConfigurationError, match="odd is brought by odd, which holds no option of this name"
+        ConfigurationError,
+        match="odd is brought by odd, which holds no option of this name",
     ):
         load_spec(conf(odd={}))
 
 
 def test_a_part_that_nothing_would_call_is_refused(
-    conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    conf: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import stamp
 
     parts = {"jugde": stamp.OPTION.parts["judge"]}
     monkeypatch.setattr(stamp, "OPTION", replace(stamp.OPTION, parts=parts))
     with pytest.raises(
-        ConfigurationError, match="stamp has the part 'jugde'; expected reader, maker, judge, words"
+        ConfigurationError,
+        match="stamp has the part 'jugde'; expected reader, maker, judge, words",
     ):
         load_spec(conf(stamp={"text": "draft"}))
 
 
 def test_rows_beside_raw_values_of_an_earlier_write_are_not_kept(
-    conf: Callable[..., Path], tmp_path: Path
+    conf: Callable[..., Path],
+    tmp_path: Path,
 ) -> None:
     path = str(conf())
     for stage, more in (
@@ -234,12 +243,15 @@ def test_it_changes_no_figure_of_the_verifier(
 @drawn(30)
 @given(
     st.dictionaries(
-        st.sampled_from("abc"), st.recursive(st.integers(), lambda x: st.lists(x)), min_size=1
+        st.sampled_from("abc"),
+        st.recursive(st.integers(), lambda x: st.lists(x)),
+        min_size=1,
     ),
     st.data(),
 )
 def test_an_option_of_another_package_adds_keys_and_changes_none(
-    kept: dict[str, Any], data: st.DataObject
+    kept: dict[str, Any],
+    data: st.DataObject,
 ) -> None:
     own, more = dict(kept), data.draw(st.dictionaries(st.sampled_from("abcde"), st.integers()))
     changed = {name for name in kept.keys() & more.keys() if more[name] != kept[name]}
@@ -270,7 +282,9 @@ def test_its_sections_of_the_page_replace_none(
     monkeypatch.setattr(stamp, "words", Words)
     assert main(["release", str(conf(stamp={"text": "draft"}))]) == 0, "it says the same"
     monkeypatch.setattr(
-        Words, "sections", lambda self, certificate, figures: {"utility": {"ncp": 0}}
+        Words,
+        "sections",
+        lambda self, certificate, figures: {"utility": {"ncp": 0}},
     )
     assert main(["release", str(conf(stamp={"text": "final"}, output={"path": "other"}))]) == 2
     assert "the option stamp of another package changes 'utility'" in capsys.readouterr().err
@@ -291,7 +305,8 @@ def test_the_certificate_names_the_package_and_its_version(
     jsonschema.validate(certificate, SCHEMA)
     with pytest.raises(jsonschema.ValidationError, match="stamp"):
         jsonschema.validate(
-            {key: part for key, part in certificate.items() if key != "brought"}, SCHEMA
+            {key: part for key, part in certificate.items() if key != "brought"},
+            SCHEMA,
         )
     assert (
         "the option stamp is brought by stamp 1"

@@ -34,7 +34,7 @@ def distance(one: Shares, other: Shares, kind: Kind) -> Fraction:
         return sum(map(abs, moved), Fraction(0)) / max(1, len(kind) - 1)
     height = len(next(iter(kind.values()))) - 1
     below: dict[tuple[Any, ...], Fraction] = defaultdict(
-        Fraction
+        Fraction,
     )  # the root excluded; each edge is 1 / (2 height)
     for value, path in kind.items():
         for level in range(height):

@@ -181,14 +181,17 @@ def _overlaps(party: ThirdParty) -> Iterator[str]:
     may hide it.
     """
     if party.certificate.get("regions") != "disjoint" or any(
-        map(_is_unknown, party.quasi.values())
+        map(_is_unknown, party.quasi.values()),
     ):
         return
     for one, other in combinations(party.classes, 2):
         if all(
             meet(a, b, entry)
             for a, b, entry in zip(
-                _by_quasi(party, one), _by_quasi(party, other), party.quasi.values(), strict=True
+                _by_quasi(party, one),
+                _by_quasi(party, other),
+                party.quasi.values(),
+                strict=True,
             )
         ):
             yield f"the regions of {one} and {other} meet"

@@ -33,7 +33,9 @@ def lies_in(label: Label, box: Label, kind: str, paths: Sequence[Sequence[str]] 
 
 
 def boxes_around(
-    labels: Sequence[Label], kind: str, paths: Sequence[Sequence[str]] = ()
+    labels: Sequence[Label],
+    kind: str,
+    paths: Sequence[Sequence[str]] = (),
 ) -> set[Label]:
     """All labels of natural boxes on an axis where these are published."""
     known = [label for label in labels if label not in (None, "*")]

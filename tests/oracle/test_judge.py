@@ -41,19 +41,35 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "t": (
         lambda it: in_certificate(
-            it, "guarantees", "t", "disease", "required_exact", value="1/1000"
+            it,
+            "guarantees",
+            "t",
+            "disease",
+            "required_exact",
+            value="1/1000",
         ),
         "disease: a class is .* from the table, more than 1/1000",
     ),
     "t achieved": (
         lambda it: in_certificate(
-            it, "guarantees", "t", "disease", "achieved_exact", value="1/1000"
+            it,
+            "guarantees",
+            "t",
+            "disease",
+            "achieved_exact",
+            value="1/1000",
         ),
         "the certificate says",
     ),
     "l": (
         lambda it: in_certificate(
-            it, "guarantees", "l", "disease", "distinct", "required", value=4
+            it,
+            "guarantees",
+            "l",
+            "disease",
+            "distinct",
+            "required",
+            value=4,
         ),
         "disease: a class has distinct l 3, less than 4",
     ),
@@ -75,7 +91,8 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "a value swapped": (
         lambda it: changed(
-            it, lambda rows: rows.assign(disease=[*rows["disease"][1:], rows["disease"][0]])
+            it,
+            lambda rows: rows.assign(disease=[*rows["disease"][1:], rows["disease"][0]]),
         ),
         "the certificate says|cover no row",
     ),

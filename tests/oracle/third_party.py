@@ -194,7 +194,7 @@ class ThirdParty:
         found: dict[str, Any] = {"k": smallest, "t": {}, "l": {}, "beta": {}}
         for name, counts in parts.items():
             found["t"][name] = str(
-                max(distance(self.sensitive[name], part, self.whole[name]) for part in counts)
+                max(distance(self.sensitive[name], part, self.whole[name]) for part in counts),
             )
             if name in self.certificate["guarantees"].get("beta", {}):
                 found["beta"][name] = str(max(beta(part, self.whole[name]) for part in counts))
@@ -218,7 +218,8 @@ class ThirdParty:
                 )
             if "frequency" in required:
                 found["l"][name, "frequency"] = round(
-                    min(part.total() / max(part.values()) for part in counts), 7
+                    min(part.total() / max(part.values()) for part in counts),
+                    7,
                 )
         return found
 

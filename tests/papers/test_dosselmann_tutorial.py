@@ -55,7 +55,8 @@ def test_section_2_1_equations_3_7_and_8():
     costs = [
         move.cost
         for move in transport_plan(
-            OrderedDistance(np.ones(4, dtype=np.int64)), np.array([1, 0, 1, 0])
+            OrderedDistance(np.ones(4, dtype=np.int64)),
+            np.array([1, 0, 1, 0]),
         ).moves
     ]
     assert costs == [Fraction(1, 12)] * 2

@@ -23,8 +23,11 @@ def privacy_loss(k: int) -> float:
     """
     return float(
         maximum_emd(
-            stack_by_frequency(DATASET_1), np.arange(6), OrderedDistance(DATASET_1), 730 // k
-        )
+            stack_by_frequency(DATASET_1),
+            np.arange(6),
+            OrderedDistance(DATASET_1),
+            730 // k,
+        ),
     )
 
 
@@ -62,7 +65,9 @@ def test_normalised_costs_do_not_depend_on_the_scale_of_either_loss():
     scaled = costs(normalised(t).tolist(), normalised(loss).tolist(), 0.5)
     assert best_k([2, 3, 4], scaled) == 3
     again = costs(
-        normalised([100 * x for x in t]).tolist(), normalised([x / 7 for x in loss]).tolist(), 0.5
+        normalised([100 * x for x in t]).tolist(),
+        normalised([x / 7 for x in loss]).tolist(),
+        0.5,
     )
     assert again.tolist() == pytest.approx(scaled.tolist())
 

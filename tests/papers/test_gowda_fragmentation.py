@@ -24,7 +24,7 @@ def test_figure_4_1_sums_and_shares():
     assert [matrix.marginal(s).tolist() for s in (0, 1)] == [[140, 80, 120, 60], [100, 80, 220]]
     assert [part.marginal(s).tolist() for s in (0, 1)] == [[14, 6, 4, 16], [8, 16, 16]]
     assert (matrix.counts / matrix.rows).tolist() == pytest.approx(
-        [0.05, 0.05, 0.25, 0.1, 0.1, 0.1, 0.05, 0.15, 0.1, 0.05]
+        [0.05, 0.05, 0.25, 0.1, 0.1, 0.1, 0.05, 0.15, 0.1, 0.05],
     )
     assert (part.marginal(1) / part.rows).tolist() == pytest.approx([0.2, 0.4, 0.4])
 

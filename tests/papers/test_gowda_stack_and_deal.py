@@ -58,7 +58,8 @@ def test_table_3_4_distances_over_the_order_of_frequency():
     found = ordered_emds(np.array(TABLE_3_3), np.sort(FREQUENCIES)[::-1])
     assert found == [Fraction(n, 11250) for n in (110, 65, 60, 75, 90)]
     assert [float(x) for x in found] == pytest.approx(
-        [0.009778, 0.005778, 0.005338, 0.006664, 0.007995], abs=6e-6
+        [0.009778, 0.005778, 0.005338, 0.006664, 0.007995],
+        abs=6e-6,
     )
 
 
@@ -74,7 +75,8 @@ def test_table_3_4_distances_over_the_order_of_value(stack: Stack, expected: lis
     found = ordered_emds(class_counts(stack, np.arange(5), 5), FREQUENCIES)
     assert [round(float(x), 6) for x in found] == expected
     assert round(
-        float(maximum_emd(stack, np.arange(10), OrderedDistance(FREQUENCIES), 5)), 6
+        float(maximum_emd(stack, np.arange(10), OrderedDistance(FREQUENCIES), 5)),
+        6,
     ) == max(expected)
 
 
@@ -102,7 +104,10 @@ PRIVACY_LOSS = {
 @pytest.mark.parametrize(("k", "loss"), PRIVACY_LOSS.items())
 def test_figure_3_1_privacy_loss_of_dataset_1(k: int, loss: float):
     found = maximum_emd(
-        stack_by_frequency(DATASET_1), np.arange(6), OrderedDistance(DATASET_1), 730 // k
+        stack_by_frequency(DATASET_1),
+        np.arange(6),
+        OrderedDistance(DATASET_1),
+        730 // k,
     )
     assert round(float(found), 6) == loss
 

@@ -141,7 +141,9 @@ def test_table_5_costs_67_and_is_within_a_tenth():
 
 
 @pytest.mark.parametrize(
-    "groups", [TABLE_2, TABLE_3, TABLE_5], ids=["Table 2", "Table 3", "Table 5"]
+    "groups",
+    [TABLE_2, TABLE_3, TABLE_5],
+    ids=["Table 2", "Table 3", "Table 5"],
 )
 def test_one_group_of_all_costs_more_and_is_closest(groups):
     everyone = [[number for group in groups for number in group]]

@@ -61,7 +61,8 @@ def test_definitions_7_and_8_a_split_makes_one_fragment_more_and_its_union_is_th
         assert len(after) == len(before) + 1
         lower, upper = after[parent], after[-1]
         union = np.stack(
-            [np.minimum(lower[:, 0], upper[:, 0]), np.maximum(lower[:, 1], upper[:, 1])], axis=1
+            [np.minimum(lower[:, 0], upper[:, 0]), np.maximum(lower[:, 1], upper[:, 1])],
+            axis=1,
         )
         assert union.tolist() == before[parent].tolist()
 

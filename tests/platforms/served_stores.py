@@ -87,10 +87,10 @@ class ServedStore:
     def environment(self, by_spark: bool) -> dict[str, str]:
         """Of a process whose Spark knows this server, or that knows it itself."""
         settings = set_by_conf(
-            {f"spark.hadoop.{key}": value for key, value in self.settings().items()}
+            {f"spark.hadoop.{key}": value for key, value in self.settings().items()},
         )
         on_spark = {
-            "PYSPARK_SUBMIT_ARGS": " ".join([*self.connector(), *settings, "pyspark-shell"])
+            "PYSPARK_SUBMIT_ARGS": " ".join([*self.connector(), *settings, "pyspark-shell"]),
         }
         return {
             **os.environ,
@@ -196,7 +196,7 @@ class Azure(ServedStore):
     def variables(self) -> dict[str, str]:
         server = f"BlobEndpoint={self.url}/{self.account}"
         return {
-            "AZURE_STORAGE_CONNECTION_STRING": f"AccountName={self.account};AccountKey={AZURE_KEY};{server}"
+            "AZURE_STORAGE_CONNECTION_STRING": f"AccountName={self.account};AccountKey={AZURE_KEY};{server}",
         }
 
 

@@ -51,11 +51,18 @@ in any way. program: what runs in place of the package.
 
 def command_in(environment: Mapping[str, str]) -> Command:
     def run(
-        *arguments: object, code: int | None = 0, program: Sequence[str] = ("-m", "tclose_spark")
+        *arguments: object,
+        code: int | None = 0,
+        program: Sequence[str] = ("-m", "tclose_spark"),
     ) -> str:
         command = [sys.executable, *program, *map(str, arguments)]
         done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=600, check=False
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
         )
         assert code is None or done.returncode == code, done.stderr[-3000:]
         return done.stdout + done.stderr
@@ -124,11 +131,14 @@ def release_locally(run_file: Path) -> Certificates:
     }
     for kind, source in inputs.items():
         release(
-            "release", run_file, *source, *sets(output__path=str(run_file.parent / f"from_{kind}"))
+            "release",
+            run_file,
+            *source,
+            *sets(output__path=str(run_file.parent / f"from_{kind}")),
         )
     made = {
         kind: undated(
-            json.loads((run_file.parent / f"from_{kind}/public/certificate.json").read_text())
+            json.loads((run_file.parent / f"from_{kind}/public/certificate.json").read_text()),
         )
         for kind in inputs
     }

@@ -71,7 +71,8 @@ def dag(env: Mapping[str, str]) -> Iterator[Any]:
 
 
 def test_a_table_that_is_released_every_month(
-    env: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+    env: Mapping[str, str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for key, value in {**env, "TCLOSE_RUN_FILE": str(ROOT / "conf/every_month.yaml")}.items():
         monkeypatch.setenv(key, value)
@@ -126,7 +127,9 @@ PARAMS = {
 
 
 def submitted(
-    dag: Any, code: int, patch: pytest.MonkeyPatch
+    dag: Any,
+    code: int,
+    patch: pytest.MonkeyPatch,
 ) -> tuple[list[str], dict[str, str], TaskInstance, Any]:
     """(the command, the process's environment, what was pushed, what was raised) of the task
     `plan`, whose job ends with this code.
@@ -155,7 +158,8 @@ def submitted(
 
 
 def test_the_secret_is_in_the_environment_and_nowhere_else(
-    dag: Any, monkeypatch: pytest.MonkeyPatch
+    dag: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     command, environment, ti, raised = submitted(dag, 0, monkeypatch)
     task = dag.get_task("plan")
@@ -173,10 +177,14 @@ def test_the_secret_is_in_the_environment_and_nowhere_else(
 
 
 @pytest.mark.parametrize(
-    ("code", "final"), [(1, True), (2, True), (3, True), (70, False), (137, False)]
+    ("code", "final"),
+    [(1, True), (2, True), (3, True), (70, False), (137, False)],
 )
 def test_only_accidents_are_tried_again(
-    dag: Any, monkeypatch: pytest.MonkeyPatch, code: int, final: bool
+    dag: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    code: int,
+    final: bool,
 ) -> None:
     from airflow.sdk.exceptions import AirflowFailException
 
@@ -232,7 +240,12 @@ def airflow(env: Mapping[str, str], *arguments: str) -> subprocess.Popen[bytes]:
     log = (Path(env["AIRFLOW_HOME"]) / f"{'-'.join(arguments[:2])}.log").open("ab")
     command = [sys.executable, "-m", "airflow", *arguments]
     return subprocess.Popen(
-        command, env=dict(env), stdout=log, stderr=log, start_new_session=True, cwd=ROOT
+        command,
+        env=dict(env),
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+        cwd=ROOT,
     )
 
 
@@ -243,11 +256,21 @@ def said(env: Mapping[str, str]) -> str:
 
 
 def release(
-    env: Mapping[str, str], output: Path, name: str = "demo", *overrides: str
+    env: Mapping[str, str],
+    output: Path,
+    name: str = "demo",
+    *overrides: str,
 ) -> subprocess.Popen[bytes]:
     conf = json.dumps({"output": str(output), "overwrite": True, "overrides": overrides})
     return airflow(
-        env, "dags", "test", f"tclose_{name}", "--dagfile-path", str(DAG_FILE), "--conf", conf
+        env,
+        "dags",
+        "test",
+        f"tclose_{name}",
+        "--dagfile-path",
+        str(DAG_FILE),
+        "--conf",
+        conf,
     )
 
 
@@ -267,7 +290,9 @@ def people(env: dict[str, str], home: Path) -> Path:
     """A table of 2,000 people; Airflow's database is ready."""
     tclose = [str(BIN / "python"), "-m", "tclose_spark"]
     subprocess.run(
-        [*tclose, "generate", "--rows", "2000", "--output", str(home / "demo")], env=env, check=True
+        [*tclose, "generate", "--rows", "2000", "--output", str(home / "demo")],
+        env=env,
+        check=True,
     )
     assert airflow(env, "db", "migrate").wait(300) == 0, said(env)
     return home / "demo/people.parquet"
@@ -303,7 +328,9 @@ def test_two_months_of_a_table(env: dict[str, str], people: Path, tmp_path: Path
 
 
 def test_a_run_that_is_killed_and_run_again(
-    env: dict[str, str], people: Path, tmp_path: Path
+    env: dict[str, str],
+    people: Path,
+    tmp_path: Path,
 ) -> None:
     tclose, output = [str(BIN / "python"), "-m", "tclose_spark"], tmp_path / "out"
     killed = release(env, output)

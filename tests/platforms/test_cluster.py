@@ -46,12 +46,16 @@ def conf(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactor
             "sex": ["f" if i * 5 % 9 < 4 else "m" for i in range(200)],
             "disease": [["flu", "flu", "gout", "ulcer", None][i * 3 % 5] for i in range(200)],
             "region": [["north", "south", "east"][i * 2 % 3] for i in range(200)],
-        }
+        },
     )
     for i in range(8):
         pq.write_table(people.slice(25 * i, 25), folder / f"people.parquet/{i}.parquet")
     return write_run(
-        folder, None, k=8, sensitive={"disease": {"t": "0.2"}}, insensitive_attributes=["region"]
+        folder,
+        None,
+        k=8,
+        sensitive={"disease": {"t": "0.2"}},
+        insensitive_attributes=["region"],
     )
 
 
@@ -114,7 +118,9 @@ def published(output: Path) -> str:
 
 @pytest.mark.slow
 def test_the_stages_by_the_command_in_processes_of_their_own(
-    conf: Path, fingerprint: str, tmp_path: Path
+    conf: Path,
+    fingerprint: str,
+    tmp_path: Path,
 ) -> None:
     for stage in STAGES:
         temporary = tmp_path / stage
@@ -151,7 +157,11 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Pat
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [("release",), STAGES], ids=["all at once", "stage by stage"])
 def test_on_two_workers(
-    cluster: tuple[str, Path], conf: Path, fingerprint: str, tmp_path: Path, jobs: tuple[str, ...]
+    cluster: tuple[str, Path],
+    conf: Path,
+    fingerprint: str,
+    tmp_path: Path,
+    jobs: tuple[str, ...],
 ) -> None:
     url, folder = cluster
     before = {path for name in ("w1", "w2") for path in (folder / name).glob("app-*")}
@@ -201,7 +211,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory, open_run: Callable[..., Run]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TCLOSE_DEMO", str(folder))
         made = pipeline.release(
-            open_run(ROOT / "conf/demo.yaml", f"output.path={folder}/out", FAST)
+            open_run(ROOT / "conf/demo.yaml", f"output.path={folder}/out", FAST),
         )
     record = json.loads((folder / "out/internal/run.json").read_text())
     assert record["stages"]["anonymize"]["method"]["tasks"] >= 2
@@ -242,7 +252,9 @@ def begun_again(ran: Path) -> list[str]:
 
 @pytest.mark.slow
 def test_an_executor_that_is_lost_changes_nothing(
-    cluster: tuple[str, Path], crowd: Crowd, tmp_path: Path
+    cluster: tuple[str, Path],
+    crowd: Crowd,
+    tmp_path: Path,
 ) -> None:
     url, folder = cluster
     log = tmp_path / "submit.log"
@@ -261,7 +273,11 @@ def test_an_executor_that_is_lost_changes_nothing(
     env = {**environment(tmp_path / "temporary"), "TCLOSE_DEMO": str(crowd.folder)}
     with log.open("wb") as out:
         running = subprocess.Popen(
-            list(map(str, job)), env=env, cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT
+            list(map(str, job)),
+            env=env,
+            cwd=tmp_path,
+            stdout=out,
+            stderr=subprocess.STDOUT,
         )
     try:
         wait_for(log, "profile  ")

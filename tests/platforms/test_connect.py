@@ -86,7 +86,12 @@ def tclose(*arguments: object, code: int = 0, **more: str) -> str:
     """What a command says, in a process of its own."""
     command = [sys.executable, "-m", "tclose_spark", *map(str, arguments)]
     done = subprocess.run(
-        command, env=environment(**more), capture_output=True, text=True, timeout=600, check=False
+        command,
+        env=environment(**more),
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     assert done.returncode == code, done.stderr[-3000:]
     return done.stdout + done.stderr
@@ -118,7 +123,11 @@ def test_the_same_release_stage_by_stage(remote: str, run_file: Path, tmp_path: 
     tclose("release", run_file, "--set", f"output.path={tmp_path}/plain")
     for stage in STAGES:
         said = tclose(
-            stage, run_file, "--set", f"output.path={tmp_path}/remote", SPARK_REMOTE=remote
+            stage,
+            run_file,
+            "--set",
+            f"output.path={tmp_path}/remote",
+            SPARK_REMOTE=remote,
         )
         assert "Traceback" not in said
         assert "Failed to set" not in said
@@ -132,7 +141,7 @@ def test_the_same_release_stage_by_stage(remote: str, run_file: Path, tmp_path: 
 
 def test_csv_linked_rows_and_another_method(remote: str, run_file: Path, tmp_path: Path) -> None:
     people = pq.read_table(run_file.parent / "people.parquet").select(
-        ["age", "sex", "city", "disease", "grade"]
+        ["age", "sex", "city", "disease", "grade"],
     )
     people.to_pandas().to_csv(run_file.parent / "people.csv", index=False)
     sets = [

@@ -45,7 +45,7 @@ def test_the_job_is_one_to_databricks_models(bundle: Any) -> None:
     }
     triggered = jobs.Job.from_dict({**job, **yaml.safe_load(line.strip("# "))})
     assert [table.path for table in triggered.trigger.table_update.table_names] == [
-        "var.input_table"
+        "var.input_table",
     ]
     wrong = copy.deepcopy(bundle["resources"]["jobs"]["tclose_release"])
     wrong["tasks"][0]["python_wheel_task"]["entrypoint"] = "x"
@@ -54,13 +54,14 @@ def test_the_job_is_one_to_databricks_models(bundle: Any) -> None:
 
 
 @pytest.mark.skipif(
-    "DATABRICKS_SCHEMA" not in os.environ, reason="DATABRICKS_SCHEMA names no schema of bundles"
+    "DATABRICKS_SCHEMA" not in os.environ,
+    reason="DATABRICKS_SCHEMA names no schema of bundles",
 )
 def test_the_bundle_follows_the_schema(bundle: Any) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     text = Path(os.environ["DATABRICKS_SCHEMA"]).read_text()
     schema = json.loads(
-        re.sub(r"\\\\p\{[LN]\}", "A-Za-z0-9", text).replace("[A-Za-z0-9A-Za-z0-9]", "[A-Za-z0-9]")
+        re.sub(r"\\\\p\{[LN]\}", "A-Za-z0-9", text).replace("[A-Za-z0-9A-Za-z0-9]", "[A-Za-z0-9]"),
     )
     problems = jsonschema.validators.validator_for(schema)(schema).iter_errors(bundle)
     assert [problem.message for problem in problems] == []

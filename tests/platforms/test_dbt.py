@@ -72,7 +72,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_table_that_holds_is_published(project: Path) -> None:
     found = tc.audit(
-        project / "target/published.parquet", ["age", "sex"], ["disease"], k=10, attacks=False
+        project / "target/published.parquet",
+        ["age", "sex"],
+        ["disease"],
+        k=10,
+        attacks=False,
     )
     assert found.holds
     assert (found.figures.rows, found.figures.classes) == (2000, 8)
@@ -117,7 +121,9 @@ BY_ROWS = [  # age, sex, disease and rows: two classes of four rows, a quarter o
     ],
 )
 def test_generic_tests_are_those_of_an_audit(
-    project: Path, settings: str, failed: list[str]
+    project: Path,
+    settings: str,
+    failed: list[str],
 ) -> None:
     rows = [row[:3] for row in BY_ROWS for _ in range(row[3])]
     ages, sexes, diseases = zip(*rows, strict=True)
@@ -133,7 +139,7 @@ def test_generic_tests_fail_on_an_empty_table(project: Path) -> None:
             "age": pa.array([], pa.int64()),
             "sex": pa.array([], pa.string()),
             "disease": pa.array([], "string"),
-        }
+        },
     )
     assert generic_tests(project, table, "k: 2, t: '1'") == ["k_anonymity", "t_closeness"]
 

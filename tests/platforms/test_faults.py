@@ -194,12 +194,12 @@ def versions(store: ServedStore, bucket: str, folder: str) -> dict[tuple[str, st
     version.
     """
     listed = ElementTree.fromstring(
-        request(f"{store.url}/{bucket}?versions&prefix={folder}/&max-keys=1000")
+        request(f"{store.url}/{bucket}?versions&prefix={folder}/&max-keys=1000"),
     )
     space = listed.tag.removesuffix("ListVersionsResult")
     return {
         (str(one.findtext(f"{space}Key")), str(one.findtext(f"{space}VersionId"))): one.findtext(
-            f"{space}IsLatest"
+            f"{space}IsLatest",
         )
         == "true"
         for one in listed.iter(f"{space}Version")
@@ -207,7 +207,11 @@ def versions(store: ServedStore, bucket: str, folder: str) -> dict[tuple[str, st
 
 
 def test_a_bucket_with_versioning_keeps_staged_rows(
-    store: ServedStore, tclose: Command, arguments: list[Any], name: str, people: StoredPeople
+    store: ServedStore,
+    tclose: Command,
+    arguments: list[Any],
+    name: str,
+    people: StoredPeople,
 ) -> None:
     """The internal one alone, as old versions that can still be read. The release is as without
     versioning.

@@ -71,7 +71,7 @@ def found(conf: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, 
             "spark.hadoop.hive.metastore.uris": f"thrift://{HOST}:{port}",
             "spark.sql.warehouse.dir": f"file://{folder}/warehouse",
             "spark.ui.enabled": "false",
-        }
+        },
     )
     command = [
         BIN / "spark-submit",
@@ -125,13 +125,18 @@ def main(conf: Path) -> None:
     history = spark.sql("DESCRIBE HISTORY offices.released").count()
     tables = [row.name for row in spark.catalog.listTables("offices") if not row.isTemporary]
     print(
-        "FOUND", json.dumps({"certificates": certificates, "versions": history, "tables": tables})
+        "FOUND",
+        json.dumps({"certificates": certificates, "versions": history, "tables": tables}),
     )
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_release_is_that_of_a_parquet_file(
-    found: Mapping[str, Any], conf: Path, open_run: Callable[..., Run], name: str, tmp_path: Path
+    found: Mapping[str, Any],
+    conf: Path,
+    open_run: Callable[..., Run],
+    name: str,
+    tmp_path: Path,
 ) -> None:
     expected = pipeline.release(open_run(conf, f"output.path={tmp_path}/out"))
     made = found["certificates"][name]

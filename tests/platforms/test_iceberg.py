@@ -98,7 +98,10 @@ def main(conf: Path) -> None:
     said: list[str] = []
 
     def made(
-        output: str, name: str | None = None, *overrides: str, **options: bool
+        output: str,
+        name: str | None = None,
+        *overrides: str,
+        **options: bool,
     ) -> dict[str, Any]:
         table = () if name is None else ("input.format=table", f"input.path=ice.offices.{name}")
         given = {"overrides": [*table, *overrides], "log": said.append, **options}
@@ -115,7 +118,9 @@ def main(conf: Path) -> None:
     people.limit(9).writeTo("ice.offices.plain").append()
     results["grown"] = made("plain", "plain", if_changed=True)
     results["as it was"] = made(
-        "pinned", "plain", f"input.options={{versionAsOf: {results['snapshot']}}}"
+        "pinned",
+        "plain",
+        f"input.options={{versionAsOf: {results['snapshot']}}}",
     )
     results["replaced"] = replaced(spark, conf, made)
     print("RESULTS", json.dumps(results))
@@ -181,7 +186,8 @@ def replaced(spark: SparkSession, conf: Path, made: Callable[..., Any]) -> dict[
 
 @pytest.fixture(scope="module", params=["hadoop", "rest"])
 def catalog(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Mapping[str, str]]:
     """The settings of a catalog: a folder, or a server."""
     folder = tmp_path_factory.mktemp(request.param)

@@ -89,7 +89,11 @@ def test_stages_that_are_copied_from_are_there() -> None:
 def test_the_image_has_the_versions_of_the_project() -> None:
     said = dict(text.split("=", 1) for kind, text in instructions() if kind == "ARG")
     pinned = dict(
-        re.findall(r"^([\w-]+)==(\S+)", (ROOT / "requirements/image.txt").read_text(), re.MULTILINE)
+        re.findall(
+            r"^([\w-]+)==(\S+)",
+            (ROOT / "requirements/image.txt").read_text(),
+            re.MULTILINE,
+        ),
     )
     assert said["DELTA"] == package(pinned["delta-spark"], pinned["pyspark"])
     (hadoop,) = JARS.glob("hadoop-client-api-*.jar")
@@ -97,14 +101,14 @@ def test_the_image_has_the_versions_of_the_project() -> None:
         "STORE"
     ].split(",")
     known = set(ALREADY_IN_SPARK.split(",")) - {
-        "org.apache.hadoop:*"
+        "org.apache.hadoop:*",
     }  # of which the store's connector is
     known |= {f"org.apache.hadoop:hadoop-client-{part}" for part in ("api", "runtime")}
     assert known < set(said["IN_SPARK"].split(","))
     assert pinned["pyspark"] == pyspark.__version__
     assert "pytest" not in pinned
     of_tests = dict(
-        re.findall(r"^([\w-]+)==(\S+)", (ROOT / "requirements/dev.txt").read_text(), re.MULTILINE)
+        re.findall(r"^([\w-]+)==(\S+)", (ROOT / "requirements/dev.txt").read_text(), re.MULTILINE),
     )
     assert pinned.items() <= of_tests.items()
 
@@ -116,7 +120,10 @@ def test_the_image_is_built_by_commands_that_are_there() -> None:
     (installed,) = [command for command in commands() if "--require-hashes" in command]
     assert installed[-1] == "/tmp/build/image.txt"
     variables = dict(
-        re.findall(r"(\w+)=(\S*)", " ".join(said for kind, said in instructions() if kind == "ENV"))
+        re.findall(
+            r"(\w+)=(\S*)",
+            " ".join(said for kind, said in instructions() if kind == "ENV"),
+        ),
     )
     assert variables["NUMBA_CACHE_DIR"] == "/opt/tclose/kernels"
     assert {"NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"} <= variables.keys()
@@ -160,7 +167,7 @@ def spoken(tmp_path: Path) -> Any:
     """
     for name in ("java", "spark-submit"):
         (tmp_path / name).write_text(
-            '#!/usr/bin/env bash\nprintf "%s\\n" "$(basename "$0")" "$@"\n'
+            '#!/usr/bin/env bash\nprintf "%s\\n" "$(basename "$0")" "$@"\n',
         )
         (tmp_path / name).chmod(0o755)
 
@@ -180,7 +187,11 @@ def spoken(tmp_path: Path) -> Any:
 
 def test_the_driver_is_submitted_as_a_client(spoken: Any) -> None:
     words = spoken(
-        "driver", "--properties-file", "p", "local:///job.py", SPARK_DRIVER_BIND_ADDRESS="10.0.0.1"
+        "driver",
+        "--properties-file",
+        "p",
+        "local:///job.py",
+        SPARK_DRIVER_BIND_ADDRESS="10.0.0.1",
     )
     assert words == [
         "spark-submit",
@@ -205,7 +216,10 @@ def test_an_executor_is_given_all_that_spark_says(spoken: Any) -> None:
     )
     options = {"SPARK_JAVA_OPT_10": "-Dlast=1", "SPARK_JAVA_OPT_2": "-Dfirst=a b"}
     words = spoken(
-        "executor", **{name: name.lower() for name in names}, **options, SPARK_CLASSPATH="/more"
+        "executor",
+        **{name: name.lower() for name in names},
+        **options,
+        SPARK_CLASSPATH="/more",
     )
     assert words[:5] == [
         "java",
@@ -249,7 +263,11 @@ def submitted(tmp_path: Path) -> list[str]:
         "TCLOSE_SECRET": "a long text that only its owner has",
     }
     done = subprocess.run(
-        [HERE / "submit.sh", "--overwrite"], env=env, capture_output=True, text=True, check=False
+        [HERE / "submit.sh", "--overwrite"],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 3, done.stderr
     return words.read_text().splitlines()
@@ -267,7 +285,7 @@ def test_a_submission_says_settings_that_spark_has(submitted: list[str]) -> None
     unknown = {re.sub(r"(?<=secretKeyRef\.).*", "", key) for key in settings}
     unknown = {key for key in unknown if key.encode() not in known}
     assert unknown == {
-        "spark.kubernetes.authenticate.driver.serviceAccountName"
+        "spark.kubernetes.authenticate.driver.serviceAccountName",
     }  # put together from constants
     assert b"serviceAccountName" in known
     assert Path(settings["spark.kubernetes.driver.podTemplateFile"]).resolve() == HERE / "pod.yaml"

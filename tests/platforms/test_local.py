@@ -34,7 +34,8 @@ print(made.certificate["verdict"], len(made.to_pandas()), tc.audit(made.path + "
 """
 
 alone = pytest.mark.skipif(
-    find_spec("pyspark") is not None, reason="an environment without pyspark: make test-local"
+    find_spec("pyspark") is not None,
+    reason="an environment without pyspark: make test-local",
 )
 
 

@@ -82,7 +82,11 @@ def events(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFact
     tclose = [sys.executable, "-m", "tclose_spark", "release", str(conf), "--engine", "local"]
     for options, code in (((), 0), (("--overwrite", "--set", "privacy.k=61"), 3)):
         done = subprocess.run(
-            [*tclose, *options], env=env, capture_output=True, text=True, check=False
+            [*tclose, *options],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == code, done.stderr
     return file

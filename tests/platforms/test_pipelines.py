@@ -29,13 +29,16 @@ ROWS = 400
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        not (CONNECT / "spark-pipelines").is_file(), reason="made by make test-pipelines"
+        not (CONNECT / "spark-pipelines").is_file(),
+        reason="made by make test-pipelines",
     ),
 ]
 
 
 def run(
-    folder: Path, *command: object, python: object = sys.executable
+    folder: Path,
+    *command: object,
+    python: object = sys.executable,
 ) -> subprocess.CompletedProcess[str]:
     """A command in the folder, whose Spark has this Python."""
     env = {**os.environ, "PYSPARK_PYTHON": str(python), "PYTHONPATH": str(ROOT)}
@@ -89,7 +92,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_release_is_that_of_the_rows_in_the_files(folder: Path) -> None:
     plain = tc.release(
-        tc.generate(ROWS), folder / "release.yaml", folder / "plain", log=None, engine="local"
+        tc.generate(ROWS),
+        folder / "release.yaml",
+        folder / "plain",
+        log=None,
+        engine="local",
     )
     assert published(folder)["release"] == plain.certificate["release"]
     assert published(folder)["input"]["rows"] == ROWS

@@ -64,7 +64,7 @@ def test_the_bundle_runs_the_stages_in_order(job: Any) -> None:
         *[[{"task_key": stage}] for stage in ORDER[:-1]],
     ]
     assert {task["task_key"]: task["max_retries"] for task in tasks} == dict.fromkeys(ORDER, 2) | {
-        "verify": 0
+        "verify": 0,
     }
     assert job["max_concurrent_runs"] == 1
 
@@ -75,7 +75,7 @@ def test_the_bundles_tasks_are_commands_of_this_package(job: Any, tmp_path: Path
     conf.write_text(
         "{name: a, input: {path: raw, format: table}, output: {path: out}, privacy: {k: 5}, "
         "attributes: {quasi_identifiers: {age: {type: numeric}}, sensitive_attributes: {disease: "
-        "{t: 0.2}}}}"
+        "{t: 0.2}}}}",
     )
     for task in job["tasks"]:
         wheel = task["python_wheel_task"]
@@ -96,7 +96,8 @@ def test_a_monthly_run_of_the_bundle_continues_its_own_output(job: Any) -> None:
         for x in (of_input, output, table)
     ]
     spec = load_spec(
-        BUNDLE / "every_month.yaml", [option.removeprefix("--set=") for option in sets]
+        BUNDLE / "every_month.yaml",
+        [option.removeprefix("--set=") for option in sets],
     )
     assert spec.output.after == spec.output.path
     assert (spec.input.path, spec.output.table) == ("main.raw.patients", "main.released.patients")
@@ -119,7 +120,8 @@ def test_the_bundles_secret_is_a_reference(job: Any) -> None:
 
 
 def test_a_job_begins_with_its_stage(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["tclose-job", "audit", "x"])
     with pytest.raises(SystemExit) as ended:

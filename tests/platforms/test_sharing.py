@@ -67,7 +67,7 @@ class Shared(ThreadingHTTPServer):
                 "metaData": {
                     key: named["metaData"][key]
                     for key in ("id", "format", "schemaString", "partitionColumns")
-                }
+                },
             },
             *[
                 {"file": {**file, "id": file["path"], "url": f"{self.url}/files/{file['path']}"}}
@@ -107,7 +107,9 @@ class Answers(BaseHTTPRequestHandler):
             return self.send(200, body, **{"Accept-Ranges": "bytes"})
         first, last = int(asked[1]), min(int(asked[2] or len(body) - 1), len(body) - 1)
         return self.send(
-            206, body[first : last + 1], **{"Content-Range": f"bytes {first}-{last}/{len(body)}"}
+            206,
+            body[first : last + 1],
+            **{"Content-Range": f"bytes {first}-{last}/{len(body)}"},
         )
 
     def send(self, code: int, body: bytes, **headers: str) -> None:
@@ -155,7 +157,13 @@ def receive(made: tc.Release, tmp_path: Path) -> Iterator[Receive]:
         env = {**os.environ, "TCLOSE_ENGINE": "local", "PYTHONPATH": str(ROOT)}
         command = [PYTHON, "-c", recipient()]
         return subprocess.run(
-            command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600, check=False
+            command,
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
         )
 
     yield received

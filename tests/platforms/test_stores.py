@@ -32,7 +32,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module", params=[S3, Azure, Google], ids=lambda kind: kind.name)
 def store(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[ServedStore]:
     with serving_store(request.param, tmp_path_factory.mktemp("server")) as made:
         yield made
@@ -68,7 +69,9 @@ def finished_in(store: ServedStore, public: str, internal: str) -> frozenset[str
 
 @pytest.mark.parametrize("engine", ["spark"], indirect=True)
 def test_the_same_release_stage_by_stage(
-    store: ServedStore, tclose: Command, people: StoredPeople
+    store: ServedStore,
+    tclose: Command,
+    people: StoredPeople,
 ) -> None:
     """In one bucket; a process without Spark then verifies what Spark published."""
     output = sets(output__path=store.uri(RELEASES, "stages"))
@@ -76,14 +79,20 @@ def test_the_same_release_stage_by_stage(
         assert "Traceback" not in tclose(stage, people.run_file, *people.inputs["parquet"], *output)
     locally = command_in(store.environment(by_spark=False))
     assert "engine     local: " in locally(
-        "verify", people.run_file, *people.inputs["parquet"], *output
+        "verify",
+        people.run_file,
+        *people.inputs["parquet"],
+        *output,
     )
     assert certificate_in(store, RELEASES, "stages/public") == people.expected["parquet"]
     finished_in(store, f"{RELEASES}/stages/public", f"{RELEASES}/stages/internal")
 
 
 def test_a_killed_publication_is_finished(
-    store: ServedStore, engine: str, tclose: Command, people: StoredPeople
+    store: ServedStore,
+    engine: str,
+    tclose: Command,
+    people: StoredPeople,
 ) -> None:
     name = f"killed_{engine}"
     output = in_two_buckets(store, name)
@@ -106,7 +115,10 @@ def test_a_killed_publication_is_finished(
 
 
 def test_readers_see_a_whole_release_or_no_certificate(
-    store: ServedStore, engine: str, tclose: Command, people: StoredPeople
+    store: ServedStore,
+    engine: str,
+    tclose: Command,
+    people: StoredPeople,
 ) -> None:
     """While a release from a Delta table replaces one from a CSV file, of which nothing is left."""
     name = f"replaced_{engine}"
@@ -117,7 +129,11 @@ def test_readers_see_a_whole_release_or_no_certificate(
     before = finished_in(store, f"{RELEASES}/{name}", f"{INSIDE}/{name}")
     assert {state for state in first if "certificate.json" in state} == {before}
     assert "--overwrite" in tclose(
-        "release", people.run_file, *people.inputs["delta"], *output, code=2
+        "release",
+        people.run_file,
+        *people.inputs["delta"],
+        *output,
+        code=2,
     )
     with watched(store, RELEASES, name) as second:
         tclose("release", people.run_file, *people.inputs["odd delta"], *output, "--overwrite")
@@ -127,12 +143,18 @@ def test_readers_see_a_whole_release_or_no_certificate(
     assert [state for state in second if "certificate.json" in state] == [before, after]
     assert any(state & after and "certificate.json" not in state for state in second)
     assert "the finished release holds" in tclose(
-        "verify", people.run_file, *people.inputs["odd delta"], *output
+        "verify",
+        people.run_file,
+        *people.inputs["odd delta"],
+        *output,
     )
 
 
 def test_a_lock_of_another_run_is_respected(
-    store: ServedStore, engine: str, tclose: Command, people: StoredPeople
+    store: ServedStore,
+    engine: str,
+    tclose: Command,
+    people: StoredPeople,
 ) -> None:
     """Made by a run elsewhere, on either engine."""
     name = f"locked_{engine}"

@@ -65,7 +65,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in SOURCES:
         shutil.copy(ROOT / name, copy / name)
     shutil.copytree(
-        ROOT / "tclose_spark", copy / "tclose_spark", ignore=shutil.ignore_patterns("__pycache__")
+        ROOT / "tclose_spark",
+        copy / "tclose_spark",
+        ignore=shutil.ignore_patterns("__pycache__"),
     )
     build = [
         sys.executable,
@@ -166,7 +168,9 @@ def fingerprint(conf: Path, zipped: Path, tmp_path_factory: pytest.TempPathFacto
 
 
 def test_workers_without_the_package_do_nothing(
-    cluster: tuple[str, Path], conf: Path, tmp_path: Path
+    cluster: tuple[str, Path],
+    conf: Path,
+    tmp_path: Path,
 ) -> None:
     done = run("profile", conf, tmp_path / "out", *on(cluster[0], WORKERS / "bin/python"))
     assert done.returncode == 2, done.stderr[-2000:]
@@ -177,7 +181,11 @@ def test_workers_without_the_package_do_nothing(
 
 
 def test_the_wheel_comes_with_the_job(
-    cluster: tuple[str, Path], conf: Path, fingerprint: str, zipped: Path, tmp_path: Path
+    cluster: tuple[str, Path],
+    conf: Path,
+    fingerprint: str,
+    zipped: Path,
+    tmp_path: Path,
 ) -> None:
     done = run(
         "release",
@@ -192,7 +200,11 @@ def test_the_wheel_comes_with_the_job(
 
 
 def test_a_packed_environment_comes_with_the_job(
-    cluster: tuple[str, Path], conf: Path, fingerprint: str, packed: Path, tmp_path: Path
+    cluster: tuple[str, Path],
+    conf: Path,
+    fingerprint: str,
+    packed: Path,
+    tmp_path: Path,
 ) -> None:
     options = [*on(cluster[0], "./environment/bin/python"), "--archives", f"{packed}#environment"]
     done = run("release", conf, tmp_path / "out", *options)

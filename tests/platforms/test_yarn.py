@@ -29,7 +29,8 @@ from tclose_spark.io.run import Run
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        not (JARS.is_dir() and test_workers.WORKERS.is_dir()), reason="made by make test-yarn"
+        not (JARS.is_dir() and test_workers.WORKERS.is_dir()),
+        reason="made by make test-yarn",
     ),
 ]
 
@@ -58,7 +59,11 @@ def submit(cluster: Hadoop, conf: Path) -> Callable[..., dict[str, Any]]:
     """`submit(output, run_file, option, ...)`: the certificate of a release to a folder of HDFS."""
 
     def run(
-        output: str, run_file: object, *options: object, secret: str = "", more: str = ""
+        output: str,
+        run_file: object,
+        *options: object,
+        secret: str = "",
+        more: str = "",
     ) -> dict[str, Any]:
         sets = (
             f"output.path={cluster.url}{output}",
@@ -100,7 +105,7 @@ def submit(cluster: Hadoop, conf: Path) -> Callable[..., dict[str, Any]]:
         )
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         made: dict[str, Any] = json.loads(
-            cluster.shell("-cat", f"{output}/public/certificate.json")
+            cluster.shell("-cat", f"{output}/public/certificate.json"),
         )
         return made
 
@@ -109,7 +114,9 @@ def submit(cluster: Hadoop, conf: Path) -> Callable[..., dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def in_cluster_mode(
-    submit: Callable[..., dict[str, Any]], conf: Path, packed: Path
+    submit: Callable[..., dict[str, Any]],
+    conf: Path,
+    packed: Path,
 ) -> dict[str, Any]:
     """The certificate of a release whose driver is a container; the first run, which makes the
     secret.
@@ -123,7 +130,11 @@ def in_cluster_mode(
         f"{packed}#environment",
     ]
     return submit(
-        "/releases/cluster", conf.name, *options, "--files", f"{conf},{conf.parent}/cities.csv"
+        "/releases/cluster",
+        conf.name,
+        *options,
+        "--files",
+        f"{conf},{conf.parent}/cities.csv",
     )
 
 
@@ -135,18 +146,23 @@ def secret(cluster: Hadoop, in_cluster_mode: dict[str, Any]) -> str:
 
 @pytest.fixture(scope="module")
 def expected(
-    secret: str, conf: Path, open_run: Callable[..., Run], tmp_path_factory: pytest.TempPathFactory
+    secret: str,
+    conf: Path,
+    open_run: Callable[..., Run],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Any:
     """The certificate of a release in this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TCLOSE_SECRET", secret)
         return pipeline.release(
-            open_run(conf, f"output.path={tmp_path_factory.mktemp('local')}/out")
+            open_run(conf, f"output.path={tmp_path_factory.mktemp('local')}/out"),
         )
 
 
 def test_in_cluster_mode(
-    in_cluster_mode: dict[str, Any], expected: dict[str, Any], cluster: Hadoop
+    in_cluster_mode: dict[str, Any],
+    expected: dict[str, Any],
+    cluster: Hadoop,
 ) -> None:
     assert undated(in_cluster_mode) == undated(expected)
     assert cluster.shell("-stat", "%a", "/releases/cluster/internal").strip() == "700"

@@ -62,7 +62,9 @@ def sentences_of(text: str) -> list[str]:
     for block in (*blocks, *(cell for cell in cells_of(text) if cell.endswith("."))):
         plain = re.sub(r"\]\([^)]*\)|\[|\]|\*\*", "", re.sub(r"^\s*- ", "", block))
         plain = re.sub(
-            r"(?<=[ (])\*(?=\w)|(?<=\w)\*(?=[ .,:])", "", re.sub(r"\s+", " ", plain)
+            r"(?<=[ (])\*(?=\w)|(?<=\w)\*(?=[ .,:])",
+            "",
+            re.sub(r"\s+", " ", plain),
         ).strip()
         found += re.split(r"(?<=[.!?:])\s+(?=[A-Z`\"])", plain) if plain else []
     return found

@@ -81,7 +81,8 @@ def test_tclose_verify_judges_a_finished_release_again(output: Path, verify: Ver
     assert (code, "48 rows again: the finished release holds" in said) == (0, True)
     assert tree(output) == before
     rewrite(
-        output, lambda table: table.slice(1)
+        output,
+        lambda table: table.slice(1),
     )  # which no longer is what was hashed, and says so in all lists
     list_again(output)
     code, said = verify()
@@ -93,7 +94,7 @@ READ_DIFFERENTLY: dict[str, Callable[[Path], object]] = {
     "a file that is not read": lambda output: change_log(
         output,
         lambda lines: lines.append(
-            {"remove": {"path": part(output).name, "deletionTimestamp": 1, "dataChange": True}}
+            {"remove": {"path": part(output).name, "deletionTimestamp": 1, "dataChange": True}},
         ),
     ),
     "a file from outside": lambda output: [
@@ -107,11 +108,12 @@ READ_DIFFERENTLY: dict[str, Callable[[Path], object]] = {
             schemaString=of(lines, "metaData")["schemaString"]
             .replace('"disease"', '"x"')
             .replace('"region"', '"disease"')
-            .replace('"x"', '"region"')
+            .replace('"x"', '"region"'),
         ),
     ),
     "a table beside it": lambda output: shutil.copytree(
-        output / "public/release", output / "public/release2"
+        output / "public/release",
+        output / "public/release2",
     ),
 }
 
@@ -119,7 +121,9 @@ READ_DIFFERENTLY: dict[str, Callable[[Path], object]] = {
 @promises("It ends with exit code 1 and names the file if readers of the release would read")
 @pytest.mark.parametrize("what", READ_DIFFERENTLY)
 def test_it_ends_with_exit_code_1_and_names_the_file_if_readers_would_read_anything_else(
-    output: Path, verify: Verify, what: str
+    output: Path,
+    verify: Verify,
+    what: str,
 ) -> None:
     before = tree(output)
     READ_DIFFERENTLY[what](output)
@@ -144,7 +148,8 @@ def test_run_json_lists_the_sha_256_of_every_public_and_internal_file(finished: 
 
 
 @promises(
-    "A file that was changed or removed is detected.", "So is a file that was added to `public/`"
+    "A file that was changed or removed is detected.",
+    "So is a file that was added to `public/`",
 )
 def test_a_file_that_was_changed_added_or_removed_is_found(output: Path, verify: Verify) -> None:
     names = [file for file in tree(output) if file != "internal/run.json"]
@@ -182,14 +187,15 @@ MORE_IN_THE_LOG: dict[str, Callable[[list[dict[str, Any]]], object]] = {
             "pathOrInlineDv": "x" * 20,
             "sizeInBytes": 1,
             "cardinality": 40,
-        }
+        },
     ),
 }
 
 
 @promises("The table's log holds one commit, which adds whole files and contains nothing else.")
 def test_the_table_s_log_holds_one_commit_which_adds_whole_files_and_says_nothing_more(
-    output: Path, verify: Verify
+    output: Path,
+    verify: Verify,
 ) -> None:
     assert [path.name for path in (output / LOG).parent.iterdir()] == [Path(LOG).name]
     written = (output / LOG).read_text()
@@ -214,7 +220,7 @@ def test_the_table_s_log_holds_one_commit_which_adds_whole_files_and_says_nothin
 @promises("A later commit is reported, even a harmless one such as `OPTIMIZE`")
 def test_a_later_commit_is_named_also_a_harmless_one(output: Path, verify: Verify) -> None:
     (output / LOG.replace("0.json", "1.json")).write_text(
-        '{"commitInfo": {"operation": "OPTIMIZE"}}\n'
+        '{"commitInfo": {"operation": "OPTIMIZE"}}\n',
     )
     code, said = verify()
     assert code == 1
@@ -231,24 +237,33 @@ MORE_IN_THE_FILE: dict[str, Callable[[Path], object]] = {
     "a column": lambda output: rewrite(
         output,
         lambda table: table.append_column(
-            "person", pa.array([f"person {i}" for i in range(len(table))])
+            "person",
+            pa.array([f"person {i}" for i in range(len(table))]),
         ),
     ),
     "a column less": lambda output: rewrite(output, lambda table: table.drop_columns(["region"])),
     "a key": lambda output: rewrite(output, lambda table: table, note="person 1 has flu"),
     "text where Spark's version stands": lambda output: rewrite(
-        output, lambda table: table, version="person 1 has flu"
+        output,
+        lambda table: table,
+        version="person 1 has flu",
     ),
     "text where a time zone stands": lambda output: rewrite(
-        output, lambda table: table, timeZone="person 1 has flu"
+        output,
+        lambda table: table,
+        timeZone="person 1 has flu",
     ),
     "text where its writer stands": with_another_author,
     "statistics": lambda output: rewrite(output, lambda table: table, {"write_statistics": True}),
     "bounds of pages": lambda output: rewrite(
-        output, lambda table: table, {"write_statistics": True, "write_page_index": True}
+        output,
+        lambda table: table,
+        {"write_statistics": True, "write_page_index": True},
     ),
     "an order of rows": lambda output: rewrite(
-        output, lambda table: table, {"sorting_columns": [pq.SortingColumn(0)]}
+        output,
+        lambda table: table,
+        {"sorting_columns": [pq.SortingColumn(0)]},
     ),
 }
 
@@ -260,7 +275,10 @@ MORE_IN_THE_FILE: dict[str, Callable[[Path], object]] = {
 )
 @pytest.mark.parametrize("what", [None, *MORE_IN_THE_FILE])
 def test_each_parquet_file_has_the_released_columns_and_no_other_metadata(
-    output: Path, certificate: dict[str, Any], verify: Verify, what: str | None
+    output: Path,
+    certificate: dict[str, Any],
+    verify: Verify,
+    what: str | None,
 ) -> None:
     if what is None:
         file = pq.ParquetFile(part(output))
@@ -275,7 +293,7 @@ def test_each_parquet_file_has_the_released_columns_and_no_other_metadata(
 
 
 @promises(
-    "The certificate, the report, the codebook and the contract are computed again and compared."
+    "The certificate, the report, the codebook and the contract are computed again and compared.",
 )
 @pytest.mark.parametrize(
     ("name", "old", "new"),
@@ -289,7 +307,11 @@ def test_each_parquet_file_has_the_released_columns_and_no_other_metadata(
     ],
 )
 def test_the_certificate_the_report_the_codebook_and_the_contract_are_computed_again_and_compared(
-    output: Path, verify: Verify, name: str, old: str, new: str
+    output: Path,
+    verify: Verify,
+    name: str,
+    old: str,
+    new: str,
 ) -> None:
     path = output / "public" / name
     text, times = re.subn(old, new, path.read_text(), count=1)
@@ -306,7 +328,7 @@ def test_statistics_of_an_older_spark_are_those_of_the_rows(output: Path, verify
     file, rows = part(output), pq.read_table(part(output))
     author = pq.read_metadata(file).created_by.encode()
     file.write_bytes(
-        file.read_bytes().replace(author, b"parquet-mr version 1.13.1".ljust(len(author), b"1"))
+        file.read_bytes().replace(author, b"parquet-mr version 1.13.1".ljust(len(author), b"1")),
     )
     list_again(output)
     assert verify()[0] == 0
@@ -331,7 +353,9 @@ def test_a_pipe_is_reported_without_being_opened(output: Path, verify: Verify, n
 
 @promises("A release by another version of the package leads to exit code 1, unless you accept it")
 def test_a_release_by_another_version_is_accepted_on_request(
-    output: Path, conf: Path, tclose: Command
+    output: Path,
+    conf: Path,
+    tclose: Command,
 ) -> None:
     page = output / "public/certificate.json"
     page.write_text(page.read_text().replace('"version": "0.1.0"', '"version": "0.0.9"'))
@@ -365,7 +389,7 @@ UNREADABLE: dict[str, Callable[[Path], object]] = {
     "public/release": lambda output: part(output).write_bytes(part(output).read_bytes()[:-20]),
     LOG: lambda output: (output / LOG).write_text("garbage"),
     "public/certificate.json": lambda output: (output / "public/certificate.json").write_bytes(
-        b"\xff"
+        b"\xff",
     ),
     "certificate.json ": lambda output: (output / "public/certificate.json").write_text("[]"),
     "public/report.html": lambda output: (output / "public/report.html").write_bytes(b"\xff"),
@@ -388,7 +412,9 @@ STATES: dict[str, Callable[[Path], object]] = {
 @promises("A file that cannot be read also leads to exit code 1.")
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_a_file_that_cannot_be_read_is_exit_code_1_too(
-    output: Path, verify: Verify, name: str
+    output: Path,
+    verify: Verify,
+    name: str,
 ) -> None:
     UNREADABLE[name](output)
     code, said = verify()
@@ -400,7 +426,9 @@ def test_a_file_that_cannot_be_read_is_exit_code_1_too(
 
 @pytest.mark.parametrize("name", STATES)
 def test_a_run_json_that_cannot_be_read_is_exit_code_1_too(
-    output: Path, verify: Verify, name: str
+    output: Path,
+    verify: Verify,
+    name: str,
 ) -> None:
     STATES[name](output)
     code, said = verify()
@@ -413,7 +441,8 @@ def test_a_run_json_that_cannot_be_read_is_exit_code_1_too(
     "An adversary who can rewrite `internal/run.json` can also replace",
 )
 def test_an_adversary_who_can_rewrite_run_json_can_replace_a_certificate_s_date(
-    output: Path, verify: Verify
+    output: Path,
+    verify: Verify,
 ) -> None:
     (issued,) = re.findall(r'"issued": "([^"]+)"', (output / "public/certificate.json").read_text())
     for path in (output / "public").glob("*.*"):

@@ -22,7 +22,7 @@ def people(rows: int = 300) -> pd.DataFrame:
     income[7] = 9_000_000
     diseases = np.array(["flu", "gout", "ulcer"])[draw.integers(3, size=rows)]
     return pd.DataFrame(
-        {"income": income, "age": draw.integers(20, 80, size=rows), "disease": diseases}
+        {"income": income, "age": draw.integers(20, 80, size=rows), "disease": diseases},
     )
 
 
@@ -52,7 +52,8 @@ def classes(made: Finished) -> list[pd.DataFrame]:
 )
 @pytest.mark.parametrize("representative", ["mean", "median", "mode"])
 def test_every_published_value_is_the_aggregate_of_its_class(
-    make_finished: MakeRelease, representative: str
+    make_finished: MakeRelease,
+    representative: str,
 ) -> None:
     made = aggregated(make_finished, representative)
     whole = made.rows["disease"].value_counts(normalize=True)
@@ -65,7 +66,7 @@ def test_every_published_value_is_the_aggregate_of_its_class(
             values, (published,) = rows[f"{q}_raw"].astype(int), set(rows[q])
             if representative == "mean":
                 assert abs(
-                    Fraction(str(published)) - Fraction(int(values.sum()), len(values))
+                    Fraction(str(published)) - Fraction(int(values.sum()), len(values)),
                 ) <= Fraction(1, 20)
             elif representative == "median":
                 low, high = np.sort(values)[[(len(values) - 1) // 2, len(values) // 2]]
@@ -99,7 +100,8 @@ def test_all_but_one_value_reveal_the_last(by_mean: Finished) -> None:
 )
 @pytest.mark.parametrize("representative", ["median", "mode"])
 def test_what_a_median_and_a_mode_reveal_of_the_last(
-    make_finished: MakeRelease, representative: str
+    make_finished: MakeRelease,
+    representative: str,
 ) -> None:
     for rows in classes(aggregated(make_finished, representative)):
         assert (
@@ -149,11 +151,14 @@ def test_a_value_that_is_alone_in_its_class_is_published_and_warned_of(
     table = people(10).head(5).assign(zip=1)
     table.loc[table.index > 0, "income"] = np.nan
     how: dict[str, Any] = {
-        "method": {"name": "microaggregation", "algorithm": 1, "representative": "mean"}
+        "method": {"name": "microaggregation", "algorithm": 1, "representative": "mean"},
     }
     quasi = {"income": {"type": "numeric"}, "zip": {"type": "numeric"}}
     made = make_finished(
-        table[["income", "zip", "disease"]], quasi=quasi, sensitive={"disease": {"t": "0.9"}}, **how
+        table[["income", "zip", "disease"]],
+        quasi=quasi,
+        sensitive={"disease": {"t": "0.9"}},
+        **how,
     )
     published = {float(income) for income in made.rows["income"].dropna()}
     assert published == set(table["income"].dropna())

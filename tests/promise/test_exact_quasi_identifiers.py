@@ -51,7 +51,7 @@ PEOPLE = pa.table(
         "disease": [["flu", "flu", "gout", "ulcer", None][i * i % 5] for i in range(N)],
         "pay": pa.array([i * 13 % 9 for i in range(N)], pa.int16()),
         "region": [["north", "south"][i % 2] for i in range(N)],
-    }
+    },
 )
 ROLES: dict[str, Any] = {
     "quasi": {
@@ -92,7 +92,7 @@ MADE = [
 
 def texts(rows: pd.DataFrame) -> Counter[tuple[str, ...]]:
     return Counter(
-        map(tuple, rows.astype(object).where(rows.notna(), None).astype(str).to_numpy().tolist())
+        map(tuple, rows.astype(object).where(rows.notna(), None).astype(str).to_numpy().tolist()),
     )
 
 
@@ -139,7 +139,9 @@ class Made:
 
 @pytest.fixture(scope="module")
 def made(
-    write_run: Callable[..., Path], open_run: OpenRun, tmp_path_factory: pytest.TempPathFactory
+    write_run: Callable[..., Path],
+    open_run: OpenRun,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[..., Made]:
     """`made(form)`, `made(form, method)`: one release for all tests that look at it."""
     known: dict[str, Made] = {}
@@ -165,10 +167,15 @@ def made(
     "Insensitive columns stay with the quasi-identifiers.",
 )
 @pytest.mark.parametrize(
-    ("form", "method"), MADE, ids=lambda one: one if isinstance(one, str) else one["name"]
+    ("form", "method"),
+    MADE,
+    ids=lambda one: one if isinstance(one, str) else one["name"],
 )
 def test_classes_have_the_values_of_their_people(
-    made: Callable[..., Made], open_run: OpenRun, form: str, method: dict[str, Any]
+    made: Callable[..., Made],
+    open_run: OpenRun,
+    form: str,
+    method: dict[str, Any],
 ) -> None:
     release = made(form, method)
     certificate = release.certificate
@@ -226,7 +233,8 @@ def test_classes_have_the_values_of_their_people(
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_tables_say_nothing_of_who_has_which_value(
-    made: Callable[..., Made], form: str
+    made: Callable[..., Made],
+    form: str,
 ) -> None:
     """Rows of each file are in the order of what they show, and sensitive values are in no table
     beside others' ids.
@@ -286,10 +294,10 @@ def test_blocks_say_what_the_certificate_and_the_codebook_say(made: Callable[...
     for name, fingerprint in certificate["release"]["fingerprints"].items():
         table = deltalake.DeltaTable(str(public / name)).to_pyarrow_table()
         rows = table.drop_columns("count").take(
-            [i for i, n in enumerate(table["count"].to_pylist()) for _ in range(n)]
+            [i for i, n in enumerate(table["count"].to_pylist()) for _ in range(n)],
         )
         assert fingerprint == str(
-            Fingerprint.of([column.combine_chunks() for column in rows.columns])
+            Fingerprint.of([column.combine_chunks() for column in rows.columns]),
         )
     assert [*certificate["release"]["fingerprints"]] == ["sensitive_1", "sensitive_2"]
     assert not {"tuples", "alone"} & {*certificate["information"]}  # of combinations across blocks
@@ -365,7 +373,10 @@ def test_labels_again_after_anatomy(run_file: RunFile, open_run: OpenRun, tmp_pa
 @pytest.mark.parametrize("form", ["anatomy of blocks", "permutation"])
 @pytest.mark.on_spark
 def test_both_engines_make_the_same_tables(
-    run_file: RunFile, open_run: OpenRun, form: str, tmp_path: Path
+    run_file: RunFile,
+    open_run: OpenRun,
+    form: str,
+    tmp_path: Path,
 ) -> None:
     path = run_file(PEOPLE, **ROLES)
     pipeline.release(open_run(path, FORMS[form]))
@@ -392,10 +403,10 @@ def forge(area: Path, tables: dict[str, pa.Table], parts: dict[str, list[str]]) 
         times = table["count"].to_pylist() if "count" in table.column_names else [1] * len(table)
         rows = table.take([i for i, n in enumerate(times) for _ in range(n)])
         written["projections"][name] = str(
-            Fingerprint.of([rows[c].combine_chunks() for c in parts[name]])
+            Fingerprint.of([rows[c].combine_chunks() for c in parts[name]]),
         )
     written["published"] = str(
-        Fingerprint.of([c.combine_chunks() for c in tables["release"].columns])
+        Fingerprint.of([c.combine_chunks() for c in tables["release"].columns]),
     )
     (area / "run.json").write_text(json.dumps(state))
 
@@ -451,7 +462,7 @@ def test_groups_of_one_are_refused(
                 "group": [group for group, _ in sensitive],
                 "disease": [disease for _, disease in sensitive],
                 "count": [*sensitive.values()],
-            }
+            },
         ),
     }
     forge(tmp_path / "out/internal/staging", tables, PARTS)
@@ -469,7 +480,10 @@ def test_groups_of_one_are_refused(
 )
 @pytest.mark.parametrize("form", ["anatomy", "permutation", "blocks of labels"])
 def test_tuples_of_a_block_are_judged_together(
-    run_file: RunFile, open_run: OpenRun, form: str, tmp_path: Path
+    run_file: RunFile,
+    open_run: OpenRun,
+    form: str,
+    tmp_path: Path,
 ) -> None:
     sets = [
         FORMS[form],
@@ -482,7 +496,7 @@ def test_tuples_of_a_block_are_judged_together(
     certificate = pipeline.release(open_run(run_file(PEOPLE, **ROLES, method=TREE), *sets))
     joint = certificate["guarantees"]["joint"]["disease+pay"]
     whole = Counter(
-        zip(*(map(said, PEOPLE[name].to_pylist()) for name in ("disease", "pay")), strict=True)
+        zip(*(map(said, PEOPLE[name].to_pylist()) for name in ("disease", "pay")), strict=True),
     )
     table, key = (
         read(next((tmp_path / "out/public").glob("sensitive*"), tmp_path / "out/public/release")),
@@ -520,7 +534,8 @@ def test_tuples_of_a_block_are_judged_together(
 )
 @pytest.mark.parametrize("form", ["permutation", "permutation of blocks"])
 def test_a_row_of_a_permutation_may_have_the_values_of_another_person(
-    made: Callable[..., Made], form: str
+    made: Callable[..., Made],
+    form: str,
 ) -> None:
     """Some rows keep their values, because places are random."""
     release = made(form)
@@ -536,18 +551,22 @@ def test_a_row_of_a_permutation_may_have_the_values_of_another_person(
 
 
 def test_an_attribute_of_one_value_cannot_be_published(
-    run_file: RunFile, open_run: OpenRun
+    run_file: RunFile,
+    open_run: OpenRun,
 ) -> None:
     path = run_file({"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2, "disease": ["flu"] * 4}, k=2)
     with pytest.raises(
-        UnreachableError, match=r"^release\.form: .* two values .* and disease has one$"
+        UnreachableError,
+        match=r"^release\.form: .* two values .* and disease has one$",
     ):
         pipeline.release(open_run(path, "release.form=anatomy"))
 
 
 @promises("It has at least two values of each sensitive attribute")
 def test_classes_have_two_values_although_nothing_else_requires_it(
-    run_file: RunFile, open_run: OpenRun, tmp_path: Path
+    run_file: RunFile,
+    open_run: OpenRun,
+    tmp_path: Path,
 ) -> None:
     roles = {**ROLES, "k": 2, "sensitive": {"disease": {"t": 1}}, "drop_others": True}
     path = run_file(PEOPLE, **roles, method=TREE)
@@ -601,7 +620,9 @@ def test_a_changed_table_is_found(
     folder = tmp_path / "out/public" / name
     table = deltalake.DeltaTable(str(folder)).to_pyarrow_table()
     changed = pa.Table.from_pandas(
-        moved(column)(table.to_pandas(types_mapper=pd.ArrowDtype)), table.schema, False
+        moved(column)(table.to_pandas(types_mapper=pd.ArrowDtype)),
+        table.schema,
+        False,
     )
     shutil.rmtree(folder)
     write_delta(of_arrow(LocalSession(), changed), str(folder))
@@ -612,7 +633,9 @@ def test_a_changed_table_is_found(
 
 
 def test_counts_below_one_are_damage(
-    made: Callable[..., Made], open_run: OpenRun, tmp_path: Path
+    made: Callable[..., Made],
+    open_run: OpenRun,
+    tmp_path: Path,
 ) -> None:
     """Rows of 3 and of -1 people would have the fingerprint of a row of 2."""
     release = made("anatomy")
@@ -623,11 +646,14 @@ def test_counts_below_one_are_damage(
     place = table.schema.get_field_index("count")
     less = less.set_column(place, table.schema.field("count"), pa.array([-1]))
     more = more.set_column(
-        place, table.schema.field("count"), pa.array([table["count"][0].as_py() + 1])
+        place,
+        table.schema.field("count"),
+        pa.array([table["count"][0].as_py() + 1]),
     )
     shutil.rmtree(folder)
     write_delta(
-        of_arrow(LocalSession(), pa.concat_tables([more, less, table.slice(1)])), str(folder)
+        of_arrow(LocalSession(), pa.concat_tables([more, less, table.slice(1)])),
+        str(folder),
     )
     list_again(tmp_path / "out")
     with pytest.raises(GuaranteeError, match="a count below 1"):
@@ -679,7 +705,9 @@ def test_the_query_of_the_page_counts(made: Callable[..., Made]) -> None:
 
 
 def test_exact_quasi_identifiers_answer_counts_better_on_adult(
-    open_run: OpenRun, data: Path, tmp_path: Path
+    open_run: OpenRun,
+    data: Path,
+    tmp_path: Path,
 ) -> None:
     """At t = .1 the share of a class is within .1 of the table's, which limits both: .23 with
     labels, .17 without.
@@ -701,7 +729,10 @@ def test_exact_quasi_identifiers_answer_counts_better_on_adult(
 
 @pytest.mark.parametrize("form", FORMS)
 def test_python_and_the_console_show_all_tables(
-    run_file: RunFile, tclose: Callable[..., tuple[int, str, str]], form: str, tmp_path: Path
+    run_file: RunFile,
+    tclose: Callable[..., tuple[int, str, str]],
+    form: str,
+    tmp_path: Path,
 ) -> None:
     code, printed, _ = tclose("release", run_file(PEOPLE, **ROLES), "--show", "--set", FORMS[form])
     assert code == 0
@@ -713,7 +744,8 @@ def test_python_and_the_console_show_all_tables(
         rows = table if isinstance(table, pa.Table) else table.toArrow()
         assert sum(rows["count"].to_pylist()) == N
     assert len(made.sensitive) == {"anatomy": 1, "anatomy of blocks": 2, "blocks of labels": 2}.get(
-        form, 0
+        form,
+        0,
     )
 
 
@@ -723,6 +755,7 @@ def test_an_audit_reads_labels_only(made: Callable[..., Made], open_run: OpenRun
     found = tc.audit(table, quasi_identifiers=["group"], sensitive=["disease"], k=1, engine="local")
     assert any(note.startswith("the column count is not read") for note in found.notes)
     with pytest.raises(
-        ConfigurationError, match="`tclose verify` judges a release in another form"
+        ConfigurationError,
+        match="`tclose verify` judges a release in another form",
     ):
         tc.audit(table, spec=open_run(release.path, *release.sets).spec, engine="local")

@@ -18,7 +18,7 @@ def test_every_class_has_the_households_that_are_required(make_finished: MakeRel
     homes = [f"h{i // 6}" for i in range(240)]
     zips = [f"z{i // 6 % 20}" for i in range(240)]  # two households each
     table = pd.DataFrame(
-        {"row": range(240), "zip": zips, "disease": ["flu", "gout"] * 120, "home": homes}
+        {"row": range(240), "zip": zips, "disease": ["flu", "gout"] * 120, "home": homes},
     )
     fewest = {}
     for k in (1, 3):

@@ -47,7 +47,7 @@ def hash_of(table: pd.DataFrame) -> str:
 
 
 @promises(
-    "While a release is written, independent code checks each row's labels against its raw values."
+    "While a release is written, independent code checks each row's labels against its raw values.",
 )
 def test_while_a_release_is_written_each_row_s_labels_are_checked_against_its_raw_values(
     conf: Path,
@@ -139,10 +139,13 @@ def change_rows(output: Path, change: Callable[[pd.DataFrame], pd.DataFrame], ha
     table = change(old.to_pandas())
     metadata = {"org.apache.spark.version": "4.1.0"}
     with pq.ParquetWriter(
-        part, old.schema.remove_metadata(), store_schema=False, write_statistics=False
+        part,
+        old.schema.remove_metadata(),
+        store_schema=False,
+        write_statistics=False,
     ) as writer:
         writer.write_table(
-            pa.Table.from_pandas(table, old.schema.remove_metadata(), preserve_index=False)
+            pa.Table.from_pandas(table, old.schema.remove_metadata(), preserve_index=False),
         )
         writer.add_key_value_metadata(metadata)
     log = folder / "_delta_log/00000000000000000000.json"
@@ -153,7 +156,8 @@ def change_rows(output: Path, change: Callable[[pd.DataFrame], pd.DataFrame], ha
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     if hashed:
         change_state(
-            output, lambda stages: stages["anonymize"]["written"].update(published=hash_of(table))
+            output,
+            lambda stages: stages["anonymize"]["written"].update(published=hash_of(table)),
         )
 
 
@@ -186,19 +190,23 @@ def with_values(value: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
 BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "the raw side": (
         lambda output: change_state(
-            output, lambda s: s["anonymize"]["written"].update(raw="30-0000000000000001")
+            output,
+            lambda s: s["anonymize"]["written"].update(raw="30-0000000000000001"),
         ),
         "the rows whose labels were checked during the write are not the rows of the input",
     ),
     "the input": (
         lambda output: change_state(
-            output, lambda s: s["profile"]["input"].update(fingerprint="30-0000000000000001")
+            output,
+            lambda s: s["profile"]["input"].update(fingerprint="30-0000000000000001"),
         ),
         "are not the rows of the input",
     ),
     "a row of the files": (
         lambda output: change_rows(
-            output, lambda r: r.assign(region=r["region"].iloc[::-1].tolist()), hashed=False
+            output,
+            lambda r: r.assign(region=r["region"].iloc[::-1].tolist()),
+            hashed=False,
         ),
         "the release that was read back differs from the release that was written",
     ),
@@ -221,7 +229,10 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
 )
 @pytest.mark.parametrize("what", BROKEN)
 def test_the_verifier_reads_the_written_files_and_requires(
-    staged: Path, conf: Path, tclose: Command, what: str
+    staged: Path,
+    conf: Path,
+    tclose: Command,
+    what: str,
 ) -> None:
     damage, message = BROKEN[what]
     damage(staged)
@@ -235,7 +246,11 @@ def test_the_verifier_reads_the_written_files_and_requires(
 
 @promises("A Great Expectations suite over the class table must agree")
 def test_a_great_expectations_suite_over_the_class_table_must_agree(
-    finished: Path, staged: Path, conf: Path, tclose: Command, monkeypatch: pytest.MonkeyPatch
+    finished: Path,
+    staged: Path,
+    conf: Path,
+    tclose: Command,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     results = json.loads((finished / "internal/validation/results.json").read_text())
     columns = {each["expectation_config"]["kwargs"].get("column") for each in results["results"]}
@@ -255,12 +270,18 @@ def test_a_great_expectations_suite_over_the_class_table_must_agree(
 
 @promises("If anything does not hold, the command publishes nothing.")
 def test_if_anything_does_not_hold_the_command_ends_with_exit_code_1_and_publishes_nothing(
-    conf: Path, tmp_path: Path, tclose: Command, monkeypatch: pytest.MonkeyPatch
+    conf: Path,
+    tmp_path: Path,
+    tclose: Command,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     written = anonymize.write_tables
 
     def lossy(
-        files: Any, schemas: Mapping[str, Any], folder: Any, trusts_text_writer: bool
+        files: Any,
+        schemas: Mapping[str, Any],
+        folder: Any,
+        trusts_text_writer: bool,
     ) -> None:
         written(files, schemas, folder, trusts_text_writer)
         change_rows(Path(folder.path()).parents[1], lambda release: release.iloc[1:], hashed=False)
@@ -279,7 +300,8 @@ def test_if_anything_does_not_hold_the_command_ends_with_exit_code_1_and_publish
 def file_of(module: str) -> Path | None:
     path = ROOT / module.replace(".", "/")
     return next(
-        (file for file in (path.with_suffix(".py"), path / "__init__.py") if file.exists()), None
+        (file for file in (path.with_suffix(".py"), path / "__init__.py") if file.exists()),
+        None,
     )
 
 
@@ -448,7 +470,8 @@ def test_tests_hold_these_to_worked_examples_brute_force_and_linear_programs() -
 
 @pytest.mark.parametrize("name", ["equal", "ordered", "hierarchical"])
 def test_and_these_tests_fail_where_a_definition_is_wrong(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.syspath_prepend(ROOT / "tests/measures/distances")
     tests = importlib.import_module("test_distances")

@@ -49,7 +49,7 @@ def test_a_third_party_computes_every_figure_again(party: ThirdParty) -> None:
         "ncp": pytest.approx(float(sum(losses.values()) / len(losses))),
         "ncp_by_quasi_identifier": {q: pytest.approx(float(lost)) for q, lost in losses.items()},
         "ncp_weighted": pytest.approx(
-            float(sum(weights[q] * losses[q] for q in losses) / sum(weights.values()))
+            float(sum(weights[q] * losses[q] for q in losses) / sum(weights.values())),
         ),
         "average_class_size": len(party.rows) / len(sizes),
         "smallest_class": min(sizes),
@@ -150,14 +150,14 @@ def test_the_input_s_counts_in_the_order_of_the_domain(party: ThirdParty, left_o
 
 @promises(
     "A floating-point number has the fewest digits that identify it, as Spark writes it on Java "
-    "19 or later."
+    "19 or later.",
 )
 def test_floating_point_numbers_have_the_fewest_digits(make_run: Callable[..., Run]) -> None:
     """Java 17 writes the first as 9.9999998E10."""
     weight = pa.array([1e11, 0.1, 2e-3] * 20, pa.float32())
     table = pa.table({"age": range(60), "weight": weight})
     certificate = pipeline.release(
-        make_run(table, quasi={"age": {"type": "numeric"}}, sensitive={"weight": {}})
+        make_run(table, quasi={"age": {"type": "numeric"}}, sensitive={"weight": {}}),
     )
     (entry,) = certificate["attributes"]["sensitive"].values()
     assert set(entry["domain"]["values"]) == {"1.0E11", "0.1", "0.002"}

@@ -35,7 +35,8 @@ def out(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def releases_in(
-    write_run: Callable[..., Path], open_run: Callable[..., Run]
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
 ) -> Callable[..., Next]:
     """`releases_in(folder, first)(keep)` releases the next month of a town into one output; returns
     the certificate.
@@ -88,7 +89,9 @@ def table_at(output: Path, version: int | None = None) -> pa.Table:
 
 @promises("It has no history, except the earlier releases that `output.keep_versions` keeps.")
 def test_earlier_releases_are_versions_of_the_table(
-    out: Path, next_month: Next, open_run: Callable[..., Run]
+    out: Path,
+    next_month: Next,
+    open_run: Callable[..., Run],
 ) -> None:
     next_month()
     first = table_at(out)
@@ -106,7 +109,8 @@ def test_earlier_releases_are_versions_of_the_table(
         table_at(out, 0)
     assert verify_finished(open_run(out.parent / "run.yaml")).holds
     found = CliRunner().invoke(
-        app, ["audit", str(out / "public/release"), "--quasi-identifiers", "age,sex"]
+        app,
+        ["audit", str(out / "public/release"), "--quasi-identifiers", "age,sex"],
     )
     assert f"{certificate['release']['rows']:,} rows" in found.stdout, found.output
 
@@ -134,7 +138,8 @@ def test_Spark_keeps_and_reads_versions(out: Path, next_month: Next, spark: Any)
 
 
 def test_versions_begin_with_the_release_before_the_key_is_given(
-    out: Path, next_month: Next
+    out: Path,
+    next_month: Next,
 ) -> None:
     for _ in range(2):
         next_month(1)
@@ -146,7 +151,7 @@ def test_versions_begin_with_the_release_before_the_key_is_given(
     assert next_month(9)["earlier"]["versions"] == [1, 2, 3], "version 0 does not come back"
     assert next_month(1)["earlier"]["versions"] == [0]
     assert {path.name for path in (out / "public/release").iterdir() if path.is_dir()} == {
-        "_delta_log"
+        "_delta_log",
     }
 
 
@@ -166,7 +171,7 @@ def without(kind: str, version: int) -> Callable[[Path], None]:
     def damage(table: Path) -> None:
         log = table / f"_delta_log/{version:020}.json"
         log.write_text(
-            "".join(line for line in log.read_text().splitlines(True) if f'{{"{kind}"' not in line)
+            "".join(line for line in log.read_text().splitlines(True) if f'{{"{kind}"' not in line),
         )
 
     return damage
@@ -183,7 +188,9 @@ ADDED = {
 
 
 def written(
-    below: str, change: Callable[[pa.Table], pa.Table], **options: Any
+    below: str,
+    change: Callable[[pa.Table], pa.Table],
+    **options: Any,
 ) -> Callable[[Path], None]:
     """A damage: the file of most rows is written again. If it is the only one, its commit has its
     size.
@@ -191,7 +198,8 @@ def written(
 
     def damage(table: Path) -> None:
         file, *more = sorted(
-            (table / below).glob("*.parquet"), key=lambda one: -pq.read_metadata(one).num_rows
+            (table / below).glob("*.parquet"),
+            key=lambda one: -pq.read_metadata(one).num_rows,
         )
         pq.write_table(
             change(pq.read_table(file)),
@@ -202,7 +210,7 @@ def written(
             return  # a table of the evidence, whose log is not compared with the sizes of files
         log = table / f"_delta_log/{0:020}.json"
         log.write_text(
-            re.sub(r'"size": ?[0-9]+', f'"size": {file.stat().st_size}', log.read_text())
+            re.sub(r'"size": ?[0-9]+', f'"size": {file.stat().st_size}', log.read_text()),
         )
 
     return damage
@@ -222,8 +230,10 @@ def removed_at(time: Any) -> Callable[[Path], None]:
         log = table / f"_delta_log/{1:020}.json"
         log.write_text(
             re.sub(
-                r'"deletionTimestamp": ?[0-9]+', f'"deletionTimestamp": "{time}"', log.read_text()
-            )
+                r'"deletionTimestamp": ?[0-9]+',
+                f'"deletionTimestamp": "{time}"',
+                log.read_text(),
+            ),
         )
 
     return damage
@@ -307,7 +317,8 @@ def test_whatever_else_is_in_the_log_is_found(
 
 
 def test_only_commits_after_the_release_are_called_later(
-    after: Callable[[int], Path], open_run: Callable[..., Run]
+    after: Callable[[int], Path],
+    open_run: Callable[..., Run],
 ) -> None:
     out = after(2)
     DeltaTable(str(out / "public/release")).delete("sex = 'f'")
@@ -340,7 +351,9 @@ def without_diseases(table: Path) -> None:
     ],
 )
 def test_a_changed_earlier_release_is_not_kept(
-    damage: Callable[[Path], None], after: Callable[[int], Path], releases_in: Callable[..., Next]
+    damage: Callable[[Path], None],
+    after: Callable[[int], Path],
+    releases_in: Callable[..., Next],
 ) -> None:
     out = after(1)
     damage(out / "public/release")
@@ -357,9 +370,11 @@ def test_a_version_that_is_gone_is_missed(out: Path, next_month: Next) -> None:
 
 
 def test_versions_are_those_of_a_line(
-    tmp_path: Path, write_run: Callable[..., Path], open_run: Any
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    open_run: Any,
 ) -> None:
     with pytest.raises(ConfigurationError, match="versions are those of a line"):
         open_run(
-            write_run(tmp_path, rows(next(months(0, 20))), output={"keep_versions": 2}, **ROLES)
+            write_run(tmp_path, rows(next(months(0, 20))), output={"keep_versions": 2}, **ROLES),
         )

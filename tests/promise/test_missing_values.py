@@ -23,7 +23,7 @@ def test_a_missing_value_widens_no_label(make_finished: MakeRelease) -> None:
     quasi = {"age": {"type": "numeric", "missing": "any"}}
     made = make_finished(table, quasi=quasi)
     assert made.certificate["attributes"]["quasi_identifiers"]["age"]["missing_rows"] == AGES.count(
-        None
+        None,
     )
     assert "*" not in set(made.rows["age"].dropna())
     assert len(made.rows) == len(AGES)
@@ -40,14 +40,15 @@ def test_a_missing_value_widens_no_label(make_finished: MakeRelease) -> None:
     "The keyed hash of a row draws the region of a person with a missing value",
 )
 def test_the_region_of_a_missing_value_is_drawn(
-    make_finished: MakeRelease, monkeypatch: pytest.MonkeyPatch
+    make_finished: MakeRelease,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Two releases with other secrets: their regions differ in the rows of missing values only."""
     draw = np.random.default_rng(5)
     ages = pd.array(draw.integers(20, 80, 240), "Int64")
     ages[draw.random(240) < 0.3] = pd.NA
     table = pd.DataFrame(
-        {"age": ages, "disease": draw.choice(["flu", "none"], 240), "id": range(240)}
+        {"age": ages, "disease": draw.choice(["flu", "none"], 240), "id": range(240)},
     )
     quasi, regions = {"age": {"type": "numeric", "missing": "any"}}, []
     for secret in ("one secret", "another secret"):

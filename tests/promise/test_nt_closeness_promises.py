@@ -32,7 +32,7 @@ def people(rows: int = 600) -> pd.DataFrame:
             "age": age,
             "sex": draw.choice(["f", "m"], size=rows),
             "disease": np.where(gout, "gout", "flu"),
-        }
+        },
     )
 
 
@@ -47,7 +47,10 @@ NT: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def near(make_finished: MakeRelease) -> Finished:
     return make_finished(
-        people(), method={"name": "t_mondrian"}, output={"keep_linked": True}, **NT
+        people(),
+        method={"name": "t_mondrian"},
+        output={"keep_linked": True},
+        **NT,
     )
 
 
@@ -111,10 +114,16 @@ def test_guarantees_are_reported(near: Finished) -> None:
 @promises("n must be above k (exit code 2) and at most the number of rows (exit code 3).")
 @pytest.mark.parametrize(("n", "code"), [(5, 2), (601, 3)])
 def test_n_is_above_k_and_within_the_table(
-    write_run: Callable[..., Path], tmp_path: Path, n: int, code: int
+    write_run: Callable[..., Path],
+    tmp_path: Path,
+    n: int,
+    code: int,
 ) -> None:
     path = write_run(
-        tmp_path, pa.Table.from_pandas(people()), **{**NT, "privacy": {"nt": {"n": n}}}, k=5
+        tmp_path,
+        pa.Table.from_pandas(people()),
+        **{**NT, "privacy": {"nt": {"n": n}}},
+        k=5,
     )
     assert main(["release", str(path)]) == code
     assert not (tmp_path / "out/public/certificate.json").exists()
@@ -143,7 +152,7 @@ def test_methods_that_cut_regions_lose_less(make_finished: MakeRelease, near: Fi
 @promises("The certificate counts such classes.")
 def test_a_class_of_n_rows_may_have_one_value(make_finished: MakeRelease) -> None:
     table = pd.DataFrame(
-        {"age": [20] * 150 + [40] * 150, "disease": ["flu"] * 150 + ["gout"] * 150}
+        {"age": [20] * 150 + [40] * 150, "disease": ["flu"] * 150 + ["gout"] * 150},
     )
     how = {
         "quasi": {"age": {"type": "numeric"}},
@@ -173,11 +182,17 @@ def test_rows_of_narrower_labels_are_counted(n: int, holds: bool) -> None:
     found = tc.audit(release, ["age", "sex"], {"disease": "equal"}, k=5, t="0.1", n=n)
     assert found.holds == holds
     flu = pd.DataFrame(
-        [("[22, 25]", sex, "flu") for sex in "fm" for _ in range(5)], columns=release.columns
+        [("[22, 25]", sex, "flu") for sex in "fm" for _ in range(5)],
+        columns=release.columns,
     )
     wide = release.assign(disease=release["disease"].where(release["age"] != "[22, 25]", "flu"))
     together = tc.audit(
-        pd.concat([wide, flu]), ["age", "sex"], {"disease": "equal"}, k=5, t="0.1", n=100
+        pd.concat([wide, flu]),
+        ["age", "sex"],
+        {"disease": "equal"},
+        k=5,
+        t="0.1",
+        n=100,
     )
     assert together.holds  # flu in all of the box of 20 to 29, and in none beside it
 

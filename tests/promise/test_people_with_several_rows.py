@@ -47,7 +47,7 @@ class Made:
     def classes(self) -> dict[tuple[Any, ...], list[str]]:
         """By labels, the person of each row."""
         whose = dict(
-            zip(self.table["row"].to_pylist(), self.table["patient"].to_pylist(), strict=True)
+            zip(self.table["row"].to_pylist(), self.table["patient"].to_pylist(), strict=True),
         )
         found = defaultdict(list)
         for row in read(self.folder / "out/public/release").to_dict("records"):
@@ -57,7 +57,7 @@ class Made:
     @property
     def judged(self) -> Any:
         whose = dict(
-            zip(self.table["row"].to_pylist(), self.table["patient"].to_pylist(), strict=True)
+            zip(self.table["row"].to_pylist(), self.table["patient"].to_pylist(), strict=True),
         )
         rows = read(self.folder / "out/public/release").to_dict("records")
         return judge_people(rows, whose, "row", list(QUASI), {"disease": "equal"})
@@ -98,7 +98,9 @@ def release(rows: str, make: Callable[..., Made]) -> Made:
     """300 people who move and grow older, one of them with more than 150 rows and any disease."""
     table, draw = stays(11, varying=True), np.random.default_rng(3)
     more = table.take(pa.array([0] * 150)).set_column(
-        7, "row", pa.array([f"more {i}" for i in range(150)])
+        7,
+        "row",
+        pa.array([f"more {i}" for i in range(150)]),
     )
     diseases = draw.choice(table["disease"].to_pylist(), 150)
     table = pa.concat_tables([table, more.set_column(4, "disease", pa.array(diseases))])
@@ -130,7 +132,8 @@ def test_every_class_is_close_over_people_and_over_rows(release: Made) -> None:
     found, judged = release.certificate["guarantees"]["t"]["disease"], release.judged
     assert judged.emd["disease"] <= T
     assert found["over_people"]["achieved"] == pytest.approx(
-        float(judged.emd["disease"]), abs=1e-12
+        float(judged.emd["disease"]),
+        abs=1e-12,
     )
     assert Fraction(found["achieved_exact"]) <= T
     assert Fraction(found["achieved_exact"]) != judged.emd["disease"]
@@ -155,7 +158,8 @@ def test_every_l_holds_over_people(release: Made) -> None:
 
 @promises("Suppressed rows that are treated as a class must meet all of this.")
 def test_suppressed_rows_are_k_people(
-    make: Callable[..., Made], monkeypatch: pytest.MonkeyPatch
+    make: Callable[..., Made],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given: dict[str, Any] = {
         "method": {"name": "t_incognito"},
@@ -193,7 +197,7 @@ def test_neither_the_person_nor_a_hash_is_public(release: Made) -> None:
     assert "patient" not in {*public.columns, *internal.columns}
     names = list(public.columns)
     assert sorted(map(str, internal[names].to_dict("records"))) == sorted(
-        map(str, public.to_dict("records"))
+        map(str, public.to_dict("records")),
     )
     hashes = dict(zip(internal["row"], internal["person_hash"], strict=True))
     keyed = RowHash.of("person tests", 1)  # TCLOSE_SECRET is "tests"
@@ -211,14 +215,17 @@ DAMAGES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "a row less": lambda rows: rows.iloc[1:],
     "another label": lambda rows: rows.assign(sex=[*rows["sex"][:-1], "*"]),
     "a row that is suppressed": lambda rows: rows.assign(
-        suppressed=[True, *rows["suppressed"][1:]]
+        suppressed=[True, *rows["suppressed"][1:]],
     ),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_people_of_other_rows_are_found(
-    damage: str, tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Any]
+    damage: str,
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Any],
 ) -> None:
     given: dict[str, Any] = {
         "quasi": QUASI,
@@ -239,7 +246,8 @@ def test_people_of_other_rows_are_found(
 
 
 def test_a_method_that_counts_rows_publishes_nothing(
-    every_k_installed: None, make: Callable[..., Made]
+    every_k_installed: None,
+    make: Callable[..., Made],
 ) -> None:
     """Its classes have k rows, and some of them fewer people."""
     settings = {
@@ -262,7 +270,8 @@ def test_a_row_without_a_person_is_an_error(make: Callable[..., Made]) -> None:
     for wrong in ([None, "", " ", *names[3:]], [None, float("nan"), float("nan"), *numbers[3:]]):
         without = pa.array(wrong, from_pandas=False)
         with pytest.raises(
-            InputError, match=r"attributes\.person: column 'patient' is missing in 3 of"
+            InputError,
+            match=r"attributes\.person: column 'patient' is missing in 3 of",
         ):
             make(table.set_column(0, "patient", without), person="patient")
     other = ["PATIENT 1" if i == names.index("patient 1") else name for i, name in enumerate(names)]
@@ -275,7 +284,8 @@ def test_a_row_without_a_person_is_an_error(make: Callable[..., Made]) -> None:
     "If people have too many different numbers of rows, weights are rounded",
 )
 def test_rounded_weights_are_subtracted_from_t(
-    make: Callable[..., Made], monkeypatch: pytest.MonkeyPatch
+    make: Callable[..., Made],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With so few units that the rounding may be larger than what is left below t, the verdict is
     no.
@@ -288,7 +298,9 @@ def test_rounded_weights_are_subtracted_from_t(
     monkeypatch.setattr(judged_people, "MOST_UNITS", 1 << 14)  # 54 for each of 300 people
     with pytest.raises(GuaranteeError, match="over people"):
         make(
-            table, person="patient", sensitive={"disease": {"t": str(achieved["achieved"] + 1e-6)}}
+            table,
+            person="patient",
+            sensitive={"disease": {"t": str(achieved["achieved"] + 1e-6)}},
         )
 
 
@@ -301,7 +313,9 @@ def test_rounded_weights_are_subtracted_from_t(
     "An adversary who knows several rows of a person may find several classes of that person.",
 )
 def test_rows_of_a_person_are_in_one_class_or_in_several(
-    release: Made, rows: str, make: Callable[..., Made]
+    release: Made,
+    rows: str,
+    make: Callable[..., Made],
 ) -> None:
     places = defaultdict(set)
     for labels, whose in release.classes.items():
@@ -340,5 +354,5 @@ def test_other_figures_are_of_rows(release: Made) -> None:
     assert of_one_value["rows"] == int(values["size"][values["nunique"] == 1].sum())
     assert "Other counts are rows." in release.certificate["counts"]
     assert "people" not in json.dumps(
-        json.loads((release.folder / "out/internal/minimality.json").read_text())["left_out"]
+        json.loads((release.folder / "out/internal/minimality.json").read_text())["left_out"],
     )

@@ -86,7 +86,9 @@ def test_guesses_cannot_be_tested_without_the_secret(released: Released) -> None
 @promises("A secret of fewer than 16 characters is rejected")
 @pytest.mark.parametrize("variable", ["TCLOSE_SECRET", "SHARED"])
 def test_short_secrets_are_rejected(
-    released: Released, variable: str, monkeypatch: pytest.MonkeyPatch
+    released: Released,
+    variable: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings = ["name"] if variable == "TCLOSE_SECRET" else {"name": {"secret": variable}}
     monkeypatch.setenv(variable, "x" * 15)
@@ -115,7 +117,7 @@ def test_the_rows_of_a_person_are_linkable_and_their_classes_single_people_out(
     assert certificate["guarantees"]["k"]["achieved"] >= 5
     assert certificate["guarantees"]["t"]["disease"]["achieved"] <= 0.2
     both = table.groupby("name")[["age", "city"]].apply(
-        lambda rows: tuple(sorted(map(tuple, rows.to_numpy())))
+        lambda rows: tuple(sorted(map(tuple, rows.to_numpy()))),
     )
     assert min(Counter(both).values()) == 1
 
@@ -146,7 +148,10 @@ def test_which_releases_link(released: Released, monkeypatch: pytest.MonkeyPatch
 
 @promises("A pseudonym is exempt from the checks of insensitive columns")
 def test_pseudonyms_may_be_unique(
-    released: Released, write_run: Callable[..., Path], open_run: Callable[..., Any], tmp_path: Path
+    released: Released,
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Any],
+    tmp_path: Path,
 ) -> None:
     table = PEOPLE.set_column(0, "key", pa.array([f"key {i}" for i in range(len(PEOPLE))]))
     for folder, roles in (
@@ -155,8 +160,10 @@ def test_pseudonyms_may_be_unique(
     ):
         run = open_run(
             write_run(
-                tmp_path / folder, table, **{**RUN, "insensitive_attributes": ["region"], **roles}
-            )
+                tmp_path / folder,
+                table,
+                **{**RUN, "insensitive_attributes": ["region"], **roles},
+            ),
         )
         if folder == "insensitive":
             with pytest.raises(Exception, match="nearly unique"):
@@ -168,7 +175,8 @@ def test_pseudonyms_may_be_unique(
 
 @promises("The verifier rejects a value that is no pseudonym")
 def test_a_raw_value_in_place_of_a_pseudonym_is_rejected(
-    released: Released, monkeypatch: pytest.MonkeyPatch
+    released: Released,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(PseudonymKeys, "of_values", lambda self, column, values: values)
     with pytest.raises(GuaranteeError, match="46 rows hold no pseudonym"):

@@ -82,7 +82,8 @@ def test_each_person_lies_in_one_region(made: Finished) -> None:
     inside = np.zeros(len(table), dtype=int)
     for box in boxes(made.rows):
         inside += np.all(
-            [table[q].between(*ends) for q, ends in zip(QUASI, box, strict=True)], axis=0
+            [table[q].between(*ends) for q, ends in zip(QUASI, box, strict=True)],
+            axis=0,
         )
     assert (inside == 1).all()
 
@@ -93,7 +94,9 @@ def test_each_person_lies_in_one_region(made: Finished) -> None:
 )
 @promises("A partition into regions that do not overlap leaves nobody behind")
 def test_another_secret_gives_the_same_release(
-    make_finished: MakeRelease, by_mondrian: Finished, monkeypatch: pytest.MonkeyPatch
+    make_finished: MakeRelease,
+    by_mondrian: Finished,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TCLOSE_SECRET", "another")
     again = make_finished(people(), quasi=QUASI, method=METHODS[0])
@@ -108,7 +111,7 @@ def test_another_secret_gives_the_same_release(
 def test_a_part_of_a_region_may_have_any_distribution(by_mondrian: Finished) -> None:
     linked = read(by_mondrian.folder / "internal/linked")
     parts = linked.groupby([*QUASI, "age_raw"])["disease"].agg(
-        ["size", lambda x: (x == "flu").mean()]
+        ["size", lambda x: (x == "flu").mean()],
     )
     assert parts["<lambda_0>"].max() == 1
 
@@ -118,7 +121,9 @@ def test_a_part_of_a_region_may_have_any_distribution(by_mondrian: Finished) -> 
     'If two classes overlap, the verdict is "does not hold".',
 )
 def test_regions_that_overlap_publish_nothing(
-    every_k_installed: None, make_finished: MakeRelease, tmp_path_factory: pytest.TempPathFactory
+    every_k_installed: None,
+    make_finished: MakeRelease,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     how = {"name": "every_k", "apart": True}
     with pytest.raises(GuaranteeError, match="regions overlap"):
@@ -188,7 +193,8 @@ def test_what_refused_cuts_reveal_is_counted_and_warned_of(by_mondrian: Finished
     ids=str,
 )
 def test_cuts_that_other_requirements_refuse_are_not_counted(
-    make_finished: MakeRelease, more: dict[str, Any]
+    make_finished: MakeRelease,
+    more: dict[str, Any],
 ) -> None:
     assert (MOST_LINES, MOST_PRESENT, MOST_CLASSES) == (16, 6, 200)
     table = people(300).assign(patient=range(300)) if "person" in more else people(300)

@@ -180,7 +180,9 @@ def test_kept_people_are_published_as_they_were(line: Line) -> None:
     "compares the atoms with",
 )
 def test_the_verifier_counts_atoms(
-    line: Line, open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    line: Line,
+    open_run: Callable[..., Run],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     *_, folder = line
     monkeypatch.setenv("TCLOSE_SECRET", "one secret for all releases of the town")
@@ -192,6 +194,7 @@ def test_the_verifier_counts_atoms(
     state["stages"]["profile"]["earlier"]["atoms"] = "1-0000000000000001"
     run.staging.write("run.json", json.dumps(state))
     with pytest.raises(
-        GuaranteeError, match="internal/atoms has not the atoms of the earlier releases"
+        GuaranteeError,
+        match="internal/atoms has not the atoms of the earlier releases",
     ):
         pipeline.verify(run)

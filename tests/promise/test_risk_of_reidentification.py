@@ -27,7 +27,10 @@ def smallest(rows: Any) -> int:
 def release(make_finished: MakeRelease, population: Any, risk: Any) -> Any:
     privacy = {"population": population, **({"risk": risk} if risk else {})}
     return make_finished(
-        skewed(600), quasi=QUASI, sensitive={"disease": {"t": "0.5"}}, privacy=privacy
+        skewed(600),
+        quasi=QUASI,
+        sensitive={"disease": {"t": "0.5"}},
+        privacy=privacy,
     )
 
 
@@ -38,7 +41,9 @@ def release(make_finished: MakeRelease, population: Any, risk: Any) -> Any:
 )
 def test_a_limited_risk_is_at_most_its_limit(make_finished: MakeRelease) -> None:
     found = release(
-        make_finished, {"fraction": "0.5"}, None
+        make_finished,
+        {"fraction": "0.5"},
+        None,
     )  # the risks are large, and nothing limits them
     reached = Fraction(1, smallest(found.rows))
     entry = found.certificate["risks"]["prosecutor"]
@@ -68,7 +73,7 @@ def test_estimates_are_marked_and_are_no_bounds(make_finished: MakeRelease, tmp_
     assert estimated["marketer"]["estimate"]
     assert not estimated["prosecutor"]["estimate"]
     everyone = pd.concat(
-        [skewed(600), pd.DataFrame({"zip": ["elsewhere"] * 59_400, "disease": "flu"})]
+        [skewed(600), pd.DataFrame({"zip": ["elsewhere"] * 59_400, "disease": "flu"})],
     )
     pq.write_table(pa.Table.from_pandas(everyone[["zip"]]), tmp_path / "all.parquet")
     counted = release(make_finished, {"table": str(tmp_path / "all.parquet")}, None)

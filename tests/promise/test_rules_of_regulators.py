@@ -20,14 +20,17 @@ COLUMNS = {"insensitive_attributes": ["region"], "direct_identifiers": ["name"]}
 
 @pytest.fixture
 def release(
-    run_file: Callable[..., Path], tclose: Callable[..., Any]
+    run_file: Callable[..., Path],
+    tclose: Callable[..., Any],
 ) -> Callable[..., tuple[int, str, Path]]:
     """`release(profile, k, region)`: exit code, errors and output of a release with this
     profile.
     """
 
     def released(
-        profile: str, k: int | None = None, region: list[str] | None = None
+        profile: str,
+        k: int | None = None,
+        region: list[str] | None = None,
     ) -> tuple[int, str, Path]:
         table = PEOPLE
         if region is not None:

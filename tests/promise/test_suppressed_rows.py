@@ -78,7 +78,10 @@ def release(
     """
 
     def of(
-        suppress: int, privacy: dict[str, Any], diseases: list[str], **asked: Any
+        suppress: int,
+        privacy: dict[str, Any],
+        diseases: list[str],
+        **asked: Any,
     ) -> tuple[int, str]:
         table = {"age": list(range(40)), "disease": diseases}
         path = run_file(
@@ -140,14 +143,15 @@ def test_their_number_and_the_limit_are_reported(left_out: Path, of_released: Pa
 @promises("Each suppressed row counts as an information loss of 1.")
 def test_each_counts_as_a_loss_of_1(of_released: Path) -> None:
     assert {row["zip"] for row in read_table(of_released / "public/release")} == set(
-        ZIPS
+        ZIPS,
     )  # which lose nothing
     assert certificate_of(of_released)["utility"]["ncp"] == pytest.approx(12 / 92)
 
 
 @promises("`privacy.of` has two settings")
 def test_of_has_two_settings(
-    run_file: Callable[..., Path], tclose: Callable[..., tuple[int, str, str]]
+    run_file: Callable[..., Path],
+    tclose: Callable[..., tuple[int, str, str]],
 ) -> None:
     code, _, err = tclose("profile", run_file(None, privacy={"of": "population"}))
     assert code == 2
@@ -227,7 +231,7 @@ def far(part: Counts, whole: Counts) -> float:
 )
 def test_those_who_are_unlike_the_others_may_be_left_out(of_released: Path) -> None:
     assert Counter(row["disease"] for row in suppressed_of(of_released)) == Counter(
-        UNLIKE["disease"]
+        UNLIKE["disease"],
     )
     released, people = (
         Counter(row["disease"] for row in read_table(of_released / "public/release")),
@@ -238,7 +242,7 @@ def test_those_who_are_unlike_the_others_may_be_left_out(of_released: Path) -> N
 
 
 @promises(
-    "With either setting, an adversary who knows that a person is in the input and fits no class"
+    "With either setting, an adversary who knows that a person is in the input and fits no class",
 )
 def test_who_fits_no_class_is_suppressed(left_out: Path, of_released: Path) -> None:
     ages = [[end for end, _ in ends(row["age"])] for row in read_table(left_out / "public/release")]
@@ -270,6 +274,6 @@ def test_why_k_people_of_one_zip_are_suppressed(of_released: Path) -> None:
 def test_suppressed_rows_are_kept_inside(left_out: Path) -> None:
     kept = {(row["age_raw"], row["disease"], row["note"]) for row in suppressed_of(left_out)}
     assert kept == set(
-        zip(*[MANY[name][-LEFT:] for name in ("age", "disease", "note")], strict=True)
+        zip(*[MANY[name][-LEFT:] for name in ("age", "disease", "note")], strict=True),
     )
     assert (left_out / "internal").stat().st_mode & 0o077 == 0

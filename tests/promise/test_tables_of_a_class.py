@@ -46,7 +46,10 @@ def formed(form: ReleaseForm, secret: str = "secret") -> FormedTables:
 
 
 def published(
-    form: ReleaseForm, held: list[int], order: list[int] | None = None, secret: str = "secret"
+    form: ReleaseForm,
+    held: list[int],
+    order: list[int] | None = None,
+    secret: str = "secret",
 ) -> Any:
     """All tables as lists of columns, from rows in any order."""
     at = np.arange(len(AGES)) if order is None else np.array(order)
@@ -195,7 +198,7 @@ def test_the_columns_of_the_tables() -> None:
             ("disease", pa.string()),
             ("pay", pa.string()),
             ("region", pa.string()),
-        ]
+        ],
     )
     anatomy = formed(ReleaseForm(form="anatomy", together=SPLIT)).schemas(released, 2)
     assert {name: schema.names for name, schema in anatomy.items()} == {

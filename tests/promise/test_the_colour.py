@@ -43,7 +43,11 @@ def one_class(
     }
     quasi = {"age": {"type": "numeric"}, "sex": {}}
     path = write_run(
-        tmp_path_factory.mktemp("one-class"), ONE_CLASS, quasi=quasi, sensitive=sensitive, k=ROWS
+        tmp_path_factory.mktemp("one-class"),
+        ONE_CLASS,
+        quasi=quasi,
+        sensitive=sensitive,
+        k=ROWS,
     )
     pipeline.release(open_run(path))
     return path.parent / "out"
@@ -77,7 +81,8 @@ def test_something_is_required_of_every_sensitive_attribute(
     "The certificate names the attribute (`unprot",
 )
 def test_unprotected_attributes_are_named_with_the_rows_that_are_certain(
-    one_class: Path, certificate: dict[str, Any]
+    one_class: Path,
+    certificate: dict[str, Any],
 ) -> None:
     assert certificate_of(one_class)["unprotected"] == {
         "grade": {"classes": 0, "rows": 0},
@@ -101,14 +106,16 @@ def test_the_verdict_is_amber(one_class: Path, finished: Path) -> None:
 
 @promises("NULL counts as a value")
 def test_null_counts_as_a_value(
-    one_class: Path, certificate: dict[str, Any], finished: Path
+    one_class: Path,
+    certificate: dict[str, Any],
+    finished: Path,
 ) -> None:
     gone = certificate_of(one_class)["attributes"]["sensitive"]["gone"]
     assert gone["homogeneous"] == {"classes": 1, "rows": ROWS}
     assert gone["domain"]["values"] == [None]
     counted = ThirdParty(finished / "public").parts("disease")
     assert certificate["guarantees"]["l"]["disease"]["distinct"]["achieved"] == min(
-        map(len, counted)
+        map(len, counted),
     )
 
 
@@ -122,7 +129,8 @@ def test_null_counts_as_a_value(
     "it is one class.",
 )
 def test_what_deserves_a_second_look_is_listed(
-    one_class: Path, certificate: dict[str, Any]
+    one_class: Path,
+    certificate: dict[str, Any],
 ) -> None:
     warnings = certificate_of(one_class)["warnings"]
     for words in (

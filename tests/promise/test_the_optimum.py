@@ -14,16 +14,20 @@ from tclose_spark import pipeline
 
 @promises(
     "with the exact method, whether no other release of all rows loses less, or how much less one "
-    "may lose"
+    "may lose",
 )
 def test_only_the_exact_method_says_that_no_release_loses_less(
-    run_file: Callable[..., Path], open_run: Callable[..., Any]
+    run_file: Callable[..., Path],
+    open_run: Callable[..., Any],
 ) -> None:
     table = pa.table(
-        {"city": ["Pisa", "Pisa", "Lyon", "Lyon"], "disease": ["flu", "gout", "flu", "gout"]}
+        {"city": ["Pisa", "Pisa", "Lyon", "Lyon"], "disease": ["flu", "gout", "flu", "gout"]},
     )
     for method, optimum in (("exact", "proven"), ("stack_and_deal", None)):
         conf = run_file(
-            table, quasi={"city": {}}, sensitive={"disease": {"t": "0.3"}}, method={"name": method}
+            table,
+            quasi={"city": {}},
+            sensitive={"disease": {"t": "0.3"}},
+            method={"name": method},
         )
         assert pipeline.release(open_run(conf, overwrite=True))["utility"].get("optimum") == optimum

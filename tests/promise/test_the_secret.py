@@ -24,7 +24,10 @@ from tclose_spark.table.fingerprint import RowHash
 def classes_of(linked: pd.DataFrame) -> Counter[tuple[Any, ...]]:
     """Everybody with the labels of the class."""
     rows: Counter[tuple[Any, ...]] = Counter(
-        linked[["age_raw", "city_raw", "disease", "age", "city"]].itertuples(index=False, name=None)
+        linked[["age_raw", "city_raw", "disease", "age", "city"]].itertuples(
+            index=False,
+            name=None,
+        ),
     )
     return rows
 
@@ -75,7 +78,9 @@ def test_where_the_secret_is(make_run: Callable[..., Any], monkeypatch: pytest.M
 
 @pytest.mark.parametrize("left", [b"", b"\n", b"\xff\xfe\x00"])
 def test_a_kept_secret_that_is_empty_or_damaged_is_refused(
-    make_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, left: bytes
+    make_run: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    left: bytes,
 ) -> None:
     monkeypatch.delenv("TCLOSE_SECRET")
     run = make_run(PEOPLE.select(["age", "disease"]))
@@ -88,7 +93,8 @@ def test_a_kept_secret_that_is_empty_or_damaged_is_refused(
 @pytest.mark.on_spark
 @promises("Only tasks hash with it.")
 def test_only_tasks_hash_with_the_secret(
-    make_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    make_run: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The driver could not: here it has no hash. Tasks are other processes, which have it."""
 
@@ -118,7 +124,7 @@ def test_the_hash_is_blake2b_of_the_content_under_the_secret() -> None:
 
 
 @promises(
-    "Neither the secret nor a raw value appears in a plan, a page, an event log or a log of Spark"
+    "Neither the secret nor a raw value appears in a plan, a page, an event log or a log of Spark",
 )
 def test_spark_shows_neither_the_secret_nor_a_raw_value(traces: Traces) -> None:
     kinds = {

@@ -53,7 +53,8 @@ def test_the_surplus_is_what_narrow_classes_lack(by_tree: Finished) -> None:
     assert p + (p - c) * Fraction(int(n1), int(n2)) == pytest.approx(flu[~narrow].mean())
     whole = (linked["disease"] == "flu").mean()
     assert float(c) == pytest.approx(
-        whole + 0.1, abs=0.01
+        whole + 0.1,
+        abs=0.01,
     )  # narrow classes stand at the largest share that t allows
     classes = by_tree.rows[by_tree.rows["zip"] == "*"]
     assert flu[~narrow].mean() > 0.9 > 0.35 > (classes["disease"] == "flu").mean()
@@ -77,7 +78,9 @@ def test_a_value_that_is_not_skewed_reveals_nothing(make_finished: MakeRelease) 
 @pytest.mark.parametrize(("deal", "labelled"), [("local", True), ("round_robin", False)])
 def test_what_dealing_leaves_behind(make_finished: MakeRelease, deal: str, labelled: bool) -> None:
     made = make_finished(
-        skewed(6000), quasi={"zip": {}}, method={"name": "stack_and_deal", "deal": deal}
+        skewed(6000),
+        quasi={"zip": {}},
+        method={"name": "stack_and_deal", "deal": deal},
     )
     assert (made.rows["zip"] == "zip A").any() == labelled
     worst = made.measured["worst"]
@@ -95,7 +98,8 @@ def test_what_dealing_leaves_behind(make_finished: MakeRelease, deal: str, label
 def test_an_adversary_with_a_list_of_people_knows_who_is_suppressed(suppressing: Finished) -> None:
     table, rows = skewed(), suppressing.rows
     lacking = table["zip"].value_counts() - rows["zip"].value_counts().reindex(
-        sorted(set(table["zip"])), fill_value=0
+        sorted(set(table["zip"])),
+        fill_value=0,
     )
     linked = read(suppressing.folder / "internal/linked")
     suppressed = linked[linked["suppressed"]]
@@ -131,7 +135,8 @@ def test_full_domain_recoding_gives_a_value_one_label(make_finished: MakeRelease
 @promises("Fragmentation, microaggregation with t, SABRE")
 @pytest.mark.parametrize("method", ["fragmentation", "microaggregation", "sabre"])
 def test_other_methods_choose_by_sensitive_value_too(
-    make_finished: MakeRelease, method: str
+    make_finished: MakeRelease,
+    method: str,
 ) -> None:
     """Other sensitive values of the same people lead to other classes."""
     table = skewed(600)
@@ -228,7 +233,10 @@ def test_what_is_not_measured_is_printed(make_finished: MakeRelease) -> None:
     how = {"name": "microaggregation", "representative": "mean"}
     ages = skewed(300).assign(age=np.arange(300) % 50)[["age", "disease"]]
     mean = make_finished(
-        ages, quasi={"age": {"type": "numeric"}}, method=how, sensitive={"disease": {"t": "0.3"}}
+        ages,
+        quasi={"age": {"type": "numeric"}},
+        method=how,
+        sensitive={"disease": {"t": "0.3"}},
     )
     assert mean.measured["measured"] is False
     assert any("not measured: the release publishes aggregates" in text for text in mean.said)
@@ -254,7 +262,7 @@ def test_an_audit_with_a_list_of_people_guesses_those_who_fit_no_narrow_class(sp
         for disease in ["flu"] * flu + ["gout"] * gout
     ]
     listed = pd.DataFrame(
-        {"zip": ["A"] * 14 + ["B"] * 3, "age": [*range(51, 62), 20, 35, 49, 22, 45, 79]}
+        {"zip": ["A"] * 14 + ["B"] * 3, "age": [*range(51, 62), 20, 35, 49, 22, 45, 79]},
     )
     release = pd.DataFrame(rows, columns=["zip", "age", "disease"])
     found = tc.audit(release, ["zip", "age"], {"disease": "equal"}, background=listed)

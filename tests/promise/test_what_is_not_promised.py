@@ -85,7 +85,8 @@ def test_membership_shows(several: Path) -> None:
 
 
 @promises(
-    "The last member of a class.", "An adversary who knows all other members of a class can deduce"
+    "The last member of a class.",
+    "An adversary who knows all other members of a class can deduce",
 )
 def test_the_last_member_of_a_class_is_known(finished: Path) -> None:
     released = read(finished / "public/release").groupby(["age", "city"])["disease"].agg(Counter)
@@ -100,7 +101,7 @@ def test_the_last_member_of_a_class_is_known(finished: Path) -> None:
 @promises("The distribution of the whole table is public")
 def test_the_distribution_of_the_whole_table_is_public(finished: Path) -> None:
     assert Counter(read(finished / "public/release")["disease"]) == Counter(
-        PEOPLE["disease"].to_pylist()
+        PEOPLE["disease"].to_pylist(),
     )
 
 
@@ -172,7 +173,8 @@ def test_the_distance_of_combinations_is_measured(several: Path) -> None:
 
 
 @promises(
-    "Values are compared by their letters", "`flu`, `flu ` and `FLU` make a class of distinct l = 3"
+    "Values are compared by their letters",
+    "`flu`, `flu ` and `FLU` make a class of distinct l = 3",
 )
 def test_spellings_make_a_class_diverse(several_spellings: dict[str, Any]) -> None:
     reached = several_spellings["guarantees"]["l"]["disease"]["distinct"]
@@ -196,7 +198,9 @@ def spelled(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module")
 def several_spellings(
-    spelled: Path, open_run: Callable[..., Any], with_every_k: Callable[[], Any]
+    spelled: Path,
+    open_run: Callable[..., Any],
+    with_every_k: Callable[[], Any],
 ) -> dict[str, Any]:
     with with_every_k():
         pipeline.release(open_run(spelled))
@@ -218,7 +222,7 @@ def test_spellings_are_warned_of_and_joined(
     with_every_k: Callable[[], Any],
 ) -> None:
     assert [line.split(" differ")[0] for line in several_spellings["warnings"]][:1] == [
-        "disease: 2 of 6 values"
+        "disease: 2 of 6 values",
     ]
     text = "attributes.sensitive_attributes.disease.text={strip: true, case: fold}"
     with with_every_k():
@@ -231,7 +235,7 @@ def test_spellings_are_warned_of_and_joined(
 
 
 @promises(
-    "A nearly unique sensitive attribute, such as an exact income, has more than one distinct value"
+    "A nearly unique sensitive attribute, such as an exact income, has more than one distinct value",
 )
 @pytest.mark.parametrize(("distinct", "warned"), [(5, False), (6, True)])
 def test_more_than_one_value_for_two_rows_is_nearly_unique(distinct: int, warned: bool) -> None:
@@ -250,7 +254,9 @@ def test_more_than_one_value_for_two_rows_is_nearly_unique(distinct: int, warned
     )
     spec: Any = SimpleNamespace(
         attributes=SimpleNamespace(
-            sensitive_attributes={"income": settings}, weight=None, owners=()
+            sensitive_attributes={"income": settings},
+            weight=None,
+            owners=(),
         ),
         release=ReleaseForm(),
     )
@@ -260,14 +266,14 @@ def test_more_than_one_value_for_two_rows_is_nearly_unique(distinct: int, warned
 @promises("An adversary who knows the person's value recognizes the record.")
 def test_a_known_income_is_one_record(several: Path) -> None:
     assert set(
-        Counter(row["income"] for row in read_table(several / "public/release")).values()
+        Counter(row["income"] for row in read_table(several / "public/release")).values(),
     ) == {1}
 
 
 @promises("The certificate warns and names the column")
 def test_the_certificate_names_a_nearly_unique_column(several: Path) -> None:
     assert [line.split(",")[0] for line in certificate_of(several)["warnings"]] == [
-        "income: nearly unique"
+        "income: nearly unique",
     ]
 
 
@@ -306,7 +312,9 @@ REFUSED = {
 )
 @pytest.mark.parametrize("name", REFUSED)
 def test_columns_that_point_at_people_are_refused(
-    run_file: Callable[..., Path], tclose: Callable[..., tuple[int, str, str]], name: str
+    run_file: Callable[..., Path],
+    tclose: Callable[..., tuple[int, str, str]],
+    name: str,
 ) -> None:
     columns, message = REFUSED[name]
     table = {key: SEVERAL[key] for key in ("age", "sex", "disease")} | columns
@@ -349,13 +357,15 @@ def test_what_a_column_gives_back_is_computed_again_pair_by_pair(several: Path) 
             same = [wide for wide, alike in pairs if alike]
             anyone = sum(wide for wide, _ in pairs) / len(pairs)
             assert taken_back(several)[column, quasi] == pytest.approx(
-                1 - sum(same) / len(same) / anyone, abs=1e-4
+                1 - sum(same) / len(same) / anyone,
+                abs=1e-4,
             )
 
 
 @promises("`allow_unique` exempts a column, and the certificate lists it.")
 def test_exempt_columns_stand_in_the_certificate(
-    several: Path, certificate: dict[str, Any]
+    several: Path,
+    certificate: dict[str, Any],
 ) -> None:
     assert certificate_of(several)["allow_unique"] == ["house", "colour"]
     assert taken_back(several)["colour", "age"] > 0.5
@@ -379,7 +389,7 @@ def test_unused_values_of_an_order_change_distances(left_out: Path) -> None:
         for part in party.parts("mood")
     )
     assert "mood: 2 of the 6 values of its order are in no row" in " ".join(
-        party.certificate["warnings"]
+        party.certificate["warnings"],
     )
     part, table = Counter[str | None]("aabc"), Counter[str | None]("abbc")
     of = [

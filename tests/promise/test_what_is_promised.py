@@ -59,7 +59,7 @@ class Finished:
     @property
     def input(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = pq.read_table(
-            self.output.parent / "people.parquet"
+            self.output.parent / "people.parquet",
         ).to_pylist()
         return found
 
@@ -121,7 +121,9 @@ def ground_of(entry: Mapping[str, Any]) -> list[list[Fraction]]:
 
 
 def moved(
-    part: Sequence[Fraction], whole: Sequence[Fraction], ground: Sequence[Sequence[Fraction]]
+    part: Sequence[Fraction],
+    whole: Sequence[Fraction],
+    ground: Sequence[Sequence[Fraction]],
 ) -> float:
     """The earth mover's distance, by linear programming."""
     m = len(part)
@@ -184,7 +186,7 @@ def patients() -> pa.Table:
             "region": pick("north", "south"),
             "score": pa.array(pick(1.5, float("nan"), None, -0.0), pa.float64()),
             "note": pick("left out"),
-        }
+        },
     )
 
 
@@ -291,7 +293,7 @@ def twice(released: Callable[..., Finished], tmp_path_factory: pytest.TempPathFa
             "patient_id": [f"P-{i // 2}" for i in range(80)],
             "age": [20 + i // 2 for i in range(80)],
             "disease": [["flu", "gout", "ulcer", "cold"][i % 4] for i in range(80)],
-        }
+        },
     )
     folder = tmp_path_factory.mktemp("delta") / "people"
     for _ in range(2):
@@ -341,7 +343,8 @@ def test_a_class_of_k_rows_may_hold_fewer_than_k_people(twice: Finished) -> None
     "A note above the verdict says which column groups rows like people.",
 )
 def test_the_profile_notes_which_column_groups_rows_like_people(
-    twice: Finished, several: Finished
+    twice: Finished,
+    several: Finished,
 ) -> None:
     profiles = [
         json.loads((each.output / "internal/run.json").read_text())["stages"]["profile"]
@@ -395,7 +398,8 @@ def test_in_every_class_the_earth_mover_s_distance_is_at_most_t(release: Finishe
 
 @promises("Distances are compared in exact integers, so a t of 0.1")
 def test_a_t_is_compared_exactly(
-    plain: Finished, tclose: Callable[..., tuple[int, str, str]]
+    plain: Finished,
+    tclose: Callable[..., tuple[int, str, str]],
 ) -> None:
     told = plain.certificate["guarantees"]["t"]["disease"]
     whole = Counter(row["disease"] for row in plain.rows)
@@ -424,13 +428,14 @@ def test_a_t_is_compared_exactly(
 
 @promises("These options change what a class is compared with")
 def test_suppression_and_nt_change_what_a_class_is_compared_with(
-    compared: Finished, hidden: Finished
+    compared: Finished,
+    hidden: Finished,
 ) -> None:
     told = compared.certificate["guarantees"]["t"]["ill"]["achieved"]
     assert told == pytest.approx(farthest(compared, "ill", compared.linked))
     assert told != pytest.approx(farthest(compared, "ill", compared.rows))
     assert hidden.certificate["guarantees"]["t"]["icd"]["achieved"] == pytest.approx(
-        farthest(hidden, "icd", hidden.rows)
+        farthest(hidden, "icd", hidden.rows),
     )
     for heading in ("Suppression of rows", "(n, t)-closeness"):  # of which that section is
         assert f"\n## {heading}" in LIMITS.read_text()
@@ -462,7 +467,8 @@ def test_l_diversity_is_distinct_entropy_and_recursive(several: Finished, plain:
 )
 @pytest.mark.parametrize("of", ["input", "released"])
 def test_no_value_is_much_more_frequent_than_in_the_table(
-    of: str, released: Callable[..., Finished]
+    of: str,
+    released: Callable[..., Finished],
 ) -> None:
     asked = {"disease": {"beta": "2/3", "l": {"frequency": "1.5"}, "text": {"strip": True}}}
     privacy = {"suppression_limit": "0.2", "of": of}
@@ -485,7 +491,7 @@ def test_no_value_is_much_more_frequent_than_in_the_table(
     assert max(p / q for p, q in shares) <= Fraction(5, 3)
     assert max(p for p, _ in shares) <= Fraction(2, 3)
     assert guarantees["l"]["disease"]["frequency"]["achieved"] == pytest.approx(
-        float(1 / max(p for p, _ in shares))
+        float(1 / max(p for p, _ in shares)),
     )
 
 
@@ -590,7 +596,9 @@ def test_every_input_row_is_published_exactly_once_or_suppressed_and_counted(
 
 @promises("Text that does not match its encoding is rejected.")
 def test_text_in_another_encoding_than_the_declared_one_is_refused(
-    tmp_path: Path, run_file: Callable[..., Path], tclose: Callable[..., tuple[int, str, str]]
+    tmp_path: Path,
+    run_file: Callable[..., Path],
+    tclose: Callable[..., tuple[int, str, str]],
 ) -> None:
     lines = ["age,sex,disease", *(f"{20 + i},f,{'Rötel' if i % 2 else 'flu'}" for i in range(12))]
     (tmp_path / "people.csv").write_bytes("\n".join(lines).encode("latin-1"))
@@ -612,7 +620,7 @@ def loss_of(release: Finished, name: str) -> float:
     def ends(label: str) -> list[float]:
         moments = re.findall(r"\d{4}-\d\d-\d\d", label)
         return [date.fromisoformat(end).toordinal() for end in moments] or list(
-            map(float, re.findall(r"[\d.]+", label))
+            map(float, re.findall(r"[\d.]+", label)),
         )
 
     if "hierarchy" in entry:
@@ -661,11 +669,15 @@ def test_the_information_loss_is_measured_on_the_published_labels(release: Finis
 
 
 @promises(
-    "Nothing but the release.", "Every figure in the public report and the certificate follows"
+    "Nothing but the release.",
+    "Every figure in the public report and the certificate follows",
 )
 @pytest.mark.parametrize("name", ["several", "hidden"])
 def test_every_figure_of_the_public_report_and_the_certificate_follows_from_the_released_rows(
-    name: str, request: pytest.FixtureRequest, open_run: Callable[..., Any], tmp_path: Path
+    name: str,
+    request: pytest.FixtureRequest,
+    open_run: Callable[..., Any],
+    tmp_path: Path,
 ) -> None:
     """With another profile of the raw quasi-identifiers, certificate and report are made again, and
     are the same.
@@ -690,7 +702,8 @@ def test_every_figure_of_the_public_report_and_the_certificate_follows_from_the_
     (copy / "internal/profile.json").write_text(json.dumps({**profile, "distinct_rows": 3}))
     list_again(copy)
     assert pipeline.verify(
-        open_run(release.output.parent / "run.yaml", f"output.path={copy}"), finished=True
+        open_run(release.output.parent / "run.yaml", f"output.path={copy}"),
+        finished=True,
     ).holds
 
 
@@ -699,7 +712,9 @@ def test_every_figure_of_the_public_report_and_the_certificate_follows_from_the_
     "the number of suppressed rows, and the input's distribution if classes",
 )
 def test_the_input_s_distribution_is_reported_where_classes_are_compared_with_it(
-    compared: Finished, hidden: Finished, several: Finished
+    compared: Finished,
+    hidden: Finished,
+    several: Finished,
 ) -> None:
     assert compared.certificate["suppressed"]["rows"] == 5
     entry = compared.certificate["attributes"]["sensitive"]["ill"]
@@ -716,7 +731,8 @@ def test_the_input_s_distribution_is_reported_where_classes_are_compared_with_it
 
 @promises("the version of the input (Delta or Iceberg)", "k, if the run file says `k: auto`;")
 def test_the_version_of_the_input_and_a_k_that_was_chosen_are_reported(
-    twice: Finished, several: Finished
+    twice: Finished,
+    several: Finished,
 ) -> None:
     assert twice.certificate["input"]["version"] == 1
     assert several.certificate["input"]["version"] is None
@@ -845,7 +861,7 @@ def test_no_value_that_only_suppressed_rows_have_is_published(hidden: Finished) 
     assert "Z" not in {str(row["code"])[0] for row in hidden.rows}
     for name in ("code", "band"):
         assert told["quasi_identifiers"][name]["hierarchy"]["size"] == len(
-            {row[f"{name}_raw"] for row in stay}
+            {row[f"{name}_raw"] for row in stay},
         )
 
 
@@ -860,7 +876,9 @@ def test_a_value_that_the_run_file_itself_lists_may_stand_there(hidden: Finished
 
 
 def test_the_releases_are_what_these_tests_need(
-    several: Finished, hidden: Finished, compared: Finished
+    several: Finished,
+    hidden: Finished,
+    compared: Finished,
 ) -> None:
     assert min(len(each.classes) for each in (several, hidden, compared)) > 1
     assert len(several.classes) > 5

@@ -34,7 +34,9 @@ def test_nan_is_null_and_minus_zero_is_zero(make_finished: MakeRelease) -> None:
 
 @promises("An empty field is a missing value, like NULL and NaN.")
 def test_an_empty_field_is_missing(
-    write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     lines = [
         "age,disease",
@@ -55,7 +57,9 @@ def test_an_empty_field_is_missing(
 
 @promises("Reading replaces codes, labels and marks in numbers.")
 def test_values_are_those_that_are_read(
-    write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     how = {"quasi": {"age": {"type": "numeric"}}, "sensitive": {"pay": {"t": "0.9"}}, "k": 2}
     lines = [
@@ -87,7 +91,8 @@ def test_values_are_those_that_are_read(
     )
     pipeline.release(open_run(path))
     assert Counter(read(tmp_path / "stata/out/public/release")["pay"]) == dict.fromkeys(
-        labels.values(), 4
+        labels.values(),
+        4,
     )
 
 
@@ -125,7 +130,8 @@ def test_rows_that_are_gone_before_they_are_written_are_missed(
     "If labels coarser than `coarsest` are the only problem, it ends with 3.",
 )
 def test_coarse_classes_beyond_the_limit_publish_nothing(
-    write_run: Callable[..., Path], tmp_path: Path
+    write_run: Callable[..., Path],
+    tmp_path: Path,
 ) -> None:
     given = {"quasi": {"zip": {"coarsest": 0}}, "sensitive": {"disease": {"t": "0.1"}}, "k": 5}
     how = {"method": {"name": "closeness_tree"}, "privacy": {"suppression_limit": "0.001"}}

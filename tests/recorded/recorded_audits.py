@@ -34,16 +34,24 @@ class RecordedAudit:
 
 
 def audit(
-    table: Callable[[], pa.Table], quasi: Any, sensitive: Any = None, **options: Any
+    table: Callable[[], pa.Table],
+    quasi: Any,
+    sensitive: Any = None,
+    **options: Any,
 ) -> RecordedAudit:
     return RecordedAudit(table, {"quasi_identifiers": quasi, "sensitive": sensitive, **options})
 
 
 def explanation(
-    table: Callable[[], pa.Table], quasi: Any, sensitive: Any, **options: Any
+    table: Callable[[], pa.Table],
+    quasi: Any,
+    sensitive: Any,
+    **options: Any,
 ) -> RecordedAudit:
     return RecordedAudit(
-        table, {"quasi_identifiers": quasi, "sensitive": sensitive, **options}, explained=True
+        table,
+        {"quasi_identifiers": quasi, "sensitive": sensitive, **options},
+        explained=True,
     )
 
 
@@ -103,7 +111,12 @@ AUDITS: dict[str, RecordedAudit] = {
         t="0.3",
     ),
     "people-households": audit(
-        STAYS, FINE, DISEASE, k=3, person="patient", household="household:3"
+        STAYS,
+        FINE,
+        DISEASE,
+        k=3,
+        person="patient",
+        household="household:3",
     ),
     "households": audit(SURVEYED, FINE, DISEASE, k=3, household={"column": "household", "k": 4}),
     "earlier-people": audit(
@@ -115,7 +128,12 @@ AUDITS: dict[str, RecordedAudit] = {
         earlier=[partial(months, 0), partial(months, 1)],
     ),
     "earlier-listed": audit(
-        partial(months, 1), QUASI, DISEASE, k=2, earlier=[partial(months, 0)], background=listed
+        partial(months, 1),
+        QUASI,
+        DISEASE,
+        k=2,
+        earlier=[partial(months, 0)],
+        background=listed,
     ),
     "earlier-labels": audit(
         partial(months, 1),
@@ -127,15 +145,30 @@ AUDITS: dict[str, RecordedAudit] = {
     ),
     "background": audit(SURVEYED, QUASI, DISEASE, k=2, background=population),
     "background-people": audit(
-        partial(months, 0), QUASI, DISEASE, person="patient", background=listed
+        partial(months, 0),
+        QUASI,
+        DISEASE,
+        person="patient",
+        background=listed,
     ),
     "population": audit(
-        SURVEYED, FINE, DISEASE, k=2, population="0.1", reidentified="0.1", threshold="0.2"
+        SURVEYED,
+        FINE,
+        DISEASE,
+        k=2,
+        population="0.1",
+        reidentified="0.1",
+        threshold="0.2",
     ),
     "population-weight": audit(SURVEYED, FINE, k=2, population="weight:weight"),
     "population-table": audit(SURVEYED, QUASI, k=2, population=population),
     "population-people": audit(
-        STAYS, FINE, k=2, population="0.05", person="patient", household="household"
+        STAYS,
+        FINE,
+        k=2,
+        population="0.05",
+        person="patient",
+        household="household",
     ),
     "raw": audit(OVERLAPPING, QUASI, DISEASE, raw=survey),
     "cells": audit(
@@ -149,7 +182,10 @@ AUDITS: dict[str, RecordedAudit] = {
     ),
     "config": RecordedAudit(SURVEYED, {"spec": RUN_FILE}),
     "joint": audit(
-        SURVEYED, QUASI, {"disease": {"t": "0.4"}, "region": {}}, joint="disease,region:0.5"
+        SURVEYED,
+        QUASI,
+        {"disease": {"t": "0.4"}, "region": {}},
+        joint="disease,region:0.5",
     ),
     "nt": audit(SURVEYED, QUASI, {"disease": {"t": "0.25"}}, n=60),
     "foreign": audit(
@@ -167,7 +203,10 @@ AUDITS: dict[str, RecordedAudit] = {
         reference=partial(survey, 300, 6),
     ),
     "explained": explanation(
-        SURVEYED, QUASI, {"pay": "ordered", "disease": {"t": "0.2"}}, attribute="pay"
+        SURVEYED,
+        QUASI,
+        {"pay": "ordered", "disease": {"t": "0.2"}},
+        attribute="pay",
     ),
     "explained-class": explanation(
         SURVEYED,

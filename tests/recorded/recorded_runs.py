@@ -24,7 +24,7 @@ EQUAL: dict[str, Any] = {"disease": {"t": "0.3"}}
 LOOSE: dict[str, Any] = {"disease": {"t": "0.45"}}
 ORDERED: dict[str, Any] = {"pay": {"distance": "ordered", "t": "0.25"}}
 NESTED: dict[str, Any] = {
-    "town": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.35"}
+    "town": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.35"},
 }
 EVERY_L = {"distinct": 2, "entropy": "1.5", "recursive": {"c": "4", "l": 2}, "frequency": "1.2"}
 TREE: dict[str, Any] = {"name": "closeness_tree", "effort": "fast"}
@@ -79,7 +79,9 @@ def run(
     }
     settings = {"k": 4, "drop_others": True, **more}
     return RecordedRun(
-        {"method": method, "quasi": quasi, "sensitive": sensitive, **settings}, table, **own
+        {"method": method, "quasi": quasi, "sensitive": sensitive, **settings},
+        table,
+        **own,
     )
 
 
@@ -102,15 +104,23 @@ METHODS = {
         whole=True,
     ),
     "incognito-every-l": run(
-        {**INCOGNITO, "metric": "entropy"}, AGE, {"disease": {"t": "0.5", "l": EVERY_L}}
+        {**INCOGNITO, "metric": "entropy"},
+        AGE,
+        {"disease": {"t": "0.5", "l": EVERY_L}},
     ),
     "exact": run({"name": "exact"}, AGE, {"disease": {"t": "0.4"}}, partial(pairs, 14), k=3),
     "exact-searching": run(
-        {"name": "exact"}, AGE, {"disease": {"t": "0.5"}}, partial(pairs, 26), k=3
+        {"name": "exact"},
+        AGE,
+        {"disease": {"t": "0.5"}},
+        partial(pairs, 26),
+        k=3,
     ),
     "disjoint": run(DISJOINT, KINDS, EQUAL),
     "sabre-uninformative": run(
-        {"name": "sabre"}, AGE, {"ward": {"t": "0.3", "beta": "2", "missing": "uninformative"}}
+        {"name": "sabre"},
+        AGE,
+        {"ward": {"t": "0.3", "beta": "2", "missing": "uninformative"}},
     ),
     "medians": run(
         {"name": "microaggregation", "representative": "median"},
@@ -138,13 +148,28 @@ OF_PEOPLE = {
     "person-incognito": run(INCOGNITO, PLACES, LOOSE, stays, person="patient", privacy=OF_RELEASED),
     "person-incognito-apart": run(INCOGNITO, PLACES, LOOSE, VARYING, person=APART),
     "person-suppressing": run(
-        TREE, NARROW_PLACES, {"disease": {"t": "0.3"}}, stays, person="patient", privacy=OF_RELEASED
+        TREE,
+        NARROW_PLACES,
+        {"disease": {"t": "0.3"}},
+        stays,
+        person="patient",
+        privacy=OF_RELEASED,
     ),
     "person-household": run(
-        TREE, PLACES, EQUAL, stays, person="patient", household={"column": "household", "k": 3}
+        TREE,
+        PLACES,
+        EQUAL,
+        stays,
+        person="patient",
+        household={"column": "household", "k": 3},
     ),
     "person-pseudonyms": run(
-        TREE, PLACES, EQUAL, stays, person="patient", pseudonyms={"patient": {"as": "who"}}
+        TREE,
+        PLACES,
+        EQUAL,
+        stays,
+        person="patient",
+        pseudonyms={"patient": {"as": "who"}},
     ),
     "person-population": run(
         TREE,
@@ -168,10 +193,18 @@ OF_HOUSEHOLDS = {
     "household": run(TREE, PLACES, EQUAL, household={"column": "household", "k": 3}),
     "household-mondrian": run(MONDRIAN, PLACES, EQUAL, household={"column": "household", "k": 4}),
     "household-incognito": run(
-        INCOGNITO, PLACES, LOOSE, household={"column": "household", "k": 3}, privacy=OF_RELEASED
+        INCOGNITO,
+        PLACES,
+        LOOSE,
+        household={"column": "household", "k": 3},
+        privacy=OF_RELEASED,
     ),
     "household-measured": run(
-        {}, PLACES, EQUAL, household="household", privacy={"risk": {"household": {"mean": "0.9"}}}
+        {},
+        PLACES,
+        EQUAL,
+        household="household",
+        privacy={"risk": {"household": {"mean": "0.9"}}},
     ),
     "household-weight": run(
         TREE,
@@ -210,7 +243,11 @@ OF_LINES = {
 }
 OF_FORMS = {
     "anatomy": run(
-        {}, {"age": {"type": "numeric"}, "sex": {}}, EQUAL, form={"form": "anatomy"}, whole=True
+        {},
+        {"age": {"type": "numeric"}, "sex": {}},
+        EQUAL,
+        form={"form": "anatomy"},
+        whole=True,
     ),
     "anatomy-blocks": run(
         TREE,
@@ -219,7 +256,10 @@ OF_FORMS = {
         form={"form": "anatomy", "together": [["disease"], ["pay"]]},
     ),
     "permutation": run(
-        TREE, {"age": {"type": "numeric"}, "city": {}}, EQUAL, form={"form": "permutation"}
+        TREE,
+        {"age": {"type": "numeric"}, "city": {}},
+        EQUAL,
+        form={"form": "permutation"},
     ),
     "blocks": run(
         {},
@@ -240,7 +280,9 @@ OF_REQUIREMENTS = {
     "nt-mondrian": run(MONDRIAN, AGE, {"disease": {"t": "0.25"}}, privacy={"nt": {"n": 80}}),
     "beta": run({}, PLACES, {"disease": {"beta": "1.5", "l": EVERY_L}}),
     "places": run(
-        TREE, AGE, {"pay": {"distance": "ordered", "t": "0.25", "domain": {"equal_width": 6}}}
+        TREE,
+        AGE,
+        {"pay": {"distance": "ordered", "t": "0.25", "domain": {"equal_width": 6}}},
     ),
 }
 OF_PRIVACY = {
@@ -265,13 +307,13 @@ OF_PRIVACY = {
                 "name": "hipaa_safe_harbor",
                 "populations": {"zip": "areas.csv"},
                 "not_identifiers": ["region"],
-            }
+            },
         },
         insensitive_attributes=["region"],
         texts={
             "areas.csv": "".join(
                 f"9{number:02d},{1500 * (number - 20)}\n" for number in range(40, 60)
-            )
+            ),
         },
     ),
     "profile-mean": run(
@@ -319,7 +361,7 @@ OF_COLUMNS = {
             "visits": {"type": "numeric", "missing": "any"},
             "site": {"text": {"case": "fold", "strip": True}, "missing_values": ["south"]},
             "grade": {
-                "hierarchy": {"groups": {"high": ["a", "b"], "low": ["c", "d"]}, "other": "rest"}
+                "hierarchy": {"groups": {"high": ["a", "b"], "low": ["c", "d"]}, "other": "rest"},
             },
         },
         EQUAL,

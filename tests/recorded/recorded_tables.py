@@ -104,7 +104,7 @@ def month(number: int, people: int = 220, seed: int = 11) -> pa.Table:
             "age": age[here],
             "sex": np.array(["f", "m"])[sex[here]],
             "disease": np.array(DISEASES)[disease[here]],
-        }
+        },
     )
 
 
@@ -116,7 +116,7 @@ def pairs(rows: int) -> pa.Table:
             "age": draw.integers(20, 40, rows),
             "sex": _pick(draw, ["f", "m"], rows),
             "disease": _pick(draw, ["flu", "gout", "ulcer"], rows),
-        }
+        },
     )
 
 
@@ -147,10 +147,12 @@ def foreign() -> pa.Table:
             "zip": _pick(draw, ["94***", "95***", "941**", "*"], rows),
             "job": _pick(draw, ["{cook, nurse}", "clerk", "*", "nurse"], rows),
             "born": _pick(
-                draw, ["[1950-01-01, 1959-12-31]", "[1960-01-01, 1969-12-31]", "1961"], rows
+                draw,
+                ["[1950-01-01, 1959-12-31]", "[1960-01-01, 1969-12-31]", "1961"],
+                rows,
             ),
             "sex": _pick(draw, ["f", "m", "other"], rows),
             "disease": _pick(draw, DISEASES, rows),
             "pay": draw.integers(900, 920, rows),
-        }
+        },
     )

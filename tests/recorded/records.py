@@ -209,7 +209,8 @@ def certificate_lines(entry: Path, paths: Mapping[str, str], whole: bool) -> Lin
     certificate = json.loads(entry.read_text())
     certificate["tool"].pop("version")
     return lines_of(
-        {key: part for key, part in certificate.items() if key not in OF_THE_MOMENT}, whole
+        {key: part for key, part in certificate.items() if key not in OF_THE_MOMENT},
+        whole,
     )
 
 
@@ -242,7 +243,8 @@ def state_lines(entry: Path, paths: Mapping[str, str], whole: bool) -> Lines:
 def contract_lines(entry: Path, paths: Mapping[str, str], whole: bool) -> Lines:
     contract = yaml.safe_load(entry.read_text())
     return lines_of(
-        {key: part for key, part in contract.items() if key not in OF_THE_MOMENT}, whole
+        {key: part for key, part in contract.items() if key not in OF_THE_MOMENT},
+        whole,
     )
 
 

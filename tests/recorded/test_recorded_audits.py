@@ -39,14 +39,19 @@ def audited(name: str, folder: Path, engine: str) -> Mapping[str, list[str]]:
     if one.explained:
         return record_of_audit(tclose_spark.explain(one.table(), **options, engine=engine), folder)
     found = tclose_spark.audit(
-        one.table(), **options, engine=engine, classes_output=folder / "classes"
+        one.table(),
+        **options,
+        engine=engine,
+        classes_output=folder / "classes",
     )
     return record_of_audit(found, folder)
 
 
 @pytest.mark.parametrize("name", AUDITS)
 def test_an_audit_is_as_recorded(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     require_same(RECORDED / f"{name}.txt", audited(name, tmp_path, "local"))
@@ -55,7 +60,9 @@ def test_an_audit_is_as_recorded(
 @pytest.mark.on_spark
 @pytest.mark.parametrize("name", [name for name in AUDITS if name not in OF_ONE_ENGINE])
 def test_spark_audits_as_recorded(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     require_same(RECORDED / f"{name}.txt", audited(name, tmp_path, "spark"))

@@ -60,7 +60,10 @@ def released(
 
 @pytest.mark.parametrize("name", RUNS)
 def test_a_release_is_as_recorded(
-    name: str, tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]
+    name: str,
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
 ) -> None:
     require_same(RECORDED / f"{name}.txt", released(RUNS[name], tmp_path, write_run, open_run))
 
@@ -68,7 +71,10 @@ def test_a_release_is_as_recorded(
 @pytest.mark.on_spark
 @pytest.mark.parametrize("name", RUNS)
 def test_spark_gives_what_is_recorded(
-    name: str, tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]
+    name: str,
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
 ) -> None:
     require_same(RECORDED / f"{name}.txt", released(RUNS[name], tmp_path, write_run, open_run))
 

@@ -57,7 +57,8 @@ def test_a_page_names_the_section_that_differs() -> None:
         line.partition(" =")[0] for line, other in zip(first, second, strict=True) if line != other
     ] == ["Sizes"]
     assert page_lines(PAGE.format("4 \n"), {}) == page_lines(
-        PAGE.format(" 4 ").replace("> 4", ">4"), {}
+        PAGE.format(" 4 ").replace("> 4", ">4"),
+        {},
     )
 
 
@@ -87,7 +88,7 @@ def test_what_differs_is_shown_by_section(tmp_path: Path) -> None:
         require_same(file, {"figures": ["k = 3", "t = 0.3"], "page": ["b"]})
     shown = str(error.value)
     assert shown.startswith(
-        "run is not as recorded (- before, + now):\nfigures:\n  -t = 0.2\n  +t = 0.3\n"
+        "run is not as recorded (- before, + now):\nfigures:\n  -t = 0.2\n  +t = 0.3\n",
     )
     assert "printed: this section is gone" in shown
     assert "page: this section is new" in shown
@@ -106,7 +107,8 @@ def test_a_record_of_nothing_is_no_success(tmp_path: Path) -> None:
 
 
 def test_recording_writes_what_is_found_and_removes_what_is_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TCLOSE_RECORD", "1")
     (tmp_path / "old.txt").write_text("")

@@ -37,8 +37,8 @@ def release(open_run: OpenRun, data: Path, tmp_path: Path) -> Release:
     def run(name: str, *settings: str) -> tuple[dict[str, Any], pd.DataFrame, dict[str, Any]]:
         certificate = dict(
             pipeline.release(
-                open_run(ROOT / f"conf/{name}.yaml", f"output.path={tmp_path}/out", *settings)
-            )
+                open_run(ROOT / f"conf/{name}.yaml", f"output.path={tmp_path}/out", *settings),
+            ),
         )
         rows = (
             deltalake.DeltaTable(str(tmp_path / "out/public/release"))
@@ -89,13 +89,18 @@ def planned(report: dict[str, Any]) -> Fraction:
 
 
 @pytest.mark.parametrize(
-    ("deal", "least", "most"), [("local", 0.55, 0.61), ("round_robin", 0.85, 0.93)]
+    ("deal", "least", "most"),
+    [("local", 0.55, 0.61), ("round_robin", 0.85, 0.93)],
 )
 def test_adult_occupation_in_classes_of_20(
-    release: Release, deal: str, least: float, most: float
+    release: Release,
+    deal: str,
+    least: float,
+    most: float,
 ) -> None:
     certificate, rows, plan = release(
-        "adult", f"method={{name: stack_and_deal, stack_order: value, deal: {deal}}}"
+        "adult",
+        f"method={{name: stack_and_deal, stack_order: value, deal: {deal}}}",
     )
     classes = classes_of(rows, ADULT_QUASI, "occupation")
     worst = worst_emd(classes, sorted(set(rows["occupation"])), ordered=False)
@@ -116,7 +121,10 @@ def test_adult_occupation_in_classes_of_20(
     [
         pytest.param({"occupation": {"distance": "equal", "t": "0.1"}}, 0.345, id="occupation"),
         pytest.param(
-            {"age": {"distance": "ordered", "t": "0.1"}}, 0.092, id="age", marks=pytest.mark.slow
+            {"age": {"distance": "ordered", "t": "0.1"}},
+            0.092,
+            id="age",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             {
@@ -130,7 +138,10 @@ def test_adult_occupation_in_classes_of_20(
     ],
 )
 def test_adult_by_the_closeness_tree(
-    release: Release, data: Path, sensitive: dict[str, dict[str, str]], most: float
+    release: Release,
+    data: Path,
+    sensitive: dict[str, dict[str, str]],
+    most: float,
 ) -> None:
     quasi = [name for name in (*ADULT_QUASI, "occupation") if name not in sensitive]
     trees = {
@@ -141,7 +152,9 @@ def test_adult_by_the_closeness_tree(
     }
     roles = {"attributes.quasi_identifiers": trees, "attributes.sensitive_attributes": sensitive}
     certificate, rows, _ = release(
-        "adult", "privacy.k=5", *(f"{key}={json.dumps(value)}" for key, value in roles.items())
+        "adult",
+        "privacy.k=5",
+        *(f"{key}={json.dumps(value)}" for key, value in roles.items()),
     )
     assert len(rows) == 30_162
     for name, asked in sensitive.items():
@@ -206,7 +219,9 @@ def test_planned_distances(
 
 
 def test_occupation_in_classes_of_5_does_not_reach_a_fifth(
-    open_run: OpenRun, data: Path, tmp_path: Path
+    open_run: OpenRun,
+    data: Path,
+    tmp_path: Path,
 ) -> None:
     settings = [
         f"output.path={tmp_path}/out",
@@ -215,7 +230,8 @@ def test_occupation_in_classes_of_5_does_not_reach_a_fifth(
     ]
     pipeline.profile(open_run(ROOT / "conf/adult.yaml", *settings, "method.class_size=k"))
     with pytest.raises(
-        UnreachableError, match=r"classes of size 5 reach t = 0\.65.* begin with 16 .*17, 18 do not"
+        UnreachableError,
+        match=r"classes of size 5 reach t = 0\.65.* begin with 16 .*17, 18 do not",
     ):
         pipeline.plan(open_run(ROOT / "conf/adult.yaml", *settings, "method.class_size=k"))
     pipeline.profile(open_run(ROOT / "conf/adult.yaml", *settings))

@@ -61,7 +61,7 @@ def joined(groups: Sequence[Sequence[Any]]) -> list[Any]:
 def codes_of(kind: str, values: Sequence[Any]) -> Any:
     if kind == "double":
         return encode_numbers(
-            np.array([np.nan if x is None else x for x in values], dtype=np.float64)
+            np.array([np.nan if x is None else x for x in values], dtype=np.float64),
         )
     return np.array([MISSING if x is None else x for x in values], dtype=np.int64)
 
@@ -76,7 +76,8 @@ def published(kind: str, aggregate: Aggregate, groups: Sequence[Sequence[Any]]) 
     """What each class says."""
     starts = np.cumsum([0, *map(len, groups)])[:-1]
     index, texts = AggregateLabels(aggregate, DOMAINS[kind]).label(
-        codes_of(kind, joined(groups)), starts
+        codes_of(kind, joined(groups)),
+        starts,
     )
     return [texts[i] for i in index.tolist()]
 
@@ -109,14 +110,20 @@ def check_of(kind: str, aggregate: Aggregate) -> AggregateCheck:
 
 
 def wrong(
-    kind: str, aggregate: Aggregate, groups: Sequence[Sequence[Any]], said: Sequence[str | None]
+    kind: str,
+    aggregate: Aggregate,
+    groups: Sequence[Sequence[Any]],
+    said: Sequence[str | None],
 ) -> int:
     """Rows that the check objects to where each class says this."""
     of_rows = pa.array(
-        [text for text, group in zip(said, groups, strict=True) for _ in group], pa.string()
+        [text for text, group in zip(said, groups, strict=True) for _ in group],
+        pa.string(),
     )
     return rows_without_aggregate(
-        [check_of(kind, aggregate)], [raw_of(kind, joined(groups))], [of_rows]
+        [check_of(kind, aggregate)],
+        [raw_of(kind, joined(groups))],
+        [of_rows],
     )
 
 
@@ -130,7 +137,8 @@ KINDS = [
 
 @pytest.mark.parametrize(("kind", "asked"), KINDS)
 def test_a_class_says_what_counting_by_hand_says_and_the_check_agrees(
-    kind: str, asked: str
+    kind: str,
+    asked: str,
 ) -> None:
     @drawn(40)
     @given(classes(kind), st.integers(0, 3), st.randoms())
@@ -160,14 +168,14 @@ def test_what_two_classes_say_their_union_may_say(kind: str, asked: str) -> None
         st.lists(
             st.lists(st.none() | VALUES[kind].filter(lambda x: abs(x) < 4), min_size=1, max_size=5),
             min_size=30,
-        )
+        ),
     )
     def holds(groups: list[list[Any]]) -> None:
         aggregate = aggregate_for(kind, asked, 0)
         said = published(kind, aggregate, groups)
         for text in set(said):
             together = joined(
-                [group for group, one in zip(groups, said, strict=True) if one == text]
+                [group for group, one in zip(groups, said, strict=True) if one == text],
             )
             assert wrong(kind, aggregate, [together], [text]) == 0
 
@@ -215,7 +223,11 @@ def test_what_two_classes_say_their_union_may_say(kind: str, asked: str) -> None
     ],
 )
 def test_another_value_than_the_aggregate_is_found(
-    kind: str, aggregate: Aggregate, group: list[Any], said: str | None, others: list[str | None]
+    kind: str,
+    aggregate: Aggregate,
+    group: list[Any],
+    said: str | None,
+    others: list[str | None],
 ) -> None:
     assert published(kind, aggregate, [group]) == [said]
     assert wrong(kind, aggregate, [group], [said]) == 0
@@ -228,7 +240,9 @@ def test_another_value_than_the_aggregate_is_found(
     [("15", "aa", 3), ("14", "ab", 3), ("15", "ab", 3), ("25", "aa", 5), ("14", "aa", 0)],
 )
 def test_each_row_of_a_class_with_a_wrong_value_counts_once(
-    numbers: str, sites: str, rows: int
+    numbers: str,
+    sites: str,
+    rows: int,
 ) -> None:
     """Of two classes, of two rows and of three."""
     checks = [check_of("integer", Aggregate("median")), check_of("category", Aggregate("mode"))]
@@ -245,7 +259,9 @@ def test_a_mean_has_no_overflow_and_dates_are_those_of_the_calendar() -> None:
     assert published("date", Aggregate("mean"), [[day, day + 1]]) == ["2024-03-01"]
     noon = (datetime(2024, 2, 29, 12) - EPOCH).total_seconds() * 1_000_000
     assert published(
-        "timestamp", Aggregate("mean"), [[int(noon), int(noon) + CODES_A_DAY["timestamp"]]]
+        "timestamp",
+        Aggregate("mean"),
+        [[int(noon), int(noon) + CODES_A_DAY["timestamp"]]],
     ) == ["2024-03-01T00:00:00"]
 
 

@@ -107,29 +107,38 @@ def test_any_names_are_released(make_run: Callable[..., Run], tmp_path: Path, me
 
 @pytest.mark.parametrize("name", ["AGE_MIN", "age_max", "Age_Raw"])
 def test_a_name_that_the_release_makes_is_refused_in_any_case(
-    make_run: Callable[..., Run], name: str
+    make_run: Callable[..., Run],
+    name: str,
 ) -> None:
     table = {"age": [1, 2, 3, 4], "disease": ["a", "b"] * 2, name: ["x"] * 4}
     quasi = {"age": {"type": "numeric", "numeric_output": "bounds"}}
     run = make_run(
-        table, quasi=quasi, insensitive_attributes=[name], output={"keep_linked": True}, k=2
+        table,
+        quasi=quasi,
+        insensitive_attributes=[name],
+        output={"keep_linked": True},
+        k=2,
     )
     with pytest.raises(
-        InputError, match=f"column '{name}': the release makes a column of this name"
+        InputError,
+        match=f"column '{name}': the release makes a column of this name",
     ):
         pipeline.profile(run)
 
 
 @pytest.mark.parametrize("name", ["ZIP/PLZ", ".zip", "zip_" * 75])
 def test_a_column_whose_name_no_file_can_have_gets_a_built_hierarchy(
-    make_run: Callable[..., Run], name: str
+    make_run: Callable[..., Run],
+    name: str,
 ) -> None:
     table = {
         name: [f"1{i % 4}{i % 3}" for i in range(ROWS)],
         "disease": ["flu", "gout"] * (ROWS // 2),
     }
     run = make_run(
-        table, quasi={name: {"hierarchy": {"prefix": 1}}}, sensitive={"disease": {"t": "0.9"}}
+        table,
+        quasi={name: {"hierarchy": {"prefix": 1}}},
+        sensitive={"disease": {"t": "0.9"}},
     )
     pipeline.release(run)
     assert pipeline.verify(run, finished=True).holds

@@ -27,7 +27,7 @@ from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.run import Run
 
 DATA = Path(
-    os.environ.get("TCLOSE_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data"
+    os.environ.get("TCLOSE_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data",
 ).resolve()
 HEART = DATA / "heart/heart_1025.csv"
 with_heart = pytest.mark.skipif(not HEART.is_file(), reason="no table heart (set TCLOSE_DATA)")
@@ -59,7 +59,7 @@ def people(rows: int = 120) -> pa.Table:
     draw = np.random.default_rng(5)
     pay = draw.choice(PAYS, rows, p=[0.4, 0.2, 0.1, 0.1, 0.1, 0.1])
     return pa.table(
-        {"age": draw.integers(18, 80, rows), "sex": ["fm"[i % 2] for i in range(rows)], "pay": pay}
+        {"age": draw.integers(18, 80, rows), "sex": ["fm"[i % 2] for i in range(rows)], "pay": pay},
     )
 
 
@@ -81,7 +81,10 @@ RULES: dict[str, tuple[dict[str, Any], Callable[[int], int], int]] = {
 
 
 def farthest(
-    released: Sequence[dict[str, Any]], place: Callable[[Any], int], size: int, column: str
+    released: Sequence[dict[str, Any]],
+    place: Callable[[Any], int],
+    size: int,
+    column: str,
 ) -> Fraction:
     """The largest distance of a class from the table, over places."""
     classes: dict[tuple[Any, ...], Counter[int]] = {}
@@ -108,7 +111,7 @@ def test_distances_are_between_places(
         farthest(released, place, size, "pay"),
     )
     assert sorted(row["pay"] for row in released) == sorted(
-        people()["pay"].to_pylist()
+        people()["pay"].to_pylist(),
     )  # published as they are
     assert certificate["guarantees"]["t"]["pay"]["achieved_exact"] == str(found)
     assert found <= Fraction(15, 100)
@@ -128,11 +131,13 @@ def test_distances_are_between_places(
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: "-".join(str(x) for x in m.values()))
 def test_every_method_measures_between_places(
-    method: dict[str, Any], make_run: Callable[..., Run], tmp_path: Path
+    method: dict[str, Any],
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     sensitive = {"pay": {"distance": "ordered", "t": "0.15", "domain": {"equal_width": 5}}}
     certificate = pipeline.release(
-        make_run(people(), quasi=QUASI, sensitive=sensitive, method=method)
+        make_run(people(), quasi=QUASI, sensitive=sensitive, method=method),
     )
     found = farthest(read_table(tmp_path / "out/public/release"), in_fifths, 5, "pay")
     assert certificate["guarantees"]["t"]["pay"]["achieved_exact"] == str(found)
@@ -140,11 +145,12 @@ def test_every_method_measures_between_places(
 
 
 def test_the_exact_method_measures_between_places(
-    make_run: Callable[..., Run], tmp_path: Path
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     sensitive = {"pay": {"distance": "ordered", "t": "0.2", "domain": {"step": 1}}}
     pipeline.release(
-        make_run(people(14), quasi=QUASI, sensitive=sensitive, k=2, method={"name": "exact"})
+        make_run(people(14), quasi=QUASI, sensitive=sensitive, k=2, method={"name": "exact"}),
     )
     released = read_table(tmp_path / "out/public/release")
     low, high = min(row["pay"] for row in released), max(row["pay"] for row in released)
@@ -195,11 +201,19 @@ def test_the_command_line_has_places(setting: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("missing", "place"), [("lowest", 0), ("highest", 5)])
 def test_missing_values_have_a_place_of_their_own(
-    missing: str, place: int, make_run: Callable[..., Run], tmp_path: Path
+    missing: str,
+    place: int,
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     pays = [None if i % 7 == 0 else pay for i, pay in enumerate(people()["pay"].to_pylist())]
     sensitive = {
-        "pay": {"distance": "ordered", "t": "0.3", "missing": missing, "domain": {"equal_width": 5}}
+        "pay": {
+            "distance": "ordered",
+            "t": "0.3",
+            "missing": missing,
+            "domain": {"equal_width": 5},
+        },
     }
     table = people().set_column(2, "pay", pa.array(pays))
     certificate = pipeline.release(make_run(table, quasi=QUASI, sensitive=sensitive))
@@ -223,7 +237,7 @@ def test_an_l_is_of_values(kind: str, make_run: Callable[..., Run], tmp_path: Pa
             "t": "0.4",
             "domain": {"equal_width": 2},
             "l": {kind: required},
-        }
+        },
     }
     certificate = pipeline.release(make_run(people(), quasi=QUASI, sensitive=sensitive))
     classes: dict[Any, Counter[int]] = {}
@@ -231,13 +245,13 @@ def test_an_l_is_of_values(kind: str, make_run: Callable[..., Run], tmp_path: Pa
         classes.setdefault((row["age"], row["sex"]), Counter())[row["pay"]] += 1
     places = [
         Counter(
-            {place: sum(n for pay, n in part.items() if (pay >= 25) == place) for place in (0, 1)}
+            {place: sum(n for pay, n in part.items() if (pay >= 25) == place) for place in (0, 1)},
         )
         for part in classes.values()
     ]
     if kind == "distinct":
         assert certificate["guarantees"]["l"]["pay"]["distinct"]["achieved"] == min(
-            map(len, classes.values())
+            map(len, classes.values()),
         )
         assert all(all(part.values()) for part in places)
     else:
@@ -286,7 +300,10 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("settings", "more", "message"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_cannot_be_is_refused(
-    settings: dict[str, Any], more: dict[str, Any], message: str, make_run: Callable[..., Run]
+    settings: dict[str, Any],
+    more: dict[str, Any],
+    message: str,
+    make_run: Callable[..., Run],
 ) -> None:
     pay = {"distance": "ordered", "t": "0.2", "domain": {"equal_width": 5}, **settings}
     with pytest.raises(ConfigurationError, match=message):
@@ -302,11 +319,16 @@ def test_what_cannot_be_is_refused(
     ids=["dates", "small steps"],
 )
 def test_values_without_places_are_an_error(
-    values: list[Any], rule: dict[str, Any], message: str, make_run: Callable[..., Run]
+    values: list[Any],
+    rule: dict[str, Any],
+    message: str,
+    make_run: Callable[..., Run],
 ) -> None:
     sensitive = {"pay": {"distance": "ordered", "t": "0.2", "domain": rule}}
     run = make_run(
-        people().set_column(2, "pay", pa.array(values)), quasi=QUASI, sensitive=sensitive
+        people().set_column(2, "pay", pa.array(values)),
+        quasi=QUASI,
+        sensitive=sensitive,
     )
     with pytest.raises(InputError, match=message):
         pipeline.release(run)
@@ -314,7 +336,8 @@ def test_values_without_places_are_an_error(
 
 @with_heart
 def test_the_ten_bins_of_cholesterol_have_the_printed_frequencies(
-    make_run: Callable[..., Run], tmp_path: Path
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     """Gowda 2023, 3.6: frequencies 359, 247, 231, 120, 42, 13, 10, 3, 0, 0, of numpy.histogram's
     bins.
@@ -341,14 +364,16 @@ def release_heart(make_run: Callable[..., Run], k: int) -> dict[str, Any]:
         "row": {"type": "numeric"},
     }  # no two classes have the same labels
     return pipeline.release(
-        make_run(numbered, quasi=quasi, sensitive={"chol": chol}, k=k, method=GOWDA)
+        make_run(numbered, quasi=quasi, sensitive={"chol": chol}, k=k, method=GOWDA),
     )
 
 
 @with_heart
 @pytest.mark.parametrize("k", [5, 10, 20])
 def test_classes_are_those_of_figure_3_2(
-    k: int, make_run: Callable[..., Run], tmp_path: Path
+    k: int,
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     """The figure has no numbers. Its red dots are the largest distance of the classes that the
     algorithm of 3.4 makes of these frequencies. The thesis does not say in which order of the bins;

@@ -29,7 +29,7 @@ OLD = pa.table(
         "city": ["Pisa"] * 6,
         "disease": ["flu", "gout", "mumps", "ulcer", "flu", "gout"],
         "grade": [1, 2, 3, 4, 5, 1],
-    }
+    },
 )
 ROLES = {
     "quasi": {
@@ -56,7 +56,9 @@ def length(label: str) -> int:
 
 
 def test_classes_that_are_too_wide_are_left_out(
-    conf: Path, open_run: Callable[..., Run], tmp_path: Path
+    conf: Path,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     run = open_run(conf, "privacy.suppression_limit=0.1", f"output.path={tmp_path}")
     certificate = pipeline.release(run)
@@ -70,20 +72,28 @@ def test_classes_that_are_too_wide_are_left_out(
 
 @pytest.mark.parametrize("limit", ["0", "0.004"])
 def test_more_than_may_be_left_out_is_not_published(
-    conf: Path, open_run: Callable[..., Run], tmp_path: Path, limit: str
+    conf: Path,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
+    limit: str,
 ) -> None:
     run = open_run(conf, f"privacy.suppression_limit={limit}", f"output.path={tmp_path}")
     with pytest.raises(
-        UnreachableError, match=r"age: \d+ classes \(\d+ rows\) have labels .* than coarsest: 40"
+        UnreachableError,
+        match=r"age: \d+ classes \(\d+ rows\) have labels .* than coarsest: 40",
     ) as raised:
         pipeline.release(run)
     assert not run.finished
     reached = re.search(
-        r"All labels of method closeness_tree are within coarsest: (\d+);", str(raised.value)
+        r"All labels of method closeness_tree are within coarsest: (\d+);",
+        str(raised.value),
     )
     assert reached is not None
     wider = open_run(
-        conf, f"{AGE}.coarsest={int(reached[1]) - 1}", f"output.path={tmp_path}", overwrite=True
+        conf,
+        f"{AGE}.coarsest={int(reached[1]) - 1}",
+        f"output.path={tmp_path}",
+        overwrite=True,
     )
     with pytest.raises(UnreachableError):
         pipeline.release(wider)
@@ -96,17 +106,21 @@ def test_what_is_never_within_a_limit_is_reported(make_run: Callable[..., Run]) 
         "method": {"name": "stack_and_deal", "deal": "round_robin"},
     }
     with pytest.raises(
-        UnreachableError, match=r"sex: .* are within no coarsest, since some are \*; raise"
+        UnreachableError,
+        match=r"sex: .* are within no coarsest, since some are \*; raise",
     ):
         pipeline.release(make_run(TOWN, **roles))
 
 
 @pytest.mark.parametrize(
-    "method", [{"name": "closeness_tree"}, {"name": "closeness_tree", "overlap": "none"}]
+    "method",
+    [{"name": "closeness_tree"}, {"name": "closeness_tree", "overlap": "none"}],
 )
 @pytest.mark.parametrize("limited", [{"city": 0}, {"age": 15}, {"sex": 0}])
 def test_classes_are_made_within_the_limit(
-    make_run: Callable[..., Run], method: Any, limited: Any
+    make_run: Callable[..., Run],
+    method: Any,
+    limited: Any,
 ) -> None:
     """The town's diseases follow from age and city, so the loss alone would make wider labels."""
     quasi = {

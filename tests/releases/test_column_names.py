@@ -58,7 +58,9 @@ def test_a_column_that_is_no_name_is_reported_by_its_place() -> None:
 
 def test_of_several_columns_what_the_table_has_is_reported_once():
     told = instead_of_each(
-        ["age", "zipp", "job"], ["Age", "zip", "sex"], ["age", "zipp", "job", "sex", "Age", "zip"]
+        ["age", "zipp", "job"],
+        ["Age", "zip", "sex"],
+        ["age", "zipp", "job", "sex", "Age", "zip"],
     )
     assert told == [
         "did you mean 'Age'? It has Age, zip, sex",

@@ -53,21 +53,28 @@ def town(seed: int, n: int) -> pa.Table:
     age = draw.integers(0, 90, n)
     old = draw.random(n) < age / 90
     disease = np.where(
-        old, draw.choice(["gout", "ulcer"], n), draw.choice(["flu", "flu", "cold"], n)
+        old,
+        draw.choice(["gout", "ulcer"], n),
+        draw.choice(["flu", "flu", "cold"], n),
     )
     return pa.table({"age": age, "city": draw.choice(CITIES.leaves, n), "disease": disease})
 
 
 @pytest.fixture
 def release(
-    tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
 ) -> Callable[..., tuple[Parts, dict[str, Any]]]:
     """`release(table, disease settings, method, ...)`: (the diseases of each class, the
     certificate).
     """
 
     def made(
-        table: pa.Table, disease: Mapping[str, Any], method: Mapping[str, Any], **given: Any
+        table: pa.Table,
+        disease: Mapping[str, Any],
+        method: Mapping[str, Any],
+        **given: Any,
     ) -> Any:
         settings = {
             "quasi": QUASI,
@@ -102,11 +109,14 @@ def frequency_of(parts: Parts) -> Fraction:
 
 
 @pytest.mark.parametrize(
-    "required", ["all", *(pytest.param(n, marks=pytest.mark.more) for n in REQUIRED if n != "all")]
+    "required",
+    ["all", *(pytest.param(n, marks=pytest.mark.more) for n in REQUIRED if n != "all")],
 )
 @pytest.mark.parametrize("method", METHODS)
 def test_every_class_of_every_method_holds(
-    method: str, required: str, release: Callable[..., Any]
+    method: str,
+    required: str,
+    release: Callable[..., Any],
 ) -> None:
     table, asked = town(len(method), 16 if method == "exact" else 240), REQUIRED[required]
     parts, certificate = release(table, asked, METHODS[method])
@@ -120,7 +130,7 @@ def test_every_class_of_every_method_holds(
     if "l" in asked:
         assert frequency_of(parts) >= Fraction(asked["l"]["frequency"])
         assert guarantees["l"]["disease"]["frequency"]["achieved"] == pytest.approx(
-            float(frequency_of(parts))
+            float(frequency_of(parts)),
         )
 
 
@@ -143,20 +153,24 @@ def test_the_program_of_the_exact_method_caps_shares(release: Callable[..., Any]
             "age": [20, 20, 30, 30] * 6,
             "city": ["Pisa", "Lyon"] * 12,
             "disease": ["flu", "gout", "flu"] * 8,
-        }
+        },
     )
     parts, certificate = release(
-        table, {"beta": "1/2", "l": {"frequency": "1.2"}}, METHODS["exact"]
+        table,
+        {"beta": "1/2", "l": {"frequency": "1.2"}},
+        METHODS["exact"],
     )
     assert beta_of(parts) <= Fraction(1, 2)
     assert certificate["utility"]["optimum"] == "proven"
 
 
 @pytest.mark.parametrize(
-    "method", ["tree", "disjoint", "mondrian", "incognito", "dealt", "layered", "exact"]
+    "method",
+    ["tree", "disjoint", "mondrian", "incognito", "dealt", "layered", "exact"],
 )
 def test_with_a_t_of_0_every_class_has_the_distribution_of_the_table(
-    method: str, release: Callable[..., Any]
+    method: str,
+    release: Callable[..., Any],
 ) -> None:
     many = 4 if method == "exact" else 20
     table = pa.table(
@@ -164,7 +178,7 @@ def test_with_a_t_of_0_every_class_has_the_distribution_of_the_table(
             "age": [10 * i for i in range(many) for _ in range(3)],
             "city": [CITIES.leaves[i % 2] for i in range(many) for _ in range(3)],
             "disease": ["flu", "flu", "gout"] * many,
-        }
+        },
     )
     parts, certificate = release(table, {"t": 0}, METHODS[method])
     assert len(parts) > 1
@@ -180,7 +194,8 @@ def test_with_a_t_of_0_every_class_has_the_distribution_of_the_table(
 
 @pytest.mark.parametrize("method", ["tree", "mondrian", "incognito", "dealt"])
 def test_with_a_t_of_0_a_table_that_does_not_divide_is_one_class(
-    method: str, release: Callable[..., Any]
+    method: str,
+    release: Callable[..., Any],
 ) -> None:
     diseases = ["a", "b", "a", "b", "c"] * 4 + ["a", "b", "b"]
     table = pa.table({"age": [*range(23)], "city": ["Pisa"] * 23, "disease": diseases})
@@ -195,7 +210,7 @@ def test_a_frequency_that_the_table_itself_lacks_cannot_be_reached(
     release: Callable[..., Any],
 ) -> None:
     table = pa.table(
-        {"age": [*range(10)], "city": ["Pisa"] * 10, "disease": ["flu"] * 5 + ["gout"] * 5}
+        {"age": [*range(10)], "city": ["Pisa"] * 10, "disease": ["flu"] * 5 + ["gout"] * 5},
     )
     for method in ("tree", "dealt", "incognito", "exact", "sabre"):
         with pytest.raises(
@@ -225,7 +240,9 @@ def test_a_frequency_that_the_table_itself_lacks_cannot_be_reached(
     ],
 )
 def test_a_method_that_cannot_make_a_condition_refuses(
-    disease: dict[str, Any], named: str, release: Callable[..., Any]
+    disease: dict[str, Any],
+    named: str,
+    release: Callable[..., Any],
 ) -> None:
     with pytest.raises(ConfigurationError, match=named):
         release(town(0, 20), disease, {"name": "fragmentation"})
@@ -264,13 +281,19 @@ def test_with_released_rows_shares_are_compared_with_those(release: Callable[...
 @pytest.mark.parametrize("method", ["tree", "disjoint", "mondrian", "incognito"])
 @pytest.mark.parametrize("together", ["together", "apart"])
 def test_shares_are_of_people_too(
-    method: str, together: str, release: Callable[..., Any], tmp_path: Path
+    method: str,
+    together: str,
+    release: Callable[..., Any],
+    tmp_path: Path,
 ) -> None:
     table = town(len(together), 240)
     person = [f"p{i // 3 if i % 7 else i}" for i in range(table.num_rows)]
     first = [person.index(one) for one in person]  # rows of a person have one age and city
     table = pa.table(
-        {**{name: table[name].take(first) for name in ("age", "city")}, "disease": table["disease"]}
+        {
+            **{name: table[name].take(first) for name in ("age", "city")},
+            "disease": table["disease"],
+        },
     )
     table = table.append_column("id", pa.array(person))
     asked = {"beta": 1, "l": {"frequency": "1.6"}}
@@ -324,12 +347,17 @@ def test_a_t_of_0_is_not_of_people(release: Callable[..., Any]) -> None:
 
 @pytest.fixture
 def line(
-    tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
 ) -> Callable[..., tuple[Path, dict[str, Any]]]:
     """`line(number, town, after, disease settings)`: (the output, the certificate)."""
 
     def made(
-        number: int, now: Mapping[str, Any], after: int | None, disease: Mapping[str, Any]
+        number: int,
+        now: Mapping[str, Any],
+        after: int | None,
+        disease: Mapping[str, Any],
     ) -> Any:
         output = {} if after is None else {"after": f"../{after}/out"}
         given = {**ROLES, "sensitive": {"disease": disease}}
@@ -360,7 +388,9 @@ def test_classes_and_newcomers_of_later_releases_hold(line: Callable[..., Any]) 
     ],
 )
 def test_a_later_release_requires_no_more(
-    stricter: dict[str, Any], named: str, line: Callable[..., Any]
+    stricter: dict[str, Any],
+    named: str,
+    line: Callable[..., Any],
 ) -> None:
     first, second = islice(months(4, 150), 2)
     line(0, first, None, {"t": "0.4", "beta": "3/2", "l": {"frequency": "1.3"}})

@@ -20,7 +20,7 @@ TABLE = pa.table(
     {
         "age": [20 + i % 30 for i in range(120)],
         "d": [("flu", "cold", "gout")[i % 3] for i in range(120)],
-    }
+    },
 )
 SPEC: dict[str, Any] = {
     "name": "staged",
@@ -68,7 +68,9 @@ DAMAGES: dict[str, tuple[int, str, Callable[[Path], object]]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damage_is_reported_as_damage_of_what_is_staged_and_a_resumed_run_begins_again(
-    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    damage: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TCLOSE_ENGINE", "local")
     table, output = tmp_path / "people.parquet", tmp_path / "out"

@@ -72,7 +72,10 @@ def test_what_is_no_moment_is_reported(text: str) -> None:
 
 
 def labels(
-    calendar: Any, codes: Sequence[int], starts: Sequence[int], **settings: Any
+    calendar: Any,
+    codes: Sequence[int],
+    starts: Sequence[int],
+    **settings: Any,
 ) -> list[str | None]:
     quasi = QuasiIdentifier.model_validate({"type": calendar, **settings})
     domain = QuasiDomain(name="d", kind="integer", missing=0, calendar=calendar)
@@ -85,14 +88,14 @@ def labels(
 def test_labels_are_iso_dates_and_times_and_their_intervals() -> None:
     assert labels("date", [10, 12, 40], [0, 2]) == ["[1970-01-11, 1970-01-13]", "1970-02-10"]
     assert labels("timestamp", [0, DAY // 2 + 1], [0]) == [
-        "[1970-01-01T00:00:00, 1970-01-01T12:00:00.000001]"
+        "[1970-01-01T00:00:00, 1970-01-01T12:00:00.000001]",
     ]
 
 
 def test_ends_are_rounded_outward_to_days() -> None:
     assert labels("date", [10, 12], [0], round_to=7) == ["[1970-01-08, 1970-01-15]"]
     assert labels("timestamp", [1, DAY], [0], round_to="1/24") == [
-        "[1970-01-01T00:00:00, 1970-01-02T00:00:00]"
+        "[1970-01-01T00:00:00, 1970-01-02T00:00:00]",
     ]
     assert labels("date", [2932896], [0], round_to=1000) == ["[9997-07-18, 9999-12-31]"]
 
@@ -114,7 +117,8 @@ def test_labels_are_held_to_raw_codes() -> None:
     label = "[1970-01-01, 1970-01-01T12:00:00]"
     assert covers.covered(raw, pa.array([label] * 3 + [None])).tolist() == [True, True, False, True]
     assert Coverage(numeric=True).covered(
-        pa.array([9, 10]), pa.array(["1970-01-11"] * 2)
+        pa.array([9, 10]),
+        pa.array(["1970-01-11"] * 2),
     ).tolist() == [False, True]
     ends = [pa.array([date(1970, 1, day)] * 2) for day in (11, 12)]
     assert Coverage.between(pa.array([10, 12]), *ends).tolist() == [True, False]
@@ -125,7 +129,12 @@ def test_labels_are_held_to_raw_codes() -> None:
 def test_levels_of_times_are_days_hours_minutes_or_seconds() -> None:
     def first(span: int, calendar: Any = "timestamp") -> Fraction:
         domain = QuasiDomain(
-            name="d", kind="integer", missing=0, low=0, high=span, calendar=calendar
+            name="d",
+            kind="integer",
+            missing=0,
+            low=0,
+            high=span,
+            calendar=calendar,
         )
         return next(widths(domain))
 
@@ -137,7 +146,7 @@ def test_levels_of_times_are_days_hours_minutes_or_seconds() -> None:
 def ordered(values: Sequence[str]) -> list[str | None]:
     attribute = SensitiveAttribute.model_validate({"distance": "ordered", "t": "0.5"})
     return list(
-        sensitive_domain("seen", dict.fromkeys(values, 1), attribute, None, is_text=True).values
+        sensitive_domain("seen", dict.fromkeys(values, 1), attribute, None, is_text=True).values,
     )
 
 
@@ -179,7 +188,10 @@ def test_every_method_takes_dates_and_times(method: str) -> None:
     problem, rows = make_problem(chosen, {"disease": {"t": "0.6"}}, quasi, {}, k=4, name=method)
     table = ComparedTable(profile=problem.profile, rows=rows, whole=len(rows))
     made = apply_plan(
-        plan_trial(problem.spec, problem.attributes, table), problem.attributes, rows, problem.spec
+        plan_trial(problem.spec, problem.attributes, table),
+        problem.attributes,
+        rows,
+        problem.spec,
     )
     labels, columns = [decoded(column) for column in made.labels], iter(made.labels)
     assert content(made.rows) == content(rows)
@@ -199,7 +211,7 @@ def test_every_method_takes_dates_and_times(method: str) -> None:
     for q in problem.attributes.quasi_identifiers:
         spread, _ = spread_labels(q, classes.labels[q.name])
         assert spread.shares(q.domain.low - 7, q.domain.high + 7) == pytest.approx(
-            1
+            1,
         )  # ends are rounded to 7
 
 
@@ -223,7 +235,7 @@ PEOPLE = pa.table(
         "sent": [f"2024-03-{1 + i % 28:02d}T{i % 24:02d}:15:00" for i in range(N)],
         "died": pa.array([START + timedelta(days=20000 + i * 31 % 12) for i in range(N)]),
         "id": [f"p{i}" for i in range(N)],
-    }
+    },
 )
 QUASI: dict[str, Any] = {
     "born": {"type": "date", "range": ["1900-01-01", "2000-01-01"], "round_to": 7},
@@ -253,7 +265,10 @@ def conf(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactor
 
 @pytest.mark.parametrize("form", ["%d.%m.%Y", "%Y%m%d", "%d-%b-%Y"])
 def test_texts_in_a_form_make_the_release_of_their_iso_texts(
-    write_run: Any, open_run: Any, tmp_path: Path, form: str
+    write_run: Any,
+    open_run: Any,
+    tmp_path: Path,
+    form: str,
 ) -> None:
     def written(name: str, form: str) -> pa.Array:
         texts = [datetime.fromisoformat(text).strftime(form) for text in PEOPLE[name].to_pylist()]
@@ -266,7 +281,7 @@ def test_texts_in_a_form_make_the_release_of_their_iso_texts(
     quasi = {name: {**QUASI[name], "date_format": form} for name, form in forms.items()}
     fingerprints = []
     for place, (people, settings) in enumerate(
-        [(PEOPLE, {name: QUASI[name] for name in forms}), (table, quasi)]
+        [(PEOPLE, {name: QUASI[name] for name in forms}), (table, quasi)],
     ):
         conf = write_run(
             tmp_path / str(place),
@@ -275,7 +290,7 @@ def test_texts_in_a_form_make_the_release_of_their_iso_texts(
             sensitive={"died": {"distance": "ordered", "t": "0.4"}},
         )
         certificate = pipeline.release(
-            open_run(conf, f"method={json.dumps(METHODS['t_incognito'])}")
+            open_run(conf, f"method={json.dumps(METHODS['t_incognito'])}"),
         )
         fingerprints.append(certificate["release"]["fingerprint"])
     assert fingerprints[0] == fingerprints[1]
@@ -289,7 +304,11 @@ def test_texts_in_a_form_make_the_release_of_their_iso_texts(
     ],
 )
 def test_the_form_of_dates_is_named_if_there_is_one(
-    write_run: Any, open_run: Any, tmp_path: Path, texts: tuple[str, ...], told: str
+    write_run: Any,
+    open_run: Any,
+    tmp_path: Path,
+    texts: tuple[str, ...],
+    told: str,
 ) -> None:
     table = pa.table({"at": [*texts] * 9, "died": ["no", "yes"] * 9})
     conf = write_run(tmp_path, table, quasi={"at": {"type": "date"}}, sensitive={"died": {"t": 1}})
@@ -298,7 +317,8 @@ def test_the_form_of_dates_is_named_if_there_is_one(
 
 
 @pytest.mark.parametrize(
-    ("text", "days"), [("29.02.2024", 19782), ("30.02.2024", None), ("2024-02-29", None)]
+    ("text", "days"),
+    [("29.02.2024", 19782), ("30.02.2024", None), ("2024-02-29", None)],
 )
 def test_a_text_has_the_declared_form_or_none(text: str, days: int | None) -> None:
     settings = QuasiIdentifier(type="date", date_format="%d.%m.%Y")
@@ -329,7 +349,10 @@ def test_a_form_is_of_dates() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_label_covers_its_moment(
-    conf: Path, open_run: Callable[..., Run], tmp_path: Path, method: str
+    conf: Path,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
+    method: str,
 ) -> None:
     run = open_run(conf, f"method={json.dumps(METHODS[method])}", f"output.path={tmp_path}")
     certificate = pipeline.release(run)
@@ -362,7 +385,7 @@ def test_every_label_covers_its_moment(
         "2000-01-01",
     ]
     assert certificate["attributes"]["sensitive"]["died"]["domain"]["values"] == sorted(
-        {str(p["died"]) for p in people.values()}
+        {str(p["died"]) for p in people.values()},
     )
 
 
@@ -407,7 +430,12 @@ def test_texts_that_are_none_are_counted(
     ],
 )
 def test_a_column_of_another_type_is_reported(
-    conf: Path, open_run: Callable[..., Run], tmp_path: Path, name: str, kind: str, message: str
+    conf: Path,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
+    name: str,
+    kind: str,
+    message: str,
 ) -> None:
     quasi = json.dumps({name: {"type": kind}})
     run = open_run(
@@ -421,7 +449,9 @@ def test_a_column_of_another_type_is_reported(
 
 
 def test_dates_outside_of_the_range_are_counted(
-    conf: Path, open_run: Callable[..., Run], tmp_path: Path
+    conf: Path,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     quasi = json.dumps({"born": {"type": "date", "range": ["1950-01-01", "1951-01-01"]}})
     run = open_run(

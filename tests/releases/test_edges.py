@@ -43,9 +43,9 @@ PEOPLE = pa.table(
         "number": pa.array([2**53 + 1 + 3 * i for i in range(ROWS - 1)] + [LARGEST], pa.int64()),
         "site": [SITES[i % 6] for i in range(ROWS)],
         "day": pa.array([list(DAYS.values())[i % 5] for i in range(ROWS)], pa.int32()).cast(
-            pa.date32()
+            pa.date32(),
         ),
-    }
+    },
 )
 
 
@@ -62,7 +62,8 @@ PEOPLE = pa.table(
     ids=lambda m: str(m["name"]),
 )
 def test_values_at_the_edges_are_released_as_they_are(
-    method: dict[str, Any], make_run: Callable[..., Run]
+    method: dict[str, Any],
+    make_run: Callable[..., Run],
 ) -> None:
     run = make_run(
         PEOPLE,
@@ -92,7 +93,9 @@ def test_values_at_the_edges_are_released_as_they_are(
 
     released = deltalake.DeltaTable(run.public.path("release")).to_pyarrow_table()
     rows = released.set_column(
-        released.column_names.index("day"), "day", released["day"].cast(pa.int32())
+        released.column_names.index("day"),
+        "day",
+        released["day"].cast(pa.int32()),
     ).to_pylist()
     raw = PEOPLE.set_column(5, "day", PEOPLE["day"].cast(pa.int32())).to_pylist()
     for row in rows:
@@ -109,7 +112,8 @@ def test_values_at_the_edges_are_released_as_they_are(
     classes: dict[tuple[Any, ...], Counter[str | None]] = {}
     for row in rows:
         classes.setdefault(
-            (row["weight"], row["account"], row["number_min"], row["number_max"]), Counter()
+            (row["weight"], row["account"], row["number_min"], row["number_max"]),
+            Counter(),
         )[row["site"]] += 1
     assert Fraction(certificate["guarantees"]["t"]["site"]["achieved_exact"]) == max(
         distance(part, whole) for part in classes.values()
@@ -132,6 +136,7 @@ def distance(part: Counter[str | None], whole: Counter[str | None]) -> Fraction:
         for node in {above for above, _ in extra}:
             gains = [x for (above, _), x in extra.items() if above == node]
             cost += Fraction(level, 3) * min(
-                sum(x for x in gains if x > 0), -sum(x for x in gains if x < 0)
+                sum(x for x in gains if x > 0),
+                -sum(x for x in gains if x < 0),
             )
     return cost / (part.total() * whole.total())

@@ -37,7 +37,8 @@ AGES = dict.fromkeys(range(20, 80), 5)
     ],
 )
 def test_few_rows_that_more_than_double_a_range(
-    rows: dict[float, int], found: tuple[int, int] | None
+    rows: dict[float, int],
+    found: tuple[int, int] | None,
 ) -> None:
     far = far_numbers("age", ends(rows), sum(rows.values()))
     assert (far and (far.rows, far.times)) == found
@@ -75,7 +76,7 @@ def test_the_certificate_warns(make_run: Callable[..., Run]) -> None:
     (said,) = [warning for warning in certificate["warnings"] if "far from all others" in warning]
     assert said.startswith(
         "age: 3.0% of rows have numbers far from all others, without which its range is at least "
-        "10 "
+        "10 ",
     )
     loss, instead = map(float, re.search(r"its loss is (\S+) instead of (\S+); ", said).groups())
     assert 2 * instead < loss <= 10 * instead
@@ -92,7 +93,10 @@ def test_the_certificate_warns(make_run: Callable[..., Run]) -> None:
     ],
 )
 def test_the_profile_warns_and_names_no_number(
-    make_run: Callable[..., Run], few: int, settings: dict[str, Any], says: str
+    make_run: Callable[..., Run],
+    few: int,
+    settings: dict[str, Any],
+    says: str,
 ) -> None:
     run = survey(make_run, few, **settings)
     pipeline.profile(run)

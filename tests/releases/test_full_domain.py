@@ -23,7 +23,8 @@ QUASI = {
 
 
 def test_every_value_has_one_label_in_the_whole_release(
-    make_run: Callable[..., Run], drawn_people: Callable[..., pa.Table]
+    make_run: Callable[..., Run],
+    drawn_people: Callable[..., pa.Table],
 ) -> None:
     people = drawn_people(5, 400)
     weights = [40 + i * 7 % 55 for i in range(400)]
@@ -49,7 +50,7 @@ def test_every_value_has_one_label_in_the_whole_release(
         label_of: dict[object, set[object]] = {}
         for row in kept:
             label_of.setdefault(row[f"{name}_raw"], set()).add(
-                tuple(row[column] for column in columns)
+                tuple(row[column] for column in columns),
             )
         assert {len(labels) for labels in label_of.values()} == {1}
     record = json.loads(Path(run.internal.path("run.json")).read_text())["stages"]

@@ -93,7 +93,8 @@ def test_four_households_of_four(method: str, make_run: Callable[..., Run], tmp_
     refused = make_run(FOUR, household={"column": "hh", "k": 5}, **asked)
     refused.overwrite = True
     with pytest.raises(
-        UnreachableError, match=r"attributes.household.k is 5, but the table has 4 households"
+        UnreachableError,
+        match=r"attributes.household.k is 5, but the table has 4 households",
     ):
         pipeline.release(refused)
     for name, content in tree(tmp_path / "out").items():
@@ -109,7 +110,11 @@ def test_four_households_of_four(method: str, make_run: Callable[..., Run], tmp_
 @pytest.mark.parametrize("k", [2, 5])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_class_has_the_households(
-    method: str, k: int, seed: int, make_run: Callable[..., Run], tmp_path: Path
+    method: str,
+    k: int,
+    seed: int,
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     table = drawn_table(seed)
     run = make_run(table, household={"column": "hh", "k": k}, method={"name": method}, **DRAWN)
@@ -122,7 +127,9 @@ def test_every_class_has_the_households(
 
 @pytest.mark.parametrize("method", METHODS)
 def test_people_and_households_at_once(
-    method: str, make_run: Callable[..., Run], tmp_path: Path
+    method: str,
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     table = drawn_table(3)
     whose = {"household": {"column": "hh", "k": 3}, "person": {"column": "who", "rows": "apart"}}
@@ -142,7 +149,10 @@ def test_people_and_households_at_once(
 
 @pytest.mark.on_spark
 def test_both_engines_make_one_release(
-    run_file: Callable[..., Path], spark: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run_file: Callable[..., Path],
+    spark: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setenv("TCLOSE_SECRET", "a secret of forty characters, for both runs")
     table = drawn_table(4).append_column("w", pa.array([1.5 + i % 7 for i in range(240)]))
@@ -152,7 +162,10 @@ def test_both_engines_make_one_release(
         "weight": {"column": "w", "publish": True},
     }
     conf = run_file(
-        table, method={"name": "closeness_tree"}, privacy={"population": {"weight": "w"}}, **asked
+        table,
+        method={"name": "closeness_tree"},
+        privacy={"population": {"weight": "w"}},
+        **asked,
     )
     found = {}
     for session in (LocalSession(), spark):
@@ -178,7 +191,9 @@ def planned_without_households(monkeypatch: pytest.MonkeyPatch, run: Run) -> Pat
 def _nulls(rows: pa.Table, name: str) -> pa.Table:
     column = rows[name]
     return rows.set_column(
-        rows.column_names.index(name), name, pa.array([None, *column.to_pylist()[1:]], column.type)
+        rows.column_names.index(name),
+        name,
+        pa.array([None, *column.to_pylist()[1:]], column.type),
     )
 
 
@@ -201,7 +216,7 @@ OF_FILES: dict[str, Callable[[Path], object]] = {
     "no log": lambda table: shutil.rmtree(table / "_delta_log"),
     "no file": lambda table: next(table.glob("*.parquet")).unlink(),
     "a file that is no Parquet": lambda table: next(table.glob("*.parquet")).write_bytes(
-        b"no table"
+        b"no table",
     ),
     "an empty folder": lambda table: (
         shutil.rmtree(table),
@@ -209,14 +224,16 @@ OF_FILES: dict[str, Callable[[Path], object]] = {
         (table / "x").write_text("x"),
     ),
     "a log of brackets": lambda table: next((table / "_delta_log").glob("*.json")).write_text(
-        "[" * 100_000
+        "[" * 100_000,
     ),
 }
 
 
 @pytest.mark.parametrize("name", [*DAMAGED_ROWS, *OF_FILES])
 def test_a_damaged_table_of_households_is_found_where_files_were_listed_again(
-    make_run: Callable[..., Run], tmp_path: Path, name: str
+    make_run: Callable[..., Run],
+    tmp_path: Path,
+    name: str,
 ) -> None:
     run = make_run(FOUR, household={"column": "hh", "k": 2}, method={"name": "t_mondrian"}, **AGE)
     pipeline.release(run)
@@ -233,7 +250,9 @@ def test_a_damaged_table_of_households_is_found_where_files_were_listed_again(
 
 
 def test_the_verifier_refuses_a_class_of_few_households(
-    make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    make_run: Callable[..., Run],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     run = make_run(FOUR, household={"column": "hh", "k": 3}, method={"name": "t_mondrian"}, **AGE)
     area = planned_without_households(monkeypatch, run)
@@ -247,20 +266,23 @@ def test_the_verifier_refuses_a_class_of_few_households(
     run.staging.remove("households")
     write_delta(of_arrow(LocalSession(), forged), run.staging.path("households"))
     with pytest.raises(
-        GuaranteeError, match=r"internal/households that was read back differs from"
+        GuaranteeError,
+        match=r"internal/households that was read back differs from",
     ):
         pipeline.verify(run)
     run.staging.remove("households")
     write_delta(of_arrow(LocalSession(), rows.slice(1)), run.staging.path("households"))
     with pytest.raises(
-        GuaranteeError, match=r"internal/households has not the rows of the release"
+        GuaranteeError,
+        match=r"internal/households has not the rows of the release",
     ):
         pipeline.verify(run)
     assert not (tmp_path / "out/public/certificate.json").exists()
 
 
 def test_suppressed_rows_count_for_no_household(
-    make_run: Callable[..., Run], tmp_path: Path
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     table = drawn_table(5)
     privacy = {"suppression_limit": "0.2", "of": "released"}
@@ -288,7 +310,9 @@ def test_suppressed_rows_count_for_no_household(
     ],
 )
 def test_what_is_not_proven_is_refused(
-    settings: Any, message: str, run_file: Callable[..., Path]
+    settings: Any,
+    message: str,
+    run_file: Callable[..., Path],
 ) -> None:
     asked = {**AGE, "method": {"name": "t_mondrian"}, **settings}
     with pytest.raises(ConfigurationError, match=message):
@@ -320,7 +344,8 @@ def test_any_method_measures_households(make_run: Callable[..., Run], tmp_path: 
     run = make_run(FOUR, household="hh", privacy=limits, **AGE, k=8)
     run.overwrite = True
     with pytest.raises(
-        GuaranteeError, match=r"the risk of households is too large: its maximum is 0.41\d+"
+        GuaranteeError,
+        match=r"the risk of households is too large: its maximum is 0.41\d+",
     ):
         pipeline.release(run)
 
@@ -342,7 +367,10 @@ def people_of(tmp_path: Path, homes: list[str], classes: list[str]) -> str:
     ],
 )
 def test_the_risk_of_households_is_compared_exactly(
-    tmp_path: Path, homes: list[str], classes: list[str], risk: Fraction | None
+    tmp_path: Path,
+    homes: list[str],
+    classes: list[str],
+    risk: Fraction | None,
 ) -> None:
     path = people_of(tmp_path, homes, classes)
     largest = 1 - Fraction(1200, 1201) ** 1200 if risk is None else risk
@@ -350,7 +378,11 @@ def test_the_risk_of_households_is_compared_exactly(
         if risk is None:  # of very many members, an upper bound is enough
             threshold += Fraction(1, 10**8) if not above else -Fraction(1, 10**8)
         found = audit(
-            path, ["q"], household="hh", attacks=False, threshold=str(threshold)
+            path,
+            ["q"],
+            household="hh",
+            attacks=False,
+            threshold=str(threshold),
         ).risks.risks["household"]
         assert (
             found.maximum == largest
@@ -380,7 +412,9 @@ def test_a_household_of_one_has_the_risk_of_its_member(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("limit", "holds"), [("1/4", True), ("0.2499999999999", False)])
 def test_a_limit_of_the_risk_of_households_is_exact(
-    make_run: Callable[..., Run], limit: str, holds: bool
+    make_run: Callable[..., Run],
+    limit: str,
+    holds: bool,
 ) -> None:
     table = {"hh": list(range(8)), "age": [30] * 4 + [40] * 4, "disease": ["flu", "gout"] * 4}
     risk = {"risk": {"household": {"maximum": limit}}}
@@ -438,7 +472,11 @@ def test_an_audit_counts_households() -> None:
     for row in table.to_pylist():
         by_class[row["age"], row["city"]].add(row["hh"])
     result = audit(
-        table, ["age", "city"], household={"column": "hh", "k": 2}, person="who", attacks=False
+        table,
+        ["age", "city"],
+        household={"column": "hh", "k": 2},
+        person="who",
+        attacks=False,
     )
     guarantee = next(one for one in result.guarantees if one.measure == "households of a class")
     assert guarantee.achieved == min(map(len, by_class.values())) == 1

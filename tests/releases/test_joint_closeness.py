@@ -64,7 +64,7 @@ def people(rows: int = ROWS, seed: int = 11) -> pa.Table:
                 for a in age
             ],
             "pay": [int(draw.choice([1, 2], p=[0.7, 0.3] if a < 45 else [0.3, 0.7])) for a in age],
-        }
+        },
     )
 
 
@@ -93,11 +93,18 @@ def farthest(classes: Sequence[Sequence[Mapping[str, Any]]], *attributes: str) -
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: "-".join(str(x) for x in m.values()))
 def test_every_method_makes_tuples_close(
-    method: dict[str, Any], make_run: Callable[..., Run], tmp_path: Path
+    method: dict[str, Any],
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     sensitive = MEASURED if method in ONE_T else SENSITIVE
     run = make_run(
-        people(), quasi=QUASI, sensitive=sensitive, k=4, method=method, privacy=joint("0.25")
+        people(),
+        quasi=QUASI,
+        sensitive=sensitive,
+        k=4,
+        method=method,
+        privacy=joint("0.25"),
     )
     entry = pipeline.release(run)["guarantees"]["joint"]["disease+pay"]
     found = farthest(classes_of(tmp_path / "out"), "disease", "pay")
@@ -107,10 +114,11 @@ def test_every_method_makes_tuples_close(
 
 
 def test_pages_and_console_have_the_requirement(
-    make_run: Callable[..., Run], tmp_path: Path
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     certificate = pipeline.release(
-        make_run(people(), quasi=QUASI, sensitive=SENSITIVE, k=4, privacy=joint("0.25"))
+        make_run(people(), quasi=QUASI, sensitive=SENSITIVE, k=4, privacy=joint("0.25")),
     )
     reached = f"{certificate['guarantees']['joint']['disease+pay']['achieved']:.6f}"
     lines = certificate_lines(Certificate.read(certificate), "public", "internal")
@@ -125,7 +133,12 @@ def test_pages_and_console_have_the_requirement(
 def test_the_exact_method_makes_tuples_close(make_run: Callable[..., Run], tmp_path: Path) -> None:
     method = {"name": "exact"}
     run = make_run(
-        people(14), quasi=QUASI, sensitive=SENSITIVE, k=2, method=method, privacy=joint("0.5")
+        people(14),
+        quasi=QUASI,
+        sensitive=SENSITIVE,
+        k=2,
+        method=method,
+        privacy=joint("0.5"),
     )
     pipeline.release(run)
     assert farthest(classes_of(tmp_path / "out"), "disease", "pay") <= Fraction(1, 2)
@@ -133,14 +146,17 @@ def test_the_exact_method_makes_tuples_close(make_run: Callable[..., Run], tmp_p
 
 @pytest.mark.parametrize("method", [METHODS[0], METHODS[6]], ids=["tree", "t_mondrian"])
 def test_without_the_requirement_tuples_are_farther(
-    method: dict[str, Any], make_run: Callable[..., Run], tmp_path: Path
+    method: dict[str, Any],
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     pipeline.release(make_run(people(), quasi=QUASI, sensitive=SENSITIVE, k=4, method=method))
     assert farthest(classes_of(tmp_path / "out"), "disease", "pay") > Fraction(1, 4)
 
 
 def test_a_joint_t_limits_each_of_its_attributes(
-    make_run: Callable[..., Run], tmp_path: Path
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     run = make_run(people(), quasi=QUASI, sensitive=MEASURED, k=4, privacy=joint("0.25"))
     certificate = pipeline.release(run)
@@ -149,11 +165,18 @@ def test_a_joint_t_limits_each_of_its_attributes(
 
 
 def test_classes_that_break_it_are_not_published(
-    make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    make_run: Callable[..., Run],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setattr(ResolvedAttributes, "for_methods", lambda attributes, joint: attributes)
     run = make_run(
-        people(), quasi=QUASI, sensitive=SENSITIVE, k=4, method=METHODS[6], privacy=joint("0.25")
+        people(),
+        quasi=QUASI,
+        sensitive=SENSITIVE,
+        k=4,
+        method=METHODS[6],
+        privacy=joint("0.25"),
     )
     with pytest.raises(GuaranteeError, match=r"disease\+pay"):
         pipeline.release(run)
@@ -161,11 +184,13 @@ def test_classes_that_break_it_are_not_published(
 
 
 def test_the_certificate_has_how_the_distance_grows(
-    make_run: Callable[..., Run], tmp_path: Path
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     sensitive = {**SENSITIVE, "smoker": {"t": "measure"}}
     table = people().append_column(
-        "smoker", pa.array(["yes" if i % 5 == 0 else "no" for i in range(ROWS)])
+        "smoker",
+        pa.array(["yes" if i % 5 == 0 else "no" for i in range(ROWS)]),
     )
     information = pipeline.release(make_run(table, quasi=QUASI, sensitive=sensitive, k=4))[
         "information"
@@ -224,7 +249,11 @@ def alone(groups: Sequence[Sequence[Mapping[str, Any]]], *pair: str) -> int:
 
 def test_one_attribute_has_no_tuples(make_run: Callable[..., Run]) -> None:
     certificate = pipeline.release(
-        make_run(people().drop_columns("disease"), quasi=QUASI, sensitive={"pay": SENSITIVE["pay"]})
+        make_run(
+            people().drop_columns("disease"),
+            quasi=QUASI,
+            sensitive={"pay": SENSITIVE["pay"]},
+        ),
     )
     assert list(certificate["information"]) == ["attributes"]
 
@@ -236,7 +265,8 @@ def test_tuples_of_all_different_people_need_most_of_the_table_in_a_class(
     run = make_run(table, quasi=QUASI, sensitive=SENSITIVE, privacy=joint("0.3"))
     pipeline.profile(run)
     with pytest.raises(
-        UnreachableError, match=r"40 different tuples a class needs 28 of the 40 rows.*0\.5000"
+        UnreachableError,
+        match=r"40 different tuples a class needs 28 of the 40 rows.*0\.5000",
     ):
         pipeline.plan(run)
 
@@ -252,7 +282,7 @@ def test_the_t_that_two_classes_need_is_enough(make_run: Callable[..., Run]) -> 
             sensitive=SENSITIVE,
             privacy=joint("0.5239"),
             output={"path": "more"},
-        )
+        ),
     )
 
 
@@ -264,11 +294,12 @@ def test_two_tuples_of_one_name_are_refused(make_run: Callable[..., Run]) -> Non
 
 
 def test_a_class_of_all_different_people_is_one_minus_its_share_from_the_table(
-    make_run: Callable[..., Run], tmp_path: Path
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     table = people(40).set_column(3, "pay", pa.array(range(40)))
     certificate = pipeline.release(
-        make_run(table, quasi=QUASI, sensitive=SENSITIVE, privacy=joint("0.75"))
+        make_run(table, quasi=QUASI, sensitive=SENSITIVE, privacy=joint("0.75")),
     )
     classes, entry = classes_of(tmp_path / "out"), certificate["guarantees"]["joint"]["disease+pay"]
     assert entry["achieved_exact"] == str(1 - Fraction(min(map(len, classes)), 40))
@@ -281,17 +312,18 @@ def test_a_class_of_all_different_people_is_one_minus_its_share_from_the_table(
 
 
 def test_suppressed_rows_leave_the_released_ones_close(
-    make_run: Callable[..., Run], tmp_path: Path
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     """Forty people of each decade with all pairs of values, and eight old ones with one pair, who
     are left out.
     """
     pairs = [(disease, pay) for disease in ("flu", "gout") for pay in (1, 2)]
     rows = [(20 + 10 * (i // 40), "fm"[i % 2], *pairs[i // 2 % 4]) for i in range(160)] + [
-        (75, "f", "flu", 1)
+        (75, "f", "flu", 1),
     ] * 8
     table = pa.table(
-        {name: [row[i] for row in rows] for i, name in enumerate(("age", "sex", "disease", "pay"))}
+        {name: [row[i] for row in rows] for i, name in enumerate(("age", "sex", "disease", "pay"))},
     )
     quasi = {"age": {"hierarchy": {"intervals": [10, 20, 40]}, "type": "numeric"}, "sex": {}}
     privacy = {**joint("0.2"), "suppression_limit": "0.1", "of": "released"}
@@ -311,7 +343,9 @@ def test_suppressed_rows_leave_the_released_ones_close(
 
 @pytest.mark.parametrize("rows", ["together", "apart"])
 def test_tuples_are_close_over_people_too(
-    rows: str, make_run: Callable[..., Run], tmp_path: Path
+    rows: str,
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     table = people().append_column("who", pa.array([f"p{i % 90}" for i in range(ROWS)]))
     table = table.append_column("record", pa.array(range(ROWS)))
@@ -380,7 +414,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("settings", "message"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_cannot_be_is_refused(
-    settings: dict[str, Any], message: str, make_run: Callable[..., Run]
+    settings: dict[str, Any],
+    message: str,
+    make_run: Callable[..., Run],
 ) -> None:
     sensitive = {
         "disease": {"distance": "ordered", "order": "frequency", "t": "0.5"},
@@ -411,7 +447,11 @@ def banded() -> Fraction:
 
 def test_an_audit_judges_tuples_of_any_table(bands: Path) -> None:
     found = tc.audit(
-        bands, ["age", "sex"], ["disease", "pay"], joint=["disease,pay:0.2"], attacks=False
+        bands,
+        ["age", "sex"],
+        ["disease", "pay"],
+        joint=["disease,pay:0.2"],
+        attacks=False,
     )
     (guarantee,) = [g for g in found.guarantees if g.attribute == "disease+pay"]
     assert (guarantee.measure, guarantee.achieved, guarantee.required) == (
@@ -451,7 +491,8 @@ def test_the_command_line_judges_them(t: str, code: int, bands: Path) -> None:
 
 
 def test_an_audit_by_a_run_file_judges_its_tuples(
-    make_run: Callable[..., Run], tmp_path: Path
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     run = make_run(people(), quasi=QUASI, sensitive=SENSITIVE, k=4, privacy=joint("0.25"))
     pipeline.release(run)
@@ -478,7 +519,9 @@ def test_an_audit_by_a_run_file_judges_its_tuples(
     ids=["one", "no-sensitive", "t", "zero", "n", "reference", "earlier"],
 )
 def test_an_audit_says_what_it_cannot_judge(
-    options: dict[str, Any], message: str, bands: Path
+    options: dict[str, Any],
+    message: str,
+    bands: Path,
 ) -> None:
     with pytest.raises(ConfigurationError, match=message):
         tc.audit(bands, ["age", "sex"], ["disease", "pay"], attacks=False, **options)
@@ -493,11 +536,15 @@ def test_a_finished_release_is_judged_again(make_run: Callable[..., Run]) -> Non
 
 
 def test_methods_are_compared_with_tuples_close(
-    make_run: Callable[..., Run], tmp_path: Path
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     make_run(people(), quasi=QUASI, sensitive=SENSITIVE, k=4, privacy=joint("0.25"))
     compared = tc.compare(
-        None, tmp_path / "run.yaml", methods=["stack_and_deal", "t_mondrian"], log=None
+        None,
+        tmp_path / "run.yaml",
+        methods=["stack_and_deal", "t_mondrian"],
+        log=None,
     )
     for outcome in compared.outcomes:
         assert outcome.state == "released"

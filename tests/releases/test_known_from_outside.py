@@ -31,7 +31,7 @@ PEOPLE = pa.table(
         "age in years": [20 + i * 7 % 50 for i in range(N)],
         "weight": [50.5 + i * 3 % 40 for i in range(N)],
         "what (it) is": [["flu", "gout", "ulcer"][i % 3] for i in range(N)],
-    }
+    },
 )
 QUASI: dict[str, Any] = {
     "age": {"type": "numeric", "range": [0, 120]},
@@ -88,7 +88,11 @@ def test_the_loss_is_measured_on_the_range(conf: Path, open_run: Callable[..., R
     ],
 )
 def test_values_outside_are_counted(
-    conf: Path, open_run: Callable[..., Run], tmp_path: Path, quasi: str, message: str
+    conf: Path,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
+    quasi: str,
+    message: str,
 ) -> None:
     run = open_run(conf, f"output.path={tmp_path}", f"attributes.quasi_identifiers.{quasi}")
     with pytest.raises(InputError, match=message):
@@ -97,7 +101,9 @@ def test_values_outside_are_counted(
 
 
 def test_what_is_planned_has_the_range_too(
-    conf: Path, open_run: Callable[..., Run], tmp_path: Path
+    conf: Path,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     run = open_run(conf, f"output.path={tmp_path}")
     pipeline.profile(run)
@@ -153,7 +159,9 @@ REFUSED = {
 
 @pytest.mark.parametrize(("names", "columns", "message"), REFUSED.values(), ids=REFUSED)
 def test_new_names_are_of_columns_and_their_own(
-    names: list[str], columns: dict[str, str], message: str
+    names: list[str],
+    columns: dict[str, str],
+    message: str,
 ) -> None:
     with pytest.raises(InputError, match=f"input.columns: {message}"):
         renamed(names, columns)
@@ -164,11 +172,13 @@ def test_columns_may_change_names() -> None:
 
 
 def test_the_error_for_a_name_that_delta_cannot_hold_has_its_cure(
-    write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     quasi = {"age in years": {"type": "numeric"}}
     run = open_run(
-        write_run(tmp_path, PEOPLE, quasi=quasi, sensitive={"what (it) is": {}}, drop_others=True)
+        write_run(tmp_path, PEOPLE, quasi=quasi, sensitive={"what (it) is": {}}, drop_others=True),
     )
     with pytest.raises(InputError, match=r"input.columns: \{'age in years': 'age_in_years'\}"):
         pipeline.profile(run)

@@ -74,7 +74,10 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def release(
-    tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run], begun: Path
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
+    begun: Path,
 ) -> Release:
     """`release(number, town, after=..., leavers=..., **roles)`: (the output, the certificate).
 
@@ -105,18 +108,23 @@ def release(
 
 
 def line_of(
-    release: Release, town: list[Mapping[str, Any]], **given: Any
+    release: Release,
+    town: list[Mapping[str, Any]],
+    **given: Any,
 ) -> tuple[list[Shown], list[Any]]:
     made = [release(i, now, after=i - 1 if i else None, **given) for i, now in enumerate(town)]
     return [Shown.of(output) for output, _ in made], [certificate for _, certificate in made]
 
 
 @pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.more) for seed in (1, 2))]
+    "seed",
+    [0, *(pytest.param(seed, marks=pytest.mark.more) for seed in (1, 2))],
 )
 @pytest.mark.parametrize("leavers", ["withhold", "keep"])
 def test_every_intersection_and_difference_is_a_union_of_atoms(
-    leavers: str, seed: int, release: Release
+    leavers: str,
+    seed: int,
+    release: Release,
 ) -> None:
     releases, certificates = line_of(release, list(islice(months(seed, 120), 3)), leavers=leavers)
     first = first_shown(releases)
@@ -140,7 +148,9 @@ def test_every_intersection_and_difference_is_a_union_of_atoms(
 
 
 def by_number(
-    town: Mapping[str, Any], column: str, value_of: Callable[[int, Any], Any]
+    town: Mapping[str, Any],
+    column: str,
+    value_of: Callable[[int, Any], Any],
 ) -> dict[str, Any]:
     """The town with other values of a column, which follow from a person's number and value."""
     changed = [value_of(int(one[1:]), x) for one, x in zip(town["id"], town[column], strict=True)]
@@ -149,7 +159,9 @@ def by_number(
 
 def with_ranks(ranks: Sequence[Any]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     return lambda town: by_number(
-        town, "disease", lambda _, disease: ranks[DISEASES.index(disease)]
+        town,
+        "disease",
+        lambda _, disease: ranks[DISEASES.index(disease)],
     )
 
 
@@ -240,7 +252,9 @@ def test_lines_of_tables_of_each_kind(kind: str, leavers: str, release: Release)
 
 
 def weighed(
-    diseases: Mapping[int, Counter[Any]], people: Iterable[int], weight: Callable[[Any], Any]
+    diseases: Mapping[int, Counter[Any]],
+    people: Iterable[int],
+    weight: Callable[[Any], Any],
 ) -> Any:
     """The distribution of some people's diseases. weight: of a row, from its person's."""
     found: dict[Any, Fraction] = defaultdict(Fraction)
@@ -260,7 +274,9 @@ def test_intersections_of_drawn_histories(seed: int, release: Release) -> None:
     leavers = str(draw.choice(["withhold", "keep"]))
     try:
         releases, _ = line_of(
-            release, list(islice(town, int(draw.integers(3, 5)))), leavers=leavers
+            release,
+            list(islice(town, int(draw.integers(3, 5)))),
+            leavers=leavers,
         )
     except UnreachableError:  # no atom is whole any more
         return
@@ -351,7 +367,10 @@ def test_people_who_left_or_changed_are_kept_as_they_were(release: Release) -> N
     output, _ = release(2, gone, after=1, leavers="keep")
     assert Shown.of(output).class_of.keys() == first.class_of.keys() - whole
     output, certificate = release(
-        3, leaver(town, "p7"), after=2, leavers="keep"
+        3,
+        leaver(town, "p7"),
+        after=2,
+        leavers="keep",
     )  # the others of p7's atom come back
     assert Shown.of(output).class_of.keys() == first.class_of.keys() - whole
     assert certificate["suppressed"]["rows"] == len(whole) - 1
@@ -372,7 +391,7 @@ def test_newcomers_wait_if_they_are_too_few(release: Release) -> None:
     town = next(months(4, 100))
     release(0, town)
     more = {name: [*column, *column[:3]] for name, column in town.items()} | {
-        "id": [*town["id"], "a", "b", "c"]
+        "id": [*town["id"], "a", "b", "c"],
     }
     output, certificate = release(1, more, after=0)
     assert certificate["suppressed"]["rows"] == certificate["earlier"]["waiting"] == 3
@@ -395,7 +414,9 @@ def test_atoms_that_are_too_far_from_the_new_table_are_merged(release: Release) 
 
 
 def test_a_line_in_one_output(
-    tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
 ) -> None:
     """A scheduled run replaces its own output; the first time there is nothing to continue."""
     for number, town in enumerate(islice(months(6, 100, leave=0, change=0), 3), start=1):
@@ -415,16 +436,21 @@ def test_a_line_in_one_output(
 
 
 def test_the_same_month_adds_no_release_in_another_output(
-    release: Release, open_run: Callable[..., Run], tmp_path: Path
+    release: Release,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     town = list(islice(months(7, 100), 2))
     release(0, town[0])
     release(1, town[1], after=0)
     again = open_run(
-        tmp_path / "1/run.yaml", f"output.path={tmp_path}/2/out", f"output.after={tmp_path}/1/out"
+        tmp_path / "1/run.yaml",
+        f"output.path={tmp_path}/2/out",
+        f"output.after={tmp_path}/1/out",
     )
     with pytest.raises(
-        SameInputError, match=r"output\.after: .* from the same .* rows.*input\.path"
+        SameInputError,
+        match=r"output\.after: .* from the same .* rows.*input\.path",
     ) as raised:
         pipeline.release(again)
     assert raised.value.exit_code == 2
@@ -453,7 +479,9 @@ def test_the_same_table_in_memory_adds_no_release(release: Release, tmp_path: Pa
 
 
 def test_a_run_that_broke_off_is_repeated(
-    release: Release, open_run: Callable[..., Run], tmp_path: Path
+    release: Release,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     town = list(islice(months(7, 100), 2))
     release(0, town[0])
@@ -472,7 +500,10 @@ def test_a_run_that_broke_off_is_repeated(
 @pytest.mark.on_spark
 @pytest.mark.parametrize("leavers", ["withhold", "keep"])
 def test_both_engines_make_the_same_line(
-    leavers: str, release: Release, open_run: Callable[..., Run], tmp_path: Path
+    leavers: str,
+    release: Release,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     _, on_spark = line_of(release, list(islice(months(8, 150), 2)), leavers=leavers)
     forget_successor(tmp_path / "0/out")
@@ -494,13 +525,16 @@ def test_a_line_needs_an_earlier_release_of_people(release: Release) -> None:
 
 
 def test_a_line_has_one_secret(
-    release: Release, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    release: Release,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     town = next(months(9, 60))
     release(0, town)
     monkeypatch.setenv("TCLOSE_SECRET", "another secret than that of the first release")
     with pytest.raises(
-        ConfigurationError, match=r"another secret, .*; set TCLOSE_SECRET to its secret"
+        ConfigurationError,
+        match=r"another secret, .*; set TCLOSE_SECRET to its secret",
     ):
         release(1, town, after=0)
     monkeypatch.delenv("TCLOSE_SECRET")
@@ -520,7 +554,8 @@ def test_a_line_has_one_secret(
 
 
 def test_the_secret_of_the_first_output_is_taken_over(
-    release: Release, monkeypatch: pytest.MonkeyPatch
+    release: Release,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("TCLOSE_SECRET")
     town = next(months(9, 60))
@@ -542,7 +577,9 @@ def test_the_secret_of_the_first_output_is_taken_over(
     ],
 )
 def test_later_releases_require_no_more(
-    stricter: dict[str, Any], named: str, release: Release
+    stricter: dict[str, Any],
+    named: str,
+    release: Release,
 ) -> None:
     town = next(months(9, 120))
     release(0, town)
@@ -551,25 +588,30 @@ def test_later_releases_require_no_more(
 
 
 def test_an_output_that_is_not_part_of_the_line_is_not_replaced(
-    release: Release, open_run: Callable[..., Run], tmp_path: Path
+    release: Release,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     town = next(months(9, 60))
     release(0, town)
     release(1, town, after=0)
     with pytest.raises(ConfigurationError, match="would break its line"):
         pipeline.release(
-            open_run(tmp_path / "1/run.yaml", "privacy.suppression_limit=0.9", overwrite=True)
+            open_run(tmp_path / "1/run.yaml", "privacy.suppression_limit=0.9", overwrite=True),
         )
 
 
 def test_a_release_has_one_successor(
-    release: Release, open_run: Callable[..., Run], tmp_path: Path
+    release: Release,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     town = list(islice(months(9, 60, leave=0, change=0), 2))
     release(0, town[0])
     output, certificate = release(1, town[1], after=0)
     with pytest.raises(
-        ConfigurationError, match=r"/1/out/public continues the release in .*/0/out already"
+        ConfigurationError,
+        match=r"/1/out/public continues the release in .*/0/out already",
     ):
         release(2, town[1], after=0)
     for folder in ("public", "internal"):
@@ -579,7 +621,9 @@ def test_a_release_has_one_successor(
 
 
 def test_a_line_is_not_replaced_by_a_first_release(
-    release: Release, open_run: Callable[..., Run], tmp_path: Path
+    release: Release,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     town = next(months(9, 60))
     release(0, town)
@@ -607,7 +651,8 @@ def test_people_who_are_written_otherwise_are_not_taken_for_newcomers(release: R
     town = next(months(9, 60))
     release(0, town)
     with pytest.raises(
-        ConfigurationError, match="none of the 60 people of earlier releases is in the input"
+        ConfigurationError,
+        match="none of the 60 people of earlier releases is in the input",
     ):
         release(1, {**town, "id": [f"{one}.0" for one in town["id"]]}, after=0)
 
@@ -621,7 +666,9 @@ def test_people_of_another_type_are_not_taken_for_newcomers(release: Release) ->
 
 
 def test_a_publication_that_broke_off_adds_one_release(
-    tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
 ) -> None:
     for town in islice(months(9, 60, leave=0, change=0), 2):
         conf = write_run(tmp_path, rows(town), output={"after": "out"}, **ROLES)
@@ -668,7 +715,8 @@ def test_evidence_of_another_certificate_is_not_continued(release: Release) -> N
 
 
 @pytest.mark.parametrize(
-    "damage", ["[", "[" * 10_000, "{}", "[]", "3", '["a"]', '[{"rows": 3}]', "1/0"]
+    "damage",
+    ["[", "[" * 10_000, "{}", "[]", "3", '["a"]', '[{"rows": 3}]', "1/0"],
 )
 def test_a_damaged_history_is_not_continued(damage: str, release: Release, tmp_path: Path) -> None:
     town = next(months(9, 60))
@@ -681,7 +729,8 @@ def test_a_damaged_history_is_not_continued(damage: str, release: Release, tmp_p
     list_again(output)
     for read in (lambda: release(2, town, after=1), lambda: tc.history(output)):
         with pytest.raises(
-            ConfigurationError, match=r"1/out: the certificate or the evidence .*damaged"
+            ConfigurationError,
+            match=r"1/out: the certificate or the evidence .*damaged",
         ):
             read()
 
@@ -697,7 +746,9 @@ def test_a_damaged_history_is_not_continued(damage: str, release: Release, tmp_p
     ],
 )
 def test_files_of_an_older_version_are_not_continued(
-    file: str, keys: tuple[str, ...], release: Release
+    file: str,
+    keys: tuple[str, ...],
+    release: Release,
 ) -> None:
     town = next(months(9, 60))
     output, _ = release(0, town)
@@ -709,14 +760,18 @@ def test_files_of_an_older_version_are_not_continued(
     if file.startswith("public"):
         list_again(output)
     with pytest.raises(
-        ConfigurationError, match=f"lacks '{keys[-1]}', .* an older version of tclose_spark made it"
+        ConfigurationError,
+        match=f"lacks '{keys[-1]}', .* an older version of tclose_spark made it",
     ):
         release(1, town, after=0)
 
 
 @pytest.mark.parametrize("lost", ["public", "internal"])
 def test_an_output_without_one_of_its_folders_begins_no_new_line(
-    lost: str, tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]
+    lost: str,
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
 ) -> None:
     town = next(months(9, 60))
     conf = write_run(tmp_path, rows(town), output={"after": "out"}, **ROLES)
@@ -781,7 +836,8 @@ def test_columns_have_the_types_that_they_had(
     given = {"leavers": leavers, "insensitive_attributes": ["area"]}
     release(0, typed(town, before, column), **given)
     with pytest.raises(
-        InputError, match=f"'{column}' is of type {names[now]}, and was of type {names[before]}"
+        InputError,
+        match=f"'{column}' is of type {names[now]}, and was of type {names[before]}",
     ):
         release(1, typed(leaver(town, "p7"), now, column), after=0, **given)
     assert not (tmp_path / "1/out/public/release").exists()
@@ -796,10 +852,14 @@ def test_the_column_of_people_may_have_another_name(release: Release) -> None:
 
 
 @pytest.mark.parametrize(
-    ("leavers", "before", "now"), [("keep", SHORT, LONG), ("withhold", LONG, SHORT)]
+    ("leavers", "before", "now"),
+    [("keep", SHORT, LONG), ("withhold", LONG, SHORT)],
 )
 def test_integers_may_have_another_size(
-    leavers: str, before: pa.DataType, now: pa.DataType, release: Release
+    leavers: str,
+    before: pa.DataType,
+    now: pa.DataType,
+    release: Release,
 ) -> None:
     """With kept rows, a larger one."""
     town, given = in_grades(60), {"leavers": leavers, "insensitive_attributes": ["area"]}
@@ -824,14 +884,18 @@ def test_integers_may_have_another_size(
     ],
 )
 def test_ranges_and_hierarchies_cover_kept_rows(
-    quasi: dict[str, Any], found: str, release: Release, tmp_path: Path
+    quasi: dict[str, Any],
+    found: str,
+    release: Release,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "sexes.csv").write_text("f;*\nm;*\n")
     town = next(months(9, 60))
     town |= {"age": [*town["age"][:59], 90], "sex": [*town["sex"][:59], "x"]}
     release(0, town, leavers="keep")
     with pytest.raises(
-        InputError, match=f"(?s){found}.*1 people who left or changed .*output.leavers: keep"
+        InputError,
+        match=f"(?s){found}.*1 people who left or changed .*output.leavers: keep",
     ):
         release(1, leaver(town, "p59"), after=0, leavers="keep", quasi=quasi)
     problems = json.loads((tmp_path / "1/out/internal/problems.json").read_text())
@@ -873,7 +937,9 @@ def test_values_of_withheld_people_are_not_in_the_domain(order: str, release: Re
     ],
 )
 def test_what_does_not_go_with_a_line(
-    given: dict[str, Any], message: str, release: Release
+    given: dict[str, Any],
+    message: str,
+    release: Release,
 ) -> None:
     with pytest.raises(ConfigurationError, match=message):
         release(1, next(months(9, 60)), after=0, **given)
@@ -935,7 +1001,9 @@ def test_the_verifier_judges_atoms(
 
 
 def test_finished_releases_of_a_line_are_judged_again(
-    release: Release, open_run: Callable[..., Run], tmp_path: Path
+    release: Release,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     town = list(islice(months(11, 100, leave=0, change=0), 2))
     release(0, town[0])
@@ -987,7 +1055,7 @@ def test_a_release_after_which_leavers_cannot_be_kept_says_so(
         "leavers again"
     )
     assert ends not in "\n".join(
-        [*run_of(town[0], leavers="keep"), *run_of(town[1], leavers="keep")]
+        [*run_of(town[0], leavers="keep"), *run_of(town[1], leavers="keep")],
     )
     assert ends in "\n".join(run_of(town[2], leavers="withhold"))
 
@@ -1019,7 +1087,7 @@ def test_the_history_of_a_table(release: Release, tmp_path: Path) -> None:
     assert [line.split()[9] for line in lines] == ["t", "0.4", "0.4", "0.4"]
     assert "suppressed rows" in plot.read_text()
     entries = json.loads(
-        CliRunner().invoke(app, ["history", str(tmp_path / "2/out"), "--json"]).output
+        CliRunner().invoke(app, ["history", str(tmp_path / "2/out"), "--json"]).output,
     )
     assert [entry["fingerprint"] for entry in entries] == [
         c["release"]["fingerprint"] for c in certificates
@@ -1035,7 +1103,9 @@ def test_a_history_needs_a_release(tmp_path: Path) -> None:
 
 
 def test_certificate_report_and_console_have_the_line(
-    release: Release, tclose: Callable[..., tuple[int, str, str]], tmp_path: Path
+    release: Release,
+    tclose: Callable[..., tuple[int, str, str]],
+    tmp_path: Path,
 ) -> None:
     town = list(islice(months(13, 100, leave=0, change=0), 2))
     release(0, town[0])

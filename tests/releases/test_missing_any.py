@@ -58,16 +58,19 @@ def people(rows: int = ROWS, share: float = 0.2, seed: int = 3) -> pa.Table:
             "city": column(draw.choice(CITIES.leaves, rows), pa.string()),
             "site": column(draw.choice(["a", "b", "c", "d"], rows), pa.string()),
             "disease": draw.choice(["flu", "cold", "none"], rows).tolist(),
-        }
+        },
     )
 
 
 def open_release(
-    make_run: Callable[..., Any], table: pa.Table, quasi: Mapping[str, Any] = QUASI, **settings: Any
+    make_run: Callable[..., Any],
+    table: pa.Table,
+    quasi: Mapping[str, Any] = QUASI,
+    **settings: Any,
 ) -> Any:
     """The run of a table, or its run file."""
     table = table.select(
-        [name for name in table.column_names if name in {*quasi, "id", "disease", "who"}]
+        [name for name in table.column_names if name in {*quasi, "id", "disease", "who"}],
     )
     asked = {
         "insensitive_attributes": ["id"],
@@ -89,7 +92,7 @@ def covers(quasi: Mapping[str, Any], name: str, row: Mapping[str, Any], value: A
     """Whether a known value is in the region of a row's label, read from the label alone."""
     if quasi[name].get("numeric_output") == "bounds":
         return row[f"{name}_min"] is not None and bool(
-            row[f"{name}_min"] <= value <= row[f"{name}_max"]
+            row[f"{name}_min"] <= value <= row[f"{name}_max"],
         )
     label = row[name]
     if label is None or label == "*":
@@ -118,7 +121,8 @@ def classes_of(quasi: Mapping[str, Any], rows: list[dict[str, Any]]) -> list[lis
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: "_".join(map(str, m.values())))
 def test_every_method_releases_classes_that_hold_by_their_labels(
-    method: dict[str, Any], make_run: Callable[..., Run]
+    method: dict[str, Any],
+    make_run: Callable[..., Run],
 ) -> None:
     table = people()
     run = open_release(make_run, table, method=method)
@@ -150,7 +154,8 @@ def test_every_method_releases_classes_that_hold_by_their_labels(
 
 @pytest.mark.parametrize("method", METHODS[2:6:3], ids=lambda m: str(m["name"]))
 def test_no_label_is_wider_than_the_known_values_of_its_class(
-    method: dict[str, Any], make_run: Callable[..., Run]
+    method: dict[str, Any],
+    make_run: Callable[..., Run],
 ) -> None:
     table = people(share=0.4)
     run = open_release(make_run, table, method=method)
@@ -200,11 +205,15 @@ def test_drawn_labels_keep_the_distribution_of_the_known_values(
             "sex": pa.array(known, pa.string(), mask=draw.random(n) < 0.5),
             "year": pa.array(draw.integers(0, 2, n), pa.int32(), mask=draw.random(n) < 0.5),
             "disease": ["flu", "cold"] * (n // 2),
-        }
+        },
     )
     quasi = {"sex": ANY, "year": {"type": "numeric", **ANY}}
     run = open_release(
-        make_run, table, quasi, method={"name": "t_mondrian"}, sensitive={"disease": {"t": "1"}}
+        make_run,
+        table,
+        quasi,
+        method={"name": "t_mondrian"},
+        sensitive={"disease": {"t": "1"}},
     )
     pipeline.release(run)
     rows, raw = released(run), table.to_pylist()
@@ -224,7 +233,9 @@ def test_drawn_labels_keep_the_distribution_of_the_known_values(
 
 @pytest.mark.parametrize("person", [None, "together", "apart"])
 def test_both_engines_and_any_order_give_one_release(
-    person: str | None, spark: Any, run_file: Callable[..., Path]
+    person: str | None,
+    spark: Any,
+    run_file: Callable[..., Path],
 ) -> None:
     table = people()
     if person is not None:
@@ -240,7 +251,7 @@ def test_both_engines_and_any_order_give_one_release(
                     certificate["release"]["fingerprint"],
                     certificate["guarantees"],
                     certificate["utility"],
-                )
+                ),
             )
     assert figures.count(figures[0]) == len(figures)
 
@@ -308,7 +319,8 @@ def test_no_label_names_a_value_that_only_suppressed_rows_have(
 
 @pytest.mark.parametrize("method", [METHODS[1], *METHODS[6:]], ids=lambda m: str(m["name"]))
 def test_disjoint_regions_stay_disjoint_if_most_values_are_missing(
-    method: dict[str, Any], make_run: Callable[..., Run]
+    method: dict[str, Any],
+    make_run: Callable[..., Run],
 ) -> None:
     table = people(rows=400, share=0.9)
     run = open_release(make_run, table, method=method)
@@ -320,10 +332,12 @@ def test_disjoint_regions_stay_disjoint_if_most_values_are_missing(
 
 @pytest.mark.parametrize("method", [METHODS[1], *METHODS[6:]], ids=lambda m: str(m["name"]))
 def test_disjoint_regions_with_suppression_are_refused(
-    method: dict[str, Any], make_run: Callable[..., Run]
+    method: dict[str, Any],
+    make_run: Callable[..., Run],
 ) -> None:
     with pytest.raises(
-        ConfigurationError, match="regions of missing values may show those of suppressed rows"
+        ConfigurationError,
+        match="regions of missing values may show those of suppressed rows",
     ):
         open_release(make_run, people(), method=method, privacy={"suppression_limit": 0.1})
 
@@ -357,14 +371,18 @@ def test_bounds_without_the_setting_name_it(make_run: Callable[..., Run]) -> Non
 
 
 def test_a_wrong_label_of_a_known_value_is_still_refused(
-    make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    make_run: Callable[..., Run],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        NumericLabels, "ends", lambda self, low, high: ([0] * len(low), [17] * len(low))
+        NumericLabels,
+        "ends",
+        lambda self, low, high: ([0] * len(low), [17] * len(low)),
     )
     run = open_release(make_run, people(), {"age": QUASI["age"]})
     known = ROWS - people()["age"].null_count
     with pytest.raises(
-        GuaranteeError, match=f"^{known} rows have a label that does not cover their value"
+        GuaranteeError,
+        match=f"^{known} rows have a label that does not cover their value",
     ):
         pipeline.release(run)

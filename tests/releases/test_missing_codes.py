@@ -25,7 +25,7 @@ TABLE = pa.table(
         "age": [20, 999, 22, 23, 999, 25, 26, 27],
         "disease": ["flu", "gout", "Unknown", "flu", "gout", "flu", "gout", "flu"],
         "wave": ["a", "b", "Unknown", "a", "b", "a", "b", "a"],
-    }
+    },
 )
 AGES = [20, None, 22, 23, None, 25, 26, 27]
 ROLES: dict[str, Any] = {
@@ -64,7 +64,9 @@ def test_comparisons_audits_and_hierarchies_read_them_too(make_run: Make) -> Non
 
 def test_the_population_is_read_alike(make_run: Make, tmp_path: Path) -> None:
     run = make_run(
-        TABLE, **ROLES, privacy={"population": {"table": str(tmp_path / "people.parquet")}}
+        TABLE,
+        **ROLES,
+        privacy={"population": {"table": str(tmp_path / "people.parquet")}},
     )
     with opened_population(run) as people:
         assert collect(people)["age"].to_pylist().count(None) == 2
@@ -88,19 +90,25 @@ CODED: dict[str, Any] = {
 @pytest.mark.parametrize("code", ["Unknown", "", None])
 @pytest.mark.parametrize("role", ["person", "household", "weight"])
 def test_a_code_of_a_person_a_household_or_a_weight_is_missing(
-    make_run: Make, role: str, code: str | None
+    make_run: Make,
+    role: str,
+    code: str | None,
 ) -> None:
     values = [code, *["1"] * 7] if role == "weight" else [code, *ROWS_OF_PEOPLE["id"][1:]]
     source = {"path": "people.parquet", "missing_values": ["Unknown"]}
     run = make_run(
-        pa.table({**ROWS_OF_PEOPLE, "id": values}), **CODED, source=source, **{role: "id"}
+        pa.table({**ROWS_OF_PEOPLE, "id": values}),
+        **CODED,
+        source=source,
+        **{role: "id"},
     )
     with pytest.raises(InputError, match=r"'id' .* in 1 of 8 rows"):
         pipeline.release(run)
 
 
 def test_a_code_of_an_identifier_has_no_pseudonym(
-    make_run: Make, monkeypatch: pytest.MonkeyPatch
+    make_run: Make,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TCLOSE_SECRET", "a long secret of these tests")
     source = {"path": "people.parquet", "missing_values": ["Unknown"]}
@@ -126,6 +134,6 @@ def test_identifiers_are_counted_without_codes(codes: tuple[str, ...]) -> None:
                 "direct_identifiers": ["name"],
             },
             "privacy": {"k": 2},
-        }
+        },
     )
     assert spec.missing_values.get("name", ()) == codes

@@ -40,7 +40,9 @@ def numeric() -> Iterator[None]:
     tests' modules.
     """
     line = DistanceKind(
-        meaning="values are as far apart as numbers", ordered=True, missing=("lowest",)
+        meaning="values are as far apart as numbers",
+        ordered=True,
+        missing=("lowest",),
     )
     cloudpickle.register_pickle_by_value(uneven)
     with pytest.MonkeyPatch.context() as patch:
@@ -53,7 +55,7 @@ def numeric() -> Iterator[None]:
 def people(rows: int = 120) -> pa.Table:
     draw = np.random.default_rng(5)
     return pa.table(
-        {"age": draw.integers(18, 80, rows), "sex": ["fm"[i % 2] for i in range(rows)]}
+        {"age": draw.integers(18, 80, rows), "sex": ["fm"[i % 2] for i in range(rows)]},
     ).append_column("pay", pa.array(draw.choice(PAYS, rows, p=[0.4, 0.2, 0.1, 0.1, 0.1, 0.1])))
 
 
@@ -68,10 +70,15 @@ def transport(part: list[int], whole: list[int]) -> float:
 
 
 @pytest.mark.parametrize(
-    "method", [{"name": "stack_and_deal"}, {"name": "fragmentation"}], ids=lambda m: m["name"]
+    "method",
+    [{"name": "stack_and_deal"}, {"name": "fragmentation"}],
+    ids=lambda m: m["name"],
 )
 def test_its_release_is_as_close_as_transport_says(
-    numeric: None, method: dict[str, Any], make_run: Callable[..., Run], spark: SparkSession
+    numeric: None,
+    method: dict[str, Any],
+    make_run: Callable[..., Run],
+    spark: SparkSession,
 ) -> None:
     run = make_run(people(), sensitive=NUMERIC, k=5, method=method)
     certificate = pipeline.release(run)
@@ -120,7 +127,9 @@ def test_records_are_measured_with_it(numeric: None) -> None:
     ids=["tree", "layered", "paper"],
 )
 def test_what_takes_steps_for_one_refuses_it(
-    numeric: None, method: dict[str, Any], make_run: Callable[..., Run]
+    numeric: None,
+    method: dict[str, Any],
+    make_run: Callable[..., Run],
 ) -> None:
     run = make_run(people(), sensitive=NUMERIC, k=5, method=method)
     pipeline.profile(run)

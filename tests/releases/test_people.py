@@ -33,7 +33,9 @@ Release = Callable[..., tuple[Path, Mapping[str, Any]]]
 
 @pytest.fixture
 def release(
-    tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
 ) -> Release:
     """`release(table, sensitive names.., person=.., method=..)`: (the run file, the
     certificate).
@@ -60,7 +62,11 @@ def judged(conf: Path, table: pa.Table, *names: str) -> PeopleFound:
     rows = read(conf.parent / "out/public/release").to_dict("records")
     person = dict(zip(table["row"].to_pylist(), table["patient"].to_pylist(), strict=True))
     return judge_people(
-        rows, person, "row", list(QUASI), {name: SENSITIVE[name][1] for name in names}
+        rows,
+        person,
+        "row",
+        list(QUASI),
+        {name: SENSITIVE[name][1] for name in names},
     )
 
 
@@ -75,7 +81,11 @@ def judged(conf: Path, table: pa.Table, *names: str) -> PeopleFound:
     ],
 )
 def test_every_class_has_k_people_and_is_close_over_them(
-    method: str, rows: str, varying: bool, names: tuple[str, ...], release: Release
+    method: str,
+    rows: str,
+    varying: bool,
+    names: tuple[str, ...],
+    release: Release,
 ) -> None:
     if varying and rows == "together" and method != "tree":
         pytest.skip("this method assigns rows by their quasi-identifiers")
@@ -116,7 +126,12 @@ def test_a_table_of_rows_has_classes_of_fewer_people(release: Release) -> None:
     """What this is about: 600 people with some 920 rows, k = 5, counted as rows and as people."""
     table = stays(1, people=600)
     conf, _ = release(
-        table, "disease", person=None, direct_identifiers=["patient"], method=METHODS["tree"], k=5
+        table,
+        "disease",
+        person=None,
+        direct_identifiers=["patient"],
+        method=METHODS["tree"],
+        k=5,
     )
     assert judged(conf, table, "disease").smallest < 5
     conf, _ = release(table, "disease", method=METHODS["tree"], k=5, output={"path": "again"})
@@ -129,7 +144,7 @@ def test_a_person_with_very_many_rows_weighs_as_much_as_any(release: Release) ->
     table = stays(5)
     one = table.slice(0, 1)
     frequent = pa.concat_tables(
-        [one.set_column(7, "row", pa.array([f"more {i}"])) for i in range(97)]
+        [one.set_column(7, "row", pa.array([f"more {i}"])) for i in range(97)],
     )
     table = pa.concat_tables([table, frequent])  # 97 is prime to all others
     stated = {"column": "patient", "placeholders": []}
@@ -166,7 +181,8 @@ def test_a_method_that_counts_rows_is_refused_with_those_that_count_people(
 
 @pytest.mark.parametrize("privacy", [{"nt": {"n": 50}}, {"k": "auto"}], ids=["nt", "auto"])
 def test_requirements_that_count_rows_are_refused(
-    privacy: dict[str, Any], release: Release
+    privacy: dict[str, Any],
+    release: Release,
 ) -> None:
     with pytest.raises(ConfigurationError, match="counts rows, not people"):
         release(stays(1), "disease", method=METHODS["mondrian"], privacy=privacy)
@@ -174,7 +190,8 @@ def test_requirements_that_count_rows_are_refused(
 
 @pytest.mark.parametrize("method", ["mondrian", "incognito", "disjoint"])
 def test_rows_that_differ_cannot_be_kept_together_by_every_method(
-    method: str, release: Release
+    method: str,
+    release: Release,
 ) -> None:
     table = stays(3, varying=True)
     ages = {name: set() for name in table["patient"].to_pylist()}
@@ -182,7 +199,8 @@ def test_rows_that_differ_cannot_be_kept_together_by_every_method(
         ages[name].add(age)
     several = sum(len(found) > 1 for found in ages.values())
     with pytest.raises(
-        ConfigurationError, match=f"'age' \\(of {several} people\\).*closeness_tree.*rows: apart"
+        ConfigurationError,
+        match=f"'age' \\(of {several} people\\).*closeness_tree.*rows: apart",
     ):
         release(table, "disease", method=METHODS[method])
 
@@ -192,10 +210,13 @@ def test_every_row_needs_a_person(release: Release, tmp_path: Path) -> None:
     missing = [None if i in (3, 8) else name for i, name in enumerate(table["patient"].to_pylist())]
     missing[20] = ""
     with pytest.raises(
-        InputError, match=f"column 'patient' is missing in 3 of {table.num_rows} rows"
+        InputError,
+        match=f"column 'patient' is missing in 3 of {table.num_rows} rows",
     ):
         release(
-            table.set_column(0, "patient", pa.array(missing)), "disease", method=METHODS["mondrian"]
+            table.set_column(0, "patient", pa.array(missing)),
+            "disease",
+            method=METHODS["mondrian"],
         )
     assert not (tmp_path / "out/public").exists()
 
@@ -208,7 +229,7 @@ def test_k_above_the_people_is_out_of_reach(release: Release) -> None:
 def test_people_may_be_numbers(release: Release) -> None:
     table = stays(2)
     numbers = pa.array(
-        [int(name.removeprefix("patient ")) for name in table["patient"].to_pylist()]
+        [int(name.removeprefix("patient ")) for name in table["patient"].to_pylist()],
     )
     _, by_text = release(table, "disease", method=METHODS["mondrian"])
     _, by_number = release(

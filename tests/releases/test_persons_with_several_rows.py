@@ -28,7 +28,9 @@ PEOPLE = {
 
 
 def test_a_release_of_rows_says_that_they_are_rows(
-    write_run: Callable[..., Path], spark: SparkSession, tmp_path: Path
+    write_run: Callable[..., Path],
+    spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
     conf = write_run(
         tmp_path,

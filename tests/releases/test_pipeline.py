@@ -87,7 +87,8 @@ def test_the_raw_side_is_inside_only(finished: Path) -> None:
 
 
 def test_the_certificate_says_what_the_release_shows(
-    finished: Path, certificate: dict[str, Any]
+    finished: Path,
+    certificate: dict[str, Any],
 ) -> None:
     release = read(finished / "public/release")
     assert list(release.columns) == ["age", "city", "disease", "region"]
@@ -119,10 +120,10 @@ def test_the_linked_table_has_every_input_row_beside_what_is_published(finished:
     raw = PEOPLE.to_pandas()
     kept = ["disease", "region"]
     assert Counter(
-        linked[["age_raw", "city_raw", *kept]].itertuples(index=False, name=None)
+        linked[["age_raw", "city_raw", *kept]].itertuples(index=False, name=None),
     ) == Counter(raw[["age", "city", *kept]].itertuples(index=False, name=None))
     assert Counter(linked[release.columns].itertuples(index=False, name=None)) == Counter(
-        release.itertuples(index=False, name=None)
+        release.itertuples(index=False, name=None),
     )
     paths = {path[0]: path for path in CITIES.paths}
     for row in linked.itertuples():
@@ -196,10 +197,14 @@ def test_great_expectations_keeps_its_suite_its_results_and_pages(finished: Path
 
 
 def test_the_checkpoint_is_run_again_as_documented(
-    output: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+    output: Path,
+    spark: SparkSession,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (documented,) = re.findall(
-        r"```python\n(.*?)```", (ROOT / "docs/reports.md").read_text(), re.DOTALL
+        r"```python\n(.*?)```",
+        (ROOT / "docs/reports.md").read_text(),
+        re.DOTALL,
     )
 
     def run_again() -> tuple[bool, list[str]]:
@@ -213,7 +218,7 @@ def test_the_checkpoint_is_run_again_as_documented(
     table = spark.read.format("delta").load(f"{output}/internal/classes")
     first = table.agg(F.min("quasi_identifiers")).head()[0]  # type: ignore[index]
     far = F.col("quasi_identifiers") == F.struct(
-        *[F.lit(label).alias(name) for name, label in first.asDict().items()]
+        *[F.lit(label).alias(name) for name, label in first.asDict().items()],
     )
     write_delta(
         table.withColumn("emd_disease", F.when(far, 0.21).otherwise(F.col("emd_disease"))),
@@ -237,7 +242,11 @@ def test_every_file_and_every_key_of_a_run_is_documented(output: Path) -> None:
 
 
 def test_stage_by_stage_is_all_at_once(
-    reported: Path, conf: Path, open_run: OpenRun, certificate: dict[str, Any], tmp_path: Path
+    reported: Path,
+    conf: Path,
+    open_run: OpenRun,
+    certificate: dict[str, Any],
+    tmp_path: Path,
 ) -> None:
     copy = shutil.copytree(reported, tmp_path / "copy")
     published = pipeline.publish(open_run(conf, f"output.path={copy}"))
@@ -246,21 +255,27 @@ def test_stage_by_stage_is_all_at_once(
 
 
 def test_a_release_of_an_input_that_has_not_changed_is_left_as_it_is(
-    output: Path, conf: Path, spark: SparkSession, certificate: dict[str, Any]
+    output: Path,
+    conf: Path,
+    spark: SparkSession,
+    certificate: dict[str, Any],
 ) -> None:
     heard: list[str] = []
     spec = load_spec(conf, [f"output.path={output}"])
     before = tree(output)
     assert pipeline.release(Run(spec, spark, heard.append), if_changed=True) == certificate
     assert heard == [
-        "nothing to do: the finished release matches this input, run file and hierarchies"
+        "nothing to do: the finished release matches this input, run file and hierarchies",
     ]
     assert tree(output) == before
 
 
 @pytest.mark.parametrize("damage", ["{", "[]", "{}"])
 def test_a_damaged_certificate_is_reported_although_nothing_changed(
-    output: Path, conf: Path, open_run: Callable[..., Run], damage: str
+    output: Path,
+    conf: Path,
+    open_run: Callable[..., Run],
+    damage: str,
 ) -> None:
     (output / "public/certificate.json").write_text(damage)
     with pytest.raises(
@@ -271,7 +286,9 @@ def test_a_damaged_certificate_is_reported_although_nothing_changed(
 
 
 def test_verify_with_another_configuration_says_what_to_give(
-    output: Path, conf: Path, open_run: Callable[..., Run]
+    output: Path,
+    conf: Path,
+    open_run: Callable[..., Run],
 ) -> None:
     with pytest.raises(ConfigurationError, match="give the run file and every --set that made it"):
         pipeline.verify(open_run(conf, f"output.path={output}", "privacy.k=2"), finished=True)
@@ -301,7 +318,9 @@ def touched(conf: Path) -> Iterator[None]:
 
 @pytest.mark.usefixtures("begun", "touched")
 def test_a_release_of_an_input_that_was_written_again_is_made_again(
-    output: Path, conf: Path, open_run: OpenRun
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     with pytest.raises(MadeAgainError):
         pipeline.release(open_run(conf, f"output.path={output}"), if_changed=True)
@@ -309,10 +328,12 @@ def test_a_release_of_an_input_that_was_written_again_is_made_again(
 
 @pytest.mark.usefixtures("begun")
 def test_a_release_of_another_run_file_is_made_again(
-    output: Path, conf: Path, open_run: OpenRun
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     (output / "cities.csv").write_text(
-        (conf.parent / "cities.csv").read_text().replace("Italy", "Italia")
+        (conf.parent / "cities.csv").read_text().replace("Italy", "Italia"),
     )
     for change in (
         "privacy.k=6",
@@ -324,7 +345,9 @@ def test_a_release_of_another_run_file_is_made_again(
 
 @pytest.mark.usefixtures("begun")
 def test_where_there_is_no_release_it_is_made(
-    conf: Path, open_run: OpenRun, tmp_path: Path
+    conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
 ) -> None:
     with pytest.raises(MadeAgainError):
         pipeline.release(open_run(conf, f"output.path={tmp_path / 'new'}"), if_changed=True)
@@ -333,7 +356,9 @@ def test_where_there_is_no_release_it_is_made(
 @pytest.mark.usefixtures("begun")
 @pytest.mark.on_spark
 def test_a_release_that_is_wanted_elsewhere_too_is_made_again(
-    output: Path, conf: Path, open_run: OpenRun
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     for change in (
         "output.keep_linked=false",
@@ -345,16 +370,23 @@ def test_a_release_that_is_wanted_elsewhere_too_is_made_again(
 
 
 def test_other_files_of_the_same_rows(
-    write_run: WriteRun, open_run: OpenRun, certificate: dict[str, Any], tmp_path: Path
+    write_run: WriteRun,
+    open_run: OpenRun,
+    certificate: dict[str, Any],
+    tmp_path: Path,
 ) -> None:
     path = write_run(
-        tmp_path, None, output={"public": "to/publish", "internal": "to/keep"}, **ROLES
+        tmp_path,
+        None,
+        output={"public": "to/publish", "internal": "to/keep"},
+        **ROLES,
     )
     (tmp_path / "people.parquet").mkdir()
     shuffled = PEOPLE.take(pa.array([i * 5 % ROWS for i in range(ROWS)]))
     for i, first in enumerate((0, 7, 30)):
         pq.write_table(
-            shuffled.slice(first, (7, 23, 18)[i]), tmp_path / f"people.parquet/{i}.parquet"
+            shuffled.slice(first, (7, 23, 18)[i]),
+            tmp_path / f"people.parquet/{i}.parquet",
         )
     assert (
         pipeline.release(open_run(path))["release"]["fingerprint"]
@@ -382,7 +414,7 @@ def test_an_output_behind_a_uri(
     internal = tmp_path / "out" / "internal"
     internal.mkdir(parents=True)
     (internal / "secret").write_text(
-        "tests"
+        "tests",
     )  # the one that the environment gives to the other runs
     monkeypatch.delenv("TCLOSE_SECRET")
     run = open_run(conf, f"output.path=file://{tmp_path}/out")
@@ -400,7 +432,11 @@ def test_an_output_behind_a_uri(
 @pytest.mark.on_spark
 @pytest.mark.parametrize("scheme", ["", "file://"])
 def test_a_secret_is_made_once_and_for_its_owner_only(
-    conf: Path, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
+    conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    scheme: str,
 ) -> None:
     monkeypatch.delenv("TCLOSE_SECRET")
     run = open_run(conf, f"output.path={scheme}{tmp_path}/out")
@@ -420,7 +456,9 @@ def test_a_secret_is_made_once_and_for_its_owner_only(
 
 
 def test_a_finished_release_is_verified_again_and_left_as_it_is(
-    output: Path, conf: Path, open_run: OpenRun
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     before = tree(output)
     assert pipeline.verify(open_run(conf, f"output.path={output}")).holds
@@ -428,7 +466,9 @@ def test_a_finished_release_is_verified_again_and_left_as_it_is(
 
 
 def test_what_an_interrupted_run_left_does_not_hide_the_finished_release(
-    output: Path, conf: Path, open_run: OpenRun
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     told: list[str] = []
     again = open_run(conf, f"output.path={output}", overwrite=True)
@@ -445,13 +485,16 @@ def test_what_an_interrupted_run_left_does_not_hide_the_finished_release(
     for stage in (pipeline.profile, pipeline.plan, pipeline.anonymize):
         stage(other)
     with pytest.raises(
-        GuaranteeError, match=r"certificate\.json was changed"
+        GuaranteeError,
+        match=r"certificate\.json was changed",
     ):  # what is staged is another run file's
         pipeline.verify(open_run(conf, f"output.path={output}"))
 
 
 def test_there_must_be_a_finished_release_to_judge_it(
-    conf: Path, open_run: OpenRun, tmp_path: Path
+    conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
 ) -> None:
     with pytest.raises(ConfigurationError, match="no finished release"):
         pipeline.verify(open_run(conf, f"output.path={tmp_path}/nothing"), finished=True)
@@ -461,7 +504,9 @@ def test_there_must_be_a_finished_release_to_judge_it(
 
 
 def test_a_finished_output_is_refused_and_left_as_it_is(
-    output: Path, conf: Path, open_run: OpenRun
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     before = tree(output)
     with pytest.raises(ConfigurationError, match="holds a finished release; give --overwrite"):
@@ -470,7 +515,9 @@ def test_a_finished_output_is_refused_and_left_as_it_is(
 
 
 def test_a_finished_output_is_replaced_on_request(
-    output: Path, conf: Path, open_run: OpenRun
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     other = [f"output.path={output}", "output.keep_linked=false", "privacy.k=9"]
     assert (
@@ -487,7 +534,10 @@ def test_a_finished_output_is_replaced_on_request(
 
 
 def test_a_run_that_does_not_hold_publishes_nothing_and_leaves_the_older_one(
-    spark: SparkSession, output: Path, conf: Path, open_run: OpenRun
+    spark: SparkSession,
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     before = tree(output / "public")
     settings = [f"output.path={output}"]
@@ -527,7 +577,11 @@ def profiled(conf: Path, open_run: OpenRun, tmp_path_factory: pytest.TempPathFac
     ],
 )
 def test_a_stage_needs_the_one_before_it(
-    profiled: Path, conf: Path, open_run: OpenRun, stage: str, more: str
+    profiled: Path,
+    conf: Path,
+    open_run: OpenRun,
+    stage: str,
+    more: str,
 ) -> None:
     with pytest.raises(ConfigurationError, match=f"run `tclose anonymize`{more} first"):
         run_stages(open_run(conf, f"output.path={profiled}"), stage)
@@ -544,14 +598,20 @@ def test_a_stage_needs_a_run_that_has_begun(conf: Path, open_run: OpenRun, tmp_p
     ["privacy.k=6", "attributes.sensitive_attributes.disease.t=0.3", "method.deal=round_robin"],
 )
 def test_a_configuration_that_changes_between_stages_is_refused(
-    profiled: Path, conf: Path, open_run: OpenRun, change: str
+    profiled: Path,
+    conf: Path,
+    open_run: OpenRun,
+    change: str,
 ) -> None:
     with pytest.raises(ConfigurationError, match="another configuration; begin again"):
         pipeline.anonymize(open_run(conf, f"output.path={profiled}", change))
 
 
 def test_a_hierarchy_that_changes_between_stages_is_refused(
-    profiled: Path, conf: Path, open_run: OpenRun, tmp_path: Path
+    profiled: Path,
+    conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
 ) -> None:
     for name in ("run.yaml", "people.parquet", "cities.csv"):
         shutil.copy(conf.parent / name, tmp_path)
@@ -563,7 +623,9 @@ def test_a_hierarchy_that_changes_between_stages_is_refused(
 
 
 def test_a_run_that_is_not_ready_is_not_taken_for_the_finished_one(
-    output: Path, conf: Path, open_run: OpenRun
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     settings = [f"output.path={output}", "privacy.k=9"]
     run_stages(open_run(conf, *settings, overwrite=True), "profile")
@@ -573,7 +635,11 @@ def test_a_run_that_is_not_ready_is_not_taken_for_the_finished_one(
 
 
 def test_a_stage_that_fails_when_done_again_leaves_nothing_to_publish(
-    reported: Path, conf: Path, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reported: Path,
+    conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     copy = Path(shutil.copytree(reported, tmp_path / "copy"))
     run = open_run(conf, f"output.path={copy}")
@@ -586,14 +652,17 @@ def test_a_stage_that_fails_when_done_again_leaves_nothing_to_publish(
         with pytest.raises(GuaranteeError, match="does not cover"):
             pipeline.anonymize(run)
     with pytest.raises(
-        ConfigurationError, match="run `tclose anonymize` and the stages after it first"
+        ConfigurationError,
+        match="run `tclose anonymize` and the stages after it first",
     ):
         pipeline.publish(run)
     assert not (copy / "public" / "certificate.json").exists()
 
 
 def test_remains_of_a_failed_run_do_not_hide_the_finished_release(
-    output: Path, conf: Path, open_run: OpenRun
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     run = open_run(conf, f"output.path={output}", overwrite=True)
     pipeline.profile(run)
@@ -601,7 +670,8 @@ def test_remains_of_a_failed_run_do_not_hide_the_finished_release(
 
 
 def test_a_copy_that_breaks_off_leaves_the_whole_under_one_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import errno
     from pathlib import PosixPath
@@ -671,7 +741,10 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_closeness_tree_says_what_it_did(
-    small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path
+    small_blocks: None,
+    tree_conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
 ) -> None:
     lines: list[str] = []
     run = open_run(tree_conf, f"output.path={tmp_path}/out")
@@ -692,7 +765,11 @@ def test_the_closeness_tree_says_what_it_did(
 
 @pytest.mark.parametrize("method", ["microaggregation", "sabre"])
 def test_methods_in_even_blocks_say_what_they_did(
-    tree_conf: Path, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+    tree_conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
 ) -> None:
     module = import_module(f"tclose_spark.methods.{method}.plan")
     planned = partial(getattr(module, f"plan_{method}"), rows_per_block=150)
@@ -769,7 +846,11 @@ def test_a_bad_sample_still_makes_a_release_that_holds(
     ],
 )
 def test_what_the_whole_table_does_not_hold_is_unreachable(
-    tree_conf: Path, open_run: OpenRun, tmp_path: Path, change: str, message: str
+    tree_conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
+    change: str,
+    message: str,
 ) -> None:
     with pytest.raises(UnreachableError, match=message):
         pipeline.release(open_run(tree_conf, f"output.path={tmp_path}/out", change))
@@ -777,7 +858,8 @@ def test_what_the_whole_table_does_not_hold_is_unreachable(
 
 
 def test_classes_that_a_method_cannot_make_are_unreachable(
-    make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    make_run: Callable[..., Run],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Near people share a disease, so their blocks break t as one class; a sample of five does not
     show it.
@@ -800,7 +882,9 @@ def test_classes_that_a_method_cannot_make_are_unreachable(
 
 def test_a_profile_that_fails_leaves_no_rows(make_run: Callable[..., Run]) -> None:
     run = make_run(
-        {"age": ["30", "none"], "disease": ["flu", "gout"]}, quasi={"age": {"type": "numeric"}}, k=2
+        {"age": ["30", "none"], "disease": ["flu", "gout"]},
+        quasi={"age": {"type": "numeric"}},
+        k=2,
     )
     with pytest.raises(InputError, match="hold no finite number"):
         pipeline.profile(run)
@@ -808,7 +892,9 @@ def test_a_profile_that_fails_leaves_no_rows(make_run: Callable[..., Run]) -> No
 
 
 def test_a_release_that_cannot_be_made_leaves_no_rows(
-    tree_conf: Path, open_run: OpenRun, tmp_path: Path
+    tree_conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
 ) -> None:
     run = open_run(tree_conf, f"output.path={tmp_path}/out", "privacy.k=601")
     with pytest.raises(UnreachableError):
@@ -831,7 +917,10 @@ def progress_of(run: Run) -> list[tuple[int, int]]:
 
 
 def test_progress_counts_rows(
-    small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path
+    small_blocks: None,
+    tree_conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
 ) -> None:
     run = open_run(tree_conf, f"output.path={tmp_path}/out")
     shown = progress_of(run)
@@ -847,7 +936,9 @@ def test_progress_counts_rows(
 
 
 def test_progress_within_a_block_is_shown(
-    tree_conf: Path, open_run: OpenRun, tmp_path: Path
+    tree_conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
 ) -> None:
     """This process counts the sweeps over a block's rows. Work in memory before a release does not
     count.
@@ -910,7 +1001,7 @@ def answers() -> pa.Table:
             "site": draw.choice(list(CITIES.leaves), n),
             "hours": np.minimum(grade * 5 + draw.integers(0, 20, n), 40),
             "paid": draw.choice(["low", "middle", "high"], n, p=[0.5, 0.3, 0.2]),
-        }
+        },
     )
 
 
@@ -928,7 +1019,8 @@ def farthest_tuples(release: pd.DataFrame, sensitive: Any) -> Fraction:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    "attributes", [3, *(pytest.param(number, marks=pytest.mark.more) for number in (2, 5))]
+    "attributes",
+    [3, *(pytest.param(number, marks=pytest.mark.more) for number in (2, 5))],
 )
 def test_several_sensitive_attributes(
     answers: pa.Table,
@@ -959,7 +1051,8 @@ def test_several_sensitive_attributes(
         for name, t in guarantees["t"].items()
     )
     assert Fraction(certificate["information"]["tuples"]["achieved_exact"]) == farthest_tuples(
-        read(tmp_path / "out/public/release"), sensitive
+        read(tmp_path / "out/public/release"),
+        sensitive,
     )
     plan = json.loads((tmp_path / "out/internal/plan.json").read_text())
     assert plan.get("fragments", 2) > 1 or method == "measured"

@@ -38,7 +38,7 @@ ROWS = 240
 PHONES = ["+41 44 123 45 67", "+41 44 123 45 68", "+41 44 123 45 69"]
 QUASI = {"age": {"type": "numeric"}, "sex": {}}
 SCHEMA = json.loads(
-    resources.files("tclose_spark.report").joinpath("certificate.schema.json").read_text("utf-8")
+    resources.files("tclose_spark.report").joinpath("certificate.schema.json").read_text("utf-8"),
 )
 
 
@@ -52,7 +52,7 @@ def people(top: int = 90, **more: Any) -> pa.Table:
     }
     return pa.table(
         columns
-        | {name: [values[i % len(values)] for i in range(ROWS)] for name, values in more.items()}
+        | {name: [values[i % len(values)] for i in range(ROWS)] for name, values in more.items()},
     )
 
 
@@ -84,7 +84,7 @@ def release(run: Any) -> Mapping[str, Any]:
     certificate = pipeline.release(run)
     jsonschema.Draft202012Validator(SCHEMA).validate(certificate)
     assert certificate["profile"]["statement"].startswith(
-        "This says which rules were checked, and how."
+        "This says which rules were checked, and how.",
     )
     return certificate
 
@@ -125,7 +125,8 @@ def ends(label: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize(
-    ("profile", "k"), [("ema_0070", 12), ("ipc_ontario", 20), ("public_use", 20)]
+    ("profile", "k"),
+    [("ema_0070", 12), ("ipc_ontario", 20), ("public_use", 20)],
 )
 def test_the_profile_fills_in_k_and_every_class_has_it(make, profile, k):
     run = make(people(), profile)
@@ -229,8 +230,10 @@ def test_a_sensitive_age_is_an_age(make):
     table = people(stay=[1, 2, 93])
     message, _ = broken(
         make(
-            table, {"name": "hipaa_safe_harbor", "ages": ["stay"]}, insensitive_attributes=["stay"]
-        )
+            table,
+            {"name": "hipaa_safe_harbor", "ages": ["stay"]},
+            insensitive_attributes=["stay"],
+        ),
     )
     assert f"column 'stay': 1 labels of {ROWS // 3} rows divide" in message
 
@@ -258,11 +261,11 @@ def test_a_date_finer_than_a_year_in_a_column_that_is_published_unchanged(make, 
 
 def test_a_date_as_intervals_of_days(make):
     days = pa.array(np.random.default_rng(5).integers(18_000, 20_000, ROWS).astype(np.int32)).cast(
-        pa.date32()
+        pa.date32(),
     )
     table = people().append_column("born", days)
     message, rows = broken(
-        make(table, "hipaa_safe_harbor", quasi={**QUASI, "born": {"type": "date"}})
+        make(table, "hipaa_safe_harbor", quasi={**QUASI, "born": {"type": "date"}}),
     )
     finer = sum(row["born"] != "*" for row in rows)
     assert f"column 'born': {finer} rows have a date" in message
@@ -271,7 +274,7 @@ def test_a_date_as_intervals_of_days(make):
 def test_years_are_dates_that_may_be_published(make):
     table = people(year=["2021", "2022"], since=[2001, 2002])
     certificate = release(
-        make(table, "hipaa_safe_harbor", insensitive_attributes=["year", "since"])
+        make(table, "hipaa_safe_harbor", insensitive_attributes=["year", "since"]),
     )
     assert states(certificate)["dates are no finer than a year"] == "holds"
     assert rule(certificate, "no year")["state"] == "not checked"
@@ -334,7 +337,7 @@ def columns_of(values: list[Any], beside: Any, name: str = "seen") -> dict[str, 
 
 def broken_with(make: Callable[..., Any], columns: dict[str, list[Any]]) -> str:
     return broken(
-        make(people(**columns), "hipaa_safe_harbor", insensitive_attributes=list(columns))
+        make(people(**columns), "hipaa_safe_harbor", insensitive_attributes=list(columns)),
     )[0]
 
 
@@ -397,12 +400,18 @@ def test_forms_that_break_no_rule_and_columns_that_the_run_file_knows(make):
 
 
 def with_areas(
-    make: Callable[..., Any], folder: Path, profile: str, table: str, zips: list[str]
+    make: Callable[..., Any],
+    folder: Path,
+    profile: str,
+    table: str,
+    zips: list[str],
 ) -> Any:
     (folder / "areas.csv").write_text(table)
     quasi = {**QUASI, "zip": {"hierarchy": {"prefix": 1}}}
     return make(
-        people(zip=zips), {"name": profile, "populations": {"zip": "areas.csv"}}, quasi=quasi
+        people(zip=zips),
+        {"name": profile, "populations": {"zip": "areas.csv"}},
+        quasi=quasi,
     )
 
 
@@ -424,7 +433,7 @@ def test_areas_have_people_enough(make, tmp_path, profile, table, zips, small):
         (areas,) = [s for name, s in states(certificate).items() if name.startswith("areas")]
         assert areas == "holds"
         assert "areas.csv" not in json.dumps(
-            certificate["profile"]
+            certificate["profile"],
         )  # the path of a file is nobody's business
         return
     message, rows = broken(run)
@@ -435,7 +444,7 @@ def test_areas_have_people_enough(make, tmp_path, profile, table, zips, small):
 
 def test_a_place_without_a_table_of_populations_is_not_checked(make):
     certificate = release(
-        make(people(city=["Pisa", "Bari"]), "hipaa_safe_harbor", quasi={**QUASI, "city": {}})
+        make(people(city=["Pisa", "Bari"]), "hipaa_safe_harbor", quasi={**QUASI, "city": {}}),
     )
     assert rule(certificate, "areas are")["state"] == "not checked"
     assert rule(certificate, "areas are")["how"].startswith("city without a table of populations")
@@ -443,7 +452,7 @@ def test_a_place_without_a_table_of_populations_is_not_checked(make):
 
 def test_a_country_is_no_area_smaller_than_a_state(make):
     certificate = release(
-        make(people(country=["IT", "FR"]), "hipaa_safe_harbor", quasi={**QUASI, "country": {}})
+        make(people(country=["IT", "FR"]), "hipaa_safe_harbor", quasi={**QUASI, "country": {}}),
     )
     assert "country" not in rule(certificate, "areas are")["how"]
 
@@ -488,7 +497,7 @@ def test_names_of_identifiers_are_noted_before_the_release_is_made(make):
 @pytest.mark.parametrize("profile", [*PROFILES])
 def test_values_that_look_like_identifiers(make, profile):
     message, rows = broken(
-        make(people(note=[*PHONES, "none"]), profile, insensitive_attributes=["note"])
+        make(people(note=[*PHONES, "none"]), profile, insensitive_attributes=["note"]),
     )
     called = sum(row["note"] in PHONES for row in rows)
     assert f"column 'note': {called} rows look like phone numbers" in message
@@ -500,7 +509,7 @@ def test_identifiers_in_labels_of_several_values(make, quasi):
     """Sets, and groups by their ends, show values as single labels do."""
     numbers = [f"123-45-{i:04d}" for i in range(30)]
     message, rows = broken(
-        make(people(code=numbers), "public_use", quasi={"code": quasi}, drop_others=True)
+        make(people(code=numbers), "public_use", quasi={"code": quasi}, drop_others=True),
     )
     shown = sum("123-45-" in row["code"] for row in rows)
     assert f"column 'code': {shown} rows look like social security numbers" in message
@@ -509,7 +518,7 @@ def test_identifiers_in_labels_of_several_values(make, quasi):
 
 def test_identifiers_with_blanks_at_their_ends(make):
     message, _ = broken(
-        make(people(note=[" a@b.org", "none"]), "ema_0070", insensitive_attributes=["note"])
+        make(people(note=[" a@b.org", "none"]), "ema_0070", insensitive_attributes=["note"]),
     )
     assert f"column 'note': {ROWS // 2} rows look like e-mail addresses" in message
 
@@ -559,7 +568,7 @@ def test_the_certificate_and_the_report_list_every_rule_in_order(make, profile):
     ]
     assert line.endswith(
         f"{counted['holds']} rule{'s' * (counted['holds'] > 1)} checked, {counted['not checked']} "
-        "not checked"
+        "not checked",
     )
 
 
@@ -607,6 +616,8 @@ def test_people_are_counted_for_risks(make):
 def test_spark_finds_the_same(make, tmp_path):
     run = with_areas(make, tmp_path, *AREAS[0][:3])
     local = Run(
-        load_spec(tmp_path / "run.yaml", ["output.path=local"]), LocalSession(), lambda line: None
+        load_spec(tmp_path / "run.yaml", ["output.path=local"]),
+        LocalSession(),
+        lambda line: None,
     )
     assert release(run)["profile"] == release(local)["profile"]

@@ -59,7 +59,9 @@ def certificate(output: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def release(
-    write_run: Callable[..., Path], open_run: Callable[..., Any], tmp_path: Path
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Any],
+    tmp_path: Path,
 ) -> Callable[..., tuple[Path, Path]]:
     """`release("folder", table, pseudonyms=...)`: the run file and the output of a verified
     release.
@@ -84,10 +86,13 @@ def test_pseudonyms_are_the_hmac_of_the_values_beside_their_own_rows(
     table = people(missing=True)
     _, output = release("own", table, pseudonyms=["name"])
     expected = table.to_pandas().assign(
-        name=[pseudonym(name) for name in table["name"].to_pylist()]
+        name=[pseudonym(name) for name in table["name"].to_pylist()],
     )
     assert rows(released(output), "name", "disease", "region") == rows(
-        expected, "name", "disease", "region"
+        expected,
+        "name",
+        "disease",
+        "region",
     )
     assert released(output)["name"].isna().sum() == 2
     found = certificate(output)
@@ -112,7 +117,8 @@ def test_numbers_and_days_are_hashed_as_the_text_that_the_tool_writes(
 
 
 def test_releases_link_by_a_named_secret_and_not_by_their_own(
-    release: Callable[..., tuple[Path, Path]], monkeypatch: pytest.MonkeyPatch
+    release: Callable[..., tuple[Path, Path]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found: dict[str, list[set[str]]] = {"named": [], "own": []}
     for own in (OWN, "another run's own secret"):
@@ -123,7 +129,7 @@ def test_releases_link_by_a_named_secret_and_not_by_their_own(
         assert "name" not in released(output)
         assert certificate(output)["pseudonyms"] == {"subject": "named secret"}
         assert "across releases of any table with the same secret" in " ".join(
-            certificate(output)["warnings"]
+            certificate(output)["warnings"],
         )
         _, output = release(f"own {own}", people(), pseudonyms=["name"])
         found["own"].append({*released(output)["name"]})
@@ -155,10 +161,13 @@ def test_columns_with_the_runs_secret_do_not_link(
 
 
 def test_neither_a_secret_nor_an_identifier_is_in_a_file_or_a_message(
-    run_file: Callable[..., Path], tclose: Callable[..., Any]
+    run_file: Callable[..., Path],
+    tclose: Callable[..., Any],
 ) -> None:
     path = run_file(
-        people(), **{**RUN, "output": {"keep_linked": True, "export": ["csv"]}}, pseudonyms=["name"]
+        people(),
+        **{**RUN, "output": {"keep_linked": True, "export": ["csv"]}},
+        pseudonyms=["name"],
     )
     code, out, errors = tclose("release", path)
     assert code == 0
@@ -231,7 +240,8 @@ def test_both_engines_publish_the_same(
 
 
 @pytest.mark.parametrize(
-    "published", [lambda values: values, lambda values: pa.array(["AB" * 16] * len(values))]
+    "published",
+    [lambda values: values, lambda values: pa.array(["AB" * 16] * len(values))],
 )
 def test_the_verifier_rejects_a_value_that_is_no_pseudonym(
     published: Callable[[pa.Array], pa.Array],
@@ -326,7 +336,8 @@ def test_wrong_settings_are_refused_before_anything_is_written(
 
 
 def test_an_empty_key_changes_nothing(
-    run_file: Callable[..., Path], open_run: Callable[..., Any]
+    run_file: Callable[..., Path],
+    open_run: Callable[..., Any],
 ) -> None:
     """A release without pseudonyms is still up to date."""
     settings = [{}, {"pseudonyms": None}, {"pseudonyms": ["name"], "direct_identifiers": []}]

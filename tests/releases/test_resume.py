@@ -76,7 +76,10 @@ def fresh(conf: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("stage", WORK)
 def test_a_run_that_broke_off_continues_with_the_stage_that_was_not_finished(
-    stage: str, fresh: Path, open_run: OpenRun, certificate: dict[str, Any]
+    stage: str,
+    fresh: Path,
+    open_run: OpenRun,
+    certificate: dict[str, Any],
 ) -> None:
     output = f"output.path={fresh.parent}/out"
     break_off(open_run(fresh, output), stage)
@@ -89,7 +92,9 @@ def test_a_run_that_broke_off_continues_with_the_stage_that_was_not_finished(
 
 
 def test_what_is_resumed_is_the_release_of_an_unbroken_run(
-    fresh: Path, open_run: OpenRun, monkeypatch: pytest.MonkeyPatch
+    fresh: Path,
+    open_run: OpenRun,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TCLOSE_SECRET", "of both runs")
     whole = pipeline.release(open_run(fresh, f"output.path={fresh.parent}/whole"))
@@ -113,7 +118,11 @@ def test_what_is_resumed_is_the_release_of_an_unbroken_run(
     ],
 )
 def test_it_begins_again_if_something_has_changed(
-    change: str, why: str, fresh: Path, open_run: OpenRun, monkeypatch: pytest.MonkeyPatch
+    change: str,
+    why: str,
+    fresh: Path,
+    open_run: OpenRun,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     break_off(open_run(fresh), "anonymize")
     staging, more = Path(open_run(fresh).staging.path()), ()
@@ -163,7 +172,9 @@ def test_damage_of_the_staged_rows_is_found(fresh: Path, open_run: OpenRun) -> N
     place = table.schema.get_field_index("batch")
     pq.write_table(
         table.set_column(
-            place, table.schema.field(place), [pa.array(batches, table.schema.types[place])]
+            place,
+            table.schema.field(place),
+            [pa.array(batches, table.schema.types[place])],
         ),
         file,
     )
@@ -172,7 +183,9 @@ def test_damage_of_the_staged_rows_is_found(fresh: Path, open_run: OpenRun) -> N
 
 
 def test_a_finished_release_is_not_replaced_without_overwrite(
-    output: Path, conf: Path, open_run: OpenRun
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     before = (output / "public/certificate.json").read_bytes()
     with pytest.raises(ConfigurationError, match="holds a finished release"):
@@ -246,5 +259,5 @@ def test_a_table_in_memory_is_read_again(fresh: Path, tmp_path: Path) -> None:
     tclose_spark.release(table, fresh, where, resume=True, log=lines.append)
     assert [line for line in lines if line.startswith("resume")] == [
         "resume     begins with profile: this input has no files or versions that show whether it "
-        "changed"
+        "changed",
     ]

@@ -41,7 +41,7 @@ def people(n: int = 1500) -> pa.Table:
             "city": np.array(CITIES.leaves)[draw.integers(len(CITIES.leaves), size=n)],
             "disease": np.array(["flu", "gout", "ulcer"])[draw.integers(3, size=n)],
             "w": draw.integers(2, 9, n) / 2,
-        }
+        },
     )
 
 
@@ -73,7 +73,10 @@ def class_of(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def counted(
-    out: Path, kind: str, population: pa.Table, threshold: Fraction
+    out: Path,
+    kind: str,
+    population: pa.Table,
+    threshold: Fraction,
 ) -> dict[str, tuple[Fraction, ...]]:
     """Maximum, mean and share of each adversary, record by record."""
     rows = released(out)
@@ -91,7 +94,7 @@ def counted(
                 sum(
                     all(covers(*pair, one[pair[1]]) for pair in zip(key, QUASI, strict=True))
                     for one in everyone
-                )
+                ),
             )
             for key in f
         }
@@ -128,7 +131,9 @@ POPULATIONS = {
 
 @pytest.mark.parametrize("kind", list(POPULATIONS))
 def test_the_certificate_has_the_risks_of_the_released_rows(
-    kind: str, make_run: Callable[..., Run], tmp_path: Path
+    kind: str,
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     population = people()
     pq.write_table(population, tmp_path / "all.parquet")
@@ -138,7 +143,8 @@ def test_the_certificate_has_the_risks_of_the_released_rows(
         entry = found[adversary]
         assert Fraction(entry["maximum_exact"]) == expected[0]
         assert (entry["mean"], entry["share"]) == pytest.approx(
-            (float(expected[1]), float(expected[2])), abs=1e-12
+            (float(expected[1]), float(expected[2])),
+            abs=1e-12,
         )
         assert entry["estimate"] == (kind != "table" and adversary != "prosecutor")
         assert entry["required"] == {}
@@ -175,7 +181,10 @@ def test_the_certificate_has_the_risks_of_the_released_rows(
     ],
 )
 def test_a_risk_above_its_limit_is_not_published(
-    limits: Any, message: str, make_run: Callable[..., Run], tmp_path: Path
+    limits: Any,
+    message: str,
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     run = make_run(people(300), **settings({"fraction": "0.2"}, limits))
     with pytest.raises(GuaranteeError, match=message):
@@ -195,7 +204,7 @@ def test_a_risk_at_its_limit_is_published(make_run: Callable[..., Run], tmp_path
 
 def test_limits_of_the_prosecutor_need_no_population(make_run: Callable[..., Run]) -> None:
     found = certificate_of(
-        make_run(people(300), **settings(None, {"prosecutor": {"maximum": "0.25"}}))
+        make_run(people(300), **settings(None, {"prosecutor": {"maximum": "0.25"}})),
     )
     assert set(found["risks"]) == {"threshold", "prosecutor"}
     assert found["risks"]["threshold"] == 0.09
@@ -206,12 +215,15 @@ def test_a_run_file_without_either_has_no_risks(make_run: Callable[..., Run]) ->
 
 
 def test_people_are_counted_where_a_person_has_several_rows(
-    make_run: Callable[..., Run], tmp_path: Path
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     table = people(300).append_column("who", pa.array([i * 2 // 3 for i in range(300)]))
     table = table.drop(["w"])
     asked = settings(
-        {"fraction": "0.5"}, insensitive_attributes=[], person={"column": "who", "rows": "apart"}
+        {"fraction": "0.5"},
+        insensitive_attributes=[],
+        person={"column": "who", "rows": "apart"},
     )
     found = certificate_of(make_run(table, **asked, method={"name": "closeness_tree"}))
     smallest = found["people"]["smallest_class"]
@@ -268,19 +280,23 @@ def test_what_a_run_file_may_not_require(
 
 
 def test_a_population_that_cannot_be_used_publishes_nothing(
-    make_run: Callable[..., Run], tmp_path: Path
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     pq.write_table(people().drop(["sex"]), tmp_path / "all.parquet")
     run = make_run(people(300), **settings({"table": "all.parquet"}))
     with pytest.raises(
-        InputError, match=r"privacy\.population: the table of the population lacks 1 of 3"
+        InputError,
+        match=r"privacy\.population: the table of the population lacks 1 of 3",
     ):
         pipeline.release(run)
     assert not (tmp_path / "out/public/release").exists()
 
 
 def test_a_changed_population_is_a_changed_input(
-    run_file: Callable[..., Path], tclose: Callable[..., tuple[int, str, str]], tmp_path: Path
+    run_file: Callable[..., Path],
+    tclose: Callable[..., tuple[int, str, str]],
+    tmp_path: Path,
 ) -> None:
     pq.write_table(people(), tmp_path / "all.parquet")
     path = run_file(people(300), **settings({"table": "all.parquet"}))
@@ -296,30 +312,37 @@ def test_a_changed_population_is_a_changed_input(
 
 
 def test_a_weight_that_is_no_number_publishes_nothing(
-    make_run: Callable[..., Run], tmp_path: Path
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     table = people(300)
     bad = table.set_column(
-        table.schema.get_field_index("w"), "w", pa.array([None, -1.0, *[2.5, 3.0] * 149])
+        table.schema.get_field_index("w"),
+        "w",
+        pa.array([None, -1.0, *[2.5, 3.0] * 149]),
     )
     with pytest.raises(
-        InputError, match=r"privacy\.population: 2 rows have no number of people in 'w'"
+        InputError,
+        match=r"privacy\.population: 2 rows have no number of people in 'w'",
     ):
         pipeline.release(make_run(bad, **settings({"weight": "w"})))
     assert not (tmp_path / "out/public/release").exists()
 
 
 def test_texts_of_the_population_have_the_options_of_their_columns(
-    make_run: Callable[..., Run], tmp_path: Path
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     population = people()
     spelled = population.set_column(
-        1, "sex", pa.array([f" {value.as_py().upper()} " for value in population["sex"]])
+        1,
+        "sex",
+        pa.array([f" {value.as_py().upper()} " for value in population["sex"]]),
     )
     pq.write_table(spelled, tmp_path / "all.parquet")
     quasi = {**QUASI, "sex": {"text": {"strip": True, "case": "fold"}}}
     certificate_of(
-        make_run(population.slice(0, 300), **settings(POPULATIONS["table"], quasi=quasi))
+        make_run(population.slice(0, 300), **settings(POPULATIONS["table"], quasi=quasi)),
     )
     found = json.loads((tmp_path / "out/public/certificate.json").read_text())["risks"]
     expected = counted(tmp_path / "out", "table", population, Fraction(9, 100))
@@ -328,7 +351,8 @@ def test_texts_of_the_population_have_the_options_of_their_columns(
 
 
 def test_people_of_the_population_fit_built_labels_by_values_that_the_sample_lacks(
-    make_run: Callable[..., Run], tmp_path: Path
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     population = people()
     pq.write_table(population, tmp_path / "all.parquet")
@@ -343,7 +367,8 @@ def test_people_of_the_population_fit_built_labels_by_values_that_the_sample_lac
 
 @pytest.mark.parametrize("kind", list(POPULATIONS))
 def test_the_settings_are_in_the_fingerprint_of_the_configuration(
-    kind: str, run_file: Callable[..., Path]
+    kind: str,
+    run_file: Callable[..., Path],
 ) -> None:
     pq.write_table(people(50), run_file(people(50)).parent / "all.parquet")
     plain = load_spec(run_file(people(50), **settings())).fingerprint
@@ -353,7 +378,9 @@ def test_the_settings_are_in_the_fingerprint_of_the_configuration(
 @pytest.mark.on_spark
 @pytest.mark.parametrize("kind", ["weight", "table"])
 def test_spark_finds_the_same_risks(
-    kind: str, make_run: Callable[..., Run], tmp_path: Path
+    kind: str,
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     population = people()
     pq.write_table(population, tmp_path / "all.parquet")
@@ -367,7 +394,9 @@ def test_spark_finds_the_same_risks(
 
 
 def test_people_of_the_population_may_have_several_rows(
-    write_run: Callable[..., Path], open_run: Any, tmp_path: Path
+    write_run: Callable[..., Path],
+    open_run: Any,
+    tmp_path: Path,
 ) -> None:
     """Each of 60 people has a row in each of two cities; no chance to name one of them is below 1
     in 60.
@@ -385,7 +414,7 @@ def test_people_of_the_population_may_have_several_rows(
     }
     population = {"table": "population.parquet"}
     made = pipeline.release(
-        open_run(write_run(tmp_path, table, privacy={"population": population}, **given))
+        open_run(write_run(tmp_path, table, privacy={"population": population}, **given)),
     )
     assert made["risks"]["population"]["people"] == 60
     assert Fraction(made["risks"]["journalist"]["maximum_exact"]) >= Fraction(1, 60)
@@ -393,7 +422,7 @@ def test_people_of_the_population_may_have_several_rows(
     with pytest.raises(GuaranteeError, match="the journalist's risk is too large"):
         pipeline.release(
             open_run(
-                write_run(tmp_path, table, privacy=limited, output={"path": "limited"}, **given)
-            )
+                write_run(tmp_path, table, privacy=limited, output={"path": "limited"}, **given),
+            ),
         )
     assert not (tmp_path / "limited/public").exists()

@@ -33,7 +33,11 @@ K = 4
 
 
 def visits(
-    placeholder: Any, people: int = 60, each: int = 3, unknown: int = 90, seed: int = 1
+    placeholder: Any,
+    people: int = 60,
+    each: int = 3,
+    unknown: int = 90,
+    seed: int = 1,
 ) -> dict[str, Any]:
     """Visits of people, and those of nobody, whose column of persons holds a placeholder; None for
     a missing value.
@@ -75,7 +79,8 @@ def run_of(conf: Path, session: Any = None) -> Run:
 
 @pytest.mark.parametrize("placeholder", PLACEHOLDERS)
 def test_a_value_with_far_more_rows_than_others_stops_the_run_without_its_name(
-    make: MakeConf, placeholder: Any
+    make: MakeConf,
+    placeholder: Any,
 ) -> None:
     with pytest.raises(InputError) as error:
         pipeline.profile(run_of(make(visits(placeholder))))
@@ -93,7 +98,8 @@ def test_a_value_with_far_more_rows_than_others_stops_the_run_without_its_name(
 
 @pytest.mark.parametrize("missing", [None, "", "  "])
 def test_a_row_without_a_value_stops_the_run_and_the_message_has_two_ways_out(
-    make: MakeConf, missing: Any
+    make: MakeConf,
+    missing: Any,
 ) -> None:
     table = (
         visits(missing)
@@ -101,7 +107,8 @@ def test_a_row_without_a_value_stops_the_run_and_the_message_has_two_ways_out(
         else {**visits("-"), "subject": pa.array([None] * 270, pa.string())}
     )
     with pytest.raises(
-        InputError, match=r"unknown: drop \(leave these rows out\) or alone \(each is a person\)"
+        InputError,
+        match=r"unknown: drop \(leave these rows out\) or alone \(each is a person\)",
     ):
         pipeline.profile(run_of(make(table)))
 
@@ -134,7 +141,11 @@ def expected_owners(table: dict[str, Any], placeholder: Any, unknown: str) -> li
 
 
 def judged(
-    conf: Path, table: dict[str, Any], placeholder: Any, unknown: str, session: Any = None
+    conf: Path,
+    table: dict[str, Any],
+    placeholder: Any,
+    unknown: str,
+    session: Any = None,
 ) -> dict[str, Any]:
     """The certificate of a release, after its people, classes and distances are computed from the
     files anew.
@@ -150,14 +161,14 @@ def judged(
     assert certificate["people"]["people"] == len({*owners} - {None})
     whose = read(conf.parent / "out/internal/people")
     assert sorted(Counter(whose["person_hash"]).values()) == sorted(
-        Counter(owner for owner in owners if owner is not None).values()
+        Counter(owner for owner in owners if owner is not None).values(),
     )
     assert Counter(whose["reason"]) == Counter(stay)
     smallest = whose.groupby("age")["person_hash"].nunique().min()
     assert smallest >= K
     assert certificate["people"]["smallest_class"] == smallest
     assert _farthest(whose) == Fraction(
-        str(certificate["guarantees"]["t"]["reason"]["achieved_exact"])
+        str(certificate["guarantees"]["t"]["reason"]["achieved_exact"]),
     ) or (
         abs(float(_farthest(whose)) - certificate["guarantees"]["t"]["reason"]["achieved"]) < 1e-9
     )
@@ -225,7 +236,9 @@ def test_equal_rows_without_a_person_are_different_people(make: MakeConf) -> Non
 
 
 def test_a_line_of_releases_leaves_rows_without_a_person_out(
-    make: MakeConf, write_run: MakeConf, tmp_path: Path
+    make: MakeConf,
+    write_run: MakeConf,
+    tmp_path: Path,
 ) -> None:
     first = make(visits("-"), placeholders=["-"], unknown="drop")
     after, line = (
@@ -240,7 +253,7 @@ def test_a_line_of_releases_leaves_rows_without_a_person_out(
     both = {name: [*values, *newcomers[name]] for name, values in visits("-").items()}
     conf = write_conf(write_run, tmp_path / "second", both, placeholders=["-"], unknown="drop")
     certificate = pipeline.release(
-        Run(load_spec(conf, [after, *line]), LocalSession(), lambda line: None)
+        Run(load_spec(conf, [after, *line]), LocalSession(), lambda line: None),
     )
     assert certificate["people"]["unknown"] == {"rows": 180, "treatment": "drop"}
     assert certificate["earlier"]["number"] == 2

@@ -88,7 +88,7 @@ def waves(people: int = 200, times: int = 5) -> pa.Table:
             **table,
             "visit": np.repeat(np.arange(times), people),
             "reason": rng.choice(["a", "b"], rows),
-        }
+        },
     )
 
 
@@ -130,7 +130,8 @@ def test_a_column_that_groups_rows_is_found_whatever_its_name(make: MakeConf, na
 
 @pytest.mark.parametrize("left_out", [True, False])
 def test_the_note_stands_above_the_verdict_and_public_files_do_not_name_the_column(
-    make: MakeConf, left_out: bool
+    make: MakeConf,
+    left_out: bool,
 ) -> None:
     listed = {} if left_out else {"direct_identifiers": ["msisdn"]}
     conf, lines = make(calls(), **listed), list[str]()
@@ -202,7 +203,9 @@ REFUSED = [
 
 @pytest.mark.parametrize(("settings", "message"), REFUSED)
 def test_a_published_column_that_groups_rows_is_refused_unless_it_is_allowed(
-    make: MakeConf, settings: dict[str, Any], message: str
+    make: MakeConf,
+    settings: dict[str, Any],
+    message: str,
 ) -> None:
     with pytest.raises(InputError, match=message):
         profiled(make(calls(), **settings), LocalSession())
@@ -230,10 +233,15 @@ def test_a_persons_number_as_quasi_identifier_has_a_note(make: MakeConf) -> None
 
 @pytest.mark.on_spark
 @pytest.mark.parametrize(
-    "table", [calls(), members(), waves()], ids=["persons", "households", "panel"]
+    "table",
+    [calls(), members(), waves()],
+    ids=["persons", "households", "panel"],
 )
 def test_both_engines_find_the_same(
-    write_run: MakeConf, tmp_path: Path, session: Any, table: Any
+    write_run: MakeConf,
+    tmp_path: Path,
+    session: Any,
+    table: Any,
 ) -> None:
     names = table.column_names if isinstance(table, pa.Table) else [*table]
     quasi = {name: {} for name in names if name in ("gender", "district", "region")}
@@ -248,7 +256,7 @@ def test_an_audit_has_the_note_unless_people_are_counted() -> None:
     table = pa.table(calls())
     found = tclose_spark.audit(table, **AUDITED)
     assert found.notes[0].startswith(
-        "rows are counted, and 'msisdn' groups them: about 200 values with 6 rows each"
+        "rows are counted, and 'msisdn' groups them: about 200 values with 6 rows each",
     )
     assert "--person" in found.notes[0]
     assert "msisdn" in json.dumps(found.to_json()["notes"])

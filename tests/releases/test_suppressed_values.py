@@ -70,7 +70,11 @@ def certificate_of(run: Run) -> dict[str, Any]:
 
 
 def release(
-    make_run: MakeRun, quasi: dict[str, Any], sensitive: dict[str, Any], of: str, **more: Any
+    make_run: MakeRun,
+    quasi: dict[str, Any],
+    sensitive: dict[str, Any],
+    of: str,
+    **more: Any,
 ) -> Run:
     """A release by t-Incognito from which few rows are missing."""
     table = people().select([*quasi, *sensitive])
@@ -129,7 +133,9 @@ LABELLED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("of", [pytest.param("input", marks=pytest.mark.more), "released"])
 @pytest.mark.parametrize("name", LABELLED)
 def test_no_label_is_named_by_a_value_of_suppressed_rows(
-    make_run: MakeRun, name: str, of: str
+    make_run: MakeRun,
+    name: str,
+    of: str,
 ) -> None:
     quasi = LABELLED[name]
     ((column, settings_of),) = quasi.items()
@@ -175,7 +181,8 @@ def test_sets_of_all_released_values_are_everything(make_run: MakeRun) -> None:
 
 
 def test_the_coverage_of_new_labels_is_checked(
-    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+    make_run: MakeRun,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     honest = PublicNames.of
 
@@ -183,21 +190,29 @@ def test_the_coverage_of_new_labels_is_checked(
         names = honest(*given)
         age, *others = names.quasi
         wrong = replace(
-            age, labeller=NumericLabels(integral=False)
+            age,
+            labeller=NumericLabels(integral=False),
         )  # reads whole numbers as the bits of doubles
         return replace(names, quasi=(wrong, *others), differs=True)
 
     monkeypatch.setattr(PublicNames, "of", misread)
     with pytest.raises(GuaranteeError, match="rows have a label that does not cover their value"):
         release(
-            make_run, {"age": {"type": "numeric"}, "sex": {}}, {"icd": {"t": "measure"}}, "released"
+            make_run,
+            {"age": {"type": "numeric"}, "sex": {}},
+            {"icd": {"t": "measure"}},
+            "released",
         )
 
 
 def test_both_runs_through_the_rows_make_the_same_classes(make_run: MakeRun) -> None:
     quasi = {"age": {"type": "numeric"}, "code": {"hierarchy": {"prefix": 1}}}
     run = release(
-        make_run, quasi, {"icd": {"t": "measure"}}, "released", output={"keep_linked": True}
+        make_run,
+        quasi,
+        {"icd": {"t": "measure"}},
+        "released",
+        output={"keep_linked": True},
     )
     linked = read(Path(run.internal.path()) / "linked")
     assert len(linked) == 240
@@ -212,7 +227,10 @@ def test_both_runs_through_the_rows_make_the_same_classes(make_run: MakeRun) -> 
 # --- the pure function
 
 VALUES = st.lists(
-    st.from_regex(r"[A-C][0-9]{0,3}", fullmatch=True), min_size=2, max_size=12, unique=True
+    st.from_regex(r"[A-C][0-9]{0,3}", fullmatch=True),
+    min_size=2,
+    max_size=12,
+    unique=True,
 )
 BUILDERS = st.sampled_from(
     [
@@ -224,7 +242,7 @@ BUILDERS = st.sampled_from(
         HierarchyBuilder(groups={"some": ("A", "B1", "C22")}, other="others"),
         HierarchyBuilder(ranges=[{"some": "A1-A99"}, {"more": "A1-B500"}], other="others"),
         HierarchyBuilder(ranges="icd9", other="others"),
-    ]
+    ],
 )
 
 
@@ -233,7 +251,8 @@ def pair_heights(tree: Hierarchy, values: list[str]) -> dict[tuple[str, str], Fr
     path = {p[0]: p for p in tree.paths}
     return {
         (a, b): Fraction(
-            next(h for h in range(tree.height + 1) if path[a][h:] == path[b][h:]), tree.height
+            next(h for h in range(tree.height + 1) if path[a][h:] == path[b][h:]),
+            tree.height,
         )
         for a in values
         for b in values
@@ -243,7 +262,9 @@ def pair_heights(tree: Hierarchy, values: list[str]) -> dict[tuple[str, str], Fr
 @settings(max_examples=200, deadline=None)
 @given(VALUES, BUILDERS, st.data())
 def test_a_released_hierarchy(
-    values: list[str], builder: HierarchyBuilder, data: st.DataObject
+    values: list[str],
+    builder: HierarchyBuilder,
+    data: st.DataObject,
 ) -> None:
     tree = build_hierarchy(builder, dict.fromkeys(values, 1), "code", "hierarchy")
     released = data.draw(st.lists(st.sampled_from(values), min_size=1, unique=True))
@@ -261,7 +282,10 @@ def test_a_released_hierarchy(
     same_levels = not isinstance(builder.prefix, int) or shorter % builder.prefix == 0
     if builder.form != "order" and same_levels:  # as if the suppressed values had never been there
         assert found.public == build_hierarchy(
-            builder, dict.fromkeys(released, 1), "code", "hierarchy"
+            builder,
+            dict.fromkeys(released, 1),
+            "code",
+            "hierarchy",
         )
     if builder.prefix is not None:  # each label covers its values
         for leaf, *above, _ in found.public.paths:
@@ -283,7 +307,9 @@ def test_a_released_hierarchy(
     ],
 )
 def test_labels_cover_released_values_if_the_longest_is_suppressed(
-    values: list[str], released: list[str], paths: tuple[tuple[str, ...], ...]
+    values: list[str],
+    released: list[str],
+    paths: tuple[tuple[str, ...], ...],
 ) -> None:
     builder = HierarchyBuilder(prefix=2)
     tree = build_hierarchy(builder, dict.fromkeys(values, 1), "code", "hierarchy")
@@ -292,7 +318,10 @@ def test_labels_cover_released_values_if_the_longest_is_suppressed(
 
 def test_distances_of_released_classes_are_no_larger() -> None:
     tree = build_hierarchy(
-        HierarchyBuilder(prefix=1), dict.fromkeys(["A0", "A1", "B0", "B0000"], 1), "c", "c"
+        HierarchyBuilder(prefix=1),
+        dict.fromkeys(["A0", "A1", "B0", "B0000"], 1),
+        "c",
+        "c",
     )
     found = ReleasedHierarchy.of(HierarchyBuilder(prefix=1), tree, {"A0", "A1", "B0"}, "c").public
     assert (tree.height, found.height) == (5, 2)

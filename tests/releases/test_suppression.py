@@ -32,7 +32,7 @@ PEOPLE = pa.table(
         "disease": ["anthrax" if i == ROWS - 1 else DISEASES[i % 3] for i in range(ROWS)],
         "pay": [900 + i % 4 * 100 for i in range(ROWS)],
         "region": [["east", None, "west", "west"][i % 4] for i in range(ROWS)],
-    }
+    },
 )
 ROLES: dict[str, Any] = {
     "quasi": {
@@ -77,7 +77,7 @@ def finished(
 def rows_of(run: Run, *place: str) -> list[dict[str, Any]]:
     folder = run.public.path().rsplit("/", 1)[0]
     rows: list[dict[str, Any]] = collect(
-        read_delta(run.session, f"{folder}/{'/'.join(place)}")
+        read_delta(run.session, f"{folder}/{'/'.join(place)}"),
     ).to_pylist()
     return rows
 
@@ -172,7 +172,9 @@ def run_of(run_file: Callable[..., Path]) -> Callable[..., Path]:
     def write(limit: str = "0.125", of: str = "input", **settings: Any) -> Path:
         privacy = {"suppression_limit": limit, "of": of}
         return run_file(
-            PEOPLE, **{**ROLES, "privacy": privacy, "output": {}}, method=toy(**settings)
+            PEOPLE,
+            **{**ROLES, "privacy": privacy, "output": {}},
+            method=toy(**settings),
         )
 
     return write
@@ -212,14 +214,17 @@ def test_what_breaks_a_guarantee_is_not_published(
 
 @pytest.mark.parametrize("mistake", ["lost", "suppressed twice", "suppressed and kept"])
 def test_every_row_stays_once_or_is_suppressed_once(
-    run_of: Callable[..., Path], open_run: Callable[..., Run], mistake: str
+    run_of: Callable[..., Path],
+    open_run: Callable[..., Run],
+    mistake: str,
 ) -> None:
     path = run_of(mistake=mistake)
     run = open_run(path)
     pipeline.profile(run)
     pipeline.plan(run)
     with pytest.raises(
-        DamagedStagingError, match=r"written \(9[57]\) are not those that were profiled \(96\)"
+        DamagedStagingError,
+        match=r"written \(9[57]\) are not those that were profiled \(96\)",
     ):
         pipeline.anonymize(run)
     with pytest.raises(ConfigurationError, match="the stage before it is not done"):
@@ -228,20 +233,23 @@ def test_every_row_stays_once_or_is_suppressed_once(
 
 
 def test_no_column_has_the_name_of_the_flag(
-    run_file: Callable[..., Path], open_run: Callable[..., Run]
+    run_file: Callable[..., Path],
+    open_run: Callable[..., Run],
 ) -> None:
     table = PEOPLE.rename_columns(
-        ["Suppressed" if name == "region" else name for name in PEOPLE.column_names]
+        ["Suppressed" if name == "region" else name for name in PEOPLE.column_names],
     )
     roles = {**ROLES, "insensitive_attributes": ["Suppressed"]}
     with pytest.raises(
-        InputError, match="column 'Suppressed': the release makes a column of this name"
+        InputError,
+        match="column 'Suppressed': the release makes a column of this name",
     ):
         pipeline.profile(open_run(run_file(table, method=toy(), **roles)))
 
 
 def test_a_release_of_nobody_is_refused(
-    run_of: Callable[..., Path], open_run: Callable[..., Run]
+    run_of: Callable[..., Path],
+    open_run: Callable[..., Run],
 ) -> None:
     run = open_run(run_of(suppress=ROWS, limit="0.99", of="released"))
     with pytest.raises(GuaranteeError, match="no rows"):

@@ -60,7 +60,7 @@ def settings(weight: Any, **more: Any) -> dict[str, Any]:
 def rounded(value: Any, step: str) -> Decimal:
     """The nearest multiple of a step, from the digits of a value."""
     return (Decimal(str(value)) / Decimal(step)).quantize(Decimal(1), ROUND_HALF_EVEN) * Decimal(
-        step
+        step,
     )
 
 
@@ -101,11 +101,14 @@ def page(out: Path, side: str) -> str:
 
 @pytest.mark.parametrize("step", ["10", "2.5", "0.3"])
 def test_published_weights_are_rounded_and_each_figure_follows_from_them(
-    step: str, make_run: MakeRun, tmp_path: Path
+    step: str,
+    make_run: MakeRun,
+    tmp_path: Path,
 ) -> None:
     table = survey(np.random.default_rng(2).integers(1, 2000, 300) / 20)
     run = make_run(
-        table, **settings({"column": "w", "publish": True, "round_to": step}, allow_unique=["w"])
+        table,
+        **settings({"column": "w", "publish": True, "round_to": step}, allow_unique=["w"]),
     )
     found, rows = certificate_of(run)["weights"], released(tmp_path / "out")
     expected = Counter((one["disease"], rounded(one["w"], step)) for one in table.to_pylist())
@@ -115,7 +118,8 @@ def test_published_weights_are_rounded_and_each_figure_follows_from_them(
     assert found["total"] == pytest.approx(float(sum(classes.values())), abs=1e-6)
     assert found["smallest_class"] == pytest.approx(float(min(classes.values())), abs=1e-6)
     assert found["mean_class"] == pytest.approx(
-        float(sum(classes.values())) / len(classes), abs=1e-6
+        float(sum(classes.values())) / len(classes),
+        abs=1e-6,
     )
     raw = totals(table.to_pylist(), lambda row: row["disease"])
     public, internal = page(tmp_path / "out", "public"), page(tmp_path / "out", "internal")
@@ -140,7 +144,11 @@ def test_published_weights_are_rounded_and_each_figure_follows_from_them(
     ],
 )
 def test_ties_go_to_the_even_multiple_in_every_type(
-    kind: pa.DataType, step: str, made: pa.DataType, make_run: MakeRun, tmp_path: Path
+    kind: pa.DataType,
+    step: str,
+    made: pa.DataType,
+    make_run: MakeRun,
+    tmp_path: Path,
 ) -> None:
     values = [2, 3, 7, 8, 20] if pa.types.is_integer(kind) else ["2.5", "7.5", "12.5", "12.4", "20"]
     weights = pa.array([values[i % 5] for i in range(300)]).cast(kind)
@@ -154,11 +162,16 @@ def test_ties_go_to_the_even_multiple_in_every_type(
 
 @pytest.mark.parametrize(("step", "warned", "zeros"), [("10", True, 225), ("1", False, 75)])
 def test_weights_that_are_rounded_to_zero_are_counted(
-    step: str, warned: bool, zeros: int, make_run: MakeRun, tmp_path: Path
+    step: str,
+    warned: bool,
+    zeros: int,
+    make_run: MakeRun,
+    tmp_path: Path,
 ) -> None:
     table = survey(np.array([0.0, 2.5, 5.0, 5.1] * 75))  # 5.0 is half of 10, and 0 an even multiple
     run = make_run(
-        table, **settings({"column": "w", "publish": True, "round_to": step}, allow_unique=["w"])
+        table,
+        **settings({"column": "w", "publish": True, "round_to": step}, allow_unique=["w"]),
     )
     said: list[str] = []
     run.announce = said.append
@@ -176,7 +189,8 @@ def test_weights_that_are_rounded_to_zero_are_counted(
 
 
 def test_published_weights_without_round_to_are_unchanged(
-    make_run: MakeRun, tmp_path: Path
+    make_run: MakeRun,
+    tmp_path: Path,
 ) -> None:
     weights = pa.array([[" 12.50", "0", "7"][i % 3] for i in range(300)])
     found = certificate_of(make_run(survey(weights), **settings({"column": "w", "publish": True})))[
@@ -189,7 +203,9 @@ def test_published_weights_without_round_to_are_unchanged(
 
 @pytest.mark.parametrize("weight", ["w", {"column": "w"}, {"column": "w", "publish": False}])
 def test_unpublished_weights_are_in_no_public_file(
-    weight: Any, make_run: MakeRun, tmp_path: Path
+    weight: Any,
+    make_run: MakeRun,
+    tmp_path: Path,
 ) -> None:
     table = survey().rename_columns(["age", "sex", "city", "disease", "pweight_of_row"])
     weight = "pweight_of_row" if weight == "w" else {**weight, "column": "pweight_of_row"}
@@ -211,7 +227,8 @@ def test_unpublished_weights_are_in_no_public_file(
 
 
 def test_weights_do_not_change_a_release_that_does_not_publish_them(
-    make_run: MakeRun, tmp_path: Path
+    make_run: MakeRun,
+    tmp_path: Path,
 ) -> None:
     with_weights = certificate_of(make_run(survey(), **settings("w"), output={"path": "one"}))
     without = settings(None)
@@ -221,18 +238,20 @@ def test_weights_do_not_change_a_release_that_does_not_publish_them(
 
 
 def test_nearly_unique_weights_are_published_only_if_rounded_or_allowed(
-    make_run: MakeRun, tmp_path: Path
+    make_run: MakeRun,
+    tmp_path: Path,
 ) -> None:
     with pytest.raises(InputError) as error:
         pipeline.release(make_run(survey(), **settings({"column": "w", "publish": True})))
     assert re.search(
-        r"weight 'w' is nearly unique \(about \d+ values in 300 rows\)", str(error.value)
+        r"weight 'w' is nearly unique \(about \d+ values in 300 rows\)",
+        str(error.value),
     )
     assert "attributes.weight.round_to" in str(error.value)
     assert "attributes.weight.publish: false" in str(error.value)
     assert not (tmp_path / "out/public/certificate.json").exists()
     found = certificate_of(
-        make_run(survey(), **settings({"column": "w", "publish": True}, allow_unique=["w"]))
+        make_run(survey(), **settings({"column": "w", "publish": True}, allow_unique=["w"])),
     )
     assert found["allow_unique"] == ["w"]
 
@@ -243,7 +262,8 @@ def test_weights_that_are_unique_beside_another_column_are_refused_with_advice(
     table = survey(np.arange(300) % 17).append_column("house", pa.array(np.arange(300) // 17))
     weight = {"column": "w", "publish": True}
     with pytest.raises(
-        InputError, match=r"nearly unique together .*'w' is the weight: round it"
+        InputError,
+        match=r"nearly unique together .*'w' is the weight: round it",
     ) as error:
         pipeline.release(make_run(table, **settings(weight, insensitive_attributes=["house"])))
     assert "'house' and 'w'" in str(error.value)
@@ -272,13 +292,17 @@ def test_weights_that_take_back_an_age_are_refused_with_advice(make_run: MakeRun
     ids=["negative", "not finite", "text", "truth", "too large"],
 )
 def test_values_that_are_no_weights_are_an_error(
-    wrong: list[Any], publish: bool, make_run: MakeRun, tmp_path: Path
+    wrong: list[Any],
+    publish: bool,
+    make_run: MakeRun,
+    tmp_path: Path,
 ) -> None:
     good: Any = "12" if isinstance(wrong[0], str) else type(wrong[0])(1)
     table = survey(pa.array([*wrong, *[good] * (300 - len(wrong))]))
     n = 300 if isinstance(wrong[0], bool) else len(wrong)
     with pytest.raises(
-        InputError, match=f"attributes.weight: column 'w' holds no number .* in {n} of 300 rows"
+        InputError,
+        match=f"attributes.weight: column 'w' holds no number .* in {n} of 300 rows",
     ) as error:
         pipeline.release(make_run(table, **settings({"column": "w", "publish": publish})))
     assert not any(
@@ -289,7 +313,8 @@ def test_values_that_are_no_weights_are_an_error(
 
 def test_weights_of_more_people_than_can_be_added_up_are_an_error(make_run: MakeRun) -> None:
     table = survey(
-        np.full(12_000, 900_000_000), n=12_000
+        np.full(12_000, 900_000_000),
+        n=12_000,
     )  # 1.08e19 millionths of people: more than 64 bits hold
     with pytest.raises(
         InputError,
@@ -328,7 +353,9 @@ def test_weights_of_more_people_than_can_be_added_up_are_an_error(make_run: Make
     ],
 )
 def test_settings_that_contradict_each_other(
-    more: Any, message: str, run_file: Callable[..., Path]
+    more: Any,
+    message: str,
+    run_file: Callable[..., Path],
 ) -> None:
     with pytest.raises(ConfigurationError, match=message):
         load_spec(run_file(survey(), quasi=QUASI, sensitive={"disease": {"t": "0.9"}}, **more))
@@ -336,7 +363,8 @@ def test_settings_that_contradict_each_other(
 
 def test_a_weight_that_the_input_lacks_is_an_error(make_run: MakeRun) -> None:
     with pytest.raises(
-        InputError, match=r"attributes.weight: column 'pweight' is not in the input"
+        InputError,
+        match=r"attributes.weight: column 'pweight' is not in the input",
     ):
         pipeline.release(make_run(survey(), **settings("pweight"), drop_others=True))
 
@@ -369,7 +397,7 @@ def test_totals_of_many_values_are_those_of_the_largest(make_run: MakeRun, tmp_p
 
 def test_suppressed_rows_are_in_the_raw_totals_only(make_run: MakeRun, tmp_path: Path) -> None:
     quasi = {name: {**one, "coarsest": 0} for name, one in QUASI.items()} | {
-        "age": {"type": "numeric", "coarsest": 2}
+        "age": {"type": "numeric", "coarsest": 2},
     }
     weight = {"column": "w", "publish": True, "round_to": 100}
     run = make_run(
@@ -389,10 +417,14 @@ def test_suppressed_rows_are_in_the_raw_totals_only(make_run: MakeRun, tmp_path:
 
 
 @pytest.mark.parametrize(
-    "weight", [{"column": "w"}, {"column": "w", "publish": True, "round_to": 20}]
+    "weight",
+    [{"column": "w"}, {"column": "w", "publish": True, "round_to": 20}],
 )
 def test_both_engines_weigh_the_same_people(
-    weight: Any, spark: SparkSession, write_run: Callable[..., Path], tmp_path: Path
+    weight: Any,
+    spark: SparkSession,
+    write_run: Callable[..., Path],
+    tmp_path: Path,
 ) -> None:
     path = write_run(tmp_path, survey(), **settings(weight))
     files = []
@@ -402,7 +434,7 @@ def test_both_engines_weigh_the_same_people(
         figures = json.loads((tmp_path / "out/internal/verification.json").read_text())
         rows = sorted(map(str, released(tmp_path / "out")))
         files.append(
-            ({**certificate, "issued": ""}, profile["weights"], figures.get("weights"), rows)
+            ({**certificate, "issued": ""}, profile["weights"], figures.get("weights"), rows),
         )
     assert files[0] == files[1]
     assert sum(files[1][1][0]) == round(sum(survey()["w"].to_pylist()) * 10**6)

@@ -57,7 +57,7 @@ def test_the_three_readings_of_one_table() -> None:
 
 def test_another_attribute_tells_of_no_missing_value() -> None:
     table = pa.table(
-        {"q": [*"aaaa"], "job": ["x", "x", "y", "z"], "s": [None, None, "flu", "gout"]}
+        {"q": [*"aaaa"], "job": ["x", "x", "y", "z"], "s": [None, None, "flu", "gout"]},
     )
     attributes = {"job": "equal", "s": {"distance": "equal", "missing": "uninformative"}}
     found = audit(table, {"q": {}}, attributes)
@@ -73,8 +73,9 @@ def test_another_attribute_tells_of_no_missing_value() -> None:
 @drawn(40, quick=8)
 @given(
     st.lists(
-        st.tuples(st.sampled_from("ab"), st.sampled_from(["flu", "gout", "cold", None])), min_size=1
-    )
+        st.tuples(st.sampled_from("ab"), st.sampled_from(["flu", "gout", "cold", None])),
+        min_size=1,
+    ),
 )
 def test_missing_values_dilute_no_attack(rows: list[tuple[str, str | None]]) -> None:
     """Attacks on one attribute are those on the rows with a value, whatever rows without one are
@@ -104,7 +105,7 @@ def drawn_table(seed: int, n: int = 160) -> pa.Table:
         {
             "age": age,
             "s": [None if 30 < a < 36 else v for a, v in zip(age.tolist(), value, strict=True)],
-        }
+        },
     )
 
 
@@ -144,7 +145,11 @@ CASES = [
 
 @pytest.mark.parametrize(("kind", "want", "method"), CASES)
 def test_every_class_is_diverse_in_known_values(
-    kind: str, want: Any, method: str, make_run: Callable[..., Run], tmp_path: Path
+    kind: str,
+    want: Any,
+    method: str,
+    make_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     settings = {"t": "0.6", "missing": "uninformative", "l": {kind: want}}
     table = drawn_table(1, 14 if method == "exact" else 160)
@@ -179,25 +184,33 @@ def farthest(out: Path, table: pa.Table) -> Fraction:
 
 @pytest.mark.parametrize("household", [None, "home"])
 def test_a_table_with_too_few_known_values_is_refused_by_their_number(
-    make_run: Callable[..., Run], household: str | None
+    make_run: Callable[..., Run],
+    household: str | None,
 ) -> None:
     table = pa.table({"q": ["a"] * 12, "s": ["flu", "gout", None] * 4, "home": list(range(12))})
     settings = {"t": "0.5", "missing": "uninformative", "l": {"distinct": 3}}
     asked: dict[str, Any] = {"method": {"name": "closeness_tree"}, "drop_others": True, "k": 2}
     asked |= {} if household is None else {"household": household}
     with pytest.raises(
-        UnreachableError, match=r"l\.distinct is 3, but the whole table has 2 values"
+        UnreachableError,
+        match=r"l\.distinct is 3, but the whole table has 2 values",
     ):
         pipeline.release(make_run(table, quasi={"q": {}}, sensitive={"s": settings}, **asked))
 
 
 def test_the_verifier_counts_known_values_itself(
-    make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    make_run: Callable[..., Run],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     settings = {"t": "0.9", "missing": "uninformative", "l": {"distinct": 2}}
     quasi = {"age": {"type": "numeric"}}
     run = make_run(
-        drawn_table(2), quasi=quasi, sensitive={"s": settings}, method={"name": "t_mondrian"}, k=2
+        drawn_table(2),
+        quasi=quasi,
+        sensitive={"s": settings},
+        method={"name": "t_mondrian"},
+        k=2,
     )
     with monkeypatch.context() as patch:  # a plan for which missing is a value like others
         patch.setattr(planning, "_of_known", lambda *own: planning.Needs())
@@ -218,7 +231,9 @@ def test_the_verifier_counts_known_values_itself(
     ],
 )
 def test_what_has_no_place_is_refused(
-    settings: Any, message: str, run_file: Callable[..., Path]
+    settings: Any,
+    message: str,
+    run_file: Callable[..., Path],
 ) -> None:
     sensitive = {"s": {"missing": "uninformative", **settings}}
     with pytest.raises(ConfigurationError, match=message):
@@ -228,5 +243,5 @@ def test_what_has_no_place_is_refused(
                 sensitive=sensitive,
                 quasi={"age": {}},
                 method={"name": "t_mondrian"},
-            )
+            ),
         )

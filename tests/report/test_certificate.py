@@ -106,7 +106,7 @@ def people() -> pa.Table:
             "pay": pick(900, 1000, 2000, 10_000),
             "ward": pick("w1", "w2", "w2 ", "w2", "w3", " w3", None),
             "home": pick("Pisa", "Siena", "Lyon", None),
-        }
+        },
     )
 
 
@@ -137,7 +137,9 @@ def members(label: str) -> list[str]:
 
 
 def losses(
-    labels: list[tuple[str | None, ...]], asked: dict[str, Any], paths: list[list[str]]
+    labels: list[tuple[str | None, ...]],
+    asked: dict[str, Any],
+    paths: list[list[str]],
 ) -> list[Fraction]:
     """Of each row, from the labels of one quasi-identifier: one text, or two bounds."""
     said = [label for row in labels for label in row if label not in (None, "*")]
@@ -165,7 +167,9 @@ def losses(
 
 
 def domain_of(
-    asked: dict[str, Any], whole: Counter[str | None], paths: list[list[str]]
+    asked: dict[str, Any],
+    whole: Counter[str | None],
+    paths: list[list[str]],
 ) -> list[str | None]:
     """The domain in order, from the run file and the released values."""
     order, known = (
@@ -193,7 +197,9 @@ def domain_of(
 
 
 def distance(
-    entry: dict[str, Any], part: Counter[str | None], whole: Counter[str | None]
+    entry: dict[str, Any],
+    part: Counter[str | None],
+    whole: Counter[str | None],
 ) -> Fraction:
     """Of a class from the table, by what a certificate says of the attribute."""
     n, s = whole.total(), part.total()
@@ -392,11 +398,11 @@ class Found:
             found.append(f"{', '.join(names)}: the published value is * in {share} rows; {remedy}")
         others = {
             "disease": [
-                f"disease: 1 of {len(self.whole['disease'])} values {alike}, for t and for l"
+                f"disease: 1 of {len(self.whole['disease'])} values {alike}, for t and for l",
             ],
             "mood": [
                 "mood: 2 of the 6 values of its order are in no row; they can make distances "
-                "smaller"
+                "smaller",
             ],
         }
         for name, counts in self.whole.items():
@@ -405,7 +411,7 @@ class Found:
                     "an adversary who knows a person's value finds the record and its other columns"
                 )
                 found.append(
-                    f"{name}: nearly unique, {len(counts)} values in {self.rows} rows; {finds}"
+                    f"{name}: nearly unique, {len(counts)} values in {self.rows} rows; {finds}",
                 )
             found += others.get(name, [])
         if self.ncp > 0.5:
@@ -419,7 +425,7 @@ class Found:
                 "income: fewer than 4 rows have numbers far from all others, without which its "
                 f"range is at least {times} times smaller; on that range, its loss is "
                 f"{float(closer):.2g} instead of {float(sum(lost) / len(lost)) + 1e-9:.2g}; if "
-                "they are codes for missing values, name them in missing_values"
+                "they are codes for missing values, name them in missing_values",
             )
         return found
 
@@ -446,7 +452,7 @@ class Found:
     def ncp(self) -> float:
         return float(
             sum(sum(loss) + self.suppressed for loss in self.loss.values())
-            / (len(self.loss) * self.input_rows)
+            / (len(self.loss) * self.input_rows),
         )
 
     @property
@@ -511,7 +517,8 @@ class Found:
         reached, size = max(far)[0], -max(far)[1]
         full = {v: n * size // self.rows for v, n in whole.items()}
         parts = sorted(
-            (Fraction(n * size, self.rows) - full[v] for v, n in whole.items()), reverse=True
+            (Fraction(n * size, self.rows) - full[v] for v, n in whole.items()),
+            reverse=True,
         )
         near = 1 - (sum(full.values()) + sum(parts[: size - sum(full.values())])) / Fraction(size)
         distance = {"achieved": float(reached), "achieved_exact": str(reached)}
@@ -558,7 +565,9 @@ class Found:
         return {**found, "similar": counted(alike)}
 
     def guarantees(
-        self, smallest: int, parts: dict[str, Sequence[Counter[str | None]]]
+        self,
+        smallest: int,
+        parts: dict[str, Sequence[Counter[str | None]]],
     ) -> dict[str, Any]:
         """What is required of classes, or of the suppressed rows as one, and what they reach."""
         return {
@@ -581,7 +590,8 @@ class Found:
         entry = {**counted, "limit": float(limit), "limit_exact": str(limit), "of": of}
         if of == "input":
             entry["guarantees"] = self.guarantees(
-                self.suppressed, {name: [part] for name, part in self.left.items()}
+                self.suppressed,
+                {name: [part] for name, part in self.left.items()},
             )
             entry["certain"] = [name for name, part in self.left.items() if len(part) == 1]
         return {"suppressed": entry}
@@ -640,7 +650,7 @@ class Found:
                 "labels": dict(zip(self.labels, key, strict=True)),
                 "emd": {
                     name: float(
-                        distance(self.attribute(name), self.parts[name][place], self.table[name])
+                        distance(self.attribute(name), self.parts[name][place], self.table[name]),
                     )
                     for name in self.sensitive
                 },
@@ -648,7 +658,7 @@ class Found:
             for place, (key, rows) in enumerate(self.classes.items())
         ]
         shown.sort(
-            key=lambda entry: [(label is not None, label) for label in entry["labels"].values()]
+            key=lambda entry: [(label is not None, label) for label in entry["labels"].values()],
         )
         return {
             "largest": sorted(shown, key=lambda entry: -entry["size"])[:10],
@@ -784,7 +794,9 @@ class Found:
 
 
 def in_bins(
-    places: Sequence[int], parts: Sequence[Counter[str | None]], width: float
+    places: Sequence[int],
+    parts: Sequence[Counter[str | None]],
+    width: float,
 ) -> list[dict[str, Any]]:
     return [
         {
@@ -800,7 +812,8 @@ def in_bins(
 
 
 def in_twentieths(
-    parts: Sequence[Counter[str | None]], share: Callable[[Counter[str | None]], Fraction]
+    parts: Sequence[Counter[str | None]],
+    share: Callable[[Counter[str | None]], Fraction],
 ) -> list[dict[str, Any]]:
     return in_bins([math.ceil(share(part) * 20) for part in parts], parts, 1 / 20)
 
@@ -885,7 +898,7 @@ def test_everything_public_is_computed_again_from_the_release_and_the_run_file(
 
 def test_the_certificate_is_as_its_schema_says(folder: Path) -> None:
     schema = json.loads(
-        resources.files("tclose_spark").joinpath("report/certificate.schema.json").read_text()
+        resources.files("tclose_spark").joinpath("report/certificate.schema.json").read_text(),
     )
     certificate = json.loads((folder / "out/public/certificate.json").read_text())
     assert FILE.read_text() == certificate_schema_text(), (
@@ -896,14 +909,17 @@ def test_the_certificate_is_as_its_schema_says(folder: Path) -> None:
     for section in ("release", "guarantees", "utility", "evidence"):
         brought = section == "guarantees"  # has sections of requirements of other packages
         with pytest.raises(
-            jsonschema.ValidationError, match="not of type 'object'" if brought else "unexpected"
+            jsonschema.ValidationError,
+            match="not of type 'object'" if brought else "unexpected",
         ):
             jsonschema.validate(
-                {**certificate, section: {**certificate[section], "more": 1}}, schema
+                {**certificate, section: {**certificate[section], "more": 1}},
+                schema,
             )
         with pytest.raises(jsonschema.ValidationError, match="required property"):
             jsonschema.validate(
-                {key: part for key, part in certificate.items() if key != section}, schema
+                {key: part for key, part in certificate.items() if key != section},
+                schema,
             )
 
 
@@ -929,7 +945,8 @@ def test_the_distribution_that_classes_are_compared_with(folder: Path) -> None:
     }
     of_input = found.suppressed > 0 and found.run["privacy"].get("of", "input") == "input"
     assert {s: found.table[s] == whole[s] for s in whole} == dict.fromkeys(
-        whole, of_input or not found.suppressed
+        whole,
+        of_input or not found.suppressed,
     )
     assert set(found.inputs) == (set(whole) if of_input else set())
     left = 11 if found.run["method"]["name"] == "t_incognito" else 15
@@ -961,7 +978,8 @@ def test_the_range_of_a_rounded_column_cannot_be_solved_from_what_is_public(fold
         + found.suppressed
     )
     assert inside["ncp_by_quasi_identifier"]["income"] == pytest.approx(
-        float(by_input / found.input_rows), abs=1e-8
+        float(by_input / found.input_rows),
+        abs=1e-8,
     )
     public = "".join(
         (folder / "out/public" / name).read_text() for name in ("certificate.json", "report.html")
@@ -1049,7 +1067,7 @@ def test_the_console_counts_what_is_left_out(capsys: pytest.CaptureFixture[str])
     }
     lines, _ = shown(capsys, certificate)
     assert [line for line in lines if "suppressed" in line] == [
-        "suppressed rows 1,000 of 10,000, limit 0.125"
+        "suppressed rows 1,000 of 10,000, limit 0.125",
     ]
     k = {"required": 5, "achieved": 1000}
     suppressed["guarantees"] = {"k": k, "t": {"income": {**t, "achieved": 0.15}}, "l": {}}

@@ -40,7 +40,8 @@ def test_keys_have_the_order_of_the_fields_whatever_the_order_in_which_they_are_
 
 
 @pytest.mark.parametrize(
-    ("section", "key"), [("release", "more"), ("input", "more"), ("utility", "loss")]
+    ("section", "key"),
+    [("release", "more"), ("input", "more"), ("utility", "loss")],
 )
 def test_an_unknown_key_of_a_section_is_refused(section: str, key: str) -> None:
     with pytest.raises(ValueError, match=key):
@@ -57,7 +58,7 @@ def test_a_figure_that_does_not_fit_is_refused_when_it_is_set() -> None:
 
 def test_only_a_certificate_that_names_a_package_has_sections_of_it() -> None:
     assert certificate_with(brought=BROUGHT, stamp={"rows": 1}).brought_sections == {
-        "stamp": {"rows": 1}
+        "stamp": {"rows": 1},
     }
     with pytest.raises(ValueError, match="stamp is no section"):
         certificate_with(stamp={"rows": 1})

@@ -29,7 +29,8 @@ PEOPLE = pa.table(
         "age": column(*range(20, 80)),
         "height": column(150.0, 160.5, 171.0, 180.0),
         "born": column(
-            None, *(f"19{year}-0{month}-11" for year in range(50, 60) for month in range(1, 10))
+            None,
+            *(f"19{year}-0{month}-11" for year in range(50, 60) for month in range(1, 10)),
         ),
         "zip": [str(zipped) for zipped in column(*range(10000, 10900, 37))],
         "town": column("a", "b", "c"),
@@ -39,7 +40,7 @@ PEOPLE = pa.table(
         "wave": column(None, 1, 2),
         "weight": column(1.0, 2.2),
         "patient": [f"p{i}" for i in range(ROWS)],
-    }
+    },
 )
 SPEC: dict[str, Any] = {
     "attributes": {
@@ -69,7 +70,11 @@ QUASI, ROLE = "quasi-identifier", "role"
 def made(tmp_path_factory: pytest.TempPathFactory) -> tc.Release:
     os.environ["CODEBOOK_SECRET"] = "a secret of more than sixteen characters"
     return tc.release(
-        PEOPLE, SPEC, output=tmp_path_factory.mktemp("codebook"), engine="local", log=None
+        PEOPLE,
+        SPEC,
+        output=tmp_path_factory.mktemp("codebook"),
+        engine="local",
+        log=None,
     )
 
 
@@ -79,11 +84,13 @@ def entries(made: tc.Release) -> dict[str, dict[str, str]]:
 
 
 def test_every_column_has_its_role_in_order(
-    made: tc.Release, entries: dict[str, dict[str, str]]
+    made: tc.Release,
+    entries: dict[str, dict[str, str]],
 ) -> None:
     assert list(entries) == list(made.certificate["release"]["columns"])
     expected = dict.fromkeys(
-        ("age", "height_min", "height_max", "born", "zip", "town", "sex"), QUASI
+        ("age", "height_min", "height_max", "born", "zip", "town", "sex"),
+        QUASI,
     )
     expected |= {
         "illness": "sensitive attribute",
@@ -95,7 +102,8 @@ def test_every_column_has_its_role_in_order(
 
 
 def test_missing_values_are_those_of_the_written_rows(
-    made: tc.Release, entries: dict[str, dict[str, str]]
+    made: tc.Release,
+    entries: dict[str, dict[str, str]],
 ) -> None:
     table = made.to_arrow()
     assert {name: int(entry["missing"]) for name, entry in entries.items()} == {
@@ -129,7 +137,8 @@ def test_words(entries: dict[str, dict[str, str]], column: str, key: str, text: 
 
 
 def test_levels_have_the_names_of_the_run_file(
-    made: tc.Release, entries: dict[str, dict[str, str]]
+    made: tc.Release,
+    entries: dict[str, dict[str, str]],
 ) -> None:
     """The precision counts the labels that the release has."""
     kinds = {
@@ -154,7 +163,8 @@ def test_levels_have_the_names_of_the_run_file(
 
 
 def test_the_report_has_the_same_table(
-    made: tc.Release, entries: dict[str, dict[str, str]]
+    made: tc.Release,
+    entries: dict[str, dict[str, str]],
 ) -> None:
     for entry in entries.values():
         assert f"<td>{entry['treatment']}</td>" in made.report.html.replace("&#39;", "'")
@@ -169,7 +179,11 @@ def test_a_missing_value_that_could_be_any_is_not_said_to_be_covered_by_itself(
         "attributes": {"quasi_identifiers": quasi, "sensitive_attributes": {"pay": {"t": "0.9"}}},
     }
     made = tc.release(
-        PEOPLE.select(["born", "sex", "pay"]), spec, output=tmp_path, engine="local", log=None
+        PEOPLE.select(["born", "sex", "pay"]),
+        spec,
+        output=tmp_path,
+        engine="local",
+        log=None,
     )
     born, sex, _ = (entry["treatment"] for entry in made.codebook)
     assert (
@@ -186,7 +200,7 @@ def test_times_name_their_zone(tmp_path: Path) -> None:
             "sent": pa.array(times),
             "seen": pa.array(times[:2] * 10),
             "said": pa.array(times[:2] * 10, pa.timestamp("us")),
-        }
+        },
     )
     sensitive = {name: {"t": 1} for name in ("seen", "said")}
     spec = {

@@ -45,7 +45,9 @@ def lines_of_t(**t: Any) -> set[str]:
     ],
 )
 def test_an_achieved_t_that_differs_from_its_limit_is_never_printed_as_the_limit(
-    required, achieved, text
+    required,
+    achieved,
+    text,
 ):
     assert lines_of_t(required=required, achieved=achieved) == {text}
 
@@ -53,7 +55,9 @@ def test_an_achieved_t_that_differs_from_its_limit_is_never_printed_as_the_limit
 def test_over_people_too():
     text = "requested 0.2, achieved 0.19999999 over people, 0.15000000 over rows"
     assert lines_of_t(
-        required=0.2, achieved=0.15, over_people={"achieved": 0.19999999, "holds": True}
+        required=0.2,
+        achieved=0.15,
+        over_people={"achieved": 0.19999999, "holds": True},
     ) == {text}
 
 
@@ -68,7 +72,7 @@ def test_the_same_for_supersets():
             "required_exact": "1/10",
             "achieved": 0.09999999,
             "classes": by,
-        }
+        },
     }
     text = "\n".join(certificate_lines(certificate_with(made), "public", "internal"))
     assert "n 50, requested 0.1, achieved 0.09999999" in text

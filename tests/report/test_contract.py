@@ -42,7 +42,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tc.Release:
     import pyarrow as pa
 
     return tc.release(
-        pa.table(TABLE), SPEC, output=tmp_path_factory.mktemp("contract"), engine="local", log=None
+        pa.table(TABLE),
+        SPEC,
+        output=tmp_path_factory.mktemp("contract"),
+        engine="local",
+        log=None,
     )
 
 
@@ -73,7 +77,8 @@ def test_it_is_valid_by_the_standard(text: str, contract: dict[str, Any]) -> Non
 
 
 def test_its_columns_are_those_of_the_written_release(
-    made: tc.Release, contract: dict[str, Any]
+    made: tc.Release,
+    contract: dict[str, Any],
 ) -> None:
     (schema,) = contract["schema"]
     found = {
@@ -97,7 +102,8 @@ def test_its_columns_are_those_of_the_written_release(
 
 
 def test_its_rules_are_what_the_certificate_requires(
-    made: tc.Release, contract: dict[str, Any]
+    made: tc.Release,
+    contract: dict[str, Any],
 ) -> None:
     guarantees = made.certificate["guarantees"]
     (schema,) = contract["schema"]

@@ -21,14 +21,14 @@ def test_the_report_and_the_explanation_show_them_by_a_level_of_the_hierarchy(
         {
             "age": [20 + i // 10 for i in range(ROWS)],
             "code": [f"c{(7 * i) % CODES:03}" for i in range(ROWS)],
-        }
+        },
     )
     spec = {
         "name": "codes",
         "attributes": {
             "quasi_identifiers": {"age": {"type": "numeric"}},
             "sensitive_attributes": {
-                "code": {"distance": "hierarchical", "hierarchy": str(tree), "t": 0.5}
+                "code": {"distance": "hierarchical", "hierarchy": str(tree), "t": 0.5},
             },
         },
         "privacy": {"k": 5},
@@ -40,7 +40,7 @@ def test_the_report_and_the_explanation_show_them_by_a_level_of_the_hierarchy(
     assert "all others" not in page
     internal = (Path(made.internal_path) / "report.html").read_text()
     heads = internal[internal.index("The pair with the strongest association") :].partition(
-        "</thead>"
+        "</thead>",
     )[0]
     assert all(f">{chapter}</th>" in heads for chapter in CHAPTERS), "cross tables, too"
     released = made.to_arrow()

@@ -70,7 +70,8 @@ class StampWords(OptionWords):
 
 @pytest.mark.parametrize("stamped", [True, False])
 def test_the_words_of_another_package_speak_of_its_own_key_alone(
-    stamped: bool, monkeypatch: Any
+    stamped: bool,
+    monkeypatch: Any,
 ) -> None:
     monkeypatch.setattr("tclose_spark.runfile.options.modules", lambda what: {"stamp": "stamp"})
     found = SimpleNamespace(parts={"words": f"{__name__}:StampWords"})

@@ -79,7 +79,8 @@ def test_a_report_becomes_pages(conf: Path):
 
 
 def test_a_command_writes_the_pdf_beside_the_release(
-    conf: Path, capsys: pytest.CaptureFixture[str]
+    conf: Path,
+    capsys: pytest.CaptureFixture[str],
 ):
     needs_weasyprint()
     target = conf.parent / "report.pdf"
@@ -97,7 +98,9 @@ def test_a_command_writes_the_pdf_beside_the_release(
 
 
 def test_without_the_extra_nothing_is_released(
-    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    conf: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ):
     monkeypatch.setitem(sys.modules, "weasyprint", None)
     target = conf.parent / "report.pdf"

@@ -17,7 +17,8 @@ from test_report_html import EXTREMES, certificate  # noqa: F401 - a fixture
 from tclose_spark.report.html import render_report
 
 BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    None,
 )
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
 
@@ -68,8 +69,9 @@ def page(certificate: dict[str, Any], tmp_path: Path) -> Path:  # noqa: F811
     path = tmp_path / "report.html"
     path.write_text(
         render_report(
-            certificate_with(certificate), figures_with(**figures("occupation", "income"))
-        )
+            certificate_with(certificate),
+            figures_with(**figures("occupation", "income")),
+        ),
     )
     return path
 
@@ -78,7 +80,9 @@ def test_figures_are_drawn_and_the_console_is_silent(page: Path):
     shown = chromium(page, "--dump-dom")
     assert "CONSOLE" not in shown.stderr
     plots = re.findall(
-        r'<svg viewBox="[^"]+" role="img" aria-label="[^"]+">(.*?)</svg>', shown.stdout, re.DOTALL
+        r'<svg viewBox="[^"]+" role="img" aria-label="[^"]+">(.*?)</svg>',
+        shown.stdout,
+        re.DOTALL,
     )
     assert len(plots) == 5  # sizes; distances and the farthest class of two attributes
     assert all("<path" in plot and "<text" in plot for plot in plots)

@@ -23,7 +23,7 @@ EXTREMES: dict[str, list[dict[str, Any]]] = {
             "size": 20,
             "labels": {"age": "[28, 31]", "sex": "Female"},
             "emd": {"occupation": 0.143607},
-        }
+        },
     ],
 }
 
@@ -50,7 +50,7 @@ def certificate() -> dict[str, Any]:
                 "achieved": 0.412345,
                 "achieved_exact": "1/2",
                 "growth": [],
-            }
+            },
         },
         "method": {
             "name": "stack_and_deal",
@@ -81,7 +81,7 @@ def certificate() -> dict[str, Any]:
                     "distinct": {"required": 3, "achieved": 9},
                     "entropy": {"required": 2.5, "achieved": 7.123456, "holds": True},
                     "recursive": {"required": {"c": "3", "l": 2}, "holds": True},
-                }
+                },
             },
         },
         "utility": {
@@ -97,7 +97,7 @@ def certificate() -> dict[str, Any]:
             "sensitive": {
                 "occupation": {"homogeneous": {"classes": 0, "rows": 0}},
                 "income": {"homogeneous": {"classes": 579, "rows": 8404}},
-            }
+            },
         },
         "counts": COUNTS,
         "warnings": [],
@@ -107,7 +107,8 @@ def certificate() -> dict[str, Any]:
 
 
 def page_of(
-    certificate: dict[str, Any], extremes: dict[str, list[dict[str, Any]]] = EXTREMES
+    certificate: dict[str, Any],
+    extremes: dict[str, list[dict[str, Any]]] = EXTREMES,
 ) -> Page:
     return Page(render_report(certificate_with(certificate), figures_with(extremes=extremes)))
 
@@ -152,10 +153,12 @@ def test_near_to_supersets_is_reported_as_what_is_promised(certificate):
 
 
 @pytest.mark.parametrize(
-    "changed", [{"achieved": 0.11}, {"classes": {"whole_table": 8, "itself": 500, "superset": 999}}]
+    "changed",
+    [{"achieved": 0.11}, {"classes": {"whole_table": 8, "itself": 500, "superset": 999}}],
 )
 def test_near_to_supersets_that_its_own_figures_speak_against_is_not_shown_as_met(
-    certificate, changed
+    certificate,
+    changed,
 ):
     near(certificate, **changed)
     assert "Verdict: holds" not in page_of(certificate).text
@@ -172,13 +175,13 @@ def test_what_was_asked_and_what_is_reached(certificate):
     page = page_of(certificate)
     assert page.only("tr", "k-anonymity").endswith("at least 20 24 met")
     assert page.only("tr", "t-closeness of occupation").endswith(
-        "at most 0.2 1/5 0.1436 123/856 met"
+        "at most 0.2 1/5 0.1436 123/856 met",
     )
     assert page.only("tr", "t-closeness of income").endswith("at most 0.25 1/4 0.05 1/20 met")
     assert page.only("tr", "Distinct l-diversity of occupation").endswith("at least 3 9 met")
     assert page.only("tr", "Entropy l-diversity of occupation").endswith("at least 2.5 7.1235 met")
     assert page.only("tr", "Recursive l-diversity of occupation").endswith(
-        "c = 3, l = 2 in every class met"
+        "c = 3, l = 2 in every class met",
     )
 
 
@@ -210,7 +213,7 @@ def test_what_was_released(certificate):
     assert page.after("Method") == "stack_and_deal stack_order: value deal: local class_size: auto"
     assert page.after("Fingerprint").startswith("75d2-9a1f-04be")
     assert page.after("Checked").startswith(
-        "12 expectations on the 1,508 classes; the labels of 30,162 rows"
+        "12 expectations on the 1,508 classes; the labels of 30,162 rows",
     )
     assert "Issued 2026-11-21, 01:02 UTC by tclose_spark 0.1.0" in page.text
 
@@ -239,7 +242,9 @@ def test_information_loss_by_column_and_on_average(certificate):
     assert page.only("tr", "Mean") == "Mean 0.3551"
     assert page.bars("fill")[-3:] == ["31.01", "40.0", "35.51"]
     assert "is 603,360." in page.only(
-        "p", "How to read it: 0 means", "1 that all were replaced by *"
+        "p",
+        "How to read it: 0 means",
+        "1 that all were replaced by *",
     )
 
 
@@ -260,7 +265,9 @@ def test_guarantee_bars_show_reached_against_asked(certificate):
     ],
 )
 def test_a_figure_that_differs_from_its_limit_is_never_shown_as_the_limit(
-    certificate, achieved, text
+    certificate,
+    achieved,
+    text,
 ):
     figure = float(Fraction(achieved))
     certificate["guarantees"]["t"]["occupation"].update(achieved=figure, achieved_exact=achieved)
@@ -272,16 +279,23 @@ def test_a_figure_that_differs_from_its_limit_is_never_shown_as_the_limit(
     assert [row for tag, row in page.blocks if tag == "tr"][-1] == f"20 [28, 31] Female {text}"
     if page.only("strong") == "Verdict: holds":
         page.only(
-            "li", "t-closeness. In every class", f"occupation is within {text} (required: 0.2)"
+            "li",
+            "t-closeness. In every class",
+            f"occupation is within {text} (required: 0.2)",
         )
 
 
 def test_a_limit_without_an_end_has_the_digits_that_show_on_which_side_a_figure_is(certificate):
     certificate["guarantees"]["t"]["occupation"].update(
-        required=1 / 3, required_exact="1/3", achieved=0.333333, achieved_exact="333333/1000000"
+        required=1 / 3,
+        required_exact="1/3",
+        achieved=0.333333,
+        achieved_exact="333333/1000000",
     )
     page_of(certificate).only(
-        "tr", "t-closeness of occupation", "at most 0.3333333 1/3 0.333333 333333/1000000 met"
+        "tr",
+        "t-closeness of occupation",
+        "at most 0.3333333 1/3 0.333333 333333/1000000 met",
     )
 
 
@@ -413,7 +427,8 @@ def test_what_is_not_promised(certificate):
     assert page.only("li", "do not hide that a person is in the table")
     assert page.only("li", COUNTS)
     assert page.only(
-        "li", "do not protect against an adversary who knows the whole table but one record"
+        "li",
+        "do not protect against an adversary who knows the whole table but one record",
     )
     assert page.only("li", "insensitive columns, which are published unchanged", "wave")
 
@@ -574,11 +589,13 @@ def test_a_release_that_may_leave_out_nobody_does_not_speak_of_it(certificate):
 def test_of_the_released_rows_nothing_is_reported_of_those_left_out(certificate):
     page = page_of({**certificate, "suppressed": SUPPRESSED})
     assert page.after("Suppressed rows").startswith(
-        "8, 0.0003 of the input; at most 0.01 is allowed"
+        "8, 0.0003 of the input; at most 0.01 is allowed",
     )
     page.only("p", "8 rows of the input are suppressed", "is not published")
     page.only(
-        "tr", "t-closeness of occupation", "distance of a class from the whole released table"
+        "tr",
+        "t-closeness of occupation",
+        "distance of a class from the whole released table",
     )
     page.only(
         "p",
@@ -598,7 +615,9 @@ def test_suppressed_rows_that_are_a_class_are_shown_as_one(certificate):
     page.only("tr", "k-anonymity", "at least 20", "31")
     page.only("p", "All suppressed rows have one value of income")
     page.only(
-        "tr", "t-closeness of occupation", "from the whole input table, suppressed rows included"
+        "tr",
+        "t-closeness of occupation",
+        "from the whole input table, suppressed rows included",
     )
     reached["k"]["achieved"] = 19
     page = page_of({**certificate, "suppressed": apart})

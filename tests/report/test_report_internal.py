@@ -90,7 +90,7 @@ RAW: dict[str, Any] = {
     },
     "means": [{"name": "age", "raw": (38.5, 13.25), "released": (38.75, 12.5)}],
     "associations": [
-        {"quasi": "age", "sensitive": "occupation", "raw": 0.35, "released": 0.15, "moved": 0.08}
+        {"quasi": "age", "sensitive": "occupation", "raw": 0.35, "released": 0.15, "moved": 0.08},
     ],
     "tables": [
         {
@@ -100,7 +100,7 @@ RAW: dict[str, Any] = {
             "columns": ["clerk", "all others"],
             "raw": [[0.6, 0.4], [0, 0]],
             "released": [[0.5, 0.5], [0, 0]],
-        }
+        },
     ],
 }
 MINIMALITY = {
@@ -115,7 +115,7 @@ MINIMALITY = {
             "wide": 600,
             "said": 0.16,
             "true": 0.31,
-        }
+        },
     ],
 }
 
@@ -156,7 +156,7 @@ def page_of(certificate: dict[str, Any], made: dict[str, Any], raw: Any = RAW) -
     mechanism, plan = Mechanism.read(made["minimality"]), PlanFigures.read(made["plan"])
     read = {**made, "minimality": mechanism, "plan": plan}
     return Page(
-        render_internal(certificate_with(certificate), figures_with(**found), raw, MadeBy(**read))
+        render_internal(certificate_with(certificate), figures_with(**found), raw, MadeBy(**read)),
     )
 
 
@@ -291,6 +291,6 @@ def test_dates_with_a_hierarchy_could_be_intervals(kind: str) -> None:
         "sex": {},
     }
     attributes = Attributes.model_validate(
-        {"quasi_identifiers": quasi, "sensitive_attributes": {"x": {"t": 0.2}}}
+        {"quasi_identifiers": quasi, "sensitive_attributes": {"x": {"t": 0.2}}},
     )
     assert could_be_intervals(attributes) == {"time"}

@@ -35,7 +35,8 @@ def size_bin(least: int, classes: int, most: int | None = None) -> dict[str, int
 
 
 @pytest.mark.parametrize(
-    "svg", [bars([3, 1], [(0, "5")], "told", "x", "y"), lines(["a"], [("class", [0.5])], "t", "x")]
+    "svg",
+    [bars([3, 1], [(0, "5")], "told", "x", "y"), lines(["a"], [("class", [0.5])], "t", "x")],
 )
 def test_a_plot_is_an_element_of_a_page_that_needs_nothing(svg):
     assert svg.startswith("<svg viewBox=")
@@ -95,13 +96,14 @@ def test_percentages_never_round_to_nothing_or_everything(share, text):
 
 
 @pytest.mark.parametrize(
-    "sizes", [[(5, 10)], [(5 + i, 10**6) for i in range(200)], [(20, 7), (40, 3)]]
+    "sizes",
+    [[(5, 10)], [(5 + i, 10**6) for i in range(200)], [(20, 7), (40, 3)]],
 )
 def test_class_sizes_fit_a_plot_whatever_their_number(sizes):
     found = class_sizes([size_bin(*each) for each in sizes], sizes[0][0], sizes[-1][0])
     assert found.svg.count("<path") <= MOST_BARS + 4  # the axes and their lines
     assert found.facts.startswith(
-        f"{sum(n for _, n in sizes):,} classes, of {sizes[0][0]:,} to {sizes[-1][0]:,} rows."
+        f"{sum(n for _, n in sizes):,} classes, of {sizes[0][0]:,} to {sizes[-1][0]:,} rows.",
     )
     assert len(texts(found.svg)) < 16
 
@@ -182,7 +184,7 @@ def test_ranges_are_named_by_their_ends_and_the_most_different_values_by_themsel
 
 
 CODES = Hierarchy(
-    tuple((f"{i:03}", f"block {i // 10:02}", f"chapter {i // 50:02}", "*") for i in range(400))
+    tuple((f"{i:03}", f"block {i // 10:02}", f"chapter {i // 50:02}", "*") for i in range(400)),
 ).with_missing("codes")
 
 
@@ -219,7 +221,8 @@ def test_few_codes_of_a_hierarchy_are_shown_by_themselves():
 
 def test_precision_is_reported_in_shares_of_the_rows():
     found = precision_of(
-        "age", [{"precision": "the value", "rows": 3}, {"precision": "* (nothing)", "rows": 1}]
+        "age",
+        [{"precision": "the value", "rows": 3}, {"precision": "* (nothing)", "rows": 1}],
     )
     assert found.lines == [("the value", 3, 0.75), ("* (nothing)", 1, 0.25)]
     assert found.share("* (nothing)") == 0.25

@@ -33,7 +33,7 @@ PEOPLE = pa.table(
             "rare" if i % (ROWS // ILL) == 0 else ["flu", "gout", "mumps"][i % 3]
             for i in range(ROWS)
         ],
-    }
+    },
 )
 AT_MOST = {"value": "rare", "rows": 3}
 
@@ -93,7 +93,10 @@ def classes_of(folder: Path) -> list[list[bool]]:
 
 @pytest.mark.parametrize("method", ["closeness_tree", "t_mondrian"])
 def test_it_is_planned_judged_and_reported(
-    method: str, conf: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    method: str,
+    conf: Callable[..., Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = conf(method)
     assert main(["release", str(path)]) == 0
@@ -123,7 +126,9 @@ def test_methods_keep_its_cap(conf: Callable[..., Path], tmp_path: Path) -> None
 
 
 def test_a_release_that_breaks_it_is_not_published(
-    conf: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    conf: Callable[..., Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["release", str(conf(k=ROWS))]) == 1
     error = capsys.readouterr().err
@@ -142,7 +147,8 @@ def test_its_settings_decide_the_release(conf: Callable[..., Path]) -> None:
 
 
 def test_without_the_package_the_key_is_unknown(
-    conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    conf: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = conf()
     monkeypatch.setattr("tclose_spark.runfile.attributes.modules", dict)
@@ -170,7 +176,8 @@ def test_a_broken_package_is_named_and_harms_no_other_run(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "broken", raising=False)
     monkeypatch.setattr(
-        "tclose_spark.runfile.attributes.modules", lambda: {"at_most": "at_most", "odd": "broken"}
+        "tclose_spark.runfile.attributes.modules",
+        lambda: {"at_most": "at_most", "odd": "broken"},
     )
     monkeypatch.setattr(brought, "modules", lambda: {"at_most": "at_most", "odd": "broken"})
     path = conf()
@@ -182,7 +189,9 @@ def test_a_broken_package_is_named_and_harms_no_other_run(
 
 @pytest.mark.parametrize("changed", [{"key": "t"}, {"section": "k"}, {"section": "l"}])
 def test_its_words_stand_in_no_place_of_another(
-    changed: dict[str, str], conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    changed: dict[str, str],
+    conf: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import at_most
 

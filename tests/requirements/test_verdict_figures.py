@@ -21,7 +21,7 @@ names = st.text(max_size=5)
 shares = st.none() | st.floats(0, 1)
 pairs = st.fixed_dictionaries({"classes": counts, "rows": counts})
 listings = st.fixed_dictionaries(
-    {"size": counts, "values": st.lists(st.none() | names, max_size=3)}
+    {"size": counts, "values": st.lists(st.none() | names, max_size=3)},
 )
 achieved = {
     "reached": st.just({"t": {"achieved": "1/2"}}),
@@ -48,7 +48,7 @@ written = st.fixed_dictionaries(
         "attributes": st.dictionaries(names, attributes, max_size=2),
         "columns": st.dictionaries(names, columns, max_size=2),
         "warnings": st.lists(names, max_size=2),
-    }
+    },
 )
 
 

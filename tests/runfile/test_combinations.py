@@ -66,7 +66,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     },
     "attributes.person": PERSON,
     "attributes.person.unknown: alone": {
-        "attributes.person": {"column": "who", "unknown": "alone"}
+        "attributes.person": {"column": "who", "unknown": "alone"},
     },
     "attributes.household": {"attributes.household": "home"},
     "attributes.household.k": {"attributes.household": {"column": "home", "k": 3}},
@@ -133,8 +133,8 @@ def test_each_key_goes_with_what_is_not_in_the_table(key: str) -> None:
     spec_of(
         run_with(
             GIVEN[key]
-            | ({"attributes.household": "home"} if key == "privacy.risk.household" else {})
-        )
+            | ({"attributes.household": "home"} if key == "privacy.risk.household" else {}),
+        ),
     )
 
 
@@ -154,7 +154,9 @@ def test_what_is_accepted_has_no_pair_of_the_table(keys: set[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", [rule for rule in OF_RUN if isinstance(rule, Exclusion | Need)], ids=str
+    "rule",
+    [rule for rule in OF_RUN if isinstance(rule, Exclusion | Need)],
+    ids=str,
 )
 def test_a_reason_and_its_remedy_are_short(rule: Exclusion | Need) -> None:
     text = rule.text(rule.others[0]) if isinstance(rule, Exclusion) else rule.text()
@@ -174,7 +176,7 @@ def test_a_message_names_the_method_and_all_that_count_people(
         spec_of(run_with(PERSON | {"method": {"name": "stack_and_deal"}}))
     assert str(refused.value).endswith(
         "attributes.person: method stack_and_deal counts rows, not people; expected method: {name: "
-        "closeness_tree, t_mondrian, t_incognito or every_k}"
+        "closeness_tree, t_mondrian, t_incognito or every_k}",
     )
 
 
@@ -190,7 +192,8 @@ def test_a_message_names_a_few_of_many_columns() -> None:
 def test_a_person_of_a_row_alone_is_in_no_line() -> None:
     alone = {"attributes.person": {"column": "who", "unknown": "alone"}}
     with pytest.raises(
-        ConfigurationError, match=r"person\.unknown: alone: not with output\.after.*; expected drop"
+        ConfigurationError,
+        match=r"person\.unknown: alone: not with output\.after.*; expected drop",
     ):
         spec_of(run_with(LINE | alone))
     spec_of(run_with(LINE | {"attributes.person": {"column": "who", "unknown": "drop"}}))

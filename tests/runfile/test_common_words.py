@@ -67,10 +67,14 @@ def test_every_common_word_is_tried() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "where"), WORDS.items(), ids=lambda part: part[1] if len(part) == 2 else ""
+    ("names", "where"),
+    WORDS.items(),
+    ids=lambda part: part[1] if len(part) == 2 else "",
 )
 def test_a_common_word_is_read_as_its_key(
-    names: tuple[str, str], where: tuple[dict[str, Any], Any], tmp_path: Path
+    names: tuple[str, str],
+    where: tuple[dict[str, Any], Any],
+    tmp_path: Path,
 ) -> None:
     section, value = where
     by_key, by_word = (run(section, name, value) for name in names)
@@ -79,10 +83,14 @@ def test_a_common_word_is_read_as_its_key(
 
 
 @pytest.mark.parametrize(
-    ("names", "where"), WORDS.items(), ids=lambda part: part[1] if len(part) == 2 else ""
+    ("names", "where"),
+    WORDS.items(),
+    ids=lambda part: part[1] if len(part) == 2 else "",
 )
 def test_a_key_and_its_common_word_together_are_refused(
-    names: tuple[str, str], where: tuple[dict[str, Any], Any], tmp_path: Path
+    names: tuple[str, str],
+    where: tuple[dict[str, Any], Any],
+    tmp_path: Path,
 ) -> None:
     (key, word), (section, value) = names, where
     ((top, below),) = section.items()

@@ -50,7 +50,10 @@ def test_all_that_is_wrong_is_reported_at_once_in_the_order_of_the_file(tmp_path
 
 def test_what_is_set_on_the_command_line_stands_in_no_line(tmp_path):
     told = wrong(
-        tmp_path / "my.yaml", RUN, "privacy={kk: 5}", "attributes.sensitive_attributes.disease.t=3"
+        tmp_path / "my.yaml",
+        RUN,
+        "privacy={kk: 5}",
+        "attributes.sensitive_attributes.disease.t=3",
     )
     assert "privacy.kk: unknown key; did you mean 'k'?" in told
     assert any(
@@ -133,7 +136,7 @@ def test_all_files_that_are_not_there_or_no_hierarchies_are_reported_before_spar
         "    d: {hierarchy: 's3://somewhere/d.csv'}\n"
         "  sensitive_attributes:\n"
         "    e: {distance: hierarchical, hierarchy: lost.csv, t: 0.2}\n"
-        "privacy: {k: 2}\n"
+        "privacy: {k: 2}\n",
     )
     tree = load_spec(tmp_path / "my.yaml")
     with pytest.raises(ConfigurationError) as error:

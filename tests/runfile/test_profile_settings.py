@@ -40,7 +40,7 @@ def load(tmp_path: Path) -> Callable[..., ReleaseSpec]:
 
     def loaded(**privacy: Any) -> ReleaseSpec:
         (tmp_path / "run.yaml").write_text(
-            yaml.safe_dump({**copy.deepcopy(TREE), "privacy": privacy})
+            yaml.safe_dump({**copy.deepcopy(TREE), "privacy": privacy}),
         )
         return load_spec(tmp_path / "run.yaml")
 
@@ -90,7 +90,8 @@ def test_the_k_of_the_run_file_stays_unless_it_is_too_small(load, profile, least
         assert not privacy.k_of_profile
     if least > 2:
         with pytest.raises(
-            ConfigurationError, match=rf"k is {least - 1}, and profile .* at least {least}$"
+            ConfigurationError,
+            match=rf"k is {least - 1}, and profile .* at least {least}$",
         ):
             load(k=least - 1, profile=profile)
 
@@ -100,7 +101,7 @@ def test_the_message_about_a_small_k_names_the_line_the_profile_and_the_risk(loa
         load(k=10, profile="ema_0070")
     assert "line" in str(error.value)
     assert "privacy: k is 10, and profile ema_0070 accepts a risk of at most 0.09" in str(
-        error.value
+        error.value,
     )
 
 
@@ -110,7 +111,7 @@ def test_a_profile_changes_nothing_else_that_the_run_file_requires(load):
     assert profiled.attributes == plain.attributes
     assert profiled.method == plain.method
     assert profiled.privacy.model_dump(exclude={"profile"}) == plain.privacy.model_dump(
-        exclude={"profile"}
+        exclude={"profile"},
     )
 
 
@@ -151,7 +152,8 @@ def test_paths_of_populations_are_relative_to_the_run_file(load, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "area,people\n941,5", "941;5\n941;6", "94107,5", "941", "941,5.5", "941,-5"]
+    "text",
+    ["", "area,people\n941,5", "941;5\n941;6", "94107,5", "941", "941,5.5", "941,-5"],
 )
 def test_a_wrong_table_of_populations_is_refused(text):
     with pytest.raises(ConfigurationError, match=r"^zip: "):

@@ -18,7 +18,7 @@ from tclose_spark.runfile.spec import Input
 FORMATS = get_args(Format)
 EVERY = sorted(
     {name for names in OPTIONS.values() for name in names}
-    | {"mode", "columnNameOfCorruptRecord", "seq"}
+    | {"mode", "columnNameOfCorruptRecord", "seq"},
 )
 CASES = [(kind, name) for kind in FORMATS for name in EVERY if kind != "table"]
 
@@ -35,7 +35,8 @@ def test_an_option_of_another_format_is_refused(kind: Any, name: str) -> None:
         assert Input(path="x", format=kind, options=options).options == options
         return
     with pytest.raises(
-        ConfigurationError, match=rf"options: {name} is no option of format {kind}; "
+        ConfigurationError,
+        match=rf"options: {name} is no option of format {kind}; ",
     ) as found:
         Input(path="x", format=kind, options=options)
     assert len(str(found.value).split()) <= 50
@@ -78,7 +79,9 @@ def test_tables_of_a_catalog_have_other_options_but_not_those_of_this_package(na
     ],
 )
 def test_an_option_that_would_change_nothing_is_refused(
-    kind: Any, given: dict[str, str], why: str
+    kind: Any,
+    given: dict[str, str],
+    why: str,
 ) -> None:
     with pytest.raises(ConfigurationError, match=why):
         Input(path="x", format=kind, options=given)

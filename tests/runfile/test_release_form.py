@@ -60,7 +60,8 @@ def run_with(release: Any, *changes: tuple[str, Any]) -> dict[str, Any]:
 def test_what_does_not_fit_an_exact_form_is_refused(form: str, change: tuple[str, Any]) -> None:
     why = "published as they are" if change in OF_LABELS else "their guarantee together"
     with pytest.raises(
-        ConfigurationError, match=rf"not with release\.form, since .*{why}"
+        ConfigurationError,
+        match=rf"not with release\.form, since .*{why}",
     ) as refused:
         spec_of(run_with({"form": form}, change, *ON_PEOPLE[change[0] == "output.after"]))
     assert change[0] in str(refused.value)
@@ -69,14 +70,15 @@ def test_what_does_not_fit_an_exact_form_is_refused(form: str, change: tuple[str
 @pytest.mark.parametrize("change", OF_ROWS, ids=lambda change: change[0])
 def test_so_it_is_with_blocks_of_labels(change: tuple[str, Any]) -> None:
     with pytest.raises(
-        ConfigurationError, match=r"not with release\.together, since their guarantee together"
+        ConfigurationError,
+        match=r"not with release\.together, since their guarantee together",
     ) as refused:
         spec_of(
             run_with(
                 {"together": [["disease"], ["pay"]]},
                 change,
                 *ON_PEOPLE[change[0] == "output.after"],
-            )
+            ),
         )
     assert change[0] in str(refused.value)
 

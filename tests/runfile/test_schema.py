@@ -165,7 +165,8 @@ def test_what_does_not_load_is_not_valid(path: str, value: Any, tmp_path: Path):
 
 def test_settings_of_one_method_are_valid_with_it(tmp_path: Path):
     of_diversity = changed(
-        "attributes.sensitive_attributes.disease", {"l": {"recursive": {"c": 3, "l": 2}}}
+        "attributes.sensitive_attributes.disease",
+        {"l": {"recursive": {"c": 3, "l": 2}}},
     )
     binned = {"t": 1, "distance": "ordered", "bins": {"edges": [1, 2.5]}}
     of_bins = changed("attributes.sensitive_attributes.disease", binned)

@@ -609,18 +609,21 @@ def test_cells_let_algorithm_3_take_several_attributes_with_measured_sizes(load)
         == "clusters"
     )
     with pytest.raises(
-        ConfigurationError, match=r"class_size: proven is for .* expected class_size: measured"
+        ConfigurationError,
+        match=r"class_size: proven is for .* expected class_size: measured",
     ):
         load("method={name: microaggregation, cells: clusters, class_size: proven}", *required)
     with pytest.raises(
-        ConfigurationError, match="cells is for algorithm: 3, and this is algorithm: 2"
+        ConfigurationError,
+        match="cells is for algorithm: 3, and this is algorithm: 2",
     ):
         load("method={name: microaggregation, cells: first_component, algorithm: 2}", *required)
 
 
 def test_a_class_size_is_for_algorithm_3(load):
     with pytest.raises(
-        ConfigurationError, match="class_size is for algorithm: 3, and this is algorithm: 1"
+        ConfigurationError,
+        match="class_size is for algorithm: 3, and this is algorithm: 1",
     ):
         load("method={name: microaggregation, algorithm: 1, class_size: paper}")
     with pytest.raises(ConfigurationError, match=r"method\.algorithm: found 4; expected 1, 2 or 3"):
@@ -739,7 +742,9 @@ def test_an_l_that_a_method_does_not_make_is_reported_at_once(load, method, make
 
 
 @pytest.mark.parametrize(
-    ("assignment", "message"), WRONG, ids=[assignment for assignment, _ in WRONG]
+    ("assignment", "message"),
+    WRONG,
+    ids=[assignment for assignment, _ in WRONG],
 )
 def test_names_the_key_and_the_value_that_are_wrong(load, assignment, message):
     with pytest.raises(ConfigurationError, match=message) as found:
@@ -786,7 +791,8 @@ def test_names_every_problem_in_a_line_of_its_own(load):
 )
 def test_a_column_has_one_role(load, assignment, column, roles):
     with pytest.raises(
-        ConfigurationError, match=f"column '{column}' is in {roles[0]} and in {roles[1]}"
+        ConfigurationError,
+        match=f"column '{column}' is in {roles[0]} and in {roles[1]}",
     ):
         load(assignment)
 
@@ -932,7 +938,8 @@ def test_expands_the_environment(load, monkeypatch):
 def test_a_variable_without_default_must_be_set(load, monkeypatch):
     monkeypatch.delenv("PLACE", raising=False)
     with pytest.raises(
-        ConfigurationError, match=r"output.path: .*variable PLACE is not set.*\$\{PLACE:-default\}"
+        ConfigurationError,
+        match=r"output.path: .*variable PLACE is not set.*\$\{PLACE:-default\}",
     ):
         load("output.path=${PLACE}/out")
 
@@ -957,7 +964,8 @@ def test_paths_are_relative_to_the_run_file(load, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "uri", ["s3://bucket/a/../b", "hdfs://host:9000/a", "file:/a/b", "dbfs:/a", "abfss://c@host/a"]
+    "uri",
+    ["s3://bucket/a/../b", "hdfs://host:9000/a", "file:/a/b", "dbfs:/a", "abfss://c@host/a"],
 )
 def test_a_uri_passes_through(load, uri):
     assert load(f"input.path={uri}").input.path == uri
@@ -971,7 +979,7 @@ def test_a_table_of_the_catalog_is_no_path(load, monkeypatch):
 def test_options_are_texts(load):
     options = load(
         "input.options={inferSchema: true, multiLine: false, sep: ';', maxColumns: 9, "
-        "samplingRatio: 0.5}"
+        "samplingRatio: 0.5}",
     ).input.options
     assert options == {
         **{
@@ -980,7 +988,7 @@ def test_options_are_texts(load):
             "sep": ";",
             "maxColumns": "9",
             "samplingRatio": "0.5",
-        }
+        },
     }
 
 
@@ -1005,7 +1013,8 @@ def test_output_is_one_folder(load):
 )
 def test_output_is_a_path_or_both_of_public_and_internal(load, output):
     with pytest.raises(
-        ConfigurationError, match=r"output: .*either path, or both public and internal"
+        ConfigurationError,
+        match=r"output: .*either path, or both public and internal",
     ):
         load(f"output={output}")
 
@@ -1021,7 +1030,8 @@ def test_a_key_may_not_stand_twice(load):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "- a list", "a text", "name: [", "name: 2020-13-45", "? [a]\n: b", "name: a\x07"]
+    "text",
+    ["", "- a list", "a text", "name: [", "name: 2020-13-45", "? [a]\n: b", "name: a\x07"],
 )
 def test_a_file_that_is_no_run_is_named(load, text):
     with pytest.raises(ConfigurationError, match=r"run\.yaml"):
@@ -1034,7 +1044,7 @@ def test_a_file_without_end_is_refused(load):
     with pytest.raises(ConfigurationError, match=r"run\.yaml: too long"):
         load(
             text="a0: &a0 [x, x]\n"
-            + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 60))
+            + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 60)),
         )
     with pytest.raises(ConfigurationError, match=r"run\.yaml: too long"):
         load(text="a: &a [*a]\n")

@@ -22,7 +22,7 @@ PEOPLE = pa.table(
         "sex": ["fm"[i % 2] for i in range(ROWS)],
         "zip": [f"{10000 + i * 37 % 90}" for i in range(ROWS)],
         "disease": [("flu", "gout", "ulcer", "cold")[i * 3 % 7 % 4] for i in range(ROWS)],
-    }
+    },
 )
 
 
@@ -32,7 +32,7 @@ def conf(tmp_path: Path) -> Path:
     pyarrow.csv.write_csv(PEOPLE, tmp_path / "people.csv")
     file = tmp_path / "people.yaml"
     return tc.suggest(str(tmp_path / "people.csv"), file=file, trial=False, engine="local").write(
-        file
+        file,
     )
 
 
@@ -86,7 +86,7 @@ def test_the_console_and_the_internal_report_list_the_changes(conf: Path):
     made = tc.release(None, conf, overrides=["privacy.k=7", "engine=local"], log=said.append)
     assert [line for line in said if "suggest" in line] == [
         "note: changed after tclose suggest wrote the run file: privacy.k; both values are in the "
-        "internal report"
+        "internal report",
     ]
     page = (Path(made.internal_path) / "report.html").read_text()
     assert "<code>privacy.k</code></th><td>10</td><td>7</td>" in page

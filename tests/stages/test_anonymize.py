@@ -73,7 +73,7 @@ RUNS: dict[str, dict[str, Any]] = {
                 "distance": "ordered",
                 "order": ["flu", "ulcer", "gout"],
                 "missing": "lowest",
-            }
+            },
         },
         "insensitive_attributes": ["id"],
         "allow_unique": ["id"],
@@ -123,16 +123,20 @@ def in_memory(run: Run, table: DataFrame) -> Counter[tuple[str, ...]]:
     assert plan.tasks == 1
     settled = plan.assign_classes(rows, 0)
     order, labels = Generalizer.of(attributes_of(run, profile).quasi_identifiers).publish(
-        rows.take(settled.here), settled.classes, []
+        rows.take(settled.here),
+        settled.classes,
+        [],
     )
     kept = [people[place][len(profile.quasi) :] for place in settled.here[order]]
     return comparable(
         [
             (*label, *values)
             for label, values in zip(
-                zip(*[c.to_pylist() for c in labels], strict=True), kept, strict=True
+                zip(*[c.to_pylist() for c in labels], strict=True),
+                kept,
+                strict=True,
             )
-        ]
+        ],
     )
 
 
@@ -157,7 +161,7 @@ def anonymizer_of(run: Run, staged: Staged, plan: Plan) -> Anonymizer:
             attributes=attributes,
             plan=plan,
             columns=staged.columns,
-        )
+        ),
     )
 
 
@@ -182,7 +186,10 @@ def input_of(run: Run) -> DataFrame:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_spark_releases_what_the_pure_functions_make(
-    make_run: MakeRun, drawn_people: Draw, settings: Any, name: str
+    make_run: MakeRun,
+    drawn_people: Draw,
+    settings: Any,
+    name: str,
 ) -> None:
     run = make_run(drawn_people(7), drop_others=True, **RUNS[name])
     table = input_of(run)
@@ -193,7 +200,9 @@ def test_spark_releases_what_the_pure_functions_make(
 
 
 def test_rows_come_to_their_tasks_by_keys_too(
-    make_run: MakeRun, drawn_people: Draw, monkeypatch: pytest.MonkeyPatch
+    make_run: MakeRun,
+    drawn_people: Draw,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = make_run(drawn_people(7), drop_others=True, **RUNS["intervals, trees and missing values"])
     sent: list[int] = []
@@ -214,7 +223,11 @@ def test_rows_come_to_their_tasks_by_keys_too(
     ],
 )
 def test_the_release_does_not_depend_on_how_the_input_lies(
-    make_run: MakeRun, drawn_people: Draw, settings: Any, name: str, values: dict[str, str]
+    make_run: MakeRun,
+    drawn_people: Draw,
+    settings: Any,
+    name: str,
+    values: dict[str, str],
 ) -> None:
     run = make_run(drawn_people(8), drop_others=True, **RUNS["intervals, trees and missing values"])
     table = input_of(run)
@@ -226,12 +239,16 @@ def test_the_release_does_not_depend_on_how_the_input_lies(
     }[name]
     with settings(values):
         assert distributed(
-            run, changed, rows_per_task=1000 if name.startswith("one") else 25
+            run,
+            changed,
+            rows_per_task=1000 if name.startswith("one") else 25,
         ) == in_memory(run, table)
 
 
 def test_another_secret_gives_another_release(
-    make_run: MakeRun, drawn_people: Draw, monkeypatch: pytest.MonkeyPatch
+    make_run: MakeRun,
+    drawn_people: Draw,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     people = drawn_people(9)
     one = make_run(people, drop_others=True, method={"deal": "round_robin"})
@@ -264,10 +281,11 @@ def test_labels_of_six_people(make_run: MakeRun) -> None:
         "disease": ["flu"] * 6,
     }
     run = make_run(
-        people, quasi={"age": {"type": "numeric"}, "city": {"hierarchy": "cities.csv"}, "sex": {}}
+        people,
+        quasi={"age": {"type": "numeric"}, "city": {"hierarchy": "cities.csv"}, "sex": {}},
     )
     assert distributed(run, input_of(run), 1000) == comparable(
-        3 * [("[20, 22]", "Tuscany", "f", "flu")] + 3 * [("[40, 42]", "France", "*", "flu")]
+        3 * [("[20, 22]", "Tuscany", "f", "flu")] + 3 * [("[40, 42]", "France", "*", "flu")],
     )
 
 
@@ -305,7 +323,10 @@ def women_only() -> Plan:
             figures = {"rows": float(len(rows))}
             if task:
                 return ClassAssignment(
-                    here=nobody, classes=nobody, figures=figures, suppressed=everyone
+                    here=nobody,
+                    classes=nobody,
+                    figures=figures,
+                    suppressed=everyone,
                 )
             return ClassAssignment(here=everyone, classes=0 * everyone, figures=figures)
 
@@ -348,7 +369,7 @@ def test_a_task_may_suppress_all_of_its_rows(make_run: MakeRun) -> None:
         [
             ("[21, 27]", "f", disease, note)
             for disease, note in [("gout", "b"), ("flu", "a"), (None, "c"), ("gout", "b")]
-        ]
+        ],
     )
     written = anonymizer.written()
     assert (written.raw.rows, written.published.rows, written.method) == (9, 4, {"rows": 9.0})
@@ -386,7 +407,8 @@ CHANGED: dict[str, Callable[[DataFrame], DataFrame]] = {
     "a row twice": lambda table: table.union(table.where("id = 0")),
     "another value": lambda table: table.withColumn("note", F.expr("if(id = 0, 'changed', note)")),
     "two values exchanged": lambda table: table.withColumn(
-        "sex", F.expr("if(sex = 'f', 'm', if(sex = 'm', 'f', sex))")
+        "sex",
+        F.expr("if(sex = 'f', 'm', if(sex = 'm', 'f', sex))"),
     ),
     "a new value": lambda table: table.withColumn("disease", F.expr("if(id = 0, 'new', disease)")),
 }
@@ -394,7 +416,9 @@ CHANGED: dict[str, Callable[[DataFrame], DataFrame]] = {
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_staged_rows_that_are_not_those_that_were_profiled_are_not_released(
-    make_run: MakeRun, drawn_people: Draw, name: str
+    make_run: MakeRun,
+    drawn_people: Draw,
+    name: str,
 ) -> None:
     run = make_run(
         drawn_people(13),
@@ -415,7 +439,8 @@ def test_staged_rows_that_are_not_those_that_were_profiled_are_not_released(
 
 
 def test_rows_that_are_not_those_of_the_profile_are_damaged(
-    make_run: MakeRun, drawn_people: Draw
+    make_run: MakeRun,
+    drawn_people: Draw,
 ) -> None:
     run = make_run(drawn_people(14), drop_others=True)
     staged, plan = prepare_run(run, input_of(run))
@@ -424,7 +449,8 @@ def test_rows_that_are_not_those_of_the_profile_are_damaged(
 
 
 def test_a_label_that_does_not_cover_its_value_is_not_released(
-    make_run: MakeRun, drawn_people: Draw
+    make_run: MakeRun,
+    drawn_people: Draw,
 ) -> None:
     run = make_run(drawn_people(15), drop_others=True)
     table = input_of(run)

@@ -24,7 +24,7 @@ QUASI = st.sampled_from(
         {"age": {"type": "numeric", "round_to": 10}},
         {"city": {"generalization": "set"}, "sex": {"generalization": "set"}},
         {"sex": {}},
-    ]
+    ],
 )
 
 
@@ -45,7 +45,7 @@ def publish(problem: Problem, rows: Rows, classes: Any, ties: Any = None) -> lis
             rows.cell[order].tolist(),
             *[key[order].tolist() for key in keys],
             strict=True,
-        )
+        ),
     )
 
 
@@ -88,7 +88,10 @@ def classes_of(data: st.DataObject, n: int) -> np.ndarray:
 @drawn(80)
 @given(people(), SENSITIVE, QUASI, st.data())
 def test_the_order_of_rows_and_the_numbers_of_classes_leave_no_trace(
-    records, sensitive, quasi, data
+    records,
+    sensitive,
+    quasi,
+    data,
 ):
     problem, rows = make_problem(records, sensitive, quasi)
     n = len(rows)
@@ -106,7 +109,10 @@ def test_the_order_of_rows_and_the_numbers_of_classes_leave_no_trace(
 @drawn(80)
 @given(people(), SENSITIVE, QUASI, st.data())
 def test_rows_with_equal_labels_are_in_the_order_of_what_else_is_published(
-    records, sensitive, quasi, data
+    records,
+    sensitive,
+    quasi,
+    data,
 ):
     problem, rows = make_problem(records, sensitive, quasi)
     n = len(rows)
@@ -144,7 +150,10 @@ def test_two_classes_with_equal_labels_are_interleaved(quasi, values, label):
         for value, disease in zip(values, ["gout", "gout", "flu", "flu"], strict=True)
     ]
     problem, rows = make_problem(
-        records, DISEASE, quasi, {"x": CITIES} if "hierarchy" in quasi["x"] else {}
+        records,
+        DISEASE,
+        quasi,
+        {"x": CITIES} if "hierarchy" in quasi["x"] else {},
     )
     assert publish(problem, rows, [0, 0, 1, 1]) == [(*label, cell) for cell in (0, 0, 1, 1)]
 
@@ -172,7 +181,9 @@ def test_bounds_are_two_numbers():
 def test_bounds_are_rounded_outward():
     records = [{"age": age, "disease": "flu"} for age in (31, 36, 40, 40)]
     problem, rows = make_problem(
-        records, DISEASE, {"age": {"type": "numeric", "numeric_output": "bounds", "round_to": 5}}
+        records,
+        DISEASE,
+        {"age": {"type": "numeric", "numeric_output": "bounds", "round_to": 5}},
     )
     assert publish(problem, rows, [0, 0, 1, 1]) == [(30, 40, 0)] * 2 + [(40, 40, 0)] * 2
 
@@ -180,7 +191,9 @@ def test_bounds_are_rounded_outward():
 def test_bounds_of_missing_numbers_are_null():
     records = [{"age": age, "disease": "flu"} for age in (None, None, 5, 7)]
     problem, rows = make_problem(
-        records, DISEASE, {"age": {"type": "numeric", "numeric_output": "bounds"}}
+        records,
+        DISEASE,
+        {"age": {"type": "numeric", "numeric_output": "bounds"}},
     )
     assert publish(problem, rows, [0, 0, 1, 1]) == [(None, None, 0)] * 2 + [(5, 7, 0)] * 2
     with pytest.raises(ValueError, match="bounds cannot express"):

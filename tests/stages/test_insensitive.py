@@ -52,7 +52,9 @@ def guard(run: Run, partitions: int = 0) -> dict[str, Any]:
     table = table.repartition(partitions, F.rand(partitions)) if partitions else table
     staged = stage(run, table)
     quasi = ResolvedAttributes.of(
-        run.spec.attributes, staged.profile, run.hierarchies
+        run.spec.attributes,
+        staged.profile,
+        run.hierarchies,
     ).quasi_identifiers
     return guard_insensitive(staged.batches, staged.columns, run.spec, staged.profile, quasi)
 
@@ -83,7 +85,8 @@ def test_a_column_that_may_be_unique_is_left_out_of_the_joint_look(make_run: Mak
     )
     record = guard(run)
     assert record["combinations"] == pytest.approx(
-        len(set(zip(people()["street"], people()["colour"], strict=True))), abs=2
+        len(set(zip(people()["street"], people()["colour"], strict=True))),
+        abs=2,
     )
     assert {columns for columns, _ in shares(record)} == {
         "colour",
@@ -115,7 +118,12 @@ def test_a_column_that_undoes_the_generalization_is_refused(make_run: MakeRun, n
     ):
         guard(make_run(table, **ROLES, insensitive_attributes=["colour", "tells"]))
     record = guard(
-        make_run(table, **ROLES, insensitive_attributes=["colour", "tells"], allow_unique=["tells"])
+        make_run(
+            table,
+            **ROLES,
+            insensitive_attributes=["colour", "tells"],
+            allow_unique=["tells"],
+        ),
     )
     assert shares(record)[("tells", quasi)] > 0.9
 
@@ -139,16 +147,20 @@ def test_missing_values_have_a_place_of_their_own(make_run: MakeRun) -> None:
         "tells": [i % 2 for i in range(121)],
     }
     with pytest.raises(
-        InputError, match=r"'tells' takes back 100% of the width of quasi-identifier 'age'"
+        InputError,
+        match=r"'tells' takes back 100% of the width of quasi-identifier 'age'",
     ):
         guard(make_run(table, **ROLES, insensitive_attributes=["tells"]))
 
 
 def test_the_figures_depend_on_no_partition_and_a_sample_is_near_them(
-    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+    make_run: MakeRun,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     table = people(3000) | {
-        "tells": [(age - 20) // 10 if i % 2 else i % 4 for i, age in enumerate(people(3000)["age"])]
+        "tells": [
+            (age - 20) // 10 if i % 2 else i % 4 for i, age in enumerate(people(3000)["age"])
+        ],
     }
     run = make_run(table, **ROLES, insensitive_attributes=["colour", "tells"])
     whole = guard(run)

@@ -78,7 +78,7 @@ def test_text_that_is_a_number_and_nan(make_run: MakeRun) -> None:
         "disease": ["a", "b", "a"],
     }
     profile = profile_of(
-        make_run(people, quasi={"age": {"type": "numeric"}, "weight": {"type": "numeric"}}, k=2)
+        make_run(people, quasi={"age": {"type": "numeric"}, "weight": {"type": "numeric"}}, k=2),
     )
     assert profile.quasi == (
         QuasiDomain(name="age", kind="double", missing=1, low=7.0, high=100.0),
@@ -88,7 +88,9 @@ def test_text_that_is_a_number_and_nan(make_run: MakeRun) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_profile_is_what_counting_in_memory_gives(
-    make_run: MakeRun, drawn_people: Callable[..., pa.Table], seed: int
+    make_run: MakeRun,
+    drawn_people: Callable[..., pa.Table],
+    seed: int,
 ) -> None:
     people = drawn_people(seed)
     run = make_run(
@@ -105,7 +107,11 @@ def test_the_profile_is_what_counting_in_memory_gives(
     assert profile.quasi[0].missing == city.count(None)
     assert profile.quasi[0].values == tuple(sorted(set(city) - {None}))
     assert profile.quasi[1] == QuasiDomain(
-        name="age", kind="integer", missing=age.count(None), low=min(known), high=max(known)
+        name="age",
+        kind="integer",
+        missing=age.count(None),
+        low=min(known),
+        high=max(known),
     )
     values = [attribute.values for attribute in profile.sensitive]
     found = {
@@ -144,11 +150,14 @@ def test_an_empty_table_is_an_error(make_run: MakeRun) -> None:
 
 
 def test_more_values_than_a_driver_holds_are_refused_with_the_column_that_has_most(
-    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+    make_run: MakeRun,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = make_run(PEOPLE, **ROLES)
     monkeypatch.setattr(
-        counted, "MOST_VALUES", 3 + 1 + 2 + 1 + 4
+        counted,
+        "MOST_VALUES",
+        3 + 1 + 2 + 1 + 4,
     )  # cities, sexes, tuples; each with none
     assert profile_of(run).rows == 5
     monkeypatch.setattr(counted, "MOST_VALUES", 10)
@@ -194,7 +203,11 @@ def test_options_make_spellings_one_value(make_run: MakeRun) -> None:
     }
     profile = profile_of(make_run(SPELLED, **asked, sensitive={"disease": {"t": 1, "text": text}}))
     assert profile.quasi[1] == QuasiDomain(
-        name="sex", kind="category", missing=1, values=("f", "m"), present=2
+        name="sex",
+        kind="category",
+        missing=1,
+        values=("f", "m"),
+        present=2,
     )
     assert profile.sensitive == (
         SensitiveDomain("disease", ("flu", "gout", "go\u00fct"), (3, 1, 2)),
@@ -208,7 +221,12 @@ def test_a_hierarchy_and_an_order_are_looked_up_after_the_options(make_run: Make
         "city": {"hierarchy": "cities.csv", "text": {"strip": True}},
     }
     sensitive = {
-        "grade": {"distance": "ordered", "t": 1, "order": ["low", "high"], "text": {"case": "fold"}}
+        "grade": {
+            "distance": "ordered",
+            "t": 1,
+            "order": ["low", "high"],
+            "text": {"case": "fold"},
+        },
     }
     profile = profile_of(make_run(people, quasi=quasi, sensitive=sensitive, k=2))
     assert profile.quasi[1].present == 2
@@ -225,7 +243,7 @@ def test_options_of_text_are_for_text(make_run: MakeRun) -> None:
                 PEOPLE,
                 **{**ROLES, "sensitive": {"grade": {"t": 1, "text": {"strip": True}}}},
                 drop_others=True,
-            )
+            ),
         )
 
 
@@ -262,10 +280,13 @@ def test_what_is_worth_a_second_look_is_reported_with_no_value(make_run: MakeRun
 
 
 @pytest.mark.parametrize(
-    ("values", "warned"), [(["a", "b", "c", None], True), (["a", "b", None, None], False)]
+    ("values", "warned"),
+    [(["a", "b", "c", None], True), (["a", "b", None, None], False)],
 )
 def test_more_than_one_value_for_two_rows_is_nearly_unique(
-    make_run: MakeRun, values: list[str | None], warned: bool
+    make_run: MakeRun,
+    values: list[str | None],
+    warned: bool,
 ) -> None:
     people = {"age": range(6), "disease": [*values, "a", "a"]}
     run = make_run(
@@ -278,12 +299,14 @@ def test_more_than_one_value_for_two_rows_is_nearly_unique(
         "knows a person's value finds the record"
     )
     assert [warning[: len(told)] for warning in profile_warnings(profile_of(run), run.spec)] == [
-        told
+        told,
     ] * warned
 
 
 def test_warnings_are_announced_and_kept(
-    run_file: Callable[..., Any], tclose: Callable[..., Any], tmp_path: Path
+    run_file: Callable[..., Any],
+    tclose: Callable[..., Any],
+    tmp_path: Path,
 ) -> None:
     code, _, err = tclose("profile", run_file(SPELLED, k=2, insensitive_attributes=["note"]))
     assert code == 0
@@ -315,7 +338,10 @@ def test_warnings_are_announced_and_kept(
     ],
 )
 def test_codes_in_an_ordered_sensitive_attribute_are_warned_of(
-    make_run: MakeRun, codes: list[str], distance: str, warned: str
+    make_run: MakeRun,
+    codes: list[str],
+    distance: str,
+    warned: str,
 ) -> None:
     table = {"age": ["30"] * 205, "stay": [str(i % 10) for i in range(200)] + codes}
     sensitive = {"stay": {"distance": distance, "t": 0.3}}
@@ -355,7 +381,8 @@ LISTED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("listed", LISTED)
 def test_an_identifier_that_repeats_is_a_warning_without_its_values(
-    make_run: MakeRun, listed: str
+    make_run: MakeRun,
+    listed: str,
 ) -> None:
     run = make_run(one_woman(), quasi={"age": {"type": "numeric"}}, k=10, **LISTED[listed])
     warnings = profile_warnings(profile_of(run), run.spec)
@@ -370,7 +397,10 @@ def test_names_things_and_unique_numbers_are_no_identifiers_that_repeat(make_run
     direct = ["patient_id", "first_name", "row"]
     people = {**one_woman(1), "customer_no": [None] * 1000 + list(range(501))}
     run = make_run(
-        people, quasi={"age": {"type": "numeric"}}, direct_identifiers=direct, drop_others=True
+        people,
+        quasi={"age": {"type": "numeric"}},
+        direct_identifiers=direct,
+        drop_others=True,
     )
     assert profile_of(run).repeated == ()
 
@@ -385,7 +415,8 @@ def test_a_column_that_is_listed_as_direct_and_nearly_unique_is_an_identifier(
 
 @pytest.mark.parametrize("name", ["nick", "client", "hhid"])
 def test_a_direct_identifier_that_repeats_is_one_whatever_its_name(
-    make_run: MakeRun, name: str
+    make_run: MakeRun,
+    name: str,
 ) -> None:
     table = {**one_woman(1), name: [f"n{i // 4}" for i in range(1501)]}
     direct = {"direct_identifiers": [name], "drop_others": True}
@@ -399,7 +430,8 @@ def test_blanks_that_keep_a_value_out_of_its_hierarchy_are_named(
     table = {"city": [" Pisa", "Pisa"] * 4, "disease": ["flu", "gout"] * 4}
     run = make_run(table, quasi={"city": {"hierarchy": "cities.csv"}}, k=2)
     with pytest.raises(
-        InputError, match=r"lacks 1 value in 4 rows; a hierarchy has no blanks.*text: {strip: true}"
+        InputError,
+        match=r"lacks 1 value in 4 rows; a hierarchy has no blanks.*text: {strip: true}",
     ):
         pipeline.profile(run)
     strip = {"city": {"hierarchy": "cities.csv", "text": {"strip": True}}}

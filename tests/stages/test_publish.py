@@ -150,7 +150,10 @@ def changes_of(file_system: FileSystem, run: Run) -> int:
 
 
 def test_readers_see_the_old_release_or_the_new_one(
-    ready: Path, conf: Path, open_run: OpenRun, file_system: FileSystem
+    ready: Path,
+    conf: Path,
+    open_run: OpenRun,
+    file_system: FileSystem,
 ) -> None:
     old, new, seen = shown(ready), staged(ready), list[str]()
     run = open_run(conf, f"output.path={ready}", overwrite=True)
@@ -168,7 +171,8 @@ def test_readers_see_the_old_release_or_the_new_one(
 
 @pytest.mark.parametrize("over_an_older_one", [False, True])
 @pytest.mark.parametrize(
-    "part", [0, *(pytest.param(part, marks=pytest.mark.more) for part in range(1, 8))]
+    "part",
+    [0, *(pytest.param(part, marks=pytest.mark.more) for part in range(1, 8))],
 )
 def test_a_publish_that_was_killed_is_finished_by_another(
     reported: Path,
@@ -186,7 +190,8 @@ def test_a_publish_that_was_killed_is_finished_by_another(
     settings, whole = [f"output.path={tmp_path / 'killed'}"], staged(begun)
     shutil.copytree(begun, tmp_path / "whole")
     changes = changes_of(
-        file_system, open_run(conf, f"output.path={tmp_path / 'whole'}", overwrite=True)
+        file_system,
+        open_run(conf, f"output.path={tmp_path / 'whole'}", overwrite=True),
     )
     assert changes > 30
     for last in range(part, changes, 8):
@@ -217,7 +222,11 @@ def test_a_publish_that_was_killed_is_finished_by_another(
 
 @pytest.mark.parametrize("last", range(0, 200, 23))
 def test_the_release_command_finishes_what_was_killed_after_the_certificate(
-    ready: Path, conf: Path, open_run: OpenRun, file_system: FileSystem, last: int
+    ready: Path,
+    conf: Path,
+    open_run: OpenRun,
+    file_system: FileSystem,
+    last: int,
 ) -> None:
     settings, new = [f"output.path={ready}"], staged(ready)
     with file_system.watch(last):
@@ -238,7 +247,10 @@ def test_the_release_command_finishes_what_was_killed_after_the_certificate(
 
 
 def test_what_was_killed_after_the_certificate_is_finished_before_another_release(
-    ready: Path, conf: Path, open_run: OpenRun, monkeypatch: pytest.MonkeyPatch
+    ready: Path,
+    conf: Path,
+    open_run: OpenRun,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     new = staged(ready)
     with monkeypatch.context() as broken:
@@ -248,7 +260,8 @@ def test_what_was_killed_after_the_certificate_is_finished_before_another_releas
     with pytest.raises(ConfigurationError, match=r"broke off; run `tclose publish`"):
         pipeline.verify(open_run(conf, f"output.path={ready}"))
     with pytest.raises(
-        ConfigurationError, match="holds a finished release"
+        ConfigurationError,
+        match="holds a finished release",
     ):  # another run file does it, too
         pipeline.profile(open_run(conf, f"output.path={ready}", "privacy.k=6"))
     assert shown(ready) == new
@@ -256,7 +269,10 @@ def test_what_was_killed_after_the_certificate_is_finished_before_another_releas
 
 
 def test_a_signal_while_a_release_is_placed_waits(
-    output: Path, conf: Path, open_run: OpenRun, monkeypatch: pytest.MonkeyPatch
+    output: Path,
+    conf: Path,
+    open_run: OpenRun,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     move = publish.move
 
@@ -304,7 +320,10 @@ def test_a_release_that_does_not_arrive_as_it_was_verified_is_not_public(
 
 
 def test_what_changed_after_it_was_verified_is_not_published(
-    conf: Path, open_run: OpenRun, tmp_path: Path, reported: Path
+    conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
+    reported: Path,
 ) -> None:
     copy = Path(shutil.copytree(reported, tmp_path / "copy"))
     run = open_run(conf, f"output.path={copy}")
@@ -312,14 +331,18 @@ def test_what_changed_after_it_was_verified_is_not_published(
     (part,) = (copy / "internal/staging/release").glob("part-*.parquet")
     part.write_bytes(part.read_bytes() + b"1")
     with pytest.raises(
-        GuaranteeError, match=r"was changed after it was verified: release/part-.* was changed"
+        GuaranteeError,
+        match=r"was changed after it was verified: release/part-.* was changed",
     ):
         pipeline.report(run)
     assert not (copy / "public").exists()
 
 
 def test_what_somebody_else_adds_meanwhile_is_noticed(
-    ready: Path, conf: Path, open_run: OpenRun, monkeypatch: pytest.MonkeyPatch
+    ready: Path,
+    conf: Path,
+    open_run: OpenRun,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     replace = LocalFolder.replace
 
@@ -340,19 +363,27 @@ def test_what_somebody_else_adds_meanwhile_is_noticed(
 
 @pytest.mark.parametrize(("stage", "key"), NEEDED)
 def test_what_an_older_version_staged_is_not_published(
-    reported: Path, conf: Path, open_run: OpenRun, tmp_path: Path, stage: str, key: str
+    reported: Path,
+    conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
+    stage: str,
+    key: str,
 ) -> None:
     copy = Path(shutil.copytree(reported, tmp_path / "copy"))
     forget_key(copy, stage, key)
     for command in (pipeline.publish, pipeline.verify, pipeline.plan):
         with pytest.raises(
-            ConfigurationError, match=r"another version .*; begin again with `tclose profile`"
+            ConfigurationError,
+            match=r"another version .*; begin again with `tclose profile`",
         ):
             command(open_run(conf, f"output.path={copy}"))
 
 
 def test_a_release_over_what_an_older_version_staged_begins_anew(
-    ready: Path, conf: Path, open_run: OpenRun
+    ready: Path,
+    conf: Path,
+    open_run: OpenRun,
 ) -> None:
     forget_key(ready, "report", "files")
     assert (
@@ -362,25 +393,33 @@ def test_a_release_over_what_an_older_version_staged_begins_anew(
 
 
 def test_a_profile_that_an_older_version_staged_is_not_read(
-    reported: Path, conf: Path, open_run: OpenRun, tmp_path: Path
+    reported: Path,
+    conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
 ) -> None:
     path = Path(shutil.copytree(reported, tmp_path / "copy")) / "internal/staging/profile.json"
     path.write_text(path.read_text().replace('"repeated"', '"other"'))
     with pytest.raises(
-        ConfigurationError, match=r"another version .*; begin again with `tclose profile`"
+        ConfigurationError,
+        match=r"another version .*; begin again with `tclose profile`",
     ):
         pipeline.plan(open_run(conf, f"output.path={tmp_path / 'copy'}"))
 
 
 def test_two_run_files_with_one_public_folder_do_not_write_at_once(
-    conf: Path, open_run: OpenRun, tmp_path: Path, way: str
+    conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
+    way: str,
 ) -> None:
     public = f"output={{public: {tmp_path}/shared, internal: {tmp_path}/%s}}"
     one, other = (open_run(conf, public % name) for name in ("one", "other"))
     with one.locked():
         with (
             pytest.raises(
-                ConfigurationError, match=r"shared is being written by another run: process \d+"
+                ConfigurationError,
+                match=r"shared is being written by another run: process \d+",
             ),
             other.locked(),
         ):
@@ -392,7 +431,10 @@ def test_two_run_files_with_one_public_folder_do_not_write_at_once(
 
 
 def test_a_folder_keeps_its_mode_and_its_place_behind_a_link(
-    reported: Path, conf: Path, open_run: OpenRun, tmp_path: Path
+    reported: Path,
+    conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
 ) -> None:
     copy = Path(shutil.copytree(reported, tmp_path / "copy"))
     place = tmp_path / "disk/place"
@@ -412,7 +454,11 @@ def test_a_folder_keeps_its_mode_and_its_place_behind_a_link(
 
 
 def test_a_published_release_is_read_and_verified(
-    reported: Path, conf: Path, open_run: OpenRun, tmp_path: Path, way: str
+    reported: Path,
+    conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
+    way: str,
 ) -> None:
     copy = Path(shutil.copytree(reported, tmp_path / "copy"))
     run_stages(open_run(conf, f"output.path={copy}"), "publish", "verify")
@@ -420,7 +466,9 @@ def test_a_published_release_is_read_and_verified(
 
 
 def test_what_others_keep_beside_the_public_folder_stays(
-    conf: Path, open_run: Callable[..., Run], output: Path
+    conf: Path,
+    open_run: Callable[..., Run],
+    output: Path,
 ) -> None:
     others = [output / f"public.{ending}" for ending in ("old", "new", "lock")]
     for folder in others:

@@ -39,7 +39,9 @@ def lost(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def first_times(
-    times: int, work: Callable[..., Any], spoil: Callable[[Any, int], Any]
+    times: int,
+    work: Callable[..., Any],
+    spoil: Callable[[Any, int], Any],
 ) -> Callable[..., Any]:
     """The work, whose first results are spoilt. spoil: of a result, and of how often the work was
     done before.
@@ -67,7 +69,10 @@ def broken_alike(verdict: Verdict, before: int) -> Verdict:
 
 @pytest.fixture
 def release(
-    tmp_path: Path, write_run: Conf, open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    write_run: Conf,
+    open_run: Callable[..., Run],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., Any]:
     """`release(times, spoil)`: the certificate of a town whose release is judged wrongly the first
     times.
@@ -95,7 +100,8 @@ def test_two_verdicts_that_agree_are_final(release: Callable[..., Any]) -> None:
 @pytest.mark.usefixtures("lost")
 @pytest.mark.parametrize("spoil", [broken, refused])
 def test_nothing_is_decided_if_executors_are_lost_each_time(
-    spoil: Any, release: Callable[..., Any]
+    spoil: Any,
+    release: Callable[..., Any],
 ) -> None:
     with pytest.raises(TcloseError, match="executors were lost 3 times"):
         release(TRIES, spoil)
@@ -103,7 +109,8 @@ def test_nothing_is_decided_if_executors_are_lost_each_time(
 
 @pytest.mark.parametrize("spoil", [broken, refused])
 def test_without_a_lost_executor_the_verdict_is_final(
-    spoil: Any, release: Callable[..., Any]
+    spoil: Any,
+    release: Callable[..., Any],
 ) -> None:
     with pytest.raises(GuaranteeError):
         release(1, spoil)
@@ -111,21 +118,28 @@ def test_without_a_lost_executor_the_verdict_is_final(
 
 @pytest.mark.usefixtures("lost")
 def test_people_of_a_line_are_counted_again(
-    tmp_path: Path, write_run: Conf, open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    write_run: Conf,
+    open_run: Callable[..., Run],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def twice(found: Any, before: int) -> Any:
         people = found[0].people
         return replace(
-            found[0], people=replace(people, members=replace(people.members, kept=99))
+            found[0],
+            people=replace(people, members=replace(people.members, kept=99)),
         ), found[1]
 
     first, second = islice(months(0, 60, leave=0.1), 2)
     pipeline.release(
-        open_run(write_run(tmp_path / "0", rows(first), output={"leavers": "keep"}, **ROLES))
+        open_run(write_run(tmp_path / "0", rows(first), output={"leavers": "keep"}, **ROLES)),
     )
     monkeypatch.setattr(profile, "profile_table", first_times(1, profile.profile_table, twice))
     conf = write_run(
-        tmp_path / "1", rows(second), output={"leavers": "keep", "after": "../0/out"}, **ROLES
+        tmp_path / "1",
+        rows(second),
+        output={"leavers": "keep", "after": "../0/out"},
+        **ROLES,
     )
     assert 0 < pipeline.release(open_run(conf))["earlier"]["kept"] < 99
 
@@ -140,7 +154,7 @@ def test_Spark_names_the_executors_that_are_gone(spark: Any) -> None:
     held = SimpleNamespace(size=lambda: len(known), apply=known.__getitem__)
     store = SimpleNamespace(executorList=lambda active_only: [] if active_only else held)
     context = SimpleNamespace(
-        _jsc=SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: store))
+        _jsc=SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: store)),
     )
     assert SPARK.lost_executors(SimpleNamespace(sparkContext=context)) == {"1"}
     assert SPARK.lost_executors(spark) == SPARK.lost_executors(None) == set()

@@ -29,7 +29,7 @@ def released(ids: list[Any], tmp_path: Path) -> tuple[list[str], Any]:
             "id": ids,
             "age": [20 + i % 9 for i in range(n)],
             "d": [("a", "b")[i % 2] for i in range(n)],
-        }
+        },
     )
     release = tc.release(table, SPEC, tmp_path / "out", engine="local", log=lines.append)
     return [line for line in lines if "attributes.person" in line], release
@@ -38,11 +38,12 @@ def released(ids: list[Any], tmp_path: Path) -> tuple[list[str], Any]:
 def test_spellings_of_people_are_counted_on_console_report_and_certificate(tmp_path: Path) -> None:
     odd = ["P1", " p1", "p\u00a02", "p  2", "p3 "]  # beside p1, p 2 and p3
     notes, release = released(
-        [*(f"p{i}" for i in range(60) if i != 2), "p 2", *odd, "P1"], tmp_path
+        [*(f"p{i}" for i in range(60) if i != 2), "p 2", *odd, "P1"],
+        tmp_path,
     )
     (note,) = notes
     assert note.startswith(
-        "note: attributes.person: of 65 identifiers in 'id' that were compared, 5 differ"
+        "note: attributes.person: of 65 identifiers in 'id' that were compared, 5 differ",
     )
     assert note.removeprefix("note: ") in release.certificate["warnings"]
     assert "65 identifiers" in (tmp_path / "out/public/report.html").read_text()

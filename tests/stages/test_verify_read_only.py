@@ -31,7 +31,7 @@ PEOPLE = pa.table(
         "age": [20 + i % 9 for i in range(24)],
         "sex": ["f", "m"] * 12,
         "disease": ["flu", "gout"] * 12,
-    }
+    },
 )
 DROP_FROM_BOUNDING_SET, DAC_OVERRIDE = 24, 1
 
@@ -132,7 +132,9 @@ def test_nothing_is_written_on_either_engine(conf: Path, output: Path, session: 
 @pytest.mark.usefixtures("closed")
 @pytest.mark.parametrize("what", ["is replaced", "is locked"])
 def test_a_release_that_is_replaced_meanwhile_is_not_called_broken(
-    conf: Path, output: Path, what: str
+    conf: Path,
+    output: Path,
+    what: str,
 ) -> None:
     run, internal = opened(conf, output, LocalSession()), output / "internal"
     with (  # noqa: PT012

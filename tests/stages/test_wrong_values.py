@@ -54,7 +54,9 @@ def words() -> Texts:
 
 
 def test_all_are_counted_and_the_most_frequent_are_listed(
-    session: Session, brought: list[int], words: Texts
+    session: Session,
+    brought: list[int],
+    words: Texts,
 ) -> None:
     table = of_arrow(session, pa.table({"age": TEXTS}))
     found = wrong_values.wrong_values(table, "age", "no number", words)
@@ -69,7 +71,10 @@ def test_all_are_counted_and_the_most_frequent_are_listed(
 
 def test_a_column_without_any(session: Session, words: Texts) -> None:
     found = wrong_values.wrong_values(
-        of_arrow(session, pa.table({"age": ["1", "2"]})), "age", "no number", words
+        of_arrow(session, pa.table({"age": ["1", "2"]})),
+        "age",
+        "no number",
+        words,
     )
     assert (found.values, found.rows, found.listed.as_json()["values"]) == (0, 0, [])
 

@@ -44,7 +44,8 @@ def facts(name: str, values: Sequence[Any], unusable: str = "") -> ColumnFacts:
         marked=0,
         iso_dates=sum(bool(re.fullmatch(ISO_DATE, str(value))) for value in present),
         formatted=count_dates(
-            pa.array(map(str, present), pa.string()), pa.array([1] * len(present), pa.int64())
+            pa.array(map(str, present), pa.string()),
+            pa.array([1] * len(present), pa.int64()),
         ),
         iso_times=sum(bool(re.fullmatch(ISO_TIME, str(value))) for value in present),
     )

@@ -49,10 +49,13 @@ def test_columns_of_different_values_are_no_copies(draw: np.random.Generator) ->
 
 
 @pytest.mark.parametrize(
-    ("beside", "role"), [(("sex", "race", "married"), "quasi"), (("income", "disease"), "open")]
+    ("beside", "role"),
+    [(("sex", "race", "married"), "quasi"), (("income", "disease"), "open")],
 )
 def test_an_unknown_column_of_few_values_is_what_the_columns_next_to_it_are(
-    draw: np.random.Generator, beside: tuple[str, ...], role: str
+    draw: np.random.Generator,
+    beside: tuple[str, ...],
+    role: str,
 ) -> None:
     near = {name: draw.choice(["a", "b", "c"], ROWS) for name in beside}
     assert judged(**near, xqz=draw.choice(["u", "v", "w"], ROWS))["xqz"] == role
@@ -60,7 +63,8 @@ def test_an_unknown_column_of_few_values_is_what_the_columns_next_to_it_are(
 
 @pytest.mark.parametrize("name", ["CD20NR", "score_no", "number"])
 def test_a_number_with_fractions_is_no_person_by_its_name(
-    draw: np.random.Generator, name: str
+    draw: np.random.Generator,
+    name: str,
 ) -> None:
     values = [*draw.random(ROWS - 30), *[0.0] * 30]
     table = pa.table(
@@ -68,7 +72,7 @@ def test_a_number_with_fractions_is_no_person_by_its_name(
             name: values,
             "age": draw.integers(18, 90, ROWS),
             "diagnosis": draw.choice(["a", "b"], ROWS),
-        }
+        },
     )
     choice = choose_roles([suggest_role(facts) for facts in gathered(table).facts])
     assert repeated(choice, exact=True) == ()
@@ -82,8 +86,8 @@ def test_an_age_is_no_guess(draw: np.random.Generator) -> None:
                 "Age65Plus": draw.integers(5, 30, ROWS),
                 "sex": draw.choice(["f", "m"], ROWS),
                 "zzq": draw.random(ROWS),
-            }
-        )
+            },
+        ),
     )
     choice = choose_roles([suggest_role(facts) for facts in found.facts])
     assert [one.name for one in choice.sensitive] == ["zzq"]

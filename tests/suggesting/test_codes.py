@@ -11,7 +11,7 @@ from tclose_spark.suggesting.codes import codes_of_column
 def codes(*values: Any, rows: int = 20, least: int = 10, **more: Any) -> list[str]:
     """The codes of a column with so many rows of each value."""
     return list(
-        codes_of_column(pa.array(values), pa.array([rows] * len(values)), least, **more).rows
+        codes_of_column(pa.array(values), pa.array([rows] * len(values)), least, **more).rows,
     )
 
 

@@ -48,13 +48,18 @@ def people(seed: int = 1) -> pd.DataFrame:
             "v3": draw.choice(["f", "m"], ROWS),
             "v4": draw.choice(list("ABCDE"), ROWS),
             "v5": draw.choice(["flu", "gout", "ulcer"], ROWS),
-        }
+        },
     )
 
 
 def suggest(table: Any, dictionary: Any = None, **more: Any) -> tc.Suggestion:
     return tc.suggest(
-        table, dictionary=dictionary, engine="local", trial=False, log=lambda line: None, **more
+        table,
+        dictionary=dictionary,
+        engine="local",
+        trial=False,
+        log=lambda line: None,
+        **more,
     )
 
 
@@ -67,7 +72,7 @@ def entries_of(path: Path, table: str = "people.csv") -> Mapping[str, Descriptio
 SCHEMA = {
     "fields": [
         {"name": name, "type": "string", "description": text} for name, text in DESCRIBED.items()
-    ]
+    ],
 }
 OTHER = {"fields": [{"name": name, "description": "Salary"} for name in DESCRIBED]}
 PROPERTIES = [
@@ -102,13 +107,16 @@ FILES = {
     "upper case.csv": table("NAME,LABEL").replace("v", "V"),
     "the only resource.json": package({"name": "x", "path": "x.csv", "schema": SCHEMA}),
     "by its path.json": package(
-        {"path": "a.csv", "schema": OTHER}, {"path": "data/People.csv", "schema": SCHEMA}
+        {"path": "a.csv", "schema": OTHER},
+        {"path": "data/People.csv", "schema": SCHEMA},
     ),
     "by its name.json": package(
-        {"name": "a", "schema": OTHER}, {"name": "people", "schema": SCHEMA}
+        {"name": "a", "schema": OTHER},
+        {"name": "people", "schema": SCHEMA},
     ),
     "by its parts.json": package(
-        {"path": "a.csv", "schema": OTHER}, {"path": ["b", "people.gz"], "schema": SCHEMA}
+        {"path": "a.csv", "schema": OTHER},
+        {"path": ["b", "people.gz"], "schema": SCHEMA},
     ),
     "table schema.json": json.dumps(SCHEMA),
     "resource.json": json.dumps({"path": "x.csv", "schema": SCHEMA}),
@@ -130,13 +138,14 @@ def test_a_dictionary_of_each_form_is_read(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_a_dictionary_is_read_in_the_encodings_of_office_programs(
-    tmp_path: Path, encoding: str
+    tmp_path: Path,
+    encoding: str,
 ) -> None:
     (tmp_path / "d.csv").write_bytes(
-        'name,label\nv2,"Lebensalter\nin vollen Jahren, über 18"\n'.encode(encoding)
+        'name,label\nv2,"Lebensalter\nin vollen Jahren, über 18"\n'.encode(encoding),
     )
     assert entries_of(tmp_path / "d.csv") == {
-        "v2": Description("Lebensalter\nin vollen Jahren, über 18")
+        "v2": Description("Lebensalter\nin vollen Jahren, über 18"),
     }
 
 
@@ -147,7 +156,7 @@ def test_a_label_is_before_a_longer_text(tmp_path: Path) -> None:
     (tmp_path / "d.json").write_text(json.dumps({"fields": [field]}))
     assert entries_of(tmp_path / "d.json")["v2"].text == "Age. as written"
     (tmp_path / "d.yaml").write_text(
-        contract(x=[{"name": "v2", "description": "as written", "businessName": "Age"}])
+        contract(x=[{"name": "v2", "description": "as written", "businessName": "Age"}]),
     )
     assert entries_of(tmp_path / "d.yaml")["v2"].text == "Age. as written"
 
@@ -187,7 +196,7 @@ def test_a_column_that_is_marked_as_an_identifier_is_never_published(tmp_path: P
     assert made.roles["v4"] == "direct identifier"
     assert "# its description: marked as an identifier; 5 values" in made.yaml
     (tmp_path / "d.yaml").write_text(
-        contract(x=[{"name": "V4", "classification": "Direct identifier"}])
+        contract(x=[{"name": "V4", "classification": "Direct identifier"}]),
     )
     assert suggest(people(), tmp_path / "d.yaml", k=5).roles["v4"] == "direct identifier"
 
@@ -250,7 +259,11 @@ def test_a_column_that_is_marked_as_an_identifier_is_never_published(tmp_path: P
     ],
 )
 def test_a_dictionary_that_is_wrong_is_refused(
-    tclose: Command, tmp_path: Path, name: str, content: str | bytes | None, says: str
+    tclose: Command,
+    tmp_path: Path,
+    name: str,
+    content: str | bytes | None,
+    says: str,
 ) -> None:
     people().to_csv(tmp_path / "people.csv", index=False)
     if content is not None:
@@ -358,7 +371,9 @@ def test_a_file_without_labels_is_judged_by_names(tmp_path: Path) -> None:
     ],
 )
 def test_the_first_phrase_with_a_sense_counts(
-    name: str, description: str, about: str | None
+    name: str,
+    description: str,
+    about: str | None,
 ) -> None:
     concept = hint_of(telling_phrase(name, description) or name).concept
     assert (concept and concept.name) == about
@@ -379,7 +394,8 @@ def test_a_description_calls_a_column_a_number(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Number of rooms", "Lifetime number of visits", "Total number of items", "Income"]
+    "text",
+    ["Number of rooms", "Lifetime number of visits", "Total number of items", "Income"],
 )
 def test_a_description_of_a_count_calls_it_no_number(text: str) -> None:
     assert not hint_of(telling_phrase("v1", text) or "v1").numbers
@@ -390,7 +406,8 @@ def test_a_description_of_a_count_calls_it_no_number(text: str) -> None:
     [("Survey wave", "insensitive attribute"), ("Survey: what is hidden", "left out")],
 )
 def test_only_a_description_of_the_table_alone_makes_a_column_insensitive(
-    text: str, role: str
+    text: str,
+    role: str,
 ) -> None:
     table = people().assign(v6=["a", "b"] * (ROWS // 2))
     assert suggest(table, {**DESCRIBED, "v6": text}).roles["v6"] == role
@@ -426,7 +443,7 @@ def test_a_number_of_a_thing_is_no_person() -> None:
         "v3": draw.integers(0, 5, 80)[groups],
     }
     table = pd.DataFrame(
-        {**constant, "v4": draw.choice([5, 6, 7], 400), "v5": draw.choice(["a", "b", "c"], 400)}
+        {**constant, "v4": draw.choice([5, 6, 7], 400), "v5": draw.choice(["a", "b", "c"], 400)},
     )
     made = {text: suggest(table, {"v1": text, "v5": "Region"}) for text in ("Number", "Class ID")}
     assert {text: one.roles["v1"] for text, one in made.items()} == {
@@ -525,16 +542,18 @@ def test_descriptions_give_the_roles_that_names_would(names: list[str], seed: in
     numbered = named.set_axis([f"v{place}" for place in range(len(kept))], axis=1)
     by_names = suggest(named).roles
     by_descriptions = suggest(
-        numbered, {f"v{place}": SENSES[name][0] for place, name in enumerate(kept)}
+        numbered,
+        {f"v{place}": SENSES[name][0] for place, name in enumerate(kept)},
     ).roles
     assert [*by_descriptions.values()] == [*by_names.values()], dict(
-        zip(kept, by_descriptions.values(), strict=True)
+        zip(kept, by_descriptions.values(), strict=True),
     )
 
 
 def test_a_dictionary_is_for_the_columns_of_any_case() -> None:
     told = Dictionary("d", {"age": Description("Age")}).of_table(
-        ["AGE ", "x"], {"X": "Sex", "age": "Salary"}
+        ["AGE ", "x"],
+        {"X": "Sex", "age": "Salary"},
     )
     assert (told.of("Age").text, told.of("x").text, told.of("y").text) == ("Age", "Sex", "")
     other = Dictionary("d", {"age": Description("Age")})

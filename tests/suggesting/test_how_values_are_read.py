@@ -101,7 +101,9 @@ def test_an_open_range_among_numbers_is_a_value(label: str) -> None:
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
 def test_nobody_over_the_top_code_is_published_with_another_age(
-    spark: SparkSession, tmp_path: Path, engine: str
+    spark: SparkSession,
+    tmp_path: Path,
+    engine: str,
 ) -> None:
     table = people(Age=ages("90+", "<18", "Prefer not to say"))
     suggestion = suggested(table)
@@ -172,7 +174,8 @@ def test_words_that_are_no_refusals_are_missing(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["declined the aspirin of Dr Miller", "refused by Anna", "preferred not to meet Bob"]
+    "text",
+    ["declined the aspirin of Dr Miller", "refused by Anna", "preferred not to meet Bob"],
 )
 def test_a_text_with_other_words_is_not_shown(text: str) -> None:
     one = suggest_role(facts("note", drawn("a", "b", text)))
@@ -209,7 +212,9 @@ def test_numbers_that_are_padded_are_numbers_and_codes_stay_codes() -> None:
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
 def test_percentages_of_a_file_are_numbers(
-    spark: SparkSession, tmp_path: Path, engine: str
+    spark: SparkSession,
+    tmp_path: Path,
+    engine: str,
 ) -> None:
     lines = [f"{i % 70 + 18},{'mf'[i % 2]},{i % 97 / 4:.2f}%,{'abc'[i % 3]}" for i in range(ROWS)]
     (tmp_path / "loans.csv").write_text("\n".join(["age,sex,int_rate,diagnosis", *lines, ""]))
@@ -293,7 +298,8 @@ def test_forms_of_dates_are_found_and_read(form: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "texts", [["2009/10", "2010/11"], ["Jan-2012", "01.01.2012"], ["1.2.2024", "1.2.2024 9:05"]]
+    "texts",
+    [["2009/10", "2010/11"], ["Jan-2012", "01.01.2012"], ["1.2.2024", "1.2.2024 9:05"]],
 )
 def test_texts_of_several_forms_have_none(texts: list[str]) -> None:
     assert forms_of(count_dates(pa.array(texts), pa.array([1] * len(texts))), len(texts)) == ()
@@ -301,7 +307,9 @@ def test_texts_of_several_forms_have_none(texts: list[str]) -> None:
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
 def test_months_and_times_of_logs_are_released(
-    spark: SparkSession, tmp_path: Path, engine: str
+    spark: SparkSession,
+    tmp_path: Path,
+    engine: str,
 ) -> None:
     months = [
         f"{month}-{year}" for month, year in product(["Jan", "May", "Dec"], range(2010, 2016))
@@ -318,11 +326,14 @@ def test_months_and_times_of_logs_are_released(
 
 
 @pytest.mark.parametrize(
-    ("value", "word"), [({"city": "Rome"}, "json_normalize"), ([1, 2], "explode")]
+    ("value", "word"),
+    [({"city": "Rome"}, "json_normalize"), ([1, 2], "explode")],
 )
 @pytest.mark.parametrize("name", ["details", "address", "tags"])
 def test_a_nested_column_is_named_with_the_way_to_flatten_it(
-    name: str, value: Any, word: str
+    name: str,
+    value: Any,
+    word: str,
 ) -> None:
     suggestion = suggested(people(**{name: [value] * ROWS}))
     text = " ".join(suggestion.yaml.replace("#", "").split())
@@ -355,21 +366,34 @@ def cells(count: str, **dimensions: list[Any]) -> pa.Table:
     rows = [*product(*dimensions.values())]
     columns = dict(zip(dimensions, map(list, zip(*rows, strict=True)), strict=True))
     return pa.table(
-        {**columns, count: DRAW.integers(0, 90, len(rows)), "rate": DRAW.random(len(rows))}
+        {**columns, count: DRAW.integers(0, 90, len(rows)), "rate": DRAW.random(len(rows))},
     )
 
 
 REGIONS, BANDS, YEARS = ["N", "S", "E", "W"], ["0-19", "20-64", "65+"], [2018, 2019, 2020, 2021]
 COUNTS = {
     "deaths": cells(
-        "deaths", region=REGIONS, age_group=BANDS, sex=["m", "f"], year=YEARS, cause=["a", "b", "c"]
+        "deaths",
+        region=REGIONS,
+        age_group=BANDS,
+        sex=["m", "f"],
+        year=YEARS,
+        cause=["a", "b", "c"],
     ),
     "admissions": cells(
-        "n", ward=[*"abcdef"], month=[*range(1, 13)], sex=["m", "f"], urgent=["y", "n"]
+        "n",
+        ward=[*"abcdef"],
+        month=[*range(1, 13)],
+        sex=["m", "f"],
+        urgent=["y", "n"],
     ),
     "census": cells("population", state=[*"abcdefgh"], race=[*"rstu"], sex=["m", "f"], age=BANDS),
     "faelle": cells(
-        "Anzahl", Kreis=[*"abcdefghij"], Jahr=YEARS, Geschlecht=["m", "w"], Delikt=[*"xyz"]
+        "Anzahl",
+        Kreis=[*"abcdefghij"],
+        Jahr=YEARS,
+        Geschlecht=["m", "w"],
+        Delikt=[*"xyz"],
     ),
 }
 
@@ -390,13 +414,20 @@ def test_some_empty_cells_and_nested_dimensions_change_nothing() -> None:
 PEOPLE = {
     "visits": people(age=drawn(*range(18, 90)), visits=drawn(*range(9))),
     "children": people(
-        age=drawn(*range(18, 90)), region=drawn(*"abcdef"), children=drawn(*range(5))
+        age=drawn(*range(18, 90)),
+        region=drawn(*"abcdef"),
+        children=drawn(*range(5)),
     ),
     "all unique": people(
-        age=[*range(ROWS)], zip=[f"{i:05d}" for i in range(ROWS)], visits=drawn(*range(9))
+        age=[*range(ROWS)],
+        zip=[f"{i:05d}" for i in range(ROWS)],
+        visits=drawn(*range(9)),
     ),
     "claims": people(
-        year=drawn(*YEARS), region=drawn(*REGIONS), claims=drawn(*range(9)), age=drawn(*BANDS)
+        year=drawn(*YEARS),
+        region=drawn(*REGIONS),
+        claims=drawn(*range(9)),
+        age=drawn(*BANDS),
     ),
     "number": people(number=drawn(*range(1, 7)), group=drawn(*"ab"), school=drawn(*"abcdefgh")),
     "few": people(n=drawn(*range(9))),
@@ -407,10 +438,14 @@ PEOPLE = {
     ),
     "wide": people(**{f"q{i}": drawn(*range(5)) for i in range(14)}, cases=drawn(*range(30))),
     "population": people(
-        city=drawn(*"abcdefgh"), population=drawn(*range(1000, 1008)), age=drawn(*range(18, 90))
+        city=drawn(*"abcdefgh"),
+        population=drawn(*range(1000, 1008)),
+        age=drawn(*range(18, 90)),
     ),
     "total": people(
-        total=DRAW.integers(0, 40, ROWS).tolist(), wave=drawn(1, 2, 3), region=drawn(*REGIONS)
+        total=DRAW.integers(0, 40, ROWS).tolist(),
+        wave=drawn(1, 2, 3),
+        region=drawn(*REGIONS),
     ),
 }
 

@@ -140,7 +140,8 @@ def test_an_identifier_is_never_insensitive(guise, name, people, rows_each, miss
     ],
 )
 @pytest.mark.parametrize(
-    "values", [["a", "b"] * 500, list(range(1000)), ["a"] * 1000, [None] * 1000]
+    "values",
+    [["a", "b"] * 500, list(range(1000)), ["a"] * 1000, [None] * 1000],
 )
 def test_a_column_named_as_an_identifier_is_one_whatever_it_holds(name, values):
     assert suggest_role(facts(name, values)).role == "direct"
@@ -223,6 +224,6 @@ def test_why_holds_no_value():
 
 def test_a_column_that_cannot_be_released_is_left_open():
     judged = suggest_role(
-        facts("age", ["a", "b"] * 50, unusable="its type, array, cannot be released")
+        facts("age", ["a", "b"] * 50, unusable="its type, array, cannot be released"),
     )
     assert (judged.role, judged.why) == ("open", "its type, array, cannot be released")

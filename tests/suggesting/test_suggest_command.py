@@ -30,14 +30,15 @@ def write_people(path: Path) -> Path:
         born = f"19{50 + i % 40}-{i % 12 + 1:02d}-{i % 27 + 1:02d}"
         disease = ["flu", "Flu ", "gout", "ulcer", "?"][i * 7 % 5]
         lines.append(
-            f"{i:06d};{mail};0{i % 30 + 1000};{born};{'fm'[i % 2]};{disease};{2019 + i % 2};{CANARY}"
+            f"{i:06d};{mail};0{i % 30 + 1000};{born};{'fm'[i % 2]};{disease};{2019 + i % 2};{CANARY}",
         )
     path.write_text("\n".join(lines) + "\n")
     return path
 
 
 def test_a_table_becomes_a_run_file_that_is_released_as_it_is(
-    tclose: Command, tmp_path: Path
+    tclose: Command,
+    tmp_path: Path,
 ) -> None:
     table, file = write_people(tmp_path / "people.csv"), tmp_path / "my.yaml"
     code, out, err = tclose("suggest", table, "--output", file, "--k", 5)
@@ -71,7 +72,7 @@ def test_a_table_becomes_a_run_file_that_is_released_as_it_is(
     shown = out.splitlines()[: out.splitlines().index("people: the release holds")]
     assert shown[0].startswith("published rows (10 shown)")
     assert shown[1].split()[:4] == ["birth_date", "zip", "sex", "diagnosis"] or set(
-        shown[1].split()
+        shown[1].split(),
     ) >= {"zip", "sex"}
     assert len(shown) == 13
     assert max(map(len, shown)) <= 80
@@ -79,12 +80,15 @@ def test_a_table_becomes_a_run_file_that_is_released_as_it_is(
 
 
 def test_a_release_shows_rows_on_a_terminal_only(
-    tclose: Command, run_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    tclose: Command,
+    run_file: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shown: list[bool] = []
     monkeypatch.setattr("tclose_spark.api.release.release", lambda *given, **more: None)
     monkeypatch.setattr(
-        "tclose_spark.cli.commands.show_release", lambda made, rows, *more: shown.append(rows)
+        "tclose_spark.cli.commands.show_release",
+        lambda made, rows, *more: shown.append(rows),
     )
     path = run_file({"age": [1, 2], "sex": ["f", "m"], "disease": ["a", "b"]})
     for option in ([], ["--show"], ["--no-show"]):
@@ -104,7 +108,11 @@ def test_a_release_shows_rows_on_a_terminal_only(
     ],
 )
 def test_wrong_options_are_reported_before_spark_starts(
-    tclose: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], says: str
+    tclose: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    says: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.yaml").write_text("name: mine\n")
@@ -115,10 +123,13 @@ def test_wrong_options_are_reported_before_spark_starts(
 
 
 def test_a_table_that_is_not_there_is_reported_before_spark_starts(
-    tclose: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tclose: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "tclose_spark.io.spark.driver.start_early", lambda *_: pytest.fail("Java starts")
+        "tclose_spark.io.spark.driver.start_early",
+        lambda *_: pytest.fail("Java starts"),
     )
     code, _, err = tclose("suggest", tmp_path / "people.csv")
     assert (code, "people.csv does not exist (read as csv; --format says another)" in err) == (
@@ -129,7 +140,9 @@ def test_a_table_that_is_not_there_is_reported_before_spark_starts(
 
 @pytest.mark.parametrize("record", [f"31,1,730173,{CANARY}", f"31,{CANARY},730173,{CANARY}2"])
 def test_a_first_line_that_is_a_record_is_refused(
-    tclose: Command, tmp_path: Path, record: str
+    tclose: Command,
+    tmp_path: Path,
+    record: str,
 ) -> None:
     (tmp_path / "people.csv").write_text(f"{record}\n" + "32,2,5,x\n" * 20)
     code, out, err = tclose("suggest", tmp_path / "people.csv", "--output", tmp_path / "my.yaml")
@@ -151,11 +164,12 @@ def test_figures_of_a_sample_and_of_the_whole_table(spark: SparkSession) -> None
             "tags": pa.array([["t"]] * 2000),
             "raw": pa.array([b"1", b"2"] * 1000),
             "when": pa.array([i * 86_400_000_000 for i in range(2000)], pa.timestamp("us", "UTC")),
-        }
+        },
     )
     source = Input(path="people", format="table")
     found = gather_facts(
-        OpenedTable(spark.createDataFrame(people), source, people.column_names), 500
+        OpenedTable(spark.createDataFrame(people), source, people.column_names),
+        500,
     )
     facts = {one.name: one for one in found.facts}
     assert (

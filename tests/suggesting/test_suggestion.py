@@ -43,7 +43,7 @@ def people(rows: int = 600, seed: int = 1) -> pa.Table:
             "year": draw.choice([2019, 2020], rows),
             "x: {}": draw.choice(["a", "b"], rows),
             "chol": [None if v < 130 else int(v) for v in draw.integers(120, 300, rows)],
-        }
+        },
     )
 
 
@@ -53,7 +53,10 @@ def uncommented(text: str) -> str:
 
 
 def suggest_for(
-    table: pa.Table, folder: Path, file: str = "my.yaml", form: str = "parquet"
+    table: pa.Table,
+    folder: Path,
+    file: str = "my.yaml",
+    form: str = "parquet",
 ) -> Suggestion:
     source = Input(path=str(folder / f"people.{form}"), format=form)
     return suggestion_from_facts(gathered(table), source, folder / file)
@@ -249,7 +252,8 @@ def test_a_sensitive_attribute_is_ordered_where_its_values_measure(name, values,
 )
 def test_a_value_that_a_class_may_hold_alone_is_warned_of(rare, t, warned):
     line = sensitive_settings(
-        suggest_role(facts("disease", ["flu"] * (100 - rare) + ["gout"] * rare)), t
+        suggest_role(facts("disease", ["flu"] * (100 - rare) + ["gout"] * rare)),
+        t,
     )
     assert any("this t allows a class with this value only" in said for said in line.said) is warned
 
@@ -280,7 +284,9 @@ def test_an_existing_file_is_kept(tmp_path):
     ],
 )
 def test_known_columns_are_chosen_and_of_unknown_ones_only_quasi_identifiers(
-    columns, quasi, sensitive
+    columns,
+    quasi,
+    sensitive,
 ):
     table = {
         name: [f"v{i * 7919 % values}" for i in range(1000)] for name, values in columns.items()
@@ -314,7 +320,8 @@ def test_of_many_quasi_identifiers_one_of_each_kind_comes_first_and_the_rest_is_
     ]
     size = Size(quasi=8, sensitive=2)
     choice = choose_roles(
-        [suggest_role(facts(name, ["a", "b"] * 50)) for name in [*names, "disease"]], size
+        [suggest_role(facts(name, ["a", "b"] * 50)) for name in [*names, "disease"]],
+        size,
     )
     first = {one.name for one in choice.quasi}
     assert len(first) == size.quasi
@@ -354,10 +361,11 @@ FOUND = {
 }
 TABLES = {
     "adult": lambda data: pv.read_csv(
-        data / "adult/adult.csv", parse_options=pv.ParseOptions(delimiter=";")
+        data / "adult/adult.csv",
+        parse_options=pv.ParseOptions(delimiter=";"),
     ),
     "census_income": lambda data: pq.read_table(
-        data / "kdd_census_income/census_income.parquet"
+        data / "kdd_census_income/census_income.parquet",
     ).slice(0, 20_000),
     "heart": lambda data: pv.read_csv(data / "heart/heart_1025.csv"),
 }
@@ -382,7 +390,8 @@ def test_how_many_roles_of_the_example_runs_are_found(name, data, tmp_path):
 def of_people_with_rows(column, rows):
     """The table with a column in which each value has so many rows."""
     table = people().append_column(
-        "who", pa.array([f"P{i // rows:04d}@example.org" for i in range(600)])
+        "who",
+        pa.array([f"P{i // rows:04d}@example.org" for i in range(600)]),
     )
     return table.drop_columns(["patient no", "e_mail"]).rename_columns({"who": column})
 
@@ -435,7 +444,7 @@ def test_rows_of_a_person_stay_together_if_quasi_identifiers_do_not_change(tmp_p
             "patient_id": [f"P{i // 3:03d}" for i in range(600)],
             "age": [20 + i // 3 % 60 for i in range(600)],
             "diagnosis": [f"d{i % 4}" for i in range(600)],
-        }
+        },
     )
     suggestion = suggest_for(rows, tmp_path)
     assert (suggestion.spec["attributes"]["person"], suggestion.apart) == ("patient_id", False)

@@ -26,7 +26,7 @@ from tclose_spark.suggesting.views import summary_lines
 
 Command = Callable[..., tuple[int, str, str]]
 HEAD = re.compile(
-    r"Expected, from a trial on (.+): NCP ([01]\.\d\d), median query error (\d+\.\d\d), ([\d,]+) class(?:es)?"
+    r"Expected, from a trial on (.+): NCP ([01]\.\d\d), median query error (\d+\.\d\d), ([\d,]+) class(?:es)?",
 )
 
 
@@ -40,7 +40,7 @@ def people(rows: int = 1_000, seed: int = 3) -> pa.Table:
             "sex": draw.choice(["f", "m"], rows),
             "income": 20_001 + 137 * (age + draw.integers(0, 400, rows)),
             "disease": draw.choice(["flu", "gout", "cold"], rows),
-        }
+        },
     )
 
 
@@ -75,7 +75,10 @@ def test_an_income_as_equal_would_be_better_ordered(tmp_path: Path) -> None:
     suggestion = suggested(people(), trial=False)
     assert suggestion.tried == ()
     head, *helpful, last = try_suggestion(
-        suggestion, as_equal(suggestion), gathered(people()), str(tmp_path / "work")
+        suggestion,
+        as_equal(suggestion),
+        gathered(people()),
+        str(tmp_path / "work"),
     )
     loss = HEAD.fullmatch(head)[2]
     assert float(loss) > 0.5
@@ -114,7 +117,8 @@ def many_quasi() -> Suggestion:
     draw = np.random.default_rng(4)
     for i, name in enumerate(("race", "education", "marital_status")):
         table = table.append_column(
-            name, pa.array(draw.choice([f"{name}{j}" for j in range(4 + i)], table.num_rows))
+            name,
+            pa.array(draw.choice([f"{name}{j}" for j in range(4 + i)], table.num_rows)),
         )
     return suggested(table, trial=False)
 
@@ -133,8 +137,10 @@ def test_fewer_quasi_identifiers_are_tried_if_there_are_more_than_two() -> None:
 @drawn(20)
 @given(
     st.dictionaries(
-        st.sampled_from(["age", "race", "education", "sex"]), st.floats(0, 1), min_size=1
-    )
+        st.sampled_from(["age", "race", "education", "sex"]),
+        st.floats(0, 1),
+        min_size=1,
+    ),
 )
 def test_a_release_and_a_suggestion_advise_to_leave_out_the_same_column(
     losses: dict[str, float],
@@ -173,7 +179,7 @@ def test_a_trial_that_fails_is_reported_and_the_suggestion_stands(tmp_path: Path
     tree["privacy"]["k"] = 5_000
     (line, *_) = try_suggestion(suggestion, tree, gathered(people()), str(tmp_path / "work"))
     assert line.startswith(
-        "Expected, from a trial on all 1,000 rows: no release; privacy.k is 5000"
+        "Expected, from a trial on all 1,000 rows: no release; privacy.k is 5000",
     )
     tree["attributes"]["quasi_identifiers"]["age"] = {"type": "date"}
     (line,) = try_suggestion(suggestion, tree, gathered(people()), str(tmp_path / "work"))
@@ -182,7 +188,8 @@ def test_a_trial_that_fails_is_reported_and_the_suggestion_stands(tmp_path: Path
 
 
 def test_neither_file_nor_terminal_shows_a_value_and_no_trial_skips_it(
-    tclose: Command, tmp_path: Path
+    tclose: Command,
+    tmp_path: Path,
 ) -> None:
     lines = ["name;age;zip;income_code;disease"]
     lines += [

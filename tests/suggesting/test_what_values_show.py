@@ -157,7 +157,7 @@ def test_dates_are_never_names_or_contacts(name: str) -> None:
 )
 def test_dates_in_another_form_have_that_form(written: str, form: str) -> None:
     line = quasi_identifier_settings(
-        suggest_role(facts("birth_date", [written.format(day) for day in DAYS]))
+        suggest_role(facts("birth_date", [written.format(day) for day in DAYS])),
     )
     assert line.settings == {"type": "date", "date_format": form}
     assert not any("dates as text" in said for said in line.said)
@@ -198,7 +198,8 @@ def test_one_text_that_is_no_such_date_decides_for_all(wrong: str) -> None:
 
 
 def test_a_file_with_german_dates_is_released_as_suggested(
-    tclose: Callable[..., Any], tmp_path: Path
+    tclose: Callable[..., Any],
+    tmp_path: Path,
 ) -> None:
     table = {
         "Straße": [f"Gasse {i}" for i in range(600)],
@@ -239,7 +240,10 @@ def test_a_file_with_german_dates_is_released_as_suggested(
 )
 @pytest.mark.parametrize("name", ["weight", "Gewicht"])
 def test_a_weight_is_that_of_a_body_or_of_a_row(
-    name: str, values: Any, role: str, about: str | None
+    name: str,
+    values: Any,
+    role: str,
+    about: str | None,
 ) -> None:
     judged = suggest_role(facts(name, [str(value) for value in values.tolist()]))
     assert (judged.role, judged.concept and judged.concept.name) == (role, about)
@@ -254,17 +258,23 @@ def with_word(word: str, other: str = "b") -> pa.Table:
             "sex": ["f", "m"] * 300,
             "income": [word if i % 7 == 0 else str(1000 + 13 * i % 5000) for i in range(rows)],
             "kind": ["a", other, "c"] * 200,
-        }
+        },
     )
 
 
 @pytest.mark.parametrize("word", ["NA", "n/a", "unknown"])
 def test_a_word_for_missing_numbers_is_read_as_missing(
-    tclose: Callable[..., Any], tmp_path: Path, word: str
+    tclose: Callable[..., Any],
+    tmp_path: Path,
+    word: str,
 ) -> None:
     csv.write_csv(with_word(word), tmp_path / "people.csv")
     suggestion = tc.suggest(
-        tmp_path / "people.csv", file=tmp_path / "run.yaml", t="0.5", log=None, engine="local"
+        tmp_path / "people.csv",
+        file=tmp_path / "run.yaml",
+        t="0.5",
+        log=None,
+        engine="local",
     )
     attributes = suggestion.spec["attributes"]
     assert attributes["quasi_identifiers"]["age"] == {"type": "numeric", "missing_values": [word]}
@@ -277,7 +287,8 @@ def test_a_word_for_missing_numbers_is_read_as_missing(
 
 def test_codes_of_an_insensitive_column_are_read_as_missing(tmp_path: Path) -> None:
     table = with_word("65").append_column(
-        "wave", pa.array(DRAW.permutation([1, 2, 3, 1, 2, 9] * 100))
+        "wave",
+        pa.array(DRAW.permutation([1, 2, 3, 1, 2, 9] * 100)),
     )
     suggestion = tc.suggest(table, log=None, engine="local")
     assert suggestion.spec["attributes"]["missing_values"] == {"wave": [9]}
@@ -313,7 +324,8 @@ def mostly_missing(rows: int = 1000) -> pa.Table:
 
 
 def test_missing_values_that_may_be_any_are_tried(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     table = mostly_missing()
     suggestion = suggested(table, trial=False)
@@ -321,13 +333,14 @@ def test_missing_values_that_may_be_any_are_tried(
     assert change == "date_of_death with missing: any"
     quasi = tree["attributes"]["quasi_identifiers"]
     assert [name for name, settings in quasi.items() if settings.get("missing") == "any"] == [
-        "date_of_death"
+        "date_of_death",
     ]
     monkeypatch.setattr(trying, "BAD", 0.0)
     monkeypatch.setattr(trying, "HELPS", 0.0)
     lines = try_suggestion(suggestion, suggestion.spec, gathered(table), str(tmp_path / "work"))
     figures = re.search(
-        r"date_of_death with missing: any: NCP (0\.\d+) instead of (0\.\d+)", " ".join(lines)
+        r"date_of_death with missing: any: NCP (0\.\d+) instead of (0\.\d+)",
+        " ".join(lines),
     )
     assert figures is not None, lines
     assert float(figures[1]) < float(figures[2])
@@ -345,19 +358,24 @@ def test_few_missing_values_are_not(tmp_path: Path) -> None:
 def test_changes_that_do_not_help_are_counted() -> None:
     def outcome(loss: float) -> Outcome:
         return Outcome(
-            method="closeness_tree", k=2, t="0.2", state="released", figures={"ncp": loss}
+            method="closeness_tree",
+            k=2,
+            t="0.2",
+            state="released",
+            figures={"ncp": loss},
         )
 
     first, same = outcome(0.9), ("sex as sets", outcome(0.9))
     assert [*_helpful(first, [same])] == ["Changes that were tried, and do not help much: 1"]
     assert [*_helpful(first, [same, same])] == ["Changes that were tried, and do not help much: 2"]
     assert [*_helpful(first, [("sex as sets", outcome(0.4))])] == [
-        "sex as sets: NCP 0.40 instead of 0.90"
+        "sex as sets: NCP 0.40 instead of 0.90",
     ]
 
 
 def test_changes_are_tried_with_little_effort_and_the_run_file_as_it_is(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     efforts: list[str | None] = []
 
@@ -370,7 +388,10 @@ def test_changes_are_tried_with_little_effort_and_the_run_file_as_it_is(
     monkeypatch.setattr(trying, "BAD", 0.0)
     suggestion = suggested(mostly_missing(300), trial=False)
     try_suggestion(
-        suggestion, suggestion.spec, gathered(mostly_missing(300)), str(tmp_path / "work")
+        suggestion,
+        suggestion.spec,
+        gathered(mostly_missing(300)),
+        str(tmp_path / "work"),
     )
     assert efforts == [None, "fast", "fast", "fast"]
 
@@ -378,7 +399,7 @@ def test_changes_are_tried_with_little_effort_and_the_run_file_as_it_is(
 def test_columns_that_make_people_rare_are_named() -> None:
     age = [*range(20, 60)] * 2
     people = pa.table(
-        {"age": age, "sex": ["f", "m"] * 40, "disease": ["flu", "gout", "flu", "cold"] * 20}
+        {"age": age, "sex": ["f", "m"] * 40, "disease": ["flu", "gout", "flu", "cold"] * 20},
     )
     found = suggested(people, trial=False)
     ages, pairs, sexes = 40, 40, 0  # each age is in two rows, of one sex
@@ -392,7 +413,7 @@ def test_columns_that_make_people_rare_are_named() -> None:
 
 def test_far_numbers_that_few_people_share_are_counted_and_not_named() -> None:
     people = pa.table(
-        {"age": [*range(20, 60)] * 10 + [999] * 4, "disease": ["flu", "gout", "flu", "cold"] * 101}
+        {"age": [*range(20, 60)] * 10 + [999] * 4, "disease": ["flu", "gout", "flu", "cold"] * 101},
     )
     found = suggested(people, trial=False)
     shown = [line.strip() for line in summary_lines(found)]

@@ -35,7 +35,7 @@ def test_the_rows_of_a_patient_fit_together(table: pd.DataFrame) -> None:
     assert not table.isna().any(axis=None)
     gaps = patients.admitted.diff(-1).dt.days.mul(-1)
     expected = gaps.map(
-        lambda days: "no" if pd.isna(days) else "after 30 days" if days > 30 else "within 30 days"
+        lambda days: "no" if pd.isna(days) else "after 30 days" if days > 30 else "within 30 days",
     )
     assert (expected[:-1] == table.readmitted[:-1]).all()
     assert not ((table.ward == "obstetrics") & (table.sex == "Male")).any()

@@ -148,7 +148,8 @@ def test_refuses_senseless_arguments(rows: int, seed: int) -> None:
 
 
 def test_a_file_has_the_people_in_place_of_what_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(census, "AT_ONCE", 100)
     file = tmp_path / "people.parquet"
@@ -180,7 +181,8 @@ def test_a_large_file_needs_no_more_memory_than_a_small_one(tmp_path: Path) -> N
 
 
 def test_a_file_that_cannot_be_written_leaves_the_one_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     file = tmp_path / "people.parquet"
     write_people(file, 10)
@@ -232,7 +234,10 @@ def test_income_has_a_long_tail(people: pd.DataFrame) -> None:
     [("hours", "Male", "Female"), ("income", "Male", "Female"), ("age", "Female", "Male")],
 )
 def test_the_sexes_differ_in_hours_income_and_lifetime(
-    people: pd.DataFrame, of: str, more: str, less: str
+    people: pd.DataFrame,
+    of: str,
+    more: str,
+    less: str,
 ) -> None:
     mean = people.groupby("sex")[of].mean()
     assert mean[more] > mean[less]
@@ -266,7 +271,9 @@ def test_tables_are_complete() -> None:
     check_by_age(t.DISEASE_BY_AGE, len(t.leaves(t.DISEASE_TREE)) - 1, 200)
     for sex in t.SEXES:
         check_by_age(
-            t.MARITAL_STATUS_BY_SEX_AND_AGE[sex], len(t.leaves(t.MARITAL_STATUS_TREE)), 100
+            t.MARITAL_STATUS_BY_SEX_AND_AGE[sex],
+            len(t.leaves(t.MARITAL_STATUS_TREE)),
+            100,
         )
         check_by_age(t.ACTIVITY_BY_SEX_AND_AGE[sex], len(t.NOT_EMPLOYED) + 1, 100)
         check_by_age(t.SHARE_OF_HOURS_BY_SEX_AND_AGE[sex], len(t.SHARE_OF_HOURS), 100)
@@ -285,14 +292,17 @@ def test_there_is_a_hierarchy_for_each_column_that_has_one(
 
 @pytest.mark.parametrize("column", sorted(t.HIERARCHIES))
 def test_hierarchies_cover_what_occurs(
-    people: pd.DataFrame, hierarchies: dict[str, list[list[str]]], column: str
+    people: pd.DataFrame,
+    hierarchies: dict[str, list[list[str]]],
+    column: str,
 ) -> None:
     assert set(people[column]) == {line[0] for line in hierarchies[column]}
 
 
 @pytest.mark.parametrize("column", sorted(t.HIERARCHIES))
 def test_hierarchies_are_trees_by_label(
-    hierarchies: dict[str, list[list[str]]], column: str
+    hierarchies: dict[str, list[list[str]]],
+    column: str,
 ) -> None:
     lines = hierarchies[column]
     assert len({len(line) for line in lines}) == 1
@@ -319,17 +329,20 @@ def test_writing_hierarchies_again_gives_the_same_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encounters", [False, True])
 def test_absurd_numbers_of_rows_are_refused_before_any_work(
-    encounters: bool, tmp_path: Path
+    encounters: bool,
+    tmp_path: Path,
 ) -> None:
     with pytest.raises(
-        tc.ConfigurationError, match="rows must be at most 10,000,000,000"
+        tc.ConfigurationError,
+        match="rows must be at most 10,000,000,000",
     ) as raised:
         tc.generate(10**30, tmp_path / "hierarchies", encounters=encounters)
     assert raised.value.exit_code == 2
     assert not [*tmp_path.iterdir()]
     more = ["--encounters"] if encounters else []
     result = CliRunner().invoke(
-        app, ["generate", "--rows", str(10**30), "--output", str(tmp_path / "out"), *more]
+        app,
+        ["generate", "--rows", str(10**30), "--output", str(tmp_path / "out"), *more],
     )
     assert isinstance(result.exception, tc.ConfigurationError)
     assert not [*tmp_path.iterdir()]

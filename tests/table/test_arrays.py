@@ -21,7 +21,8 @@ def test_ranks_are_those_of_the_different_codes(codes):
 @given(st.lists(st.integers(0, 2**40) | st.integers(0, 3)))
 def test_numbers_are_ordered_and_equal_ones_stay_as_they_came(numbers):
     assert in_order(np.array(numbers, dtype=np.int64)).tolist() == sorted(
-        range(len(numbers)), key=numbers.__getitem__
+        range(len(numbers)),
+        key=numbers.__getitem__,
     )
 
 

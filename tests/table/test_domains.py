@@ -30,7 +30,8 @@ from tclose_spark.table.domains import (
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 DISEASES = Hierarchy.build(
-    [("flu", "lung", "*"), ("asthma", "lung", "*"), ("ulcer", "stomach", "*")], "diseases"
+    [("flu", "lung", "*"), ("asthma", "lung", "*"), ("ulcer", "stomach", "*")],
+    "diseases",
 )
 
 
@@ -45,7 +46,9 @@ def domain_of(
 
 
 def ordered(
-    counts: dict[str | None, int], is_text: bool = True, **asked: object
+    counts: dict[str | None, int],
+    is_text: bool = True,
+    **asked: object,
 ) -> tuple[str | None, ...]:
     """The values in order."""
     return domain_of(counts, None, is_text, distance="ordered", **asked).values
@@ -139,7 +142,8 @@ def test_a_list_of_a_text_column_is_taken_letter_by_letter():
 
 def test_a_list_must_name_every_value_once():
     with pytest.raises(
-        InputError, match=r"salary.order lacks 1 values of the table \(2 rows\)"
+        InputError,
+        match=r"salary.order lacks 1 values of the table \(2 rows\)",
     ) as found:
         ordered({"9": 2, "10": 7}, order=["10"])
     assert found.value.values == Offending("salary", "missing from its order", {"9": 2})
@@ -181,7 +185,8 @@ def test_texts_that_are_the_same_number_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("missing", "order"), [("lowest", (None, "9", "10")), ("highest", ("9", "10", None))]
+    ("missing", "order"),
+    [("lowest", (None, "9", "10")), ("highest", ("9", "10", None))],
 )
 @pytest.mark.parametrize("by", ["value", "frequency", ["9", "10"]])
 def test_missing_values_have_the_place_that_is_asked(missing, order, by):
@@ -192,7 +197,8 @@ def test_missing_values_have_the_place_that_is_asked(missing, order, by):
 
 def test_missing_values_of_an_ordered_attribute_are_an_error_that_names_the_option():
     with pytest.raises(
-        InputError, match=r"'salary' is missing in 4 rows .*\.salary\.missing: lowest or highest"
+        InputError,
+        match=r"'salary' is missing in 4 rows .*\.salary\.missing: lowest or highest",
     ):
         ordered({"10": 1, None: 4})
     assert ordered({"10": 1}, missing="lowest") == ("10",)
@@ -229,7 +235,7 @@ def test_distances_to_the_leaf_of_missing_values_are_those_of_the_definition(tre
     its height.
     """
     counts = st.fixed_dictionaries(
-        {value: st.integers(0, 4) for value in (*tree.leaves, None)}
+        {value: st.integers(0, 4) for value in (*tree.leaves, None)},
     ).filter(lambda found: any(found.values()))
     whole, part = data.draw(counts), data.draw(counts)
     asked = SensitiveAttribute.model_validate(LEAF)
@@ -242,22 +248,25 @@ def test_distances_to_the_leaf_of_missing_values_are_those_of_the_definition(tre
     distance = ground_distance("hierarchical", domain.table, domain.values, extended)
     n, s = sum(whole.values()), sum(part.values())
     found = Fraction(
-        int(distance.numerators(Histograms.dense(histogram))[0]), distance.scale * n * s
+        int(distance.numerators(Histograms.dense(histogram))[0]),
+        distance.scale * n * s,
     )
     paths = {path[0]: path for path in tree.paths} | {
-        None: (None, *[("missing", level) for level in range(1, tree.height)], "*")
+        None: (None, *[("missing", level) for level in range(1, tree.height)], "*"),
     }
     cost = Fraction(0)
     for level in range(1, tree.height + 1):
         extra = {(path[level:], path[level - 1 :]): Fraction(0) for path in paths.values()}
         for value, path in paths.items():
             extra[path[level:], path[level - 1 :]] += Fraction(part[value], s) - Fraction(
-                whole[value], n
+                whole[value],
+                n,
             )
         for node in {above for above, _ in extra}:
             gains = [x for (above, _), x in extra.items() if above == node]
             cost += Fraction(level, tree.height) * min(
-                sum(x for x in gains if x > 0), sum(-x for x in gains if x < 0)
+                sum(x for x in gains if x > 0),
+                sum(-x for x in gains if x < 0),
             )
     assert found == cost
 
@@ -317,7 +326,8 @@ def test_a_star_is_no_value(hierarchy):
 @pytest.mark.parametrize("value", ["{a, b}", "{}", "{a\nb}"])
 def test_a_value_that_reads_like_a_set_is_refused_where_sets_are_published(value):
     with pytest.raises(
-        InputError, match="quasi-identifier 'colour': a value in braces reads like a set"
+        InputError,
+        match="quasi-identifier 'colour': a value in braces reads like a set",
     ):
         categorical_domain("colour", {"a": 1, value: 2}, None, sets=True)
     assert categorical_domain("colour", {"a": 1, "{a": 2, "a}": 1}, None, sets=True).present == 3

@@ -18,19 +18,23 @@ from tclose_spark.table.fingerprint import Fingerprint, content_hash
 
 Rows = list[tuple[str | None, str | None]]
 ROWS = st.lists(
-    st.tuples(*[st.one_of(st.none(), st.sampled_from("abc"))] * 2), min_size=1, max_size=8
+    st.tuples(*[st.one_of(st.none(), st.sampled_from("abc"))] * 2),
+    min_size=1,
+    max_size=8,
 )
 
 
 def of(rows: Rows) -> Fingerprint:
     return Fingerprint.of(
-        [pa.array(list(column), pa.string()) for column in zip(*rows, strict=True)]
+        [pa.array(list(column), pa.string()) for column in zip(*rows, strict=True)],
     )
 
 
 @given(ROWS, st.randoms(), st.integers(0, 8))
 def test_a_fingerprint_is_that_of_a_multiset_and_its_parts_add_up(
-    rows: Rows, random: object, cut: int
+    rows: Rows,
+    random: object,
+    cut: int,
 ) -> None:
     mixed = list(rows)
     random.shuffle(mixed)  # type: ignore[attr-defined]
@@ -78,7 +82,7 @@ COLUMNS = {
     "decimals": pa.array([Decimal("1.50"), None, Decimal("2.00")]),
     "days": pa.array([date(1, 1, 1), None, date(2024, 2, 29)]),
     "instants": pa.array(
-        [datetime(2024, 2, 29, tzinfo=UTC), None, datetime(1700, 1, 1, tzinfo=UTC)]
+        [datetime(2024, 2, 29, tzinfo=UTC), None, datetime(1700, 1, 1, tzinfo=UTC)],
     ),
 }
 

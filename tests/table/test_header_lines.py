@@ -128,7 +128,8 @@ def records(columns: list[Draw]) -> list[Row]:
 def test_a_record_in_place_of_names_is_refused_and_not_shown(table: str) -> None:
     rows = records(RECORDS[table])
     with pytest.raises(
-        InputError, match=rf"of {len([*filter(None, rows[0])])} names are values"
+        InputError,
+        match=rf"of {len([*filter(None, rows[0])])} names are values",
     ) as refused:
         require_names(rows[0], rows[1:], "the first line", "name the columns")
     assert not [text for text in rows[0] if len(text) > 2 and text in str(refused.value)]
@@ -140,7 +141,10 @@ def test_names_are_names(table: str) -> None:
     rows = records(columns)
     require_names(names, rows, "the first line", "name the columns")
     require_names(
-        names, [*rows, names, names], "the first line", "name the columns"
+        names,
+        [*rows, names, names],
+        "the first line",
+        "name the columns",
     )  # the header is there again
 
 
@@ -177,7 +181,8 @@ def release(path: Path, first: str) -> object:
 
 @pytest.mark.parametrize("verb", [suggest, audit, release])
 def test_every_verb_refuses_a_file_without_a_header(
-    tmp_path: Path, verb: Callable[[Path, str], object]
+    tmp_path: Path,
+    verb: Callable[[Path, str], object],
 ) -> None:
     path = tmp_path / "people.csv"
     path.write_text("".join(",".join(row) + "\n" for row in records(RECORDS["issue"])))
@@ -199,7 +204,7 @@ def test_new_names_in_the_run_file_make_odd_names_known(tmp_path: Path) -> None:
     known = dict(zip(rows[0], ["surname", "name", "age", "state"], strict=True))
     assert completed(source.model_copy(update={"columns": known})).options == {"header": "true"}
     assert completed(source.model_copy(update={"options": {"header": "false"}})).options == {
-        "header": "false"
+        "header": "false",
     }
 
 

@@ -38,7 +38,8 @@ def labels_of(labeller, classes: list[list[int]]) -> list[str | None]:
     """The label of each class of codes."""
     starts = np.cumsum([0] + [len(codes) for codes in classes[:-1]])
     index, texts = labeller.label(
-        np.array([code for codes in classes for code in codes], dtype=np.int64), starts
+        np.array([code for codes in classes for code in codes], dtype=np.int64),
+        starts,
     )
     return [texts[i] for i in index]
 
@@ -149,7 +150,7 @@ def test_labels_doubles():
 )
 def test_rounds_the_ends_of_integers_outward(low, high, step, label):
     assert labels_of(NumericLabels(integral=True, round_to=Fraction(step)), [[low, high]]) == [
-        label
+        label,
     ]
 
 
@@ -166,13 +167,15 @@ def test_rounds_the_ends_of_integers_outward(low, high, step, label):
 )
 def test_rounds_the_ends_of_doubles_outward(low, high, step, label):
     assert labels_of(
-        NumericLabels(integral=False, round_to=Fraction(step)), [codes_of(low, high)]
+        NumericLabels(integral=False, round_to=Fraction(step)),
+        [codes_of(low, high)],
     ) == [label]
 
 
 def test_ends_are_what_bounds_publish():
     assert NumericLabels(integral=True, round_to=Fraction(5)).ends(
-        np.array([41]), np.array([44])
+        np.array([41]),
+        np.array([44]),
     ) == ([40], [45])
     assert NumericLabels(integral=False).ends(np.array(codes_of(1.5)), np.array(codes_of(2))) == (
         [1.5],
@@ -204,7 +207,11 @@ def test_bounds_cover_integers_of_any_size(step):
     assert all(
         a <= x and y <= b
         for a, x, y, b in zip(
-            least.tolist(), low.tolist(), high.tolist(), most.tolist(), strict=True
+            least.tolist(),
+            low.tolist(),
+            high.tolist(),
+            most.tolist(),
+            strict=True,
         )
     )
     for codes in (low, high):
@@ -220,18 +227,24 @@ def test_range_shares_of_the_widest_ranges_there_are():
     codes = np.array([-(2**63) + 1, -1, 0, 2**63 - 1])
     whole = QuasiDomain(name="x", kind="integer", missing=0, low=-(2**63) + 1, high=2**63 - 1)
     assert range_shares(np.full(4, codes[0]), codes, whole).tolist() == pytest.approx(
-        [0, 0.5, 0.5, 1]
+        [0, 0.5, 0.5, 1],
     )
     largest = 1.7e308
     doubles = QuasiDomain(name="x", kind="double", missing=0, low=-largest, high=largest)
     assert range_shares(
-        np.array(codes_of(*[-largest] * 2)), np.array(codes_of(0, largest)), doubles
+        np.array(codes_of(*[-largest] * 2)),
+        np.array(codes_of(0, largest)),
+        doubles,
     ).tolist() == [
         0.5,
         1,
     ]
     losses = range_losses(
-        np.array([MISSING, codes[0]]), np.array([5, codes[3]]), whole, False, None
+        np.array([MISSING, codes[0]]),
+        np.array([5, codes[3]]),
+        whole,
+        False,
+        None,
     )
     assert losses.tolist() == [1, 1]
 
@@ -276,7 +289,11 @@ def test_a_value_that_looks_like_a_label_differs_from_it(value):
 
 
 def assert_covered(
-    coverage: Coverage, labeller, classes: list[list[int]], values, kind: pa.DataType
+    coverage: Coverage,
+    labeller,
+    classes: list[list[int]],
+    values,
+    kind: pa.DataType,
 ) -> None:
     """Every class's label covers every value of the class, as judged from the texts alone."""
     labels = labels_of(labeller, classes)
@@ -290,7 +307,7 @@ def drawn_classes(codes: st.SearchStrategy[int]) -> st.SearchStrategy[list[list[
 
 
 STEPS = st.none() | st.sampled_from(["1", "5", "10", "0.5", "0.1", "0.01", "2.5", "1/3", "7"]).map(
-    Fraction
+    Fraction,
 )
 
 
@@ -302,7 +319,8 @@ def test_labels_cover_the_integers_of_a_class(classes, step):
 
 @drawn(150)
 @given(
-    st.lists(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=4), min_size=1, max_size=4), STEPS
+    st.lists(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=4), min_size=1, max_size=4),
+    STEPS,
 )
 def test_labels_cover_the_doubles_of_a_class(classes, step):
     codes = [codes_of(*numbers) for numbers in classes]

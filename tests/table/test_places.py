@@ -42,12 +42,14 @@ def test_steps_begin_at_the_smallest_value(values: list[int], step: Fraction) ->
 
 @given(numbers, st.integers(2, 12), st.data())
 def test_the_distance_of_values_is_that_of_their_places(
-    values: list[int], bins: int, data: st.DataObject
+    values: list[int],
+    bins: int,
+    data: st.DataObject,
 ) -> None:
     places = places_of("pay", [str(value) for value in values], EvenPlaces(equal_width=bins))
     size = st.integers(0, 5)
     part = np.array(
-        data.draw(st.lists(size, min_size=len(values), max_size=len(values)).filter(any))
+        data.draw(st.lists(size, min_size=len(values), max_size=len(values)).filter(any)),
     )
     table = part + np.array(data.draw(st.lists(size, min_size=len(values), max_size=len(values))))
     by_value = OrderedDistance(table, places.of_value)
@@ -71,7 +73,8 @@ def reached(distance: OrderedDistance, part: IntArray) -> Fraction:
     ],
 )
 def test_missing_values_are_before_or_after_the_numbers(
-    values: list[str | None], expected: list[int]
+    values: list[str | None],
+    expected: list[int],
 ) -> None:
     assert places_of("pay", values, EvenPlaces(equal_width=2)).of_value.tolist() == expected
 
@@ -84,7 +87,9 @@ def test_missing_values_are_before_or_after_the_numbers(
     ],
 )
 def test_what_has_no_places_is_an_error(
-    values: list[str], settings: dict[str, object], message: str
+    values: list[str],
+    settings: dict[str, object],
+    message: str,
 ) -> None:
     with pytest.raises(InputError, match=message):
         places_of("pay", values, EvenPlaces.model_validate(settings))

@@ -114,7 +114,8 @@ def test_marks_of_thousands_are_no_decimals(low: int, wider: int, draw: random.R
 
 
 @pytest.mark.parametrize(
-    "label", ["20.5-30.5", "20,5 bis 30,5", "20,5 - 30,5 €", "[20,5; 30,5]", "20,5 à 30,5"]
+    "label",
+    ["20.5-30.5", "20,5 bis 30,5", "20,5 - 30,5 €", "[20,5; 30,5]", "20,5 à 30,5"],
 )
 def test_decimals_have_a_point_or_a_comma(label: str) -> None:
     assert (read_interval(label).low * 2, read_interval(label).high * 2) == (41, 61)
@@ -174,9 +175,9 @@ def test_years_and_what_is_no_range(label: str, ends: tuple[int, int] | None) ->
                 "90er",
                 "2020-01-01",
                 "x",
-            ]
-        )
-    )
+            ],
+        ),
+    ),
 )
 @drawn(200)
 def test_no_text_is_an_error(parts: list[str]) -> None:
@@ -233,14 +234,16 @@ def test_texts_that_show_nothing_only_alone(label: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "label", ["Rome", "A+", "+", "f", "X-ray", "C++", "0", "{a, b}", "+++", "$$$", "★★★", "XX"]
+    "label",
+    ["Rome", "A+", "+", "f", "X-ray", "C++", "0", "{a, b}", "+++", "$$$", "★★★", "XX"],
 )
 def test_values_show_something(label: str) -> None:
     assert not shows_nothing(label, alone=True)
 
 
 @pytest.mark.parametrize(
-    "label", ["9-May", "Oct-14", "14. Okt", "5-Févr", "2024-05-09", "5/9/2024"]
+    "label",
+    ["9-May", "Oct-14", "14. Okt", "5-Févr", "2024-05-09", "5/9/2024"],
 )
 def test_dates_of_a_spreadsheet(label: str) -> None:
     assert is_date(label)
@@ -272,7 +275,8 @@ def test_what_looks_like_a_range_without_being_read(label: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "label", ["02138-1001", "02138-9999", "Two Rivers", "five", "E10.4", "A10", "M54", "QX1-QY2"]
+    "label",
+    ["02138-1001", "02138-9999", "Two Rivers", "five", "E10.4", "A10", "M54", "QX1-QY2"],
 )
 def test_codes_are_values(label: str) -> None:
     assert (interval_or_none(label), looks_generalized(label)) == (None, False)

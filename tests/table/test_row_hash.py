@@ -41,7 +41,8 @@ def test_rows_have_equal_hashes_where_and_only_where_they_are_alike(
 
 @given(RECORDS, st.randoms())
 def test_neither_order_nor_batches_matter(
-    records: list[tuple[object, ...]], random: object
+    records: list[tuple[object, ...]],
+    random: object,
 ) -> None:
     hash_of, order = RowHash.of("secret", 3), list(range(len(records)))
     random.shuffle(order)  # type: ignore[attr-defined]
@@ -66,7 +67,7 @@ def test_a_single_column_is_blake2b_under_a_key_of_the_secret_and_the_column() -
     assert key == blake2b(b"column 0", key=master).digest()
     found = RowHash.of("secret", 1).of_rows([pa.array(["flu"])])
     assert found.tolist() == [
-        int.from_bytes(blake2b(b"flu", key=key, digest_size=8).digest(), "little")
+        int.from_bytes(blake2b(b"flu", key=key, digest_size=8).digest(), "little"),
     ]
 
 
@@ -90,7 +91,7 @@ def test_values_do_not_cancel_out_across_columns() -> None:
 def test_bits_of_many_hashes_are_even() -> None:
     """Rows are drawn by the low bits and ordered by the high ones."""
     hashes = RowHash.of("secret", 2).of_rows(
-        [pa.array(np.arange(20_000)), pa.array(np.arange(20_000) % 7)]
+        [pa.array(np.arange(20_000)), pa.array(np.arange(20_000) % 7)],
     )
     shares = [float(np.mean((hashes >> np.uint64(bit)) & np.uint64(1))) for bit in range(64)]
     assert max(abs(share - 0.5) for share in shares) < 0.02

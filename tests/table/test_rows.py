@@ -42,7 +42,7 @@ def codec_of(
             fingerprint="",
             version=None,
             repeated=(),
-        )
+        ),
     )
 
 
@@ -81,7 +81,7 @@ def test_decodes_to_the_prepared_columns():
         pa.float64(),
     ]
     assert [column.to_pylist() for column in codec.sensitive_texts(rows)] == [
-        ["gout", "gout", "flu"]
+        ["gout", "gout", "flu"],
     ]
 
 
@@ -102,12 +102,14 @@ def test_many_sensitive_attributes_share_a_cell(attributes):
         {
             tuple(row)
             for row in np.random.default_rng(attributes).integers(0, 8, (50, attributes)).tolist()
-        }
+        },
     )
     codec = codec_of([AGE], *[values] * attributes, cells=cells)
     sensitive = [pa.array([values[cell[i]] for cell in cells]) for i in range(attributes)]
     assert codec.encode(
-        [pa.array([1] * len(cells))], sensitive, hashes(len(cells))
+        [pa.array([1] * len(cells))],
+        sensitive,
+        hashes(len(cells)),
     ).cell.tolist() == list(range(len(cells)))
 
 
@@ -125,7 +127,9 @@ def test_a_value_that_the_profile_does_not_have_is_refused(sex, sensitive):
     codec = codec_of([SEX], ("flu", "gout"), ("low", "mid"), cells=[(0, 0), (0, 1), (1, 0)])
     with pytest.raises(UnknownValueError):
         codec.encode(
-            [pa.array([sex])], [pa.array([value], pa.string()) for value in sensitive], hashes(1)
+            [pa.array([sex])],
+            [pa.array([value], pa.string()) for value in sensitive],
+            hashes(1),
         )
 
 
@@ -137,7 +141,9 @@ def test_a_value_of_the_only_attribute_that_the_profile_does_not_have_is_refused
 def test_a_value_of_the_domain_that_no_row_has_is_refused():
     codec = codec_of([AGE], ("flu", "gout", "mumps"), cells=[(0,), (2,)])
     assert codec.encode(
-        [pa.array([1, 2])], [pa.array(["mumps", "flu"])], hashes(2)
+        [pa.array([1, 2])],
+        [pa.array(["mumps", "flu"])],
+        hashes(2),
     ).cell.tolist() == [1, 0]
     with pytest.raises(UnknownValueError):
         codec.encode([pa.array([1])], [pa.array(["gout"])], hashes(1))
@@ -153,14 +159,18 @@ def test_a_part_of_an_array_is_encoded_as_itself():
     sensitive, hashed = pa.array(["gout", "flu", "gout", "flu"]), hashes(4)
     whole = codec.encode(columns, [sensitive], hashed)
     part = codec.encode(
-        [column.slice(1, 2) for column in columns], [sensitive.slice(1, 2)], hashed[1:3]
+        [column.slice(1, 2) for column in columns],
+        [sensitive.slice(1, 2)],
+        hashed[1:3],
     )
     assert_same(part, whole.take(np.array([1, 2])))
 
 
 def assert_same(rows: Rows, others: Rows) -> None:
     for one, other in zip(
-        (*rows.quasi, rows.cell, rows.hash), (*others.quasi, others.cell, others.hash), strict=True
+        (*rows.quasi, rows.cell, rows.hash),
+        (*others.quasi, others.cell, others.hash),
+        strict=True,
     ):
         assert one.dtype == other.dtype
         assert one.tolist() == other.tolist()
@@ -192,7 +202,8 @@ def coded_rows(draw: st.DrawFn) -> tuple[Codec, Rows]:
     ]
     cell = np.array(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), dtype=np.int64)
     hashed = np.array(
-        draw(st.lists(st.integers(0, 2**64 - 1), min_size=n, max_size=n)), dtype=np.uint64
+        draw(st.lists(st.integers(0, 2**64 - 1), min_size=n, max_size=n)),
+        dtype=np.uint64,
     )
     return codec, Rows(tuple(quasi), cell, hashed)
 
@@ -220,7 +231,7 @@ def test_a_category_takes_two_bytes_where_it_fits(categories, bytes_a_row):
                 missing=0,
                 values=tuple(map(str, range(categories))),
                 present=categories,
-            )
+            ),
         ],
         ("a",),
     )

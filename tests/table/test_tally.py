@@ -11,7 +11,8 @@ from strategies import drawn
 from tclose_spark.table.tally import Tallier, Tally, TooManyKeysError
 
 KEYS = st.lists(
-    st.tuples(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 2), st.integers(0, 2)), min_size=1
+    st.tuples(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 2), st.integers(0, 2)),
+    min_size=1,
 )
 
 
@@ -49,6 +50,7 @@ def test_one_key_too_many_is_reported():
 
 def test_parts_are_even():
     sizes = np.bincount(
-        Tally.of(np.arange(64_000)[None]).part_of(64).astype(np.int64), minlength=64
+        Tally.of(np.arange(64_000)[None]).part_of(64).astype(np.int64),
+        minlength=64,
     )
     assert 900 < sizes.min() <= sizes.max() < 1100

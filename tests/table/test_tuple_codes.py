@@ -8,13 +8,14 @@ from tclose_spark.measures.distances.histograms import rank_tuples
 from tclose_spark.table.arrays import TupleCodes
 
 rows = st.integers(1, 4).flatmap(
-    lambda width: st.lists(st.tuples(*[st.integers(0, 3)] * width), min_size=1, max_size=30)
+    lambda width: st.lists(st.tuples(*[st.integers(0, 3)] * width), min_size=1, max_size=30),
 )
 
 
 @given(rows, st.randoms())
 def test_numbers_follow_the_order_of_the_tuples(
-    tuples: list[tuple[int, ...]], random: object
+    tuples: list[tuple[int, ...]],
+    random: object,
 ) -> None:
     columns = list(range(len(tuples[0])))
     random.shuffle(columns)  # type: ignore[attr-defined]

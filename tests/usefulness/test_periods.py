@@ -67,7 +67,9 @@ def test_sensitive_moments_are_grouped_by_period_and_missing_apart():
         "2021-12-31 23:59:59",
     ]
     names, group = _by_period(
-        _moments(values), np.ones(5, dtype=np.int64), np.array([0, 1, 2, 3, 4, 4])
+        _moments(values),
+        np.ones(5, dtype=np.int64),
+        np.array([0, 1, 2, 3, 4, 4]),
     )
     assert names == ["2021", "2022", "2023", "(missing)"]
     assert group.tolist() == [2, 3, 1, 2, 0, 0]
@@ -100,7 +102,11 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
         "privacy": {"k": 5},
     }
     made = tc.release(
-        pa.table(people), spec, tmp_path_factory.mktemp("out") / "o", log=None, engine="local"
+        pa.table(people),
+        spec,
+        tmp_path_factory.mktemp("out") / "o",
+        log=None,
+        engine="local",
     )
     return (Path(made.internal_path) / "report.html").read_text()
 

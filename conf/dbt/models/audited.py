@@ -13,7 +13,12 @@ def model(dbt: Any, session: Any) -> Any:
 
     table = dbt.ref("generalized").df()
     audit = tc.audit(
-        table, ["age", "sex"], {"disease": "equal"}, k=10, t="0.4", attacks=False
+        table,
+        ["age", "sex"],
+        {"disease": "equal"},
+        k=10,
+        t="0.4",
+        attacks=False,
     ).without_labels()
     if not audit.holds:
         raise ValueError(f"generalized may not be published: {audit}")

@@ -91,7 +91,7 @@ def join_background(
     if not joined:
         raise InputError(
             "--background: the table has none of the quasi-identifiers; expected columns such as "
-            f"{quasi[0].name!r}"
+            f"{quasi[0].name!r}",
         )
     fits = fitting_people(classes, background, joined, hierarchies, whose)
     found = risks(fits.sizes, fits.population)

@@ -113,7 +113,7 @@ def find_differences(
     ]
     if not names:
         raise InputError(
-            f"{WHAT}: no quasi-identifier is in all tables; expected tables with the same columns"
+            f"{WHAT}: no quasi-identifier is in all tables; expected tables with the same columns",
         )
     quasi = [[next(q for q in one.quasi if q.name == name) for name in names] for one in releases]
     tallies = [
@@ -140,7 +140,7 @@ def find_differences(
                         groups=len(exposed),
                         people=sum(exposed),
                         fewest=min(exposed),
-                    )
+                    ),
                 )
     return Differences(joined=tuple(names), groups=groups, k=k, found=tuple(found))
 
@@ -167,7 +167,10 @@ class _Grouped:
         texts = self.tally.values[place].take(tuples.values[entries]).to_pylist()
         counted: dict[int, Counter[str | None]] = {}
         for number, text, n in zip(
-            of[entries].tolist(), texts, tuples.counts[entries].tolist(), strict=True
+            of[entries].tolist(),
+            texts,
+            tuples.counts[entries].tolist(),
+            strict=True,
         ):
             counted.setdefault(number, Counter())[text] += n
         return counted
@@ -202,7 +205,7 @@ def _groups(
     if pairs > MOST_PAIRS:
         raise InputError(
             f"{WHAT}: {pairs:,} pairs of classes are more than {MOST_PAIRS:,}; give --background "
-            "TABLE, --person COLUMN or fewer quasi-identifiers"
+            "TABLE, --person COLUMN or fewer quasi-identifiers",
         )
     return overlapping_groups(low, high, owner, release), release
 
@@ -227,7 +230,7 @@ def _shared(quasi: Sequence[JudgedQuasi], labels: Sequence[Sequence[str | None]]
     if len({q.loss.numeric for q in telling}) > 1:
         raise InputError(
             f"{WHAT}: {quasi[0].name}: its labels are numbers in some tables and texts in others; "
-            "expected labels of one kind"
+            "expected labels of one kind",
         )
     sets = any(q.loss.sets for q in telling)
     return replace(

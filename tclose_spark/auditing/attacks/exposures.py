@@ -169,7 +169,8 @@ class AttackColumns:
                 height, leaf = self.hierarchy.common_ancestors(first, last)
             nodes = zip(leaf.tolist(), height.tolist(), strict=True)
             return pa.array(
-                [self.hierarchy.paths[leaf][height] for leaf, height in nodes], pa.string()
+                [self.hierarchy.paths[leaf][height] for leaf, height in nodes],
+                pa.string(),
             )
         values = ["missing" if value is None else value for value in self.attribute.values]
         ends = zip(first.tolist(), last.tolist(), strict=True)

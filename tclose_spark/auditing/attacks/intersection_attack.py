@@ -151,7 +151,7 @@ def intersect_releases(
     for one in joined:
         if not one.quasi:
             raise InputError(
-                f"--background: the table has none of the quasi-identifiers of {one.name}"
+                f"--background: the table has none of the quasi-identifiers of {one.name}",
             )
     names = list(dict.fromkeys(q.name for one in joined for q in one.quasi))
     with keep(distinct_people(background, names)) as people:
@@ -168,7 +168,7 @@ def intersect_releases(
     if not sums["people"]:
         raise InputError(
             "--background: nobody fits a class of every release; check that it writes values as "
-            "they do"
+            "they do",
         )
     return Intersection(
         joined=tuple(names),
@@ -199,7 +199,9 @@ def intersect_releases(
 
 
 def _combinations(
-    people: Table, boxes: Sequence[_Boxes], attributes: Sequence[JudgedAttribute]
+    people: Table,
+    boxes: Sequence[_Boxes],
+    attributes: Sequence[JudgedAttribute],
 ) -> Table:
     """The combinations of classes that people fit, by a number of the class in each release: the
     people in it and outside of a release, and of each attribute the fewest values left and the
@@ -214,7 +216,7 @@ def _combinations(
         **dict.fromkeys(beliefs, "max"),
     }
     schema = pa.schema(
-        [(name, pa.float64() if name in beliefs else pa.int64()) for name in (*keys, *how)]
+        [(name, pa.float64() if name in beliefs else pa.int64()) for name in (*keys, *how)],
     )
     located = map_batches(people, _locate(boxes, [_prior(a) for a in attributes], schema), schema)
     return combine(located, keys, how)
@@ -226,7 +228,7 @@ def classes_in_memory(release: LabelledRelease, attributes: int) -> ClassTally:
     if found.num_rows > MOST_JOINED:
         raise InputError(
             f"{WHAT}: {release.name} has more than {MOST_JOINED:,} classes; give fewer "
-            "quasi-identifiers"
+            "quasi-identifiers",
         )
     return ClassTally.read(found, len(release.quasi))
 
@@ -267,7 +269,7 @@ def _boxes(
     low, high, owner = class_boxes(labels, axes, what)
     tuples = tally.tuples
     draw = np.random.default_rng(
-        0
+        0,
     )  # classes get numbers whose sums tell sets of classes apart, but for one in 2^64
     figures = [
         draw.integers(-(1 << 63), (1 << 63) - 1, tuples.groups)[:, None],
@@ -275,10 +277,12 @@ def _boxes(
     ]
     for a, texts in zip(attributes, tally.values, strict=False):
         code = pc.fill_null(
-            pc.index_in(texts, value_set=pa.array(a.values, pa.string())), len(a.values)
+            pc.index_in(texts, value_set=pa.array(a.values, pa.string())),
+            len(a.values),
         ).to_numpy()
         counts = np.zeros(
-            (tuples.groups, len(a.values) + 1), dtype=np.int64
+            (tuples.groups, len(a.values) + 1),
+            dtype=np.int64,
         )  # the last: values that only others have
         np.add.at(counts, (tuples.owner, code[tuples.values]), tuples.counts)
         figures.append(counts[:, :-1])
@@ -313,7 +317,7 @@ def _locate(boxes: Sequence[_Boxes], priors: Sequence[FloatArray], schema: pa.Sc
                 axis=1,
             )
             found.append(
-                count_inside(points, people.to_numpy(), one.low, one.high, one.figures).records
+                count_inside(points, people.to_numpy(), one.low, one.high, one.figures).records,
             )
         inside = np.all([each[:, 1] > 0 for each in found], axis=0)
         keys = [np.where(inside, each[:, 0], 0) for each in found]
@@ -368,7 +372,7 @@ def _sums(combinations: Table, k: int | None, attributes: int) -> dict[str, int]
         [
             *((name, pa.int64()) for name in (*names, "smallest")),
             *((name, pa.float64()) for name in beliefs),
-        ]
+        ],
     )
 
     def add_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

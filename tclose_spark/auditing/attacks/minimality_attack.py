@@ -106,7 +106,9 @@ def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target
     looked = 1
     for axis in range(low.shape[1]):
         spans, place = np.unique(
-            np.stack([low[:, axis], high[:, axis]], axis=1), axis=0, return_inverse=True
+            np.stack([low[:, axis], high[:, axis]], axis=1),
+            axis=0,
+            return_inverse=True,
         )
         frequent = np.argsort(-np.bincount(place.reshape(-1), weights=sizes), kind="stable")[
             :MOST_VALUES
@@ -132,7 +134,10 @@ def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target
 
 
 def guess_values(
-    points: IntArray, weights: IntArray, classes: ReleasedClasses, targets: Sequence[Target]
+    points: IntArray,
+    weights: IntArray,
+    classes: ReleasedClasses,
+    targets: Sequence[Target],
 ) -> tuple[IntArray, np.ndarray]:
     """(the target that guesses each point, or -1; the share of the guessed value in the classes
     that the point fits).
@@ -146,12 +151,16 @@ def guess_values(
         here = np.flatnonzero(
             (by < 0)
             & (points[:, target.axis] >= target.low)
-            & (points[:, target.axis] <= target.high)
+            & (points[:, target.axis] <= target.high),
         )
         narrow = classes.narrow(target)
         here = here[
             count_inside(
-                points[here], weights[here], low[narrow], high[narrow], sizes[narrow]
+                points[here],
+                weights[here],
+                low[narrow],
+                high[narrow],
+                sizes[narrow],
             ).records
             == 0
         ]
@@ -198,7 +207,7 @@ def expected(
     records = int(sizes[fitting].sum())
     holders = int(having[fitting].sum())
     left = (covered - int(sizes[narrow].sum())) / int(
-        sizes[~narrow & ~apart].sum()
+        sizes[~narrow & ~apart].sum(),
     )  # of the wide classes' records
     theirs = min(max(guessed, left * records), records)
     expects = min(max((holders - (records - theirs) * rate) / theirs, 0.0), 1.0)
@@ -232,7 +241,8 @@ def guess_people(
         counted = labelled_tallies(joined, [place], MOST_CLASSES + 1)
         known = judged.name in columns
         people = distinct_people(
-            background, [q.name for q in joined.quasi] + ([judged.name] if known else [])
+            background,
+            [q.name for q in joined.quasi] + ([judged.name] if known else []),
         )
         guessed = _guesses(counted, joined.quasi, trees, people, judged, gain)
         if guessed is not None:
@@ -270,7 +280,9 @@ def _guesses(
     counts = counts[:, guessed_values]
     names = [judged.values[i] for i in guessed_values.tolist()]
     sizes = np.bincount(
-        tally.tuples.owner, weights=tally.tuples.counts, minlength=tally.tuples.groups
+        tally.tuples.owner,
+        weights=tally.tuples.counts,
+        minlength=tally.tuples.groups,
     ).astype(np.int64)
     classes = ReleasedClasses(low, high, sizes, counts)
     with keep(people) as listed:
@@ -278,7 +290,11 @@ def _guesses(
             targets,
             lambda chosen: _sums(listed, axes, classes, chosen, names),
             lambda target, one: expected(
-                target, one.people, one.covered, np.flatnonzero(one.boxes), classes
+                target,
+                one.people,
+                one.covered,
+                np.flatnonzero(one.boxes),
+                classes,
             ),
             gain,
         )
@@ -315,7 +331,7 @@ def _significant(
                 guessed.add(target)
                 expects, chance = expectation(target, one)
                 if chance * looked <= CHANCE and expects - one.said / UNIT / one.people >= float(
-                    gain
+                    gain,
                 ):
                     worth[target] = (one, expects)
         if len(worth) == len(guessed):
@@ -366,7 +382,8 @@ def _sums(
     def sums(batch: pa.RecordBatch) -> list[_Sum]:
         *labels, weights = batch.columns
         points = np.stack(
-            [axis_codes(axis, column) for axis, column in zip(axes, labels, strict=False)], axis=1
+            [axis_codes(axis, column) for axis, column in zip(axes, labels, strict=False)],
+            axis=1,
         )
         weight = weights.to_numpy()
         known = np.array(labels[-1].to_pylist(), dtype=object)
@@ -384,7 +401,7 @@ def _sums(
                     right=int(weight[hit & (known == names[target.sensitive])].sum()),
                     covered=int(weight[here].sum()),
                     boxes=count_inside(points[hit], weight[hit], *boxes).people > 0,
-                )
+                ),
             )
         return result
 

@@ -62,11 +62,11 @@ def _notes(table: AuditedTable) -> list[str]:
         return []
     if table.inputs.reference is not None:
         return [
-            "t-closeness of tuples of all sensitive attributes is not measured with a reference"
+            "t-closeness of tuples of all sensitive attributes is not measured with a reference",
         ]
     return [
         "t-closeness of tuples of all sensitive attributes is not measured: there are too many "
-        "tuples"
+        "tuples",
     ]
 
 
@@ -117,7 +117,9 @@ def add_background(table: AuditedTable, result: AuditResult) -> AuditResult:
     guesses = guess_people(table.labelled, background, table.trees, table.attributes, question.gain)
     notes = [SKIPPED] if len(guesses) < len(table.attributes) else []
     return replace(
-        result, background=replace(joined, guesses=guesses), notes=(*result.notes, *notes)
+        result,
+        background=replace(joined, guesses=guesses),
+        notes=(*result.notes, *notes),
     )
 
 
@@ -126,12 +128,12 @@ def _notes_of_join(joined: BackgroundJoin) -> list[str]:
     if not joined.candidates:
         return [
             "no row of the background table fits any class; check that it writes values as the "
-            "table does"
+            "table does",
         ]
     if joined.risks.unmatched:
         return [
             f"{joined.risks.unmatched:,} classes have more records than rows of the background "
-            "table that fit them, so it does not list everyone"
+            "table that fit them, so it does not list everyone",
         ]
     return []
 
@@ -143,7 +145,7 @@ def require_labels(question: AuditQuestion, option: str) -> None:
     if question.aggregates:
         raise ConfigurationError(
             f"{option}: people are joined by labels that cover their values, but with "
-            "method.representative the table has aggregates, which cover nobody; leave it out"
+            "method.representative the table has aggregates, which cover nobody; leave it out",
         )
 
 
@@ -187,6 +189,8 @@ def background_lines(joined: BackgroundJoin) -> Iterator[Table | Text]:
         figures.append((f"minimality attack, {g.attribute}", f"{g.people:,}", meaning))
     title = f"Join with the background table, by {', '.join(joined.joined)}"
     yield from table_lines(
-        title, ["adversary", "figure"], [[adversary, figure] for adversary, figure, _ in figures]
+        title,
+        ["adversary", "figure"],
+        [[adversary, figure] for adversary, figure, _ in figures],
     )
     yield from (Text(f"{adversary}: {meaning}") for adversary, _, meaning in figures)

@@ -121,7 +121,8 @@ class AuditedTable(TalliedTable):
 
 @contextmanager
 def tallied(
-    inputs: AuditInputs, hierarchies: Mapping[str, Hierarchy] | None
+    inputs: AuditInputs,
+    hierarchies: Mapping[str, Hierarchy] | None,
 ) -> Iterator[TalliedTable]:
     """The table by its classes. hierarchies: by column; by default read from the question's files.
 
@@ -185,7 +186,7 @@ def _count_notes(table: AuditedTable) -> list[str]:
         return []
     return [
         f"the column {COUNT} is not read: each row of the table is one row, also if it stands "
-        "for several"
+        "for several",
     ]
 
 
@@ -211,11 +212,11 @@ def _missing_notes(question: AuditQuestion) -> list[str]:
     if question.persons:
         return [
             "missing: any is in the joins with lists of people only; k, l and t are of classes "
-            "with equal labels"
+            "with equal labels",
         ]
     return [
         "missing: any is in k and in the joins with lists of people; l and t are of classes with "
-        "equal labels"
+        "equal labels",
     ]
 
 

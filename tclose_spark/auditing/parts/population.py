@@ -31,7 +31,7 @@ def check_population(question: AuditQuestion, tables: AuditTables) -> None:
     ):
         raise ConfigurationError(
             "--reidentified: the individual risk is of a sample; expected --population, a "
-            "fraction or weight:COLUMN"
+            "fraction or weight:COLUMN",
         )
     if question.population is not None and not question.population.is_estimated:
         require_labels(question, "--population")
@@ -71,7 +71,7 @@ def _presence_notes(risks: PopulationRisks) -> list[str]:
         return []
     return [
         "delta-presence is not measured: a person may fit several classes, because their regions "
-        f"overlap, a missing value could be any, or there are more than {MOST_COMPARED:,} classes"
+        f"overlap, a missing value could be any, or there are more than {MOST_COMPARED:,} classes",
     ]
 
 
@@ -93,19 +93,19 @@ def risk_lines(found: PopulationRisks) -> Iterator[Table | Text]:
     if found.unmatched:
         yield Text(
             f"note: {found.unmatched:,} classes have more records than people of the population "
-            "who fit them; they count as if so many people did"
+            "who fit them; they count as if so many people did",
         )
     yield Text(f"sample uniques: {found.alone:,} people are alone in their class")
     if found.unique is not None and found.alone:
         yield Text(
-            f"of these, {found.unique:,} are the only one of the population who fits the class"
+            f"of these, {found.unique:,} are the only one of the population who fits the class",
         )
     if found.presence is not None:
         yield Text(presence_text(found.presence))
     if found.uniques is not None:
         yield Text(
             f"population uniques, an estimate: {found.uniques.estimate:,.0f} "
-            f"{uniques_text(found.uniques)}"
+            f"{uniques_text(found.uniques)}",
         )
 
 

@@ -39,13 +39,13 @@ def check_uniques(question: AuditQuestion, tables: AuditTables) -> None:
     size = question.special_uniques
     if size is not None and size < 1:
         raise ConfigurationError(
-            f"--special-uniques: found {size}; expected at least 1 quasi-identifier"
+            f"--special-uniques: found {size}; expected at least 1 quasi-identifier",
         )
     if size is not None and question.persons:
         raise ConfigurationError(
             "--special-uniques and --person: special uniques are rows, and a person with "
             "several rows may be unique by values that no row has alone; leave out one of the "
-            "two"
+            "two",
         )
 
 
@@ -67,12 +67,15 @@ def _notes(found: SpecialUniques | None, combinations: int) -> list[str]:
         return []
     return [
         f"special uniques of more than {found.searched} quasi-identifiers are not measured: there "
-        f"are more than {combinations:,} combinations; --combinations examines more"
+        f"are more than {combinations:,} combinations; --combinations examines more",
     ]
 
 
 def find_special_uniques(
-    tallies: Table, question: AuditQuestion, size: int, most: int
+    tallies: Table,
+    question: AuditQuestion,
+    size: int,
+    most: int,
 ) -> SpecialUniques | None:
     """The special uniques of a table by its tallies, as `special_uniques` has them; None if there
     are more than MOST_CLASSES classes.
@@ -82,21 +85,23 @@ def find_special_uniques(
 
 
 def class_codes(
-    tallies: Table, question: AuditQuestion
+    tallies: Table,
+    question: AuditQuestion,
 ) -> tuple[dict[str, Integers], IntArray] | None:
     """(codes of the labels of each class by quasi-identifier, its rows), both of shape (classes,);
     None if there are more than MOST_CLASSES classes. Two bounds are one quasi-identifier.
     """
     columns = {name: f"l{i}" for i, name in enumerate(question.labels)}
     schema = pa.schema(
-        [*[(column, pa.string()) for column in columns.values()], ("size", pa.int64())]
+        [*[(column, pa.string()) for column in columns.values()], ("size", pa.int64())],
     )
 
     def with_sizes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             classes = ClassTally.whole(batch, len(columns))
             yield pa.RecordBatch.from_arrays(
-                [*classes.labels, pa.array(classes.tuples.sizes)], schema=schema
+                [*classes.labels, pa.array(classes.tuples.sizes)],
+                schema=schema,
             )
 
     counted = map_batches(select(tallies, [*columns.values(), "n"]), with_sizes, schema)
@@ -127,12 +132,14 @@ def uniques_lines(found: SpecialUniques) -> Iterator[RichTable | Text]:
     yield from table_lines(title, ["quasi-identifier", "uniques", "share"], shares)
     frequent = [[", ".join(one.columns), f"{one.rows:,}"] for one in found.frequent]
     yield from table_lines(
-        "Combinations that make most rows unique", ["quasi-identifiers", "rows"], frequent
+        "Combinations that make most rows unique",
+        ["quasi-identifiers", "rows"],
+        frequent,
     )
     yield Text(
         f"{found.unique:,} of {found.rows:,} rows are unique by at most {found.searched} "
         f"quasi-identifiers; SUDA score {number_text(found.highest)} at most, "
-        f"{number_text(found.mean)} on average; {found.combinations:,} combinations examined"
+        f"{number_text(found.mean)} on average; {found.combinations:,} combinations examined",
     )
 
 
@@ -141,31 +148,31 @@ def check_cells(question: AuditQuestion, tables: AuditTables) -> None:
     if question.cells is None:
         if question.levels is not None or ",".join(map(str, question.below)) != DEFAULTS["below"]:
             raise ConfigurationError(
-                "--below and --levels are of cells; give --cells, too, such as --cells 3"
+                "--below and --levels are of cells; give --cells, too, such as --cells 3",
             )
         return
     if len(question.below) not in (1, question.cells):
         raise ConfigurationError(
             f"--below: found {len(question.below)} thresholds; expected one, or one for each "
-            f"of the {question.cells} sizes of --cells"
+            f"of the {question.cells} sizes of --cells",
         )
     if question.persons:
         raise ConfigurationError(
             "--cells and --person: cells are of rows, and a person may have several; leave "
-            "out one of the two"
+            "out one of the two",
         )
     if question.levels and not any(question.levels.values()):
         raise ConfigurationError(
-            "--levels: all are 0, which leaves out every quasi-identifier; expected one above 0"
+            "--levels: all are 0, which leaves out every quasi-identifier; expected one above 0",
         )
     wrong = sorted(
-        set(question.levels or question.quasi_identifiers) ^ set(question.quasi_identifiers)
+        set(question.levels or question.quasi_identifiers) ^ set(question.quasi_identifiers),
     )
     if wrong:
         raise ConfigurationError(
             f"--levels: found {'a' if wrong[0] in (question.levels or {}) else 'no'} level of "
             f"{wrong[0]!r}; expected one for each quasi-identifier, and 0 for those to leave "
-            "out"
+            "out",
         )
 
 
@@ -182,7 +189,9 @@ def add_cells(table: AuditedTable, result: AuditResult) -> AuditResult:
     below = (question.below * size)[:size]
     found = rare_cells(*counted, below, question.levels, question.combinations)
     return replace(
-        result, cells=found, notes=(*result.notes, *_left_notes(found, question.combinations))
+        result,
+        cells=found,
+        notes=(*result.notes, *_left_notes(found, question.combinations)),
     )
 
 
@@ -209,12 +218,14 @@ def cell_lines(found: RareCells) -> Iterator[RichTable | Text]:
     ]
     title = f"Cells of combinations (rare: below {below}; rows: in rare cells)"
     yield from table_lines(
-        title, ["quasi-identifiers", "cells", "smallest", "rare", "rows"], figures[:MOST_LINES]
+        title,
+        ["quasi-identifiers", "cells", "smallest", "rare", "rows"],
+        figures[:MOST_LINES],
     )
     if len(figures) > MOST_LINES:
         yield Text(
             f"({len(figures) - MOST_LINES:,} combinations with fewer such rows are left out; "
-            "--json has all)"
+            "--json has all)",
         )
     shares = [[one.name, f"{one.rare_cells:,}"] for one in found.columns]
     yield from table_lines(
@@ -224,5 +235,5 @@ def cell_lines(found: RareCells) -> Iterator[RichTable | Text]:
     )
     yield Text(
         f"{found.rare_rows:,} of {found.rows:,} rows are in a rare cell; {found.rare_cells:,} rare "
-        f"cells in {len(found.combinations):,} combinations"
+        f"cells in {len(found.combinations):,} combinations",
     )

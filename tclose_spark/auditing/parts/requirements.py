@@ -33,17 +33,17 @@ def check_requirements(question: AuditQuestion, tables: AuditTables) -> None:
     if question.n is not None and tables.reference is not None:
         raise ConfigurationError(
             "--n and --reference: natural supersets are parts of the table, and the reference "
-            "is another table; give one of the two"
+            "is another table; give one of the two",
         )
     if question.joint and tables.reference is not None:
         raise ConfigurationError(
             "--joint and --reference: tuples are compared with those of the table itself; "
-            "leave out one"
+            "leave out one",
         )
     if question.persons and tables.reference is not None:
         raise ConfigurationError(
             "--person and --reference: people are compared with the people of the table "
-            "itself; give one of the two"
+            "itself; give one of the two",
         )
 
 
@@ -60,7 +60,10 @@ def add_requirements(table: AuditedTable, result: AuditResult) -> AuditResult:
 
 
 def judge(
-    table: TalliedTable, classes: Table, attacks: AttackMeasures, untried: Sequence[str]
+    table: TalliedTable,
+    classes: Table,
+    attacks: AttackMeasures,
+    untried: Sequence[str],
 ) -> AuditedTable:
     """The table with the figures of its classes. untried: notes on supersets."""
     question = table.question
@@ -88,7 +91,9 @@ def guarantees_of(table: AuditedTable) -> tuple[Guarantee, ...]:
 
 
 def suite_of(
-    question: AuditQuestion, k: int | None, attributes: Sequence[JudgedAttribute]
+    question: AuditQuestion,
+    k: int | None,
+    attributes: Sequence[JudgedAttribute],
 ) -> list[Expectation]:
     """The expectations over the class table that state the requirements. k: that classes of equal
     labels must have.
@@ -126,7 +131,7 @@ def _unjudged_notes(question: AuditQuestion) -> list[str]:
         return []
     return [
         "k, l and t are judged over rows only, although the run file counts people: a release has "
-        "no column of them, and (n, t)-closeness and weights of a population are about rows"
+        "no column of them, and (n, t)-closeness and weights of a population are about rows",
     ]
 
 
@@ -139,7 +144,9 @@ def add_supersets(table: AuditedTable, result: AuditResult) -> AuditResult:
         return result
     near = [one.guarantee for one in near_supersets(table.classes, table.attributes, n)]
     return replace(
-        result, guarantees=(*result.guarantees, *near), notes=(*result.notes, *table.untried)
+        result,
+        guarantees=(*result.guarantees, *near),
+        notes=(*result.notes, *table.untried),
     )
 
 

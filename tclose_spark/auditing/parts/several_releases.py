@@ -37,11 +37,11 @@ def check_releases(question: AuditQuestion, tables: AuditTables) -> None:
     if tables.earlier and not question.persons and question.aggregates:
         raise ConfigurationError(
             "--earlier: with method.representative, labels do not show whom they cover; give "
-            "--person COLUMN, which all tables have"
+            "--person COLUMN, which all tables have",
         )
     if tables.earlier and question.joint:
         raise ConfigurationError(
-            "--joint and --earlier: several releases are not judged by tuples; leave out one"
+            "--joint and --earlier: several releases are not judged by tuples; leave out one",
         )
 
 
@@ -52,7 +52,9 @@ def add_releases(table: AuditedTable, result: AuditResult) -> AuditResult:
     found = _together(table)
     notes = [note for one in table.inputs.earlier for note in one.notes]
     return replace(
-        result, together=found, notes=(*result.notes, *notes, *_notes(found, table.question))
+        result,
+        together=found,
+        notes=(*result.notes, *notes, *_notes(found, table.question)),
     )
 
 
@@ -85,13 +87,13 @@ def _notes(found: Together, question: AuditQuestion) -> list[str]:
     if isinstance(found, Intersection) and question.sensitive_attributes and not found.values:
         return [
             "the values left for listed people are not measured: there are too many classes and "
-            "values"
+            "values",
         ]
     if isinstance(found, Differences):
         return [
             "several releases are judged by their differences only: --person COLUMN, or "
             "--background TABLE with people who are in all of them, measures what they reveal of "
-            "people"
+            "people",
         ]
     return []
 
@@ -114,7 +116,7 @@ def judge_together(
         if not any(present[place] and sum(present) > 1 for present in figures.present):
             raise InputError(
                 f"--earlier: nobody of {one.name} is in another table; expected tables of the same "
-                "people, who are written alike (internal/people: releases with the same secret)"
+                "people, who are written alike (internal/people: releases with the same secret)",
             )
     return figures
 
@@ -142,7 +144,9 @@ def _people_of(earlier: EarlierTable, trees: Mapping[str, Hierarchy]) -> PeopleO
 
 @contextmanager
 def labelled_releases(
-    latest: LabelledRelease, earlier: Sequence[EarlierTable], trees: Mapping[str, Hierarchy]
+    latest: LabelledRelease,
+    earlier: Sequence[EarlierTable],
+    trees: Mapping[str, Hierarchy],
 ) -> Iterator[list[LabelledRelease]]:
     """Earlier releases by their labels, and the latest one."""
     with ExitStack() as stack:
@@ -156,7 +160,12 @@ def labelled_releases(
             except InputError as error:
                 raise InputError(f"{one.name}: {error}") from None
             releases.append(
-                LabelledRelease(name=one.name, quasi=quasi, labels=question.labels, tallies=tallies)
+                LabelledRelease(
+                    name=one.name,
+                    quasi=quasi,
+                    labels=question.labels,
+                    tallies=tallies,
+                ),
             )
         yield [*releases, latest]
 
@@ -178,7 +187,9 @@ def releases_lines(found: Together) -> Iterator[Table | Text]:
             "belief)"
         )
         yield from table_lines(
-            title, ["attribute", "one value", "none", "belief"], values_left(found)
+            title,
+            ["attribute", "one value", "none", "belief"],
+            values_left(found),
         )
 
 

@@ -163,15 +163,20 @@ def judge_cells(releases: Sequence[PeopleOfRelease], k: int | None) -> CellFigur
     ]
     parts: list[_Part] = []
     with keep(
-        join_people([(one.rows, one.labels) for one in releases], _sensitive(releases[0]))
+        join_people([(one.rows, one.labels) for one in releases], _sensitive(releases[0])),
     ) as joined:
         for place, one in enumerate(releases):
             values = [f"v{i}" for i in range(len(one.attributes))]
             here = map_batches(
-                joined, _shown_first(place), _joined_schema(len(labels), len(values))
+                joined,
+                _shown_first(place),
+                _joined_schema(len(labels), len(values)),
             )
             classes = class_table(
-                tally_owners(here, labels, values).classes, quasi, one.attributes, [one.people]
+                tally_owners(here, labels, values).classes,
+                quasi,
+                one.attributes,
+                [one.people],
             )
             criteria = _criteria(one, k)
             needed = dict.fromkeys(column for criterion in criteria for column in criterion.columns)
@@ -185,7 +190,10 @@ def judge_cells(releases: Sequence[PeopleOfRelease], k: int | None) -> CellFigur
     guarantees = [
         criterion.guarantee(worst, broken, _class_of_each(releases, worst.labels), IN_CELLS)
         for criterion, worst, broken in zip(
-            _criteria(releases[-1], k), total.worst, total.broken, strict=True
+            _criteria(releases[-1], k),
+            total.worst,
+            total.broken,
+            strict=True,
         )
         if several or criterion.measure.endswith(OVER_PEOPLE)
     ]
@@ -218,14 +226,16 @@ def _sum_up(criteria: Sequence[Criterion], starts: Sequence[int]) -> Mapper:
         parts = [part(batch) for batch in batches if batch.num_rows]
         if parts:
             yield pa.RecordBatch.from_pydict(
-                {"part": [pickle.dumps(reduce(add, parts))]}, schema=PARTS
+                {"part": [pickle.dumps(reduce(add, parts))]},
+                schema=PARTS,
             )
 
     def part(cells: pa.RecordBatch) -> _Part:
         people = cells["people"].to_numpy()
         labels = cells["quasi_identifiers"].flatten()
         here = np.stack(
-            [pc.not_equal(labels[i], "0").to_numpy(zero_copy_only=False) for i in starts], axis=1
+            [pc.not_equal(labels[i], "0").to_numpy(zero_copy_only=False) for i in starts],
+            axis=1,
         )
         patterns, group = np.unique(here, axis=0, return_inverse=True)
         held = np.zeros(len(patterns), dtype=np.int64)
@@ -238,7 +248,7 @@ def _sum_up(criteria: Sequence[Criterion], starts: Sequence[int]) -> Mapper:
                 {
                     tuple(map(bool, pattern)): int(n)
                     for pattern, n in zip(patterns, held, strict=True)
-                }
+                },
             ),
             tuple(criterion.worst_class(cells, people, labels) for criterion in criteria),
             tuple((int(each.sum()), int(people[each].sum())) for each in broken),
@@ -248,7 +258,8 @@ def _sum_up(criteria: Sequence[Criterion], starts: Sequence[int]) -> Mapper:
 
 
 def _class_of_each(
-    releases: Sequence[PeopleOfRelease], labels: Sequence[str | None]
+    releases: Sequence[PeopleOfRelease],
+    labels: Sequence[str | None],
 ) -> dict[str, Any]:
     """The labels of a cell, by release and column: lists if its people are in several classes."""
     found: dict[str, Any] = {}
@@ -280,7 +291,7 @@ def join_people(releases: Sequence[tuple[Table, Sequence[str]]], sensitive: Sequ
     sizes = [len(labels) for _, labels in releases]
     columns = [*(f"l{i}" for i in range(most)), *(f"v{i}" for i in range(len(sensitive)))]
     tagged = pa.schema(
-        [(PLACE, pa.int32()), *((name, pa.string()) for name in columns), (PERSON, pa.int64())]
+        [(PLACE, pa.int32()), *((name, pa.string()) for name in columns), (PERSON, pa.int64())],
     )
 
     def tag(place: int) -> Mapper:
@@ -344,7 +355,8 @@ def _classes(labels: Sequence[pa.Array], person: IntArray, people: int) -> list[
             key=repr,
         )
         for who, at, n in zip(
-            *(x[several > 1].tolist() for x in (np.arange(people), start, several)), strict=True
+            *(x[several > 1].tolist() for x in (np.arange(people), start, several)),
+            strict=True,
         )
     }
     if listed:

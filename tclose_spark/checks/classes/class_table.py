@@ -61,7 +61,11 @@ class Classes:
         groups = tally.tuples.groups
         marginals = {
             a.name: Histograms.tally(
-                tuples.owner, code[tuples.values], tuples.counts, groups, len(a.values)
+                tuples.owner,
+                code[tuples.values],
+                tuples.counts,
+                groups,
+                len(a.values),
             )
             for a, code in zip(attributes, coded, strict=True)
         }
@@ -123,7 +127,8 @@ class JudgedQuasi:
             return np.full(len(labels[0]), np.nan)
         group, first = group_equal(labels)
         distinct = zip(
-            *(column.take(pa.array(first)).to_pylist() for column in labels), strict=True
+            *(column.take(pa.array(first)).to_pylist() for column in labels),
+            strict=True,
         )
         of = self.loss.of_bounds if len(self.columns) == 2 else self.loss.of
         return np.array([float(of(*label)) for label in distinct])[group]
@@ -183,7 +188,8 @@ def _measure(
                 )
                 arrays = [
                     pa.StructArray.from_arrays(
-                        tally.labels, fields=list(schema.field("quasi_identifiers").type)
+                        tally.labels,
+                        fields=list(schema.field("quasi_identifiers").type),
                     ),
                     pa.array(classes.sizes),
                     mean,

@@ -158,7 +158,13 @@ def class_figures(
     units: what is required over others than rows; k is then of them, too.
     """
     request = _request(
-        k, quasi, attributes, more_losses, more, units, MOST_ROWS in schema_of(classes).names
+        k,
+        quasi,
+        attributes,
+        more_losses,
+        more,
+        units,
+        MOST_ROWS in schema_of(classes).names,
     )
     parts = collect(map_batches(select(classes, request.columns), _partial(request), PARTS))[
         "part"
@@ -182,7 +188,9 @@ def figures_of_suppressed(
     """
     fields = [*fields_of(attributes), *chain.from_iterable(unit.fields() for unit in units)]
     measured = zip(
-        (name for name, _ in fields), (*columns_of(attributes, marginals), *of_units), strict=True
+        (name for name, _ in fields),
+        (*columns_of(attributes, marginals), *of_units),
+        strict=True,
     )
     columns: dict[str, Any] = {
         "quasi_identifiers": [{"are": "suppressed"}],
@@ -200,7 +208,8 @@ def _partial(request: FigureRequest) -> Mapper:
         parts = [request.partial(batch) for batch in batches if batch.num_rows]
         if parts:
             yield pa.RecordBatch.from_pydict(
-                {"part": [pickle.dumps(reduce(add, parts))]}, schema=PARTS
+                {"part": [pickle.dumps(reduce(add, parts))]},
+                schema=PARTS,
             )
 
     return partial
@@ -234,7 +243,8 @@ def _request(
 
 
 def _histograms(
-    quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute]
+    quasi: Sequence[JudgedQuasi],
+    attributes: Sequence[JudgedAttribute],
 ) -> Iterator[tuple[Key, FigureHistogram]]:
     """By measure, and by its attribute or quasi-identifier."""
     yield ("sizes",), SizeHistogram()
@@ -250,7 +260,10 @@ def _histograms(
 
 
 def _assemble(
-    request: FigureRequest, total: PartialFigures, suppressed: int, more: int
+    request: FigureRequest,
+    total: PartialFigures,
+    suppressed: int,
+    more: int,
 ) -> ClassFigures:
     """The figures of all classes. more: how many criteria at the end were requested
     additionally.
@@ -261,7 +274,9 @@ def _assemble(
     means = [(loss + suppressed) / (rows + suppressed) for loss in lost]
     guarantees = [
         criterion.guarantee(
-            worst, total.counts["broken",][i], dict(zip(request.labels, worst.labels, strict=False))
+            worst,
+            total.counts["broken",][i],
+            dict(zip(request.labels, worst.labels, strict=False)),
         )
         for i, (criterion, worst) in enumerate(zip(request.criteria, total.worst, strict=True))
     ]

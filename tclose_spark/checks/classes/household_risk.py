@@ -31,7 +31,7 @@ FIGURES = pa.schema(
     [
         ("maximum", pa.string()),
         *((n, pa.int64()) for n in ("high", "low", "above", "members", "n", "unique")),
-    ]
+    ],
 )
 HALF = 1 << 31
 """Chances are added up in units of 1 / HALF^2, as integers of two halves: a sum of doubles depends
@@ -43,7 +43,10 @@ MOST_EXACT = 1000  # members up to whom they are
 
 
 def household_risk(
-    rows: Table, labels: Sequence[str], population: Population | None, threshold: Fraction
+    rows: Table,
+    labels: Sequence[str],
+    population: Population | None,
+    threshold: Fraction,
 ) -> HouseholdRisk:
     """The risk of households. rows: with these labels, the weight of the population if it is one,
     HOUSEHOLD and SUPPRESSED. One shuffle by class, one by household.
@@ -59,10 +62,11 @@ def household_risk(
                 np.zeros(len(kept), dtype=np.int64) if weight is None else millionths(kept[weight])
             )
             hashed = content_hash([texts(column) for column in kept.columns[: len(labels)]]).view(
-                np.int64
+                np.int64,
             )
             yield pa.RecordBatch.from_arrays(
-                [pa.array(hashed), kept[HOUSEHOLD], pa.array(weights)], schema=KEYED
+                [pa.array(hashed), kept[HOUSEHOLD], pa.array(weights)],
+                schema=KEYED,
             )
 
     def members(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -76,7 +80,8 @@ def household_risk(
                     stood_for = np.zeros(len(f), dtype=np.int64)
                     np.add.at(stood_for, of, batch[WEIGHT].to_numpy())
                     chance = individual_risks(
-                        f, f * MILLIONTHS / np.maximum(stood_for, f * MILLIONTHS)
+                        f,
+                        f * MILLIONTHS / np.maximum(stood_for, f * MILLIONTHS),
                     )
                 made = [pa.array(f[of]), pa.array(chance[of])]
                 yield pa.RecordBatch.from_arrays([batch[HOUSEHOLD], *made], schema=MEMBERS)
@@ -99,7 +104,9 @@ def household_risk(
 
 
 def _add_up(
-    batches: Iterable[pa.RecordBatch], threshold: Fraction, of_sizes: bool
+    batches: Iterable[pa.RecordBatch],
+    threshold: Fraction,
+    of_sizes: bool,
 ) -> Iterator[pa.RecordBatch]:
     """The figures of some households, from rows of MEMBERS. of_sizes: whether chances are exactly 1
     / f.
@@ -139,7 +146,11 @@ class _Households(NamedTuple):
         risk[np.maximum.reduceat(chance, starts) >= 1] = 1.0
         alone = np.minimum.reduceat(f, starts) == 1
         return _Households(
-            risk, starts, np.diff(starts, append=len(home)), alone, f if of_sizes else chance
+            risk,
+            starts,
+            np.diff(starts, append=len(home)),
+            alone,
+            f if of_sizes else chance,
         )
 
     def exactly(self, here: BoolArray) -> tuple[list[Fraction], IntArray]:
@@ -157,7 +168,7 @@ class _Households(NamedTuple):
     def _units(self) -> IntArray:
         """The risks, rounded up, in units of 1 / HALF^2."""
         units: IntArray = np.ceil(np.minimum(self.risk * (1 + UPWARD), 1.0) * HALF * HALF).astype(
-            np.int64
+            np.int64,
         )
         if self.of_member.dtype == np.int64:
             units[self.n == 1] = -(-HALF * HALF // self.of_member[self.starts[self.n == 1]])

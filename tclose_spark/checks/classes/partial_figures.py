@@ -114,8 +114,8 @@ class FigureRequest:
         of_people = ["people", MOST_ROWS] if self.people else []
         return list(
             dict.fromkeys(
-                ["quasi_identifiers", "size", "losses", *of_attributes, *of_criteria, *of_people]
-            )
+                ["quasi_identifiers", "size", "losses", *of_attributes, *of_criteria, *of_people],
+            ),
         )
 
     def partial(self, classes: pa.RecordBatch) -> PartialFigures:
@@ -124,11 +124,11 @@ class FigureRequest:
         published = classes["quasi_identifiers"]
         labels = published.flatten()
         sums: Counter[tuple[Any, ...]] = Counter(
-            {("squares",): sum(size * size for size in sizes.tolist())}
+            {("squares",): sum(size * size for size in sizes.tolist())},
         )
         for i, loss in enumerate(self.losses):
             sums["lost", i] = int(
-                np.rint(loss.of(classes) * sizes * BILLIONTHS).astype(np.int64).sum()
+                np.rint(loss.of(classes) * sizes * BILLIONTHS).astype(np.int64).sum(),
             )
         for name in self.attributes:
             sums["guessed", name] = int(classes[measure_column("mode", name)].to_numpy().sum())
@@ -181,7 +181,10 @@ class FigureRequest:
         )
 
     def _extreme(
-        self, classes: pa.RecordBatch, labels: Sequence[pa.Array], rank: IntArray
+        self,
+        classes: pa.RecordBatch,
+        labels: Sequence[pa.Array],
+        rank: IntArray,
     ) -> tuple[WorstClass, ...]:
         """The EXTREMES classes of lowest rank; the rank is the size or its negative."""
         last = (
@@ -288,7 +291,9 @@ class ShareHistogram:
             1.0 if self.over is None else classes[self.over].to_numpy()
         )
         bins: IntArray = np.clip(
-            np.ceil(share * SHARES - 1e-9), np.where(share > 0, 1, 0), SHARES
+            np.ceil(share * SHARES - 1e-9),
+            np.where(share > 0, 1, 0),
+            SHARES,
         ).astype(np.int64)
         return bins
 
@@ -315,7 +320,7 @@ class DistanceHistogram:
         """See FigureHistogram."""
         distance = classes[self.column].to_numpy()
         bins: IntArray = np.minimum(np.ceil(distance / self.width - 1e-9), FARTHEST).astype(
-            np.int64
+            np.int64,
         )
         if not self.t:
             return bins
@@ -357,7 +362,7 @@ class PrecisionHistogram:
         label = coded(classes["quasi_identifiers"].field(self.label))
         texts = label.dictionary.to_pylist()
         heights = np.array(
-            [NO_LABEL if text is None else self.heights.get(text, EXACT) for text in texts]
+            [NO_LABEL if text is None else self.heights.get(text, EXACT) for text in texts],
         )
         height = heights[codes_of(label)].astype(np.int64)
         unit = (

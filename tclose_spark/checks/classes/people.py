@@ -106,7 +106,10 @@ class OwnerTallies:
 
 
 def tally_owners(
-    table: Table, labels: Sequence[str], sensitive: Sequence[str], owner: str = PERSON
+    table: Table,
+    labels: Sequence[str],
+    sensitive: Sequence[str],
+    owner: str = PERSON,
 ) -> OwnerTallies:
     """The tallies of a table whose last two columns are PERSON (or another `owner` of rows, such as
     HOUSEHOLD), an int64, and whether rows are suppressed.
@@ -125,7 +128,10 @@ def tally_owners(
 
 
 def _tally(
-    labels: Sequence[int], sensitive: Sequence[int], schema: pa.Schema, owner: str
+    labels: Sequence[int],
+    sensitive: Sequence[int],
+    schema: pa.Schema,
+    owner: str,
 ) -> Mapper:
     """Tallies rows that are sorted by person. labels, sensitive: the places of these columns."""
 
@@ -166,7 +172,8 @@ def _with_figures(tally: ClassTally, figures: Sequence[int], schema: pa.Schema) 
     part = tally.write(pa.schema(list(schema)[: -len(figures)]))
     rest = [None] * (len(part) - 1)
     return pa.RecordBatch.from_arrays(
-        [*part.columns, *(pa.array([n, *rest], pa.int64()) for n in figures)], schema=schema
+        [*part.columns, *(pa.array([n, *rest], pa.int64()) for n in figures)],
+        schema=schema,
     )
 
 
@@ -222,7 +229,11 @@ class JudgedPeople:
             m = len(a.values)
             shares = Histograms.tally(tuples.owner, values, weights, groups, m)
             one_each = Histograms.tally(
-                tuples.owner[firsts], values[firsts], tuples.counts[firsts], groups, m
+                tuples.owner[firsts],
+                values[firsts],
+                tuples.counts[firsts],
+                groups,
+                m,
             )
             counted.append({"weights": shares, "rows": one_each})
         of_firsts = tuples.counts * (first[entry] > 0)
@@ -248,7 +259,9 @@ class JudgedPeople:
 
 
 def judged_people(
-    attributes: Sequence[JudgedAttribute], by_size: Mapping[int, int], counts: Sequence[TupleCounts]
+    attributes: Sequence[JudgedAttribute],
+    by_size: Mapping[int, int],
+    counts: Sequence[TupleCounts],
 ) -> JudgedPeople:
     """by_size: the rows that classes are compared with, by the number of rows of their person.
     counts: of each attribute, by (value, that number).
@@ -362,7 +375,9 @@ def households_of_classes(tallied: OwnerTallies, k: int) -> HouseholdsOfClasses:
 
 
 def _count(
-    batches: Iterable[pa.RecordBatch], k: int, schema: pa.Schema
+    batches: Iterable[pa.RecordBatch],
+    k: int,
+    schema: pa.Schema,
 ) -> Iterator[pa.RecordBatch]:
     """The worst class of each batch, with how many classes and rows break k."""
     for batch in batches:

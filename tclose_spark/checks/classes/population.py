@@ -77,7 +77,7 @@ class PopulationRisks:
                 lines.append(
                     f"{RISKS[adversary]} is too large: its {figure}{over} is "
                     f"{float(reached):.6g}{' (an estimate)' if risk.estimate else ''}, and "
-                    f"privacy.risk.{adversary}.{figure} allows {float(limit):.6g}; raise k"
+                    f"privacy.risk.{adversary}.{figure} allows {float(limit):.6g}; raise k",
                 )
         return lines
 
@@ -87,7 +87,9 @@ class PopulationRisks:
         if self.population is not None:
             entry["population"] = {
                 **self.population.model_dump(
-                    mode="json", exclude_none=True, exclude={"table", "format"}
+                    mode="json",
+                    exclude_none=True,
+                    exclude={"table", "format"},
                 ),
                 **({} if self.population.is_estimated else {"table": True}),
                 "people": None if self.people is None else float(self.people),
@@ -156,7 +158,10 @@ def measure_risks(
     )
     if population is None:
         return PopulationRisks(
-            population=None, threshold=threshold, risks=risks | beside, alone=alone
+            population=None,
+            threshold=threshold,
+            risks=risks | beside,
+            alone=alone,
         )
     people = Fraction(int(sizes @ number))
     unique = None
@@ -198,23 +203,28 @@ def _sizes(classes: Table, counted: str) -> tuple[IntArray, IntArray]:
             yield pa.RecordBatch.from_arrays([pa.array(sizes), pa.array(number)], schema=COUNTED)
 
     found = combine(
-        map_batches(select(classes, [counted]), count, COUNTED), ["size"], {"classes": "sum"}
+        map_batches(select(classes, [counted]), count, COUNTED),
+        ["size"],
+        {"classes": "sum"},
     )
     held = collect(found).sort_by("size")
     return held["size"].to_numpy(), held["classes"].to_numpy()
 
 
 def _weighed(
-    table: Table, labels: Sequence[str], weight: str, what: str
+    table: Table,
+    labels: Sequence[str],
+    weight: str,
+    what: str,
 ) -> tuple[PopulationSizes, Fraction]:
     """(the classes of a table, the sum of its weights)."""
     invalid = pc.sum(
-        collect(map_batches(select(table, [weight]), _invalid, INVALID))["invalid"]
+        collect(map_batches(select(table, [weight]), _invalid, INVALID))["invalid"],
     ).as_py()
     if invalid:
         raise InputError(
             f"{what}: {invalid:,} rows have no number of people in {weight!r}; expected numbers "
-            f"from 0 to {MOST_WEIGHT:,}"
+            f"from 0 to {MOST_WEIGHT:,}",
         )
 
     def alike(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -227,12 +237,13 @@ def _weighed(
     held = collect(groups, MOST_JOINED + 1)
     if held.num_rows > MOST_JOINED:
         raise InputError(
-            f"{what}: classes have more than {MOST_JOINED:,} sizes and weights; round the weights"
+            f"{what}: classes have more than {MOST_JOINED:,} sizes and weights; round the weights",
         )
     sizes, weights, number = (column.to_numpy() for column in held.columns)
     of = PopulationSizes(sizes=sizes, population=weights, unit=MILLIONTHS, classes=number)
     return of, Fraction(
-        sum(int(w) * int(n) for w, n in zip(weights, number, strict=True)), MILLIONTHS
+        sum(int(w) * int(n) for w, n in zip(weights, number, strict=True)),
+        MILLIONTHS,
     )
 
 
@@ -262,7 +273,8 @@ def weights_by(table: Table, columns: Sequence[str], weight: str) -> Table:
 def _invalid(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         yield pa.RecordBatch.from_arrays(
-            [pa.array([weights_of(batch.column(0)).null_count], pa.int64())], schema=INVALID
+            [pa.array([weights_of(batch.column(0)).null_count], pa.int64())],
+            schema=INVALID,
         )
 
 
@@ -280,7 +292,7 @@ def _listed(
     if absent:
         raise InputError(
             f"{what}: the table of the population lacks {len(absent)} of {len(quasi)} "
-            f"quasi-identifiers, the first is {absent[0]!r}; expected all under their names"
+            f"quasi-identifiers, the first is {absent[0]!r}; expected all under their names",
         )
     fits = fitting_people(classes, listed, quasi, hierarchies, what=what, counted=counted)
     ones = np.ones(len(fits.sizes), dtype=np.int64)

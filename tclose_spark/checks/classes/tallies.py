@@ -66,7 +66,11 @@ class ClassTally:
             else (np.zeros(len(counts), dtype=np.int64), np.zeros(1, dtype=np.int64))
         )
         tuples = Histograms.tally(
-            group if owner is None else group[owner], code, counts, len(first), len(place)
+            group if owner is None else group[owner],
+            code,
+            counts,
+            len(first),
+            len(place),
         )
         return ClassTally(
             [decoded(column.take(pa.array(first))) for column in labels],
@@ -82,7 +86,7 @@ class ClassTally:
         *values, counts = batch.columns[labels:]
         entries = counts.flatten().to_numpy()
         offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(counts).to_numpy())]).astype(
-            np.int64
+            np.int64,
         )
         return ClassTally(
             batch.columns[:labels],
@@ -117,7 +121,10 @@ class ClassTally:
 
 
 def tally_classes(
-    table: Table, labels: Sequence[str], sensitive: Sequence[str], at_once: int = ROWS_AT_ONCE
+    table: Table,
+    labels: Sequence[str],
+    sensitive: Sequence[str],
+    at_once: int = ROWS_AT_ONCE,
 ) -> Table:
     """One row for each class: the records that share all labels (NULL equals NULL).
 
@@ -127,7 +134,9 @@ def tally_classes(
     schema = tally_schema(len(labels), len(sensitive))
     rows = select(table, [*labels, *sensitive])
     return add_up(
-        map_batches(rows, _tally_rows(len(labels), at_once, schema), schema), len(labels), schema
+        map_batches(rows, _tally_rows(len(labels), at_once, schema), schema),
+        len(labels),
+        schema,
     )
 
 
@@ -155,7 +164,7 @@ def tally_schema(labels: int, sensitive: int, numbers: int = 0) -> pa.Schema:
             *[pa.field(f"l{i}", pa.string()) for i in range(labels)],
             *[pa.field(f"v{i}", pa.list_(kind)) for i, kind in enumerate(kinds)],
             pa.field("n", pa.list_(pa.int64())),
-        ]
+        ],
     )
 
 
@@ -236,7 +245,7 @@ def count_values(tallies: Table, names: Sequence[str]) -> tuple[list[Counts], Tu
         if counts is None:
             raise InputError(
                 f"sensitive attribute {names[i]!r} has more than {MOST_VALUES:,} distinct values; "
-                "use coarser ones"
+                "use coarser ones",
             )
         marginals.append({value: n for (value,), n in counts.items()})
     return marginals, None
@@ -253,7 +262,7 @@ def count_columns(table: Table, names: Sequence[str]) -> list[dict[str | None, i
     if counted.num_rows > MOST_VALUES:
         raise InputError(
             f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values in all; use coarser "
-            "ones"
+            "ones",
         )
     counts: list[dict[str | None, int]] = [{} for _ in names]
     for place, value, n in zip(*(column.to_pylist() for column in counted.columns), strict=True):
@@ -268,7 +277,8 @@ def _count_each(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             counts = np.bincount(codes_of(text), minlength=len(text.dictionary))
             places = pa.array([place] * len(counts), pa.int32())
             yield pa.RecordBatch.from_arrays(
-                [places, text.dictionary, pa.array(counts)], schema=VALUES
+                [places, text.dictionary, pa.array(counts)],
+                schema=VALUES,
             )
 
 
@@ -294,8 +304,10 @@ def _count_tuples(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
             sums = np.zeros(len(place), dtype=np.int64)
             np.add.at(sums, code, counts.to_numpy())
             keys = zip(
-                *(column.take(pa.array(place)).to_pylist() for column in columns), strict=True
+                *(column.take(pa.array(place)).to_pylist() for column in columns),
+                strict=True,
             )
             yield pa.RecordBatch.from_arrays(
-                [pa.array(map(json.dumps, keys)), pa.array(sums)], schema=TUPLES
+                [pa.array(map(json.dumps, keys)), pa.array(sums)],
+                schema=TUPLES,
             )

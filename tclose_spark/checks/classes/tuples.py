@@ -79,7 +79,11 @@ class TupleCloseness:
         code = self.codes.encode(classes.codes)
         tuples = classes.tuples
         histograms = Histograms.tally(
-            tuples.owner, code[tuples.values], tuples.counts, tuples.groups, len(self.counts)
+            tuples.owner,
+            code[tuples.values],
+            tuples.counts,
+            tuples.groups,
+            len(self.counts),
         )
         numerators = self.distance.numerators(histograms).astype(object)
         unit = classes.sizes.astype(object) * (2 * int(self.counts.sum()))
@@ -90,7 +94,8 @@ class TupleCloseness:
 
 
 def prefix_tuples(
-    histogram: TupleCounts | None, attributes: Sequence[JudgedAttribute]
+    histogram: TupleCounts | None,
+    attributes: Sequence[JudgedAttribute],
 ) -> list[TupleCloseness]:
     """The tuples of the first sensitive attribute, of the first two, and so on, to those of all.
     Empty if there is one attribute, or if there are too many tuples.
@@ -99,7 +104,8 @@ def prefix_tuples(
 
 
 def all_together(
-    histogram: TupleCounts | None, attributes: Sequence[JudgedAttribute]
+    histogram: TupleCounts | None,
+    attributes: Sequence[JudgedAttribute],
 ) -> TupleCloseness | None:
     """The tuples of all sensitive attributes; None if there is one attribute, or if there are too
     many tuples.
@@ -109,7 +115,9 @@ def all_together(
 
 
 def _of_first(
-    numbers: Sequence[int], histogram: TupleCounts | None, attributes: Sequence[JudgedAttribute]
+    numbers: Sequence[int],
+    histogram: TupleCounts | None,
+    attributes: Sequence[JudgedAttribute],
 ) -> list[TupleCloseness]:
     if histogram is None or len(attributes) < 2:
         return []
@@ -138,7 +146,7 @@ def joint_attributes(
     if histogram is None:
         raise InputError(
             f"the sensitive attributes have more than {MOST_VALUES:,} different tuples, too many "
-            "to judge joint closeness; use coarser values"
+            "to judge joint closeness; use coarser values",
         )
     codes, rows = _codes(histogram, attributes)
     place = {a.name: i for i, a in enumerate(attributes)}
@@ -153,14 +161,19 @@ def joint_attributes(
         )
         found.append(
             JudgedAttribute(
-                one.name, tuple(texts), EqualDistance(counts), one.as_attribute, tuples=tuples
-            )
+                one.name,
+                tuple(texts),
+                EqualDistance(counts),
+                one.as_attribute,
+                tuples=tuples,
+            ),
         )
     return found
 
 
 def _codes(
-    histogram: TupleCounts, attributes: Sequence[JudgedAttribute]
+    histogram: TupleCounts,
+    attributes: Sequence[JudgedAttribute],
 ) -> tuple[IntArray, IntArray]:
     """(the codes of each tuple, shape (tuples, attributes), its rows)."""
     places = [{value: code for code, value in enumerate(a.values)} for a in attributes]
@@ -169,7 +182,10 @@ def _codes(
 
 
 def _counted(
-    codes: IntArray, rows: IntArray, columns: Sequence[int], attributes: Sequence[JudgedAttribute]
+    codes: IntArray,
+    rows: IntArray,
+    columns: Sequence[int],
+    attributes: Sequence[JudgedAttribute],
 ) -> tuple[TupleCodes, IntArray]:
     """(the tuples of these columns, the rows of each)."""
     tuples = TupleCodes.of(codes, columns, [len(attributes[column].values) for column in columns])
@@ -177,7 +193,10 @@ def _counted(
 
 
 def count_alone(
-    tallies: Table, labels: int, names: Sequence[str], histogram: TupleCounts | None
+    tallies: Table,
+    labels: int,
+    names: Sequence[str],
+    histogram: TupleCounts | None,
 ) -> list[dict[str, object]]:
     """By pair of sensitive attributes, the rows whose pair of values no other row has: of their
     `class`, and of the `table` (None if there are too many tuples). They follow from the release

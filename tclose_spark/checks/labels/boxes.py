@@ -87,7 +87,7 @@ class Axis:
             ]
             texts = sorted(label for label in published if quasi.loss.interval(label) is None)
             ends = tuple(
-                sorted({end for interval in intervals for end in (interval.low, interval.high)})
+                sorted({end for interval in intervals for end in (interval.low, interval.high)}),
             )
             places = {text: ABSENT - 1 - i for i, text in enumerate(texts)}
             return Axis(ends=ends, places=places, everything=everything, bands=quasi.loss.bands)
@@ -97,7 +97,8 @@ class Axis:
             for value in (set_members(label) if quasi.loss.sets else [label])
         }
         return Axis(
-            places={value: code for code, value in enumerate(sorted(values))}, everything=everything
+            places={value: code for code, value in enumerate(sorted(values))},
+            everything=everything,
         )
 
     def point(self, value: str | None) -> int:
@@ -107,7 +108,8 @@ class Axis:
         if self.ends is None:
             places = self.places or {}
             return next(
-                (places[form] for form in _forms(value) if form in places), self._below(value)
+                (places[form] for form in _forms(value) if form in places),
+                self._below(value),
             )
         number = interval_or_none(value)
         if number is None or number.low < number.high:
@@ -148,7 +150,7 @@ class Axis:
                 (
                     self._number(interval.low) + interval.open_low,
                     self._number(interval.high) - interval.open_high,
-                )
+                ),
             ]
         if self.spans is not None:
             return [self.spans[label]]
@@ -175,7 +177,7 @@ def require_covering(
         if masks:
             raise InputError(
                 f"{what}: {q.name}: {len(masks)} labels do not show which values they cover; give "
-                "a hierarchy"
+                "a hierarchy",
             )
 
 
@@ -207,11 +209,12 @@ def _lacking(people: Table, keys: Sequence[str]) -> set[str]:
         for batch in batches:
             missing = [batch[key].null_count for key in keys]
             yield pa.RecordBatch.from_arrays(
-                [pa.array(keys), pa.array(missing, pa.int64())], schema=schema
+                [pa.array(keys), pa.array(missing, pa.int64())],
+                schema=schema,
             )
 
     counted = collect(
-        combine(map_batches(select(people, keys), count, schema), ["key"], {"n": "sum"})
+        combine(map_batches(select(people, keys), count, schema), ["key"], {"n": "sum"}),
     )
     return {
         key
@@ -251,7 +254,9 @@ def published_label(columns: Sequence[pa.Array]) -> pa.Array:
         return columns[0]
     low, high = columns
     interval = pc.if_else(
-        pc.equal(low, high), low, pc.binary_join_element_wise("[", low, ", ", high, "]", "")
+        pc.equal(low, high),
+        low,
+        pc.binary_join_element_wise("[", low, ", ", high, "]", ""),
     )
     are_numbers = pc.and_(pc.not_equal(low, ROOT), pc.not_equal(high, ROOT)).fill_null(False)
     missing = pc.and_(pc.is_null(low), pc.is_null(high))
@@ -259,7 +264,9 @@ def published_label(columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def class_boxes(
-    labels: Sequence[Sequence[str | None]], axes: Sequence[Axis], what: str = "--background"
+    labels: Sequence[Sequence[str | None]],
+    axes: Sequence[Axis],
+    what: str = "--background",
 ) -> tuple[IntArray, IntArray, IntArray]:
     """(lowest codes, highest codes, class number) of boxes, shapes (boxes, quasi-identifiers), the
     same, and (boxes,).
@@ -283,11 +290,11 @@ def class_boxes(
     if boxes > MOST_JOINED:
         raise InputError(
             f"{what}: sets of values in the labels, or missing values that could be any, make "
-            f"{boxes:,} combinations; join by fewer quasi-identifiers"
+            f"{boxes:,} combinations; join by fewer quasi-identifiers",
         )
     for number, row in enumerate(zip(*labels, strict=True)):
         for box in product(
-            *[axis_codes[label] for axis_codes, label in zip(ranges, row, strict=True)]
+            *[axis_codes[label] for axis_codes, label in zip(ranges, row, strict=True)],
         ):
             low.append([span[0] for span in box])
             high.append([span[1] for span in box])
@@ -303,7 +310,8 @@ def axis_codes(axis: Axis, column: pa.Array) -> IntArray:
     """The codes of a column of text, shape (n,)."""
     encoded = column.dictionary_encode(null_encoding="encode")
     codes = np.array(
-        [axis.point(value) for value in encoded.dictionary.to_pylist()], dtype=np.int64
+        [axis.point(value) for value in encoded.dictionary.to_pylist()],
+        dtype=np.int64,
     )
     result: IntArray = codes[encoded.indices.to_numpy()]
     return result

@@ -60,7 +60,9 @@ def _differences(integers: pa.Array, bounds: pa.Array) -> NDArray[np.float64]:
     numbers = integers.fill_null(0).to_numpy()
     doubles = numbers.astype(np.float64)
     rest = np.where(
-        doubles < 2.0**63, numbers - np.where(doubles < 2.0**63, doubles, 0.0).astype(np.int64), -1
+        doubles < 2.0**63,
+        numbers - np.where(doubles < 2.0**63, doubles, 0.0).astype(np.int64),
+        -1,
     )
     ends = bounds.to_numpy(zero_copy_only=False)
     result: NDArray[np.float64] = np.where(doubles == ends, rest, doubles - ends)
@@ -144,7 +146,7 @@ class Coverage:
             inside = pc.and_(pa.array(within), pc.is_valid(raw))
         else:
             inside = pc.and_kleene(pc.less_equal(low, raw), pc.less_equal(raw, high)).fill_null(
-                False
+                False,
             )
         result: BoolArray = pc.or_(absent, inside).to_numpy(zero_copy_only=False)
         return result
@@ -159,7 +161,10 @@ class Coverage:
         return self.sets and value in set_members(label)
 
     def _covered_numbers(
-        self, raw: pa.Array, texts: list[str | None], which: NDArray[np.int64]
+        self,
+        raw: pa.Array,
+        texts: list[str | None],
+        which: NDArray[np.int64],
     ) -> BoolArray:
         integral = pa.types.is_integer(raw.type)
         low = np.empty(len(texts), raw.type.to_pandas_dtype())

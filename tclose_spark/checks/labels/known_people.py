@@ -120,7 +120,8 @@ def distinct_people(background: Table, names: Sequence[str]) -> Table:
                 group, first = group_equal(columns)
                 distinct = [decoded(column).take(pa.array(first)) for column in columns]
                 yield pa.RecordBatch.from_arrays(
-                    [*distinct, pa.array(np.bincount(group))], schema=schema
+                    [*distinct, pa.array(np.bincount(group))],
+                    schema=schema,
                 )
 
     return combine(map_batches(select(background, names), count, schema), keys, {"people": "sum"})
@@ -139,7 +140,8 @@ def known_people(background: Table, names: Sequence[str]) -> Table:
         for batch in batches:
             *columns, person = batch.columns
             yield pa.RecordBatch.from_arrays(
-                [*(decoded(texts(column)) for column in columns), person], schema=schema
+                [*(decoded(texts(column)) for column in columns), person],
+                schema=schema,
             )
 
     return gather(map_batches(select(background, [*names, PERSON]), text, schema), [PERSON])
@@ -174,14 +176,15 @@ def with_people(
             *columns, whose = batch.columns
             kept = pa.repeat(False, len(batch))
             rows = pa.RecordBatch.from_arrays(
-                [*columns, hash_people(whose, KEYED), kept], schema=schema
+                [*columns, hash_people(whose, KEYED), kept],
+                schema=schema,
             )
             yield rows.filter(knows_person(whose))
 
     if unknown is None and (missing := rows_without(table, person)):
         raise InputError(
             f"{key}: {missing:,} rows of {what} have no {person!r}; expected a value in each row, "
-            "or unknown: drop (leave them out) or alone (each is a person)"
+            "or unknown: drop (leave them out) or alone (each is a person)",
         )
     return map_batches(table, hashed, schema)
 
@@ -195,7 +198,8 @@ def rows_without(table: Table, person: str) -> int:
             yield pa.RecordBatch.from_arrays([pa.array([missing], pa.int64())], schema=WITHOUT)
 
     return int(
-        pc.sum(collect(map_batches(select(table, [person]), without, WITHOUT))["rows"]).as_py() or 0
+        pc.sum(collect(map_batches(select(table, [person]), without, WITHOUT))["rows"]).as_py()
+        or 0,
     )
 
 
@@ -219,7 +223,8 @@ def _with_lone_people(table: Table, schema: pa.Schema) -> Table:
     def apart(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in apart_from_equals(batches, numbered):
             yield pa.RecordBatch.from_arrays(
-                [*batch.columns, pa.repeat(False, len(batch))], schema=schema
+                [*batch.columns, pa.repeat(False, len(batch))],
+                schema=schema,
             )
 
     return map_batches(gather(map_batches(table, hashed, met), [PERSON]), apart, schema)
@@ -305,10 +310,10 @@ def _boxes(classes: Table, what: str) -> tuple[list[list[str | None]], IntArray]
     listed = collect(classes, MOST_JOINED + 1)
     if listed.num_rows > MOST_JOINED:
         raise InputError(
-            f"{what}: more than {MOST_JOINED:,} distinct classes; join by fewer quasi-identifiers"
+            f"{what}: more than {MOST_JOINED:,} distinct classes; join by fewer quasi-identifiers",
         )
     return [column.to_pylist() for column in listed.columns[:-1]], listed["size"].to_numpy().astype(
-        np.int64
+        np.int64,
     )
 
 

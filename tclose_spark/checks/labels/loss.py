@@ -86,7 +86,7 @@ def judged_quasi(
         covers = name not in aggregates
         any_value = settings.missing == "any"
         judged.append(
-            JudgedQuasi(name, columns[name], loss, limit, covers, any_value, settings.builder)
+            JudgedQuasi(name, columns[name], loss, limit, covers, any_value, settings.builder),
         )
     return judged
 
@@ -147,10 +147,13 @@ class LossByInput:
         """See Loss."""
         losses = classes["losses"].field(self.name).to_numpy()
         everything = pc.fill_null(
-            pc.equal(classes["quasi_identifiers"].field(self.label), ROOT), False
+            pc.equal(classes["quasi_identifiers"].field(self.label), ROOT),
+            False,
         )
         widened: FloatArray = np.where(
-            everything.to_numpy(zero_copy_only=False), 1.0, np.minimum(1.0, losses * self.wider)
+            everything.to_numpy(zero_copy_only=False),
+            1.0,
+            np.minimum(1.0, losses * self.wider),
         )
         return widened
 
@@ -234,12 +237,14 @@ def vocabulary_of(tallies: Table, readers: Mapping[int, Reader]) -> dict[int, La
         InputError: if they name more than a driver holds.
     """
     read = map_batches(
-        select(tallies, [f"l{i}" for i in readers]), _read(list(readers.values())), VALUES
+        select(tallies, [f"l{i}" for i in readers]),
+        _read(list(readers.values())),
+        VALUES,
     )
     counted = collect(combine(read, ["place", "value"], {"n": "sum"}), MOST_VALUES + 1)
     if counted.num_rows > MOST_VALUES:
         raise InputError(
-            f"the labels name more than {MOST_VALUES:,} values in all; use coarser ones"
+            f"the labels name more than {MOST_VALUES:,} values in all; use coarser ones",
         )
     names: dict[int, set[str | None]] = {i: set() for i in readers}
     order = list(readers)

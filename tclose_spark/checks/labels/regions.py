@@ -46,7 +46,8 @@ def are_disjoint(classes: Table, quasi: Sequence[JudgedQuasi]) -> bool:
 
 
 def labels_disjoint(
-    columns: Sequence[Sequence[pa.ChunkedArray]], quasi: Sequence[JudgedQuasi]
+    columns: Sequence[Sequence[pa.ChunkedArray]],
+    quasi: Sequence[JudgedQuasi],
 ) -> bool:
     """Whether labels cover disjoint regions. columns: of each quasi-identifier one or two, a row a
     class.
@@ -56,8 +57,10 @@ def labels_disjoint(
     return (
         find_overlap(
             Boxes(
-                np.stack([axis.low for axis in axes]), np.stack([axis.high for axis in axes]), sets
-            )
+                np.stack([axis.low for axis in axes]),
+                np.stack([axis.high for axis in axes]),
+                sets,
+            ),
         )
         is None
     )
@@ -123,7 +126,9 @@ class BoxProofs:
             self._names(found.low[:, classes], found.high[:, classes]),
         ]
         return pa.StructArray.from_arrays(
-            arrays, fields=list(BEST), mask=pa.array(found.records[classes] == 0)
+            arrays,
+            fields=list(BEST),
+            mask=pa.array(found.records[classes] == 0),
         )
 
     def _names(self, low: IntArray, high: IntArray) -> pa.Array:
@@ -137,7 +142,10 @@ class BoxProofs:
 
 
 def open_classes(
-    distance: GroundDistance, t: Fraction, classes: Histograms, n: int
+    distance: GroundDistance,
+    t: Fraction,
+    classes: Histograms,
+    n: int,
 ) -> NDArray[np.bool_]:
     """The classes with fewer than n records that are not near the whole table of at least n
     records, (classes,).

@@ -44,7 +44,7 @@ def alike_guarantee(classes: Table, quasi: Sequence[JudgedQuasi], k: int | None)
     labels = [f"l{i}" for i in range(len(names))]
     counts = ("size", "alike", "classes", "rows")
     schema = pa.schema(
-        [*((label, pa.string()) for label in labels), *((name, pa.int64()) for name in counts)]
+        [*((label, pa.string()) for label in labels), *((name, pa.int64()) for name in counts)],
     )
 
     def worst(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -83,7 +83,8 @@ def _smallest(classes: pa.Table) -> dict[str, Any]:
     labels = [name for name in classes.column_names if name[0] == "l"]
     rows: list[dict[str, Any]] = lowest.to_pylist()
     return min(
-        rows, key=lambda row: [(row[label] is not None, row[label] or "") for label in labels]
+        rows,
+        key=lambda row: [(row[label] is not None, row[label] or "") for label in labels],
     )
 
 
@@ -106,7 +107,7 @@ def alike_classes(classes: Table, quasi: Sequence[JudgedQuasi]) -> Table:
     patterns = _patterns(listed, may)
     keys = [f"m{i}" for i in range(len(may))]
     pairs = pa.schema(
-        [("pair", pa.int32()), *((key, pa.string()) for key in keys), ("later", pa.bool_()), *own]
+        [("pair", pa.int32()), *((key, pa.string()) for key in keys), ("later", pa.bool_()), *own],
     )
     summed = pa.schema([*own, ("alike", pa.int64())])
 
@@ -127,7 +128,8 @@ def alike_classes(classes: Table, quasi: Sequence[JudgedQuasi]) -> Table:
                     )
                     later = pa.repeat(pa.scalar(of > other), len(here))
                     yield pa.RecordBatch.from_arrays(
-                        [pair, *shared, later, *here.columns], schema=pairs
+                        [pair, *shared, later, *here.columns],
+                        schema=pairs,
                     )
 
     def added(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -144,11 +146,14 @@ def alike_classes(classes: Table, quasi: Sequence[JudgedQuasi]) -> Table:
         itself = pair // len(patterns) == pair % len(patterns)
         alike = np.where(itself, size, sums[1 - later, group])
         yield pa.RecordBatch.from_arrays(
-            [*(sent[label] for label in labels), sent["size"], alike], schema=summed
+            [*(sent[label] for label in labels), sent["size"], alike],
+            schema=summed,
         )
 
     together = map_batches(
-        gather(map_batches(listed, paired, pairs), ["pair", *keys]), added, summed
+        gather(map_batches(listed, paired, pairs), ["pair", *keys]),
+        added,
+        summed,
     )
     return combine(together, [*labels, "size"], {"alike": "sum"})
 
@@ -163,29 +168,34 @@ def _patterns(classes: Table, may: BoolArray) -> BoolArray:
         for batch in batches:
             if batch.num_rows:
                 distinct, n = np.unique(
-                    _missing(batch.columns[:-1], may), axis=0, return_counts=True
+                    _missing(batch.columns[:-1], may),
+                    axis=0,
+                    return_counts=True,
                 )
                 texts = ["".join("01"[x] for x in row) for row in distinct.astype(int).tolist()]
                 yield pa.RecordBatch.from_arrays([pa.array(texts), pa.array(n)], schema=schema)
 
     found = collect(
-        combine(map_batches(classes, find, schema), ["pattern"], {"n": "sum"}), MOST_PATTERNS + 1
+        combine(map_batches(classes, find, schema), ["pattern"], {"n": "sum"}),
+        MOST_PATTERNS + 1,
     )
     if found.num_rows > MOST_PATTERNS:
         raise InputError(
             f"missing: any: labels are missing in more than {MOST_PATTERNS} combinations of "
             "columns, each of which is compared with every other; leave out quasi-identifiers, or "
-            "audit without it"
+            "audit without it",
         )
     return np.array(
-        [[x == "1" for x in text] for text in sorted(found["pattern"].to_pylist())], dtype=bool
+        [[x == "1" for x in text] for text in sorted(found["pattern"].to_pylist())],
+        dtype=bool,
     )
 
 
 def _missing(labels: Sequence[pa.Array], may: BoolArray) -> BoolArray:
     """Which labels are missing and may be any value, shape (classes, columns)."""
     gone = np.stack(
-        [pc.is_null(column).to_numpy(zero_copy_only=False) for column in labels], axis=1
+        [pc.is_null(column).to_numpy(zero_copy_only=False) for column in labels],
+        axis=1,
     )
     return gone.astype(bool) & may
 

@@ -56,7 +56,9 @@ Counting = Callable[[Counts], Iterable[pa.RecordBatch]]
 
 
 def watched(
-    parts: Sequence[Counting], source: Input, names: Mapping[str, str]
+    parts: Sequence[Counting],
+    source: Input,
+    names: Mapping[str, str],
 ) -> tuple[Callable[[], Iterator[pa.RecordBatch]], ...]:
     """The partitions. A partition that ends when all others have ended before raises InputError if
     a row of any is malformed or damaged.
@@ -96,7 +98,8 @@ def text_of(column: pa.Array, name: str, counts: Counts, may_hold_nul: bool = Tr
     except pa.ArrowInvalid:
         values = column.to_pylist()
         text = pa.array(
-            [None if v is None else v.decode(errors="replace") for v in values], pa.string()
+            [None if v is None else v.decode(errors="replace") for v in values],
+            pa.string(),
         )
         counts[LOST, name] += sum(v is not None and not is_utf8(v) for v in values)
     if may_hold_nul:

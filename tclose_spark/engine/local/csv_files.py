@@ -74,7 +74,7 @@ class Dialect:
                     delimiter=self.separator.decode(),
                     quotechar=self.quote.decode(),
                     strict=True,
-                )
+                ),
             )
         except csv.Error as error:  # a field of more than 131,072 characters
             raise NeedsSparkError(f"input.path: the first line of a file has a {error}") from None
@@ -127,12 +127,12 @@ def _inferred(parts: Sequence[Part], schema: pa.Schema, dialect: Dialect) -> pa.
                 pc.any(pc.equal(batch[name], name)).as_py() for name in schema.names
             ):
                 raise NeedsSparkError(
-                    f"input.path: {part.file.name} has its first line again, with inferSchema"
+                    f"input.path: {part.file.name} has its first line again, with inferSchema",
                 )
             for column, texts in zip(columns, batch.columns, strict=True):
                 column.add(texts)
     return pa.schema(
-        [(name, column.type_of(name)) for name, column in zip(schema.names, columns, strict=True)]
+        [(name, column.type_of(name)) for name, column in zip(schema.names, columns, strict=True)],
     )
 
 
@@ -160,7 +160,7 @@ def _dialect(source: Input) -> Dialect:
     ):
         raise NeedsSparkError(
             "input.options: the separator is no single sign, or header or inferSchema is neither "
-            "true nor false"
+            "true nor false",
         )
     null = option_of(source, "nullValue")
     if not null.isascii():
@@ -168,7 +168,7 @@ def _dialect(source: Input) -> Dialect:
     quote = option_of(source, "quote") or '"'
     if quote not in ('"', "'"):
         raise NeedsSparkError(
-            "input.options.quote: it is another sign than one or two small strokes"
+            "input.options.quote: it is another sign than one or two small strokes",
         )
     return Dialect(
         separator.encode(),
@@ -226,7 +226,7 @@ def _check_names(names: Sequence[str], source: Input) -> None:
         or any(name == f"_c{place}" for place, name in enumerate(names))
     ):
         raise NeedsSparkError(
-            f"input.path: the first line of {source.path} has an unreadable column name"
+            f"input.path: the first line of {source.path} has an unreadable column name",
         )
     problems.require_names_once(names, source)
 
@@ -242,7 +242,7 @@ def _require_plain(lines: bytes, dialect: Dialect, file: str) -> None:
     if dialect.quote in lines and not _are_plain(np.frombuffer(b"\n" + lines, np.uint8), dialect):
         raise NeedsSparkError(
             f"input.path: {file} has a quote inside an unquoted field, text after a closing quote, "
-            "or a line break inside quotes"
+            "or a line break inside quotes",
         )
 
 
@@ -268,7 +268,10 @@ def _are_plain(lines: npt.NDArray[np.uint8], dialect: Dialect) -> bool:
 
 
 def _rows(
-    part: Part, schema: pa.Schema, dialect: Dialect, counts: Counts
+    part: Part,
+    schema: pa.Schema,
+    dialect: Dialect,
+    counts: Counts,
 ) -> Iterator[pa.RecordBatch]:
     """The batches of a part."""
     awaits_header = dialect.header and part.begin == 0
@@ -284,7 +287,7 @@ def _rows(
             dialect.null and 2 * dialect.quote in block
         ):  # with a nullValue, Spark reads it as an empty text
             raise NeedsSparkError(
-                f"input.path: {part.file.name} has empty texts in quotes beside a nullValue"
+                f"input.path: {part.file.name} has empty texts in quotes beside a nullValue",
             )
         lines = BLANK.sub(b"", b"\n" + block)
         if lines == b"\n":
@@ -299,7 +302,10 @@ def _rows(
 
 
 def _parsed(
-    lines: bytes, schema: pa.Schema, dialect: Dialect, counts: Counts
+    lines: bytes,
+    schema: pa.Schema,
+    dialect: Dialect,
+    counts: Counts,
 ) -> tuple[pa.Table, int]:
     """(the rows of lines, the number of those that have too few or too many fields)."""
     malformed = []
@@ -317,7 +323,9 @@ def _parsed(
     table = arrow_csv.read_csv(
         pa.BufferReader(lines),
         arrow_csv.ReadOptions(
-            use_threads=False, block_size=len(lines) + 1, column_names=schema.names
+            use_threads=False,
+            block_size=len(lines) + 1,
+            column_names=schema.names,
         ),
         arrow_csv.ParseOptions(
             delimiter=dialect.separator.decode(),
@@ -337,7 +345,8 @@ def _parsed(
         array = column.chunk(0) if column.num_chunks else pa.array([], pa.string())
         if not is_text:
             array = pa.array(
-                [None if v is None else v.encode("latin-1") for v in array.to_pylist()], pa.binary()
+                [None if v is None else v.encode("latin-1") for v in array.to_pylist()],
+                pa.binary(),
             )
         if may_hold_nul or not is_text:
             array = text_of(array, field.name, counts, may_hold_nul)

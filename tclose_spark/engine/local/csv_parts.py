@@ -66,7 +66,7 @@ class Part:
             raise problems.truncated(where) from None
         except UnicodeError:
             raise InputError(
-                f"{where} does not begin as {self.encoding} does; set input.options.encoding"
+                f"{where} does not begin as {self.encoding} does; set input.options.encoding",
             ) from None
         except (OSError, zlib.error, BadZipFile, NotImplementedError) as error:
             require_answer(error, self.file)
@@ -198,7 +198,7 @@ class Inferred:
         if len(kinds) == 1 and kinds <= OTHERS.keys():
             return OTHERS[kinds.pop()]
         raise NeedsSparkError(
-            f"input.options.inferSchema: column {name!r} has {' and '.join(sorted(kinds))} values"
+            f"input.options.inferSchema: column {name!r} has {' and '.join(sorted(kinds))} values",
         )
 
 

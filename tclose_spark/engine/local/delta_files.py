@@ -30,7 +30,10 @@ OF_COLUMNS = ("__", "delta.columnMapping")  # metadata that change what a column
 
 
 def open_delta(
-    folder: Place, source: Input, version: int | None, most: int | None = None
+    folder: Place,
+    source: Input,
+    version: int | None,
+    most: int | None = None,
 ) -> tuple[pa.Schema, list[ParquetFile]]:
     """(columns, files) of a table at a version (None: the requested or newest).
 
@@ -48,7 +51,7 @@ def open_delta(
     keys = table.metadata().partition_columns
     if any(test(schema.field(key).type) for key in keys for test in NO_CONSTANTS):
         raise NeedsSparkError(
-            f"input.path: {source.path} has a partition column of times, fractions or bytes"
+            f"input.path: {source.path} has a partition column of times, fractions or bytes",
         )
     files: list[ParquetFile] = []
     added = pa.table(table.get_add_actions(flatten=True))
@@ -77,12 +80,15 @@ def _partition_value(action: Mapping[str, Any], key: str, kind: pa.DataType, sou
     if f"{key}=" in folders:
         return ""
     raise NeedsSparkError(
-        f"input.path: {source.path} has a partition that is missing or an empty text"
+        f"input.path: {source.path} has a partition that is missing or an empty text",
     )
 
 
 def _opened_file(
-    file: Place, constants: Mapping[str, pa.Scalar], schema: pa.Schema, source: Input
+    file: Place,
+    constants: Mapping[str, pa.Scalar],
+    schema: pa.Schema,
+    source: Input,
 ) -> ParquetFile:
     opened = open_parquet(file, constants)
     held = [one for one in schema if one.name not in constants and not is_unsupported(one.type)]
@@ -113,7 +119,7 @@ def _opened(folder: Place, source: Input, version: int | None) -> Any:
     wanted = str(source.options.get(AS_OF, "")) if version is None else str(version)
     if set(source.options) - {AS_OF} or not (wanted or "0").isdecimal():
         raise NeedsSparkError(
-            f"input.options: {source.path} is read with options of Spark's reader"
+            f"input.options: {source.path} is read with options of Spark's reader",
         )
     if not (folder / LOGS).is_dir():
         if is_in_delta(folder):
@@ -122,7 +128,7 @@ def _opened(folder: Place, source: Input, version: int | None) -> Any:
     on_store = isinstance(folder, StorePath)
     if on_store and {"%", "#"} & set(source.path):  # deltalake would read the log of another folder
         raise NeedsSparkError(
-            f"input.path: {source.path} has % or # in it, and is a Delta table on an object store"
+            f"input.path: {source.path} has % or # in it, and is a Delta table on an object store",
         )
     try:
         with named(source.path) if on_store else nullcontext():
@@ -130,13 +136,15 @@ def _opened(folder: Place, source: Input, version: int | None) -> Any:
                 delta_options(source.path, folder.files) if isinstance(folder, StorePath) else None
             )
             table = DeltaTable(
-                str(folder), int(wanted) if wanted else None, storage_options=options
+                str(folder),
+                int(wanted) if wanted else None,
+                storage_options=options,
             )
         protocol = table.protocol()
         settings = table.metadata().configuration
     except DeltaError as error:
         raise NeedsSparkError(
-            f"input.path: {source.path} is a Delta table with an unknown log"
+            f"input.path: {source.path} is a Delta table with an unknown log",
         ) from error
     extra = set(protocol.reader_features or ()) - FEATURES
     mapped = settings.get("delta.columnMapping.mode", "none") != "none"

@@ -37,7 +37,10 @@ Partition = Callable[[], Iterable[pa.RecordBatch]]
 
 
 def write_rows(
-    partitions: Sequence[Partition], schema: pa.Schema, folder: Place, dictionaries: bool = True
+    partitions: Sequence[Partition],
+    schema: pa.Schema,
+    folder: Place,
+    dictionaries: bool = True,
 ) -> list[Place]:
     """Writes each partition that has rows into a Parquet file of a folder, without statistics;
     returns the files.
@@ -121,7 +124,7 @@ def write_log(path: str, schema: pa.Schema, files: Sequence[Place]) -> None:
                 "partitionColumns": [],
                 "configuration": PROPERTIES,
                 "createdTime": now,
-            }
+            },
         },
         {"protocol": WITHOUT_ZONE if without_zone else PLAIN},
         *(
@@ -132,13 +135,14 @@ def write_log(path: str, schema: pa.Schema, files: Sequence[Place]) -> None:
                     "size": file.stat().st_size,
                     "modificationTime": now,
                     "dataChange": True,
-                }
+                },
             }
             for file in files
         ),
     ]
     open_folder(path, LocalSession()).write(
-        LOG, "".join(json.dumps(action) + "\n" for action in actions)
+        LOG,
+        "".join(json.dumps(action) + "\n" for action in actions),
     )
 
 

@@ -91,7 +91,11 @@ class ParquetFile:
     constants: Mapping[str, pa.Scalar] = field(default_factory=dict)
 
     def batches(
-        self, groups: Sequence[int], schema: pa.Schema, counts: Counts, may_be_coded: bool = False
+        self,
+        groups: Sequence[int],
+        schema: pa.Schema,
+        counts: Counts,
+        may_be_coded: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """The rows of some row groups, with the columns of a schema; those that the file lacks are
         empty. may_be_coded: whether columns of text may be dictionaries of their own values.
@@ -138,7 +142,11 @@ class ParquetFile:
             raise problems.damaged(where) from None
 
     def _column(
-        self, batch: pa.RecordBatch, one: pa.Field, counts: Counts, is_coded: bool
+        self,
+        batch: pa.RecordBatch,
+        one: pa.Field,
+        counts: Counts,
+        is_coded: bool,
     ) -> pa.Array:
         if one.name in self.constants:
             return pa.repeat(self.constants[one.name], batch.num_rows)
@@ -164,7 +172,9 @@ Piece = Sequence[tuple[ParquetFile, Sequence[int]]]
 
 
 def partitions_of(
-    files: Sequence[ParquetFile], schema: pa.Schema, may_be_coded: bool = False
+    files: Sequence[ParquetFile],
+    schema: pa.Schema,
+    may_be_coded: bool = False,
 ) -> list[Counting]:
     """The partitions of files, with the columns of a schema. Large files have several, and small
     ones share one.
@@ -177,7 +187,10 @@ def partitions_of(
 
 
 def rows_of_piece(
-    piece: Piece, schema: pa.Schema, counts: Counts, may_be_coded: bool = False
+    piece: Piece,
+    schema: pa.Schema,
+    counts: Counts,
+    may_be_coded: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a piece (see `ParquetFile.batches`). Small batches are joined, because each costs
     milliseconds.
@@ -216,7 +229,9 @@ def require_few(files: int, most: int | None, source: Input) -> None:
 
 
 def read_parquet(
-    files: Sequence[Place], source: Input, most: int | None = None
+    files: Sequence[Place],
+    source: Input,
+    most: int | None = None,
 ) -> tuple[pa.Schema, list[ParquetFile]]:
     """(columns, files) of files of one schema.
 
@@ -229,7 +244,7 @@ def read_parquet(
     require_few(len(files), most, source)
     if source.options:
         raise NeedsSparkError(
-            f"input.options.{min(source.options)}: it is an option of Spark's reader"
+            f"input.options.{min(source.options)}: it is an option of Spark's reader",
         )
     if any((file.parent / name).exists() for file in files[:1] for name in SUMMARIES):
         raise NeedsSparkError(f"input.path: {source.path} has a file of metadata beside its files")
@@ -241,7 +256,7 @@ def read_parquet(
     schema = opened[0].schema
     if not all(one.schema.equals(schema, check_metadata=True) for one in opened):
         raise NeedsSparkError(
-            f"input.path: {source.path} has files whose columns differ in type, order or case"
+            f"input.path: {source.path} has files whose columns differ in type, order or case",
         )
     if len({name.lower() for name in schema.names}) < len(schema):
         raise problems.duplicate_names(f"input.path: {source.path}")
@@ -275,7 +290,9 @@ def _described(opened: pq.ParquetFile, file: ParquetFile) -> ParquetFile:
 
 
 def _dictionaries(
-    metadata: pq.FileMetaData, groups: Sequence[int], names: Sequence[str]
+    metadata: pq.FileMetaData,
+    groups: Sequence[int],
+    names: Sequence[str],
 ) -> set[str]:
     """Those of these columns that are dictionaries in the file, with few values for their rows.
     Arrow would code other columns anew, which is slow. It requires that no dictionary has a value
@@ -312,7 +329,9 @@ def _rows_of_batch(metadata: pq.FileMetaData, groups: Sequence[int], names: Coll
 
 
 def _opened(
-    path: Place, metadata: pq.FileMetaData | None = None, coded: Iterable[str] = ()
+    path: Place,
+    metadata: pq.FileMetaData | None = None,
+    coded: Iterable[str] = (),
 ) -> pq.ParquetFile:
     """A file, its pages checked where they have checksums. metadata: of the file, if it was read
     before.
@@ -384,7 +403,9 @@ def _field(one: pa.Field, column: Any, file: str) -> pa.Field:
         return unsupported_field(one.name, type_name(one))
     if pa.types.is_duration(one.type):  # to Spark alone, a number without its unit
         return pa.field(
-            one.name, pa.int64(), metadata={UNREADABLE: problems.not_of_spark(one.type).encode()}
+            one.name,
+            pa.int64(),
+            metadata={UNREADABLE: problems.not_of_spark(one.type).encode()},
         )
     kind = _kind(column)
     logical = json.loads(column.logical_type.to_json())
@@ -416,7 +437,7 @@ def _require_names(column: pa.Field, kind: pa.DataType, file: str) -> None:
             _require_names(column, kind.field(place).type, file)
     elif kind not in NAMES or pa.types.is_null(kind):
         raise NeedsSparkError(
-            f"input.path: {file} has column {column.name!r} of type {column.type}"
+            f"input.path: {file} has column {column.name!r} of type {column.type}",
         )
 
 

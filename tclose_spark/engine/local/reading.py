@@ -65,7 +65,9 @@ class LocalInputs:
         }
 
         def table_of(
-            held: pa.Schema, parts: Sequence[Counting], names: Sequence[str]
+            held: pa.Schema,
+            parts: Sequence[Counting],
+            names: Sequence[str],
         ) -> LocalTable:
             kept = {name: new for name, new in texts.items() if new in names}
             table = LocalTable(session, held, watched(parts, source, kept))
@@ -123,7 +125,10 @@ class LocalInputs:
         )
 
     def input_state(
-        self, session: LocalSession, source: Input, commit: Commit | None
+        self,
+        session: LocalSession,
+        source: Input,
+        commit: Commit | None,
     ) -> str | None:
         """A value that changes whenever the input does; None for inputs without one, such as a table in
         memory.
@@ -142,7 +147,9 @@ LOCAL_INPUTS = LocalInputs()
 
 
 def _read(
-    session: LocalSession, source: Input, version: int | None
+    session: LocalSession,
+    source: Input,
+    version: int | None,
 ) -> tuple[pa.Schema, Sequence[Counting], Callable[[pa.Schema, bool], Sequence[Counting]] | None]:
     """(columns, partitions, what makes the partitions of some columns: see `partitions_of`) of the
     input. The last is None where all columns are read together.
@@ -170,7 +177,10 @@ def _held(table: LocalTable) -> tuple[pa.Schema, list[Counting]]:
 
 
 def open_files(
-    path: Place, source: Input, version: int | None, most: int | None = None
+    path: Place,
+    source: Input,
+    version: int | None,
+    most: int | None = None,
 ) -> tuple[pa.Schema, list[parquet_files.ParquetFile]]:
     """(columns, files) of an input of Parquet or Delta at a place.
 

@@ -58,10 +58,12 @@ class LocalTable:
             return (batch.rename_columns(names) for batch in part())
 
         schema = pa.schema(
-            [field.with_name(name) for field, name in zip(self.schema, names, strict=True)]
+            [field.with_name(name) for field, name in zip(self.schema, names, strict=True)],
         )
         return LocalTable(
-            self.session, schema, tuple(partial(rename, part) for part in self.partitions)
+            self.session,
+            schema,
+            tuple(partial(rename, part) for part in self.partitions),
         )
 
     def compute(self) -> list[list[pa.RecordBatch]]:

@@ -54,12 +54,15 @@ class LocalEngine:
         def picked(part: Partition) -> Iterator[pa.RecordBatch]:
             for batch in part():
                 yield pa.RecordBatch.from_arrays(
-                    [batch.column(i) for i in places], names=list(names)
+                    [batch.column(i) for i in places],
+                    names=list(names),
                 )
 
         schema = pa.schema([table.schema.field(i) for i in places])
         return LocalTable(
-            table.session, schema, tuple(partial(picked, part) for part in table.partitions)
+            table.session,
+            schema,
+            tuple(partial(picked, part) for part in table.partitions),
         )
 
     def rename(self, table: LocalTable, names: Sequence[str]) -> LocalTable:
@@ -81,7 +84,9 @@ class LocalEngine:
                     place = batch.schema.get_field_index(name)
                     column = of_values(batch[name], partial(without_codes, pattern=patterns[name]))
                     batch = batch.set_column(
-                        place, batch.schema.field(place).with_type(column.type), column
+                        place,
+                        batch.schema.field(place).with_type(column.type),
+                        column,
                     )
                 yield batch
 
@@ -95,7 +100,11 @@ class LocalEngine:
         return LocalTable(tables[0].session, tables[0].schema, parts)
 
     def map_batches(
-        self, table: LocalTable, mapper: Mapper, schema: pa.Schema, may_be_coded: bool = False
+        self,
+        table: LocalTable,
+        mapper: Mapper,
+        schema: pa.Schema,
+        may_be_coded: bool = False,
     ) -> LocalTable:
         if may_be_coded and table.reopened is not None:
             table = table.reopened(table.columns, True)
@@ -103,7 +112,11 @@ class LocalEngine:
         return LocalTable(table.session, schema, parts)
 
     def send_to_tasks(
-        self, table: LocalTable, mapper: Mapper, schema: pa.Schema, tasks: int
+        self,
+        table: LocalTable,
+        mapper: Mapper,
+        schema: pa.Schema,
+        tasks: int,
     ) -> LocalTable:
         sent = self.map_batches(table, mapper, schema)
 
@@ -114,13 +127,15 @@ class LocalEngine:
                     numbers = pc.fill_null(batch.column(0), 0).to_numpy() % tasks
                     for number in sorted({*numbers.tolist()}):
                         found.setdefault(number, []).append(
-                            batch.filter(pa.array(numbers == number))
+                            batch.filter(pa.array(numbers == number)),
                         )
             return found
 
         once = _Once(by_task)
         return LocalTable(
-            table.session, schema, tuple(partial(once.part, number) for number in range(tasks))
+            table.session,
+            schema,
+            tuple(partial(once.part, number) for number in range(tasks)),
         )
 
     def gather(self, table: LocalTable, keys: Sequence[str]) -> LocalTable:
@@ -129,13 +144,16 @@ class LocalEngine:
             return {
                 0: table.collect().sort_by(order).to_batches()
                 if keys
-                else table.collect().to_batches()
+                else table.collect().to_batches(),
             }
 
         return LocalTable(table.session, table.schema, (partial(_Once(sorted_rows).part, 0),))
 
     def combine(
-        self, table: LocalTable, keys: Sequence[str], values: Mapping[str, How]
+        self,
+        table: LocalTable,
+        keys: Sequence[str],
+        values: Mapping[str, How],
     ) -> LocalTable:
         def combined() -> dict[int, list[pa.RecordBatch]]:
             grouped = (
@@ -150,7 +168,9 @@ class LocalEngine:
         return LocalTable(table.session, pa.schema(fields), (partial(_Once(combined).part, 0),))
 
     def observe(
-        self, table: LocalTable, values: Mapping[str, How]
+        self,
+        table: LocalTable,
+        values: Mapping[str, How],
     ) -> tuple[LocalTable, Callable[[], Mapping[str, Any]]]:
         # Of a partition's last computation.
         seen: list[list[pa.RecordBatch]] = [[] for _ in table.partitions]
@@ -159,7 +179,10 @@ class LocalEngine:
             seen[place] = []
             for batch in part():
                 seen[place].append(
-                    pa.RecordBatch.from_arrays([batch[name] for name in values], names=list(values))
+                    pa.RecordBatch.from_arrays(
+                        [batch[name] for name in values],
+                        names=list(values),
+                    ),
                 )
                 yield batch
 
@@ -208,7 +231,10 @@ class LocalEngine:
         )
 
     def read_delta(
-        self, session: LocalSession, path: str, version: int | None = None
+        self,
+        session: LocalSession,
+        path: str,
+        version: int | None = None,
     ) -> LocalTable:
         schema, listed = local_files.read_log(place_of(path), version)
         return LocalTable(session, schema, local_files.read_parts(listed, schema))
@@ -221,13 +247,17 @@ class LocalEngine:
         return self.read_delta(table.session, path)
 
     def read_files(
-        self, session: LocalSession, folder: str, kinds: Iterable[pa.DataType]
+        self,
+        session: LocalSession,
+        folder: str,
+        kinds: Iterable[pa.DataType],
     ) -> LocalTable:
         schema = pa.schema([("path", pa.string()), ("content", pa.binary())])
 
         def content(file: Place) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_arrays(
-                [pa.array([str(file)]), pa.array([file.read_bytes()])], schema=schema
+                [pa.array([str(file)]), pa.array([file.read_bytes()])],
+                schema=schema,
             )
 
         found = sorted_places(place_of(folder).glob("*.parquet"))

@@ -39,7 +39,8 @@ class SparkInputs:
         """
         if is_read_here(source):
             return as_dataframe(
-                session, LOCAL_INPUTS.read_table(LocalSession(), source, columns=columns).collect()
+                session,
+                LOCAL_INPUTS.read_table(LocalSession(), source, columns=columns).collect(),
             )
         frame = reading.read_table(session, source, version)
         return opened_by_tasks(frame, arrow_schema(frame), source, version, columns)
@@ -65,7 +66,10 @@ class SparkInputs:
         return reading.commit_of(session, source)
 
     def input_state(
-        self, session: SparkSession, source: Input, commit: Commit | None
+        self,
+        session: SparkSession,
+        source: Input,
+        commit: Commit | None,
     ) -> str | None:
         """See `engine.sources`."""
         return reading.input_state(session, source, commit)

@@ -35,7 +35,9 @@ SparkTable = DataFrame | TaskFiles
 
 
 def _opened(
-    table: SparkTable, mapper: Mapper, may_be_coded: bool = False
+    table: SparkTable,
+    mapper: Mapper,
+    may_be_coded: bool = False,
 ) -> tuple[DataFrame, Mapper]:
     """(table of Spark, mapper), by which Spark or the tasks open the files of a table."""
     return table.opening(mapper, may_be_coded) if isinstance(table, TaskFiles) else (table, mapper)
@@ -112,13 +114,21 @@ class SparkEngine:
         return reduce(DataFrame.union, map(frame_of, tables))
 
     def map_batches(
-        self, table: SparkTable, mapper: Mapper, schema: pa.Schema, may_be_coded: bool = False
+        self,
+        table: SparkTable,
+        mapper: Mapper,
+        schema: pa.Schema,
+        may_be_coded: bool = False,
     ) -> DataFrame:
         frame, mapper = _opened(table, mapper, may_be_coded)
         return cluster.map_batches(frame, mapper, spark_schema(schema))
 
     def send_to_tasks(
-        self, table: SparkTable, mapper: Mapper, schema: pa.Schema, tasks: int
+        self,
+        table: SparkTable,
+        mapper: Mapper,
+        schema: pa.Schema,
+        tasks: int,
     ) -> DataFrame:
         frame, mapper = _opened(table, mapper)
         return cluster.sent_to_tasks(frame, mapper, spark_schema(schema), tasks)
@@ -128,13 +138,18 @@ class SparkEngine:
         return frame_of(table).repartition(*names).sortWithinPartitions(*names)
 
     def combine(
-        self, table: SparkTable, keys: Sequence[str], values: Mapping[str, How]
+        self,
+        table: SparkTable,
+        keys: Sequence[str],
+        values: Mapping[str, How],
     ) -> DataFrame:
         combined = [FUNCTIONS[how](quoted(name)).alias(name) for name, how in values.items()]
         return frame_of(table).groupBy(*map(quoted, keys)).agg(*combined)
 
     def observe(
-        self, table: SparkTable, values: Mapping[str, How]
+        self,
+        table: SparkTable,
+        values: Mapping[str, How],
     ) -> tuple[DataFrame, Callable[[], Mapping[str, Any]]]:
         observation = Observation()
         combined = [FUNCTIONS[how](quoted(name)).alias(name) for name, how in values.items()]
@@ -202,7 +217,10 @@ class SparkEngine:
         return delta.write_and_read(frame_of(table), path)
 
     def read_files(
-        self, session: SparkSession, folder: str, kinds: Iterable[pa.DataType]
+        self,
+        session: SparkSession,
+        folder: str,
+        kinds: Iterable[pa.DataType],
     ) -> DataFrame | None:
         if java_of(session) is None or not SAME_TEXT.issuperset(kinds):
             return None

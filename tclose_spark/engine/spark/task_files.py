@@ -146,12 +146,14 @@ def _may_open(spark: SparkSession, source: Input, version: int | None) -> bool:
 
 
 def _plan(
-    frame: DataFrame, source: Input, version: int | None
+    frame: DataFrame,
+    source: Input,
+    version: int | None,
 ) -> tuple[list[pa.Field], list[ParquetFile]]:
     """(columns, files) of a source; none if these are not the files that Spark reads."""
     schema, files = open_files(place_of_input(source), source, version, MOST_FILES)
     same = source.format == "delta" or {file.path for file in files} == {
-        *map(local_path, frame.inputFiles())
+        *map(local_path, frame.inputFiles()),
     }
     return (list(schema), files) if same else ([], [])
 
@@ -175,7 +177,10 @@ def _pieces(files: Sequence[ParquetFile], cores: int) -> list[list[tuple[Parquet
 
 
 def _rows(
-    piece: Piece, fields: pa.Schema, texts: frozenset[str], may_be_coded: bool
+    piece: Piece,
+    fields: pa.Schema,
+    texts: frozenset[str],
+    may_be_coded: bool,
 ) -> Iterator[pa.RecordBatch]:
     counts: Counts = Counter()
     for batch in rows_of_piece(piece, fields, counts, may_be_coded):

@@ -77,7 +77,7 @@ def as_arrow(table: Any) -> pa.Table:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputError(
             f"a column of the table is of a type that Arrow does not have ({error}); convert it, "
-            "or leave it out"
+            "or leave it out",
         ) from None
     for name in arrow.column_names:
         _check_once(name, arrow.column_names)
@@ -177,7 +177,7 @@ def _pandas_columns(table: Any) -> Iterator[tuple[str, pa.Array]]:
         ) as error:
             raise InputError(
                 f"column {name!r} of the table holds {_unheld(error)}, such as by "
-                f"table[{name!r}].astype('string'), or leave the column out"
+                f"table[{name!r}].astype('string'), or leave the column out",
             ) from None
 
 
@@ -202,7 +202,7 @@ def _check_once(name: str, names: list[str]) -> None:
     if times > 1:
         raise InputError(
             f"column {name!r} of the table has a duplicate: {times} columns of this name but for "
-            "case; rename them"
+            "case; rename them",
         )
 
 
@@ -229,7 +229,8 @@ def interval_texts(values: Any, brackets: str) -> Any:
     """Intervals, in an array or several, as texts. Numbers are written as by `as_text`."""
     if isinstance(values, pa.ChunkedArray):
         return pa.chunked_array(
-            [interval_texts(chunk, brackets) for chunk in values.chunks], pa.string()
+            [interval_texts(chunk, brackets) for chunk in values.chunks],
+            pa.string(),
         )
     ends = values.storage if isinstance(values, pa.ExtensionArray) else values
     left, right = (as_text(pc.struct_field(ends, place)) for place in (0, 1))

@@ -34,7 +34,8 @@ def column_of(values: Sequence[Any]) -> pa.Array:
     if kinds in ({bool}, {str}):
         return pa.array(values)
     return pa.array(
-        [None if value is None else text_of_cell(value) for value in values], pa.string()
+        [None if value is None else text_of_cell(value) for value in values],
+        pa.string(),
     )
 
 
@@ -51,7 +52,8 @@ def _moments(values: Sequence[Any]) -> pa.Array:
     midnights = [_midnight(value) for value in values]
     if all(value is None or value.time() == dt.time() for value in midnights):
         return pa.array(
-            [None if value is None else value.date() for value in midnights], pa.date32()
+            [None if value is None else value.date() for value in midnights],
+            pa.date32(),
         )
     return pa.array(midnights, pa.timestamp("us"))
 

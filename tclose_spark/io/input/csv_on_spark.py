@@ -124,7 +124,7 @@ def _check_header(table: DataFrame, source: Input) -> bool:
             raise InputError(f"input.path: {what}")
         if any(NUL in name for name in names):
             raise InputError(
-                f"input.path: the first line of {source.path} holds NUL bytes, which no text has"
+                f"input.path: the first line of {source.path} holds NUL bytes, which no text has",
             )
         lost = (
             _malformed_names(table.sparkSession, source)
@@ -134,14 +134,14 @@ def _check_header(table: DataFrame, source: Input) -> bool:
         if lost:
             raise InputError(
                 f"input.path: {lost} of {len(names)} names in the first line of {source.path} are "
-                f"not in {encoding_of(source)}; {how_to_set_encoding(source)}"
+                f"not in {encoding_of(source)}; {how_to_set_encoding(source)}",
             )
     _check_names_once(table, source)
     unnamed = any(name == f"_c{place}" for place, name in enumerate(names))
     if unnamed and len(table.inputFiles()) > 1:
         raise InputError(
             f"input.path: the first line of a file in {source.path} leaves a column without a "
-            "name; name it, or write the files without it (pandas: to_csv(index=False))"
+            "name; name it, or write the files without it (pandas: to_csv(index=False))",
         )
     return unnamed
 
@@ -241,7 +241,8 @@ def holds_damage(text: str | None) -> bool:
 def is_damaged(column: Column) -> Column:
     """`holds_damage` of each row."""
     return F.coalesce(
-        F.contains(column, F.lit(REPLACEMENT)) | F.contains(column, F.lit(NUL)), F.lit(False)
+        F.contains(column, F.lit(REPLACEMENT)) | F.contains(column, F.lit(NUL)),
+        F.lit(False),
     )
 
 
@@ -298,7 +299,9 @@ def checked(opened: SourceTable) -> DataFrame:
 
 
 def _count_rows(
-    table: DataFrame, conditions: Sequence[Column], more: Sequence[Column] = ()
+    table: DataFrame,
+    conditions: Sequence[Column],
+    more: Sequence[Column] = (),
 ) -> list[int]:
     """The number of rows that meet each condition."""
     counts = [
@@ -327,8 +330,9 @@ def _count_malformed(opened: SourceTable, texts: Sequence[str]) -> dict[str, int
         zip(
             texts,
             _count_rows(
-                raw, [~F.is_valid_utf8(F.encode(c, "ISO-8859-1").cast("string")) for c in columns]
+                raw,
+                [~F.is_valid_utf8(F.encode(c, "ISO-8859-1").cast("string")) for c in columns],
             ),
             strict=True,
-        )
+        ),
     )

@@ -79,11 +79,11 @@ def numerals_of(source: Input) -> Numerals | None:
     ):
         if mark not in marks:
             raise ConfigurationError(
-                f"input.options.{key}: {mark!r}; expected one of {' '.join(map(repr, marks))}"
+                f"input.options.{key}: {mark!r}; expected one of {' '.join(map(repr, marks))}",
             )
     if decimal == thousands:
         raise ConfigurationError(
-            f"input.options.thousands: {thousands!r} is the decimal mark; expected another"
+            f"input.options.thousands: {thousands!r} is the decimal mark; expected another",
         )
     made = Numerals(decimal, thousands, currency)
     return None if made == Numerals() else made
@@ -146,7 +146,7 @@ def encoding_of(source: Input) -> str:
     given = option_of(source, "encoding", "charset") or "UTF-8"
     if not re.fullmatch("[A-Za-z0-9][A-Za-z0-9 ._:+()-]*", given):
         raise ConfigurationError(
-            "input.options.encoding: no name of an encoding; expected one such as windows-1252"
+            "input.options.encoding: no name of an encoding; expected one such as windows-1252",
         )
     return (
         re.sub(

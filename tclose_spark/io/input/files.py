@@ -38,7 +38,8 @@ def check_files(spec: ReleaseSpec, reads_input: bool) -> None:
     problems = [*_hierarchy_problems(spec), *_population_problems(spec)]
     if reads_input and is_missing(spec.input):
         problems.insert(
-            0, f"input.path: {spec.input.path} does not exist{meant_file(spec.input.path)}"
+            0,
+            f"input.path: {spec.input.path} does not exist{meant_file(spec.input.path)}",
         )
     population = spec.privacy.population
     place = None if population is None or population.format == "table" else population.table
@@ -72,7 +73,8 @@ def _population_problems(spec: ReleaseSpec) -> Iterator[str]:
 
 
 def read_populations(
-    profile: PrivacyProfile | None, session: SparkSession | LocalSession | None
+    profile: PrivacyProfile | None,
+    session: SparkSession | LocalSession | None,
 ) -> dict[str, dict[str, int]]:
     """The people of each area, by column with a table of populations. Without a session, tables
     behind URIs are left out.
@@ -143,7 +145,7 @@ def _read_text(path: str, key: str, session: SparkSession | LocalSession | None)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(
             f"{key}: {path} cannot be read "
-            f"({getattr(error, 'strerror', None) or 'missing, or not UTF-8'})"
+            f"({getattr(error, 'strerror', None) or 'missing, or not UTF-8'})",
         ) from None
 
 
@@ -189,7 +191,7 @@ def _option(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals:
         raise ConfigurationError(
-            f"--option {text}: expected KEY=VALUE for Spark's reader, such as sep=;"
+            f"--option {text}: expected KEY=VALUE for Spark's reader, such as sep=;",
         )
     return key, value
 

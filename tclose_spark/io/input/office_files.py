@@ -102,7 +102,7 @@ def _labelled(column: Sequence[Any], labels: Mapping[Any, str], name: str, file:
     if len({labels[value] for value in present}) < len(present):
         note(
             f"column {name!r} of {file} has codes that share a value label, so it is read as its "
-            "codes"
+            "codes",
         )
         return column_of(values)
     return pa.array([labels.get(value) for value in values], pa.string())
@@ -132,7 +132,7 @@ def read_by(reader: Callable[[Place, Input], Any], file: Place, source: Input) -
     except ImportError:
         raise ConfigurationError(
             f"input.path: {file.name} is {NAMES[source.format]} file: pip install "
-            "'tclose-spark[formats]'"
+            "'tclose-spark[formats]'",
         ) from None
     except Exception as error:  # its text may hold values of people
         raise problems.not_of_format(source, type(error).__name__) from None
@@ -180,7 +180,7 @@ def read_json(file: Place, source: Input) -> pa.Table:
         raise InputError(f"input.path: {file.name} has no rows")
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table(
-        {name: _column([row.get(name) for row in rows], name, file.name) for name in names}
+        {name: _column([row.get(name) for row in rows], name, file.name) for name in names},
     )
 
 
@@ -199,7 +199,7 @@ def _objects(text: str, file: str) -> Iterator[dict[str, Any]]:
             if not isinstance(one, dict):
                 raise InputError(
                     f"input.path: {file} has values that are no objects; expected an object for "
-                    "each row"
+                    "each row",
                 )
             yield one
         place = _after_blanks(text, place)
@@ -217,7 +217,7 @@ def _column(values: Sequence[Any], name: str, file: str) -> pa.Array:
         found = " and ".join(sorted({JSON_NAMES[kind] for kind in kinds}))
         raise InputError(
             f"input.path: column {name!r} of {file} has values of several types, {found}; write "
-            "one type"
+            "one type",
         )
     if kinds == {str}:
         note_zones(file, (value for value in values if value is not None))
@@ -239,7 +239,7 @@ def _json_numbers(values: Sequence[Any], name: str, file: str) -> pa.Array:
     if any(_loses_digits(value) for value in whole):
         raise InputError(
             f"input.path: column {name!r} of {file} has whole numbers of more digits than its type "
-            "holds; write them as text"
+            "holds; write them as text",
         )
     return pa.array([None if value is None else float(value) for value in values])
 
@@ -255,7 +255,7 @@ Rows = Sequence[Sequence[Any]]
 ERROR_OR_FORMULA = re.compile(
     rb"<(?:\w+:)?c\b(?:[^>]*\st=[\"']e[\"'][^>]*>"
     rb"|(?![^>]*\st=[\"']str[\"'])[^>]*(?<!/)>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)\s*"
-    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>)"
+    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>)",
 )
 """A cell of Excel with an error, or with a formula and no stored value."""
 ERROR_OF_OPEN_DOCUMENT = re.compile(rb"calcext:value-type=[\"']error[\"']")
@@ -280,7 +280,7 @@ def cells(file: Place, source: Input) -> tuple[Rows, Sequence[str]]:
             hint = f"; did you mean {alike[0]!r}?" if alike else ""
             raise InputError(
                 f"input.options.sheet: {file.name} has no sheet of this name, but {len(names)} "
-                f"other{hint}"
+                f"other{hint}",
             )
         found = book.get_sheet_by_name(sheet) if sheet else book.get_sheet_by_index(0)
         return found.to_python(skip_empty_area=False), names
@@ -343,7 +343,7 @@ def _note_lost_cells(file: Place, sheet: str) -> None:
     if lost:
         note(
             f"{file.name} has {lost} cells with errors, or with formulas without a stored value, "
-            "read as missing"
+            "read as missing",
         )
 
 

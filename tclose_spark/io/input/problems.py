@@ -72,7 +72,7 @@ def is_delta(source: Input) -> InputError:
     """
     return InputError(
         f"input.path: {source.path} is a Delta table, whose files also hold deleted rows; set "
-        "input.format: delta"
+        "input.format: delta",
     )
 
 
@@ -84,7 +84,7 @@ def empty_csv(source: Input) -> InputError:
 def duplicate_names(where: str) -> InputError:
     """A table has several columns of one name."""
     return InputError(
-        f"{where} has a duplicate: several columns of one name but for case; rename them"
+        f"{where} has a duplicate: several columns of one name but for case; rename them",
     )
 
 
@@ -99,7 +99,7 @@ def require_names_once(names: Sequence[str], source: Input) -> None:
         raise InputError(
             f"input.path: the first line of {source.path} has a name twice (but for case), in "
             f"columns {' and '.join(places[:SHOWN])}; rename one, or set input.options.header: "
-            "false if that line is no header"
+            "false if that line is no header",
         )
 
 
@@ -124,7 +124,7 @@ def require_columns_alike(files: Mapping[str, Sequence[str]]) -> None:
             raise InputError(
                 f"input.path: {PurePath(path).name} lacks column {name!r}{more}, which "
                 f"{PurePath(other).name} has; write the files with the same columns, or set "
-                "input.options.mergeSchema: true to read it as missing"
+                "input.options.mergeSchema: true to read it as missing",
             )
 
 
@@ -132,7 +132,7 @@ def partition_of_other_numbers(column: str) -> InputError:
     """Folders of a partition column have texts such as 01, which would become the number 1."""
     return InputError(
         f"input.path: partition column {column!r} has texts that Spark reads as other numbers (01 "
-        "as 1, 1.0 as 1); write it as a column in the files"
+        "as 1, 1.0 as 1); write it as a column in the files",
     )
 
 
@@ -142,7 +142,7 @@ def type_of_no_engine(file: str, column: str, kind: object) -> InputError:
     """
     return InputError(
         f"{file} has column {column!r} of a type that Spark cannot read, {kind}; write it as "
-        "another"
+        "another",
     )
 
 
@@ -150,7 +150,7 @@ def no_parquet(file: str) -> InputError:
     """A file has no footer of Parquet."""
     return InputError(
         f"{file} cannot be read as parquet (it is none, or is truncated: its end is missing); copy "
-        "it again, or set input.format"
+        "it again, or set input.format",
     )
 
 
@@ -172,7 +172,7 @@ def truncated(file: str) -> InputError:
 def damaged(file: str) -> InputError:
     """A file has unreadable content."""
     return InputError(
-        f"{file} cannot be read: it is damaged, or not what its name says; copy it again"
+        f"{file} cannot be read: it is damaged, or not what its name says; copy it again",
     )
 
 
@@ -181,7 +181,7 @@ def malformed_rows(malformed: int, rows: int, cure: str = "") -> InputError:
     cure = cure or "correct them, or set input.options (sep, quote, escape, multiLine, encoding)"
     return InputError(
         f"input.path: {malformed} of {rows} rows are malformed (too few or too many fields, or "
-        f"unreadable); {cure}"
+        f"unreadable); {cure}",
     )
 
 
@@ -196,7 +196,7 @@ def undecodable(rows: Mapping[str, int], source: Input) -> InputError:
     return InputError(
         f"{_listed(rows)}: text is not in {encoding_of(source) if is_csv else 'UTF-8'}, and "
         "different values would be read as one; "
-        f"{how_to_set_encoding(source) if is_csv else 'write the table with text in UTF-8'}"
+        f"{how_to_set_encoding(source) if is_csv else 'write the table with text in UTF-8'}",
     )
 
 

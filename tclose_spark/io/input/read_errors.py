@@ -28,12 +28,12 @@ def meaning(error: Exception, source: Input | None = None) -> InputError | None:
     where = f"input.path: {source.path}" if source is not None else "a table"
     if "CSV header" in text:
         return InputError(
-            f"{where} has files with different headers; expected the same columns in one order"
+            f"{where} has files with different headers; expected the same columns in one order",
         )
     if condition.startswith("INVALID_PARAMETER_VALUE.CHARSET") and source is not None:
         return InputError(
             f"input.options.encoding: {encoding_of(source)} is no encoding that Java knows; "
-            "expected one such as windows-1252"
+            "expected one such as windows-1252",
         )
     if condition.startswith("COLUMN_ALREADY_EXISTS"):
         return problems.duplicate_names(where)
@@ -41,7 +41,7 @@ def meaning(error: Exception, source: Input | None = None) -> InputError | None:
         kind = re.search(r"Illegal Parquet type: (\w+ \([\w(), ]+?\))\.", text)
         return InputError(
             f"{where} has a column of a type that Spark cannot "
-            f"read{f', {kind[1]}' if kind else ''}; write it as another"
+            f"read{f', {kind[1]}' if kind else ''}; write it as another",
         )
     return _failed_file(text, source)
 
@@ -61,7 +61,7 @@ def _failed_file(text: str, source: Input | None) -> InputError | None:
     if mismatch:
         return InputError(
             f"{file} has column {mismatch[1]!r} in another type than the other files; write them "
-            "alike"
+            "alike",
         )
     if "EOFException" in text:
         return problems.truncated(file)

@@ -49,7 +49,7 @@ def as_dataframe(spark: SparkSession, table: Any) -> DataFrame:
     given = as_arrow(table)
     arrow, lost = readable(given)
     schema = T.StructType(
-        [T.StructField(field.name, _spark_type(field.type)) for field in arrow.schema]
+        [T.StructField(field.name, _spark_type(field.type)) for field in arrow.schema],
     )
     made = spark.createDataFrame(arrow, schema)
     notes = {name: {UNREADABLE: why} for name, why in lost.items()}
@@ -122,7 +122,9 @@ def commit_of(spark: SparkSession, source: Input) -> Commit | None:
     name = source.path if source.format == "table" else f"delta.`{for_spark(source.path)}`"
     try:
         history = spark.sql(f"DESCRIBE HISTORY {name}").selectExpr(
-            "version", "timestamp AS time", "version AS place"
+            "version",
+            "timestamp AS time",
+            "version AS place",
         )
         return _newest(history, source)
     except READ_ERRORS:
@@ -139,7 +141,9 @@ def _snapshot(spark: SparkSession, source: Input) -> Commit | None:
         history = spark.table(f"{source.path}.history")
         commit = _newest(
             history.selectExpr(
-                "snapshot_id AS version", "made_current_at AS time", "made_current_at AS place"
+                "snapshot_id AS version",
+                "made_current_at AS time",
+                "made_current_at AS place",
             ),
             source,
         )
@@ -225,7 +229,8 @@ def read_parquet(spark: SparkSession, source: Input) -> DataFrame:
         if problems.of_zone(one.type)
     }
     return _with_intervals(
-        _marked(table, why), {n: b for n, one in fields.items() if (b := brackets_of(one))}
+        _marked(table, why),
+        {n: b for n, one in fields.items() if (b := brackets_of(one))},
     )
 
 
@@ -250,7 +255,8 @@ def _with_intervals(table: DataFrame, brackets: Mapping[str, str]) -> DataFrame:
     for name, pair in brackets.items():
         ends = [quoted(name)[side].cast("string") for side in ("left", "right")]
         table = table.withColumn(
-            name, F.concat(F.lit(pair[0]), ends[0], F.lit(", "), ends[1], F.lit(pair[1]))
+            name,
+            F.concat(F.lit(pair[0]), ends[0], F.lit(", "), ends[1], F.lit(pair[1])),
         )
     return table
 
@@ -276,7 +282,7 @@ def _marked(table: DataFrame, why: Mapping[str, str]) -> DataFrame:
         *[
             quoted(c).alias(c, metadata={UNREADABLE: why[c]}) if c in why else quoted(c)
             for c in table.columns
-        ]
+        ],
     )
 
 
@@ -299,7 +305,8 @@ def _nanosecond_columns(spark: SparkSession, table: DataFrame) -> set[str]:
         if java is not None:
             file = java.jvm.org.apache.hadoop.fs.Path(unquote(table.inputFiles()[0]))
             footer = java.jvm.org.apache.parquet.hadoop.ParquetFileReader.readFooter(
-                java.hadoop, file
+                java.hadoop,
+                file,
             )
             fields = footer.getFileMetaData().getSchema().getFields()
             return {

@@ -44,7 +44,7 @@ def require_mark(start: bytes, source: Input) -> None:
     if mark is not None and not encoding.startswith(mark):
         raise InputError(
             f"input.options.encoding: it is {encoding}, but {source.path} begins with the byte "
-            f"order mark of {mark}; set input.options.encoding: {mark}"
+            f"order mark of {mark}; set input.options.encoding: {mark}",
         )
 
 

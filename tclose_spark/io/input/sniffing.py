@@ -64,7 +64,7 @@ RENAME = "rename these columns (input.columns)"
 NUMERAL = re.compile(r"[+-]?[0-9][0-9.,'\u2019 \u00a0\u202f]*")
 QUOTED = re.compile(r"(^|[,;\t|])'[^']*'($|[,;\t|\r])")
 ODD = re.compile(
-    "[a-zß-öø-ÿ][A-ZÀ-ÖØ-ÞŠŸŽŒ]|[\x80-\u03ff]{4}|[\u0400-\u04ff][^\u0400-\u04ff]|[^\u0400-\u04ff][\u0400-\u04ff]"
+    "[a-zß-öø-ÿ][A-ZÀ-ÖØ-ÞŠŸŽŒ]|[\x80-\u03ff]{4}|[\u0400-\u04ff][^\u0400-\u04ff]|[^\u0400-\u04ff][\u0400-\u04ff]",
 )
 """What no word has: capitals after small letters, four letters with accents in a row, letters of
 two scripts.
@@ -140,7 +140,11 @@ def _require_names(layout: _Layout, source: Input, where: str, cure: str) -> Non
 
 
 def _told(
-    source: Input, layout: _Layout | None, found: dict[str, str], file: Path, may_leave_out: bool
+    source: Input,
+    layout: _Layout | None,
+    found: dict[str, str],
+    file: Path,
+    may_leave_out: bool,
 ) -> Input:
     """The input with these options."""
     if not found:
@@ -167,8 +171,12 @@ def _told(
     note(f"{file.name}: {what}. In a run file:")
     told.get()(
         yaml.safe_dump(
-            section, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6
-        )[1:-2]
+            section,
+            default_flow_style=True,
+            sort_keys=False,
+            allow_unicode=True,
+            width=10**6,
+        )[1:-2],
     )
     return made
 
@@ -260,7 +268,10 @@ def _quote(lines: Sequence[str]) -> str:
 
 
 def _layout_of(
-    rows: Sequence[tuple[int, Sequence[str]]], separator: str, quote: str, has_header: bool
+    rows: Sequence[tuple[int, Sequence[str]]],
+    separator: str,
+    quote: str,
+    has_header: bool,
 ) -> _Layout | None:
     """The table in rows with the numbers of lines above them. Its header has several names, if it
     has many columns. It begins in the first row if that has all names, even if some next rows are
@@ -277,7 +288,8 @@ def _layout_of(
         for _, fields in rows
     ]
     begin = next(
-        (place for place, both in enumerate(zip(steady, filled, strict=True)) if all(both)), None
+        (place for place, both in enumerate(zip(steady, filled, strict=True)) if all(both)),
+        None,
     )
     if begin is None:
         return None
@@ -318,7 +330,7 @@ def _require_header(layout: _Layout, file: Path, source: Input, names: Collectio
     raise InputError(
         f"input.path: the header of {file.name} and its rows differ in length: {len(before)} and "
         f"{width} fields; give each column one name (in R: row.names = FALSE), or set "
-        f"input.options.skip_rows: {layout.above}"
+        f"input.options.skip_rows: {layout.above}",
     )
 
 
@@ -365,7 +377,12 @@ def _sheet(file: Path, source: Input) -> tuple[_Layout | None, dict[str, str]]:
 
 
 def _found(
-    layout: _Layout, file: Path, start: bytes, encoding: str, source: Input, names: Collection[str]
+    layout: _Layout,
+    file: Path,
+    start: bytes,
+    encoding: str,
+    source: Input,
+    names: Collection[str],
 ) -> Iterator[tuple[str, str]]:
     """The options of a layout that are neither given nor the default."""
     if not option_of(source, "header") and {*names, *source.columns} & {*layout.rows[0]}:
@@ -382,7 +399,7 @@ def _found(
             source,
             [_fields(line, layout) for line in last if line.strip()][-MOST_BELOW:],
             lambda: _all_rows(layout, file, encoding),
-        )
+        ),
     )
     yield from ends.items()
     if not option_of(source, "decimal") and not option_of(source, "thousands"):
@@ -402,7 +419,10 @@ def _end_of(file: Path, start: bytes) -> bytes:
 
 
 def _marks(
-    columns: Sequence[Sequence[str]], separator: str, file: Path, source: Input
+    columns: Sequence[Sequence[str]],
+    separator: str,
+    file: Path,
+    source: Input,
 ) -> Iterator[tuple[str, str]]:
     """The currency and the marks of the numbers in these columns."""
     given = option_of(source, "currency")
@@ -415,7 +435,7 @@ def _marks(
     if numerals is None:
         note(
             f"{file.name} has numbers with commas before three digits, which are read as text; set "
-            "input.options.thousands or decimal"
+            "input.options.thousands or decimal",
         )
     elif numerals != Numerals():
         yield "decimal", numerals.decimal
@@ -425,7 +445,7 @@ def _marks(
         note(
             f"{file.name} has whole numbers and numbers with points before three digits, which are "
             "read as decimals; if these are thousands, set input.options: {decimal: ',', "
-            "thousands: .}, else decimal: ."
+            "thousands: .}, else decimal: .",
         )
 
 
@@ -454,7 +474,10 @@ def _fields(line: str, layout: _Layout) -> list[str]:
 
 
 def _ends(
-    layout: _Layout, source: Input, last: Sequence[Sequence[str]], rows: Rows
+    layout: _Layout,
+    source: Input,
+    last: Sequence[Sequence[str]],
+    rows: Rows,
 ) -> Iterator[tuple[str, str]]:
     """The lines above and below a table, if they are not given. last: some of the last lines. rows:
     of the table.

@@ -62,7 +62,7 @@ def opened_lines(file: Place, encoding: str = UTF_8) -> Iterator[BinaryIO]:
         lines: Any = stack.enter_context(file.open("rb"))
         if is_zip(file.name):
             lines = stack.enter_context(
-                _member(stack.enter_context(zipfile.ZipFile(lines)), file.name)
+                _member(stack.enter_context(zipfile.ZipFile(lines)), file.name),
             )
         elif is_packed(file):
             lines = stack.enter_context(PACKERS[file.name[file.name.rindex(".") :]](lines))

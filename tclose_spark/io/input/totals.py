@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 
 BELOW = re.compile(
     r"(?i)^\W*((grand |sub)?totals?|sum|summe|gesamt(summe)?|insgesamt|totale|totaal|somme|suma|sources?|quellen?|"
-    r"notes?|anmerkung(en)?|stand)\b"
+    r"notes?|anmerkung(en)?|stand)\b",
 )
 """How a total or a note begins."""
 MARKS = re.compile("[^0-9.,+-]")

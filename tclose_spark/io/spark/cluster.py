@@ -195,7 +195,8 @@ def by_key(table: DataFrame, mapper: Mapper, schema: T.StructType, tasks: int) -
         for batch in mapper(batches):
             key = pa.array(keys[batch.column(0).to_numpy() % tasks])
             yield pa.RecordBatch.from_arrays(
-                [*batch.columns, key], names=[*batch.schema.names, KEY]
+                [*batch.columns, key],
+                names=[*batch.schema.names, KEY],
             )
 
     with_key = T.StructType([*schema.fields, T.StructField(KEY, T.IntegerType())])

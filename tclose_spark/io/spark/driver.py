@@ -223,13 +223,13 @@ def _spark_home() -> Path:
     if home and not Path(home, "bin", "spark-submit").is_file():
         raise ConfigurationError(
             f"SPARK_HOME is {home!r}, where there is no bin/spark-submit; set it to a Spark, or "
-            "unset it"
+            "unset it",
         )
     if home:
         return Path(home)
     found = find_spec("pyspark")
     if found is None or found.origin is None:
         raise ConfigurationError(
-            "the package pyspark is not installed: pip install 'tclose-spark[spark]'"
+            "the package pyspark is not installed: pip install 'tclose-spark[spark]'",
         )
     return Path(found.origin).parent

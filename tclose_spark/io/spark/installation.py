@@ -28,7 +28,7 @@ COMPILERS = {"quick": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m", 
 DEFAULT_MASTER = "local[*, 4]"
 DEFAULT_MEMORY = "4g"
 MASTER = re.compile(
-    r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[.+\]|spark://\S+:\d+(,\S+:\d+)*|yarn|k8s://\S+"
+    r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[.+\]|spark://\S+:\d+(,\S+:\d+)*|yarn|k8s://\S+",
 )
 MEMORY = re.compile(r"(\d+)(b|k|m|g|t|p)b?", re.IGNORECASE)
 PATIENCE = 5.0  # seconds for a master to answer
@@ -54,12 +54,12 @@ def driver_memory() -> str:
     size = MEMORY.fullmatch(memory)
     if size is None or _bytes(size) < LEAST_MEMORY:
         raise ConfigurationError(
-            f"{MEMORY_VARIABLE} is {memory!r}; expected a size such as 4g or 800m, of at least 450m"
+            f"{MEMORY_VARIABLE} is {memory!r}; expected a size such as 4g or 800m, of at least 450m",
         )
     if _bytes(size) > there:
         raise ConfigurationError(
             f"{MEMORY_VARIABLE} is {memory!r}, and this machine has {there / (1 << 30):.1f} GiB; "
-            "expected less, such as 2g"
+            "expected less, such as 2g",
         )
     return memory
 
@@ -81,7 +81,7 @@ def compiler(size: int) -> str:
     chosen = os.environ.get(COMPILER_VARIABLE) or ("quick" if size < LARGE else "full")
     if chosen not in COMPILERS:
         raise ConfigurationError(
-            f"{COMPILER_VARIABLE} is {chosen!r}; expected {' or '.join(COMPILERS)}"
+            f"{COMPILER_VARIABLE} is {chosen!r}; expected {' or '.join(COMPILERS)}",
         )
     return COMPILERS[chosen]
 
@@ -97,14 +97,14 @@ def master() -> str:
     if not MASTER.fullmatch(url):
         raise ConfigurationError(
             f"{MASTER_VARIABLE} is {url!r}; expected local[*], local[N], spark://HOST:PORT, yarn "
-            "or k8s://.."
+            "or k8s://..",
         )
     if url.startswith("spark://") and not any(
-        map(_answers, url.removeprefix("spark://").split(","))
+        map(_answers, url.removeprefix("spark://").split(",")),
     ):
         raise ConfigurationError(
             f"{MASTER_VARIABLE} is {url!r}, where nothing answers; start a master there, or name "
-            "another"
+            "another",
         )
     return url
 
@@ -124,12 +124,12 @@ def require_java() -> None:
     if home and not shutil.which(os.path.join(home, "bin", "java")):
         raise ConfigurationError(
             f"{JAVA_VARIABLE} is {home!r}, where there is no bin/java; set it to a Java 17, or "
-            "unset it to use the PATH's"
+            "unset it to use the PATH's",
         )
     if not home and not shutil.which("java"):
         raise ConfigurationError(
             "Java was not found: install a Java 17 runtime (Debian: openjdk-17-jre-headless), or "
-            "set JAVA_HOME"
+            "set JAVA_HOME",
         )
 
 
@@ -176,7 +176,7 @@ def delta_settings() -> dict[str, str]:
     for jar in given.split(",") if given else ():
         if not Path(jar).is_file():
             raise ConfigurationError(
-                f"{VARIABLE}: {jar} is not a file; expected comma-separated paths of the Delta jars"
+                f"{VARIABLE}: {jar} is not a file; expected comma-separated paths of the Delta jars",
             )
     jars = given or ",".join(_remembered())
     return {"spark.jars": jars} if jars else to_be_found()
@@ -195,12 +195,12 @@ def to_be_found() -> dict[str, str]:
         spark = version("pyspark")
     except PackageNotFoundError:
         raise ConfigurationError(
-            "the package delta-spark is not installed: pip install 'tclose-spark[spark]'"
+            "the package delta-spark is not installed: pip install 'tclose-spark[spark]'",
         ) from None
     if minor(delta) == "4.0" and minor(spark) != "4.0":
         raise ConfigurationError(
             f"delta-spark {delta} is for Spark 4.0, and pyspark {spark} is installed: pip install "
-            f"'delta-spark=={ADVISED}', or 'pyspark<4.1'"
+            f"'delta-spark=={ADVISED}', or 'pyspark<4.1'",
         )
     return {"spark.jars.packages": package(delta, spark), "spark.jars.excludes": ALREADY_IN_SPARK}
 

@@ -21,7 +21,10 @@ def no_progress(_: int) -> AbstractContextManager[Show]:
 
 @contextmanager
 def spoken(
-    total: int, announce: Callable[[str], None], what: str, every: float = 10.0
+    total: int,
+    announce: Callable[[str], None],
+    what: str,
+    every: float = 10.0,
 ) -> Iterator[Show]:
     """Shows progress and the time that is left as log lines, at most one per interval."""
     begun = last = time.monotonic()
@@ -34,7 +37,7 @@ def spoken(
             left = (now - begun) * (total - done) / done
             announce(
                 f"{what} {done:,} of {total:,}, about "
-                f"{f'{left / 60:.0f} min' if left >= 120 else f'{left:.0f} s'} left"
+                f"{f'{left / 60:.0f} min' if left >= 120 else f'{left:.0f} s'} left",
             )
 
     yield show

@@ -129,13 +129,13 @@ def _configure(spark: SparkSession) -> None:
         if key in left:
             raise ConfigurationError(
                 f"this platform does not let a run set {key} to {SESSION_SETTINGS[key]}, which a "
-                "release depends on; set it for the cluster"
+                "release depends on; set it for the cluster",
             )
     if RETRIES_NOTICED in left:
         sys.stderr.write(
             f"note: this platform does not let a run set {RETRIES_NOTICED}: an output that a lost "
             "executor disturbs is not made again, but noticed by the fingerprints of the rows; "
-            "such a run fails, and is to be repeated\n"
+            "such a run fails, and is to be repeated\n",
         )
 
 
@@ -243,7 +243,7 @@ def _require_delta(spark: SparkSession) -> None:
         raise ConfigurationError(
             f"Delta is not on Spark's class path, or its jars are damaged (spark.jars: {jars}): "
             f"spark-submit --packages {wanted} (or --jars with the jars of delta-spark and "
-            f"delta-storage); or {VARIABLE}"
+            f"delta-storage); or {VARIABLE}",
         ) from None
 
 
@@ -259,7 +259,7 @@ def require_delta_of(session: SparkSession) -> None:
         raise ConfigurationError(
             "the active Spark session has no Delta Lake; end it (spark.stop()) and a session with "
             "Delta is started, or start it with delta-spark's jars, "
-            f"spark.sql.extensions={EXTENSION} and spark.sql.catalog.spark_catalog={CATALOG}"
+            f"spark.sql.extensions={EXTENSION} and spark.sql.catalog.spark_catalog={CATALOG}",
         )
 
 

@@ -68,7 +68,7 @@ class LocalFolder(PlaceFolder):
         """
         if path.exists() and not path.is_file() and not path.is_dir():
             raise GuaranteeError(
-                f"{path} is no file of a release: it is a pipe, a socket or a device; remove it"
+                f"{path} is no file of a release: it is a pipe, a socket or a device; remove it",
             )
 
     def write(self, name: str, text: str, private: bool = False) -> None:
@@ -250,7 +250,7 @@ def move(name: str, source: Folder, target: Folder) -> None:
     """
     if type(source) is not type(target):
         raise ConfigurationError(
-            "output: public and internal must both be local paths or both be URIs"
+            "output: public and internal must both be local paths or both be URIs",
         )
     target.move_in(source, name)
 

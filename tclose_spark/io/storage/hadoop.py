@@ -63,7 +63,7 @@ class HadoopFolder:
             raise ConfigurationError(
                 f"{root}: this session (Spark Connect, or a shared cluster) cannot open Hadoop's "
                 "file systems; name the folder by a path that this process sees, such as "
-                "/Volumes/... on Databricks"
+                "/Volumes/... on Databricks",
             )
         self._jvm: Any = java.jvm
         self._files = self._path("").getFileSystem(java.hadoop)
@@ -73,7 +73,8 @@ class HadoopFolder:
 
     def _mode(self, name: str, mode: str) -> None:
         self._files.setPermission(
-            self._path(name), self._jvm.org.apache.hadoop.fs.permission.FsPermission(mode)
+            self._path(name),
+            self._jvm.org.apache.hadoop.fs.permission.FsPermission(mode),
         )
 
     def path(self, name: str = "") -> str:

@@ -73,7 +73,8 @@ class Owner:
     def describe(self) -> str:
         """The process, host and time, in words."""
         hours, minutes = divmod(
-            int((datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds()) // 60, 60
+            int((datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds()) // 60,
+            60,
         )
         return (
             f"process {self.pid} of {self.user} on {self.host} since {self.since} ({hours} h "
@@ -99,12 +100,12 @@ def locked(folder: Folder, name: str = LOCK, what: str | None = None) -> Iterato
             who = owner.describe() if owner else "a run that does not say who it is"
             raise ConfigurationError(
                 f"output: {what} is being written by another run: {who}; wait for its end, give "
-                f"another output.path, or remove {folder.path(name)} if that run is gone"
+                f"another output.path, or remove {folder.path(name)} if that run is gone",
             )
         if not _take_over(folder, name, owner, mine):
             raise ConfigurationError(
                 f"output: another run has just begun to write to {what}; wait for its end "
-                f"(or remove {folder.path(name + TAKEOVER)} if it stays)"
+                f"(or remove {folder.path(name + TAKEOVER)} if it stays)",
             )
 
     def release() -> None:

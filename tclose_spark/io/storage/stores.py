@@ -27,7 +27,7 @@ MARK = "Not a regular file"
 """In pyarrow's error for the object by which Hadoop marks a folder on Azure."""
 BUFFER = 1 << 22  # bytes of a request
 WHY = re.compile(
-    r"AWS Error (\w+)|google::cloud::Status\((\w+)|Azure Error: \[(\w+)\]|Azure\S*(Authentication)Exception"
+    r"AWS Error (\w+)|google::cloud::Status\((\w+)|Azure Error: \[(\w+)\]|Azure\S*(Authentication)Exception",
 )
 
 
@@ -67,7 +67,7 @@ class StorePath:
         if not is_on_store(uri):
             raise ConfigurationError(
                 f"{uri}: only Spark reaches files behind such a URI; set engine: spark, or give a "
-                "path"
+                "path",
             )
         found = PARTS.fullmatch(uri)
         scheme = SCHEMES[uri.partition(":")[0].lower()]
@@ -75,7 +75,7 @@ class StorePath:
             raise ConfigurationError(
                 f"a URI of {uri.partition(':')[0]} is not as expected: s3://BUCKET/PATH, "
                 "gs://BUCKET/PATH or abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, without "
-                "credentials or options"
+                "credentials or options",
             )
         with named(uri):
             files, bucket = _opened(f"{scheme}://{found[1]}")
@@ -168,7 +168,7 @@ class StorePath:
 
         with named(self.uri):
             found = self.files.get_file_info(
-                FileSelector(self.path, allow_not_found=True, recursive=recursive)
+                FileSelector(self.path, allow_not_found=True, recursive=recursive),
             )
             return [self._recognized(one) for one in found]
 
@@ -209,7 +209,7 @@ class StorePath:
         with named(self.uri):
             if kind == "Directory":
                 with suppress(
-                    FileNotFoundError
+                    FileNotFoundError,
                 ):  # on Google's: its files are gone, and it had no object of its own
                     self.files.delete_dir(self.path)
                 kind = self.files.get_file_info(self.path).type.name  # the mark of a folder stays
@@ -329,7 +329,10 @@ class AzureAccount:
         suffix = found.get("EndpointSuffix", "core.windows.net")
         server = urlsplit(endpoint or f"{scheme}://{name}.blob.{suffix}")
         return AzureAccount(
-            name, server, found.get("AccountKey"), found.get("SharedAccessSignature")
+            name,
+            server,
+            found.get("AccountKey"),
+            found.get("SharedAccessSignature"),
         )
 
     def open(self) -> Any:

@@ -44,7 +44,7 @@ def require_replaceable(table: str, spark: SparkSession) -> None:
         _version(spark, table)
     except PySparkException as error:
         raise ConfigurationError(
-            f"output.table: {table} cannot be read ({error.getCondition()})"
+            f"output.table: {table} cannot be read ({error.getCondition()})",
         ) from None
 
 
@@ -62,14 +62,14 @@ def replace_table(release: str, table: str, spark: SparkSession) -> None:
             if not is_same(release, table, spark):
                 raise GuaranteeError(
                     f"the rows of the release did not arrive whole in {table}; it is as it was "
-                    "before"
+                    "before",
                 )
         except TcloseError:
             _take_back(spark, table, before)
             raise
     except PySparkException as error:
         raise ConfigurationError(
-            f"output.table: {table} cannot be written ({error.getCondition()})"
+            f"output.table: {table} cannot be written ({error.getCondition()})",
         ) from None
 
 
@@ -109,7 +109,7 @@ def is_same(release: str, table: str, spark: SparkSession) -> bool:
         return _digest(read_delta(spark, release)) == _digest(spark.table(_quoted(table)))
     except PySparkException as error:
         raise ConfigurationError(
-            f"output.table: {table} cannot be read ({error.getCondition()})"
+            f"output.table: {table} cannot be read ({error.getCondition()})",
         ) from None
 
 
@@ -137,7 +137,7 @@ def _version(spark: SparkSession, table: str) -> int | None:
     if OURS not in properties:
         raise ConfigurationError(
             f"output.table: {table} is a table that no release made; name another, or, if it may "
-            f"be replaced, ALTER TABLE {table} SET TBLPROPERTIES ('{OURS}' = 'true')"
+            f"be replaced, ALTER TABLE {table} SET TBLPROPERTIES ('{OURS}' = 'true')",
         )
     if _format(spark, table) == "delta":
         return int(spark.sql(f"DESCRIBE HISTORY {name} LIMIT 1").collect()[0]["version"])

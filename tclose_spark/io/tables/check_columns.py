@@ -87,7 +87,10 @@ def _unlisted(columns: Sequence[str], listed: Collection[str], drop_others: bool
 
 
 def _column_problems(
-    schema: pa.Schema, column: str, names: Sequence[str], attributes: Attributes
+    schema: pa.Schema,
+    column: str,
+    names: Sequence[str],
+    attributes: Attributes,
 ) -> Iterator[str]:
     """The problems of an existing column."""
     quasi = attributes.quasi_identifiers.get(column)
@@ -125,7 +128,10 @@ def _column_problems(
 
 
 def _unpublished_problems(
-    schema: pa.Schema, role: str, column: str, expected: str
+    schema: pa.Schema,
+    role: str,
+    column: str,
+    expected: str,
 ) -> Iterator[str]:
     """The problems of a column that is read and not published. expected: its types in words."""
     if column not in schema.names:

@@ -59,7 +59,7 @@ def bare(table: DataFrame) -> DataFrame:
     With Spark 4.0, a column that is given no metadata keeps its own; an expression has none.
     """
     return table.select(
-        *[F.coalesce(quoted(name)).alias(name, metadata={}) for name in table.columns]
+        *[F.coalesce(quoted(name)).alias(name, metadata={}) for name in table.columns],
     )
 
 
@@ -73,7 +73,7 @@ def write_delta(table: DataFrame, path: str) -> None:
     try:
         with _no_defaults(table.sparkSession):
             bare(table).write.format("delta").mode("error").options(**PROPERTIES).save(
-                for_spark(path)
+                for_spark(path),
             )
     except PySparkException as error:
         if "EXISTS" in (error.getCondition() or ""):
@@ -172,7 +172,9 @@ def rows_of(files: DataFrame, table: str, schema: T.StructType) -> DataFrame:
                 yield from rows.to_batches(max_chunksize=1 << 16)
 
     return map_batches(
-        files.where((F.col(TABLE) == table) & F.col(FILE).isNotNull()).select(FILE), unpack, schema
+        files.where((F.col(TABLE) == table) & F.col(FILE).isNotNull()).select(FILE),
+        unpack,
+        schema,
     )
 
 
@@ -219,7 +221,7 @@ def _write_bytes(files: DataFrame, path: str) -> None:
     """
     but_the_end = F.col(FILE).substr(F.lit(1), F.length(FILE) - len(END)).cast("string")
     files.select(TABLE, but_the_end).write.partitionBy(TABLE).options(**TEXT_OPTIONS).text(
-        for_spark(path)
+        for_spark(path),
     )
 
 

@@ -82,7 +82,10 @@ def scrub_table(folder: Folder, table: str) -> None:
 
 
 def require_plain_table(
-    folder: Folder, table: str, versions: int = 1, readable: Collection[int] = (0,)
+    folder: Folder,
+    table: str,
+    versions: int = 1,
+    readable: Collection[int] = (0,),
 ) -> None:
     """Raises GuaranteeError, naming the problem, unless readers of a table in a folder read the
     rows of its Parquet files and nothing else: a commit for each of these versions adds its files,
@@ -95,7 +98,7 @@ def require_plain_table(
     for log in map(log_of, range(versions)):
         try:
             commits.append(
-                actions_of(folder, f"{table}/{log}") if f"{table}/{log}" in there else None
+                actions_of(folder, f"{table}/{log}") if f"{table}/{log}" in there else None,
             )
         except (ValueError, OSError, RecursionError):
             raise GuaranteeError(f"{folder.path(f'{table}/{log}')} cannot be read") from None
@@ -106,7 +109,10 @@ def require_plain_table(
 
 
 def _version_problems(
-    commits: Sequence[Any], readable: Collection[int], there: Mapping[str, int], below: str
+    commits: Sequence[Any],
+    readable: Collection[int],
+    there: Mapping[str, int],
+    below: str,
 ) -> Iterator[str]:
     """The problems of a table's commits and files. there: the bytes of its files, whose names begin
     with `below`.
@@ -118,7 +124,10 @@ def _version_problems(
         log = log_of(number)
         try:
             yield from _log_problems(
-                actions, log, before, "" if number == last else f"{EARLIER}/{number}"
+                actions,
+                log,
+                before,
+                "" if number == last else f"{EARLIER}/{number}",
             )
             files = _listed(actions)
         except (TypeError, KeyError, AttributeError):  # fields of other types than a log has
@@ -127,7 +136,10 @@ def _version_problems(
         listed |= files if number in readable else {}
         before = {*files}
     yield from _file_problems(
-        listed, there, {below + log_of(number) for number in range(last + 1)}, below
+        listed,
+        there,
+        {below + log_of(number) for number in range(last + 1)},
+        below,
     )
 
 
@@ -236,7 +248,10 @@ USUAL = {
 
 
 def _file_problems(
-    listed: Mapping[str, int], there: Mapping[str, int], logs: set[str], below: str
+    listed: Mapping[str, int],
+    there: Mapping[str, int],
+    logs: set[str],
+    below: str,
 ) -> Iterator[str]:
     """The problems of a table's files, compared with the sizes in its log."""
     for name in sorted(there.keys() - logs):
@@ -323,7 +338,11 @@ def _write_log(folder: Folder, table: str, actions: Iterable[dict[str, Any]]) ->
 
 
 def prepend_versions(
-    new: Folder, earlier: Folder, table: str, most: int, published: Digests
+    new: Folder,
+    earlier: Folder,
+    table: str,
+    most: int,
+    published: Digests,
 ) -> range:
     """Puts the versions of an earlier table before that of a new one, and returns the versions that
     are readable: the last `most`. Of others, the log keeps the names of files.

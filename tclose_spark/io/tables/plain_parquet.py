@@ -116,16 +116,19 @@ def require_plain_parquet(folder: Folder, names: Iterable[str], columns: pa.Sche
             raise GuaranteeError(f"the release is damaged: {file} cannot be read") from None
         if problem == OTHER_COLUMNS:
             raise GuaranteeError(
-                f"the release is damaged: {file} has other columns than the release"
+                f"the release is damaged: {file} has other columns than the release",
             )
         if problem is not None:
             raise GuaranteeError(
-                f"the release is damaged: {file} has metadata beyond that of the release: {problem}"
+                f"the release is damaged: {file} has metadata beyond that of the release: {problem}",
             )
 
 
 def _problems(
-    footer: bytes, end: Callable[[int], bytes], size: int, kinds: pa.Schema
+    footer: bytes,
+    end: Callable[[int], bytes],
+    size: int,
+    kinds: pa.Schema,
 ) -> Iterator[str]:
     """What a file of so many bytes with this footer has beside rows with columns of these kinds.
     end: returns its last bytes.
@@ -161,7 +164,9 @@ def _problems(
 
 
 def _foreign_bytes(
-    chunks: Sequence[Fields], stop: int, is_padding: Callable[[int, int], bool]
+    chunks: Sequence[Fields],
+    stop: int,
+    is_padding: Callable[[int, int], bool],
 ) -> Iterator[str]:
     """The bytes up to a place that belong to no column, and are no padding."""
     spans = [
@@ -177,7 +182,9 @@ def _foreign_bytes(
 
 
 def _foreign_words(
-    writer: bytes, words: Sequence[tuple[bytes, bytes]], kinds: pa.Schema
+    writer: bytes,
+    words: Sequence[tuple[bytes, bytes]],
+    kinds: pa.Schema,
 ) -> Iterator[str]:
     """What a file's writer, keys and values say beside what Arrow and Spark say of themselves and
     these columns.

@@ -89,7 +89,9 @@ def most_frequent(classes: Histograms, unknown: int | None = None) -> TopValues:
 
 
 def informative(
-    table: IntArray, classes: Histograms, unknown: int | None
+    table: IntArray,
+    classes: Histograms,
+    unknown: int | None,
 ) -> tuple[IntArray, IntArray]:
     """(counts of the whole table, shape (m,), and records of each class, shape (groups,)) without
     an unknown value.
@@ -123,7 +125,9 @@ def skewness(table: IntArray, classes: Histograms, unknown: int | None = None) -
         exact(np.repeat(sizes, classes.entries_of), bound) * exact(table, bound)[classes.values]
     )
     gains = np.where(
-        classes.values == unknown, 0, int(table.sum()) * exact(classes.counts, bound) - expected
+        classes.values == unknown,
+        0,
+        int(table.sum()) * exact(classes.counts, bound) - expected,
     )
     largest, place = _largest(gains, classes.starts)
     value = classes.values[place]
@@ -188,7 +192,7 @@ def similarity_of_nodes(distance: GroundDistance, classes: Histograms) -> Belief
         node = parent[node]
         node_of_leaf = parent[node_of_leaf]
         new = np.flatnonzero(
-            np.concatenate([[True], (owner[1:] != owner[:-1]) | (node[1:] != node[:-1])])
+            np.concatenate([[True], (owner[1:] != owner[:-1]) | (node[1:] != node[:-1])]),
         )
         owner = owner[new]
         node = node[new]
@@ -196,7 +200,8 @@ def similarity_of_nodes(distance: GroundDistance, classes: Histograms) -> Belief
         leaf = np.searchsorted(node_of_leaf, np.arange(int(parent.max()) + 2))
         expected = sizes[owner] * exact(np.diff(below[leaf]), bound)[node]
         largest, place = _largest(
-            n * exact(count, bound) - expected, np.searchsorted(owner, groups)
+            n * exact(count, bound) - expected,
+            np.searchsorted(owner, groups),
         )
         better = np.flatnonzero(largest > numerators)
         numerators[better] = largest[better]
@@ -225,7 +230,11 @@ def value_groups(distance: GroundDistance) -> IntArray:
 def in_groups(groups: IntArray, classes: Histograms) -> Histograms:
     """Histograms of classes over groups of values. groups: of each value."""
     return Histograms.tally(
-        classes.owner, groups[classes.values], classes.counts, classes.groups, int(groups[-1]) + 1
+        classes.owner,
+        groups[classes.values],
+        classes.counts,
+        classes.groups,
+        int(groups[-1]) + 1,
     )
 
 
@@ -251,7 +260,11 @@ def chance_gains(distance: GroundDistance) -> FloatArray:
     for size in (s for s in DRAWN_SIZES if s <= most):
         owner = np.repeat(np.arange(RANDOM_CLASSES), size)
         classes = Histograms.tally(
-            owner, codes[:, :size].ravel(), np.ones_like(owner), RANDOM_CLASSES, len(ends)
+            owner,
+            codes[:, :size].ravel(),
+            np.ones_like(owner),
+            RANDOM_CLASSES,
+            len(ends),
         )
         result[size:] = float(similarity(distance, classes).numerators.max()) / (n * size)
     if n <= LARGEST_DRAWN:
@@ -276,7 +289,10 @@ def similarity(distance: GroundDistance, classes: Histograms) -> BeliefGain:
 
 
 def background_join(
-    tuples: Histograms, known: IntArray, target: IntArray, unknown: int | None = None
+    tuples: Histograms,
+    known: IntArray,
+    target: IntArray,
+    unknown: int | None = None,
 ) -> KnownAttributeRecords:
     """What one sensitive attribute reveals about another in each class (background join attack,
     Weber 2.4).
@@ -287,17 +303,23 @@ def background_join(
     """
     pairs, pair = np.unique(known * (np.int64(target.max()) + 1) + target, return_inverse=True)
     cells = Histograms.tally(
-        tuples.owner, pair[tuples.values], tuples.counts, tuples.groups, len(pairs)
+        tuples.owner,
+        pair[tuples.values],
+        tuples.counts,
+        tuples.groups,
+        len(pairs),
     )
     owner = cells.owner
     value = (pairs // (np.int64(target.max()) + 1))[cells.values]
     new = np.flatnonzero(
-        np.concatenate([[True], (owner[1:] != owner[:-1]) | (value[1:] != value[:-1])])
+        np.concatenate([[True], (owner[1:] != owner[:-1]) | (value[1:] != value[:-1])]),
     )
     records = np.add.reduceat(cells.counts, new)
     targets = np.diff(np.append(new, len(owner)))
     told = np.where(
-        (pairs % (np.int64(target.max()) + 1))[cells.values] == unknown, 0, cells.counts
+        (pairs % (np.int64(target.max()) + 1))[cells.values] == unknown,
+        0,
+        cells.counts,
     )
     guessed = np.maximum.reduceat(told, new)
     sums = [guessed, np.where(targets == 1, guessed, 0), np.where(records == 1, records, 0)]

@@ -81,10 +81,12 @@ def tally_heights(
         weights = share[entries]
         code = inside.values[entries]
         for place, sums in zip(
-            places, said, strict=True
+            places,
+            said,
+            strict=True,
         ):  # weights are whole numbers: their sum is exact in any order
             sums += np.bincount(np.repeat(place[rows], many) + code, weights, len(sums)).astype(
-                np.int64
+                np.int64,
             )
     people = [
         np.bincount(place + sensitive, minlength=len(sums))
@@ -141,7 +143,9 @@ def _pairs(owner: IntArray, inside: Histograms) -> Iterator[tuple[slice, IntArra
     repeats = inside.entries_of[owner]
     through = np.cumsum(repeats)
     cuts = np.searchsorted(
-        through, np.arange(PAIRS_AT_ONCE, int(through[-1]), PAIRS_AT_ONCE), side="right"
+        through,
+        np.arange(PAIRS_AT_ONCE, int(through[-1]), PAIRS_AT_ONCE),
+        side="right",
     )
     for first, last in pairwise([0, *np.unique(cuts[cuts > 0]).tolist(), len(owner)]):
         many = repeats[first:last]
@@ -186,7 +190,9 @@ class WideClassGroup:
 
 
 def groups_in_wide_classes(
-    counted: HeightTally, nodes: Sequence[IntArray], k: int
+    counted: HeightTally,
+    nodes: Sequence[IntArray],
+    k: int,
 ) -> list[WideClassGroup]:
     """For each value and node with at least k people, in narrow and in wide classes: the sensitive
     value with the most evidence of being more frequent among those in wide classes than by chance.
@@ -199,7 +205,7 @@ def groups_in_wide_classes(
         suppressed = _sums(counted.people[:, -1], node).sum(axis=1)
         values = np.bincount(node)
         for i in np.flatnonzero(
-            (narrow.sum(axis=1) + wide.sum(axis=1) >= k) & narrow.any(axis=1) & wide.any(axis=1)
+            (narrow.sum(axis=1) + wide.sum(axis=1) >= k) & narrow.any(axis=1) & wide.any(axis=1),
         ):
             one = (
                 values[i] == 1
@@ -208,7 +214,7 @@ def groups_in_wide_classes(
             )
             if one:  # a node with one child is that child
                 result.append(
-                    _largest(height, int(i), narrow[i], wide[i], said[i], int(suppressed[i]))
+                    _largest(height, int(i), narrow[i], wide[i], said[i], int(suppressed[i])),
                 )
     return result
 
@@ -221,7 +227,12 @@ def _sums(table: IntArray, node: IntArray) -> IntArray:
 
 
 def _largest(
-    height: int, node: int, narrow: IntArray, wide: IntArray, said: FloatArray, suppressed: int
+    height: int,
+    node: int,
+    narrow: IntArray,
+    wide: IntArray,
+    said: FloatArray,
+    suppressed: int,
 ) -> WideClassGroup:
     n1 = int(narrow.sum())
     n2 = int(wide.sum())
@@ -264,5 +275,6 @@ def beyond_chance(groups: Sequence[WideClassGroup], m: int) -> list[WideClassGro
     """
     enough = np.log(max(len(groups) * m, 1) / CHANCE)
     return sorted(
-        (one for one in groups if one.evidence >= enough), key=lambda one: -one.wide * one.surplus
+        (one for one in groups if one.evidence >= enough),
+        key=lambda one: -one.wide * one.surplus,
     )

@@ -51,7 +51,10 @@ class PopulationSizes:
         """F = f / fraction, for a table that is this fraction of its population."""
         exact = sizes.astype(object) * fraction.denominator
         return PopulationSizes(
-            sizes=sizes, population=exact, unit=fraction.numerator, classes=classes
+            sizes=sizes,
+            population=exact,
+            unit=fraction.numerator,
+            classes=classes,
         )
 
     @property
@@ -90,7 +93,9 @@ class Presence:
         pairs = np.unique(np.stack([sizes, np.maximum(sizes, population)]), axis=1).T.tolist()
         shares = [Fraction(*pair) for pair in pairs]
         return Presence(
-            smallest=min(shares), largest=max(shares), outside=people - int(population.sum())
+            smallest=min(shares),
+            largest=max(shares),
+            outside=people - int(population.sum()),
         )
 
 
@@ -134,7 +139,7 @@ def prosecutor_risk(sizes: IntArray, classes: IntArray, threshold: Fraction) -> 
     records = sizes * classes
     # Of any size.
     above = np.array(
-        [size * threshold.numerator < threshold.denominator for size in sizes.tolist()]
+        [size * threshold.numerator < threshold.denominator for size in sizes.tolist()],
     )
     return Risk(
         maximum=Fraction(1, int(sizes.min())),
@@ -169,7 +174,10 @@ def population_risks(of: PopulationSizes, threshold: Fraction, estimate: bool) -
     from_people = Fraction(int(of.classes.sum()) * of.unit, fitting)
     return {
         "journalist": Risk(
-            maximum=maximum, mean=max(named, from_people), share=share, estimate=estimate
+            maximum=maximum,
+            mean=max(named, from_people),
+            share=share,
+            estimate=estimate,
         ),
         "marketer": Risk(maximum=maximum, mean=named, share=share, estimate=estimate),
     }
@@ -242,7 +250,7 @@ class HouseholdRisk(Risk):
 def sampled(of: PopulationSizes) -> FloatArray:
     """p of classes: f over the estimate of F, which is at least f; shape (groups,)."""
     return np.array(
-        [f * of.unit / int(people) for f, people in zip(of.sizes.tolist(), of.raised, strict=True)]
+        [f * of.unit / int(people) for f, people in zip(of.sizes.tolist(), of.raised, strict=True)],
     )
 
 

@@ -111,7 +111,9 @@ def _one_of(sizes: IntArray, rows: float, population: float) -> FloatArray:
     left = population - sizes - rows + 1
     logs = np.log(sizes) + gammaln(population - sizes + 1) - gammaln(np.maximum(left, 0) + 1)
     result: FloatArray = np.where(
-        left >= 0, np.exp(logs - logs.max(where=left >= 0, initial=-np.inf)), 0.0
+        left >= 0,
+        np.exp(logs - logs.max(where=left >= 0, initial=-np.inf)),
+        0.0,
     )
     return result
 
@@ -202,7 +204,12 @@ def slide_negative_binomial(sizes: IntArray, counts: IntArray, fraction: float) 
 
     for start in [(a, b) for a in (0.0, -3.0, 3.0) for b in (0.0, -3.0, 3.0)]:
         found = least_squares(
-            errors, start, bounds=(-FARTHEST, FARTHEST), xtol=1e-15, ftol=1e-15, gtol=1e-15
+            errors,
+            start,
+            bounds=(-FARTHEST, FARTHEST),
+            xtol=1e-15,
+            ftol=1e-15,
+            gtol=1e-15,
         )
         if np.abs(found.fun).max() <= SOLVED:
             alpha, beta = parameters(found.x)

@@ -121,11 +121,12 @@ def rare_cells(
             len(one.columns),
             -one.rare_cells,
             [place[name] for name in one.columns],
-        )
+        ),
     )
     shares = [
         ColumnRarity(
-            name=name, rare_cells=sum(one.rare_cells for one in found if name in one.columns)
+            name=name,
+            rare_cells=sum(one.rare_cells for one in found if name in one.columns),
         )
         for name in given
     ]
@@ -140,7 +141,10 @@ def rare_cells(
 
 
 def _within(
-    ranked: Sequence[str], level: Mapping[str, int], size: int, most: int
+    ranked: Sequence[str],
+    level: Mapping[str, int],
+    size: int,
+    most: int,
 ) -> tuple[list[int], list[UncountedCells]]:
     """(by first column, the largest combinations to examine; the others)."""
     largest = [0] * len(ranked)
@@ -166,7 +170,9 @@ def _within(
 
 
 def _starting(
-    among: Sequence[str], level: Mapping[str, int], size: int
+    among: Sequence[str],
+    level: Mapping[str, int],
+    size: int,
 ) -> Iterator[tuple[str, ...]]:
     """The combinations with the first of these columns."""
     for rest in combinations(among[1:], size - 1):
@@ -204,7 +210,11 @@ class _Search:
         self.rare = np.zeros(len(self.counts), dtype=np.bool_)
 
     def extend(
-        self, chosen: tuple[str, ...], group: IntArray, places: Sequence[int], size: int
+        self,
+        chosen: tuple[str, ...],
+        group: IntArray,
+        places: Sequence[int],
+        size: int,
     ) -> None:
         """Examines the combinations of `chosen` with each of these columns, and with later ones, up
         to this size.
@@ -220,7 +230,10 @@ class _Search:
             if len(chosen) + 1 < size:
                 numbers = np.cumsum(rows > 0) - 1
                 self.extend(
-                    (*chosen, name), numbers[cell], range(place + 1, len(self.ranked)), size
+                    (*chosen, name),
+                    numbers[cell],
+                    range(place + 1, len(self.ranked)),
+                    size,
                 )
 
     def _record(self, chosen: tuple[str, ...], cell: IntArray, rows: IntArray) -> None:
@@ -236,7 +249,7 @@ class _Search:
                 smallest=int(held.min()),
                 rare_cells=len(rare),
                 rare_rows=int(rare.sum()),
-            )
+            ),
         )
 
 

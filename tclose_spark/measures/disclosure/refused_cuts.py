@@ -143,7 +143,7 @@ class _Cuts:
         if fixed:
             corners[:, fixed[0]] = fixed[1]
         numerators = self._distance.numerators(
-            Histograms.dense(np.concatenate([corners, self._counts - corners]))
+            Histograms.dense(np.concatenate([corners, self._counts - corners])),
         )
         here = numerators[: len(corners)]
         there = numerators[len(corners) :]
@@ -182,7 +182,8 @@ class _Cuts:
         """
         parts = np.stack([far, self._counts - far], axis=1)
         shown: NDArray[np.bool_] = np.any(
-            parts * self._counts.sum() <= self._counts * self._sizes[:, None], axis=0
+            parts * self._counts.sum() <= self._counts * self._sizes[:, None],
+            axis=0,
         )
         return shown
 
@@ -207,7 +208,8 @@ def few_orders(n: int) -> IntArray:
     """
     up = np.arange(n)
     first = np.array(
-        [[value, *one[one != value]] for value in up for one in (up, up[::-1])], dtype=np.int64
+        [[value, *one[one != value]] for value in up for one in (up, up[::-1])],
+        dtype=np.int64,
     )
     return np.concatenate([first, np.roll(first, -1, axis=1)])
 

@@ -47,7 +47,11 @@ class Fits:
 
 
 def count_inside(
-    points: CodeArray, weights: IntArray, low: CodeArray, high: CodeArray, records: IntArray
+    points: CodeArray,
+    weights: IntArray,
+    low: CodeArray,
+    high: CodeArray,
+    records: IntArray,
 ) -> Fits:
     """The people who fit each class, and the records that each person fits: points in closed boxes,
     exactly.
@@ -124,13 +128,16 @@ def count_people_inside(
     classes, starts = np.unique(owner, return_index=True)
     of_several = []
     for whole in np.array_split(
-        np.flatnonzero(several > 1), 1 + len(distinct) * len(low) // MOST_PAIRS
+        np.flatnonzero(several > 1),
+        1 + len(distinct) * len(low) // MOST_PAIRS,
     ):
         if len(whole):
             place = np.flatnonzero(np.isin(who, whole))
             inside = _inside(distinct[place, 1:].T, low.T, high.T)
             some = np.logical_or.reduceat(
-                inside, np.flatnonzero(np.diff(who[place], prepend=-1)), axis=0
+                inside,
+                np.flatnonzero(np.diff(who[place], prepend=-1)),
+                axis=0,
             )
             some = np.logical_or.reduceat(some, starts, axis=1) if len(starts) else some
             people[classes] += some.sum(axis=0)
@@ -139,7 +146,9 @@ def count_people_inside(
 
 
 def _ranked(
-    points: CodeArray, low: CodeArray, high: CodeArray
+    points: CodeArray,
+    low: CodeArray,
+    high: CodeArray,
 ) -> tuple[CodeArray, CodeArray, CodeArray]:
     """Points and boxes as ranks among the codes of the points, one row for each axis; small
     integers are quick to compare.

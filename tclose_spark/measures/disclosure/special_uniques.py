@@ -85,7 +85,10 @@ class SpecialUniques:
 
 
 def special_uniques(
-    columns: Mapping[str, Integers], counts: IntArray, size: int, most: int = MOST_COMBINATIONS
+    columns: Mapping[str, Integers],
+    counts: IntArray,
+    size: int,
+    most: int = MOST_COMBINATIONS,
 ) -> SpecialUniques:
     """The MSUs of up to `size` quasi-identifiers. A size is searched whole, or not at all.
 
@@ -140,7 +143,9 @@ def special_uniques(
 
 
 def _minimal(
-    columns: Sequence[Integers], counts: IntArray, searched: int
+    columns: Sequence[Integers],
+    counts: IntArray,
+    searched: int,
 ) -> Iterator[tuple[Columns, Integers]]:
     """(a combination of columns, the rows that have it as an MSU), by size, for all combinations of
     up to that size.
@@ -161,7 +166,8 @@ def _minimal(
 
     for size in range(1, searched + 1):
         for first, those in groupby(
-            combinations(range(len(columns)), size), lambda chosen: chosen[:-1]
+            combinations(range(len(columns)), size),
+            lambda chosen: chosen[:-1],
         ):
             rows = without(np.arange(len(counts)), _subsets(first))
             group: IntArray = np.zeros(len(rows), dtype=np.int64)

@@ -43,7 +43,10 @@ def equal_width(numbers: Sequence[Number], bins: int) -> IntArray:
     if not width:
         return np.zeros(len(values), dtype=np.int64)
     return _without_gaps(
-        np.array([min((value - low) * bins // width, bins - 1) for value in values], dtype=np.int64)
+        np.array(
+            [min((value - low) * bins // width, bins - 1) for value in values],
+            dtype=np.int64,
+        ),
     )
 
 
@@ -82,7 +85,7 @@ def by_edges(numbers: Sequence[Number], edges: Sequence[Number]) -> IntArray:
     """
     places = _ascending(edges) if len(edges) else []
     return _without_gaps(
-        np.array([bisect_right(places, value) for value in _ascending(numbers)], dtype=np.int64)
+        np.array([bisect_right(places, value) for value in _ascending(numbers)], dtype=np.int64),
     )
 
 
@@ -175,13 +178,18 @@ def nodes_of_level(hierarchy: Hierarchy, most: int) -> tuple[list[str], IntArray
 
 
 def _ranges(
-    names: Sequence[str], part: IntArray, whole: IntArray, group: IntArray
+    names: Sequence[str],
+    part: IntArray,
+    whole: IntArray,
+    group: IntArray,
 ) -> list[ValueGroup]:
     """Groups of consecutive values. group: of each value."""
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     ends = [*(starts[1:] - 1).tolist(), len(names) - 1]
     sums = zip(
-        np.add.reduceat(part, starts).tolist(), np.add.reduceat(whole, starts).tolist(), strict=True
+        np.add.reduceat(part, starts).tolist(),
+        np.add.reduceat(whole, starts).tolist(),
+        strict=True,
     )
     return [
         ValueGroup(names[low] if low == high else f"{names[low]} to {names[high]}", *both)
@@ -240,7 +248,7 @@ def places_of(name: str, values: Sequence[str | None], settings: EvenPlaces) -> 
         if last >= MOST_PLACES:
             raise InputError(
                 f"{key}.step: the range of the values has {last + 1:,} places of this width; "
-                f"expected a larger step, for at most {MOST_PLACES:,}"
+                f"expected a larger step, for at most {MOST_PLACES:,}",
             )
         inside = [int((number - low) // settings.step) for number in numbers]
         ends = [low + i * settings.step for i in range(last + 2)]

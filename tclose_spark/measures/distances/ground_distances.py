@@ -54,7 +54,9 @@ class GroundDistance(ABC):
     @staticmethod
     @abstractmethod
     def of(
-        table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None
+        table: IntArray,
+        values: Sequence[str | None],
+        hierarchy: Hierarchy | None,
     ) -> GroundDistance:
         """The distance over a domain: its rows by code, its values in order (a missing one is
         None), its hierarchy.
@@ -105,7 +107,9 @@ class EqualDistance(GroundDistance):
 
     @staticmethod
     def of(
-        table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None
+        table: IntArray,
+        values: Sequence[str | None],
+        hierarchy: Hierarchy | None,
     ) -> GroundDistance:
         """See GroundDistance."""
         return EqualDistance(table)
@@ -140,7 +144,9 @@ class OrderedDistance(GroundDistance):
 
     @staticmethod
     def of(
-        table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None
+        table: IntArray,
+        values: Sequence[str | None],
+        hierarchy: Hierarchy | None,
     ) -> GroundDistance:
         """See GroundDistance."""
         return OrderedDistance(table)
@@ -150,7 +156,9 @@ class OrderedDistance(GroundDistance):
         """See GroundDistance."""
         if self.places is None:
             return Features(
-                values=len(self.table), scale=max(len(self.table) - 1, 1), cumulative=True
+                values=len(self.table),
+                scale=max(len(self.table) - 1, 1),
+                cumulative=True,
             )
         steps = np.diff(self.places)
         last = max(int(self.places[-1]), 1)
@@ -176,7 +184,9 @@ class HierarchicalDistance(GroundDistance):
 
     @staticmethod
     def of(
-        table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None
+        table: IntArray,
+        values: Sequence[str | None],
+        hierarchy: Hierarchy | None,
     ) -> GroundDistance:
         """See GroundDistance."""
         assert hierarchy is not None
@@ -197,7 +207,10 @@ DISTANCES: dict[str, type[GroundDistance]] = {
 
 
 def ground_distance(
-    name: str, table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None
+    name: str,
+    table: IntArray,
+    values: Sequence[str | None],
+    hierarchy: Hierarchy | None,
 ) -> GroundDistance:
     """The ground distance of this name over a domain. table: rows by code, shape (m,); values: in
     order.
@@ -209,7 +222,9 @@ def ground_distance(
 
 
 def distance_of(
-    settings: SensitiveAttribute, domain: SensitiveDomain, hierarchy: Hierarchy | None
+    settings: SensitiveAttribute,
+    domain: SensitiveDomain,
+    hierarchy: Hierarchy | None,
 ) -> GroundDistance:
     """The ground distance of a sensitive attribute over its domain.
 
@@ -218,13 +233,16 @@ def distance_of(
     """
     if settings.domain is not None:
         return OrderedDistance(
-            domain.table, places_of(domain.name, domain.values, settings.domain).of_value
+            domain.table,
+            places_of(domain.name, domain.values, settings.domain).of_value,
         )
     return ground_distance(settings.distance, domain.table, domain.values, hierarchy)
 
 
 def maximum(
-    distance: GroundDistance, numerators: ExactArray, sizes: Sequence[int] | IntArray
+    distance: GroundDistance,
+    numerators: ExactArray,
+    sizes: Sequence[int] | IntArray,
 ) -> Fraction:
     """The largest distance among classes, exactly: one comparison for each distinct class size.
 

@@ -83,7 +83,9 @@ class Histograms:
         left = np.add.reduceat(kept.astype(np.int64), self.starts)
         some = np.flatnonzero(left)
         return Histograms(
-            np.append(0, np.cumsum(left[some])), self.values[kept], self.counts[kept]
+            np.append(0, np.cumsum(left[some])),
+            self.values[kept],
+            self.counts[kept],
         ), some
 
     def total(self, domain: int) -> IntArray:
@@ -94,7 +96,11 @@ class Histograms:
 
     @staticmethod
     def tally(
-        owner: IntArray, values: IntArray, counts: IntArray, groups: int, domain: int
+        owner: IntArray,
+        values: IntArray,
+        counts: IntArray,
+        groups: int,
+        domain: int,
     ) -> Histograms:
         """The histograms of weighted observations in any order: record i is `counts[i]` times
         `values[i]` in `owner[i]`.
@@ -115,7 +121,9 @@ class Histograms:
         first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
         offsets = np.searchsorted(key[first], np.arange(groups + 1, dtype=np.int64) * domain)
         return Histograms(
-            offsets.astype(np.int64), key[first] % domain, np.add.reduceat(counts[order], first)
+            offsets.astype(np.int64),
+            key[first] % domain,
+            np.add.reduceat(counts[order], first),
         )
 
     @staticmethod
@@ -129,7 +137,9 @@ class Histograms:
         owner, values = np.nonzero(table)
         offsets = np.searchsorted(owner, np.arange(len(table) + 1))
         return Histograms(
-            offsets.astype(np.int64), values.astype(np.int64), table[owner, values].astype(np.int64)
+            offsets.astype(np.int64),
+            values.astype(np.int64),
+            table[owner, values].astype(np.int64),
         )
 
 

@@ -94,7 +94,7 @@ def transport_plan(distance: GroundDistance, counts: IntArray) -> TransportPlan:
     for round_ in _rounds(distance.features):
         for source, target, mass in _match(surplus, deficit, round_.node_of):
             moves.append(
-                Move(source, target, Fraction(mass, n * s), round_.between(source, target))
+                Move(source, target, Fraction(mass, n * s), round_.between(source, target)),
             )
         surplus, deficit = ([one for one in masses if one.mass] for masses in (surplus, deficit))
     return TransportPlan(tuple(moves))
@@ -122,8 +122,9 @@ def _rounds(features: Features) -> list[_Round]:
         ).tolist()  # how far each value is from the first
         return [
             _Round(
-                None, lambda source, target: Fraction(abs(places[source] - places[target]), scale)
-            )
+                None,
+                lambda source, target: Fraction(abs(places[source] - places[target]), scale),
+            ),
         ]
     # Of each value, up to a height.
     ways = np.cumsum(np.take_along_axis(weights, features.nodes, axis=1), axis=0)
@@ -148,7 +149,9 @@ class _Mass:
 
 
 def _match(
-    surplus: list[_Mass], deficit: list[_Mass], node_of: Sequence[int] | None
+    surplus: list[_Mass],
+    deficit: list[_Mass],
+    node_of: Sequence[int] | None,
 ) -> Iterator[tuple[int, int, int]]:
     """Moves (source, target, mass) of surpluses into deficits below the same node, in order; lowers
     both by what moves.
@@ -175,7 +178,7 @@ def _checked(counts: IntArray, whose: str) -> list[int]:
     """Counts by code as Python integers."""
     if np.ndim(counts) != 1:
         raise ValueError(
-            f"the counts of the {whose} have shape {np.shape(counts)}; expected (values,)"
+            f"the counts of the {whose} have shape {np.shape(counts)}; expected (values,)",
         )
     numbers: list[int] = np.asarray(counts).tolist()
     if min(numbers, default=0) < 0:

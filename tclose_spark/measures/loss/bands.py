@@ -41,7 +41,7 @@ FACTOR = "|".join(rf"(?P<f{factor}>{as_word(words)})" for words, factor in FACTO
 TOKEN = re.compile(
     r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])|[0-9]{1,2}(?P<mark>[./-])[0-9]{1,2}(?P=mark)[0-9]{4}(?![0-9]))|"
     r"(?P<clock>[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?![0-9:]))|"
-    rf"(?P<number>{NUMBER}(?:e\+?[0-9]{{1,2}}(?![0-9a-z]))?)(?: ?(?:{FACTOR}))?"
+    rf"(?P<number>{NUMBER}(?:e\+?[0-9]{{1,2}}(?![0-9a-z]))?)(?: ?(?:{FACTOR}))?",
 )
 GROUPED = {
     mark: re.compile(rf"[1-9][0-9]{{0,2}}(?:\{mark}[0-9]{{2,3}})*\{mark}[0-9]{{3}}")
@@ -61,7 +61,7 @@ CODE = re.compile(
     r"[a-z][0-9]+(?:\.[0-9a-z]+)?|(?!lt|le|gt|ge)[a-z]{2,}-?[0-9]+|[a-z]-[0-9]+|"  # E10.4, AB12, D-10115
     r"[0-9]+([-./ ])[0-9]+(?:\1[0-9]+)+|[0-9]{5}-[0-9]{4}|"  # 123-45-6789, 02138-1001
     r"[12][0-9]{3}[-/](?:0[1-9]|1[0-2])|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]m)?|"  # 2001-02, 10:30
-    r"[a-z]*[0-9]+(?:[a-z]+[0-9]+){2,}[a-z]*"  # 3f2a9c
+    r"[a-z]*[0-9]+(?:[a-z]+[0-9]+){2,}[a-z]*",  # 3f2a9c
 )
 """Values that hold numbers."""
 SIGNED = frozenset(" -<>=≤≥([;,/.~")
@@ -178,7 +178,7 @@ def unread_numbers(labels: Collection[str], texts: Collection[str]) -> set[str]:
         numbers = re.findall("[0-9]+", plain[text])
         if len(numbers) == 1 and len(numbers[0]) <= LONGEST:
             numbered[re.sub("[0-9]+|(?<=[0-9])(?:st|nd|rd|th)", "#", plain[text])][text] = int(
-                numbers[0]
+                numbers[0],
             )
     for named in numbered.values():
         if _are_consecutive(named.values()):
@@ -287,7 +287,7 @@ def _is_compact_day(token: Token) -> bool:
     """Whether a number is a day such as 20200331."""
     try:
         return re.fullmatch("(?:19|20)[0-9]{6}", token.text) is not None and bool(
-            _day(token, "%Y%m%d").value
+            _day(token, "%Y%m%d").value,
         )
     except ValueError:
         return False

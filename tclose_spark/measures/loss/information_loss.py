@@ -182,7 +182,8 @@ class LabelLoss:
                 if interval.high - interval.low == 2 * INFINITY:
                     return Fraction(1)
                 return self.of_interval(
-                    max(interval.low, self.low), min(interval.high, self.low + self.span)
+                    max(interval.low, self.low),
+                    min(interval.high, self.low + self.span),
                 )
             try:
                 return self.of_interval(*interval_ends(label))
@@ -277,7 +278,8 @@ class Coarsest:
         """
         group, distinct = _distinct(labels)
         verdicts: NDArray[np.bool_] = np.array(
-            [self.broken_by(*label) for label in distinct], dtype=np.bool_
+            [self.broken_by(*label) for label in distinct],
+            dtype=np.bool_,
         )[group]
         return verdicts
 
@@ -290,5 +292,5 @@ def _distinct(labels: Sequence[pa.Array]) -> tuple[IntArray, list[tuple[Any, ...
     """(the number of each row's label, the labels)."""
     group, first = group_equal(labels)
     return group, list(
-        zip(*(column.take(pa.array(first)).to_pylist() for column in labels), strict=True)
+        zip(*(column.take(pa.array(first)).to_pylist() for column in labels), strict=True),
     )

@@ -80,7 +80,9 @@ class NodeWidths:
         last = len(self.nodes) - 1
         for height, node in enumerate(self.nodes):
             _, first, inverse = np.unique(
-                group * (int(node.max()) + 1) + node, return_index=True, return_inverse=True
+                group * (int(node.max()) + 1) + node,
+                return_index=True,
+                return_inverse=True,
             )
             pairs = count_pairs(inverse, weight)
             if height > 0:
@@ -97,7 +99,10 @@ def count_pairs(group: IntArray, weight: IntArray) -> FloatArray:
 
 
 def mean_width(
-    widths: PairWidths, group: IntArray, weight: IntArray, fewest: int = 1
+    widths: PairWidths,
+    group: IntArray,
+    weight: IntArray,
+    fewest: int = 1,
 ) -> float | None:
     """The mean width of the label that covers two people of one group; None with fewer than
     `fewest` such pairs.

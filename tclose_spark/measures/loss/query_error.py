@@ -138,8 +138,8 @@ def count(query: CountQuery, quasi: Sequence[IntArray], sensitive: Sequence[IntA
     """The raw answer."""
     return int(
         np.count_nonzero(
-            _in_ranges(query, quasi) & within(sensitive[query.attribute], query.values)
-        )
+            _in_ranges(query, quasi) & within(sensitive[query.attribute], query.values),
+        ),
     )
 
 

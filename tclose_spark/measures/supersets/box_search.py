@@ -43,7 +43,10 @@ BoolArray = NDArray[np.bool_]
 
 
 def nearness(
-    distance: GroundDistance, t: Fraction, superset: IntArray, classes: Histograms
+    distance: GroundDistance,
+    t: Fraction,
+    superset: IntArray,
+    classes: Histograms,
 ) -> tuple[BoolArray, FloatArray]:
     """(whether classes are at most t away from a superset, exactly; their distances in doubles),
     shape (classes,) each.
@@ -61,7 +64,10 @@ def nearness(
 
 
 def _compared(
-    numerators: ExactArray, units: int | IntArray, sizes: IntArray, t: Fraction
+    numerators: ExactArray,
+    units: int | IntArray,
+    sizes: IntArray,
+    t: Fraction,
 ) -> tuple[BoolArray, FloatArray]:
     """Whether numerators / (units * sizes) are at most t, exactly, and these distances."""
     bound = 2 * int(np.max(units)) * int(sizes.max()) * max(t.numerator, t.denominator)
@@ -142,7 +148,11 @@ class BoxSearch:
     """
 
     def __init__(
-        self, axes: Sequence[LabelAxis], sizes: IntArray, targets: Sequence[ProofTarget], n: int
+        self,
+        axes: Sequence[LabelAxis],
+        sizes: IntArray,
+        targets: Sequence[ProofTarget],
+        n: int,
     ) -> None:
         self.axes = axes
         self.sizes = sizes
@@ -176,7 +186,8 @@ class BoxSearch:
         """The classes that lack a proof for some attribute, shape (classes,)."""
         everywhere = np.arange(len(self.sizes))
         unproven: BoolArray = np.any(
-            [self._open(i, everywhere) for i in range(len(self.targets))], axis=0
+            [self._open(i, everywhere) for i in range(len(self.targets))],
+            axis=0,
         )
         return unproven
 
@@ -205,7 +216,7 @@ class BoxSearch:
                 pending.pop()
             elif self._enter(part):
                 pending.append(
-                    (self._parts_of(part), self.tried + math.ceil((stop - self.tried) * share))
+                    (self._parts_of(part), self.tried + math.ceil((stop - self.tried) * share)),
                 )
         return complete
 
@@ -228,10 +239,18 @@ class BoxSearch:
             if len(ones):
                 superset = target.classes.take(here).total(len(target.distance.table))
                 proves, emd = nearness(
-                    target.distance, target.t, superset, target.classes.take(ones)
+                    target.distance,
+                    target.t,
+                    superset,
+                    target.classes.take(ones),
                 )
                 self.found[place].keep(
-                    ones, low[:, None], high[:, None], np.full(len(ones), records), proves, emd
+                    ones,
+                    low[:, None],
+                    high[:, None],
+                    np.full(len(ones), records),
+                    proves,
+                    emd,
                 )
         return self._any_open(here)
 
@@ -349,10 +368,18 @@ class BoxSearch:
             if len(large):
                 supersets = runs.sums(counts[place], len(ones))[large]
                 proves, emd = _pairwise(
-                    target.distance, target.t, supersets, dense[place][ones[large]]
+                    target.distance,
+                    target.t,
+                    supersets,
+                    dense[place][ones[large]],
                 )
                 self.found[place].keep(
-                    ones[large], low[:, large], high[:, large], records[large], proves, emd
+                    ones[large],
+                    low[:, large],
+                    high[:, large],
+                    records[large],
+                    proves,
+                    emd,
                 )
 
 
@@ -364,7 +391,10 @@ def _dense(target: ProofTarget) -> IntArray:
 
 
 def _pairwise(
-    distance: GroundDistance, t: Fraction, supersets: IntArray, classes: IntArray
+    distance: GroundDistance,
+    t: Fraction,
+    supersets: IntArray,
+    classes: IntArray,
 ) -> tuple[BoolArray, FloatArray]:
     """`nearness` of each class to a superset of its own; both are counts of shape (classes, m)."""
     features = distance.features
@@ -374,7 +404,7 @@ def _pairwise(
     whole = exact(features.counts(supersets), bound)
     part = exact(features.counts(classes), bound)
     differences = np.abs(
-        exact(records, bound)[:, None] * part - exact(sizes, bound)[:, None] * whole
+        exact(records, bound)[:, None] * part - exact(sizes, bound)[:, None] * whole,
     )
     numerators = features.weighted(differences).sum(axis=1)
     return _compared(numerators, exact(records, bound) * features.scale, sizes, t)

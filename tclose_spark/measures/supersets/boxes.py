@@ -92,7 +92,7 @@ def _compare(boxes: Boxes, here: IntArray) -> tuple[int, int] | None:
     step = max(AT_ONCE // max(len(here), 1), 1)
     for first in range(0, n, step):
         one, other = np.nonzero(
-            np.arange(first, min(first + step, n))[:, None] < np.arange(n)[None, :]
+            np.arange(first, min(first + step, n))[:, None] < np.arange(n)[None, :],
         )
         one = here[one + first]
         near = boxes.meet(one, here[other])
@@ -133,7 +133,9 @@ class Runs:
         if len(self.of):
             first = np.flatnonzero(np.diff(self.of, prepend=-1))
             result[self.of[first]] = np.add.reduceat(
-                prefix[self.end] - prefix[self.start], first, axis=0
+                prefix[self.end] - prefix[self.start],
+                first,
+                axis=0,
             )
         return result
 
@@ -168,8 +170,8 @@ class BoxIndex:
                     *(
                         way.reduceat(ends, starts, axis=1)
                         for way, ends in zip(ways, levels[-1], strict=True)
-                    )
-                )
+                    ),
+                ),
             )
         return BoxIndex(order, levels)
 
@@ -234,7 +236,10 @@ PAIRS_AT_ONCE = 1 << 22
 
 
 def overlapping_groups(
-    low: IntArray, high: IntArray, owner: IntArray, release: IntArray
+    low: IntArray,
+    high: IntArray,
+    owner: IntArray,
+    release: IntArray,
 ) -> IntArray:
     """The group of each class: classes of different releases that overlap are in one, and so are
     those that others connect. Groups are numbered from 0. Shape (classes,).
@@ -265,7 +270,8 @@ def overlapping_groups(
             pairs = np.unique(group[owner[some[one]]] * groups + group[owner[there[other]]])
             edges = (np.ones(len(pairs), dtype=np.int8), (pairs // groups, pairs % groups))
             found, merged = connected_components(
-                coo_array(edges, shape=(groups, groups)), directed=False
+                coo_array(edges, shape=(groups, groups)),
+                directed=False,
             )
             group = merged[group].astype(np.int64)
             if found == 1:

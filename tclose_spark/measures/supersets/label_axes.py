@@ -110,7 +110,9 @@ def distinct_labels(parts: Sequence[pa.ChunkedArray]) -> tuple[IntArray, list[La
     """(the place of each class's label among the distinct ones, these)."""
     texts = [coded(part.combine_chunks()) for part in parts]
     pairs, place = np.unique(
-        np.stack([codes_of(text) for text in texts]), axis=1, return_inverse=True
+        np.stack([codes_of(text) for text in texts]),
+        axis=1,
+        return_inverse=True,
     )
     known = [text.dictionary.to_pylist() for text in texts]
     return place.reshape(-1), [
@@ -119,7 +121,8 @@ def distinct_labels(parts: Sequence[pa.ChunkedArray]) -> tuple[IntArray, list[La
 
 
 def leaf_stretches(
-    labels: Sequence[Label], hierarchy: Hierarchy | None
+    labels: Sequence[Label],
+    hierarchy: Hierarchy | None,
 ) -> tuple[IntArray, IntArray]:
     """The first and the last leaf under each label, in the order of the hierarchy; without one each
     value is a leaf. A missing value is -1.
@@ -151,7 +154,11 @@ def _of_values(labels: Sequence[Label], loss: LabelLoss) -> LabelAxis:
     nodes = (np.arange(len(values)), np.zeros(len(values), dtype=np.int64))
     low, high = leaf_stretches(labels, None)
     return LabelAxis(
-        low, high, len(values), nodes, lambda low, high: values[low] if low == high else ROOT
+        low,
+        high,
+        len(values),
+        nodes,
+        lambda low, high: values[low] if low == high else ROOT,
     )
 
 
@@ -195,7 +202,9 @@ def _of_sets(labels: Sequence[Label], loss: LabelLoss) -> LabelAxis:
 
 
 def _stretches(
-    labels: Sequence[Label], held: Sequence[list[int] | None], ranks: int
+    labels: Sequence[Label],
+    held: Sequence[list[int] | None],
+    ranks: int,
 ) -> tuple[IntArray, IntArray]:
     """The ends of labels that hold these ranks, None where they are missing or hold everything."""
     low = np.full(len(labels), -1)

@@ -72,7 +72,10 @@ def metrics_of(requirement: Requirement) -> NDArray[np.int8]:
 
 
 def exact_limits(
-    ts: Sequence[Fraction | None], scales: Sequence[int], rows: int, largest: int
+    ts: Sequence[Fraction | None],
+    scales: Sequence[int],
+    rows: int,
+    largest: int,
 ) -> IntArray:
     """`Requirement.limits` for classes of up to `largest` rows; ANYTHING without a t.
 

@@ -61,7 +61,7 @@ class Dense:
         if rows > self.most_rows:
             raise ConfigurationError(
                 f"{self.attributes.rows:,} rows with so many sensitive values are too many for the "
-                "integers of this method; use coarser values, or method: {name: stack_and_deal}"
+                "integers of this method; use coarser values, or method: {name: stack_and_deal}",
             )
 
     def require_reachable(self) -> None:
@@ -71,7 +71,9 @@ class Dense:
         require_rows(self.k, self.attributes)
         require_frequencies(self.attributes)
         for a, of_rows in zip(
-            of_first_rows(self.attributes).sensitive, self.attributes.sensitive, strict=True
+            of_first_rows(self.attributes).sensitive,
+            self.attributes.sensitive,
+            strict=True,
         ):
             key = f"attributes.sensitive_attributes.{a.name}.l"
             least = a.needs.known or a.needs.least_values
@@ -79,7 +81,7 @@ class Dense:
             if least > present:
                 what = "has" if least > of_all else "over people, with one row each, has"
                 raise UnreachableError(
-                    f"{key}.distinct is {least}, but the whole table {what} {present} values"
+                    f"{key}.distinct is {least}, but the whole table {what} {present} values",
                 )
 
     def block(self, rows: Rows) -> tuple[Block, list[IntArray]]:
@@ -93,7 +95,11 @@ class Dense:
             else None
         )
         return Block(
-            quasi, rows.cell.astype(np.int32), widths, self.requirement(len(rows)), person=person
+            quasi,
+            rows.cell.astype(np.int32),
+            widths,
+            self.requirement(len(rows)),
+            person=person,
         ), codes
 
     def requirement(self, largest: int) -> Requirement:
@@ -104,7 +110,9 @@ class Dense:
         trees = [a.distance.features.parents for a in sensitive]
         longest = int(domains.max())
         parents = np.full(
-            (len(sensitive), max(1, *(len(tree) for tree in trees)), longest), -1, dtype=np.int32
+            (len(sensitive), max(1, *(len(tree) for tree in trees)), longest),
+            -1,
+            dtype=np.int32,
         )
         tables = np.zeros((len(sensitive), longest), dtype=np.int64)
         for i, (attribute, tree) in enumerate(zip(sensitive, trees, strict=True)):
@@ -134,12 +142,14 @@ class Dense:
             ),
             caps=self._caps(largest, longest),
             added=np.array([one.of_cell for one in sums], dtype=np.int64).reshape(
-                -1, len(self.attributes.cells)
+                -1,
+                len(self.attributes.cells),
             ),
             least=np.array([one.least for one in sums], dtype=np.int64),
             diverse=np.array([one.diverse for one in sums], dtype=np.bool_),
             most=np.array([self._most_of(one, longest) for one in sums]).reshape(
-                -1, len(sensitive)
+                -1,
+                len(sensitive),
             ),
             shares=shares,
         )
@@ -188,7 +198,9 @@ class Dense:
         for a in self.attributes.sensitive:
             if one.spread is not None:
                 shares[a.column, : len(a.domain.values)] = largest_shares(
-                    one.spread, self.attributes, a
+                    one.spread,
+                    self.attributes,
+                    a,
                 )
         return shares
 

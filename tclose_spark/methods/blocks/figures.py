@@ -56,7 +56,12 @@ def closeness_ratios(block: Block, classes: IntArray) -> FloatArray:
     counts = np.zeros(block.requirement.tables.shape, dtype=np.int64)
     ratios = np.zeros(len(starts) - 1)
     _measure_classes(
-        block.cell[order], starts, block.requirement, counts, work_space(block.requirement), ratios
+        block.cell[order],
+        starts,
+        block.requirement,
+        counts,
+        work_space(block.requirement),
+        ratios,
     )
     return ratios
 

@@ -92,7 +92,11 @@ def work_space(requirement: Requirement) -> IntArray:
 
 @kernel
 def numerator(
-    attribute: int, counts: IntArray, size: int, requirement: Requirement, excess: IntArray
+    attribute: int,
+    counts: IntArray,
+    size: int,
+    requirement: Requirement,
+    excess: IntArray,
 ) -> int:
     """The exact numerator of the distance of a class of `size` rows from the table: distance =
     numerator / (scale n s).
@@ -107,7 +111,7 @@ def numerator(
         parents = requirement.parents[attribute]
         return int(
             twice_hierarchical_numerator(counts, size, table, domain, parents, height, rows, excess)
-            // 2
+            // 2,
         )
     if requirement.ordered[attribute]:
         return int(ordered_numerator(counts, size, table, domain, rows))
@@ -116,7 +120,11 @@ def numerator(
 
 @kernel
 def distance_holds(
-    attribute: int, counts: IntArray, size: int, requirement: Requirement, excess: IntArray
+    attribute: int,
+    counts: IntArray,
+    size: int,
+    requirement: Requirement,
+    excess: IntArray,
 ) -> bool:
     """Whether the distance of one attribute is at most its t, exactly. counts: by value of this
     attribute.
@@ -171,7 +179,8 @@ def cap_ratio(attribute: int, counts: IntArray, size: int, requirement: Requirem
             room = most / of - expected
             ratio = rise / room if room > 0.0 else 0.0
             worst = max(
-                worst, min(ratio, 1.0) if of * counts[value] <= most * size else max(ratio, BEYOND)
+                worst,
+                min(ratio, 1.0) if of * counts[value] <= most * size else max(ratio, BEYOND),
             )
     return worst
 
@@ -208,11 +217,16 @@ def other_holds(other: int, counts: IntArray, requirement: Requirement, excess: 
         return False
     for attribute in range(attributes):
         if requirement.diverse[other] and not distinct_holds(
-            attribute, counts[first + attribute], requirement
+            attribute,
+            counts[first + attribute],
+            requirement,
         ):
             return False
         if requirement.shares.shape[1] > 0 and not shares_hold(
-            other, attribute, counts[first + attribute], requirement
+            other,
+            attribute,
+            counts[first + attribute],
+            requirement,
         ):
             return False
         most = requirement.most[other, attribute]
@@ -237,7 +251,11 @@ def shares_hold(other: int, attribute: int, weights: IntArray, requirement: Requ
 
 @kernel
 def distance_over(
-    other: int, attribute: int, counts: IntArray, requirement: Requirement, excess: IntArray
+    other: int,
+    attribute: int,
+    counts: IntArray,
+    requirement: Requirement,
+    excess: IntArray,
 ) -> float:
     """The distance of one attribute over one of the other sums, a float."""
     place = (1 + other) * len(requirement.domains) + attribute
@@ -259,14 +277,17 @@ def distance_over(
         return float(twice / (2.0 * height * size))
     if requirement.ordered[attribute]:
         return float(
-            ordered_numerator(weights, expected, table, domain, 1.0) / (max(domain - 1, 1) * size)
+            ordered_numerator(weights, expected, table, domain, 1.0) / (max(domain - 1, 1) * size),
         )
     return float(equal_numerator(weights, expected, table, domain, 1.0) / (2.0 * size))
 
 
 @kernel
 def closeness_ratio(
-    counts: IntArray, size: int, requirement: Requirement, excess: IntArray
+    counts: IntArray,
+    size: int,
+    requirement: Requirement,
+    excess: IntArray,
 ) -> float:
     """The largest EMD / t of an attribute, or `cap_ratio` if it is larger; a class is within both
     at 1. A float, for schedules and figures only.

@@ -100,7 +100,11 @@ class BlockLayout:
         return np.arange(len(rows)), self.task_of[self.block(rows)]
 
     def assign_classes(
-        self, rows: Rows, task: int, classes_of: ClassesOf, figures: Totals
+        self,
+        rows: Rows,
+        task: int,
+        classes_of: ClassesOf,
+        figures: Totals,
     ) -> ClassAssignment:
         """See Plan. Each block of the task is put into classes by itself, its rows in the order of
         their hashes.
@@ -108,11 +112,12 @@ class BlockLayout:
         block = self.block(rows)
         mine = self.task_of == task
         if not np.array_equal(
-            np.bincount(block, minlength=self.blocks)[mine], self.block_rows[mine]
+            np.bincount(block, minlength=self.blocks)[mine],
+            self.block_rows[mine],
         ):
             raise ValueError(
                 "the rows of a block differ in number from those that the plan counted: the input "
-                "changed since planning, or rows were lost"
+                "changed since planning, or rows were lost",
             )
         by_hash = rows.sorted_by_hash()
         order = by_hash[in_order(block[by_hash])]
@@ -122,7 +127,10 @@ class BlockLayout:
         # A block has no more classes than rows.
         first_class = np.cumsum(self.block_rows) - self.block_rows
         for number, start, end in zip(
-            np.flatnonzero(mine), ends - self.block_rows[mine], ends, strict=True
+            np.flatnonzero(mine),
+            ends - self.block_rows[mine],
+            ends,
+            strict=True,
         ):
             places = order[start:end]
             dense_block, _ = self.dense.block(rows.take(places))
@@ -155,7 +163,10 @@ class BlockLayout:
         """The layout that `to_json` wrote."""
         arrays = {name: np.array(tree[name], dtype=np.int64) for name in ARRAYS}
         return BlockLayout(
-            dense=dense, tree=RoutingTree.from_json(tree), merges=tree["merges"], **arrays
+            dense=dense,
+            tree=RoutingTree.from_json(tree),
+            merges=tree["merges"],
+            **arrays,
         )
 
 
@@ -179,7 +190,11 @@ class Layout(Protocol):
     def route(self, rows: Rows) -> tuple[IntArray, IntArray]: ...
 
     def assign_classes(
-        self, rows: Rows, task: int, classes_of: ClassesOf, figures: Totals
+        self,
+        rows: Rows,
+        task: int,
+        classes_of: ClassesOf,
+        figures: Totals,
     ) -> ClassAssignment: ...
 
 

@@ -36,7 +36,8 @@ def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> tuple[In
     counts: rows of each leaf by cell in the whole table, shape (leaves, cells).
     """
     groups: dict[
-        int, list[LeafGroup]
+        int,
+        list[LeafGroup],
     ] = {}  # of each node: groups that meet the requirement, or one group
     needed = 0
 
@@ -144,7 +145,10 @@ class SampledTable:
 
 
 def plan_blocks(
-    table: SampledTable, grow: GrowSplits, rows_per_block: int, rows_per_task: int
+    table: SampledTable,
+    grow: GrowSplits,
+    rows_per_block: int,
+    rows_per_task: int,
 ) -> BlockLayout:
     """The blocks of a table, of at most about `rows_per_block` rows if `grow` can separate them, in
     tasks of about `rows_per_task` rows. A table of at most `rows_per_block` rows is one block, and
@@ -160,7 +164,9 @@ def plan_blocks(
     if table.rows > rows_per_block:
         sampled = len(table.sample.cell)
         stop = max(
-            int(rows_per_block / table.scale), sampled * cells // MOST_COUNTS, 2 * table.dense.k
+            int(rows_per_block / table.scale),
+            sampled * cells // MOST_COUNTS,
+            2 * table.dense.k,
         )
         splits = grow(table.sample, stop)
         counts = count_leaves(table.counts, RoutingTree(splits, table.codes), cells)
@@ -168,7 +174,12 @@ def plan_blocks(
     block_rows = np.zeros(int(block_of.max()) + 1, dtype=np.int64)
     np.add.at(block_rows, block_of, counts.sum(axis=1))
     return BlockLayout.of(
-        table.dense, RoutingTree(splits, table.codes), block_of, block_rows, rows_per_task, merges
+        table.dense,
+        RoutingTree(splits, table.codes),
+        block_of,
+        block_rows,
+        rows_per_task,
+        merges,
     )
 
 
@@ -176,5 +187,6 @@ def count_leaves(counts: GroupCounts, tree: RoutingTree, cells: int) -> IntArray
     """Rows of the whole table in each leaf by cell, shape (leaves, cells)."""
     leaves = tree.splits.leaves
     return counts(lambda rows: tree.leaf_of(rows) * cells + rows.cell, leaves * cells).reshape(
-        -1, cells
+        -1,
+        cells,
     )

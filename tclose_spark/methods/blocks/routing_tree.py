@@ -144,7 +144,7 @@ class RoutingTree:
         room = no_splits(nodes, len(splits["share"][0]) if nodes else 1)
         arrays = {
             name: np.array(splits[name], dtype=getattr(room, name).dtype).reshape(
-                getattr(room, name).shape
+                getattr(room, name).shape,
             )
             for name in Splits._fields
             if name != "leaves"
@@ -164,7 +164,11 @@ def chance(digest: Any, node: int) -> float:
 
 @kernel
 def _walk(
-    splits: RowSplits, quasi: IntArray, cell: IntArray, digest: HashArray, leaf: IntArray
+    splits: RowSplits,
+    quasi: IntArray,
+    cell: IntArray,
+    digest: HashArray,
+    leaf: IntArray,
 ) -> None:
     """Set the leaf of each row, from its codes, shape (q, n)."""
     last_cell = splits.share.shape[1] - 1

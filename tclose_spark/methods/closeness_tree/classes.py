@@ -120,7 +120,8 @@ def sample_size(effort: Effort, rows: int) -> int:
     [400000, 400000, 1953125, 2000000]
     """
     return max(
-        effort.sample_rows, min(SAMPLED_PER_BLOCK * rows // MOST_ROWS_PER_BLOCK, MOST_SAMPLED)
+        effort.sample_rows,
+        min(SAMPLED_PER_BLOCK * rows // MOST_ROWS_PER_BLOCK, MOST_SAMPLED),
     )
 
 
@@ -134,7 +135,9 @@ SEED = 2026
 
 
 def put_into_classes(
-    block: Block, growth: TreeGrowth, effort: Effort
+    block: Block,
+    growth: TreeGrowth,
+    effort: Effort,
 ) -> tuple[IntArray, dict[str, float]]:
     """(the class of each row of a block, shape (n,), from 0; figures as `ClosenessTreePlan.figures`
     names them).
@@ -185,7 +188,8 @@ def _exchanged(
     apart: dict[bytes, tuple[Tree, IntArray]] = {}
     for tree, classes in field:
         apart.setdefault(
-            _in_order_of_rows(classes).tobytes() if len(field) > 1 else b"", (tree, classes)
+            _in_order_of_rows(classes).tobytes() if len(field) > 1 else b"",
+            (tree, classes),
         )
     after = [
         (tree, exchange(block, classes, sweeps, rounds, SEED, annealing))

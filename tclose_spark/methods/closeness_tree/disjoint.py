@@ -36,7 +36,9 @@ SAMPLE_ROWS = 200_000
 
 
 def plan_disjoint(
-    given: PlanningInput, rows_per_block: int = ROWS_PER_BLOCK, rows_per_task: int = ROWS_PER_TASK
+    given: PlanningInput,
+    rows_per_block: int = ROWS_PER_BLOCK,
+    rows_per_task: int = ROWS_PER_TASK,
 ) -> RegionPlan:
     """Plans disjoint regions. rows_per_block: the most rows of most blocks; rows_per_task: about.
 
@@ -48,7 +50,10 @@ def plan_disjoint(
 
 
 def read_disjoint_plan(
-    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree
+    tree: Mapping[str, Any],
+    attributes: ResolvedAttributes,
+    k: int,
+    settings: ClosenessTree,
 ) -> RegionPlan:
     """The plan that `RegionPlan.to_json` wrote."""
     return RegionPlan.from_json(tree, RegionDense(attributes, k), growths_of(settings))

@@ -28,7 +28,10 @@ def _make_plan(given: PlanningInput) -> Plan:
 
 
 def _read_plan(
-    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree
+    tree: Mapping[str, Any],
+    attributes: ResolvedAttributes,
+    k: int,
+    settings: ClosenessTree,
 ) -> Plan:
     from tclose_spark.methods.blocks.dense import Dense
     from tclose_spark.methods.closeness_tree import disjoint, people

@@ -115,12 +115,17 @@ def plan_people(given: PlanningInput) -> PeopleTreePlan:
     effort = effort_of(given.settings)
     layout = plan_regions(given, OF_PLAN, ROWS_PER_BLOCK, effort.rows_per_task, labels_meet=True)
     return PeopleTreePlan(
-        layout=layout, units=dense_of_units(given.attributes, given.k), effort=effort
+        layout=layout,
+        units=dense_of_units(given.attributes, given.k),
+        effort=effort,
     )
 
 
 def read_people_plan(
-    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree
+    tree: Mapping[str, Any],
+    attributes: ResolvedAttributes,
+    k: int,
+    settings: ClosenessTree,
 ) -> PeopleTreePlan:
     """The plan that `PeopleTreePlan.to_json` wrote."""
     return PeopleTreePlan(

@@ -74,7 +74,7 @@ class ClosenessTreePlan(BlocksPlan):
         return self.layout.report(
             f"tasks: {self.tasks:,} (leaves of the tree on the sample: "
             f"{self.layout.tree.splits.leaves:,}; merged because they failed the requirement on "
-            f"full counts: {self.layout.merges:,})"
+            f"full counts: {self.layout.merges:,})",
         )
 
     @staticmethod
@@ -88,7 +88,9 @@ class ClosenessTreePlan(BlocksPlan):
 
 
 def plan_trees(
-    given: PlanningInput, rows_per_block: int | None = None, rows_per_task: int | None = None
+    given: PlanningInput,
+    rows_per_block: int | None = None,
+    rows_per_task: int | None = None,
 ) -> ClosenessTreePlan:
     """Plans the closeness tree. rows_per_block: the most rows of most blocks, by default
     `block_size`;
@@ -104,7 +106,10 @@ def plan_trees(
     if table.rows <= rows_per_block and effort.trees == 1:
         trial.grow_whole()
     layout = plan_blocks(
-        table, trial.grow_blocks, rows_per_block, rows_per_task or effort.rows_per_task
+        table,
+        trial.grow_blocks,
+        rows_per_block,
+        rows_per_task or effort.rows_per_task,
     )
     return ClosenessTreePlan(layout=layout, growth=trial.growth, effort=effort)
 
@@ -135,7 +140,7 @@ class Trial:
         rows = self._rows(TRIAL_ROWS)
         self._log(
             f"growing {PLANNED} trees of blocks on a sample of {len(sample.cell):,} rows, and "
-            f"classes of {rows:,} of them, to compare settings"
+            f"classes of {rows:,} of them, to compare settings",
         )
         stopped = TreeGrowth(
             scale=self._table.scale,
@@ -159,7 +164,8 @@ class Trial:
         """How many of the sample's first rows are put into classes, at most `most`."""
         sample = self._table.sample
         return min(
-            len(sample.cell), TRIAL_ROWS_IN_BINS if is_wide(sample.requirement).any() else most
+            len(sample.cell),
+            TRIAL_ROWS_IN_BINS if is_wide(sample.requirement).any() else most,
         )
 
     def _loss(self, growth: TreeGrowth, block: IntArray) -> float:
@@ -170,7 +176,8 @@ class Trial:
         order = np.argsort(block, kind="stable")
         growth = replace(growth, scale=self._table.rows / len(block))
         parts = map(
-            self._table.sample.take, np.split(order, np.flatnonzero(np.diff(block[order])) + 1)
+            self._table.sample.take,
+            np.split(order, np.flatnonzero(np.diff(block[order])) + 1),
         )
         loss = sum(rows_lost(part, grow(part, growth).leaf) for part in parts) / len(block)
         self._log(f"a tree of {PLANNED}: information loss {loss:.4f} before any exchange")

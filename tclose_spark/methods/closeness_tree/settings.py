@@ -15,7 +15,7 @@ def _effort(value: Any) -> Any:
     ):
         return value
     raise ValueError(
-        "expected fast, balanced, thorough, or a number of sweeps over the rows (0 or more)"
+        "expected fast, balanced, thorough, or a number of sweeps over the rows (0 or more)",
     )
 
 

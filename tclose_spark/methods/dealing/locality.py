@@ -121,14 +121,18 @@ def sort_by_content(rows: Rows, part: IntArray, key: HashArray) -> IntArray:
     tied = order[ties]
     order[ties] = tied[
         np.lexsort(
-            (*[codes[tied] for codes in rows.quasi], rows.cell[tied], rows.hash[tied], both[ties])
+            (*[codes[tied] for codes in rows.quasi], rows.cell[tied], rows.hash[tied], both[ties]),
         )
     ]
     return order
 
 
 def deal_sample(
-    locality: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int
+    locality: Locality,
+    sample: Rows,
+    part: IntArray,
+    stack: Stack,
+    class_size: int,
 ) -> IntArray:
     """The classes of the sample, dealt by itself in this order to classes of this size, shape (n,).
     part: of rows.
@@ -163,7 +167,11 @@ def label_losses(quasi_identifiers: Sequence[ResolvedQuasi]) -> list[RangeLoss]:
 
 def _weighted_losses(low: IntArray, high: IntArray, quasi: ResolvedQuasi) -> FloatArray:
     losses = range_losses(
-        low, high, domain=quasi.domain, sets=quasi.sets, hierarchy=quasi.hierarchy
+        low,
+        high,
+        domain=quasi.domain,
+        sets=quasi.sets,
+        hierarchy=quasi.hierarchy,
     )
     return quasi.weight * losses
 
@@ -184,7 +192,9 @@ def choose_locality(
 
     def simulate(locality: Locality) -> float:
         return information_loss(
-            sample, deal_sample(locality, sample, part, stack, class_size), loss_of
+            sample,
+            deal_sample(locality, sample, part, stack, class_size),
+            loss_of,
         )
 
     first = sorted(range(len(start.digits)), key=lambda a: (start.digits[a].size, a))

@@ -48,7 +48,9 @@ def maximum_emd(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e:
         met == len(codes) - 1
     ] = -1  # the end of the stack: nothing comes, and from here on classes are smaller by one
     held = np.bincount(
-        codes, class_counts(stack, np.zeros(1, dtype=np.int64), e)[0][stack.order], minlength=m
+        codes,
+        class_counts(stack, np.zeros(1, dtype=np.int64), e)[0][stack.order],
+        minlength=m,
     ).astype(np.int64)
     tallies = _tallies(distance)
     steps = n * features.level_weights
@@ -57,7 +59,17 @@ def maximum_emd(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e:
     largest = np.full(2, -1, dtype=np.int64)  # of classes of the smaller and of the larger size
     forms = features.cumulative, features.even
     _sweep(
-        place[met], gone, new, held, features.nodes, steps, tallies, excess, sizes, *forms, largest
+        place[met],
+        gone,
+        new,
+        held,
+        features.nodes,
+        steps,
+        tallies,
+        excess,
+        sizes,
+        *forms,
+        largest,
     )
     costs = [
         Fraction(int(cost), features.scale * n * int(size))

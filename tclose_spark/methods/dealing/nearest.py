@@ -57,7 +57,11 @@ def gather_nearest(
 
 
 def exchange_nearest(
-    part: IntArray, classes: IntArray, seeds: IntArray, quasi: Codes, widths: LabelWidths
+    part: IntArray,
+    classes: IntArray,
+    seeds: IntArray,
+    quasi: Codes,
+    widths: LabelWidths,
 ) -> IntArray:
     """Classes with as many rows of each part as `classes` gives them, shape (n,), of the rows of
     one block.
@@ -118,7 +122,12 @@ def deal_sample_nearest(
 
 @kernel
 def keep_near(
-    far: float, row: int, held: int, many: int, near: FloatArray, chosen: IntArray
+    far: float,
+    row: int,
+    held: int,
+    many: int,
+    near: FloatArray,
+    chosen: IntArray,
 ) -> int:
     """Inserts a row at this distance among the nearest `many`, of which `held` are present; returns
     their new number. Earlier rows win ties.

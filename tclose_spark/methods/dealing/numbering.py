@@ -161,7 +161,7 @@ class Numbering:
         if np.any(copies == 0):
             raise ValueError(
                 "a row is in a bucket that was empty when the plan was made: the input changed "
-                "since"
+                "since",
             )
         row = np.repeat(np.arange(len(rows)), copies)
         nth = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
@@ -182,11 +182,11 @@ class Numbering:
         first, tasks = self._task_range
         expected = np.flatnonzero((first <= task) & (task < first + tasks))
         if not np.array_equal(bucket[begins], expected) or np.any(
-            rows_of != self.bucket_counts.ravel()[expected]
+            rows_of != self.bucket_counts.ravel()[expected],
         ):
             raise ValueError(
                 "a bucket has not the rows that the plan counted: the input changed since, or "
-                "rows were lost"
+                "rows were lost",
             )
         rank = (
             self._first_rank.ravel()[bucket] + np.arange(len(bucket)) - np.repeat(begins, rows_of)

@@ -126,7 +126,7 @@ class DiameterInHierarchy(FragmentDiameter):
         rows = histograms.sum(axis=1)
         if features.plain and not features.parents:  # all rows but those of the rarest value move
             moving: ExactArray = rows - np.where(histograms > 0, histograms, rows[:, None]).min(
-                axis=1
+                axis=1,
             )
             return moving
         bound = 4 * self.scale * max(int(rows.max()), 1)
@@ -174,7 +174,9 @@ def _of_node(node: IntArray, held: ExactArray) -> ExactArray:
     """
     starts = np.flatnonzero(np.diff(node, prepend=-1))
     sums: ExactArray = np.repeat(
-        np.add.reduceat(held, starts, axis=1), np.diff(np.append(starts, len(node))), axis=1
+        np.add.reduceat(held, starts, axis=1),
+        np.diff(np.append(starts, len(node))),
+        axis=1,
     )
     return sums
 
@@ -209,7 +211,7 @@ def box_deltas(codes: IntArray, counts: IntArray, box: IntArray) -> Bounds:
     deltas = []
     for attribute, (first, last) in enumerate(box.tolist()):
         moment = int(
-            (codes[:, attribute] - first) @ exact(counts, 4 * (last - first + 1) * max(rows, 1))
+            (codes[:, attribute] - first) @ exact(counts, 4 * (last - first + 1) * max(rows, 1)),
         )
         farthest = max(moment, (last - first) * rows - moment)
         deltas.append(Fraction(farthest, last - first) if last > first else Fraction(0))
@@ -301,7 +303,7 @@ class FragmentTable:
     def _largest(self, stack: Stack, e: int, classes: IntArray) -> FloatArray:
         counts = class_counts(stack, classes, e)
         largest: FloatArray = self.proven_bounds(counts / counts.sum(axis=1, keepdims=True)).max(
-            axis=0
+            axis=0,
         )
         return largest
 
@@ -328,7 +330,7 @@ def _measure(
     starts = np.unique(
         np.arange(min(MOST_FEATURES, whole.shape[1]))
         * whole.shape[1]
-        // min(MOST_FEATURES, max(whole.shape[1], 1))
+        // min(MOST_FEATURES, max(whole.shape[1], 1)),
     )
     widths = np.diff(np.append(starts, whole.shape[1]))
     delta = np.zeros(f)
@@ -353,6 +355,6 @@ def _measure(
             gaps[i:j] = np.add.reduceat(gap, starts, axis=1)
             if len(starts) < gap.shape[1]:
                 blunted[i:j] = np.abs(gap - np.repeat(gaps[i:j] / widths, widths, axis=1)).sum(
-                    axis=1
+                    axis=1,
                 )
     return delta, blunted, gaps

@@ -88,7 +88,9 @@ def class_counts(stack: Stack, classes: IntArray, e: int) -> IntArray:
     """
     starts = stack.starts[None, :]
     return positions_before(starts + stack.counts, classes[:, None], e) - positions_before(
-        starts, classes[:, None], e
+        starts,
+        classes[:, None],
+        e,
     )
 
 
@@ -110,7 +112,10 @@ def composed_cells(stack: Stack, e: int, values: int = 1) -> Iterator[IntArray]:
 
 
 def compositions(
-    stack: Stack, cell_codes: IntArray, distance: GroundDistance, e: int
+    stack: Stack,
+    cell_codes: IntArray,
+    distance: GroundDistance,
+    e: int,
 ) -> list[Histograms]:
     """Histograms of one attribute in one class of every composition, in chunks."""
     parts = []
@@ -118,8 +123,12 @@ def compositions(
         owner, cell = np.nonzero(counts)
         parts.append(
             Histograms.tally(
-                owner, cell_codes[cell], counts[owner, cell], len(counts), len(distance.table)
-            )
+                owner,
+                cell_codes[cell],
+                counts[owner, cell],
+                len(counts),
+                len(distance.table),
+            ),
         )
     return parts
 
@@ -221,7 +230,9 @@ def _each_last(attributes: int) -> list[tuple[int, ...]]:
 
 
 def serpentine(
-    matrix: MultiplicityMatrix, lead: tuple[int, ...], blocks: int | None = None
+    matrix: MultiplicityMatrix,
+    lead: tuple[int, ...],
+    blocks: int | None = None,
 ) -> Stack:
     """Tuples by the attributes of `lead`, each up and down in turn. With `blocks`, the first
     attribute is in blocks of even mass, and its values decide last.
@@ -243,7 +254,8 @@ def serpentine(
         turned = np.where(group % 2 == 0, digit, -digit)
         order = np.lexsort((turned, group))
         new = np.append(
-            True, (group[order][1:] != group[order][:-1]) | (digit[order][1:] != digit[order][:-1])
+            True,
+            (group[order][1:] != group[order][:-1]) | (digit[order][1:] != digit[order][:-1]),
         )
         group[order] = np.cumsum(new) - 1
     return Stack(order, matrix.counts)

@@ -38,7 +38,10 @@ def _make_plan(given: PlanningInput) -> Plan:
 
 
 def _read_plan(
-    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Exact
+    tree: Mapping[str, Any],
+    attributes: ResolvedAttributes,
+    k: int,
+    settings: Exact,
 ) -> Plan:
     from tclose_spark.methods.exact.plan import ExactPlan
 

@@ -40,7 +40,10 @@ MOST_ROWS = 16
 
 
 def class_losses(
-    attributes: ResolvedAttributes, k: int, quasi: Sequence[IntArray], cell: IntArray
+    attributes: ResolvedAttributes,
+    k: int,
+    quasi: Sequence[IntArray],
+    cell: IntArray,
 ) -> FloatArray:
     """What the rows of each subset lose together as a class, weighted as methods do, shape
     (2^rows,); infinity if they are none.
@@ -159,10 +162,12 @@ class ExactPlan:
         if not np.array_equal(keys[:, here], counted):
             raise ValueError(
                 "a task has not the rows that the plan counted: the input changed since, or rows "
-                "were lost"
+                "were lost",
             )
         return ClassAssignment(
-            here=here, classes=np.repeat(of_part, n), figures={"classes": self._classes}
+            here=here,
+            classes=np.repeat(of_part, n),
+            figures={"classes": self._classes},
         )
 
     @property
@@ -227,7 +232,8 @@ def plan_exact(given: PlanningInput) -> ExactPlan:
     except TooManyKeysError:
         raise _too_large(f"{attributes.rows:,} rows of more than {MOST_KINDS:,} kinds") from None
     total, bound, share = (_by_subsets if attributes.rows <= MOST_ROWS else _by_program)(
-        given, tally
+        given,
+        tally,
     )
     kind, of_class = np.nonzero(share.T)
     gap = total - bound if total - bound > PROVEN else 0.0
@@ -265,16 +271,16 @@ def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
         raise UnreachableError(
             f"attributes.sensitive_attributes.{ls[0]}.l: method exact makes entropy and recursive "
             f"l for at most {MOST_ROWS} rows, and the table has {rows:,}; require distinct l, or "
-            "use method: {name: stack_and_deal}"
+            "use method: {name: stack_and_deal}",
         )
     try:
         program = label_program(attributes, given.k, tally.keys, tally.rows, MOST_ENTRIES)
     except TooManyLabelsError:
         raise _too_large(
-            f"{rows:,} rows of {len(tally):,} kinds, which too many labels cover"
+            f"{rows:,} rows of {len(tally):,} kinds, which too many labels cover",
         ) from None
     if len(np.unique(program.kind)) < len(
-        tally
+        tally,
     ):  # no label of k rows, within `coarsest`, covers some
         raise _no_classes()
     given.log(f"{len(program.label):,} ways to label {len(tally):,} kinds of rows")
@@ -285,7 +291,7 @@ def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
         raise UnreachableError(
             f"method.search_seconds: method exact found no release of {rows:,} rows of "
             f"{len(tally):,} kinds in {given.settings.search_seconds} seconds; allow more, or use "
-            "method: {name: closeness_tree}"
+            "method: {name: closeness_tree}",
         )
     label, classes = np.unique(program.label, return_inverse=True)
     share = np.zeros((len(label), len(tally)), dtype=np.int64)
@@ -297,21 +303,21 @@ def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
         raise UnreachableError(
             "method: exact found classes that miss a t, l or beta by less than its solver's "
             "tolerance (0.000001); require one with fewer digits, or use method: {name: "
-            "closeness_tree, effort: thorough}"
+            "closeness_tree, effort: thorough}",
         )
     return float(program.cost[: len(found)] @ found), bound, share
 
 
 def _no_classes() -> UnreachableError:
     return UnreachableError(
-        "privacy: no classes hold k, every t, l, beta and coarsest; require less"
+        "privacy: no classes hold k, every t, l, beta and coarsest; require less",
     )
 
 
 def _too_large(size: str) -> UnreachableError:
     return UnreachableError(
         f"method: exact is for small tables, and this one has {size}; use method: {{name: "
-        "closeness_tree, effort: thorough}"
+        "closeness_tree, effort: thorough}",
     )
 
 
@@ -320,10 +326,10 @@ def _require_support(given: PlanningInput) -> None:
     if missing:
         raise ConfigurationError(
             f"attributes.quasi_identifiers.{missing[0]}.missing: method exact does not make "
-            "classes where a missing value may be any value; expected missing left out"
+            "classes where a missing value may be any value; expected missing left out",
         )
     if given.attributes.nt is not None:
         raise ConfigurationError(
             "privacy.nt: method exact makes classes that are close to the whole table; expected "
-            "nt left out"
+            "nt left out",
         )

@@ -141,7 +141,11 @@ class Program:
 
 
 def label_program(
-    attributes: ResolvedAttributes, k: int, kinds: IntArray, rows: IntArray, most: int
+    attributes: ResolvedAttributes,
+    k: int,
+    kinds: IntArray,
+    rows: IntArray,
+    most: int,
 ) -> Program:
     """The program of a table.
 
@@ -206,7 +210,9 @@ class ProgramBuilder:
     def require_k(self, k: int) -> None:
         """Classes have k rows."""
         self._at_most.add(
-            np.zeros(self._count), (self._labels, self._open, k), (self._labels, self._size, -1)
+            np.zeros(self._count),
+            (self._labels, self._open, k),
+            (self._labels, self._size, -1),
         )
         each = np.arange(len(self._x))
         self._at_most.add(
@@ -258,10 +264,14 @@ class ProgramBuilder:
         owner = pairs // (int(values.max()) + 1)
         occurs = self._new(np.ones(len(pairs)), whole=True)
         self._at_most.add(
-            np.zeros(len(pairs)), (each, occurs, 1), (np.searchsorted(pairs, key), self._x, -1)
+            np.zeros(len(pairs)),
+            (each, occurs, 1),
+            (np.searchsorted(pairs, key), self._x, -1),
         )
         self._at_most.add(
-            np.zeros(self._count), (owner, occurs, -1), (self._labels, self._open, distinct)
+            np.zeros(self._count),
+            (owner, occurs, -1),
+            (self._labels, self._open, distinct),
         )
 
     def require_shares(self, values: IntArray, most: FloatArray) -> None:
@@ -322,7 +332,10 @@ class QuasiLosses:
         )
 
     def of(
-        self, members: IntArray, starts: IntArray, limited: bool = True
+        self,
+        members: IntArray,
+        starts: IntArray,
+        limited: bool = True,
     ) -> tuple[FloatArray, IntArray]:
         """(the loss of the label of each group of values, the number of its label), shapes
         (groups,).
@@ -370,7 +383,11 @@ class Labels:
 
 
 def all_labels(
-    quasi: Sequence[ResolvedQuasi], codes: IntArray, rows: IntArray, k: int, bounding: bool = False
+    quasi: Sequence[ResolvedQuasi],
+    codes: IntArray,
+    rows: IntArray,
+    k: int,
+    bounding: bool = False,
 ) -> Labels:
     """The labels that cover at least k rows.
 
@@ -410,7 +427,9 @@ def _labels_of(q: ResolvedQuasi, codes: IntArray, limited: bool) -> Labels:
         held = (np.arange(m) >= low[:, None]) & (np.arange(m) <= high[:, None])
     owner, members = np.nonzero(held)
     loss, label = QuasiLosses(q, values).of(
-        members, np.searchsorted(owner, np.arange(len(held))), limited
+        members,
+        np.searchsorted(owner, np.arange(len(held))),
+        limited,
     )
     _, first, label = np.unique(label, return_index=True, return_inverse=True)
     covers = np.zeros((len(first), m), dtype=np.bool_)

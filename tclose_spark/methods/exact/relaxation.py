@@ -81,7 +81,8 @@ def lower_bound(attributes: ResolvedAttributes, k: int, rows: Rows, seconds: flo
         if found is not None:
             time_left = max(0.0, end - time.monotonic())
             total += len(part) * found.bound(
-                attributes, time_left * len(part) / (len(part) + len(left))
+                attributes,
+                time_left * len(part) / (len(part) + len(left)),
             )
     return total / len(quasi)
 
@@ -99,7 +100,11 @@ class _Part:
 
     @staticmethod
     def of(
-        attributes: ResolvedAttributes, k: int, rows: Rows, part: Sequence[int], most: int
+        attributes: ResolvedAttributes,
+        k: int,
+        rows: Rows,
+        part: Sequence[int],
+        most: int,
     ) -> _Part:
         """The part of these quasi-identifiers.
 
@@ -108,7 +113,10 @@ class _Part:
                 labels too many.
         """
         codes, combination, n = np.unique(
-            np.stack([rows.quasi[i] for i in part]), axis=1, return_inverse=True, return_counts=True
+            np.stack([rows.quasi[i] for i in part]),
+            axis=1,
+            return_inverse=True,
+            return_counts=True,
         )
         quasi = [attributes.quasi_identifiers[i] for i in part]
         if len(n) > most:
@@ -130,7 +138,8 @@ class _Part:
             table = np.zeros((len(cheapest), len(a.domain.values)), dtype=np.int64)
             np.add.at(table, (self.combination, attributes.cells[self.cell, a.column]), 1)
             best = max(
-                best, Relaxation(self.labels, table, a).bound(cheapest, seconds / len(limited))
+                best,
+                Relaxation(self.labels, table, a).bound(cheapest, seconds / len(limited)),
             )
         return max(0.0, best - ROUNDING)
 
@@ -176,7 +185,8 @@ class Relaxation:
             too_dear = np.where(covers, np.maximum(above, 0.0)[:, None], 0.0).max(axis=0)
             held = self.rows > 0
             best = max(
-                best, float((self.rows * np.where(held, prices - too_dear[:, None], 0.0)).sum()) / n
+                best,
+                float((self.rows * np.where(held, prices - too_dear[:, None], 0.0)).sum()) / n,
             )
             worst = np.setdiff1d(np.argsort(-above)[:MOST_ADDED], active)
             worst = worst[above[worst] > CLOSE]
@@ -215,7 +225,7 @@ class Relaxation:
         apart = self._apart
         known = np.isfinite(paid)
         spread = np.where(known, paid, -np.inf).max(axis=1) - np.where(known, paid, np.inf).min(
-            axis=1
+            axis=1,
         )
         low = np.zeros(len(paid))
         high = (spread + 1) / (apart[apart > 0].min() if (apart > 0).any() else 1.0)

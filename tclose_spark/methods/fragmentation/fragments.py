@@ -108,7 +108,10 @@ class DomainFragments:
     """
 
     def __init__(
-        self, matrix: MultiplicityMatrix, diameters: Sequence[FragmentDiameter], bins: ValueBins
+        self,
+        matrix: MultiplicityMatrix,
+        diameters: Sequence[FragmentDiameter],
+        bins: ValueBins,
     ) -> None:
         self._matrix = matrix
         self._diameters = diameters
@@ -151,7 +154,7 @@ class DomainFragments:
                     np.full(len(ends), attribute, dtype=np.int64),
                     last[ends],
                     np.stack(changes, axis=1),
-                )
+                ),
             )
         return FragmentCuts.joined(cuts, len(self._diameters))
 
@@ -166,7 +169,7 @@ class DomainFragments:
         counts = self._matrix.counts[fragment.cells]
         domain = self._matrix.domains[attribute]
         if domain > 8 * len(
-            codes
+            codes,
         ):  # a pass over the domain would cost more than sorting the few cells
             present, place = np.unique(codes, return_inverse=True)
             return _Column(present, sum_at(place, counts, len(present)), place)
@@ -183,7 +186,12 @@ class DomainFragments:
         return np.cumsum(np.diff(bins, prepend=bins[0]) > 0).astype(np.int64)
 
     def _changes(
-        self, attribute: int, column: _Column, group: IntArray, counts: IntArray, cuts: int
+        self,
+        attribute: int,
+        column: _Column,
+        group: IntArray,
+        counts: IntArray,
+        cuts: int,
     ) -> NDArray[np.float64]:
         """The change of one bound by each cut, shape (cuts,), from the histograms of all lower and
         upper halves.
@@ -202,7 +210,8 @@ class DomainFragments:
             table = sum_at(row * present + column.place[here], counts[here], (j - i + 1) * present)
             lower = below + np.cumsum(table.reshape(-1, present)[:-1], axis=0)
             halves = diameter.weighted(column.codes, lower) + diameter.weighted(
-                column.codes, column.counts - lower
+                column.codes,
+                column.counts - lower,
             )
             changes[i:j] = (halves - whole).astype(np.float64) / (
                 diameter.scale * self._matrix.rows
@@ -232,13 +241,16 @@ class PaperFragments:
     """
 
     def __init__(
-        self, matrix: MultiplicityMatrix, diameters: Sequence[FragmentDiameter], bins: ValueBins
+        self,
+        matrix: MultiplicityMatrix,
+        diameters: Sequence[FragmentDiameter],
+        bins: ValueBins,
     ) -> None:
         if not all(
             diameter.features.cumulative and diameter.features.plain for diameter in diameters
         ):
             raise ValueError(
-                "the papers' bounds are for ordered attributes only; use the bounds of the domain"
+                "the papers' bounds are for ordered attributes only; use the bounds of the domain",
             )
         self._matrix = matrix
         self._bins = bins
@@ -246,13 +258,16 @@ class PaperFragments:
     def top(self) -> Fragment:
         box = [[0, domain - 1] for domain in self._matrix.domains]
         return Fragment(
-            np.arange(self._matrix.cells, dtype=np.int64), np.array(box, dtype=np.int64)
+            np.arange(self._matrix.cells, dtype=np.int64),
+            np.array(box, dtype=np.int64),
         )
 
     def weighted(self, fragment: Fragment) -> Bounds:
         assert fragment.box is not None
         deltas = box_deltas(
-            self._matrix.codes[fragment.cells], self._matrix.counts[fragment.cells], fragment.box
+            self._matrix.codes[fragment.cells],
+            self._matrix.counts[fragment.cells],
+            fragment.box,
         )
         return tuple(delta / self._matrix.rows for delta in deltas)
 
@@ -292,8 +307,10 @@ class PaperFragments:
                 changes[:, s] = lower + upper - _box_delta(all_rows, all_moment, span)
             cuts.append(
                 FragmentCuts(
-                    np.full(len(ends), a, dtype=np.int64), ends, changes / self._matrix.rows
-                )
+                    np.full(len(ends), a, dtype=np.int64),
+                    ends,
+                    changes / self._matrix.rows,
+                ),
             )
         return FragmentCuts.joined(cuts, len(attributes))
 
@@ -308,7 +325,9 @@ class PaperFragments:
 
 
 def _box_delta(
-    rows: NDArray[np.float64], moment: NDArray[np.float64], span: IntArray | int
+    rows: NDArray[np.float64],
+    moment: NDArray[np.float64],
+    span: IntArray | int,
 ) -> NDArray[np.float64]:
     """Row-weighted Delta of kind paper from a box's rows, the sum of their offsets in it, and its
     length less 1.
@@ -332,7 +351,7 @@ def bin_of(domain: SensitiveDomain, bins: Bins) -> IntArray:
     if len(numbers) < len(known) and bins.equal_mass is None:
         raise InputError(
             f"attributes.sensitive_attributes.{domain.name}.bins: the values are no numbers; use "
-            "equal_mass, or leave bins out"
+            "equal_mass, or leave bins out",
         )
     if bins.equal_mass is not None:
         inside = equal_mass(domain.table[known], bins.equal_mass)

@@ -23,7 +23,10 @@ def _make_plan(given: PlanningInput) -> Plan:
 
 
 def _read_plan(
-    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Fragmentation
+    tree: Mapping[str, Any],
+    attributes: ResolvedAttributes,
+    k: int,
+    settings: Fragmentation,
 ) -> Plan:
     from tclose_spark.methods.fragmentation.plan import FragmentationPlan
 

@@ -76,7 +76,12 @@ class Trials:
         if not self.locality.order:
             part = c.fragment_of[self._rows.cell]
             self.locality = choose_locality(
-                self.locality, self._rows, part, c.stack, c.size, self._loss_of
+                self.locality,
+                self._rows,
+                part,
+                c.stack,
+                c.size,
+                self._loss_of,
             )
         return replace(c, loss=information_loss(self._rows, self._deal(c, c.size), self._loss_of))
 
@@ -101,7 +106,12 @@ class Trials:
 
     def _deal(self, c: SizedFragmentation, size: int) -> IntArray:
         return deal_sample_nearest(
-            self.locality, self._rows, c.fragment_of[self._rows.cell], c.stack, size, self._widths
+            self.locality,
+            self._rows,
+            c.fragment_of[self._rows.cell],
+            c.stack,
+            size,
+            self._widths,
         )
 
 
@@ -143,10 +153,15 @@ class FragmentationPlan(DealtPlan):
         broken = 0
         if self.measured:
             classes, joined, broken = join_until_close(
-                self.attributes, self.codes[stayed.cell], classes, self.numbering.blocks(classes)
+                self.attributes,
+                self.codes[stayed.cell],
+                classes,
+                self.numbering.blocks(classes),
             )
         return ClassAssignment(
-            here=dealt.here, classes=classes, figures={"joined": joined, "broken": broken}
+            here=dealt.here,
+            classes=classes,
+            figures={"joined": joined, "broken": broken},
         )
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
@@ -154,7 +169,7 @@ class FragmentationPlan(DealtPlan):
             raise UnreachableError(
                 f"method.sizing: measured: {int(figures['broken'])} blocks of near rows break a t "
                 "even as one class, and it joins no further; raise the t, or use sizing: "
-                "proportional or method: {name: closeness_tree}"
+                "proportional or method: {name: closeness_tree}",
             )
         return {"classes_joined": int(figures["joined"])} if self.measured else {}
 
@@ -187,7 +202,8 @@ class FragmentationPlan(DealtPlan):
         largest = [{"rows": rows, "values": values} for rows, values in self.largest]
         details = {"fragments": fragments, "candidates": candidates, "largest_fragments": largest}
         return PlanReport(
-            figures={**self.numbering.report(), "fragments": fragments}, details=details
+            figures={**self.numbering.report(), "fragments": fragments},
+            details=details,
         )
 
     @staticmethod
@@ -205,7 +221,8 @@ class FragmentationPlan(DealtPlan):
 
 
 def plan_fragmentation(
-    given: PlanningInput, rows_per_task: int = ROWS_PER_TASK
+    given: PlanningInput,
+    rows_per_task: int = ROWS_PER_TASK,
 ) -> FragmentationPlan:
     """Plans fragmentation. The classes do not depend on rows_per_task.
 
@@ -256,8 +273,11 @@ def plan_fragmentation(
         tuple(candidates),
         tuple(
             largest_fragments(
-                attributes.matrix, chosen.fragment_of, attributes.sensitive, DESCRIBED
-            )
+                attributes.matrix,
+                chosen.fragment_of,
+                attributes.sensitive,
+                DESCRIBED,
+            ),
         ),
     )
 
@@ -284,7 +304,7 @@ def search_fragmentation(given: PlanningInput) -> SearchPath:
         most=method.most_fragments,
         limit=float(method.search_seconds),
         progress=lambda fragments, worst: given.log(
-            f"{fragments:,} fragments, worst bound {worst:.2f} times its t"
+            f"{fragments:,} fragments, worst bound {worst:.2f} times its t",
         ),
     )
     if method.sizing != "measured" and not _meet(path.exact_bounds[-1], thresholds):
@@ -301,7 +321,7 @@ def search_fragmentation(given: PlanningInput) -> SearchPath:
         )
         raise UnreachableError(
             f"{fragments:,} fragments have bounds of {reached}; {way}; sizing: measured, "
-            "stack_and_deal and closeness_tree need no bounds"
+            "stack_and_deal and closeness_tree need no bounds",
         )
     return path
 
@@ -337,7 +357,13 @@ def candidate(given: PlanningInput, path: SearchPath, steps: int) -> SizedFragme
         return conform_exactly(matrix, fragment_of, table.rows, bounds, given.k)
     limits = np.array([np.inf if a.t is None else float(a.t) for a in attributes])
     return prove(
-        matrix, fragment_of, table, bounds, limits, tuple(a.name for a in attributes), given.k
+        matrix,
+        fragment_of,
+        table,
+        bounds,
+        limits,
+        tuple(a.name for a in attributes),
+        given.k,
     )
 
 
@@ -352,7 +378,9 @@ def _say(c: SizedFragmentation, attributes: Sequence[ResolvedSensitive]) -> str:
 
 
 def breaking(
-    attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: IntArray
+    attributes: Sequence[ResolvedSensitive],
+    codes: IntArray,
+    classes: IntArray,
 ) -> IntArray:
     """Whether each class is farther from the table than some t, shape (classes,), exactly.
 
@@ -369,7 +397,10 @@ def breaking(
 
 
 def join_until_close(
-    attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: IntArray, block: IntArray
+    attributes: Sequence[ResolvedSensitive],
+    codes: IntArray,
+    classes: IntArray,
+    block: IntArray,
 ) -> tuple[IntArray, int, int]:
     """(the classes after joins, the number of classes joined away, the number of blocks that break
     a t even as one class).

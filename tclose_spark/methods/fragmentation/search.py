@@ -93,7 +93,10 @@ class SearchPath:
             raise ValueError("only fragments of the papers' bounds are boxes")
         boxes = [self.box.copy()]
         for parent, attribute, last in zip(
-            self.parents[:steps], self.attributes, self.last, strict=False
+            self.parents[:steps],
+            self.attributes,
+            self.last,
+            strict=False,
         ):
             upper = boxes[parent].copy()
             upper[attribute, 0] = last + 1
@@ -235,7 +238,7 @@ class _Search:
         weighted = [self._kind.weighted(half) for half in halves]
         parts = zip(self.bounds, self._weighted[parent], *weighted, strict=True)
         self._bounds.append(
-            tuple(bound - whole + lower + upper for bound, whole, lower, upper in parts)
+            tuple(bound - whole + lower + upper for bound, whole, lower, upper in parts),
         )
         self.held += all(len(half.cells) for half in halves)
         self._fragments[parent] = halves[0]
@@ -263,7 +266,7 @@ class _Search:
             [
                 self._owner[stay],
                 *(np.full(len(c), n) for (n, _), c in zip(halves, new, strict=True)),
-            ]
+            ],
         )
         self.cuts = FragmentCuts.joined([old, *new], len(self._t))
 
@@ -284,7 +287,10 @@ class _Search:
 
 
 def _fragments(
-    matrix: MultiplicityMatrix, diameters: Sequence[FragmentDiameter], kind: Kind, bins: ValueBins
+    matrix: MultiplicityMatrix,
+    diameters: Sequence[FragmentDiameter],
+    kind: Kind,
+    bins: ValueBins,
 ) -> Fragments:
     for attribute, bin_of in bins.items():
         if (

@@ -57,5 +57,5 @@ def require_bounds(settings: Fragmentation, sensitive: Mapping[str, SensitiveAtt
         if settings.bounds == "paper" and not attribute.kind.ordered:
             raise ValueError(
                 f"method.bounds: paper is for ordered distances only, and that of {name} is "
-                f"{attribute.distance}; use domain"
+                f"{attribute.distance}; use domain",
             )

@@ -68,7 +68,9 @@ def sizes_from(smallest: int, rows: int) -> Iterator[tuple[int, int]]:
 
 
 def centres(
-    matrix: MultiplicityMatrix, fragment_of: IntArray, rows: IntArray
+    matrix: MultiplicityMatrix,
+    fragment_of: IntArray,
+    rows: IntArray,
 ) -> MultiplicityMatrix:
     """The fragments as cells of a matrix. An attribute's code is the rank of a fragment's centre of
     gravity.
@@ -84,12 +86,17 @@ def centres(
     ]
     codes = np.stack([*ranks, np.arange(len(rows))], axis=1)
     return MultiplicityMatrix(
-        codes, rows, tuple(int(codes[:, a].max()) + 1 for a in range(codes.shape[1]))
+        codes,
+        rows,
+        tuple(int(codes[:, a].max()) + 1 for a in range(codes.shape[1])),
     )
 
 
 def best_stacks(
-    table: FragmentTable, portfolio: Sequence[tuple[str, Stack]], limits: FloatArray, size: int
+    table: FragmentTable,
+    portfolio: Sequence[tuple[str, Stack]],
+    limits: FloatArray,
+    size: int,
 ) -> list[tuple[str, Stack]]:
     """The stacks of the portfolio with the lowest proven bounds at one class size."""
     e = max(int(table.rows.sum()) // size, 1)

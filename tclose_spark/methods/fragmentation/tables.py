@@ -42,22 +42,24 @@ def candidates_table(
             "to compare: sizing: measured" if c["measured"] and not chosen["measured"] else ""
         )
         table.add_row(
-            *cells, f"{c['loss_on_sample']:.3f}", "<- chosen" if c["chosen"] else alternative
+            *cells,
+            f"{c['loss_on_sample']:.3f}",
+            "<- chosen" if c["chosen"] else alternative,
         )
     if chosen["measured"]:
         notes = [
             "The class size was measured on the sample. Classes of the table that break a t are "
-            "joined, and the verification decides."
+            "joined, and the verification decides.",
         ]
         if chosen["fragments"] == 1:
             notes.append(
                 "One fragment: quasi-identifiers alone form classes that are large enough to be "
-                "near the table."
+                "near the table.",
             )
         return table, [*notes, MERGE_NOTE]
     smallest = min(c["smallest"] for c in plan["candidates"] if not c["measured"])
     notes = [
-        f"The smallest k that this t allows, of these fragmentations: {smallest:,} (by the bounds)."
+        f"The smallest k that this t allows, of these fragmentations: {smallest:,} (by the bounds).",
     ]
     if chosen["classes"] == 1:
         better = "proportional sizing" if settings.sizing == "gcd" else "a larger t"
@@ -77,7 +79,9 @@ def fragments_table(plan: Mapping[str, Any], sensitive: Mapping[str, SensitiveAt
         else f"The largest {len(shown)} of the {every:,} fragments"
     )
     table = empty_table(
-        f"{title} chosen", "rows", *[f"{name} (places in its domain)" for name in sensitive]
+        f"{title} chosen",
+        "rows",
+        *[f"{name} (places in its domain)" for name in sensitive],
     )
     for fragment in shown:
         table.add_row(f"{fragment['rows']:,}", *fragment["values"])

@@ -215,7 +215,9 @@ def choose_class_size(given: PlanningInput, layout: EvenBlocks, cut: Cut) -> int
                 else paper_size(given.attributes.rows, given.k, attribute.t)
             )
         largest = BucketSizing(attribute.distance).smallest(
-            layout.matrices(attribute), given.k, attribute.t
+            layout.matrices(attribute),
+            given.k,
+            attribute.t,
         )
     sizes = np.unique(np.geomspace(given.k, largest, TRIED).round().astype(np.int64)).tolist()
     if wanted == "proven" or len(sizes) == 1:

@@ -211,7 +211,11 @@ def _nearest_cell(candidates: Candidates) -> int:
 
 @kernel
 def _best_leaving(
-    incoming: int, ratio: float, cell: Codes, requirement: Requirement, candidates: Candidates
+    incoming: int,
+    ratio: float,
+    cell: Codes,
+    requirement: Requirement,
+    candidates: Candidates,
 ) -> tuple[int, float]:
     """(the place of the member whose replacement by a row of this cell brings the class nearest to
     the table, -1 if none is below `ratio`; the closeness ratio then).
@@ -292,7 +296,11 @@ def farthest(pool: UnassignedRows, left: int) -> int:
 
 @kernel
 def measure_from(
-    seed: int, pool: UnassignedRows, left: int, quasi: Codes, widths: LabelWidths
+    seed: int,
+    pool: UnassignedRows,
+    left: int,
+    quasi: Codes,
+    widths: LabelWidths,
 ) -> None:
     """Fills `far` for a row."""
     for j in range(quasi.shape[1]):
@@ -304,7 +312,10 @@ def measure_from(
 
 @kernel
 def measure_from_average(
-    pool: UnassignedRows, left: int, quasi: Codes, widths: LabelWidths
+    pool: UnassignedRows,
+    left: int,
+    quasi: Codes,
+    widths: LabelWidths,
 ) -> None:
     """Fills `far` for the average of the remaining rows. A missing number is at distance 1."""
     for j in range(quasi.shape[1]):

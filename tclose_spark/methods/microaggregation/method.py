@@ -19,7 +19,10 @@ def _make_plan(given: PlanningInput) -> Plan:
 
 
 def _read_plan(
-    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Microaggregation
+    tree: Mapping[str, Any],
+    attributes: ResolvedAttributes,
+    k: int,
+    settings: Microaggregation,
 ) -> Plan:
     from tclose_spark.methods.microaggregation.plan import MicroaggregationPlan
 

@@ -57,7 +57,10 @@ def cut_of(attributes: ResolvedAttributes, cells: str | None, component: Sequenc
         return partial(cut_into_clusters, attributes)
     if cells == "first_component":
         rank = np.argsort(
-            np.argsort(rank_scores(attributes) @ np.array(component, dtype=np.int64), kind="stable")
+            np.argsort(
+                rank_scores(attributes) @ np.array(component, dtype=np.int64),
+                kind="stable",
+            ),
         )
     else:
         one = bucketed(attributes)
@@ -98,12 +101,14 @@ def first_component(scores: IntArray, rows: IntArray) -> tuple[int, ...]:
     direction = np.linalg.eigh((scaled * rows[:, None]).T @ scaled)[1][:, -1]
     largest = np.abs(direction).round(6).argmax()
     return tuple(
-        (direction * np.sign(direction[largest]) * PRECISION).round().astype(np.int64).tolist()
+        (direction * np.sign(direction[largest]) * PRECISION).round().astype(np.int64).tolist(),
     )
 
 
 def cut_into_clusters(
-    attributes: ResolvedAttributes, cell: Codes, size: int
+    attributes: ResolvedAttributes,
+    cell: Codes,
+    size: int,
 ) -> tuple[IntArray, int]:
     """(the cluster of each row, shape (n,); the number of classes). cell: of each row, shape (n,).
 
@@ -192,7 +197,10 @@ class MicroaggregationPlan(EvenBlocksPlan):
 
     @staticmethod
     def from_json(
-        tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Microaggregation
+        tree: Mapping[str, Any],
+        attributes: ResolvedAttributes,
+        k: int,
+        settings: Microaggregation,
     ) -> MicroaggregationPlan:
         """The plan that `to_json` wrote."""
         layout = EvenBlocks.from_json(tree, attributes, k)
@@ -201,7 +209,9 @@ class MicroaggregationPlan(EvenBlocksPlan):
 
 
 def plan_microaggregation(
-    given: PlanningInput, rows_per_block: int = ROWS_PER_BLOCK, rows_per_task: int = ROWS_PER_TASK
+    given: PlanningInput,
+    rows_per_block: int = ROWS_PER_BLOCK,
+    rows_per_task: int = ROWS_PER_TASK,
 ) -> MicroaggregationPlan:
     """Plans microaggregation. The classes do not depend on rows_per_task.
 
@@ -216,7 +226,7 @@ def plan_microaggregation(
     if settings.cells == "first_component":
         component = first_component(rank_scores(given.attributes), given.attributes.cell_rows)
         given.log(
-            f"first principal component of the sensitive attributes: {component}, in millionths"
+            f"first principal component of the sensitive attributes: {component}, in millionths",
         )
     size = choose_class_size(given, layout, cut_of(given.attributes, settings.cells, component))
     return MicroaggregationPlan(layout, settings, size, component)

@@ -36,7 +36,8 @@ class Microaggregation(MethodSettings):
     from each other.
     """
     representative: Representative | None = Field(
-        default=None, validation_alias=also("representative", "aggregate")
+        default=None,
+        validation_alias=also("representative", "aggregate"),
     )
     """What a class publishes instead of covering labels: the mean, lower median or most frequent
     value. Categories without a known order always publish the most frequent.
@@ -60,26 +61,27 @@ class Microaggregation(MethodSettings):
 
 
 def require_algorithm(
-    settings: Microaggregation, sensitive: Mapping[str, SensitiveAttribute]
+    settings: Microaggregation,
+    sensitive: Mapping[str, SensitiveAttribute],
 ) -> None:
     """Raises ValueError for settings and requirements that the algorithm does not support."""
     if settings.digits is not None and settings.representative != "mean":
         raise ValueError(
             "method.digits is for representative: mean, and representative is "
-            f"{settings.representative or 'not said'}"
+            f"{settings.representative or 'not said'}",
         )
     if settings.algorithm != 3:
         for key in ("class_size", "cells"):
             if getattr(settings, key) is not None:
                 raise ValueError(
-                    f"method.{key} is for algorithm: 3, and this is algorithm: {settings.algorithm}"
+                    f"method.{key} is for algorithm: 3, and this is algorithm: {settings.algorithm}",
                 )
         return
     if settings.cells is not None:
         if settings.class_size in ("proven", "paper"):
             raise ValueError(
                 f"method.class_size: {settings.class_size} is for the buckets of one sensitive "
-                "attribute; with method.cells expected class_size: measured"
+                "attribute; with method.cells expected class_size: measured",
             )
         return
     required = [name for name, attribute in sensitive.items() if attribute.t is not None]
@@ -87,5 +89,5 @@ def require_algorithm(
         raise ValueError(
             "method.algorithm: 3 works for one required t, and one is required of "
             f"{' and '.join(required)}; expected method.cells, t: measure of all but one, or "
-            "algorithm: 1 or 2"
+            "algorithm: 1 or 2",
         )

@@ -114,7 +114,11 @@ class RegionBlock(Block):
     def take(self, rows: IntArray) -> RegionBlock:
         """The block of these rows."""
         return RegionBlock(
-            self.quasi[rows], self.cell[rows], self.widths, self.requirement, self.axes
+            self.quasi[rows],
+            self.cell[rows],
+            self.widths,
+            self.requirement,
+            self.axes,
         )
 
 
@@ -136,12 +140,15 @@ class RegionDense(Dense):
         for attribute, codes in enumerate(block.requirement.codes.T):
             np.add.at(tables[attribute], codes[block.cell], 1)
         limits = exact_limits(
-            [a.t for a in sensitive], [a.distance.scale for a in sensitive], rows, rows
+            [a.t for a in sensitive],
+            [a.distance.scale for a in sensitive],
+            rows,
+            rows,
         )
         return replace(
             block,
             requirement=self._without_t(
-                block.requirement._replace(tables=tables, rows=rows, limits=limits)
+                block.requirement._replace(tables=tables, rows=rows, limits=limits),
             ),
         )
 
@@ -161,5 +168,10 @@ class RegionDense(Dense):
         plain, codes = super().block(rows)
         axes = axes_of(self.attributes.quasi_identifiers, codes)
         return RegionBlock(
-            plain.quasi, plain.cell, plain.widths, plain.requirement, axes, person=plain.person
+            plain.quasi,
+            plain.cell,
+            plain.widths,
+            plain.requirement,
+            axes,
+            person=plain.person,
         ), codes

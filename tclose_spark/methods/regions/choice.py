@@ -174,7 +174,10 @@ def find_splits(rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> int:
             next_cut = below[cut] * rule.cuts // size + 1
             while counted < below[cut]:
                 add_cell(
-                    work.inside, inputs.cell[rows[work.order[j, counted]]], 1, inputs.requirement
+                    work.inside,
+                    inputs.cell[rows[work.order[j, counted]]],
+                    1,
+                    inputs.requirement,
                 )
                 counted += 1
             score = rate(j, cut, rows, inputs, work)

@@ -66,7 +66,9 @@ AT_MEDIANS = RegionGrowth(split_rule(cuts=0, tries=8, each=1), budget=7)
 
 
 def cut(
-    block: RegionBlock, growth: RegionGrowth, avoided: Sequence[int] | IntArray = ()
+    block: RegionBlock,
+    growth: RegionGrowth,
+    avoided: Sequence[int] | IntArray = (),
 ) -> RegionCuts:
     """The regions of a block that meets the requirement. No two of their labels meet. They depend
     only on the rows as a multiset.

@@ -32,7 +32,9 @@ def find_regions(block: RegionBlock, growth: RegionGrowth) -> IntArray:
 
 
 def find_near_regions(
-    block: RegionBlock, growth: RegionGrowth, dense: RegionDense
+    block: RegionBlock,
+    growth: RegionGrowth,
+    dense: RegionDense,
 ) -> tuple[IntArray, FloatArray]:
     """(the region of each row of a block, shape (n,), from 0; the closeness ratio of each region to
     its reference).
@@ -99,12 +101,14 @@ class RegionPlan(BlocksPlan):
         return self.layout.report(
             f"which tasks divide into regions, tasks: {self.tasks:,} (splits of the sample that "
             "were undone because a side failed the requirement on full counts: "
-            f"{self.layout.merges:,})"
+            f"{self.layout.merges:,})",
         )
 
     @staticmethod
     def from_json(
-        tree: Mapping[str, Any], dense: RegionDense, growths: tuple[RegionGrowth, ...]
+        tree: Mapping[str, Any],
+        dense: RegionDense,
+        growths: tuple[RegionGrowth, ...],
     ) -> RegionPlan:
         """The plan that `to_json` wrote."""
         return RegionPlan(layout=BlockLayout.from_json(tree, dense), growths=growths)

@@ -97,7 +97,9 @@ class PartTree:
             )
         splits = no_splits(len(nodes), 1)
         for array, values in zip(
-            (*splits[:3], *splits[5:7]), (quasi, lo, hi, left, right), strict=True
+            (*splits[:3], *splits[5:7]),
+            (quasi, lo, hi, left, right),
+            strict=True,
         ):
             array[:] = values
         return RoutingTree(splits._replace(leaves=len(self.parent)), tuple(codes))
@@ -131,7 +133,9 @@ class PartTree:
 
 
 def parts_of(
-    cuts: RegionCuts, quasi_identifiers: Sequence[ResolvedQuasi], codes: Sequence[IntArray]
+    cuts: RegionCuts,
+    quasi_identifiers: Sequence[ResolvedQuasi],
+    codes: Sequence[IntArray],
 ) -> PartTree:
     """The parts that a sample was cut into, for all rows of the table. codes: what the sample's
     dense codes stand for.
@@ -151,7 +155,9 @@ def parts_of(
 
 
 def _code_ranges(
-    quasi: ResolvedQuasi, lows: IntArray, highs: IntArray
+    quasi: ResolvedQuasi,
+    lows: IntArray,
+    highs: IntArray,
 ) -> tuple[IntArray, IntArray]:
     """The codes (lowest, highest) that belong to children with these lowest and highest codes."""
     missing = int(lows[0] == MISSING)
@@ -237,21 +243,26 @@ def _require_one_level(quasi_identifiers: Sequence[ResolvedQuasi]) -> None:
             raise ConfigurationError(
                 f"attributes.quasi_identifiers.{quasi.name}.hierarchy: the same label is used at "
                 "several levels for different values; give each node its own label, or use a "
-                "method whose regions may overlap"
+                "method whose regions may overlap",
             )
 
 
 def _cut(
-    given: PlanningInput, dense: RegionDense, growth: RegionGrowth, rows_per_block: int
+    given: PlanningInput,
+    dense: RegionDense,
+    growth: RegionGrowth,
+    rows_per_block: int,
 ) -> tuple[PartTree, IntArray, int]:
     """(the parts of the table, the rows of each by cell, how many splits were undone)."""
     sample = given.sample.take(np.arange(min(len(given.sample), max(dense.most_rows, 1))))
     scale = given.attributes.rows / len(sample)
     stop = max(
-        int(rows_per_block / scale), len(sample) * len(given.attributes.cells) // MOST_COUNTS
+        int(rows_per_block / scale),
+        len(sample) * len(given.attributes.cells) // MOST_COUNTS,
     )
     growth = replace(
-        growth, rule=growth.rule._replace(stop=stop, ceiling=CEILING if scale > 1 else 1.0)
+        growth,
+        rule=growth.rule._replace(stop=stop, ceiling=CEILING if scale > 1 else 1.0),
     )
     tree = PartTree.whole()
     counts = given.attributes.cell_rows[None, :]
@@ -262,7 +273,7 @@ def _cut(
     for number in range(1, ROUNDS + 1):
         given.log(
             f"cutting regions on a sample of {len(sample):,} rows: round {number} of at most "
-            f"{ROUNDS}"
+            f"{ROUNDS}",
         )
         before = tree
         known = dict(banned)
@@ -336,7 +347,10 @@ def _count(given: PlanningInput, tree: PartTree) -> tuple[IntArray, IntArray]:
 
 
 def _are_divided(
-    dense: RegionDense, tree: PartTree, counts: IntArray, ended: IntArray
+    dense: RegionDense,
+    tree: PartTree,
+    counts: IntArray,
+    ended: IntArray,
 ) -> NDArray[np.bool_]:
     """Which parts stay divided, shape (parts,): those whose children take all rows and all meet the
     requirement.

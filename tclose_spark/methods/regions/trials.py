@@ -146,7 +146,11 @@ def open_part(
 
 @kernel
 def begin_trial(
-    at: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace, parts: OpenParts
+    at: int,
+    rows: IntArray,
+    inputs: CutInputs,
+    work: CutWorkspace,
+    parts: OpenParts,
 ) -> None:
     """Divide an open part by the split whose turn it is."""
     whole = parts.whole[at]

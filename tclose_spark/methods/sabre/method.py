@@ -31,7 +31,7 @@ def require_one_attribute(settings: Sabre, sensitive: Mapping[str, SensitiveAttr
         raise ValueError(
             "method: sabre puts the values of one sensitive attribute into buckets, and a t is "
             f"required of {' and '.join(required)}; expected t: measure of all but one, or method: "
-            "{name: closeness_tree}"
+            "{name: closeness_tree}",
         )
 
 
@@ -45,7 +45,10 @@ def _make_plan(given: PlanningInput) -> Plan:
 
 
 def _read_plan(
-    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Sabre
+    tree: Mapping[str, Any],
+    attributes: ResolvedAttributes,
+    k: int,
+    settings: Sabre,
 ) -> Plan:
     from tclose_spark.methods.sabre.plan import SabrePlan
 

@@ -106,7 +106,9 @@ class SabrePlan(EvenBlocksPlan):
 
 
 def plan_sabre(
-    given: PlanningInput, rows_per_block: int = ROWS_PER_BLOCK, rows_per_task: int = ROWS_PER_TASK
+    given: PlanningInput,
+    rows_per_block: int = ROWS_PER_BLOCK,
+    rows_per_task: int = ROWS_PER_TASK,
 ) -> SabrePlan:
     """Plans SABRE. The classes do not depend on rows_per_task.
 
@@ -122,7 +124,11 @@ def plan_sabre(
         return Redistribution(attribute, stretch).redistribute(block)
 
     stretch = choose_least_loss(
-        given, layout, STRETCHES, divide, lambda stretch: f"bounds up to {float(stretch):g} t"
+        given,
+        layout,
+        STRETCHES,
+        divide,
+        lambda stretch: f"bounds up to {float(stretch):g} t",
     )
     return SabrePlan(layout, stretch)
 
@@ -265,7 +271,7 @@ class Redistribution:
         sizes = class_sizes(rows, block.requirement.k, self.table, float(self.limit))
         by_bucket = np.argsort(bucket, kind="stable")
         dealt = np.concatenate(
-            [np.repeat(np.arange(len(sizes)), of_bucket) for of_bucket in sizes.T]
+            [np.repeat(np.arange(len(sizes)), of_bucket) for of_bucket in sizes.T],
         )
         seeds = np.argsort(by_bucket)  # the places of the rows in the order of their hashes
         classes = np.empty_like(dealt)

@@ -52,7 +52,8 @@ class KernelDistances(NamedTuple):
 
 
 def kernel_distances(
-    distances: Sequence[GroundDistance], weights: Sequence[float]
+    distances: Sequence[GroundDistance],
+    weights: Sequence[float],
 ) -> KernelDistances:
     """The arrays of ground distances; weights: what a distance of 1 of each weighs (1 / t)."""
     domains = np.array([len(d.table) for d in distances])
@@ -89,7 +90,11 @@ def kernel_distances(
 
 @kernel
 def closeness_ratio(
-    codes: IntArray, size: int, gone: IntArray, new: IntArray, distances: KernelDistances
+    codes: IntArray,
+    size: int,
+    gone: IntArray,
+    new: IntArray,
+    distances: KernelDistances,
 ) -> float:
     """The closeness ratio (EMD / t) of a class after an exchange of one member, the largest of its
     attributes.
@@ -117,7 +122,13 @@ def closeness_ratio(
 
 @kernel
 def _next(
-    codes: IntArray, size: int, gone: int, new: int, i: int, left: bool, came: bool
+    codes: IntArray,
+    size: int,
+    gone: int,
+    new: int,
+    i: int,
+    left: bool,
+    came: bool,
 ) -> tuple[int, int, bool, bool]:
     """(the next code of the members after the exchange, ascending, the place to go on from, whether
     one left, whether one came).
@@ -132,7 +143,12 @@ def _next(
 
 @kernel
 def _along(
-    codes: IntArray, size: int, gone: int, new: int, a: int, distances: KernelDistances
+    codes: IntArray,
+    size: int,
+    gone: int,
+    new: int,
+    a: int,
+    distances: KernelDistances,
 ) -> float:
     """The sum over all places but the last of |class's cumulative share - the table's|."""
     below = distances.below[a]
@@ -168,7 +184,12 @@ def _stretch(below: FloatArray, sums: FloatArray, start: int, end: int, share: f
 
 @kernel
 def _at_nodes(
-    codes: IntArray, size: int, gone: int, new: int, node: IntArray, shares: FloatArray
+    codes: IntArray,
+    size: int,
+    gone: int,
+    new: int,
+    node: IntArray,
+    shares: FloatArray,
 ) -> float:
     """The sum over the nodes of one height of |class's share - the table's|. Nodes follow the order
     of the codes.
@@ -241,7 +262,10 @@ class LayeredDeal:
         counts = before[1] - before[0]
         order = self.stack.order
         classes = deal_in_layers(
-            np.repeat(order, counts[order]), int(last - first), self.codes, self.distances
+            np.repeat(order, counts[order]),
+            int(last - first),
+            self.codes,
+            self.distances,
         )
         return np.repeat(np.arange(len(counts)), counts), classes
 
@@ -252,7 +276,10 @@ def groups_of(rows: int) -> int:
 
 
 def deal_in_layers(
-    cells: IntArray, classes: int, codes: IntArray, distances: KernelDistances
+    cells: IntArray,
+    classes: int,
+    codes: IntArray,
+    distances: KernelDistances,
 ) -> IntArray:
     """The classes of the rows of a stack, the rows by cell and then by class, shape (rows,).
 
@@ -347,7 +374,11 @@ def _lower(
             if after >= ratios[one] * (1.0 - 1e-9):
                 continue
             theirs = closeness_ratio(
-                held[other], sizes[other], codes[yours], codes[mine], distances
+                held[other],
+                sizes[other],
+                codes[yours],
+                codes[mine],
+                distances,
             )
             if theirs >= ratios[one] * (1.0 - 1e-9):
                 continue

@@ -65,7 +65,11 @@ def sizes_table(
             "  <- chosen" if size["classes"] == plan["classes"] else ""
         )
         table.add_row(
-            str(size["size"]), f"{size['classes']:,}", *pairs, holds, size["order"] or "-"
+            str(size["size"]),
+            f"{size['classes']:,}",
+            *pairs,
+            holds,
+            size["order"] or "-",
         )
     notes = [
         f"Information loss (NCP) when the sample is dealt: {plan['loss_on_sample']:.3f}",
@@ -83,7 +87,10 @@ def _make_plan(given: PlanningInput) -> Plan:
 
 
 def _read_plan(
-    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: StackAndDeal
+    tree: Mapping[str, Any],
+    attributes: ResolvedAttributes,
+    k: int,
+    settings: StackAndDeal,
 ) -> Plan:
     from tclose_spark.methods.stack_and_deal.plan import StackAndDealPlan
 

@@ -55,7 +55,8 @@ class StackAndDealPlan(DealtPlan):
             dealt.classes if self.layers is None else self._in_layers(dealt, self.layers, task)
         )
         return ClassAssignment(
-            here=dealt.here, classes=self.gathered(rows.take(dealt.here), dealt.part, classes)
+            here=dealt.here,
+            classes=self.gathered(rows.take(dealt.here), dealt.part, classes),
         )
 
     def _in_layers(self, dealt: Dealt, layers: LayeredDeal, task: int) -> IntArray:
@@ -64,13 +65,13 @@ class StackAndDealPlan(DealtPlan):
         starts = self.numbering.group_starts
         for number in range(*self.numbering.task_groups[task : task + 2]):
             here = np.flatnonzero(
-                (dealt.classes >= starts[number]) & (dealt.classes < starts[number + 1])
+                (dealt.classes >= starts[number]) & (dealt.classes < starts[number + 1]),
             )
             cells, numbers = layers.group(number)
             if not np.array_equal(cells, dealt.part[here]):
                 raise ValueError(
                     "a group has not the rows that the plan counted: the input changed since, or "
-                    "rows were lost"
+                    "rows were lost",
                 )
             classes[here] = starts[number] + numbers
         return classes
@@ -110,13 +111,17 @@ class StackAndDealPlan(DealtPlan):
     def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> StackAndDealPlan:
         """The plan that `to_json` wrote for this run, without what is only reported."""
         numbering = Numbering.from_json(
-            tree, np.arange(len(attributes.cells)), attributes.cell_rows
+            tree,
+            np.arange(len(attributes.cells)),
+            attributes.cell_rows,
         )
         widths = QuasiWidths(attributes.quasi_identifiers) if tree["near"] else None
         if not tree["layered"]:
             return StackAndDealPlan(numbering, widths)
         return StackAndDealPlan(
-            numbering, widths, layered_deal(attributes, numbering.stack, numbering.classes)
+            numbering,
+            widths,
+            layered_deal(attributes, numbering.stack, numbering.classes),
         )
 
 
@@ -139,7 +144,8 @@ def make_stacks(given: PlanningInput) -> Stacks:
 
 
 def plan_stack_and_deal(
-    given: PlanningInput, rows_per_task: int = ROWS_PER_TASK
+    given: PlanningInput,
+    rows_per_task: int = ROWS_PER_TASK,
 ) -> StackAndDealPlan:
     """Plans Stack & Deal. The classes do not depend on rows_per_task.
 
@@ -163,7 +169,11 @@ def plan_stack_and_deal(
         locality = choose_locality(locality, sample, cells, stack, report.size, loss_of)
     near = None if deal == "round_robin" else QuasiWidths(attributes.quasi_identifiers)
     dealt = (deal_sample if near is None else partial(deal_sample_nearest, quasi_widths=near))(
-        locality, sample, cells, stack, report.size
+        locality,
+        sample,
+        cells,
+        stack,
+        report.size,
     )
     loss = information_loss(sample, dealt, loss_of)
     layers = None
@@ -173,6 +183,13 @@ def plan_stack_and_deal(
         groups = len(layers.starts) - 1
     parts = np.arange(len(stack.counts))
     numbering = Numbering.of(
-        parts, stack, report.classes, locality, sample, given.counts, rows_per_task, groups
+        parts,
+        stack,
+        report.classes,
+        locality,
+        sample,
+        given.counts,
+        rows_per_task,
+        groups,
     )
     return StackAndDealPlan(numbering, near, layers, tuple(sizes), report.order, loss)

@@ -58,13 +58,16 @@ def supply_bound(distance: GroundDistance, e: int) -> Fraction:
     counts = features.counts(distance.table[None, :])[0]
     table = exact(counts, 4 * n * max(n, len(counts) * e) * features.scale)
     floors, parts = zip(
-        *[(size_ * table // n, size_ * table % n) for size_ in (size, size + 1)], strict=True
+        *[(size_ * table // n, size_ * table % n) for size_ in (size, size + 1)],
+        strict=True,
     )
     classes = (e - larger, larger)
     # Classes that must be above their ideal, cheapest first.
     up = table - classes[0] * floors[0] - classes[1] * floors[1]
     first = np.where(
-        parts[1] > parts[0], np.minimum(up, classes[1]), up - np.minimum(up, classes[0])
+        parts[1] > parts[0],
+        np.minimum(up, classes[1]),
+        up - np.minimum(up, classes[0]),
     )
     missed: ExactArray = first * (n - parts[1]) + (up - first) * (n - parts[0])
     return Fraction(2 * int(features.weighted(missed).sum()), features.scale * n * n)
@@ -170,7 +173,10 @@ def layered_deal(attributes: ResolvedAttributes, stack: Stack, e: int) -> Layere
     groups = min(groups_of(stack.rows), e)
     starts = np.arange(groups + 1, dtype=np.int64) * e // groups
     return LayeredDeal(
-        stack, attributes.cells, kernel_distances([a.distance for a in sensitive], weights), starts
+        stack,
+        attributes.cells,
+        kernel_distances([a.distance for a in sensitive], weights),
+        starts,
     )
 
 
@@ -207,7 +213,12 @@ def report_size(given: PlanningInput, stacks: Stacks, e: int) -> SizeReport:
             _deals_diversely(given, stack, a, e) for a in attributes
         )
         return SizeReport(
-            size=n // e, classes=e, order=order, bounds=bounds, emd=emd, holds=diverse
+            size=n // e,
+            classes=e,
+            order=order,
+            bounds=bounds,
+            emd=emd,
+            holds=diverse,
         )
     emd, diverse = _reached_in_layers(given, layered_deal(given.attributes, stack, e))
     return SizeReport(
@@ -221,7 +232,8 @@ def report_size(given: PlanningInput, stacks: Stacks, e: int) -> SizeReport:
 
 
 def _reached_in_layers(
-    given: PlanningInput, deal: LayeredDeal
+    given: PlanningInput,
+    deal: LayeredDeal,
 ) -> tuple[tuple[Fraction, ...], bool]:
     """(the largest EMD of each attribute, whether all classes are diverse) over the groups up to
     the first that breaks a t.
@@ -231,14 +243,18 @@ def _reached_in_layers(
     diverse = True
     groups = len(deal.starts) - 1
     for number in np.unique(
-        np.linspace(0, groups - 1, min(groups, MOST_GROUPS)).round().astype(np.int64)
+        np.linspace(0, groups - 1, min(groups, MOST_GROUPS)).round().astype(np.int64),
     ).tolist():
         cells, classes = deal.group(number)
         for i, a in enumerate(attributes):
             codes = given.attributes.cells[cells, a.column]
             ones = np.ones(len(cells), dtype=np.int64)
             part = Histograms.tally(
-                classes, codes, ones, int(classes.max()) + 1, len(a.distance.table)
+                classes,
+                codes,
+                ones,
+                int(classes.max()) + 1,
+                len(a.distance.table),
             )
             emd[i] = max(emd[i], maximum(a.distance, a.distance.numerators(part), part.sizes))
             diverse = diverse and a.needs.hold([part], given.attributes.likened_table(a))
@@ -248,12 +264,18 @@ def _reached_in_layers(
 
 
 def _deals_diversely(
-    given: PlanningInput, stack: Stack, attribute: ResolvedSensitive, e: int
+    given: PlanningInput,
+    stack: Stack,
+    attribute: ResolvedSensitive,
+    e: int,
 ) -> bool:
     if not attribute.is_conditioned:
         return True
     classes = compositions(
-        stack, given.attributes.cells[:, attribute.column], attribute.distance, e
+        stack,
+        given.attributes.cells[:, attribute.column],
+        attribute.distance,
+        e,
     )
     return attribute.needs.hold(classes, given.attributes.likened_table(attribute))
 
@@ -281,7 +303,8 @@ def _screened(given: PlanningInput, stacks: Stacks, e: int) -> Stacks:
         return stacks
     ratios = [
         worst_closeness_ratio(
-            attributes, [maximum_emd(stack, codes[:, a.column], a.distance, e) for a in attributes]
+            attributes,
+            [maximum_emd(stack, codes[:, a.column], a.distance, e) for a in attributes],
         )
         for _, stack in stacks
     ]
@@ -309,7 +332,7 @@ def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[
         seen.append(report)
         if slow:
             given.log(
-                f"classes of {report.size:,} rows: {'hold' if report.holds else 'do not hold'}"
+                f"classes of {report.size:,} rows: {'hold' if report.holds else 'do not hold'}",
             )
         fitting = fitting or (report if report.holds else None)
         if fitting and (report.size >= fitting.size + LOOK_BEYOND or slow):
@@ -317,7 +340,7 @@ def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[
     if fitting is None:
         raise UnreachableError(
             f"no class size from {k} to the whole table meets the requirements; "
-            f"{_describe(given, seen[-1])}"
+            f"{_describe(given, seen[-1])}",
         )
     if given.settings.class_size == "k" and not seen[0].holds:
         fit = ", ".join(str(r.size) for r in seen if r.holds)
@@ -326,7 +349,7 @@ def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[
             f"with class_size: k, {_describe(given, seen[0])}; sizes that meet the requirements "
             f"begin with {fitting.size} (looked at up to {seen[-1].size}: {fit} reach "
             f"it{f', {unfit} do not' if unfit else ''}); set method.class_size: auto, or a larger "
-            "k or t"
+            "k or t",
         )
     return (fitting if given.settings.class_size == "auto" else seen[0]), seen
 

@@ -94,7 +94,8 @@ class FrequencySet(CellGroups):
 
 
 def number_tuples(
-    columns: Sequence[Codes | IntArray], sizes: Sequence[int]
+    columns: Sequence[Codes | IntArray],
+    sizes: Sequence[int],
 ) -> tuple[IntArray, IntArray]:
     """(where each different tuple stands first, in ascending order of the tuples; the number of
     each tuple, shape (n,)). sizes: the codes of a column are below its own.
@@ -154,13 +155,17 @@ def least_lost(requirement: ClassRequirement, groups: FrequencySet, lacking: int
 
 
 def largest_distances(
-    requirement: ClassRequirement, groups: FrequencySet, cell_rows: IntArray
+    requirement: ClassRequirement,
+    groups: FrequencySet,
+    cell_rows: IntArray,
 ) -> list[Fraction]:
     """The largest distance of a group, by sensitive attribute."""
     largest = []
     for a in requirement.attributes.sensitive:
         distance, numerators = requirement.distances(
-            a, requirement.histograms(groups, a), cell_rows
+            a,
+            requirement.histograms(groups, a),
+            cell_rows,
         )
         unit = distance.scale * int(distance.table.sum())
         pairs = zip(numerators.tolist(), groups.sizes.tolist(), strict=True)

@@ -121,10 +121,10 @@ def _of_hierarchy(hierarchy: Hierarchy, codes: IntArray) -> list[Level]:
         low = np.concatenate([none, np.searchsorted(node, nodes, "left")])
         high = np.concatenate([none, np.searchsorted(node, nodes, "right") - 1])
         above: Codes = np.concatenate([np.zeros(missing, dtype=np.int64), label + missing]).astype(
-            np.int32
+            np.int32,
         )
         levels.append(
-            Level(name=f"level {height} of {hierarchy.height}", low=low, high=high, label=above)
+            Level(name=f"level {height} of {hierarchy.height}", low=low, high=high, label=above),
         )
     return [*levels, _whole("*", codes, 0, len(hierarchy.paths) - 1)]
 

@@ -87,7 +87,7 @@ class LabelCosts:
         means = tuple(
             tuple(
                 math.fsum(
-                    (of.rows * (cost[level.label] - (np.log2(of.rows) if bits else 0.0))).tolist()
+                    (of.rows * (cost[level.label] - (np.log2(of.rows) if bits else 0.0))).tolist(),
                 )
                 / rows
                 for cost, level in zip(of_one, of.levels, strict=True)
@@ -108,7 +108,11 @@ class LabelCosts:
             weight
             * math.fsum((groups.sizes[here] * (self.most - costs[level][labels[here]])).tolist())
             for weight, costs, level, labels in zip(
-                self.weights, self.costs, node, groups.labels, strict=True
+                self.weights,
+                self.costs,
+                node,
+                groups.labels,
+                strict=True,
             )
         ]
         return self.least(node) + math.fsum(added) / self.rows / len(node)
@@ -130,7 +134,9 @@ class Losses:
 
     @staticmethod
     def of_levels(
-        metric: Metric, quasi: Sequence[ResolvedQuasi], levels: Sequence[Levels]
+        metric: Metric,
+        quasi: Sequence[ResolvedQuasi],
+        levels: Sequence[Levels],
     ) -> Losses:
         """The losses over these levels."""
         return Losses(metric, LabelCosts.ncp(quasi, levels), LabelCosts.entropy(quasi, levels))

@@ -37,7 +37,10 @@ SAMPLE_ROWS = 1_000  # it plans from counts of the whole table
 
 
 def node_tables(
-    name: str, report: PlanReport, settings: TIncognito, sensitive: Mapping[str, SensitiveAttribute]
+    name: str,
+    report: PlanReport,
+    settings: TIncognito,
+    sensitive: Mapping[str, SensitiveAttribute],
 ) -> tuple[list[Table], list[str]]:
     """The nodes that lose least, and the levels of the chosen one."""
     plan = report.details
@@ -45,7 +48,9 @@ def node_tables(
     losses = plan["losses"]
     which = "minimal nodes" if plan["minimal"] else "visited nodes that hold"
     table = empty_table(
-        f"{name}: of {plan['holding']:,} {which}, those that lose least", *levels, plan["metric"]
+        f"{name}: of {plan['holding']:,} {which}, those that lose least",
+        *levels,
+        plan["metric"],
     )
     for node in plan["best"]:
         chosen = "  <- chosen" if node["node"] == list(plan["node"].values()) else ""
@@ -74,7 +79,10 @@ def _make_plan(given: PlanningInput) -> Plan:
 
 
 def _read_plan(
-    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: TIncognito
+    tree: Mapping[str, Any],
+    attributes: ResolvedAttributes,
+    k: int,
+    settings: TIncognito,
 ) -> Plan:
     from tclose_spark.methods.t_incognito.plan import TIncognitoPlan
 

@@ -79,7 +79,7 @@ class TIncognitoPlan:
         if len(rows) != self.rows[task] or np.any(self._task_of(rows, keys) != task):
             raise ValueError(
                 "a task has not the rows that the plan counted: the input changed since, or rows "
-                "were lost"
+                "were lost",
             )
         left = np.isin(keys, self.suppressed)
         here = np.flatnonzero(~left)
@@ -149,7 +149,7 @@ def group_keys(labels: Sequence[Codes | IntArray], sizes: Sequence[int]) -> IntA
         if bound > WIDEST:
             raise UnreachableError(
                 "method: t_incognito numbers the combinations of labels, and they pass 2^62; "
-                "leave quasi-identifiers out"
+                "leave quasi-identifiers out",
             )
     return key
 
@@ -169,7 +169,7 @@ def counted(given: PlanningInput, tally_of: Callable[[Rows], Tally], what: str) 
         raise UnreachableError(
             f"method: t_incognito counts {what} on the driver, and the table has more than "
             f"{MOST_KEYS:,}; give quasi-identifiers of many values a coarser first level or "
-            "round_to, or use method: {name: closeness_tree}"
+            "round_to, or use method: {name: closeness_tree}",
         ) from None
 
 
@@ -178,7 +178,9 @@ def count_codes(given: PlanningInput) -> list[tuple[IntArray, IntArray, Frequenc
     frequency set by value).
     """
     tally = counted(
-        given, _tally_values, "the values of each quasi-identifier with each sensitive value"
+        given,
+        _tally_values,
+        "the values of each quasi-identifier with each sensitive value",
     )
     counted_values = []
     for place in range(len(given.attributes.quasi_identifiers)):
@@ -201,10 +203,11 @@ def _tally_values(rows: Rows) -> Tally:
     for place, codes in enumerate(rows.quasi):
         tally = Tally.of(np.stack([codes, rows.cell]))
         parts.append(
-            Tally(np.concatenate([np.full((1, len(tally)), place), tally.keys]), tally.rows)
+            Tally(np.concatenate([np.full((1, len(tally)), place), tally.keys]), tally.rows),
         )
     return Tally(
-        np.concatenate([p.keys for p in parts], axis=1), np.concatenate([p.rows for p in parts])
+        np.concatenate([p.keys for p in parts], axis=1),
+        np.concatenate([p.rows for p in parts]),
     )
 
 
@@ -224,7 +227,9 @@ def count_base(given: PlanningInput, levels: Sequence[Levels], node: LatticeNode
         return Tally.of(keys)
 
     tally = counted(
-        given, tally_of, "the combinations of quasi-identifiers with each sensitive value"
+        given,
+        tally_of,
+        "the combinations of quasi-identifiers with each sensitive value",
     )
     columns = [np.zeros(0, dtype=np.int64)] * len(sizes)
     for key, places in zip(tally.keys, words, strict=True):

@@ -38,7 +38,9 @@ REPORTED = 10  # nodes that a report shows
 
 
 def plan_t_incognito(
-    given: PlanningInput, rows_per_task: int = ROWS_PER_TASK, class_of_suppressed: bool = True
+    given: PlanningInput,
+    rows_per_task: int = ROWS_PER_TASK,
+    class_of_suppressed: bool = True,
 ) -> TIncognitoPlan:
     """Plans t-Incognito. The release does not depend on rows_per_task; class_of_suppressed: see
     `Suppression`.
@@ -74,7 +76,7 @@ def plan_t_incognito(
         least = _least_alone(search, [groups for _, _, groups in values])
         base = count_base(given, levels, least)
         given.log(
-            f"{lattice_size(levels):,} nodes; the finest that may hold has {base.groups:,} groups"
+            f"{lattice_size(levels):,} nodes; the finest that may hold has {base.groups:,} groups",
         )
         solution = search.run(base, least)
     except NoNodeError:
@@ -86,7 +88,7 @@ def plan_t_incognito(
         )
         raise UnreachableError(
             f"{within} hold k, every t and l; require less, allow coarser labels, or a larger "
-            "privacy.suppression_limit"
+            "privacy.suppression_limit",
         ) from None
     return _planned(given, search, solution, rows_per_task)
 
@@ -102,7 +104,7 @@ def _require_reachable(requirement: ClassRequirement) -> None:
         asked = [a.name for a in attributes.sensitive if a.is_conditioned]
         keys = " and ".join(f"attributes.sensitive_attributes.{name}.l" for name in asked)
         raise UnreachableError(
-            f"{keys}: even all rows as one class do not have the required l; require less"
+            f"{keys}: even all rows as one class do not have the required l; require less",
         )
 
 
@@ -111,7 +113,7 @@ def _require_room(levels: Sequence[Levels]) -> None:
         raise UnreachableError(
             f"method: t_incognito looks at each combination of levels, and {len(levels)} "
             f"quasi-identifiers have {lattice_size(levels):,}, which are too many; leave levels "
-            "out, or use method: {name: closeness_tree}"
+            "out, or use method: {name: closeness_tree}",
         )
 
 
@@ -136,11 +138,15 @@ def _least_alone(search: LatticeSearch, values: Sequence[FrequencySet]) -> Latti
 
 
 def _planned(
-    given: PlanningInput, search: LatticeSearch, solution: Solution, rows_per_task: int
+    given: PlanningInput,
+    search: LatticeSearch,
+    solution: Solution,
+    rows_per_task: int,
 ) -> TIncognitoPlan:
     at = [of.levels[level] for of, level in zip(search.lattice.levels, solution.node, strict=True)]
     keys = group_keys(
-        list(solution.groups.labels.astype(np.int64)), [len(level.low) for level in at]
+        list(solution.groups.labels.astype(np.int64)),
+        [len(level.low) for level in at],
     )
     plan = TIncognitoPlan(
         low=tuple(level.low for level in at),
@@ -154,7 +160,12 @@ def _planned(
     compared = search.suppression.compared(solution.groups, solution.suppressed)
     requirement = search.suppression.requirement
     return with_tasks(
-        plan, given, requirement, (keys, solution.groups.sizes), compared, rows_per_task
+        plan,
+        given,
+        requirement,
+        (keys, solution.groups.sizes),
+        compared,
+        rows_per_task,
     )
 
 
@@ -274,13 +285,17 @@ def _parts(
         while parts > 1 and not _all_hold(mine, parts, requirement, compared, key in left):
             parts //= 2
         result[key] = np.bincount(mine.keys[1] % parts, weights=mine.rows, minlength=parts).astype(
-            np.int64
+            np.int64,
         )
     return result
 
 
 def _all_hold(
-    mine: Tally, parts: int, requirement: ClassRequirement, compared: IntArray, suppressed: bool
+    mine: Tally,
+    parts: int,
+    requirement: ClassRequirement,
+    compared: IntArray,
+    suppressed: bool,
 ) -> bool:
     """Whether each part is a class by itself; suppressed rows need not be, but no part is empty."""
     _, part, cell = mine.keys

@@ -78,7 +78,11 @@ class Walk:
     base_node: LatticeNode
 
     def holding(
-        self, candidates: Nodes, visit: Visit, generalizes: bool, skip: Skip = lambda _: False
+        self,
+        candidates: Nodes,
+        visit: Visit,
+        generalizes: bool,
+        skip: Skip = lambda _: False,
     ) -> tuple[Nodes, int]:
         """(the candidates that hold, the number visited).
 
@@ -114,7 +118,9 @@ class Walk:
         least = least_levels(candidates)
         finer = list(enumerate(self.base_node))
         return least, self.lattice.roll_up(
-            self.base, finer, list(zip(self.subset, least, strict=True))
+            self.base,
+            finer,
+            list(zip(self.subset, least, strict=True)),
         )
 
     def _groups(
@@ -146,7 +152,9 @@ def by_height(candidates: Nodes) -> Iterator[list[LatticeNode]]:
 
 
 def joined(
-    holds: Mapping[tuple[int, ...], Nodes], subset: tuple[int, ...], shape: tuple[int, ...]
+    holds: Mapping[tuple[int, ...], Nodes],
+    subset: tuple[int, ...],
+    shape: tuple[int, ...],
 ) -> Nodes:
     """The nodes of a subset whose parts, with one quasi-identifier less, may all hold (subset
     property).
@@ -237,13 +245,16 @@ class LatticeSearch:
             base, base_node = self._raised(base, base_node, holds)
             self.log(
                 f"nodes of {size} of {len(everything)} quasi-identifiers: {self.visited} visited "
-                "so far"
+                "so far",
             )
         candidates = joined(holds, everything, self.lattice.shape(everything))
         candidates &= no_finer(candidates.shape, base_node)
         walk = Walk(lattice=self.lattice, subset=everything, base=base, base_node=base_node)
         _, visited = walk.holding(
-            candidates, self._look, generalizes=none_left_out, skip=self._loses_more
+            candidates,
+            self._look,
+            generalizes=none_left_out,
+            skip=self._loses_more,
         )
         self.visited += visited
         if self.best is None:
@@ -251,7 +262,10 @@ class LatticeSearch:
         return self.best
 
     def _raised(
-        self, base: FrequencySet, base_node: LatticeNode, holds: dict[tuple[int, ...], Nodes]
+        self,
+        base: FrequencySet,
+        base_node: LatticeNode,
+        holds: dict[tuple[int, ...], Nodes],
     ) -> tuple[FrequencySet, LatticeNode]:
         """The base at the lowest levels that may still hold."""
         least = list(base_node)

@@ -98,7 +98,9 @@ class AggregateCheck:
 
 
 def rows_without_aggregate(
-    checks: Sequence[AggregateCheck], raw: Sequence[pa.Array], published: Sequence[pa.Array]
+    checks: Sequence[AggregateCheck],
+    raw: Sequence[pa.Array],
+    published: Sequence[pa.Array],
 ) -> int:
     """The number of rows in classes with a published value that is not the aggregate.
 
@@ -114,7 +116,8 @@ def rows_without_aggregate(
             counts[group][value] += 1
         values_of = decoded(column.take(pa.array(first))).to_pylist()
         wrong |= ~np.array(
-            [check.holds(*each) for each in zip(values_of, counts, strict=True)], dtype=np.bool_
+            [check.holds(*each) for each in zip(values_of, counts, strict=True)],
+            dtype=np.bool_,
         )
     return int(sizes[wrong].sum())
 
@@ -141,7 +144,11 @@ class ExtremeAggregates:
     """Counts in tasks; the driver reads `figure` and `few_values` after the write."""
 
     def __init__(
-        self, session: Session, profile: Profile, checks: Mapping[str, AggregateCheck], k: int
+        self,
+        session: Session,
+        profile: Profile,
+        checks: Mapping[str, AggregateCheck],
+        k: int,
     ) -> None:
         """checks: of the quasi-identifiers that are published as aggregates."""
         self._k = k
@@ -184,7 +191,8 @@ class ExtremeAggregates:
             return None if self._checks else []
         found = []
         for place, sign in sorted(
-            (end for end in ends if end[1]), key=lambda end: (end[0], -end[1])
+            (end for end in ends if end[1]),
+            key=lambda end: (end[0], -end[1]),
         ):
             (column, check) = self._checks[place]
             (published, raw) = ends[place, sign]
@@ -198,7 +206,7 @@ class ExtremeAggregates:
                         "end": ENDS[sign],
                         "rows": rows,
                         "k": self._k,
-                    }
+                    },
                 )
         return found
 

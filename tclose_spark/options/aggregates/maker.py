@@ -40,7 +40,10 @@ class AggregatesMaker(ReleaseMaker):
 
     def begin(self, session: Session) -> None:
         self.extremes = ExtremeAggregates(
-            session, self.making.profile, self.checks, self.spec.privacy.k
+            session,
+            self.making.profile,
+            self.checks,
+            self.spec.privacy.k,
         )
 
     def unlike(self, part: TaskPart) -> int:

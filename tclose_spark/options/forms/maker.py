@@ -21,7 +21,10 @@ class FormsMaker(ReleaseMaker):
     def __init__(self, making: Making) -> None:
         super().__init__(making)
         self.formed = FormedTables.of(
-            making.spec, making.profile.quasi, making.attributes.cells, making.secret
+            making.spec,
+            making.profile.quasi,
+            making.attributes.cells,
+            making.secret,
         )
         self.parts = [RELEASE, *self.formed.blocks]
         self.sums = tuple(PROJECTION.format(i) for i in range(len(self.parts)))
@@ -37,7 +40,10 @@ class FormsMaker(ReleaseMaker):
         here = work.assigned.here
         classes = work.assigned.classes
         order, work.labels = self.formed.number(
-            assigned.rows, classes, assigned.raw, assigned.values
+            assigned.rows,
+            classes,
+            assigned.raw,
+            assigned.values,
         )
         work.place = here[order]
         work.group = work.labels[-1]
@@ -60,5 +66,5 @@ class FormsMaker(ReleaseMaker):
         return {
             "projections": {
                 name: str(Fingerprint(published, digest)) for name, digest in found.items()
-            }
+            },
         }

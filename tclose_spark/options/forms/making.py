@@ -45,7 +45,10 @@ class FormedTables:
 
     @staticmethod
     def of(
-        spec: ReleaseSpec, quasi: tuple[QuasiDomain, ...], cells: IntArray, secret: str
+        spec: ReleaseSpec,
+        quasi: tuple[QuasiDomain, ...],
+        cells: IntArray,
+        secret: str,
     ) -> FormedTables:
         """Those of a run."""
         names = [*spec.attributes.sensitive_attributes]
@@ -77,12 +80,16 @@ class FormedTables:
         tables = {RELEASE: pa.schema([*fields[:labels], *fields[labels + sensitive :]])}
         for name, block in self.blocks.items():
             tables[name] = pa.schema(
-                [*key, *(fields[labels + place] for place in block), (COUNT, pa.int64())]
+                [*key, *(fields[labels + place] for place in block), (COUNT, pa.int64())],
             )
         return tables
 
     def number(
-        self, rows: Rows, classes: IntArray, raw: Columns, values: Columns
+        self,
+        rows: Rows,
+        classes: IntArray,
+        raw: Columns,
+        values: Columns,
     ) -> tuple[IntArray, list[pa.Array]]:
         """(the order of the rows, their exact quasi-identifiers and the numbers of their classes in
         this order).
@@ -147,7 +154,12 @@ class FormedTables:
         ]
 
     def _moved(
-        self, sensitive: Columns, group: pa.Array, run: IntArray, starts: IntArray, cell: IntArray
+        self,
+        sensitive: Columns,
+        group: pa.Array,
+        run: IntArray,
+        starts: IntArray,
+        cell: IntArray,
     ) -> list[pa.Array]:
         """The sensitive values in other places of their classes: sorted first, so that where they
         were does not matter, then ordered by hashes of the class's number and of their place in

@@ -43,7 +43,7 @@ class FormsWords(OptionWords):
             certificate.utility.optimum = None
             certificate.attributes.quasi_identifiers = {
                 name: QuasiIdentifierEntry.read(
-                    {"type": quasi.type, "exact": True, **made.figures.quasi_identifiers[name]}
+                    {"type": quasi.type, "exact": True, **made.figures.quasi_identifiers[name]},
                 )
                 for name, quasi in attributes.quasi_identifiers.items()
             }
@@ -76,11 +76,11 @@ def _warnings(spec: ReleaseSpec) -> list[str]:
         found.append(
             f"{', '.join(spec.attributes.quasi_identifiers)}: published as they are (release.form: "
             f"{form.form}), so who is in the table is disclosed, with these values; sensitive "
-            "values are known by class only"
+            "values are known by class only",
         )
     if form.form == "permutation":
         found.append(
             f"{', '.join(spec.attributes.sensitive_attributes)}: a row's value is that of some "
-            "person of its class, perhaps of another one (release.form: permutation)"
+            "person of its class, perhaps of another one (release.form: permutation)",
         )
     return found

@@ -33,8 +33,10 @@ def with_households(table: Table, place: int, secret: str, counted: bool) -> Tab
     names = [HOUSEHOLD if i == place else f"c{i}" for i in range(len(kinds))]
     schema = pa.schema(
         zip(
-            names, [pa.int64() if i == place else kind for i, kind in enumerate(kinds)], strict=True
-        )
+            names,
+            [pa.int64() if i == place else kind for i, kind in enumerate(kinds)],
+            strict=True,
+        ),
     )
 
     def hashed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -49,10 +51,14 @@ def with_households(table: Table, place: int, secret: str, counted: bool) -> Tab
         for batch in whole_people(batches, HOUSEHOLD):
             if batch.num_rows:
                 _, of, rows = np.unique(
-                    batch[HOUSEHOLD].fill_null(0), return_inverse=True, return_counts=True
+                    batch[HOUSEHOLD].fill_null(0),
+                    return_inverse=True,
+                    return_counts=True,
                 )
                 yield batch.add_column(
-                    place + 1, ROWS_OF_HOUSEHOLD, pa.array(rows[of].astype(np.int32))
+                    place + 1,
+                    ROWS_OF_HOUSEHOLD,
+                    pa.array(rows[of].astype(np.int32)),
                 )
 
     rows = map_batches(table, hashed, schema)
@@ -75,5 +81,5 @@ class HouseholdsReader(InputReader):
         if homeless := counted.marked.get(HOMELESS):
             yield InputError(
                 f"attributes.household: column {self._column!r} is missing in {homeless} of "
-                f"{counted.fingerprint.rows} rows; expected a value in every row"
+                f"{counted.fingerprint.rows} rows; expected a value in every row",
             )

@@ -27,5 +27,6 @@ class HouseholdsWords(OptionWords):
     def certify(self, made: Certified, certificate: Certificate) -> None:
         found = made.figures.of(HouseholdsFigures)
         certificate.guarantees.k.over_households = KOverHouseholds(
-            required=found.required, achieved=found.achieved
+            required=found.required,
+            achieved=found.achieved,
         )

@@ -57,7 +57,7 @@ class JointWords(OptionWords):
                     {
                         "attributes": list(one.attributes),
                         **JOINT.entry(one.as_attribute, figures.joint[one.name]["t"]),
-                    }
+                    },
                 )
                 for one in required
             }
@@ -100,5 +100,5 @@ def _growth_of(one: TupleFigures) -> Growth:
             "achieved_exact": one.emd,
             "size": one.size,
             "least": one.least,
-        }
+        },
     )

@@ -28,7 +28,7 @@ CLASS = "class"
 SHOWN = "shown"
 CHANGED = "changed"
 COMPARED = pa.schema(
-    [(ATOM, pa.int64()), (CLASS, pa.int64()), (SHOWN, pa.bool_()), (CHANGED, pa.bool_())]
+    [(ATOM, pa.int64()), (CLASS, pa.int64()), (SHOWN, pa.bool_()), (CHANGED, pa.bool_())],
 )
 """Each person of the atoms, with the class; people who are shown and have no atom, with no ATOM."""
 COUNTED = ("atoms", "published", "in part", "split", CHANGED, "without an atom")
@@ -87,7 +87,9 @@ def judge_line(
     with keep(_met(line, people, labels, sensitive)) as met:
         found = _found(met, len(labels), len(sensitive), line.number)
         newcomers = map_batches(
-            met, _newcomers(line.number), schema_of(people_columns(people, labels, sensitive))
+            met,
+            _newcomers(line.number),
+            schema_of(people_columns(people, labels, sensitive)),
         )
         with released_people(newcomers, labels, sensitive) as whose:
             assert whose is not None
@@ -115,7 +117,9 @@ def judge_line(
         problems.append(f"the smallest atom has {found['smallest']:,} people, and k is {k}")
     atoms = {"all": found["atoms"], "published": found["published"], "smallest": found["smallest"]}
     return JudgedLine(
-        problems=tuple(problems), atoms=atoms, newcomers={"people": new, "atoms": new_atoms}
+        problems=tuple(problems),
+        atoms=atoms,
+        newcomers={"people": new, "atoms": new_atoms},
     )
 
 
@@ -146,7 +150,8 @@ def _met(line: Line, people: Table, labels: Sequence[str], sensitive: Sequence[s
             yield pa.RecordBatch.from_arrays([*columns, *batch.columns[1:]], schema=schema)
 
     return gather(
-        union([map_batches(rows, wide, schema), map_batches(atoms, of_atom, schema)]), [PERSON]
+        union([map_batches(rows, wide, schema), map_batches(atoms, of_atom, schema)]),
+        [PERSON],
     )
 
 
@@ -176,7 +181,8 @@ def _compare(labels: int, sensitive: int) -> Mapper:
             shown, atoms = _parts(batch)
             columns = shown.columns
             people, values = values_by_person(
-                shown[PERSON].to_numpy(), hash_values(columns[labels : labels + sensitive])
+                shown[PERSON].to_numpy(),
+                hash_values(columns[labels : labels + sensitive]),
             )
             _, first = np.unique(shown[PERSON].to_numpy(), return_index=True)
             class_ = content_hash(columns[:labels]).view(np.int64)[first]
@@ -185,13 +191,15 @@ def _compare(labels: int, sensitive: int) -> Mapper:
             same = pc.equal(pa.array(values).take(place), atoms[VALUES])
             changed = pc.and_(there, pc.invert(same.fill_null(True)))
             yield pa.RecordBatch.from_arrays(
-                [atoms[ATOM], pa.array(class_).take(place), there, changed], schema=COMPARED
+                [atoms[ATOM], pa.array(class_).take(place), there, changed],
+                schema=COMPARED,
             )
             strange = pc.invert(pc.is_in(pa.array(people), atoms[PERSON]))
             none = pa.array(class_).filter(strange)
             yes = pa.array(np.ones(len(none), dtype=bool))
             yield pa.RecordBatch.from_arrays(
-                [pa.nulls(len(none), pa.int64()), none, yes, yes], schema=COMPARED
+                [pa.nulls(len(none), pa.int64()), none, yes, yes],
+                schema=COMPARED,
             )
 
     return compare
@@ -217,7 +225,8 @@ def _found(met: Table, labels: int, sensitive: int, number: int) -> dict[str, in
             shown = held[SHOWN].to_numpy(zero_copy_only=False)
             published = np.bincount(whose, weights=shown, minlength=len(atoms))
             classes = np.unique(
-                np.stack([whose[shown], held[CLASS].filter(held[SHOWN]).to_numpy()]), axis=1
+                np.stack([whose[shown], held[CLASS].filter(held[SHOWN]).to_numpy()]),
+                axis=1,
             )
             several = np.bincount(classes[0], minlength=len(atoms)) > 1
             yield _row(
@@ -233,7 +242,7 @@ def _found(met: Table, labels: int, sensitive: int, number: int) -> dict[str, in
                             strange,
                         ),
                         strict=True,
-                    )
+                    ),
                 ),
                 smallest=int(sizes.min()) if len(sizes) else None,
             )
@@ -254,5 +263,6 @@ def _found(met: Table, labels: int, sensitive: int, number: int) -> dict[str, in
 
 def _row(**figures: int | None) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(
-        [pa.array([figures.get(field.name)], field.type) for field in FOUND], schema=FOUND
+        [pa.array([figures.get(field.name)], field.type) for field in FOUND],
+        schema=FOUND,
     )

@@ -97,7 +97,7 @@ class EarlierRelease:
         if missing := [name for name in names if name not in there]:
             raise ConfigurationError(
                 f"output.leavers is keep, but {path} has no column {missing[0]!r}; every release "
-                "of the line needs leavers: keep and the same columns, from the first one on"
+                "of the line needs leavers: keep and the same columns, from the first one on",
             )
         of_earlier = self.certificate.attributes.quasi_identifiers
         for name, one in attributes.quasi_identifiers.items():
@@ -105,7 +105,7 @@ class EarlierRelease:
                 raise ConfigurationError(
                     f"output.leavers is keep, and {path} has values of {name!r} as type "
                     f"{of_earlier[name].type}; expected this type in every release of the line, not "
-                    f"{one.type}"
+                    f"{one.type}",
                 )
         quasi = len(attributes.quasi_identifiers)
         sensitive = len(attributes.sensitive_attributes)
@@ -125,7 +125,8 @@ class EarlierRelease:
                     *batch.columns[quasi + sensitive : -1],
                 ]
                 yield pa.RecordBatch.from_arrays(
-                    [*held, *map(as_text, values), *passing, batch[PERSON]], schema=schema
+                    [*held, *map(as_text, values), *passing, batch[PERSON]],
+                    schema=schema,
                 )
 
         return map_batches(select(table, [*names, PERSON]), staged, schema)
@@ -152,7 +153,7 @@ def earlier_release(run: Run) -> EarlierRelease | None:
             raise ConfigurationError(
                 f"output: {run.public.path()} holds a release of a line (`tclose history`), which "
                 "this run would replace; set output.after to continue the line, or give another "
-                "output"
+                "output",
             )
         return None
     public = open_folder(f"{after}/public", run.session)
@@ -162,12 +163,12 @@ def earlier_release(run: Run) -> EarlierRelease | None:
             return None
         raise ConfigurationError(
             f"output.after: there is no finished release in {after}; put its folders public and "
-            "internal back, or leave out output.after to begin a new line in another output"
+            "internal back, or leave out output.after to begin a new line in another output",
         )
     if run.finished and not own:
         raise ConfigurationError(
             f"output: {run.public.path()} holds a release, and replacing it would break its line; "
-            "continue that one. If nobody has seen it, remove its folders first"
+            "continue that one. If nobody has seen it, remove its folders first",
         )
     require_no_other_successor(run)
     with damage_translated(f"output.after: {after}"):
@@ -185,14 +186,14 @@ def _continued(run: Run, after: str, internal: Folder, public: Folder) -> Earlie
     if public.sha256(CERTIFICATE) != listed[CERTIFICATE]:
         raise ConfigurationError(
             f"output.after: the evidence in {internal.path()} is not that of the certificate in "
-            f"{public.path()}; if a publication broke off there, run `tclose publish` for it"
+            f"{public.path()}; if a publication broke off there, run `tclose publish` for it",
         )
     if certificate.people is None:
         raise KeyError("people")
     if certificate.people.rows_of_a_person != "together":
         raise ConfigurationError(
             f"output.after: in the release in {after}, rows of a person may be in several classes, "
-            "so its classes are no atoms; release it with attributes.person: {rows: together}"
+            "so its classes are no atoms; release it with attributes.person: {rows: together}",
         )
     history = (
         entries_of(internal.read(HISTORY))
@@ -227,7 +228,7 @@ def require_no_other_successor(run: Run) -> None:
         raise ConfigurationError(
             f"output.after: {successor} continues the release in {run.spec.output.after} already, "
             "and a line has one next release; continue that one. If nobody has seen it, remove it "
-            f"and {internal.path(SUCCESSOR)}"
+            f"and {internal.path(SUCCESSOR)}",
         )
 
 

@@ -29,7 +29,10 @@ from tclose_spark.table.people import PERSON
 
 
 def require_earlier_versions(
-    run: Run, folder: Folder, readable: Iterable[int], earlier: EarlierRecord | None
+    run: Run,
+    folder: Folder,
+    readable: Iterable[int],
+    earlier: EarlierRecord | None,
 ) -> None:
     """Raises GuaranteeError unless each readable version of a release's table has the rows of the
     release that it was. The last version is the release. earlier: of the state's profile; None for
@@ -43,18 +46,20 @@ def require_earlier_versions(
         try:
             table = read_delta(run.session, place, version)
             require_plain_parquet(
-                folder, sorted(folder.sizes(f"release/{EARLIER}/{version}")), schema_of(table)
+                folder,
+                sorted(folder.sizes(f"release/{EARLIER}/{version}")),
+                schema_of(table),
             )
             found = str(fingerprint_of(table))
         except GuaranteeError:
             raise
         except Exception:  # of the files, by pyarrow or by Java
             raise GuaranteeError(
-                f"the release is damaged: version {version} of {place} cannot be read"
+                f"the release is damaged: version {version} of {place} cannot be read",
             ) from None
         if number < 0 or found != releases[number]:
             raise GuaranteeError(
-                f"version {version} of {place} has not the rows of the earlier release that it was"
+                f"version {version} of {place} has not the rows of the earlier release that it was",
             )
 
 
@@ -72,7 +77,7 @@ def require_records(run: Run, folder: Folder) -> None:
         expected = fingerprint_of(_released(people))
     except Exception:  # of the files, by pyarrow or by Java
         raise GuaranteeError(
-            f"{folder.path(RECORDS)} or {folder.path(PEOPLE)} cannot be read"
+            f"{folder.path(RECORDS)} or {folder.path(PEOPLE)} cannot be read",
         ) from None
     if records != expected:
         raise GuaranteeError(f"{folder.path(RECORDS)} has not a record of each released row")
@@ -110,7 +115,10 @@ class LinesJudge(ReleaseJudge):
             atoms = files.evidence(ATOMS)
             self.people = files.owned_rows(PEOPLE, PERSON)
             self.line = Line(
-                atoms=atoms, releases=releases, before=earlier.atoms, versions=readable
+                atoms=atoms,
+                releases=releases,
+                before=earlier.atoms,
+                versions=readable,
             )
 
     def measure(self, release: JudgedRelease) -> None:
@@ -120,7 +128,13 @@ class LinesJudge(ReleaseJudge):
             attributes = release.attributes
             required = release.measure_of(JudgedPeople)
             self.judged = judge_line(
-                self.line, self.people, release.labels, k, quasi, attributes, required
+                self.line,
+                self.people,
+                release.labels,
+                k,
+                quasi,
+                attributes,
+                required,
             )
 
     def problems(self, release: JudgedRelease) -> Iterator[str]:

@@ -55,6 +55,10 @@ class LinesMaker(ReleaseMaker):
         if output.keep_versions <= 1:
             return {}
         kept = prepend_versions(
-            run.staging, run.public, RELEASE, output.keep_versions, earlier.files
+            run.staging,
+            run.public,
+            RELEASE,
+            output.keep_versions,
+            earlier.files,
         )
         return {"versions": VersionsRecord(readable=list(kept), commits=kept.stop)}

@@ -38,7 +38,11 @@ OF_RECORD = 2
 
 
 def members_of(
-    table: Table, spec: ReleaseSpec, secret: str, atoms: Table, records: Table | None
+    table: Table,
+    spec: ReleaseSpec,
+    secret: str,
+    atoms: Table,
+    records: Table | None,
 ) -> tuple[Table, Callable[[], Members]]:
     """(MEMBERS; a function that returns how many there are, once they are computed).
 
@@ -61,7 +65,7 @@ def members_of(
         {STAYED: "sum", KEPT_BACK: "sum", KEPT: "sum"},
     )
     return select(decided, MEMBERS.names), lambda: Members(
-        **{name: int(n or 0) for name, n in {**gone(), **there()}.items()}
+        **{name: int(n or 0) for name, n in {**gone(), **there()}.items()},
     )
 
 
@@ -111,7 +115,8 @@ def _compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         flags = [pa.array((~there).astype(np.int64)), pa.array((there & ~same).astype(np.int64))]
         known = recorded.cast(pa.int64())
         yield pa.RecordBatch.from_arrays(
-            [before[PERSON], before[ATOM], *flags, known], schema=COMPARED
+            [before[PERSON], before[ATOM], *flags, known],
+            schema=COMPARED,
         )
 
 
@@ -128,7 +133,8 @@ def _decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         columns = [person, np.where(broken, WITHHELD, atom), kept, stays, broken.astype(np.int64)]
         here = np.where(broken, left == 0, some_here)
         yield pa.RecordBatch.from_arrays(
-            [pa.array(column[here]) for column in columns], schema=COUNTED
+            [pa.array(column[here]) for column in columns],
+            schema=COUNTED,
         )
 
 

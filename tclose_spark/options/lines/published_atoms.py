@@ -16,7 +16,10 @@ from tclose_spark.table.people import PERSON, whole_people
 
 
 def published_atoms(
-    people: Table, labels: Sequence[str], sensitive: Sequence[str], since: int
+    people: Table,
+    labels: Sequence[str],
+    sensitive: Sequence[str],
+    since: int,
 ) -> Table:
     """The people who are published, each with the atom that the class is. people:
     `internal/people`. labels, sensitive: its columns. since: the number of the release.
@@ -33,7 +36,8 @@ def published_atoms(
             found, values = values_by_person(person, hash_values(columns[len(labels) : -2]))
             _, first = np.unique(person, return_index=True)
             atoms = atoms_of_classes(
-                [column.take(pa.array(first)) for column in columns[: len(labels)]], since
+                [column.take(pa.array(first)) for column in columns[: len(labels)]],
+                since,
             )
             made = [found, atoms, values, np.full(len(found), since, dtype=np.int32)]
             yield pa.RecordBatch.from_arrays([pa.array(column) for column in made], schema=ATOMS)
@@ -55,5 +59,7 @@ def with_newcomers(atoms: Table, published: Table) -> Table:
             yield batch.take(pa.array(order[new]))
 
     return map_batches(
-        gather(union([select(atoms, ATOMS.names), published]), [PERSON]), first, ATOMS
+        gather(union([select(atoms, ATOMS.names), published]), [PERSON]),
+        first,
+        ATOMS,
     )

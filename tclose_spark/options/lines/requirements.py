@@ -46,7 +46,7 @@ def require_known_people(members: Members) -> None:
         raise ConfigurationError(
             f"attributes.person: none of the {members.left:,} people of earlier releases is in the "
             "input; expected the identifiers of the earlier input, written alike (for example 7, "
-            "not 7.0 or 007)"
+            "not 7.0 or 007)",
         )
 
 
@@ -59,7 +59,9 @@ def column_types(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, str]:
 
 
 def require_same_types(
-    types: Mapping[str, str], spec: ReleaseSpec, earlier: Mapping[str, str]
+    types: Mapping[str, str],
+    spec: ReleaseSpec,
+    earlier: Mapping[str, str],
 ) -> None:
     """Requires the types of the earlier input: of sensitive values and people, which are compared
     with earlier ones, and of all columns if rows are kept. An integer may be of another size; not
@@ -85,7 +87,7 @@ def require_same_types(
         if now != before:
             raise InputError(
                 f"output.after: column {name!r} is of type {now}, and was of type {before} in the "
-                "earlier release; expected the same type, so that people are recognized"
+                "earlier release; expected the same type, so that people are recognized",
             )
 
 
@@ -118,12 +120,12 @@ def line_notes(run: Run, continues: bool) -> list[str]:
     if after is not None and not continues:
         return [
             f"there is no earlier release in {after}, so a line begins; nothing is promised about "
-            "other lines"
+            "other lines",
         ]
     if internal is not None and internal.exists(RECORDS) and run.spec.output.leavers != "keep":
         return [
             "output.leavers was keep in the earlier release; no later release of the line can "
-            "keep leavers again"
+            "keep leavers again",
         ]
     return []
 
@@ -149,7 +151,7 @@ def ground_distances(run: Run) -> dict[str, str]:
         )
         order = one.order if isinstance(one.order, str) else list(one.order)
         found[name] = hashlib.sha256(
-            json.dumps([one.distance, order, one.missing, tree]).encode()
+            json.dumps([one.distance, order, one.missing, tree]).encode(),
         ).hexdigest()
     return found
 
@@ -176,12 +178,12 @@ def require_evidence(after: str, internal: Folder, state: RunState, run: Run) ->
     if people is None:
         raise ConfigurationError(
             f"output.after: the release in {after} does not count people (attributes.person), or "
-            "an older version of tclose_spark made it; release it again"
+            "an older version of tclose_spark made it; release it again",
         )
     if people.secret_of_people != sealed_secret(run.secret):
         raise ConfigurationError(
             f"output.after: the release in {after} was made with another secret, so its people "
-            "cannot be recognized; " + _remedy(internal, people.secret_of_people, run)
+            "cannot be recognized; " + _remedy(internal, people.secret_of_people, run),
         )
     if other := [
         name
@@ -191,13 +193,13 @@ def require_evidence(after: str, internal: Folder, state: RunState, run: Run) ->
         raise ConfigurationError(
             f"output.after: the ground distance of {other[0]!r} (its distance, order, hierarchy or "
             "place of missing values) is not that of the earlier release; expected the same in "
-            "every release"
+            "every release",
         )
     names = (PEOPLE, ATOMS, HISTORY, RECORDS)
     expected = {path: digest for path, digest in listed.items() if path.split("/")[0] in names}
     if changed := differences(expected, digests(internal, names)):
         raise ConfigurationError(
-            f"output.after: {internal.path()} was changed after its publication: {changed[0]}"
+            f"output.after: {internal.path()} was changed after its publication: {changed[0]}",
         )
     return people
 
@@ -230,13 +232,13 @@ def require_same_requirements(spec: ReleaseSpec, history: tuple[HistoryEntry, ..
         if entry.t.keys() != sensitive.keys():
             raise ConfigurationError(
                 f"output.after: the sensitive attributes of release {number} are "
-                f"{', '.join(entry.t)}; expected the same ones in every release of a table"
+                f"{', '.join(entry.t)}; expected the same ones in every release of a table",
             )
         if entry.suppressed and entry.of == "input":
             raise ConfigurationError(
                 f"output.after: release {number} has suppressed rows with privacy.of: input, so "
                 "their distribution is public; begin a new line of releases with privacy.of: "
-                "released"
+                "released",
             )
         weaker = ["k"] if entry.smallest_atom < spec.privacy.k else []
         weaker += stricter(sensitive, entry.to_json())
@@ -244,7 +246,7 @@ def require_same_requirements(spec: ReleaseSpec, history: tuple[HistoryEntry, ..
             raise UnreachableError(
                 f"output.after: {', '.join(weaker)} is stricter than that of release {number}, "
                 "whose atoms cannot be split or judged again; require no more than it, or begin a "
-                "new line of releases"
+                "new line of releases",
             )
 
 
@@ -266,5 +268,5 @@ def require_another_input(run: Run, made_from: tuple[str, str], profile: Profile
         raise SameInputError(
             f"output.after: the release in {run.spec.output.after} was made with this run file "
             f"from the same {profile.rows:,} rows, so another one would add nothing; give the next "
-            "release's input (input.path)"
+            "release's input (input.path)",
         )

@@ -43,7 +43,7 @@ class LinesWords(OptionWords):
             certificate.warnings.append(
                 f"{line.kept:,} people are published as they were in an earlier release, because "
                 "they left or have other sensitive values by now, and others of their atoms are "
-                "still there (output.leavers: keep)"
+                "still there (output.leavers: keep)",
             )
 
     def evidence(self, certificate: Certificate, state: RunState) -> Mapping[str, str]:

@@ -100,7 +100,7 @@ class LinkedSample:
     def to_json(self) -> str:
         """The drawn rows as text for `read_linked_rows`."""
         return json.dumps(
-            [base64.b64encode(part).decode() for part in sorted(self._sent.value or [])]
+            [base64.b64encode(part).decode() for part in sorted(self._sent.value or [])],
         )
 
 
@@ -113,7 +113,7 @@ def read_linked_rows(text: str, profile: Profile, by_class: bool = False) -> Lin
     if not sent:
         return None
     table = pa.Table.from_batches(
-        list(read_batches([pa.array(sent, pa.binary())]))
+        list(read_batches([pa.array(sent, pa.binary())])),
     ).combine_chunks()
     rows = Codec.of(profile).unpack(b"".join(table[ROW].to_pylist()))
     counts = table[COUNT].to_numpy()
@@ -133,7 +133,10 @@ def read_linked_rows(text: str, profile: Profile, by_class: bool = False) -> Lin
     ]
     raw = rows.raw
     return LinkedRows(
-        rows=raw.take(released), labels=labels, suppressed=raw.take(suppressed), whole=profile.rows
+        rows=raw.take(released),
+        labels=labels,
+        suppressed=raw.take(suppressed),
+        whole=profile.rows,
     )
 
 

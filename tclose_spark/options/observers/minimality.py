@@ -133,7 +133,9 @@ class Scale:
         """The value of each code of the rows."""
         if self.edges is not None:
             return np.where(
-                codes == MISSING, 0, np.searchsorted(self.edges, codes, side="right") + 1
+                codes == MISSING,
+                0,
+                np.searchsorted(self.edges, codes, side="right") + 1,
             )
         assert self.value_of is not None
         return np.where(codes == MISSING, 0, self.value_of[np.maximum(codes, 0)])
@@ -159,7 +161,8 @@ class Groups:
             group = equal_mass(domain.table, MOST_SENSITIVE)
             members = [np.flatnonzero(group == g) for g in range(int(group.max()) + 1)]
             return Groups(
-                group[codes], tuple(f"{values[g[0]]} to {values[g[-1]]}" for g in members)
+                group[codes],
+                tuple(f"{values[g[0]]} to {values[g[-1]]}" for g in members),
             )
         frequent = np.argsort(-domain.table, kind="stable")[: MOST_SENSITIVE - 1]
         group = np.full(len(values), len(frequent))
@@ -184,7 +187,10 @@ class MinimalityCounter:
     """Counts in tasks; the driver reads `figure` after the write."""
 
     def __init__(
-        self, session: Session, scales: Sequence[Scale | None], groups: Sequence[Groups]
+        self,
+        session: Session,
+        scales: Sequence[Scale | None],
+        groups: Sequence[Groups],
     ) -> None:
         self.scales, self.groups = tuple(scales), tuple(groups)
         self._sum = task_sum(session, dict, merge_counts)
@@ -201,7 +207,9 @@ class MinimalityCounter:
             len(quasi) * sum(len(group.names) for group in groups)
         )
         return MinimalityCounter(
-            session, [Scale.of(q.domain, q.hierarchy, most) for q in quasi], groups
+            session,
+            [Scale.of(q.domain, q.hierarchy, most) for q in quasi],
+            groups,
         )
 
     def add(self, rows: Rows, labels: Sequence[pa.Array] | None) -> None:
@@ -238,7 +246,7 @@ class MinimalityCounter:
                 {
                     (q, a): _sparse(counted)
                     for (q, _, _), counted in zip(scaled, tallies, strict=True)
-                }
+                },
             )
 
     def figure(self, profile: Profile, k: int, compared_with_input: bool) -> dict[str, Any]:
@@ -260,10 +268,13 @@ class MinimalityCounter:
             if int(cells[1].sum()) != profile.rows or scale is None:
                 return {"measured": False, "why": "a retry disturbed the count"}
             counted = _dense(
-                cells, (len(scale.nodes[0]), heights_of(scale.nodes), len(group.names))
+                cells,
+                (len(scale.nodes[0]), heights_of(scale.nodes), len(group.names)),
             )
             for one in groups_in_wide_classes(
-                with_suppressed(counted, compared_with_input), scale.nodes, k
+                with_suppressed(counted, compared_with_input),
+                scale.nodes,
+                k,
             ):
                 who = {
                     "quasi_identifier": profile.quasi[q].name,
@@ -285,7 +296,8 @@ class MinimalityCounter:
                 "why": "the quasi-identifiers have too many values for the tasks to count",
             }
         beyond = beyond_chance(
-            [one for one, _ in named], max(len(group.names) for group in self.groups)
+            [one for one, _ in named],
+            max(len(group.names) for group in self.groups),
         )
         line_of = {id(one): line for one, line in named}
         lines = [line_of[id(one)] for one in beyond]

@@ -57,7 +57,11 @@ class RefusedCuts:
     """Counts in tasks; the driver reads `figure` after the write."""
 
     def __init__(
-        self, session: Session, attributes: ResolvedAttributes, k: int, median_only: bool
+        self,
+        session: Session,
+        attributes: ResolvedAttributes,
+        k: int,
+        median_only: bool,
     ) -> None:
         """median_only: whether the method considers only the median of each quasi-identifier."""
         self._attributes = attributes
@@ -67,7 +71,9 @@ class RefusedCuts:
 
     @staticmethod
     def of(
-        session: Session, spec: ReleaseSpec, attributes: ResolvedAttributes
+        session: Session,
+        spec: ReleaseSpec,
+        attributes: ResolvedAttributes,
     ) -> RefusedCuts | None:
         """The counter of a run; None if regions may overlap, or if anything but k and t over rows
         can refuse cuts.
@@ -116,10 +122,13 @@ class RefusedCuts:
                         return None
                     for one in revealed:
                         before = best.get(
-                            (q, a, one.value), Disclosure(rows=1, value=one.value, at_least=0)
+                            (q, a, one.value),
+                            Disclosure(rows=1, value=one.value, at_least=0),
                         )
                         best[q, a, one.value] = max(
-                            before, one, key=lambda x: _certainty((x.rows, x.at_least))
+                            before,
+                            one,
+                            key=lambda x: _certainty((x.rows, x.at_least)),
                         )
         return best
 
@@ -163,6 +172,7 @@ def _below(hierarchy: Hierarchy | None, codes: IntArray) -> IntArray:
     if hierarchy is None or (codes == MISSING).any():
         return codes
     height = next(
-        (h for h, node in enumerate(hierarchy.nodes) if node[codes.min()] == node[codes.max()]), 0
+        (h for h, node in enumerate(hierarchy.nodes) if node[codes.min()] == node[codes.max()]),
+        0,
     )
     return hierarchy.nodes[max(height - 1, 0)][codes]

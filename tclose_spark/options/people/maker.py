@@ -29,7 +29,7 @@ class PeopleMaker(ReleaseMaker):
         return {
             **tables,
             self.table: pa.schema(
-                [*tables[RELEASE], (self.owner, pa.int64()), (SUPPRESSED, pa.bool_())]
+                [*tables[RELEASE], (self.owner, pa.int64()), (SUPPRESSED, pa.bool_())],
             ),
         }
 

@@ -68,7 +68,7 @@ def by_person(
     *types, kind_of_person = [field.type for field in schema_of(table)]
     spelling = [(SPELLING, pa.int64())] if pa.types.is_string(kind_of_person) else []
     schema = pa.schema(
-        [*((f"c{i}", kind) for i, kind in enumerate(types)), *spelling, (PERSON, pa.int64())]
+        [*((f"c{i}", kind) for i, kind in enumerate(types)), *spelling, (PERSON, pa.int64())],
     )
     met = (
         schema.insert(len(schema) - 1, pa.field(LONE, pa.bool_())) if unknown == "alone" else schema
@@ -94,7 +94,9 @@ def by_person(
     if unknown == "alone":
         numbered = RowHash.of(f"person of one row {secret}", 2)
         return map_batches(
-            gather(rows, [PERSON]), lambda batches: apart_from_equals(batches, numbered), schema
+            gather(rows, [PERSON]),
+            lambda batches: apart_from_equals(batches, numbered),
+            schema,
         )
     return gather(rows, [PERSON]) if members is None else with_atoms(rows, members, records)
 
@@ -108,7 +110,7 @@ def unknown_rows(table: Table, column: str) -> int:
             yield pa.RecordBatch.from_arrays([pa.array([missing], pa.int64())], schema=UNKNOWN)
 
     return int(
-        pc.sum(collect(map_batches(select(table, [column]), count, UNKNOWN))["rows"]).as_py() or 0
+        pc.sum(collect(map_batches(select(table, [column]), count, UNKNOWN))["rows"]).as_py() or 0,
     )
 
 
@@ -155,7 +157,11 @@ class PeopleReader(InputReader):
         require_same_types(column_types(schema_of(table), self.spec), self.spec, self.earlier.types)
         records = self.earlier.records(self.spec, columns) if self.keeps else None
         found, self.members = members_of(
-            table, self.spec, self.secret, self.earlier.atoms(), records
+            table,
+            self.spec,
+            self.secret,
+            self.earlier.atoms(),
+            records,
         )
         return by_person(raw, self.secret, how, found, records)
 
@@ -165,7 +171,7 @@ class PeopleReader(InputReader):
                 f"attributes.person: column {self._person.column!r} is missing in {nobody} of "
                 f"{counted.fingerprint.rows} rows; expected a value in every row, or "
                 "attributes.person.unknown: drop (leave these rows out) or alone (each is a "
-                "person)"
+                "person)",
             )
         elif self._person.placeholders is None and (
             found := _placeholders(counted, len(self.spec.attributes.sensitive_attributes))
@@ -176,7 +182,7 @@ class PeopleReader(InputReader):
                 f"attributes.person: {which} of {self._person.column!r} has far more rows than "
                 f"others ({rows:,} of {counted.fingerprint.rows:,}), so it stands for no person; "
                 "list it in attributes.person.placeholders, with unknown: drop or alone (or "
-                "placeholders: [] if it is a person)"
+                "placeholders: [] if it is a person)",
             )
 
     def explain(self, error: InputError) -> None:

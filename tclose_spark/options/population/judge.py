@@ -47,7 +47,10 @@ def opened_population(run: Run) -> Iterator[Table | None]:
         for column in persons:
             if column in schema_of(listed).names:
                 listed = with_people(
-                    listed, column, "the table of the population", "privacy.population.table"
+                    listed,
+                    column,
+                    "the table of the population",
+                    "privacy.population.table",
                 )
         yield listed
 

@@ -59,7 +59,7 @@ FINER = "|".join(
         rf"[0-9]{{1,2}}[-/. ]+[ivx]{{1,4}}[-/. ]+({YEAR}|[0-9]{{2}})",
         rf"({_LONG})|({_BESIDE}*{_NTH}{_BESIDE}*({_LONG}|{_SHORT}){_BESIDE}*|{_BESIDE}*({_LONG}|{_SHORT}){_BESIDE}*{_NTH}{_BESIDE}*)",
         rf"{_CLOCK}|({_CLOCK}|[0-9]{{1,2}}(:[0-5][0-9])?) ?[ap]\.?m\.?",
-    ]
+    ],
 )
 """Dates, times and parts of a year, as a whole value."""
 WHOLE_YEARS = r"^\[[0-9]{4}-01-01(T00:00:00(\.0+)?)?, [0-9]{4}-12-31(T23:59:59(\.9+)?)?\]$"
@@ -87,7 +87,8 @@ def normalized(values: pa.Array) -> pa.Array:
         return plain
     texts = zip(plain.to_pylist(), powers.to_pylist(), strict=True)
     return pa.array(
-        [f"{float(text):.0f}" if is_power else text for text, is_power in texts], pa.string()
+        [f"{float(text):.0f}" if is_power else text for text, is_power in texts],
+        pa.string(),
     )
 
 
@@ -113,7 +114,8 @@ def unread_dates(values: pa.Array) -> Any:
     """
     texts = normalized(values)
     unknown = _any_member(
-        texts, lambda one: pc.and_not(pc.match_substring_regex(one, r"\pN"), _are(one, _KNOWN))
+        texts,
+        lambda one: pc.and_not(pc.match_substring_regex(one, r"\pN"), _are(one, _KNOWN)),
     )
     doubtful = _any_member(texts, lambda one: _are(one, _DOUBTFUL))
     read = pc.or_(finer_than_a_year(texts), pc.match_substring_regex(texts, WHOLE_YEARS))
@@ -135,7 +137,8 @@ def long_zips(values: pa.Array) -> Any:
     """
     texts = normalized(values)
     return pc.and_not(
-        _any_member(texts, lambda one: _are(one, _LONG_ZIP)), pc.starts_with(texts, "[")
+        _any_member(texts, lambda one: _are(one, _LONG_ZIP)),
+        pc.starts_with(texts, "["),
     )
 
 
@@ -168,7 +171,7 @@ LONG = "numbers of nine digits or more"
 FORMS = {"finer": finer_than_a_year, "unread": unread_dates, "zips": long_zips}
 """By field of PublishedColumns."""
 FOUND = pa.schema(
-    [("column", pa.string()), ("kind", pa.string()), ("value", pa.string()), ("n", pa.int64())]
+    [("column", pa.string()), ("kind", pa.string()), ("value", pa.string()), ("n", pa.int64())],
 )
 
 
@@ -191,7 +194,9 @@ class PublishedColumns:
 
 
 def read_columns(
-    release: Table, columns: Mapping[str, Sequence[str]], listed: Sequence[str]
+    release: Table,
+    columns: Mapping[str, Sequence[str]],
+    listed: Sequence[str],
 ) -> PublishedColumns:
     """What stands in the columns of a release. columns: by attribute, its published column, or its
     two bounds, which count as one interval. listed: the attributes whose labels are needed.
@@ -207,7 +212,7 @@ def read_columns(
     found = collect(combine(read, ["column", "kind", "value"], {"n": "sum"}), MOST_VALUES + 1)
     if found.num_rows > MOST_VALUES:
         raise InputError(
-            f"{' and '.join(listed)}: more than {MOST_VALUES:,} values in all; use coarser ones"
+            f"{' and '.join(listed)}: more than {MOST_VALUES:,} values in all; use coarser ones",
         )
     labels: dict[str, dict[str, int]] = defaultdict(dict)
     patterns: dict[str, dict[str, int]] = defaultdict(dict)

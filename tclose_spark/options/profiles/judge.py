@@ -68,7 +68,9 @@ def judge_profile(release: JudgedRelease) -> JudgedProfile:
         title=known["title"],
         source=known["source"],
         settings=profile.model_dump(
-            mode="json", exclude_defaults=True, exclude={"name", "populations"}
+            mode="json",
+            exclude_defaults=True,
+            exclude={"name", "populations"},
         ),
         k={
             "required": spec.privacy.k,

@@ -31,7 +31,9 @@ YEARS_OF = {"month": Fraction(1, 12), "week": Fraction(7, 365), "day": Fraction(
 
 
 def dividing_ages(
-    labels: Mapping[str, int], hierarchy: Hierarchy | None, highest: Fraction | None
+    labels: Mapping[str, int],
+    hierarchy: Hierarchy | None,
+    highest: Fraction | None,
 ) -> list[str] | None:
     """The labels that divide the ages from 90 up: each covers one of them, and not all that labels
     name. None if there are none, and a label is no age, so that this is not known.
@@ -166,7 +168,8 @@ def _mean_risk(release: ProfiledRelease) -> RuleResult:
         return RuleResult(state=NOT_CHECKED, how="people are counted, and rows may be suppressed")
     problem = f"the mean risk is {float(mean):.4f}, above {float(limit):g}; raise privacy.k"
     return _result(
-        f"mean of 1 / size of the class: {_risk(mean, limit)}", [] if mean <= limit else [problem]
+        f"mean of 1 / size of the class: {_risk(mean, limit)}",
+        [] if mean <= limit else [problem],
     )
 
 
@@ -197,7 +200,7 @@ def _identifiers(release: ProfiledRelease) -> RuleResult:
         for pattern, rows in release.found.patterns.get(column, {}).items():
             problems.append(
                 f"column {column!r}: {rows:,} rows look like {pattern}; remove them from the "
-                "input, or list the column in direct_identifiers"
+                "input, or list the column in direct_identifiers",
             )
     more = f"; named as no identifiers by the run file: {', '.join(allowed)}" if allowed else ""
     found = (
@@ -249,7 +252,9 @@ def _ages(release: ProfiledRelease) -> RuleResult:
         limits = None if quasi is None or quasi.calendar else quasi.limits
         labels = release.found.labels.get(column, {})
         divided = dividing_ages(
-            labels, release.hierarchies.get(column), None if limits is None else limits[1]
+            labels,
+            release.hierarchies.get(column),
+            None if limits is None else limits[1],
         )
         if divided is None or column in release.spec.aggregates:
             unread.append(column)
@@ -258,7 +263,7 @@ def _ages(release: ProfiledRelease) -> RuleResult:
         if divided:
             problems.append(
                 f"column {column!r}: {_counted(divided, labels)} divide the ages from 90 up; "
-                "top-code the column at 90 in the input, and end its range there"
+                "top-code the column at 90 in the input, and end its range there",
             )
     if problems or (checked and not unread):
         return _result(f"labels of {_listed(checked)}", problems)
@@ -277,13 +282,17 @@ def _areas(release: ProfiledRelease) -> RuleResult:
     for column, people in release.populations.items():
         labels = release.found.labels.get(column, {})
         small = small_areas(
-            labels, people, fewest, release.hierarchies.get(column), "000" if recodes else ""
+            labels,
+            people,
+            fewest,
+            release.hierarchies.get(column),
+            "000" if recodes else "",
         )
         if small:
             problems.append(
                 f"column {column!r}: {_counted(small, labels)} have fewer than {fewest:,} people, "
                 "or are no areas of its table of populations; publish coarser areas (three digits "
-                "of a ZIP code): derive them in the input"
+                "of a ZIP code): derive them in the input",
             )
     problems += [
         f"column {column!r}: {rows:,} rows have a ZIP code of more than three digits; publish "

@@ -50,5 +50,5 @@ class ProfilesWords(OptionWords):
             "loss": [
                 (f"profile {profile.name}", counted),
                 *(("columns not read", line) for line in unread),
-            ]
+            ],
         }

@@ -24,7 +24,7 @@ class PseudonymsJudge(ReleaseJudge):
         for place, column in enumerate(columns):
             if rows := pc.sum(counted["rows"].filter(pc.equal(counted["place"], place))).as_py():
                 raise GuaranteeError(
-                    f"column {column!r}: {rows} rows hold no pseudonym; nothing is published"
+                    f"column {column!r}: {rows} rows hold no pseudonym; nothing is published",
                 )
 
 

@@ -37,7 +37,7 @@ class SupersetsJudge(ReleaseJudge):
 
     def report(self, release: JudgedRelease) -> SupersetsFigures:
         return SupersetsFigures(
-            near={str(one.guarantee.attribute): _figures(one) for one in self.near}
+            near={str(one.guarantee.attribute): _figures(one) for one in self.near},
         )
 
 

@@ -53,7 +53,7 @@ class SupersetsWords(OptionWords):
         return {
             "closeness": [
                 line for name, nt in _near(certificate).items() for line in near_lines(name, nt)
-            ]
+            ],
         }
 
 

@@ -41,7 +41,10 @@ class LabelLimits:
         )
 
     def suppress(
-        self, place: IntArray, labels: Sequence[pa.Array], of_task: int
+        self,
+        place: IntArray,
+        labels: Sequence[pa.Array],
+        of_task: int,
     ) -> tuple[IntArray, list[pa.Array], IntArray]:
         """(the places of the rows that stay and their labels, the places of suppressed rows) in a
         task of so many rows.

@@ -47,7 +47,9 @@ class SuppressionMaker(ReleaseMaker):
 
     def assign(self, work: TaskWork) -> Iterator[tuple[str, bytes]]:
         work.place, work.labels, coarse = self.limits.suppress(
-            work.place, work.labels, len(work.assigned.here)
+            work.place,
+            work.labels,
+            len(work.assigned.here),
         )
         if self.names is not None:
             work.label(self.generalizer, self.names.shrink(work.assigned.restricted(work.place)))

@@ -34,7 +34,7 @@ VALUES = "values"
 attributes.
 """
 VALUES_SCHEMA = pa.schema(
-    [(name, pa.int64()) for name in ("place", "low", "high", "lowest", "highest")]
+    [(name, pa.int64()) for name in ("place", "low", "high", "lowest", "highest")],
 )
 Released = Mapping[int, IntArray]
 """By place of the column, regions of codes in order: (low, high, lowest released code, highest
@@ -62,11 +62,13 @@ def note_values(rows: Rows, assigned: ClassAssignment, attributes: ResolvedAttri
         if sensitive.hierarchy is not None:
             noted[place] = np.stack([np.unique(attributes.cells[cells, sensitive.column])] * 4)
     places = np.repeat(
-        np.array([*noted], dtype=np.int64), [found.shape[1] for found in noted.values()]
+        np.array([*noted], dtype=np.int64),
+        [found.shape[1] for found in noted.values()],
     )
     columns = np.concatenate([np.zeros((4, 0), dtype=np.int64), *noted.values()], axis=1)
     return pa.table(
-        [pa.array(column, pa.int64()) for column in (places, *columns)], names=VALUES_SCHEMA.names
+        [pa.array(column, pa.int64()) for column in (places, *columns)],
+        names=VALUES_SCHEMA.names,
     )
 
 
@@ -81,7 +83,7 @@ def _ends(codes: IntArray, low: IntArray, high: IntArray) -> IntArray:
     low = low[order]
     high = high[order]
     first = np.flatnonzero(
-        (np.diff(low, prepend=low[:1]) != 0) | (np.diff(high, prepend=high[:1]) != 0)
+        (np.diff(low, prepend=low[:1]) != 0) | (np.diff(high, prepend=high[:1]) != 0),
     )
     if not len(codes):
         return np.zeros((4, 0), dtype=np.int64)
@@ -183,7 +185,9 @@ def _named(spec: ReleaseSpec, name: str, tree: Hierarchy, codes: IntArray) -> Re
 
 
 def public_labels(
-    spec: ReleaseSpec, trees: Mapping[str, Hierarchy], public: Mapping[str, Hierarchy]
+    spec: ReleaseSpec,
+    trees: Mapping[str, Hierarchy],
+    public: Mapping[str, Hierarchy],
 ) -> dict[str, Hierarchy]:
     """Hierarchies by column with all values and codes, and the labels of the public ones."""
     built = built_columns(spec.attributes)
@@ -191,7 +195,10 @@ def public_labels(
         name: tree
         if public[name] == tree
         else ReleasedHierarchy.of(
-            built[name][0], tree, public[name].leaf_set - {MISSING_LEAF}, built[name][1]
+            built[name][0],
+            tree,
+            public[name].leaf_set - {MISSING_LEAF},
+            built[name][1],
         ).in_place
         for name, tree in trees.items()
     }

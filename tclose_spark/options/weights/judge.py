@@ -32,7 +32,10 @@ class WeightsJudge(ReleaseJudge):
 
 
 def release_weights(
-    table: Table, labels: Sequence[str], sensitive: Sequence[str], weight: str
+    table: Table,
+    labels: Sequence[str],
+    sensitive: Sequence[str],
+    weight: str,
 ) -> WeightsFigures:
     """The people whom a release stands for.
 
@@ -46,7 +49,7 @@ def release_weights(
     for name in sensitive:
         held = collect(weights_by(table, [name], weight))
         totals[name] = listed_totals(
-            dict(zip(held["l0"].to_pylist(), held["weight"].to_pylist(), strict=True))
+            dict(zip(held["l0"].to_pylist(), held["weight"].to_pylist(), strict=True)),
         )
     return WeightsFigures(
         total=total / MILLIONTHS,
@@ -63,5 +66,6 @@ def _least(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             weights = batch["weight"]
             values = [pc.min(weights).as_py(), pc.sum(weights).as_py(), len(weights)]
             yield pa.RecordBatch.from_arrays(
-                [pa.array([x], pa.int64()) for x in values], schema=LEAST
+                [pa.array([x], pa.int64()) for x in values],
+                schema=LEAST,
             )

@@ -21,10 +21,10 @@ class WeightsReader(InputReader):
         if wrong := counted.marked.get(UNWEIGHED):
             yield InputError(
                 f"attributes.weight: column {column!r} holds no number of people in {wrong} of "
-                f"{rows} rows; expected numbers from 0 to {MOST_WEIGHT:,} in every row"
+                f"{rows} rows; expected numbers from 0 to {MOST_WEIGHT:,} in every row",
             )
         elif counted.stood_for > MOST_PEOPLE:
             yield InputError(
                 f"attributes.weight: column {column!r} adds up to more than {MOST_PEOPLE:,} people "
-                f"in {rows} rows; expected the number of people whom each row stands for"
+                f"in {rows} rows; expected the number of people whom each row stands for",
             )

@@ -93,7 +93,7 @@ def build_certificate(made: Certified, hierarchies: Mapping[str, Hierarchy]) -> 
         information=Information(
             attributes={
                 name: _measured(one, figures.attributes[name]) for name, one in settings.items()
-            }
+            },
         ),
         utility=_utility(made),
         evidence=CheckedEvidence(
@@ -132,7 +132,7 @@ def brought_by(spec: ReleaseSpec) -> list[Brought]:
     for kind, name in dict.fromkeys(used):
         package, version = maker_of(f"tclose_spark.{kind}s", name)
         found.append(
-            Brought.read({"kind": kind, "name": name, "package": package, "version": version})
+            Brought.read({"kind": kind, "name": name, "package": package, "version": version}),
         )
     return found
 
@@ -188,7 +188,9 @@ def proven(spec: ReleaseSpec, figures: LossFigures, optimum: Optimum) -> Literal
 
 
 def guarantees_of(
-    spec: ReleaseSpec, smallest: int, attributes: Mapping[str, Achieved]
+    spec: ReleaseSpec,
+    smallest: int,
+    attributes: Mapping[str, Achieved],
 ) -> Guarantees:
     """The required and achieved figures of classes: k of the smallest, t and l of the worst.
     attributes: the verifier's figures by name.
@@ -201,7 +203,9 @@ def guarantees_of(
 
 
 def _sensitive(
-    settings: SensitiveAttribute, achieved: AttributeFigures, hierarchy: Hierarchy | None
+    settings: SensitiveAttribute,
+    achieved: AttributeFigures,
+    hierarchy: Hierarchy | None,
 ) -> Sensitive:
     """The settings and domain from which an attribute's figures can be recomputed, and the rows
     that it is certain for.
@@ -229,7 +233,9 @@ def _spellings(text: Text | None) -> dict[str, Any] | None:
 
 
 def _quasi(
-    settings: QuasiIdentifier, hierarchy: Hierarchy | None, measured_on: Plain
+    settings: QuasiIdentifier,
+    hierarchy: Hierarchy | None,
+    measured_on: Plain,
 ) -> QuasiIdentifierEntry:
     """How a quasi-identifier is published: its settings, and the form of its labels. Leaves of a
     built hierarchy are values of people, so only their number is published. measured_on: what its
@@ -260,7 +266,8 @@ def _measured(settings: SensitiveAttribute, achieved: Achieved) -> MeasuredAttri
     return MeasuredAttribute(
         kl_divergence=reached["divergence"]["achieved"],
         delta_disclosure=DeltaDisclosure(
-            largest=reached["delta"]["achieved"], infinite=achieved.unlike
+            largest=reached["delta"]["achieved"],
+            infinite=achieved.unlike,
         ),
         similar=None if settings.distance == DEFAULT else achieved.similar,
     )

@@ -201,7 +201,7 @@ class Weights(CertificatePart):
         json_schema_extra={
             "if": {"properties": {"published": {"const": True}}},
             "then": {"required": ["column", "total", "smallest_class", "mean_class"]},
-        }
+        },
     )
     published: bool
     """Whether the column is released; if not, nothing else of it is."""

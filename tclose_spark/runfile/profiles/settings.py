@@ -19,7 +19,7 @@ from tclose_spark.runfile.quantities import MOST_DIGITS
 from tclose_spark.runfile.section import Section, as_tuple
 
 PROFILES: dict[str, dict[str, Any]] = yaml.safe_load(
-    files(__package__).joinpath("profiles.yaml").read_text(encoding="utf-8")
+    files(__package__).joinpath("profiles.yaml").read_text(encoding="utf-8"),
 )
 INVASION = {"low": ("0.1", 10), "medium": ("0.075", 15), "high": ("0.05", 20)}
 """(the threshold, the cell size beside it) by the invasion of privacy, in the guidelines of
@@ -37,7 +37,11 @@ OF_AREAS = {"hipaa_safe_harbor": 20_001, "public_use": 100_000}
 """The fewest people of an area."""
 
 KnownProfile = Literal[
-    "ema_0070", "hipaa_safe_harbor", "ipc_ontario", "public_use", "nist_sp_800_188"
+    "ema_0070",
+    "hipaa_safe_harbor",
+    "ipc_ontario",
+    "public_use",
+    "nist_sp_800_188",
 ]
 Columns = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 
@@ -116,7 +120,8 @@ def _settings(value: Any) -> Any:
 
 
 ProfileName = Annotated[
-    PrivacyProfile, BeforeValidator(_settings, json_schema_input_type=KnownProfile | PrivacyProfile)
+    PrivacyProfile,
+    BeforeValidator(_settings, json_schema_input_type=KnownProfile | PrivacyProfile),
 ]
 
 
@@ -153,11 +158,11 @@ def parse_populations(text: str, key: str, name: str) -> dict[str, int]:
             what = "a ZIP area of three digits" if name == "hipaa_safe_harbor" else "an area"
             raise ConfigurationError(
                 f"{key}: line {number} is not {what} and its number of people; expected a line "
-                "such as 941,805000 for each area, once, without a header"
+                "such as 941,805000 for each area, once, without a header",
             )
         people[area] = int(count)
     if not people:
         raise ConfigurationError(
-            f"{key}: the table of populations is empty; expected a line such as 941,805000"
+            f"{key}: the table of populations is empty; expected a line such as 941,805000",
         )
     return people

@@ -49,7 +49,7 @@ def resolved_attributes(run: Run, profile: Profile) -> ResolvedAttributes:
         if sum(rows > 0 for rows in a.domain.counts) < 2:
             raise UnreachableError(
                 "release.form: each class needs two values of each sensitive attribute, and "
-                f"{a.name} has one"
+                f"{a.name} has one",
             )
     diverse = [
         replace(a, needs=replace(a.needs, values=max(2, a.needs.least_values)))
@@ -106,7 +106,7 @@ def _require_rows(run: Run) -> None:
     if not has_rows(run):
         raise DamagedStagingError(
             f"the staged rows in {run.staging.path()} are gone: they are removed if a release "
-            "fails; begin again with `tclose profile`"
+            "fails; begin again with `tclose profile`",
         )
 
 

@@ -46,7 +46,7 @@ STAGED = pa.schema(
         ("key", pa.string()),
         ("n", pa.int64()),
         (SAMPLE, pa.binary()),
-    ]
+    ],
 )
 """A row of the staged table has a batch, a tally with its key as JSON, or the sample of a task (see
 `sampling`).
@@ -223,7 +223,7 @@ def read_batches(columns: Iterable[pa.Array]) -> Iterator[pa.RecordBatch]:
         if getattr(error, "errno", None) is not None or isinstance(error, StoreError):
             raise  # of a disk or a store, not of what is written there
         raise DamagedStagingError(
-            "staged rows are damaged; begin again with `tclose profile`"
+            "staged rows are damaged; begin again with `tclose profile`",
         ) from None
 
 
@@ -242,7 +242,9 @@ def person_columns(
     """
     quasi = columns.quasi(held)
     rows = PersonRows.of(
-        person.to_numpy(), columns.texts(held), [*map(ranks, quasi), hashes.view(np.int64)]
+        person.to_numpy(),
+        columns.texts(held),
+        [*map(ranks, quasi), hashes.view(np.int64)],
     )
     made = {ROWS_OF_PERSON: pa.array(rows.size, pa.int32()), FIRST: pa.array(rows.first)}
     lead = pa.array(rows.lead)
@@ -251,7 +253,8 @@ def person_columns(
 
 
 def split_kept(
-    batch: pa.RecordBatch, prepared: int
+    batch: pa.RecordBatch,
+    prepared: int,
 ) -> tuple[pa.RecordBatch, list[pa.Array], pa.Array]:
     """(the rows of the input, with PERSON as the last column; the columns of kept rows, which are
     prepared, with PERSON as the last one; ATOM of both, one after the other) of a batch of

@@ -41,7 +41,7 @@ def check_repeating(name: str, counted: Counted, spec: ReleaseSpec) -> None:
             f"{'weight' if is_weight else 'insensitive attribute'} {name!r} is nearly unique "
             f"(about {distinct} values in {rows} rows): published as it is, it links rows to "
             f"people; {OF_WEIGHTS if is_weight else 'drop it, give it another role'}, or name it "
-            "in attributes.allow_unique"
+            "in attributes.allow_unique",
         )
 
 
@@ -63,7 +63,7 @@ def grouping_problems(subjects: Subjects, attributes: Attributes) -> Iterator[In
                 f"{roles[column]} {column!r} groups rows like persons (about "
                 f"{rounded(found.values)} values with {rounded(found.rows_each)} rows each): "
                 "published as it is, it links a person's rows; leave it out, or name it in "
-                "attributes.allow_unique"
+                "attributes.allow_unique",
             )
 
 
@@ -75,7 +75,12 @@ def _form_of(rows: Mapping[str | None, int]) -> str:
 
 
 def check_quasi(
-    table: Table, staged: Table, name: str, place: int, quasi: QuasiIdentifier, counted: Counted
+    table: Table,
+    staged: Table,
+    name: str,
+    place: int,
+    quasi: QuasiIdentifier,
+    counted: Counted,
 ) -> None:
     """Raises InputError if values of a quasi-identifier are not of its type or outside of its
     range, if all are missing, or if some are and bounds are to be published.
@@ -85,7 +90,10 @@ def check_quasi(
     problems = Problems()
     if wrong:
         listed = wrong_values(
-            table, name, no_value(quasi), partial(_texts_not_of_type, quasi)
+            table,
+            name,
+            no_value(quasi),
+            partial(_texts_not_of_type, quasi),
         ).listed
         error = InputError(
             f"quasi-identifier {name!r} is type: {quasi.type}, but {wrong} of {rows} rows hold "
@@ -102,7 +110,7 @@ def check_quasi(
     missing = absent - wrong  # values of another type were staged as missing
     if holds_numbers(quasi) and missing == rows:
         problems.add(
-            InputError(f"quasi-identifier {name!r} is missing in all {rows} rows; leave it out")
+            InputError(f"quasi-identifier {name!r} is missing in all {rows} rows; leave it out"),
         )
     elif quasi.is_numeric and absent < rows:
         with problems.gathered():
@@ -115,7 +123,7 @@ def check_quasi(
         if quasi.numeric_output == "bounds" and missing and quasi.missing == "value":
             error = InputError(
                 f"quasi-identifier {name!r} is missing in {missing} rows, which bounds cannot "
-                "express; use numeric_output: interval, or missing: any"
+                "express; use numeric_output: interval, or missing: any",
             )
             problems.add(error)
     problems.raise_found()
@@ -126,11 +134,14 @@ def _texts_not_of_type(quasi: QuasiIdentifier, column: pa.Array) -> pa.Array:
 
 
 def domain_of_values(
-    name: str, found: NumberRange, table: Table, settings: QuasiIdentifier
+    name: str,
+    found: NumberRange,
+    table: Table,
+    settings: QuasiIdentifier,
 ) -> QuasiDomain:
     """The domain of numbers, from the lowest to the highest present."""
     is_whole = settings.calendar is not None or pa.types.is_integer(
-        schema_of(table).field(name).type
+        schema_of(table).field(name).type,
     )
     return QuasiDomain(
         name=name,
@@ -143,7 +154,10 @@ def domain_of_values(
 
 
 def _check_range(
-    domain: QuasiDomain, settings: QuasiIdentifier, staged: Table, column: str
+    domain: QuasiDomain,
+    settings: QuasiIdentifier,
+    staged: Table,
+    column: str,
 ) -> None:
     """Raises InputError if values are outside of the range of the run file. domain: of the values.
     staged: batches with them, in this column.
@@ -169,7 +183,10 @@ def _check_range(
 
     schema = pa.schema([(domain.name, pa.int64() if domain.kind == "integer" else pa.float64())])
     found = wrong_values(
-        map_batches(staged, numbers, schema), domain.name, "outside of its range", outside
+        map_batches(staged, numbers, schema),
+        domain.name,
+        "outside of its range",
+        outside,
     )
     raise InputError(
         f"attributes.quasi_identifiers.{domain.name}.range: {found.values} values in {found.rows} "
@@ -197,7 +214,10 @@ class WrongValues:
 
 
 def wrong_values(
-    table: Table, column: str, problem: str, texts_of: Callable[[pa.Array], pa.Array]
+    table: Table,
+    column: str,
+    problem: str,
+    texts_of: Callable[[pa.Array], pa.Array],
 ) -> WrongValues:
     """The wrong values of a column. texts_of: from values of the column to the texts of the wrong
     ones.
@@ -207,7 +227,8 @@ def wrong_values(
         for batch in batches:
             counted = decoded(texts_of(batch.column(0))).value_counts()
             yield pa.RecordBatch.from_arrays(
-                [counted.field("values"), counted.field("counts")], schema=VALUES
+                [counted.field("values"), counted.field("counts")],
+                schema=VALUES,
             )
 
     counted = combine(map_batches(select(table, [column]), count, VALUES), ["value"], {"n": "sum"})
@@ -233,14 +254,15 @@ def _most_frequent(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
     others = rows = 0
     for batch in batches:
         ranked = pa.concat_tables([kept, pa.Table.from_batches([batch.cast(VALUES)])]).sort_by(
-            RANKED
+            RANKED,
         )
         kept = ranked.slice(0, MOST_LISTED)
         rest = ranked.slice(MOST_LISTED)
         others = others + rest.num_rows
         rows = rows + (pc.sum(rest["n"]).as_py() or 0)
     rest = pa.table(
-        {"value": pa.nulls(1, pa.string()), "n": [rows], "values": [others]}, schema=FOUND
+        {"value": pa.nulls(1, pa.string()), "n": [rows], "values": [others]},
+        schema=FOUND,
     )
     marked = kept.append_column("values", pa.array([0] * kept.num_rows, pa.int64())).cast(FOUND)
     yield from (

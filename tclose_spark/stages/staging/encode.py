@@ -84,7 +84,12 @@ class Encoder:
         owners = {name: batch.column(name) for name in self.columns.owners}
         lead = [batch.column(name) for name in self.columns.leads]
         return self.codec.encode(
-            self.columns.quasi(held), self.columns.texts(held), hashes, counted, owners, lead
+            self.columns.quasi(held),
+            self.columns.texts(held),
+            hashes,
+            counted,
+            owners,
+            lead,
         )
 
 
@@ -94,7 +99,11 @@ class EncodedTable:
     """
 
     def __init__(
-        self, batches: Table, encoder: Encoder, profile: Profile, most_local: int = MOST_LOCAL
+        self,
+        batches: Table,
+        encoder: Encoder,
+        profile: Profile,
+        most_local: int = MOST_LOCAL,
     ) -> None:
         self._batches = batches
         self._encoder = encoder
@@ -109,7 +118,8 @@ class EncodedTable:
         def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for rows in encoder.parts(batches):
                 yield pa.RecordBatch.from_arrays(
-                    [pa.array([codec.pack(rows).tobytes()], pa.binary())], names=["rows"]
+                    [pa.array([codec.pack(rows).tobytes()], pa.binary())],
+                    names=["rows"],
                 )
 
         brought = collect(map_batches(self._batches, pack, ROWS))
@@ -139,7 +149,8 @@ class EncodedTable:
                 total += np.bincount(group_of(rows), minlength=groups)
             present = np.flatnonzero(total)
             yield pa.RecordBatch.from_arrays(
-                [pa.array(present), pa.array(total[present])], names=["group", "n"]
+                [pa.array(present), pa.array(total[present])],
+                names=["group", "n"],
             )
 
         added = collect(combine(map_batches(self._batches, count, COUNTS), ["group"], {"n": "sum"}))
@@ -181,7 +192,8 @@ class EncodedTable:
         def written(rows: Rows, n: IntArray, part: int) -> pa.RecordBatch:
             data = [pa.array([codec.pack(rows).tobytes()]), pa.array([n.tobytes()])]
             return pa.RecordBatch.from_arrays(
-                [pa.array([part], pa.int32()), *data], names=["part", "rows", "n"]
+                [pa.array([part], pa.int32()), *data],
+                names=["part", "rows", "n"],
             )
 
         def read(batch: pa.RecordBatch | pa.Table) -> list[tuple[Rows, IntArray]]:
@@ -201,7 +213,7 @@ def _together(parts: list[tuple[Rows, IntArray]]) -> tuple[Rows, IntArray]:
     if not parts:
         raise DamagedStagingError(NO_ROWS)
     return Rows.concatenate([rows for rows, _ in parts]).distinct(
-        np.concatenate([n for _, n in parts])
+        np.concatenate([n for _, n in parts]),
     )
 
 
@@ -232,7 +244,9 @@ def count_keys(
             yield _key_counts(TOO_MANY, None)
         else:
             yield from _tally_parts(
-                (tally for batch in received for tally in _read_key_counts(batch)), share, 1
+                (tally for batch in received for tally in _read_key_counts(batch)),
+                share,
+                1,
             )
 
     counted = send_to_tasks(batches, count, KEY_COUNTS, parts)

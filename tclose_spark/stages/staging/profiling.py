@@ -110,7 +110,7 @@ def profile_of(
         repeated=tuple(
             repeated_identifiers(sample, sampled, spec.attributes, subjects)
             if people is None
-            else _repeated_spellings(counted, spec)
+            else _repeated_spellings(counted, spec),
         ),
         people=people,
         households=households,
@@ -132,12 +132,18 @@ def _domain(
     if settings.is_numeric:
         return _numeric_domain(name, counted, table, settings)
     return categorical_domain(
-        name, values, tree, settings.generalization == "set", settings.missing == "any"
+        name,
+        values,
+        tree,
+        settings.generalization == "set",
+        settings.missing == "any",
     )
 
 
 def _cells(
-    tuples: TupleCounts, attributes: Sequence[SensitiveDomain], counted: Iterable[tuple[int, ...]]
+    tuples: TupleCounts,
+    attributes: Sequence[SensitiveDomain],
+    counted: Iterable[tuple[int, ...]],
 ) -> list[tuple[tuple[int, ...], int]]:
     """(the codes of a tuple of values, its rows), ascending."""
     domains = [*(attribute.values for attribute in attributes), *counted]
@@ -187,12 +193,16 @@ def _households(tuples: TupleCounts, spec: ReleaseSpec) -> Households | None:
         return None
     rows = marginal(tuples, -1)
     return Households(
-        households=sum(n // size for size, n in rows.items()), sizes=tuple(sorted(rows))
+        households=sum(n // size for size, n in rows.items()),
+        sizes=tuple(sorted(rows)),
     )
 
 
 def _numeric_domain(
-    name: str, counted: Counted, table: Table, settings: QuasiIdentifier
+    name: str,
+    counted: Counted,
+    table: Table,
+    settings: QuasiIdentifier,
 ) -> QuasiDomain:
     """The domain of numbers, over the range of the run file if it gives one."""
     domain = domain_of_values(name, counted.ranges[name], table, settings)
@@ -219,7 +229,10 @@ def subjects_of(sample: WholeValues, names: Sequence[str]) -> Subjects:
 
 
 def repeated_identifiers(
-    sample: WholeValues, names: Sequence[str], attributes: Attributes, subjects: Subjects
+    sample: WholeValues,
+    names: Sequence[str],
+    attributes: Attributes,
+    subjects: Subjects,
 ) -> Iterator[Repetition]:
     """The columns that are known as identifiers of persons, by name or role, and repeat, although
     no other column shows whom they identify.

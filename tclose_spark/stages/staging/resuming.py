@@ -118,6 +118,7 @@ def sealed_settings(run: Run) -> str:
         ConfigurationError: if the secret of a pseudonym is missing or too short.
     """
     text = json.dumps(
-        [sealed_pseudonyms(run), run.spec.output.model_dump(mode="json")], sort_keys=True
+        [sealed_pseudonyms(run), run.spec.output.model_dump(mode="json")],
+        sort_keys=True,
     )
     return hmac.new(run.secret.encode(), text.encode(), hashlib.sha256).hexdigest()

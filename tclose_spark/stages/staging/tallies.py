@@ -84,7 +84,9 @@ class NumberRange:
 
     def __or__(self, other: NumberRange) -> NumberRange:
         return NumberRange(
-            min(self.low, other.low), max(self.high, other.high), self.missing + other.missing
+            min(self.low, other.low),
+            max(self.high, other.high),
+            self.missing + other.missing,
         )
 
     def to_key(self) -> list[str]:
@@ -155,7 +157,8 @@ class TaskTallies:
         if columns.sensitive:
             numbers = [owned[name].cast(pa.int32()) for name in columns.counted]
             self._histograms[-1] = _added(
-                self._histograms[-1], _histogram([*columns.texts(held), *numbers])
+                self._histograms[-1],
+                _histogram([*columns.texts(held), *numbers]),
             )
         if weights is not None:
             self._stood_for += int(weights.sum(dtype=np.float64) / MILLIONTHS)
@@ -171,7 +174,8 @@ class TaskTallies:
             column = columns.quasi(held)[place]
             known = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
             self._drawn[place] = sample.add(
-                hashes[known], number_codes(column.take(pa.array(known)))
+                hashes[known],
+                number_codes(column.take(pa.array(known))),
             )
         insensitive = columns.passed(held)[columns.insensitive]
         seen = [hashes, *(content_hash([column]) for column in insensitive)]
@@ -198,7 +202,8 @@ class TaskTallies:
                 yield FAR, [str(place), repr(read_number)], n
         for place, drawn in self._drawn.items():
             for hashed, code, n in zip(
-                *map(np.ndarray.tolist, (drawn.hashes, drawn.codes, drawn.counts)), strict=True
+                *map(np.ndarray.tolist, (drawn.hashes, drawn.codes, drawn.counts)),
+                strict=True,
             ):
                 yield DRAWN, [str(place), f"{hashed:016x}", str(code)], n
         for name, count in self._distinct.items():
@@ -206,7 +211,9 @@ class TaskTallies:
             for register in np.flatnonzero(registers).tolist():
                 yield REGISTERS, [name, str(register)], int(registers[register])
         for hashed, n in zip(
-            self._spelled.hashes.tolist(), self._spelled.counts.tolist(), strict=True
+            self._spelled.hashes.tolist(),
+            self._spelled.counts.tolist(),
+            strict=True,
         ):
             yield SPELLED, ["", f"{hashed:016x}"], n
         for place, people in enumerate(self._varying):
@@ -268,7 +275,8 @@ def _add_up(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordB
     ):
         added = rows.group_by(["tally", "key"], use_threads=False).aggregate([("n", how)])
         yield from _lowest(
-            added.select(["tally", "key", f"n_{how}"]).rename_columns(TALLIES.names), most
+            added.select(["tally", "key", f"n_{how}"]).rename_columns(TALLIES.names),
+            most,
         ).to_batches()
 
 
@@ -281,7 +289,7 @@ def _lowest(tallies: pa.Table, most: int) -> pa.Table:
     first = {which: i for i, which in reversed(list(enumerate(column)))}
     rank = np.array([i - first[which] for i, which in enumerate(column)], dtype=np.int64)
     return pa.concat_tables(
-        [tallies.filter(pc.invert(is_sampled)), sampled.filter(pa.array(rank < most))]
+        [tallies.filter(pc.invert(is_sampled)), sampled.filter(pa.array(rank < most))],
     )
 
 
@@ -345,7 +353,7 @@ def read_tallies(tallies: pa.Table, attributes: Attributes) -> Counted:
         raise InputError(
             f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values between all "
             "columns, most of them here; expected a domain that a table can be published by "
-            "(type: numeric, coarser values, or another role)"
+            "(type: numeric, coarser values, or another role)",
         )
     found: dict[int, list[Tallied]] = defaultdict(list)
     for tally, text, n in zip(*(column.to_pylist() for column in tallies.columns), strict=True):

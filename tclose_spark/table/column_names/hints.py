@@ -41,7 +41,7 @@ def between_commas(text: str) -> tuple[str, ...]:
 
 
 _LEXICON: dict[str, Any] = yaml.safe_load(
-    files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8")
+    files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8"),
 )
 CONCEPTS = tuple(
     Concept(**{**entry, "words": between_commas(entry["words"])}) for entry in _LEXICON["concepts"]
@@ -80,7 +80,7 @@ AMOUNTS = frozenset(
 )
 """Words for amounts of money."""
 BOUNDARY = re.compile(
-    r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+|(?<=[A-Za-z])(?=[0-9]{4}$)"
+    r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+|(?<=[A-Za-z])(?=[0-9]{4}$)",
 )
 NUMBERED = re.compile(r"^([a-z]{3,})[0-9]+$")
 """Words of one of several columns: `diag2` is a diagnosis."""

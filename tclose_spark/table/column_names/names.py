@@ -84,7 +84,7 @@ def renamed(names: Sequence[str], columns: Mapping[str, str]) -> list[str]:
         if old not in known:
             raise InputError(
                 f"input.columns: column {old!r} is not in the input; "
-                f"{instead_of(old, known, columns)}"
+                f"{instead_of(old, known, columns)}",
             )
     new = [columns.get(name, name) for name in names]
     lower = [name.lower() for name in new]
@@ -92,13 +92,15 @@ def renamed(names: Sequence[str], columns: Mapping[str, str]) -> list[str]:
         if lower.count(name.lower()) > 1:
             raise InputError(
                 f"input.columns: {old!r} becomes {name!r}, as which the input has another column "
-                "(up to case); rename that one, too, or take another name"
+                "(up to case); rename that one, too, or take another name",
             )
     return new
 
 
 def instead_of_each(
-    lost: Sequence[str], columns: Sequence[str], expected: Collection[str]
+    lost: Sequence[str],
+    columns: Sequence[str],
+    expected: Collection[str],
 ) -> list[str]:
     """`instead_of` for every missing column. The table's columns are listed once. If the names may
     be values of people, the first text covers all.
@@ -157,14 +159,17 @@ NUMBER = re.compile(r"[$\u20ac\u00a3]? ?([+-]?[0-9]+(?:[.,][0-9]+)?) ?[%$\u20ac\
 COPY = re.compile(r"(.+)\.[0-9]+")
 """What a reader makes of a name that a file has twice: `NC.1`."""
 NOT_CHOSEN = re.compile(
-    r"(?i)(no|not|non|none|nein|nicht|nee|niet|un|false|falsch|faux|0)\b.*|unchecked|unselected"
+    r"(?i)(no|not|non|none|nein|nicht|nee|niet|un|false|falsch|faux|0)\b.*|unchecked|unselected",
 )
 CHOSEN = frozenset(["yes", "y", "true", "t", "ja", "oui", "si", "s\u00ed", "1"])
 POSTAL = "postal addresses"  # whose pattern also matches names of columns, such as `platz1`
 
 
 def require_names(
-    names: Sequence[str], rows: Sequence[Sequence[str]], where: str, cure: str
+    names: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    where: str,
+    cure: str,
 ) -> None:
     """Raises InputError, with `where` the names are and with the `cure`, if the names of columns
     look like a record.
@@ -179,7 +184,7 @@ def require_names(
     if several or single:
         raise InputError(
             f"{where} may be a record: {found} of {known} names are values of their column, or "
-            f"numbers, dates or addresses as its values are; {cure}"
+            f"numbers, dates or addresses as its values are; {cure}",
         )
 
 

@@ -119,7 +119,7 @@ MARKED = r"\*|\{.*\}"
 PLACEHOLDERS, REFUSALS, REFUSING, AMONG_NUMBERS = (
     tuple(words.split(", "))
     for words in yaml.safe_load(
-        files(__package__).joinpath("placeholders.yaml").read_text(encoding="utf-8")
+        files(__package__).joinpath("placeholders.yaml").read_text(encoding="utf-8"),
     ).values()
 )
 """Words that often stand for a missing value; those with which a refusal to answer begins, and goes
@@ -208,7 +208,8 @@ def identifying(values: pa.Array, counts: pa.Array) -> dict[str, int]:
     plain = pc.utf8_trim_whitespace(values)
     several = pc.match_substring_regex(plain, SEVERAL)
     parts = pc.split_pattern_regex(
-        pc.if_else(several, pc.utf8_trim(plain, '[]{}()"'), plain), BETWEEN
+        pc.if_else(several, pc.utf8_trim(plain, '[]{}()"'), plain),
+        BETWEEN,
     )
     parts = pc.if_else(several, parts, pc.split_pattern(plain, "\0"))
     place = pc.list_parent_indices(parts)
@@ -235,7 +236,9 @@ def placeholders(values: pa.Array, counts: pa.Array) -> dict[str, int]:
     held = pc.or_(words, pc.match_substring_regex(plain, f"^({REFUSAL})$"))
     found: dict[str, int] = {}
     for word, rows in zip(
-        plain.filter(held).to_pylist(), counts.filter(held).to_pylist(), strict=True
+        plain.filter(held).to_pylist(),
+        counts.filter(held).to_pylist(),
+        strict=True,
     ):
         found[word] = found.get(word, 0) + rows
     return found

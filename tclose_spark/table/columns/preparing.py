@@ -121,7 +121,8 @@ def not_of_type(values: pa.Array, settings: QuasiIdentifier) -> BoolArray:
     a_day = CODES_A_DAY["timestamp"] // CODES_A_DAY[settings.calendar]
     codes = _moment_codes(values, settings.calendar, settings.date_format)
     known = pc.and_(
-        pc.greater_equal(codes, -(-FIRST // a_day)), pc.less_equal(codes, LAST // a_day)
+        pc.greater_equal(codes, -(-FIRST // a_day)),
+        pc.less_equal(codes, LAST // a_day),
     )
     return _bools(values.is_valid()) & ~_bools(known)
 
@@ -174,7 +175,9 @@ def _no_number_texts(texts: pa.Array) -> pa.Array:
     """Whether texts are no finite numbers of at most DIGITS digits."""
     numbers = _matching(texts, NUMBER)
     digits = pc.replace_substring_regex(
-        pc.replace_substring_regex(numbers, "[eE].*", ""), "^0+", ""
+        pc.replace_substring_regex(numbers, "[eE].*", ""),
+        "^0+",
+        "",
     )
     few = pc.less_equal(pc.utf8_length(pc.replace_substring_regex(digits, "[^0-9]", "")), DIGITS)
     finite = pc.is_finite(_made(numbers, float, pa.float64()))
@@ -204,7 +207,9 @@ def _moment_codes(values: pa.Array, calendar: Calendar, form: str | None) -> pa.
         return _once(
             values,
             lambda texts: _made(
-                _matching(texts, MOMENTS[calendar]) if iso else texts, read, pa.int64()
+                _matching(texts, MOMENTS[calendar]) if iso else texts,
+                read,
+                pa.int64(),
             ),
         )
     return _codes(values.cast(pa.date32() if calendar == "date" else pa.timestamp("us")))
@@ -213,7 +218,7 @@ def _moment_codes(values: pa.Array, calendar: Calendar, form: str | None) -> pa.
 def _codes(moments: pa.Array) -> pa.Array:
     """Dates as days, times as microseconds since 1970."""
     return moments.cast(pa.int32() if pa.types.is_date32(moments.type) else pa.int64()).cast(
-        pa.int64()
+        pa.int64(),
     )
 
 
@@ -268,7 +273,9 @@ def _once(values: pa.Array, made: Callable[[pa.Array], pa.Array]) -> pa.Array:
 
 
 def _made(
-    values: pa.Array, function: Callable[[Any], Any], kind: pa.DataType | None = None
+    values: pa.Array,
+    function: Callable[[Any], Any],
+    kind: pa.DataType | None = None,
 ) -> pa.Array:
     """What a function makes of each value that is not missing: texts, or values of this type."""
     made = [None if value is None else function(value) for value in values.to_pylist()]

@@ -51,7 +51,7 @@ class PseudonymKeys:
                 why = f"has fewer than {LEAST_SECRET} characters" if key else "is not set"
                 raise ConfigurationError(
                     f"{place}: {what} {why}; set it to a long random text that only you have, "
-                    "since anyone can test guesses of a short one on the published pseudonyms"
+                    "since anyone can test guesses of a short one on the published pseudonyms",
                 )
             keys[column] = _bytes(key), b"" if named else _bytes(f"{column}\0")
         return PseudonymKeys(keys)

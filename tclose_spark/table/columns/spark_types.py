@@ -167,7 +167,7 @@ def arrow_schema(text: str) -> pa.Schema:
         ValueError: if it has a type that no release has.
     """
     return pa.schema(
-        [(field["name"], _arrow_type(field["type"])) for field in json.loads(text)["fields"]]
+        [(field["name"], _arrow_type(field["type"])) for field in json.loads(text)["fields"]],
     )
 
 
@@ -177,7 +177,7 @@ def _arrow_type(name: Any) -> pa.DataType:
             return pa.list_(_arrow_type(name["elementType"]))
         if name["type"] == "struct":
             return pa.struct(
-                [(field["name"], _arrow_type(field["type"])) for field in name["fields"]]
+                [(field["name"], _arrow_type(field["type"])) for field in name["fields"]],
             )
     elif name.startswith("decimal("):
         return pa.decimal128(*map(int, name[len("decimal(") : -1].split(",")))

@@ -26,7 +26,9 @@ def weights_of(column: pa.Array) -> pa.Array:
     """A column as doubles; NULL where it is no number from 0 to MOST_WEIGHT."""
     numbers = judged_values(_texts(column), NUMBER)
     return pc.if_else(
-        pc.and_(pc.greater_equal(numbers, 0), pc.less_equal(numbers, MOST_WEIGHT)), numbers, None
+        pc.and_(pc.greater_equal(numbers, 0), pc.less_equal(numbers, MOST_WEIGHT)),
+        numbers,
+        None,
     )
 
 
@@ -59,7 +61,7 @@ def rounded(column: pa.Array, step: Fraction) -> pa.Array:
     held = pc.if_else(weights_of(column).is_valid(), _texts(column), None).dictionary_encode()
     multiples = [round(Fraction(text) / step) * step for text in held.dictionary.to_pylist()]
     return pa.array([*map(int if pa.types.is_integer(kind) else float, multiples)], kind).take(
-        held.indices
+        held.indices,
     )
 
 

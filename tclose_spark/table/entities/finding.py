@@ -366,7 +366,9 @@ class _Table:
                     self.names[other] for other in (place, *lasting) if other in (place, *lasting)
                 )
                 yield UnnamedPersons(
-                    groups=groups, rows_each=float(waves.sum()) / groups, columns=columns
+                    groups=groups,
+                    rows_each=float(waves.sum()) / groups,
+                    columns=columns,
                 )
 
     def _recurring(self) -> Iterator[UnnamedPersons]:
@@ -402,7 +404,7 @@ class _Table:
         for place in self._of(concepts, range(len(self.names))):
             concept = self._concept(place)
             if concept not in finest or self.values.distinct(place) > self.values.distinct(
-                finest[concept]
+                finest[concept],
             ):
                 finest[concept] = place
         return list(finest.values())
@@ -489,7 +491,8 @@ def _differences(time: IntArray, codes: IntArray) -> tuple[float, int]:
         return 0.0, 0
     width = int(codes.max()) + 1
     table = np.bincount(time * width + codes, minlength=(int(time.max()) + 1) * width).reshape(
-        -1, width
+        -1,
+        width,
     )
     expected = table.sum(axis=1, keepdims=True) * (table.sum(axis=0, keepdims=True) / table.sum())
     used = expected > 0

@@ -181,7 +181,9 @@ class SampledValues:
         rows, columns = sample.hashes.shape
         shuffled = np.random.default_rng(SEED).permutation(rows)
         return SampledValues(
-            sample=sample, columns=tuple(map(sample.codes, range(columns))), shuffled=shuffled
+            sample=sample,
+            columns=tuple(map(sample.codes, range(columns))),
+            shuffled=shuffled,
         )
 
     @property
@@ -223,7 +225,9 @@ class SampledValues:
             if not _numbers_members(of_first, of_second):
                 continue
             pair = np.where(
-                (of_first >= 0) & (of_second >= 0), of_first * width + of_second, MISSING
+                (of_first >= 0) & (of_second >= 0),
+                of_first * width + of_second,
+                MISSING,
             )
             whose = np.unique(pair, return_inverse=True)[1] - int((pair < 0).any())
             found = self.grouping((first, second), whose)
@@ -274,7 +278,11 @@ class SampledValues:
         return replace(found, agreements=tuple(kept))
 
     def _agreement(
-        self, other: int, group: IntArray, rows: IntArray, pairs: Pairs
+        self,
+        other: int,
+        group: IntArray,
+        rows: IntArray,
+        pairs: Pairs,
     ) -> Agreement | None:
         """How rows agree in a column; None if it is nearly constant in the table, or has too few
         pairs of values.

@@ -64,7 +64,7 @@ def value_hashes(column: pa.Array) -> Hashes:
         hashes[values.is_null().to_numpy(zero_copy_only=False)] = 0
     if pa.types.is_string(values.type):
         blank = pc.or_(pc.utf8_is_space(values), pc.equal(pc.binary_length(values), 0)).fill_null(
-            True
+            True,
         )
         hashes[blank.to_numpy(zero_copy_only=False)] = 0
     return hashes
@@ -103,7 +103,7 @@ def _as_numbers(values: pa.Array) -> HashArray:
     if pa.types.is_temporal(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return _as_unsigned(values.cast(pa.int64(), safe=False))
     return _text_numbers(
-        values.cast(pa.large_binary() if pa.types.is_binary(kind) else pa.large_string())
+        values.cast(pa.large_binary() if pa.types.is_binary(kind) else pa.large_string()),
     )
 
 
@@ -148,7 +148,9 @@ def _text_numbers(texts: pa.Array) -> HashArray:
 
 
 def _of_rows(
-    column: pa.DictionaryArray, of_values: NDArray[Scalar], of_missing: Scalar
+    column: pa.DictionaryArray,
+    of_values: NDArray[Scalar],
+    of_missing: Scalar,
 ) -> NDArray[Scalar]:
     """What belongs to each row's value, shape (n,). of_values: by place in the dictionary."""
     if not column.indices.null_count:
@@ -265,14 +267,18 @@ class WholeValues:
         if drawn.all():
             return sample._with(level=level)
         hashes = np.empty(
-            (np.count_nonzero(drawn), self.hashes.shape[1]), dtype=np.uint64, order="F"
+            (np.count_nonzero(drawn), self.hashes.shape[1]),
+            dtype=np.uint64,
+            order="F",
         )
         for place, column in enumerate(sample.hashes.T):
             hashes[:, place] = column[drawn]
         return sample._with(level=level, hashes=hashes)
 
     def drawn_from(
-        self, columns: Sequence[pa.Array], coded: Mapping[int, CodedValues]
+        self,
+        columns: Sequence[pa.Array],
+        coded: Mapping[int, CodedValues],
     ) -> WholeValues:
         """The sample of more rows of the table at the same level.
 
@@ -283,7 +289,9 @@ class WholeValues:
         for place, column in enumerate(columns):
             if place in coded:
                 drawn |= coded[place].draws.any() and _of_rows(
-                    column, coded[place].draws, np.bool_(False)
+                    column,
+                    coded[place].draws,
+                    np.bool_(False),
                 )
             elif self.draws[place]:
                 known[place] = value_hashes(column)
@@ -315,7 +323,8 @@ class WholeValues:
         }
         columns = [pa.array(column) for column in self.hashes.T]
         batch = pa.RecordBatch.from_arrays(
-            columns, names=[f"c{place}" for place in range(len(columns))]
+            columns,
+            names=[f"c{place}" for place in range(len(columns))],
         )
         batch = batch.replace_schema_metadata({"about": json.dumps(about)})
         sink = pa.BufferOutputStream()
@@ -339,7 +348,11 @@ class WholeValues:
         )
 
     def _with(
-        self, *, hashes: Hashes | None = None, rows: int | None = None, level: int | None = None
+        self,
+        *,
+        hashes: Hashes | None = None,
+        rows: int | None = None,
+        level: int | None = None,
     ) -> WholeValues:
         return WholeValues(
             hashes=self.hashes if hashes is None else hashes,
@@ -367,7 +380,8 @@ class WholeValues:
         if frequent := self.frequent[column]:
             found = np.flatnonzero(drawn)
             drawn[found] = ~np.isin(
-                hashes[found] & ~MEASURED, np.array(sorted(frequent), dtype=np.uint64)
+                hashes[found] & ~MEASURED,
+                np.array(sorted(frequent), dtype=np.uint64),
             )
         return drawn
 
@@ -379,7 +393,8 @@ class WholeValues:
             if not draws[place]:
                 continue
             values, rows = np.unique(
-                self.hashes[self.whole(place), place] & ~MEASURED, return_counts=True
+                self.hashes[self.whole(place), place] & ~MEASURED,
+                return_counts=True,
             )
             is_frequent = rows > MOST_ROWS_OF_VALUE
             frequent[place] |= frozenset(values[is_frequent].tolist())

@@ -25,7 +25,7 @@ Above = list[tuple[str, ...] | None]
 """The labels above each value."""
 
 MOMENT = re.compile(
-    r"([+-]?[0-9]{4,})-([0-9]{2})-([0-9]{2})(?:[ T]([01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?)?Z?\Z"
+    r"([+-]?[0-9]{4,})-([0-9]{2})-([0-9]{2})(?:[ T]([01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?)?Z?\Z",
 )
 LAST = ("\U0010ffff", 0)  # the place of values that are no code
 LEAP = 2000  # any year with all days
@@ -281,7 +281,8 @@ def by_range(values: Sequence[str], builder: HierarchyBuilder) -> list[str]:
         return [of.get(label, len(of)) for of, label in zip(places, upward, strict=True)], code
 
     pairs = sorted(
-        zip(values, in_ranges(values, builder), strict=True), key=lambda pair: place(*pair)
+        zip(values, in_ranges(values, builder), strict=True),
+        key=lambda pair: place(*pair),
     )
     return [value for value, _ in pairs]
 

@@ -55,7 +55,9 @@ def build_hierarchies(attributes: Attributes, counts: Mapping[str, Counts]) -> d
         settings = settings_of(attributes, name)
         numeric = isinstance(settings, QuasiIdentifier) and settings.reads_numbers
         trees[name] = with_missing(
-            build_hierarchy(builder, counts[name], name, key, numeric), settings, key
+            build_hierarchy(builder, counts[name], name, key, numeric),
+            settings,
+            key,
         )
     return trees
 
@@ -79,7 +81,9 @@ def settings_of(attributes: Attributes, name: str) -> QuasiIdentifier | Sensitiv
 
 
 def with_missing(
-    tree: Hierarchy, settings: QuasiIdentifier | SensitiveAttribute, key: str
+    tree: Hierarchy,
+    settings: QuasiIdentifier | SensitiveAttribute,
+    key: str,
 ) -> Hierarchy:
     """The hierarchy, with a leaf for missing values of a sensitive attribute that has `missing:
     leaf`; with numbers as leaves of a quasi-identifier that has `type: numeric`.
@@ -91,7 +95,11 @@ def with_missing(
 
 
 def build_hierarchy(
-    builder: HierarchyBuilder, counts: Counts, name: str, key: str, numeric: bool = False
+    builder: HierarchyBuilder,
+    counts: Counts,
+    name: str,
+    key: str,
+    numeric: bool = False,
 ) -> Hierarchy:
     """The hierarchy of a column with these values. Missing values are not leaves.
 
@@ -112,12 +120,12 @@ def build_hierarchy(
     present = by_value([value for value in counts if value is not None])
     if not present:
         raise InputError(
-            f"{key}: column {name!r} has no value to build a hierarchy of; leave the hierarchy out"
+            f"{key}: column {name!r} has no value to build a hierarchy of; leave the hierarchy out",
         )
     if builder.form in ("groups", "levels"):
         builder = _as_written(builder, present, key) if numeric else builder
         values = list(
-            dict.fromkeys([*(v for group in builder.grouped[0].values() for v in group), *present])
+            dict.fromkeys([*(v for group in builder.grouped[0].values() for v in group), *present]),
         )
     else:
         values = builders.by_range(present, builder) if builder.ranges is not None else present
@@ -133,11 +141,15 @@ def build_hierarchy(
     ]
     leaves = set(values)
     alike = sorted(
-        {label for path in paths for label in path[1:-1] if label in leaves and label != path[0]}
+        {label for path in paths for label in path[1:-1] if label in leaves and label != path[0]},
     )
     if alike or ROOT in leaves:
         _refuse(
-            name, key, "written like a label of the hierarchy; rename them", alike or [ROOT], counts
+            name,
+            key,
+            "written like a label of the hierarchy; rename them",
+            alike or [ROOT],
+            counts,
         )
     tree = _tree(paths, key)
     hierarchy_csv(tree, key)
@@ -189,7 +201,7 @@ def _as_written(builder: HierarchyBuilder, present: Sequence[str], key: str) -> 
     if twice:
         raise ConfigurationError(
             f"{key}: {twice} numbers are in several groups, or twice in one; expected one label "
-            "for each"
+            "for each",
         )
     written = {exact_number(value): value for value in present}
     lowest = {
@@ -207,7 +219,7 @@ def _tree(paths: Sequence[tuple[str, ...]], key: str) -> Hierarchy:
         return Hierarchy.build(paths, key)
     except ConfigurationError:  # whose message may hold a value
         raise InputError(
-            f"{key}: values and labels do not make a tree; rename what reads alike"
+            f"{key}: values and labels do not make a tree; rename what reads alike",
         ) from None
 
 
@@ -236,5 +248,5 @@ def hierarchy_csv(tree: Hierarchy, key: str) -> str:
             continue
     raise InputError(
         f"{key}: values with blanks at their ends, line breaks, or many separators have no place "
-        "in a CSV; give the column text: {strip: true}, or correct them"
+        "in a CSV; give the column text: {strip: true}, or correct them",
     )

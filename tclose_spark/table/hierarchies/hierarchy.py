@@ -67,7 +67,7 @@ class Hierarchy:
         """
         if not rows:
             raise ConfigurationError(
-                f"{key}: the hierarchy is empty; expected a row a value, leaf first, * last"
+                f"{key}: the hierarchy is empty; expected a row a value, leaf first, * last",
             )
         depth = len(rows[0])
         parent: dict[str, str] = {}
@@ -76,26 +76,26 @@ class Hierarchy:
             if len(row) != depth or depth < 2:
                 raise ConfigurationError(
                     f"{key}: row {number} of the hierarchy has {len(row)} labels; expected "
-                    f"{max(depth, 2)} as in the first row"
+                    f"{max(depth, 2)} as in the first row",
                 )
             if row[-1] != ROOT:
                 raise ConfigurationError(
-                    f"{key}: row {number} of the hierarchy ends in {row[-1]!r}; expected '*'"
+                    f"{key}: row {number} of the hierarchy ends in {row[-1]!r}; expected '*'",
                 )
             for label, above in pairwise(row):
                 if label == ROOT != above:
                     raise ConfigurationError(
-                        f"{key}: the hierarchy is not a tree: '*' is under {above!r} (row {number})"
+                        f"{key}: the hierarchy is not a tree: '*' is under {above!r} (row {number})",
                     )
                 if label != above and parent.setdefault(label, above) != above:
                     raise ConfigurationError(
                         f"{key}: the hierarchy is not a tree: {label!r} is under {parent[label]!r} "
-                        f"and under {above!r} (row {number})"
+                        f"and under {above!r} (row {number})",
                     )
             if path_of.setdefault(row[0], row) != row:
                 raise ConfigurationError(
                     f"{key}: the hierarchy is not a tree: {row[0]!r} has another path in row "
-                    f"{number}"
+                    f"{number}",
                 )
         leaves = {row[0] for row in rows}
         for row in rows:
@@ -103,11 +103,11 @@ class Hierarchy:
                 if label in leaves and label != row[0]:
                     raise ConfigurationError(
                         f"{key}: the hierarchy is not a tree: {label!r} is both a leaf and an "
-                        "inner node"
+                        "inner node",
                     )
         if ROOT in leaves:
             raise ConfigurationError(
-                f"{key}: '*' is a leaf of the hierarchy; it stands for the whole domain"
+                f"{key}: '*' is a leaf of the hierarchy; it stands for the whole domain",
             )
         return Hierarchy(tuple(_in_tree_order(dict.fromkeys(rows))))
 
@@ -121,7 +121,7 @@ class Hierarchy:
         if any(MISSING_LEAF in path for path in self.paths):
             raise ConfigurationError(
                 f"{key}: missing values become the leaf {MISSING_LEAF!r}, which the hierarchy has "
-                "already; rename it"
+                "already; rename it",
             )
         return Hierarchy((*self.paths, (*[MISSING_LEAF] * self.height, ROOT)))
 
@@ -132,7 +132,8 @@ class Hierarchy:
     def of_numbers(self, key: str) -> Hierarchy:
         """The hierarchy with whole numbers as leaves: 25 for 25.0."""
         return Hierarchy.build(
-            [(re.sub(WHOLE, r"\1", leaf), *above) for leaf, *above in self.paths], key
+            [(re.sub(WHOLE, r"\1", leaf), *above) for leaf, *above in self.paths],
+            key,
         )
 
     @property
@@ -215,5 +216,6 @@ def _in_tree_order(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
         for level in range(len(row)):
             seen.setdefault(row[level:], len(seen))
     return sorted(
-        rows, key=lambda row: [seen[row[level:]] for level in range(len(row) - 1, -1, -1)]
+        rows,
+        key=lambda row: [seen[row[level:]] for level in range(len(row) - 1, -1, -1)],
     )

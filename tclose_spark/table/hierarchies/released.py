@@ -32,7 +32,10 @@ class ReleasedHierarchy:
 
     @staticmethod
     def of(
-        builder: HierarchyBuilder, tree: Hierarchy, released: Collection[str], name: str
+        builder: HierarchyBuilder,
+        tree: Hierarchy,
+        released: Collection[str],
+        name: str,
     ) -> ReleasedHierarchy:
         """The hierarchy of a column whose released rows have these values.
 
@@ -48,7 +51,7 @@ class ReleasedHierarchy:
         kept = [i for i, leaf in enumerate(tree.leaves) if leaf in released or leaf in named]
         if not any(tree.leaves[i] != MISSING_LEAF for i in kept):
             raise UnreachableError(
-                f"{name}: no released row has a value; leave the column out, or suppress fewer rows"
+                f"{name}: no released row has a value; leave the column out, or suppress fewer rows",
             )
         labels = _labels(builder, tree, kept)
         paths = [
@@ -67,7 +70,8 @@ class ReleasedHierarchy:
         while empty + 1 < tree.height and all(path[empty + 1] == path[0] for path in left):
             empty += 1
         return ReleasedHierarchy(
-            Hierarchy(tuple(paths)), Hierarchy(tuple(path[empty:] for path in left))
+            Hierarchy(tuple(paths)),
+            Hierarchy(tuple(path[empty:] for path in left)),
         )
 
     def renames(self, tree: Hierarchy) -> bool:
@@ -77,7 +81,9 @@ class ReleasedHierarchy:
 
 
 def _labels(
-    builder: HierarchyBuilder, tree: Hierarchy, kept: Sequence[int]
+    builder: HierarchyBuilder,
+    tree: Hierarchy,
+    kept: Sequence[int],
 ) -> Mapping[tuple[int, int], str]:
     """New labels by (height, number) of the inner nodes above a kept leaf; nodes that keep their
     labels are absent.

@@ -66,7 +66,8 @@ def judged(name: str, column: Sequence[str | None]) -> JudgedAttribute:
 
 def texts(session: Session, table: Mapping[str, Sequence[str | None]]) -> Table:
     return of_arrow(
-        session, pa.table({name: pa.array(column, pa.string()) for name, column in table.items()})
+        session,
+        pa.table({name: pa.array(column, pa.string()) for name, column in table.items()}),
     )
 
 
@@ -153,7 +154,9 @@ def test_the_attacks_on_one_attribute(session: Session):
 
 @pytest.mark.parametrize(("gain", "classes"), [("0.2", 0), ("0.19999999999999999999", 1)])
 def test_a_gain_that_just_reaches_the_threshold_is_not_exposed(
-    session: Session, gain: str, classes: int
+    session: Session,
+    gain: str,
+    classes: int,
 ):
     """Four of five against six of ten: as doubles 0.8 - 0.6 is above 0.2."""
     assert 0.8 - 0.6 > 0.2
@@ -185,7 +188,10 @@ def test_dealt_classes_are_not_similar_and_planted_ones_are(session: Session):
     counts = np.ones(500, dtype=np.int64)
     order = tuple(str(i) for i in range(500))
     judged_salary = JudgedAttribute(
-        "salary", order, OrderedDistance(counts), SensitiveAttribute(distance="ordered")
+        "salary",
+        order,
+        OrderedDistance(counts),
+        SensitiveAttribute(distance="ordered"),
     )
 
     def similarity(columns: Mapping[str, Sequence[str]]) -> Exposure:
@@ -216,7 +222,7 @@ def test_dealt_classes_are_not_similar_and_planted_ones_are(session: Session):
     found = similarity(planted)
     assert (found.classes, found.people, found.about, found.worst) == (1, 5, "0 .. 4", {"q": "0"})
     assert found.criterion.endswith(
-        "by more than 0.2, and than in any of 1,000 random classes of about the size"
+        "by more than 0.2, and than in any of 1,000 random classes of about the size",
     )
 
 
@@ -273,7 +279,7 @@ def release(request: pytest.FixtureRequest) -> pd.DataFrame:
             "disease": pick(DOMAINS["disease"], [8, 2, 1, 1]),
             "grade": pick(DOMAINS["grade"], [2, 2, 4, 1, 0.3]),
             "site": pick(DOMAINS["site"], [4, 1, 1, 2, 1]),
-        }
+        },
     )
 
 
@@ -414,7 +420,7 @@ def test_drawn_classes_are_exposed_as_the_definitions_say(session: Session, rele
         assert worst in counted
         assert (e.about, e.after) == (most[worst], 1)
         assert e.before == pytest.approx(
-            sum(group[value] == e.about for value in release[name]) / 150
+            sum(group[value] == e.about for value in release[name]) / 150,
         )
 
 
@@ -487,10 +493,10 @@ def test_knowing_another_on_drawn_tables(session: Session, release: pd.DataFrame
         assert e.people == sum(certain.values())
         assert e.classes == len({age for age, _ in certain})
         assert e.before == pytest.approx(
-            sum(max(counts.values()) for counts in by_class.values()) / 150
+            sum(max(counts.values()) for counts in by_class.values()) / 150,
         )
         assert e.after == pytest.approx(
-            sum(max(counts.values()) for counts in shared.values()) / 150
+            sum(max(counts.values()) for counts in shared.values()) / 150,
         )
 
 
@@ -539,7 +545,9 @@ def test_an_attribute_called_tuples(session: Session):
     attributes = [judged("tuples", ["x", "y"])]
     table = texts(session, {"q": ["1", "1"], "tuples": ["x", "y"]})
     tuples = TupleCloseness(
-        TupleCodes.of(np.array([[0], [1]]), (0,), (2,)), np.array([1, 1]), ("tuples",)
+        TupleCodes.of(np.array([[0], [1]]), (0,), (2,)),
+        np.array([1, 1]),
+        ("tuples",),
     )
     classes = class_table(
         tally_classes(table, ["q"], ["tuples"]),

@@ -34,14 +34,16 @@ QUASI = [AGE, CITY, JOB]
 
 
 def class_table(
-    session: Session, classes: Sequence[tuple[Any, ...]], quasi: Sequence[JudgedQuasi]
+    session: Session,
+    classes: Sequence[tuple[Any, ...]],
+    quasi: Sequence[JudgedQuasi],
 ) -> Table:
     """Classes (label, ..., records); labels are text."""
     names = [column for q in quasi for column in q.columns]
     labels = [dict(zip(names, row, strict=False)) for row in classes]
     kind = pa.struct([(name, pa.string()) for name in names])
     table = pa.table(
-        {"quasi_identifiers": pa.array(labels, kind), "size": [row[-1] for row in classes]}
+        {"quasi_identifiers": pa.array(labels, kind), "size": [row[-1] for row in classes]},
     )
     return of_arrow(session, table)
 
@@ -127,15 +129,20 @@ def test_a_value_that_stands_twice_in_a_set_is_one(session: Session):
 
 def test_numbers_below_nodes_are_numbers_however_they_are_written(session: Session):
     tree = Hierarchy.build(
-        [("38", "thirties", "*"), ("39", "thirties", "*"), ("40", "forties", "*")], "ages"
+        [("38", "thirties", "*"), ("39", "thirties", "*"), ("40", "forties", "*")],
+        "ages",
     )
     age = JudgedQuasi("age", ("age",), LabelLoss(numeric=False, hierarchy=tree))
     people = of_arrow(
-        session, pa.table({"age": [38.0, 39.0, None]})
+        session,
+        pa.table({"age": [38.0, 39.0, None]}),
     )  # as pandas writes them if one is missing
     assert (
         join_background(
-            class_table(session, [("thirties", 2)], [age]), people, [age], {"age": tree}
+            class_table(session, [("thirties", 2)], [age]),
+            people,
+            [age],
+            {"age": tree},
         ).candidates
         == 2
     )
@@ -161,13 +168,18 @@ TIMES, DAYS = ("2024-01-05T12:30:00", "2024-01-09T00:00:00"), ("2024-01-05", "20
     ids=["times", "times as text", "days", "days of times", "numbers as text"],
 )
 def test_times_and_numbers_below_nodes_are_themselves_however_they_are_written(
-    session: Session, leaves: tuple[str, str], people: Sequence[Any]
+    session: Session,
+    leaves: tuple[str, str],
+    people: Sequence[Any],
 ):
     tree = Hierarchy.build([(leaves[0], "first", "*"), (leaves[1], "second", "*")], "at")
     at = JudgedQuasi("at", ("at",), LabelLoss(numeric=False, hierarchy=tree))
     known = of_arrow(session, pa.table({"at": people}))
     found = join_background(
-        class_table(session, [("first", 1), ("second", 1)], [at]), known, [at], {"at": tree}
+        class_table(session, [("first", 1), ("second", 1)], [at]),
+        known,
+        [at],
+        {"at": tree},
     )
     assert (found.people, found.candidates, found.members) == (3, 2, 2)
 
@@ -229,7 +241,9 @@ PEOPLE: dict[str, list[Any]] = {
 
 
 def by_trial(
-    classes: Mapping[tuple[Any, ...], int], people: Sequence[tuple[Any, ...]], names: Sequence[str]
+    classes: Mapping[tuple[Any, ...], int],
+    people: Sequence[tuple[Any, ...]],
+    names: Sequence[str],
 ) -> dict[str, Any]:
     """All figures of a join, person by person and class by class."""
     fits = {
@@ -268,7 +282,10 @@ def by_trial(
     ids=["all columns", "one record for each label", "by a hierarchy", "by numbers and sets"],
 )
 def test_a_drawn_join_is_what_trying_gives(
-    session: Session, seed: int, names: tuple[str, ...], most: int
+    session: Session,
+    seed: int,
+    names: tuple[str, ...],
+    most: int,
 ):
     """People may be missing every value, be outside all intervals, and live where no node is."""
     draw = np.random.default_rng(seed)
@@ -424,7 +441,11 @@ def test_a_value_that_the_table_lacks_fits_the_built_labels_that_cover_it(form, 
     """It fits them and what is above, and no label beside or below."""
     builder = HierarchyBuilder.model_validate(form)
     tree = build_hierarchy(
-        builder, dict.fromkeys(values, 1), "q", "q.hierarchy", "intervals" in form
+        builder,
+        dict.fromkeys(values, 1),
+        "q",
+        "q.hierarchy",
+        "intervals" in form,
     )
     nodes = {node for path in tree.paths for node in path}
     axis = Axis.of(replace(CITY, builder=builder), nodes, tree)

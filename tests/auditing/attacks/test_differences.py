@@ -51,7 +51,7 @@ def groups_of(tables: Sequence[Sequence[Row]]) -> list[set[tuple[int, Row]]]:
     ]
     for one, other in combinations([next(iter(group)) for group in groups], 2):
         if one[0] != other[0] and values_of(Row(*one[1], "", "")) & values_of(
-            Row(*other[1], "", "")
+            Row(*other[1], "", ""),
         ):
             first, second = (
                 next(group for group in groups if each in group) for each in (one, other)
@@ -85,7 +85,7 @@ def expected(tables: Sequence[Sequence[Row]], k: int) -> Differences:
                         groups=len(exposed),
                         people=sum(exposed),
                         fewest=min(exposed),
-                    )
+                    ),
                 )
     return Differences(joined=("age", "job"), groups=len(groups), k=k, found=tuple(found))
 
@@ -115,7 +115,7 @@ def test_differences_are_those_of_plain_python(tables: list[list[Row]], k: int) 
 
 
 TOWN = [Row("[20, 29]", "a", d, "1") for d in ("flu", "gout", "cold")] + [
-    Row("[30, 39]", "a", "flu", "1")
+    Row("[30, 39]", "a", "flu", "1"),
 ] * 3
 LATER = [*TOWN, Row("[20, 29]", "a", "ulcer", "1")]
 
@@ -157,7 +157,7 @@ def test_nodes_of_a_hierarchy_overlap_with_those_below(tmp_path: Any) -> None:
     (tmp_path / "cities.csv").write_text("".join(";".join(path) + "\n" for path in CITIES.paths))
     old = pa.table({"city": ["Tuscany"] * 2 + ["Lyon"] * 2, "disease": ["flu", "gout"] * 2})
     new = pa.table(
-        {"city": ["Pisa"] * 3 + ["Lyon"] * 2, "disease": ["flu", "gout", "flu", "flu", "gout"]}
+        {"city": ["Pisa"] * 3 + ["Lyon"] * 2, "disease": ["flu", "gout", "flu", "flu", "gout"]},
     )
     asked: dict[str, Any] = {
         "hierarchies": {"city": tmp_path / "cities.csv"},
@@ -172,7 +172,8 @@ def test_nodes_of_a_hierarchy_overlap_with_those_below(tmp_path: Any) -> None:
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [row._replace(age="young") for row in TOWN]
     with pytest.raises(
-        InputError, match="age: its labels are numbers in some tables and texts in others"
+        InputError,
+        match="age: its labels are numbers in some tables and texts in others",
     ):
         audit(table_of(TOWN), ["age"], earlier=table_of(texts), engine="local")
     earlier = [table_of(TOWN).drop(["age"]), table_of(TOWN).drop(["job"])]

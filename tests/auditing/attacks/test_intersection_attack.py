@@ -95,7 +95,10 @@ def expected(tables: Sequence[Sequence[Row]], people: Sequence[Person], k: int) 
 
 
 def attacked(
-    tables: Sequence[Sequence[Row]], people: Sequence[Person], k: int, engine: str = "local"
+    tables: Sequence[Sequence[Row]],
+    people: Sequence[Person],
+    k: int,
+    engine: str = "local",
 ) -> Audit:
     *earlier, latest = (table_of(rows, Row) for rows in tables)
     known = table_of(people, Person)
@@ -118,7 +121,7 @@ def found(result: Audit) -> dict[str, Any]:
 
 
 LABELS = st.sampled_from(
-    [f"[{low}, {low + width}]" for low in (20, 25, 30) for width in (4, 9)] + ["*"]
+    [f"[{low}, {low + width}]" for low in (20, 25, 30) for width in (4, 9)] + ["*"],
 )
 ROWS = st.builds(
     Row,
@@ -138,7 +141,9 @@ PEOPLE = st.builds(Person, st.integers(19, 40), st.sampled_from("fm"), st.sample
     st.integers(1, 4),
 )
 def test_the_attack_is_that_of_plain_python(
-    tables: list[list[Row]], people: list[Person], k: int
+    tables: list[list[Row]],
+    people: list[Person],
+    k: int,
 ) -> None:
     wanted = expected(tables, people, k)
     assume(wanted["combinations"])
@@ -191,7 +196,7 @@ def test_the_attack_of_both_engines_is_the_same(spark: SparkSession) -> None:
 
 
 OLD = [Row("[20, 29]", "*", "*", d, "1") for d in ("flu", "gout")] + [
-    Row("[30, 39]", "*", "*", "cold", "1")
+    Row("[30, 39]", "*", "*", "cold", "1"),
 ] * 2
 NEW = [Row("*", "f", "*", d, "1") for d in ("flu", "cold")] + [
     Row("*", "m", "*", d, "1") for d in ("gout", "cold")
@@ -247,7 +252,8 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         audit(new, QUASI, earlier=old.drop(["age"]), **known)
     masked = table_of([row._replace(job="a*") for row in OLD], Row)
     with pytest.raises(
-        InputError, match="earlier: earlier 1: job: 1 labels do not show which values they cover"
+        InputError,
+        match="earlier: earlier 1: job: 1 labels do not show which values they cover",
     ):
         audit(new, QUASI, earlier=masked, **{**known, "background": table_of([ADA], Person)})
     monkeypatch.setattr(intersection_attack, "MOST_JOINED", 1)

@@ -100,7 +100,8 @@ def test_who_fits_no_class_at_all_is_not_guessed():
 
 
 def unrelated(
-    seed: int, rows: int = 4000
+    seed: int,
+    rows: int = 4000,
 ) -> tuple[list[tuple[str, str, str]], list[tuple[str, int, str]]]:
     """(records, people) of a table whose disease has nothing to do with zip and age: classes of
     five neighbours, each fourth one of any zip.
@@ -125,7 +126,9 @@ def unrelated(
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_small_classes_of_no_association_make_no_guess(
-    table_of: Callable[..., Table], seed: int, monkeypatch: pytest.MonkeyPatch
+    table_of: Callable[..., Table],
+    seed: int,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     records, people = unrelated(seed)
     table = table_of(records, **{**KINDS, "age": "string"})
@@ -169,7 +172,7 @@ def test_what_a_guess_expects_is_what_others_in_the_wide_classes_do_not_explain(
     assert chance < 1e-4
     # 80 people of the list are left for the wide class, of whom 40 fit a narrow one, too
     assert expected(target, 40, 180, [12], wide_and_apart(46, 200))[0] == pytest.approx(
-        (46 - 12) / 80
+        (46 - 12) / 80,
     )
     # a list that is not everyone's
     assert expected(target, 5, 5, [12], wide_and_apart(46, 200))[0] == 1.0

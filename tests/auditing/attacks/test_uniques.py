@@ -61,7 +61,7 @@ def table() -> pa.Table:
             "age_max": high,
             "job": jobs,
             "patient": [str(i) for i in range(13)],
-        }
+        },
     )
 
 
@@ -78,7 +78,10 @@ def test_they_are_searched_for_on_request_only() -> None:
 
 def test_rows_that_are_twice_in_the_table_are_not_unique() -> None:
     found = audit(
-        pa.concat_tables([table(), table()]), QUASI, special_uniques=3, engine="local"
+        pa.concat_tables([table(), table()]),
+        QUASI,
+        special_uniques=3,
+        engine="local",
     ).special_uniques
     assert found is not None
     assert (found.rows, found.unique, found.frequent) == (26, 0, ())

@@ -73,7 +73,8 @@ def shares(rows: Sequence[Row], column: str, values: Sequence[str]) -> list[Frac
     weights: dict[str, Fraction] = defaultdict(Fraction)
     for row in rows:
         weights[getattr(row, column)] += Fraction(
-            1, sum(other.person == row.person for other in rows)
+            1,
+            sum(other.person == row.person for other in rows),
         )
     total = sum(weights.values())
     return [weights[value] / total for value in values]
@@ -111,7 +112,7 @@ def expected(tables: Sequence[Sequence[Row]], k: int) -> dict[str, Any]:
     for key, people in cells.items():
         first = min(i for i, classes in enumerate(key) if classes)
         of_cell.append(
-            (people, [row for row in tables[first] if row.person in people], tables[first])
+            (people, [row for row in tables[first] if row.person in people], tables[first]),
         )
     for column, t in (("disease", Fraction(3, 10)), ("grade", Fraction(1, 5))):
         distances = [(distance(column, part, whole), people) for people, part, whole in of_cell]
@@ -188,7 +189,7 @@ def random_tables(seed: int) -> list[list[Row]]:
         ]
         grades = draw.choice(np.array(GRADES), len(who))
         tables.append(
-            [Row(int(p), *map(str, rest)) for p, *rest in zip(who, *picked, grades, strict=True)]
+            [Row(int(p), *map(str, rest)) for p, *rest in zip(who, *picked, grades, strict=True)],
         )
     return tables
 

@@ -35,7 +35,10 @@ CITY = JudgedQuasi("city", ("city",), LabelLoss(numeric=False, distinct=5, hiera
 
 
 def judged(
-    name: str, values: Sequence[str | None], counts: Sequence[int], **asked: Any
+    name: str,
+    values: Sequence[str | None],
+    counts: Sequence[int],
+    **asked: Any,
 ) -> JudgedAttribute:
     table = np.array(counts, dtype=np.int64)
     distances: dict[str, GroundDistance] = {
@@ -46,7 +49,10 @@ def judged(
     distance = asked.get("distance", "equal")
     asked |= {"hierarchy": "cities.csv"} if distance == "hierarchical" else {}
     return JudgedAttribute(
-        name, tuple(values), distances[distance], SensitiveAttribute.model_validate(asked)
+        name,
+        tuple(values),
+        distances[distance],
+        SensitiveAttribute.model_validate(asked),
     )
 
 
@@ -105,7 +111,8 @@ def test_two_classes(spark: SparkSession) -> None:
 
 def test_a_distance_that_equals_t_has_no_margin_left(spark: SparkSession) -> None:
     release = spark.createDataFrame(
-        [("1", "a"), ("1", "a"), ("1", "a"), ("2", "b")], "age string, disease string"
+        [("1", "a"), ("1", "a"), ("1", "a"), ("2", "b")],
+        "age string, disease string",
     )
     exactly = judged("disease", ["a", "b"], [3, 1], t="0.25")  # class 1: |1 - 3/4| = 1/4
     assert [row["margin_disease"] < 0 for row in rows(class_table(release, [AGE], [exactly]))] == [
@@ -121,7 +128,8 @@ def test_a_distance_that_equals_t_has_no_margin_left(spark: SparkSession) -> Non
 
 def test_bounds_are_two_columns_of_one_quasi_identifier(spark: SparkSession) -> None:
     release = spark.createDataFrame(
-        [(20, 30, "a"), (20, 30, "b"), (20, 40, "a")], "age_min long, age_max long, disease string"
+        [(20, 30, "a"), (20, 30, "b"), (20, 40, "a")],
+        "age_min long, age_max long, disease string",
     )
     age = JudgedQuasi("age", ("age_min", "age_max"), LabelLoss(numeric=True, span=Fraction(40)))
     found = rows(class_table(release, [age], [judged("disease", ["a", "b"], [2, 1])]))
@@ -147,7 +155,9 @@ def test_the_loss_of_bounds_is_exact(low: object, high: object, loss: float) -> 
     texts = [pa.array([None if end is None else str(end)], pa.string()) for end in (low, high)]
     assert age.losses(texts).tolist() == [loss]
     huge = JudgedQuasi(
-        "age", ("age_min", "age_max"), LabelLoss(numeric=True, span=Fraction(2 * 10**308))
+        "age",
+        ("age_min", "age_max"),
+        LabelLoss(numeric=True, span=Fraction(2 * 10**308)),
     )
     assert huge.losses([pa.array(["-1e308"]), pa.array(["1e308"])]).tolist() == [1.0]
 
@@ -162,7 +172,8 @@ def emd_equal(share: Sequence[Fraction], whole: Sequence[Fraction]) -> Fraction:
 def emd_ordered(share: Sequence[Fraction], whole: Sequence[Fraction]) -> Fraction:
     differences = [p - q for p, q in zip(share, whole, strict=True)]
     return sum(
-        (abs(sum(differences[: i + 1])) for i in range(len(differences) - 1)), Fraction(0)
+        (abs(sum(differences[: i + 1])) for i in range(len(differences) - 1)),
+        Fraction(0),
     ) / (len(differences) - 1)
 
 
@@ -176,7 +187,8 @@ def emd_cities(share: Sequence[Fraction], whole: Sequence[Fraction]) -> Fraction
             below[path[height - 1 :]] = below.get(path[height - 1 :], Fraction(0)) + more
         for below in children.values():
             cost += Fraction(height, 3) * min(
-                sum(max(x, 0) for x in below.values()), -sum(min(x, 0) for x in below.values())
+                sum(max(x, 0) for x in below.values()),
+                -sum(min(x, 0) for x in below.values()),
             )
     return cost
 
@@ -190,7 +202,8 @@ ATTRIBUTES: dict[str, tuple[list[str | None], str, Oracle]] = {
 
 
 def expected_classes(
-    release: pd.DataFrame, labels: list[str]
+    release: pd.DataFrame,
+    labels: list[str],
 ) -> dict[tuple[Any, ...], dict[str, Any]]:
     found = {}
     for key, rows in release.groupby(labels, dropna=False):
@@ -227,7 +240,7 @@ def drawn() -> pd.DataFrame:
             "disease": pick([None, "flu", "gout"]),
             "grade": pick(["1", "5", "3", "2"]),
             "site": pick(CITIES.leaves),
-        }
+        },
     )
 
 
@@ -247,18 +260,25 @@ LAYOUTS: dict[str, tuple[Mapping[str, str], Callable[[DataFrame], DataFrame]]] =
 @pytest.mark.parametrize("at_once", [1, 1 << 20])
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_the_class_table_is_what_grouping_gives(
-    spark: SparkSession, settings: Any, drawn: pd.DataFrame, name: str, at_once: int
+    spark: SparkSession,
+    settings: Any,
+    drawn: pd.DataFrame,
+    name: str,
+    at_once: int,
 ) -> None:
     values, lay = LAYOUTS[name]
     release = lay(
         spark.createDataFrame(
             [tuple(row) for row in drawn.to_numpy()],
             ", ".join(f"{c} string" for c in drawn.columns),
-        )
+        ),
     )
     attributes = [
         judged(
-            column, domain, [Counter(drawn[column])[value] for value in domain], distance=distance
+            column,
+            domain,
+            [Counter(drawn[column])[value] for value in domain],
+            distance=distance,
         )
         for column, (domain, distance, _) in ATTRIBUTES.items()
     ]

@@ -65,7 +65,7 @@ def test_there_are_few_bins_however_many_classes_there_are():
 def test_a_distance_that_is_t_is_not_beyond_it(t: Fraction):
     at = float(t)
     bins = DistanceHistogram("emd", t).bins(
-        batch(emd=[0.0, at / 40, np.nextafter(at, 0), at, np.nextafter(at, 1)])
+        batch(emd=[0.0, at / 40, np.nextafter(at, 0), at, np.nextafter(at, 1)]),
     )
     assert bins.tolist() == [0, 1, 40, 40, 41]
 
@@ -106,12 +106,14 @@ def test_parts_are_added_up_whatever_their_order():
 
 
 def precision(
-    spread: PrecisionHistogram, labels: list[str | None], losses: list[float]
+    spread: PrecisionHistogram,
+    labels: list[str | None],
+    losses: list[float],
 ) -> list[str]:
     struct = pa.StructArray.from_arrays([pa.array(labels, pa.string())], ["q"])
     lost = pa.StructArray.from_arrays([pa.array(losses, pa.float64())], ["q"])
     bins = spread.bins(
-        pa.RecordBatch.from_arrays([struct, lost], names=["quasi_identifiers", "losses"])
+        pa.RecordBatch.from_arrays([struct, lost], names=["quasi_identifiers", "losses"]),
     )
     return [spread.to_json({i: (1, 1)})[0]["precision"] for i in bins.tolist()]
 
@@ -126,7 +128,8 @@ def test_precision_of_numbers_is_the_width_of_their_interval():
 
 def test_precision_of_a_hierarchy_is_the_height_of_the_node():
     tree = Hierarchy.build(
-        [("Pisa", "Italy", "*"), ("Rome", "Italy", "*"), ("Bern", "Bern", "*")], "q"
+        [("Pisa", "Italy", "*"), ("Rome", "Italy", "*"), ("Bern", "Bern", "*")],
+        "q",
     )
     spread = PrecisionHistogram("q", "q", LabelLoss(numeric=False, hierarchy=tree))
     told = precision(spread, ["Pisa", "Italy", "Bern", "*", None], [0, 0.6, 0, 1, 0])

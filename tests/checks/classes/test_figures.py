@@ -48,7 +48,10 @@ def released(session: Session, rows: Sequence[tuple[Any, ...]]) -> Table:
 
 
 def figures(
-    session: Session, rows: Sequence[tuple[Any, ...]], k: int | None, *attributes: JudgedAttribute
+    session: Session,
+    rows: Sequence[tuple[Any, ...]],
+    k: int | None,
+    *attributes: JudgedAttribute,
 ) -> ClassFigures:
     """Of released rows (age, sex, disease)."""
     tallies = tally_classes(released(session, rows), ["age", "sex"], [a.name for a in attributes])
@@ -62,7 +65,9 @@ ALONE = [(None, "f", "a")]
 
 def test_three_classes(session: Session):
     asked = disease(
-        [4, 2], t="0.25", l={"distinct": 2, "entropy": "1.5", "recursive": {"c": "3", "l": 2}}
+        [4, 2],
+        t="0.25",
+        l={"distinct": 2, "entropy": "1.5", "recursive": {"c": "3", "l": 2}},
     )
     found = figures(session, [*OLD, *YOUNG, *ALONE], 3, asked)
     assert (found.rows, found.classes, found.smallest, found.largest, found.discernibility) == (
@@ -142,7 +147,7 @@ def test_a_suppressed_row_counts_in_the_losses_only(session: Session):
     found = class_figures(classes, 3, [AGE, SEX], attributes, suppressed=4)
     assert (found.rows, found.classes, found.discernibility) == (6, 3, 9 + 4 + 1 + 4 * 10)
     assert found.losses == pytest.approx(
-        {"age": (3 * 0.25 + 2 * 0.5 + 4) / 10, "sex": (2 + 4) / 10}
+        {"age": (3 * 0.25 + 2 * 0.5 + 4) / 10, "sex": (2 + 4) / 10},
     )
 
 
@@ -211,7 +216,10 @@ def test_a_bound_that_is_just_met_is_not_broken(session: Session):
         """(classes, their rows, holds)"""
         attribute = disease([4, 2], **asked)
         guarantee = class_figures(
-            class_table(tallies, [AGE, SEX], [attribute]), k, [AGE, SEX], [attribute]
+            class_table(tallies, [AGE, SEX], [attribute]),
+            k,
+            [AGE, SEX],
+            [attribute],
         ).guarantees[measure]
         return guarantee.classes, guarantee.rows, guarantee.holds
 
@@ -225,7 +233,8 @@ def test_a_bound_that_is_just_met_is_not_broken(session: Session):
 def test_as_many_equally_frequent_values_as_asked_are_enough_entropy(session: Session):
     rows = [("1", "f", value) for value in "abc"]
     entropy = figures(session, rows, None, disease([1, 1, 1], l={"entropy": "3"})).of(
-        "entropy l-diversity", "disease"
+        "entropy l-diversity",
+        "disease",
     )
     assert entropy is not None
     assert (entropy.achieved, entropy.classes) == (pytest.approx(3), 0)
@@ -251,10 +260,12 @@ CLASSES = {
 
 
 @pytest.mark.parametrize(
-    "farthest", ["the smaller", pytest.param("the larger", marks=pytest.mark.on_spark)]
+    "farthest",
+    ["the smaller", pytest.param("the larger", marks=pytest.mark.on_spark)],
 )
 def test_distances_that_are_one_double_are_told_apart(
-    table_of: Callable[..., Table], farthest: str
+    table_of: Callable[..., Table],
+    farthest: str,
 ):
     """Half, and half less a 12 * 10^18th part, are one double; classes of different size, so
     numerators do not compare either.
@@ -266,7 +277,7 @@ def test_distances_that_are_one_double_are_told_apart(
 
     def row(size: int) -> tuple[Any, ...]:
         numerator = Decimal(
-            2 * 10**18 * size - (size == less)
+            2 * 10**18 * size - (size == less),
         )  # of EMD = numerator / (2 * rows * size)
         return (
             {"age": f"of {size}", "sex": "f"},
@@ -286,7 +297,8 @@ def test_distances_that_are_one_double_are_told_apart(
     rows = [row(2), row(3)]
     assert rows[0][3] == rows[1][3] == 0.5
     closeness = class_figures(table_of(rows, **CLASSES), None, [AGE, SEX], [table]).of(
-        "t-closeness", "disease"
+        "t-closeness",
+        "disease",
     )
     assert closeness is not None
     assert closeness.achieved == Fraction(1, 2)
@@ -297,7 +309,10 @@ def test_distances_that_are_one_double_are_told_apart(
 
 
 def emd(
-    inside: Counter[str], whole: Counter[str], values: Sequence[str], ordered: bool
+    inside: Counter[str],
+    whole: Counter[str],
+    values: Sequence[str],
+    ordered: bool,
 ) -> Fraction:
     """Of shares in a class from shares in the table."""
     extra = [
@@ -342,12 +357,13 @@ def test_drawn_classes_have_the_figures_of_their_definitions(session: Session, s
             tuple(domains["grade"]),
             OrderedDistance(counts["grade"]),
             SensitiveAttribute.model_validate(
-                {"distance": "ordered", "t": "0.2", "l": diversity, "beta": "3/4"}
+                {"distance": "ordered", "t": "0.2", "l": diversity, "beta": "3/4"},
             ),
         ),
     ]
     table = of_arrow(
-        session, pa.table({name: pa.array(list(release[name]), pa.string()) for name in release})
+        session,
+        pa.table({name: pa.array(list(release[name]), pa.string()) for name in release}),
     )
     tallies = tally_classes(table, ["age", "sex"], list(domains), 9)
     found = class_figures(class_table(tallies, [AGE, SEX], attributes), 4, [AGE, SEX], attributes)
@@ -446,7 +462,8 @@ def test_drawn_classes_have_the_figures_of_their_definitions(session: Session, s
         )
         lacking = [key for key, n in inside.items() if len(n) < len(all_)]
         assert found.unlike[a.name] == ClassesAndRows(
-            len(lacking), sum(len(classes[key]) for key in lacking)
+            len(lacking),
+            sum(len(classes[key]) for key in lacking),
         )
         ranked = {key: sorted(n.values(), reverse=True) for key, n in inside.items()}
         recursive = {key: r[0] >= 2 * sum(r[1:]) for key, r in ranked.items()}

@@ -31,7 +31,7 @@ def test_two_classes_of_a_survey(table_of: Callable[..., Any]) -> None:
                 {"value": "flu", "people": 11.75},
                 {"value": None, "people": 2.0},
                 {"value": "gout", "people": 0.0},
-            ]
+            ],
         },
     }
 
@@ -45,7 +45,9 @@ def test_two_classes_of_a_survey(table_of: Callable[..., Any]) -> None:
     ],
 )
 def test_the_largest_totals_are_listed_and_the_others_are_one_entry(
-    most: int, listed: list[Any], monkeypatch: pytest.MonkeyPatch
+    most: int,
+    listed: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(weights, "MOST_TOTALS", most)
     expected = [

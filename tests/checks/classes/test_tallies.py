@@ -29,7 +29,10 @@ LABELS, SENSITIVE = ["age", "sex", "born"], ["disease", "score", "grade"]
 
 
 def tallied(
-    table: DataFrame, labels: Sequence[str], sensitive: Sequence[str], at_once: int = 5
+    table: DataFrame,
+    labels: Sequence[str],
+    sensitive: Sequence[str],
+    at_once: int = 5,
 ) -> dict[Key, Counter[Key]]:
     """The tally of each class: {labels: {values: records}}. No class and no tuple of a class stands
     twice.
@@ -67,7 +70,7 @@ def test_two_classes(spark: SparkSession):
         ("[20, 29]", None): {("flu", "5"): 1, (None, None): 1},  # labels that are missing are equal
     }
     assert tallied(table, ["age"], ["disease"]) == {
-        ("[20, 29]",): {("flu",): 3, ("gout",): 1, (None,): 1}
+        ("[20, 29]",): {("flu",): 3, ("gout",): 1, (None,): 1},
     }
     assert tallied(table, ["sex"], []) == {
         ("f",): {(): 3},
@@ -89,7 +92,7 @@ def test_nan_is_missing_and_the_sign_of_zero_is_none(spark: SparkSession):
 def test_labels_and_values_are_text(spark: SparkSession):
     table = spark.sql(
         "SELECT 7 AS age, date'2001-02-03' AS born, 1.50BD AS cost, true AS smokes, "
-        "date'2004-05-06' AS seen, 2.50BD AS pay"
+        "date'2004-05-06' AS seen, 2.50BD AS pay",
     )
     tallies = tally_classes(table, ["age", "born", "cost", "smokes"], ["seen", "pay"])
     assert [field.dataType.simpleString() for field in tallies.schema] == [
@@ -130,7 +133,7 @@ def people() -> pd.DataFrame:
             "disease": pick([None, "flu", "gout", "a, b"]),
             "score": pick([NAN, None, -0.0, 0.0, 1.5]),
             "grade": pick([None, 1, 2, 3]),
-        }
+        },
     )
 
 
@@ -203,7 +206,10 @@ def test_the_tallies_are_what_grouping_gives(
 
 
 def test_what_is_asked_of_tallies_is_what_counting_the_rows_gives(
-    settings: Any, people: pd.DataFrame, table: DataFrame, monkeypatch: pytest.MonkeyPatch
+    settings: Any,
+    people: pd.DataFrame,
+    table: DataFrame,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     texts = {name: [as_text(x) for x in people[name]] for name in SENSITIVE}
     with (
@@ -222,7 +228,8 @@ def test_what_is_asked_of_tallies_is_what_counting_the_rows_gives(
 
 
 def test_where_nothing_can_be_kept_the_table_is_computed(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     table = spark.range(3)
 
@@ -235,11 +242,13 @@ def test_where_nothing_can_be_kept_the_table_is_computed(
 
 
 def test_a_driver_holds_no_more_values_than_it_can(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     tallies = tally_classes(
         spark.createDataFrame(
-            [("1", "a", "x"), ("1", "b", "y"), ("2", "b", "x")], "q string, s string, u string"
+            [("1", "a", "x"), ("1", "b", "y"), ("2", "b", "x")],
+            "q string, s string, u string",
         ),
         "q",
         "su",
@@ -264,7 +273,8 @@ def test_no_rows_are_no_classes(spark: SparkSession):
 
 def test_without_sensitive_attributes_there_is_nothing_to_count(spark: SparkSession):
     assert count_values(
-        tally_classes(spark.createDataFrame([("1",)], "q string"), ["q"], []), []
+        tally_classes(spark.createDataFrame([("1",)], "q string"), ["q"], []),
+        [],
     ) == ([], None)
 
 
@@ -284,18 +294,22 @@ def check_groups(columns: Sequence[Sequence[Any]]) -> None:
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from(["a", "b", "", None]), st.sampled_from([1, 2, None]), st.booleans()
+            st.sampled_from(["a", "b", "", None]),
+            st.sampled_from([1, 2, None]),
+            st.booleans(),
         ),
         min_size=1,
         max_size=20,
-    )
+    ),
 )
 def test_rows_are_in_one_group_where_they_are_equal(rows: list[tuple[Any, ...]]):
     check_groups(list(zip(*rows, strict=True)))
 
 
 @pytest.mark.parametrize(
-    "columns", [2, 3, 9], ids=["numbered", "sorted", "more groups than 62 bits could number"]
+    "columns",
+    [2, 3, 9],
+    ids=["numbered", "sorted", "more groups than 62 bits could number"],
 )
 def test_many_columns_of_many_values(columns: int):
     draw = np.random.default_rng(columns)

@@ -12,7 +12,8 @@ import tclose_spark as tc
 
 def test_leading_zeros_are_part_of_a_code(tmp_path: Path) -> None:
     pq.write_table(
-        pa.table({"code": ["1"] * 20 + ["2"] * 20 + ["01"] * 500}), tmp_path / "population.parquet"
+        pa.table({"code": ["1"] * 20 + ["2"] * 20 + ["01"] * 500}),
+        tmp_path / "population.parquet",
     )
     table = pa.table({"code": ["1", "2"] * 20, "disease": ["flu", "flu", "gout", "gout"] * 10})
     spec = {

@@ -17,7 +17,10 @@ TREE = Coverage(numeric=False, paths={path[0]: path for path in CITIES.paths})
 
 
 def covers(
-    coverage: Coverage, label: str | None, value: object, kind: pa.DataType | None = None
+    coverage: Coverage,
+    label: str | None,
+    value: object,
+    kind: pa.DataType | None = None,
 ) -> bool:
     """Whether the label of a single row covers its value."""
     if kind is None:
@@ -205,7 +208,8 @@ def test_judges_a_part_of_an_array():
 
 
 @pytest.mark.parametrize(
-    ("coverage", "kind"), [(NUMERIC, pa.int64()), (NUMERIC, pa.float64()), (PLAIN, pa.string())]
+    ("coverage", "kind"),
+    [(NUMERIC, pa.int64()), (NUMERIC, pa.float64()), (PLAIN, pa.string())],
 )
 def test_no_rows_are_covered(coverage, kind):
     assert coverage.covered(pa.array([], kind), pa.array([], pa.string())).tolist() == []
@@ -230,13 +234,15 @@ def test_no_rows_are_covered(coverage, kind):
 @pytest.mark.parametrize("kind", [pa.int64(), pa.float64()])
 def test_bounds_cover_a_number_between_them(low, value, high, covered, kind):
     assert Coverage.between(
-        pa.array([value], kind), pa.array([low], kind), pa.array([high], kind)
+        pa.array([value], kind),
+        pa.array([low], kind),
+        pa.array([high], kind),
     ).tolist() == [covered]
 
 
 def test_bounds_that_are_no_number_cover_nothing():
     assert Coverage.between(pa.array([1.0]), pa.array([math.nan]), pa.array([5.0])).tolist() == [
-        False
+        False,
     ]
 
 

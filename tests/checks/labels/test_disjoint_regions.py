@@ -67,7 +67,7 @@ def test_bounds_are_an_interval():
 
     def bounds(*pairs):
         return [
-            [pa.chunked_array([pa.array(side, pa.string())]) for side in zip(*pairs, strict=True)]
+            [pa.chunked_array([pa.array(side, pa.string())]) for side in zip(*pairs, strict=True)],
         ]
 
     assert labels_disjoint(bounds(("1", "5"), ("6", "9"), (None, None)), quasi)

@@ -85,10 +85,15 @@ def test_every_option_of_csv_has_a_case() -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_option_of_csv_changes_what_is_read(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
 ) -> None:
     monkeypatch.setattr(
-        sources, "completed", lambda source, *_: source
+        sources,
+        "completed",
+        lambda source, *_: source,
     )  # which finds some options without it
     value, content, others = CASES[name]
     (tmp_path / "a.csv").write_text(content, encoding="utf-8")
@@ -102,7 +107,9 @@ def test_an_option_of_csv_changes_what_is_read(
 
 @pytest.mark.parametrize("name", OF_FOLDERS)
 def test_an_option_of_folders_changes_what_is_read(
-    spark: SparkSession, tmp_path: Path, name: str
+    spark: SparkSession,
+    tmp_path: Path,
+    name: str,
 ) -> None:
     (tmp_path / "below").mkdir()
     for path, rows in {"a.csv": "a\n1\n", "b.txt": "a\n2\n", "below/c.csv": "a\n3\n"}.items():
@@ -110,7 +117,9 @@ def test_an_option_of_folders_changes_what_is_read(
     with_header = {"header": "true", "sep": ","}
     plain = Input(path=str(tmp_path), format="csv", options=with_header)
     source = Input(
-        path=str(tmp_path), format="csv", options={**with_header, name: OF_FOLDERS[name]}
+        path=str(tmp_path),
+        format="csv",
+        options={**with_header, name: OF_FOLDERS[name]},
     )
     assert what_is_read(spark, source) != what_is_read(spark, plain)
 

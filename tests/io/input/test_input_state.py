@@ -28,7 +28,9 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("place", ["{}", "file://{}"])
 def test_of_files_it_is_their_names_sizes_and_times(
-    spark: SparkSession, folder: Path, place: str
+    spark: SparkSession,
+    folder: Path,
+    place: str,
 ) -> None:
     source = Input(path=place.format(folder), format="csv")
     file = folder / "part/a.csv"
@@ -45,7 +47,9 @@ def test_of_files_it_is_their_names_sizes_and_times(
 
 
 def test_files_behind_links_are_looked_at(
-    spark: SparkSession, folder: Path, tmp_path: Path
+    spark: SparkSession,
+    folder: Path,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/c.csv").write_text("age\n33\n")
@@ -59,7 +63,9 @@ def test_files_behind_links_are_looked_at(
 
 
 def test_of_files_elsewhere_spark_lists_them(
-    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "local_path", lambda path: None)
     source = Input(path=f"file://{folder}", format="csv")

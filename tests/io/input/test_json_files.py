@@ -20,7 +20,7 @@ from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.spec import Input
 
 DATES = st.sampled_from(
-    ["2020-01-01", "2020-01-01T00:30:00+02:00", "2020-01-01 12:00:00", "12:30", "1", "true", ""]
+    ["2020-01-01", "2020-01-01T00:30:00+02:00", "2020-01-01 12:00:00", "12:30", "1", "true", ""],
 )
 KINDS: dict[str, st.SearchStrategy[Any]] = {
     "text": DATES
@@ -52,7 +52,8 @@ def read(path: Path, content: str) -> tuple[list[dict[str, Any]], list[str]]:
 @drawn(150, quick=30)
 @given(rows=ROWS.filter(any))
 def test_an_array_and_lines_have_the_values_that_were_written(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[dict[str, Any]],
 ) -> None:
     folder = tmp_path_factory.mktemp("json")
     array, notes = read(folder / "a.json", json.dumps(rows))
@@ -88,7 +89,7 @@ def test_times_of_a_zone_stay_texts_and_are_noted(tmp_path: Path) -> None:
     rows, notes = read(tmp_path / "a.jsonl", '{"at": "2020-01-01T00:30:00+02:00"}')
     assert rows == [{"at": "2020-01-01T00:30:00+02:00"}]
     assert notes == [
-        "note: a.jsonl has times with a zone, which a release shows in UTC and without a zone"
+        "note: a.jsonl has times with a zone, which a release shows in UTC and without a zone",
     ]
 
 
@@ -109,7 +110,9 @@ def test_times_of_a_zone_stay_texts_and_are_noted(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_table_is_refused_without_its_content(
-    tmp_path: Path, content: str, why: str
+    tmp_path: Path,
+    content: str,
+    why: str,
 ) -> None:
     with pytest.raises(InputError, match=why) as found:
         read(tmp_path / "a.json", content)

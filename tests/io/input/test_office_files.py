@@ -36,7 +36,7 @@ FRAME = pd.DataFrame(
         "sex": ["f", "männlich", None],
         "income": [1.5, 2.25, 3.0],
         "at": pd.to_datetime(["2020-01-31", "1999-12-01", None]),
-    }
+    },
 )
 ROWS = [
     {"age": 31, "sex": "f", "income": 1.5, "at": dt.date(2020, 1, 31)},
@@ -49,10 +49,13 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "a.feather": FRAME.to_feather,
     "a.orc": FRAME.to_orc,
     "a.jsonl": lambda path: FRAME.assign(at=FRAME["at"].dt.date.astype("string")).to_json(
-        path, orient="records", lines=True
+        path,
+        orient="records",
+        lines=True,
     ),
     "a.json": lambda path: FRAME.assign(at=FRAME["at"].dt.date.astype("string")).to_json(
-        path, orient="records"
+        path,
+        orient="records",
     ),
 }
 
@@ -60,7 +63,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
 def read(path: Path, **options: str) -> list[dict[str, Any]]:
     """The rows, by the format that the path says."""
     return collect(
-        sources.read_table(LocalSession(), source_of(str(path), None, options))
+        sources.read_table(LocalSession(), source_of(str(path), None, options)),
     ).to_pylist()
 
 
@@ -125,7 +128,9 @@ def test_a_sheet_with_titles_and_totals(tmp_path: Path) -> None:
         [31, 7, "x", dt.datetime(2020, 1, 1, 12)],
     ]
     path = workbook(
-        tmp_path / "a.xlsx", [["a"], [1]], [*rows, [32, "b", "y", None], ["Total", 63, None, None]]
+        tmp_path / "a.xlsx",
+        [["a"], [1]],
+        [*rows, [32, "b", "y", None], ["Total", 63, None, None]],
     )
     lines: list[str] = []
     token = told.set(lines.append)
@@ -150,10 +155,13 @@ def test_a_sheet_with_titles_and_totals(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "hint"), [("Sick 2020", "; did you mean 'Sick 2021'?"), ("2020", "")]
+    ("asked", "hint"),
+    [("Sick 2020", "; did you mean 'Sick 2021'?"), ("2020", "")],
 )
 def test_a_sheet_that_is_not_there_shows_no_names_but_an_alike_one(
-    tmp_path: Path, asked: str, hint: str
+    tmp_path: Path,
+    asked: str,
+    hint: str,
 ) -> None:
     book = openpyxl.Workbook()
     for name in ("Hans Meier", "Sick 2021"):
@@ -205,7 +213,8 @@ def test_cells_keep_their_values(tmp_path: Path, name: str) -> None:
 
 def test_lost_cells_and_empty_rows_are_noted(tmp_path: Path) -> None:
     path = workbook(
-        tmp_path / "a.xlsx", [["a", "b"], [1, "#N/A"], [None, None], [2, "=A2"], [3, "x"]]
+        tmp_path / "a.xlsx",
+        [["a", "b"], [1, "#N/A"], [None, None], [2, "=A2"], [3, "x"]],
     )
     rows, notes = noted(path)
     assert rows == [{"a": 1, "b": None}, {"a": 2, "b": None}, {"a": 3, "b": "x"}]
@@ -264,17 +273,22 @@ def seconds_of(text: str) -> float:
 @drawn(20)
 @given(values=st.lists(SECONDS, min_size=1, max_size=6).filter(any))
 def test_times_of_statistics_programs_keep_whole_days(
-    tmp_path_factory: pytest.TempPathFactory, name: str, values: list[float | None]
+    tmp_path_factory: pytest.TempPathFactory,
+    name: str,
+    values: list[float | None],
 ) -> None:
     pyreadstat = pytest.importorskip("pyreadstat")
     writer, kind = WRITERS_OF_TIMES[name]
     path = tmp_path_factory.mktemp("times") / name
     getattr(pyreadstat, writer)(
-        pd.DataFrame({"X": values}, dtype=float), path, variable_format={"X": kind}
+        pd.DataFrame({"X": values}, dtype=float),
+        path,
+        variable_format={"X": kind},
     )
     texts = [row["X"] for row in read(path)]
     assert [None if text is None else seconds_of(text) for text in texts] == pytest.approx(
-        values, abs=1e-4
+        values,
+        abs=1e-4,
     )
 
 
@@ -283,7 +297,7 @@ def test_times_of_day_stay_as_they_were_written(tmp_path: Path) -> None:
     frame = pd.DataFrame({"X": [30 * 3600.0, 6 * 3600, 0, -60.5, None]})
     pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_format={"X": "DTIME20.2"})
     assert [row["X"] for row in read(tmp_path / "a.sav")] == [
-        *("30:00:00", "06:00:00", "00:00:00", "-00:01:00.500000", None)
+        *("30:00:00", "06:00:00", "00:00:00", "-00:01:00.500000", None),
     ]
 
 
@@ -302,7 +316,8 @@ def test_clocks_of_stata_are_times_within_a_day_and_moments_beyond(tmp_path: Pat
 def test_numbers_beyond_integers_are_doubles(tmp_path: Path, name: str) -> None:
     pyreadstat = pytest.importorskip("pyreadstat")
     getattr(pyreadstat, f"write_{name[2:]}")(
-        pd.DataFrame({"x": [1e19, -(2.0**63), 3.0]}), tmp_path / name
+        pd.DataFrame({"x": [1e19, -(2.0**63), 3.0]}),
+        tmp_path / name,
     )
     assert [row["x"] for row in read(tmp_path / name)] == [1e19, -(2.0**63), 3.0]
 
@@ -314,7 +329,7 @@ def test_codes_that_share_a_label_stay_codes(tmp_path: Path) -> None:
     rows, notes = noted(tmp_path / "a.dta")
     assert rows == [{"job": 1, "sex": "m"}, {"job": 2, "sex": "f"}, {"job": 3, "sex": "m"}]
     assert notes == [
-        "note: column 'job' of a.dta has codes that share a value label, so it is read as its codes"
+        "note: column 'job' of a.dta has codes that share a value label, so it is read as its codes",
     ]
 
 
@@ -345,22 +360,28 @@ def test_a_sas_transport_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("a.xlsx", "an Excel"), ("a.dta", "a Stata"), ("a.sav", "an SPSS")]
+    ("name", "kind"),
+    [("a.xlsx", "an Excel"), ("a.dta", "a Stata"), ("a.sav", "an SPSS")],
 )
 def test_a_missing_package_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, kind: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    kind: str,
 ) -> None:
     (tmp_path / name).write_bytes(b"x")
     for module in ("python_calamine", "pyreadstat"):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(
-        ConfigurationError, match=rf"{name} is {kind} file: pip install 'tclose-spark\[formats\]'"
+        ConfigurationError,
+        match=rf"{name} is {kind} file: pip install 'tclose-spark\[formats\]'",
     ):
         read(tmp_path / name)
 
 
 @pytest.mark.parametrize(
-    "name", ["a.xlsx", "a.ods", "a.dta", "a.sav", "a.sas7bdat", "a.feather", "a.orc", "a.jsonl"]
+    "name",
+    ["a.xlsx", "a.ods", "a.dta", "a.sav", "a.sas7bdat", "a.feather", "a.orc", "a.jsonl"],
 )
 def test_a_damaged_file_is_refused_without_its_content(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"SECRET \xff" * 99)

@@ -50,7 +50,10 @@ def refused(tmp_path: Path, write_run: Callable[..., Path], tclose: Command) -> 
         options = {"header": "true", **options} if file_format == "csv" else options
         source = {"path": name, "format": file_format, "options": options}
         path = write_run(
-            tmp_path, None, source=source, **{"direct_identifiers": ["name"], **(roles or {})}
+            tmp_path,
+            None,
+            source=source,
+            **{"direct_identifiers": ["name"], **(roles or {})},
         )
         code, out, err = tclose("release", path)
         assert code == 2, err
@@ -93,7 +96,10 @@ def test_latin_1_is_not_read_as_utf_8(refused: Refused) -> None:
 
 
 def test_a_file_with_its_encoding_is_read(
-    tmp_path: Path, write_run: Callable[..., Path], tclose: Command, spark: SparkSession
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    tclose: Command,
+    spark: SparkSession,
 ) -> None:
     (tmp_path / "people.csv").write_bytes((HEADER + people("ré €", "rè €")).encode("cp1252"))
     source = {
@@ -129,7 +135,8 @@ def test_malformed_text_of_an_insensitive_attribute_is_named(refused: Refused) -
 
 
 def test_columns_that_are_not_released_may_be_malformed(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "people.csv").write_bytes("name,disease\nré,flu\n".encode("latin-1"))
     source = Input(path=str(tmp_path / "people.csv"), format="csv", options={"header": "true"})
@@ -144,10 +151,13 @@ def test_a_replacement_character_of_the_file_is_text(spark: SparkSession, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"multiLine": "true"}, {"inferSchema": "true"}, {"header": "false"}]
+    "options",
+    [{}, {"multiLine": "true"}, {"inferSchema": "true"}, {"header": "false"}],
 )
 def test_malformed_rows_are_counted_beside_replacement_characters_of_the_file(
-    spark: SparkSession, tmp_path: Path, options: dict[str, str]
+    spark: SparkSession,
+    tmp_path: Path,
+    options: dict[str, str],
 ) -> None:
     lines = [
         b"name;disease",
@@ -164,14 +174,17 @@ def test_malformed_rows_are_counted_beside_replacement_characters_of_the_file(
     )
     table = read_table(spark, source)
     with pytest.raises(
-        InputError, match=r"^column '(disease|_c1)' \(2 rows\): text is not in UTF-8"
+        InputError,
+        match=r"^column '(disease|_c1)' \(2 rows\): text is not in UTF-8",
     ):
         check_text(SourceTable(table, source, table.columns))
 
 
 @pytest.mark.parametrize(("encoding", "content"), [("US-ASCII", "ré"), ("windows-1252", "r\x81")])
 def test_text_that_an_encoding_does_not_have_is_refused(
-    refused: Refused, encoding: str, content: str
+    refused: Refused,
+    encoding: str,
+    content: str,
 ) -> None:
     told = refused((HEADER + people(content)).encode("latin-1"), encoding=encoding)
     assert f"column 'disease' (100 rows): text is not in {encoding}" in told
@@ -179,7 +192,8 @@ def test_text_that_an_encoding_does_not_have_is_refused(
 
 def test_an_encoding_that_is_none_is_named(refused: Refused) -> None:
     assert "input.options.encoding: latin1000 is no encoding" in refused(
-        (HEADER + people()).encode(), encoding="latin1000"
+        (HEADER + people()).encode(),
+        encoding="latin1000",
     )
 
 
@@ -202,7 +216,10 @@ def test_utf_16_is_recognised(refused: Refused, encoding: str, header: str) -> N
     }
     content = (HEADER + people()).encode(encoding)
     told = refused(
-        content, header=header, encoding="UTF-8", **(numbered if header == "false" else {})
+        content,
+        header=header,
+        encoding="UTF-8",
+        **(numbered if header == "false" else {}),
     )
     wanted = {"utf-16": "UTF-16", "utf-16-le": "UTF-16LE", "utf-16-be": "UTF-16BE"}[encoding]
     assert f"set input.options.encoding: {wanted}" in told
@@ -214,7 +231,7 @@ def test_utf_16_is_recognised(refused: Refused, encoding: str, header: str) -> N
 )
 def test_utf_16_is_read(spark: SparkSession, tmp_path: Path, written: str, encoding: str) -> None:
     (tmp_path / "people.csv").write_bytes(
-        "age,disease\r\n31,Ċé\r\n40,flu\r\n".encode(written)
+        "age,disease\r\n31,Ċé\r\n40,flu\r\n".encode(written),
     )  # Ċ has a byte 10
     source = Input(
         path=str(tmp_path / "people.csv"),
@@ -227,13 +244,17 @@ def test_utf_16_is_read(spark: SparkSession, tmp_path: Path, written: str, encod
 
 @pytest.mark.parametrize("options", [{}, {"multiLine": "true"}, {"encoding": "utf-8"}])
 def test_a_byte_order_mark_is_no_part_of_the_first_name(
-    spark: SparkSession, tmp_path: Path, options: dict[str, str]
+    spark: SparkSession,
+    tmp_path: Path,
+    options: dict[str, str],
 ) -> None:
     (tmp_path / "people.csv").write_text("age,sex\n31,é\n", encoding="utf-8-sig")
     table = read_table(
         spark,
         Input(
-            path=str(tmp_path / "people.csv"), format="csv", options={"header": "true", **options}
+            path=str(tmp_path / "people.csv"),
+            format="csv",
+            options={"header": "true", **options},
         ),
     )
     assert table.columns[:2] == ["age", "sex"]
@@ -242,7 +263,9 @@ def test_a_byte_order_mark_is_no_part_of_the_first_name(
 
 @pytest.mark.parametrize(("written", "mark"), [("utf-8-sig", "UTF-8"), ("utf-16", "UTF-16")])
 def test_a_byte_order_mark_of_another_encoding_is_said(
-    refused: Refused, written: str, mark: str
+    refused: Refused,
+    written: str,
+    mark: str,
 ) -> None:
     told = refused((HEADER + people("ré", "rè")).encode(written), encoding="ISO-8859-1")
     assert (
@@ -254,7 +277,7 @@ def test_a_byte_order_mark_of_another_encoding_is_said(
 
 def test_nul_bytes_are_refused(refused: Refused) -> None:
     assert "column 'disease' (100 rows): text holds NUL bytes" in refused(
-        (HEADER + people("fl\0u")).encode()
+        (HEADER + people("fl\0u")).encode(),
     )
 
 
@@ -262,7 +285,9 @@ def test_malformed_text_in_parquet_is_refused(refused: Refused) -> None:
     age, sex, disease = [30, 31] * 100, ["f", "m"] * 100, [b"r\xe9", b"r\xe8"] * 100
     lengths, joined = pa.array([0, *range(2, 401, 2)], pa.int32()), b"".join(disease)
     text = pa.Array.from_buffers(
-        pa.string(), 200, [None, lengths.buffers()[1], pa.py_buffer(joined)]
+        pa.string(),
+        200,
+        [None, lengths.buffers()[1], pa.py_buffer(joined)],
     )
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table({"name": sex, "age": age, "sex": sex, "disease": text}), sink)
@@ -274,10 +299,12 @@ def test_malformed_text_in_parquet_is_refused(refused: Refused) -> None:
 
 
 @pytest.mark.parametrize(
-    "record", ["NAMESECRET0,48,99007,M,SECRETDX\n", "NAMESECRET0,young,M,SECRETDX\n"]
+    "record",
+    ["NAMESECRET0,48,99007,M,SECRETDX\n", "NAMESECRET0,young,M,SECRETDX\n"],
 )
 def test_a_file_without_a_header_shows_nothing_of_the_first_person(
-    refused: Refused, record: str
+    refused: Refused,
+    record: str,
 ) -> None:
     told = refused((record * 9).encode())
     assert (
@@ -288,7 +315,8 @@ def test_a_file_without_a_header_shows_nothing_of_the_first_person(
 
 def test_a_header_that_is_not_asked_for_is_suggested(refused: Refused) -> None:
     assert "it has 4 columns, read without a header: set input.options.header: true" in refused(
-        (HEADER + people()).encode(), header="false"
+        (HEADER + people()).encode(),
+        header="false",
     )
 
 
@@ -304,7 +332,8 @@ def test_a_name_that_is_near_comes_first(refused: Refused) -> None:
 def test_parquet_that_is_said_to_be_csv_is_recognised(refused: Refused, header: str) -> None:
     sink = pa.BufferOutputStream()
     pq.write_table(
-        pa.table({"name": [f"NAMESECRET{i}" for i in range(99)], "age": list(range(99))}), sink
+        pa.table({"name": [f"NAMESECRET{i}" for i in range(99)], "age": list(range(99))}),
+        sink,
     )
     told = refused(sink.getvalue().to_pybytes(), header=header)
     assert (
@@ -316,7 +345,7 @@ def test_parquet_that_is_said_to_be_csv_is_recognised(refused: Refused, header: 
 
 def test_gzip_without_its_ending_is_recognised(refused: Refused) -> None:
     assert "people.csv is compressed by gzip; give it a name that ends in .gz" in refused(
-        gzip.compress((HEADER + people()).encode())
+        gzip.compress((HEADER + people()).encode()),
     )
 
 
@@ -332,11 +361,13 @@ def test_a_record_in_place_of_names_is_refused(refused: Refused) -> None:
 
 
 def test_names_that_end_in_their_places_are_no_duplicates(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "people.csv").write_text("q0,q1,q2\n1,2,3\n")
     table = read_table(
-        spark, Input(path=str(tmp_path / "people.csv"), format="csv", options={"header": "true"})
+        spark,
+        Input(path=str(tmp_path / "people.csv"), format="csv", options={"header": "true"}),
     )
     assert [tuple(row)[:3] for row in table.collect()] == [("1", "2", "3")]
 
@@ -345,7 +376,9 @@ def test_a_name_that_stands_twice_in_parquet_is_said(refused: Refused) -> None:
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table({"age": [1], "AGE": [2], "sex": ["f"], "disease": ["flu"]}), sink)
     assert "has a duplicate: several columns of one name but for case" in refused(
-        sink.getvalue().to_pybytes(), "people.parquet", "parquet"
+        sink.getvalue().to_pybytes(),
+        "people.parquet",
+        "parquet",
     )
 
 
@@ -360,7 +393,8 @@ def test_a_column_without_a_name_is_read(spark: SparkSession, tmp_path: Path) ->
 
 
 def test_a_column_without_a_name_in_several_files_is_refused(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text(",age\n0,31\n")
@@ -378,7 +412,8 @@ def test_an_empty_csv_file_is_said(refused: Refused) -> None:
 def test_a_truncated_gzip_is_named(refused: Refused) -> None:
     packed = gzip.compress((HEADER + people(rows=20_000)).encode())
     assert "input.path: people.csv.gz is truncated" in refused(
-        packed[: len(packed) // 2], "people.csv.gz"
+        packed[: len(packed) // 2],
+        "people.csv.gz",
     )
 
 
@@ -411,20 +446,27 @@ def test_a_truncated_parquet_file_is_named(refused: Refused) -> None:
 
 def test_an_empty_parquet_file_is_named(refused: Refused) -> None:
     assert "input.path: people.parquet is empty (0 bytes)" in refused(
-        b"", "people.parquet", "parquet"
+        b"",
+        "people.parquet",
+        "parquet",
     )
 
 
 def test_a_damaged_parquet_file_is_named(refused: Refused) -> None:
     whole = parquet()
     assert "input.path: people.parquet cannot be read: it is damaged" in refused(
-        whole[:4] + bytes(300) + whole[304:], "people.parquet", "parquet"
+        whole[:4] + bytes(300) + whole[304:],
+        "people.parquet",
+        "parquet",
     )
 
 
 @pytest.mark.parametrize("second", [b"", "truncated"])
 def test_one_bad_file_among_several_is_named(
-    spark: SparkSession, tmp_path: Path, tclose: Command, second: bytes | str
+    spark: SparkSession,
+    tmp_path: Path,
+    tclose: Command,
+    second: bytes | str,
 ) -> None:
     """Spark passes over a file of 0 bytes: its rows were lost without a word."""
     folder = tmp_path / "people"
@@ -446,13 +488,20 @@ MOMENTS = pa.array(list(range(60)), pa.timestamp("ns"))
 
 @pytest.mark.parametrize("zone", [None, "UTC"])
 def test_a_timestamp_in_nanoseconds_that_is_published_is_named(
-    tmp_path: Path, write_run: Callable[..., Path], tclose: Command, zone: str | None
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    tclose: Command,
+    zone: str | None,
 ) -> None:
     (tmp_path / "people.parquet").write_bytes(
-        parquet(at=MOMENTS.cast(pa.timestamp("ns", zone)), number=list(range(60)))
+        parquet(at=MOMENTS.cast(pa.timestamp("ns", zone)), number=list(range(60))),
     )
     path = write_run(
-        tmp_path, None, direct_identifiers=["name"], insensitive_attributes=["at"], drop_others=True
+        tmp_path,
+        None,
+        direct_identifiers=["name"],
+        insensitive_attributes=["at"],
+        drop_others=True,
     )
     code, _, err = tclose("release", path)
     assert code == 2
@@ -470,7 +519,10 @@ def test_a_timestamp_in_nanoseconds_that_is_published_is_named(
     [{"direct_identifiers": ["name", "at"]}, {"direct_identifiers": ["name"], "drop_others": True}],
 )
 def test_a_timestamp_in_nanoseconds_that_is_dropped_does_no_harm(
-    tmp_path: Path, write_run: Callable[..., Path], tclose: Command, roles: dict[str, Any]
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    tclose: Command,
+    roles: dict[str, Any],
 ) -> None:
     (tmp_path / "people.parquet").write_bytes(parquet(at=MOMENTS))
     assert tclose("release", write_run(tmp_path, None, **roles))[0] == 0
@@ -478,7 +530,10 @@ def test_a_timestamp_in_nanoseconds_that_is_dropped_does_no_harm(
 
 
 def test_integers_beside_nanoseconds_are_published(
-    spark: SparkSession, tmp_path: Path, write_run: Callable[..., Path], tclose: Command
+    spark: SparkSession,
+    tmp_path: Path,
+    write_run: Callable[..., Path],
+    tclose: Command,
 ):
     (tmp_path / "people.parquet").write_bytes(parquet(at=MOMENTS, visits=[1, 2, 3] * 20))
     path = write_run(
@@ -500,7 +555,9 @@ def test_integers_beside_nanoseconds_are_published(
 
 def test_another_type_that_spark_does_not_have_is_reported(refused: Refused) -> None:
     told = refused(
-        parquet(at=pa.array(list(range(60)), pa.time64("ns"))), "people.parquet", "parquet"
+        parquet(at=pa.array(list(range(60)), pa.time64("ns"))),
+        "people.parquet",
+        "parquet",
     )
     assert (
         "has column 'at' of a type that Spark cannot read, time64[ns]; write it as another" in told

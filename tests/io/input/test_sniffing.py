@@ -42,7 +42,9 @@ def find(tmp_path: Path) -> Any:
         token = told.set(lines.append)
         try:
             made = completed(
-                Input(path=str(file), format="csv", options=given), names, may_leave_out=True
+                Input(path=str(file), format="csv", options=given),
+                names,
+                may_leave_out=True,
             )
         finally:
             told.reset(token)
@@ -95,10 +97,14 @@ def test_a_plain_file_is_left_as_it_is(find: Any, text: str) -> None:
     ],
 )
 def test_points_before_three_digits_beside_whole_numbers_are_doubted(
-    find: Any, column: list[str], is_doubted: bool
+    find: Any,
+    column: list[str],
+    is_doubted: bool,
 ) -> None:
     found, lines = find(
-        "name;income\n" + "".join(f"a;{text}\n" for text in column), sep=";", header="true"
+        "name;income\n" + "".join(f"a;{text}\n" for text in column),
+        sep=";",
+        header="true",
     )
     assert found == {}
     assert [line for line in lines if "points before three digits" in line] == lines
@@ -126,7 +132,7 @@ def test_an_encoding_is_found(find: Any, encoding: str) -> None:
 )
 def test_other_encodings_are_found_by_their_words(find: Any, encoding: str, words: str) -> None:
     assert find("a,b\n" + "".join(f"{word},1\n" for word in words.split()), encoding)[0] == {
-        "encoding": encoding
+        "encoding": encoding,
     }
 
 
@@ -284,7 +290,8 @@ def test_only_the_first_bytes_are_read(find: Any, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    "last", ["Note taker,c,", "Total Quality manager,7,", "Sources,x,9", "Sum,61,"]
+    "last",
+    ["Note taker,c,", "Total Quality manager,7,", "Sources,x,9", "Sum,61,"],
 )
 def test_a_last_row_that_only_looks_like_a_total_is_a_row(find: Any, last: str) -> None:
     assert find(f"job,pay,town\nclerk,20,x\nnurse,40,y\nclerk,31,x\n{last}\n")[0] == {}
@@ -297,7 +304,9 @@ def test_a_last_row_that_only_looks_like_a_total_is_a_row(find: Any, last: str) 
     st.data(),
 )
 def test_a_total_has_the_sums_of_the_table(
-    rows: list[tuple[int, int]], grouped: bool, data: st.DataObject
+    rows: list[tuple[int, int]],
+    grouped: bool,
+    data: st.DataObject,
 ) -> None:
     table = [[f"p{i}", str(pay), f"{cost}.5", "x"] for i, (pay, cost) in enumerate(rows)]
     pay, cost = sum(one for one, _ in rows), sum(one + 0.5 for _, one in rows)
@@ -342,7 +351,8 @@ def test_a_header_of_another_length_than_its_rows_is_refused(
     file.write_text("\n".join(sep.join(line) for line in [names, *rows]))
     source = Input(path=str(file), format="csv", options={"header": "true", "sep": sep})
     with pytest.raises(
-        InputError, match=f"differ in length: {len(names)} and {width} fields"
+        InputError,
+        match=f"differ in length: {len(names)} and {width} fields",
     ) as found:
         completed(source, may_leave_out=True)
     assert len(str(found.value).split()) <= 32
@@ -359,7 +369,9 @@ def test_a_header_of_another_length_than_its_rows_is_refused(
     ],
 )
 def test_headers_of_r_and_with_a_separator_more_are_refused(
-    find: Any, text: str, counts: str
+    find: Any,
+    text: str,
+    counts: str,
 ) -> None:
     with pytest.raises(InputError, match=f"differ in length: {counts} fields.*skip_rows: 1"):
         find(text, header="true")

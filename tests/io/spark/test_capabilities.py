@@ -64,12 +64,14 @@ def restricted(allowed: tuple[str, ...] = ALLOWED) -> Iterator[list[str]]:
 
     def keep_nothing(*_: Any, **__: Any) -> Any:
         raise PySparkValueError(
-            "[NOT_SUPPORTED_WITH_SERVERLESS] PERSIST TABLE is not supported on serverless compute"
+            "[NOT_SUPPORTED_WITH_SERVERLESS] PERSIST TABLE is not supported on serverless compute",
         )
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            SparkSession, "sparkContext", refused("sparkContext", SparkSession.sparkContext)
+            SparkSession,
+            "sparkContext",
+            refused("sparkContext", SparkSession.sparkContext),
         )
         for kind, name in (
             (SparkSession, "_jvm"),
@@ -79,7 +81,10 @@ def restricted(allowed: tuple[str, ...] = ALLOWED) -> Iterator[list[str]]:
             patch.setattr(kind, name, refused(name, None), raising=False)
         for name in ("_jdf", "_sc"):
             patch.setattr(
-                DataFrame, name, refused(name, getattr(DataFrame, name, None)), raising=False
+                DataFrame,
+                name,
+                refused(name, getattr(DataFrame, name, None)),
+                raising=False,
             )
         patch.setattr(DataFrame, "rdd", refused("rdd", DataFrame.rdd))
         for name in ("persist", "cache", "checkpoint", "localCheckpoint"):
@@ -89,7 +94,9 @@ def restricted(allowed: tuple[str, ...] = ALLOWED) -> Iterator[list[str]]:
 
 
 def test_the_same_release(
-    make_run: Callable[..., Run], drawn_people: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    make_run: Callable[..., Run],
+    drawn_people: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = make_run(
         drawn_people(5, 120),
@@ -117,7 +124,9 @@ def test_the_refusals_are_real(spark: SparkSession) -> None:
 
 
 def test_a_setting_that_is_refused_is_left_and_said_where_it_matters(
-    spark: SparkSession, settings: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    spark: SparkSession,
+    settings: Callable[..., Any],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with settings({session.RETRIES_NOTICED: "false"}), restricted() as left:
         session._configure(spark)
@@ -129,7 +138,8 @@ def test_a_setting_that_is_refused_is_left_and_said_where_it_matters(
 
 
 def test_a_decisive_setting_that_is_refused_is_an_error(
-    spark: SparkSession, settings: Callable[..., Any]
+    spark: SparkSession,
+    settings: Callable[..., Any],
 ) -> None:
     with (
         settings({"spark.sql.ansi.enabled": "true"}),
@@ -145,10 +155,12 @@ def test_folders_by_uri_need_a_jvm(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_class_tables_that_are_not_brought(
-    make_run: Callable[..., Run], drawn_people: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    make_run: Callable[..., Run],
+    drawn_people: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(validation, "MOST_LOCAL", 0)  # Great Expectations on Spark
     with restricted():
         pipeline.release(
-            make_run(drawn_people(6), quasi={"age": {"type": "numeric"}}, drop_others=True)
+            make_run(drawn_people(6), quasi={"age": {"type": "numeric"}}, drop_others=True),
         )

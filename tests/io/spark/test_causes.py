@@ -49,7 +49,10 @@ def start(write_run: Callable[..., Path], tmp_path: Path) -> Callable[..., tuple
     conf = write_run(tmp_path, PEOPLE, **ROLES)
 
     def started(
-        *command: object, shell: str = "", around: tuple[str, ...] = (), **environment: str
+        *command: object,
+        shell: str = "",
+        around: tuple[str, ...] = (),
+        **environment: str,
     ) -> tuple[int, list[str]]:
         wanted = [str(part) for part in command or ("-m", "tclose_spark", "release", conf)]
         done = subprocess.run(
@@ -74,7 +77,8 @@ def test_too_few_files_are_named(start: Callable[..., tuple[int, list[str]]]) ->
 
 
 def test_a_home_that_cannot_be_written_is_named(
-    start: Callable[..., tuple[int, list[str]]], tmp_path: Path
+    start: Callable[..., tuple[int, list[str]]],
+    tmp_path: Path,
 ) -> None:
     home = tmp_path / "home"
     home.touch()
@@ -85,7 +89,9 @@ def test_a_home_that_cannot_be_written_is_named(
 
 @pytest.mark.parametrize("job", [False, True])
 def test_a_scratch_folder_that_cannot_be_made_is_named(
-    start: Callable[..., tuple[int, list[str]]], tmp_path: Path, job: bool
+    start: Callable[..., tuple[int, list[str]]],
+    tmp_path: Path,
+    job: bool,
 ) -> None:
     """Spark ends its JVM then, which takes the text of its error with it."""
     (tmp_path / "file").touch()
@@ -103,7 +109,9 @@ def test_a_scratch_folder_that_cannot_be_made_is_named(
 
 @pytest.mark.parametrize("variable", ["SPARK_LOCAL_DIRS", "TMPDIR"])
 def test_a_full_disk_is_named_with_what_is_free(
-    start: Callable[..., tuple[int, list[str]]], tmp_path: Path, variable: str
+    start: Callable[..., tuple[int, list[str]]],
+    tmp_path: Path,
+    variable: str,
 ) -> None:
     own = ("unshare", "--map-root-user", "--mount")
     disk = tmp_path / "disk"
@@ -141,14 +149,18 @@ def test_a_full_disk_is_named_with_what_is_free(
     ],
 )
 def test_what_is_met_while_the_package_is_imported_is_2(
-    start: Callable[..., tuple[int, list[str]]], tmp_path: Path, command: str, error: str, says: str
+    start: Callable[..., tuple[int, list[str]]],
+    tmp_path: Path,
+    command: str,
+    error: str,
+    says: str,
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\n"
         "class Broken:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         f"        if name == 'tclose_spark.cli': raise {error}\n"
-        "sys.meta_path.insert(0, Broken())\n"
+        "sys.meta_path.insert(0, Broken())\n",
     )
     code, (line,) = start(*command.split(), PYTHONPATH=f"{tmp_path}:{ROOT}")
     assert code == 2
@@ -163,7 +175,8 @@ def test_an_error_that_cannot_be_printed_keeps_its_exit_code(
 
 
 def test_a_spark_that_is_none_is_named(
-    start: Callable[..., tuple[int, list[str]]], tmp_path: Path
+    start: Callable[..., tuple[int, list[str]]],
+    tmp_path: Path,
 ) -> None:
     code, (line,) = start(SPARK_HOME=str(tmp_path))
     assert code == 2
@@ -171,7 +184,8 @@ def test_a_spark_that_is_none_is_named(
 
 
 def test_jars_that_hold_no_delta_are_named(
-    start: Callable[..., tuple[int, list[str]]], tmp_path: Path
+    start: Callable[..., tuple[int, list[str]]],
+    tmp_path: Path,
 ) -> None:
     jar = tmp_path / "delta.jar"
     jar.write_text("cut off")
@@ -181,7 +195,8 @@ def test_jars_that_hold_no_delta_are_named(
 
 
 def test_what_stopped_a_start_does_not_stop_the_next_one(
-    start: Callable[..., tuple[int, list[str]]], tmp_path: Path
+    start: Callable[..., tuple[int, list[str]]],
+    tmp_path: Path,
 ) -> None:
     """In one process, as a notebook is one."""
     (tmp_path / "file").touch()
@@ -211,22 +226,26 @@ def test_an_error_of_a_jvm_that_has_ended_is_not_known() -> None:
 
 
 def test_a_disk_that_takes_nothing_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     def full(dir: str) -> Any:
         raise OSError(
-            errno.ENOSPC if dir == str(tmp_path) else errno.EACCES, "No space left on device"
+            errno.ENOSPC if dir == str(tmp_path) else errno.EACCES,
+            "No space left on device",
         )
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path}/not/yet")
     assert f"Spark did not start: SPARK_LOCAL_DIRS: {tmp_path}/not/yet" in why_no_session(
-        "", "no text"
+        "",
+        "no text",
     )
 
 
 def test_local_sessions_try_tasks_again(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert spark.sparkContext.master == DEFAULT_MASTER == "local[*, 4]"
     monkeypatch.setenv("TCLOSE_MASTER", "local[2]")
@@ -290,7 +309,7 @@ def test_a_task_without_memory_is_named() -> None:
         "numpy._core._exceptions._ArrayMemoryError: Unable to allocate"
     )
     assert "a Python worker of Spark was lost, most likely for want of memory" in str(
-        known(RuntimeError(text))
+        known(RuntimeError(text)),
     )
     assert known(RuntimeError("no MemoryError here")) is None
 
@@ -323,7 +342,8 @@ def test_an_object_store_that_is_not_reached_is_named(text: str, says: str) -> N
 def test_what_stops_a_run_has_its_exit_code() -> None:
     assert isinstance(known(OSError(errno.EMFILE, "Too many open files")), ConfigurationError)
     assert isinstance(
-        known(RuntimeError("java.io.IOException: /x/y (Too many open files)")), ConfigurationError
+        known(RuntimeError("java.io.IOException: /x/y (Too many open files)")),
+        ConfigurationError,
     )
 
 
@@ -348,7 +368,9 @@ def workers_of(process: int) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
 def test_a_release_whose_workers_get_lost_is_the_same(
-    conf: Path, finished: Path, tmp_path: Path
+    conf: Path,
+    finished: Path,
+    tmp_path: Path,
 ) -> None:
     command = ["-m", "tclose_spark", "release", str(conf), "--set", f"output.path={tmp_path}/out"]
     process = subprocess.Popen([sys.executable, *command])

@@ -41,7 +41,10 @@ def fake_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [(0, "", QUICK), (LARGE, "", ""), (0, "full", ""), (LARGE, "quick", QUICK)],
 )
 def test_the_compiler_fits_the_input(
-    monkeypatch: pytest.MonkeyPatch, size: int, chosen: str, options: str
+    monkeypatch: pytest.MonkeyPatch,
+    size: int,
+    chosen: str,
+    options: str,
 ) -> None:
     monkeypatch.setenv("TCLOSE_COMPILER", chosen)
     assert compiler(size) == options
@@ -65,12 +68,13 @@ def test_the_size_of_an_input(tmp_path: Path) -> None:
 
 
 def test_the_users_java_options_come_after_ours(
-    fake_spark: Path, monkeypatch: pytest.MonkeyPatch
+    fake_spark: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=4")
     jvm = Jvm({"spark.master": "local"}, QUICK)
     while not (fake_spark / "told").exists() or not (fake_spark / "told").read_text().endswith(
-        "pyspark-shell\n"
+        "pyspark-shell\n",
     ):
         assert jvm.runs
     options, *arguments = (fake_spark / "told").read_text().splitlines()
@@ -123,14 +127,16 @@ def start_early(monkeypatch: pytest.MonkeyPatch, path: Path, gateway: object) ->
 
 
 def test_java_is_started_for_the_size_of_the_input(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "table.csv").write_text("a,b\n")
     assert start_early(monkeypatch, tmp_path / "table.csv", gateway=None) == [4]
 
 
 def test_no_java_is_started_where_there_is_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     assert start_early(monkeypatch, tmp_path, gateway=object()) == []
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "8000")
@@ -171,7 +177,8 @@ def test_spark_submit_is_given_the_jars_that_are_known(cache: Path) -> None:
 def test_jars_of_another_delta_are_looked_for(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jars.remember(DELTA, [str(cache / "c.jar")])
     monkeypatch.setattr(
-        "importlib.metadata.version", {"delta-spark": "4.5.0", "pyspark": "4.1.4"}.__getitem__
+        "importlib.metadata.version",
+        {"delta-spark": "4.5.0", "pyspark": "4.1.4"}.__getitem__,
     )
     assert jars.delta_settings()["spark.jars.packages"] == "io.delta:delta-spark_4.1_2.13:4.5.0"
 
@@ -185,17 +192,22 @@ def test_jars_of_another_delta_are_looked_for(cache: Path, monkeypatch: pytest.M
     ],
 )
 def test_jars_are_those_of_the_spark_that_is_installed(
-    monkeypatch: pytest.MonkeyPatch, delta: str, spark: str, package: str
+    monkeypatch: pytest.MonkeyPatch,
+    delta: str,
+    spark: str,
+    package: str,
 ) -> None:
     monkeypatch.setattr(
-        "importlib.metadata.version", {"delta-spark": delta, "pyspark": spark}.__getitem__
+        "importlib.metadata.version",
+        {"delta-spark": delta, "pyspark": spark}.__getitem__,
     )
     assert jars.to_be_found()["spark.jars.packages"] == package
 
 
 def test_a_delta_of_spark_4_0_is_refused_on_4_1(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "importlib.metadata.version", {"delta-spark": "4.0.1", "pyspark": "4.1.4"}.__getitem__
+        "importlib.metadata.version",
+        {"delta-spark": "4.0.1", "pyspark": "4.1.4"}.__getitem__,
     )
     with pytest.raises(ConfigurationError, match=r"'delta-spark==4.4.0', or 'pyspark<4.1'"):
         jars.to_be_found()

@@ -114,7 +114,10 @@ def test_delta_jars_that_are_not_there_are_named(tmp_path: Path) -> None:
     ],
 )
 def test_the_variable_that_keeps_spark_from_starting_is_named(
-    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, says: str
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+    says: str,
 ) -> None:
     monkeypatch.setenv(variable, value)
     with pytest.raises(ConfigurationError) as found:

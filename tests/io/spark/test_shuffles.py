@@ -54,7 +54,9 @@ def test_the_sessions_number_is_put_back_after_an_error(spark: SparkSession) -> 
 
 
 def test_an_audit_writes_no_crowd_of_files(
-    spark: SparkSession, settings: Callable[..., Any], tmp_path: Path
+    spark: SparkSession,
+    settings: Callable[..., Any],
+    tmp_path: Path,
 ) -> None:
     people = spark.createDataFrame(
         [(f"zip {i % 10}", "flu" if i % 3 else "gout") for i in range(60)],
@@ -76,7 +78,8 @@ def test_an_audit_writes_no_crowd_of_files(
 
 WAYS = [
     pytest.param(
-        by_number, marks=pytest.mark.skipif(not SENDS_TO_TASKS, reason="came with Spark 4.1")
+        by_number,
+        marks=pytest.mark.skipif(not SENDS_TO_TASKS, reason="came with Spark 4.1"),
     ),
     by_key,
 ]
@@ -98,7 +101,8 @@ def brought(way: Callable[..., DataFrame], table: DataFrame, tasks: int) -> pa.T
         for batch in batches:
             ids = batch.column("id").cast(pa.string()).cast(pa.binary())
             yield pa.RecordBatch.from_arrays(
-                [batch.column("task").cast(pa.int32()), ids], names=["task", "rows"]
+                [batch.column("task").cast(pa.int32()), ids],
+                names=["task", "rows"],
             )
 
     def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -107,7 +111,8 @@ def brought(way: Callable[..., DataFrame], table: DataFrame, tasks: int) -> pa.T
         for batch in batches:
             place = pa.array(np.full(batch.num_rows, context.partitionId()))
             yield pa.RecordBatch.from_arrays(
-                [place, *batch.columns], names=["partition", *batch.schema.names]
+                [place, *batch.columns],
+                names=["partition", *batch.schema.names],
             )
 
     sent = way(table, say, T.StructType.fromDDL("task int, rows binary"), tasks)
@@ -117,7 +122,9 @@ def brought(way: Callable[..., DataFrame], table: DataFrame, tasks: int) -> pa.T
 @pytest.mark.parametrize("tasks", [1, 2, 7, 64])
 @pytest.mark.parametrize("way", WAYS)
 def test_every_row_comes_to_its_task(
-    spark: SparkSession, way: Callable[..., Any], tasks: int
+    spark: SparkSession,
+    way: Callable[..., Any],
+    tasks: int,
 ) -> None:
     rows = 3 * tasks + 5
     table = spark.range(0, rows, 1, 3).select("id", (F.col("id") * 7 % tasks).alias("task"))
@@ -128,10 +135,13 @@ def test_every_row_comes_to_its_task(
 
 @pytest.mark.parametrize("way", WAYS)
 def test_adaptive_execution_neither_joins_nor_cuts_tasks(
-    spark: SparkSession, settings: Callable[..., Any], way: Callable[..., Any]
+    spark: SparkSession,
+    settings: Callable[..., Any],
+    way: Callable[..., Any],
 ) -> None:
     table = spark.range(0, 3000, 1, 3).select(
-        "id", F.when(F.col("id") < 2900, 0).otherwise(F.col("id") % 9).alias("task")
+        "id",
+        F.when(F.col("id") < 2900, 0).otherwise(F.col("id") % 9).alias("task"),
     )
     eager = {
         "spark.sql.adaptive.advisoryPartitionSizeInBytes": "1k",
@@ -146,7 +156,8 @@ def test_adaptive_execution_neither_joins_nor_cuts_tasks(
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_number_that_is_no_task_counts_modulo_the_tasks(
-    spark: SparkSession, way: Callable[..., Any]
+    spark: SparkSession,
+    way: Callable[..., Any],
 ) -> None:
     table = spark.createDataFrame([(i, i) for i in (-1, -9, 4, 11)], "id int, task int")
     came = brought(way, table, 4)

@@ -26,12 +26,13 @@ JAVA = (
 
 def test_a_file_that_python_writes_names_its_folder() -> None:
     found = full_disk(
-        OSError(errno.ENOSPC, "No space left on device", "/big/out/internal/run.json"), "/big/out"
+        OSError(errno.ENOSPC, "No space left on device", "/big/out/internal/run.json"),
+        "/big/out",
     )
     assert found is not None
     assert found.exit_code == 2
     assert str(found).startswith(
-        "output: no space is left on the disk of /big/out/internal, or its quota"
+        "output: no space is left on the disk of /big/out/internal, or its quota",
     )
 
 
@@ -52,16 +53,16 @@ def test_sparks_scratch_folder_is_named(frame: str, monkeypatch: pytest.MonkeyPa
 def test_what_spark_writes_of_the_release_names_the_output() -> None:
     error = RuntimeError("outer")
     error.__cause__ = RuntimeError(
-        JAVA.format("org.apache.hadoop.fs.RawLocalFileSystem$LocalFSFileOutputStream.write")
+        JAVA.format("org.apache.hadoop.fs.RawLocalFileSystem$LocalFSFileOutputStream.write"),
     )
     assert "output: no space is left on the disk of /big/out, or its quota" in str(
-        full_disk(error, "/big/out")
+        full_disk(error, "/big/out"),
     )
 
 
 def test_a_file_elsewhere_that_a_task_writes_is_named_and_what_is_free(tmp_path: Path) -> None:
     error = RuntimeError(
-        f"Traceback ..\nOSError: [Errno 28] No space left on device: '{tmp_path}/kernel.nbi'\n"
+        f"Traceback ..\nOSError: [Errno 28] No space left on device: '{tmp_path}/kernel.nbi'\n",
     )
     found = str(full_disk(error, "/big/out"))
     assert re.match(
@@ -76,7 +77,7 @@ def test_a_file_elsewhere_that_a_task_writes_is_named_and_what_is_free(tmp_path:
     [
         OSError(errno.EROFS, os.strerror(errno.EROFS), "/big/out/internal/run.json"),
         RuntimeError(
-            "Caused by: java.io.FileNotFoundException: /big/out/x (Read-only file system)"
+            "Caused by: java.io.FileNotFoundException: /big/out/x (Read-only file system)",
         ),
         OSError("Generic LocalFileSystem error: Read-only file system (os error 30)"),
     ],
@@ -99,13 +100,13 @@ def test_other_errors_are_none_of_it() -> None:
     [
         OSError(errno.EFBIG, "File too large", "/out/x"),
         RuntimeError(
-            "java.io.IOException: File too large\n\tat java.io.FileOutputStream.writeBytes"
+            "java.io.IOException: File too large\n\tat java.io.FileOutputStream.writeBytes",
         ),
     ],
 )
 def test_a_limit_of_the_size_of_files_is_named(error: Exception) -> None:
     assert "a file became too large: this process or its disk allows no larger file" in str(
-        full_disk(error, "/out")
+        full_disk(error, "/out"),
     )
 
 

@@ -78,7 +78,8 @@ def test_another_hosts_and_one_that_says_nothing_are_kept(folder: LocalFolder, t
 
 
 def test_that_of_a_container_with_the_same_host_name_is_kept(
-    folder: LocalFolder, tmp_path: Path
+    folder: LocalFolder,
+    tmp_path: Path,
 ) -> None:
     """Its process number means nothing here."""
     hold = (
@@ -102,7 +103,10 @@ def test_that_of_a_container_with_the_same_host_name_is_kept(
     ):
         pytest.skip("a container needs root and unshare")
     with subprocess.Popen(
-        container, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        container,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "\n"
@@ -115,7 +119,8 @@ def test_that_of_a_container_with_the_same_host_name_is_kept(
 
 
 def test_a_run_is_refused_while_another_writes(
-    tclose: Callable[..., tuple[int, str, str]], run_file: Callable[..., Path]
+    tclose: Callable[..., tuple[int, str, str]],
+    run_file: Callable[..., Path],
 ) -> None:
     path = run_file({"age": [1, 2] * 6, "sex": ["f", "m"] * 6, "disease": ["flu", "gout"] * 6})
     internal = LocalFolder(str(path.parent / "out/internal"))

@@ -35,10 +35,13 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_an_azure_account_is_that_of_the_connection_string(
-    monkeypatch: pytest.MonkeyPatch, rest: str, server: str
+    monkeypatch: pytest.MonkeyPatch,
+    rest: str,
+    server: str,
 ) -> None:
     monkeypatch.setenv(
-        AZURE, f"DefaultEndpointsProtocol=https;AccountName=acme;AccountKey={KEY}=={rest}"
+        AZURE,
+        f"DefaultEndpointsProtocol=https;AccountName=acme;AccountKey={KEY}=={rest}",
     )
     account = AzureAccount.of(PLACE)
     assert account is not None
@@ -64,15 +67,17 @@ def test_an_azure_account_is_that_of_the_connection_string(
             blob_storage_scheme=account.server.scheme,
             dfs_storage_authority=host.replace("blob", "dfs"),
             dfs_storage_scheme=account.server.scheme,
-        )
+        ),
     )
 
 
 @pytest.mark.parametrize(
-    "account_of", ["AccountName=acme", "BlobEndpoint=https://acme.blob.core.windows.net/"]
+    "account_of",
+    ["AccountName=acme", "BlobEndpoint=https://acme.blob.core.windows.net/"],
 )
 def test_an_azure_account_by_a_shared_access_signature(
-    monkeypatch: pytest.MonkeyPatch, account_of: str
+    monkeypatch: pytest.MonkeyPatch,
+    account_of: str,
 ) -> None:
     """Its signature has signs of equality; pyarrow appends it to URLs. Azure's portal names the
     server alone.
@@ -92,7 +97,8 @@ def test_an_azure_account_by_a_shared_access_signature(
 
 @pytest.mark.parametrize("server", ["host:4443", "http://host:4443"])
 def test_a_server_in_place_of_googles_takes_requests_without_credentials(
-    monkeypatch: pytest.MonkeyPatch, server: str
+    monkeypatch: pytest.MonkeyPatch,
+    server: str,
 ) -> None:
     monkeypatch.setenv(GOOGLE, server)
     files, path = open_bucket("gs://people")

@@ -81,7 +81,9 @@ Held = Callable[..., dict[str, str]]
 
 
 def test_a_folder_moves_in_place_of_an_older_one(
-    staging: Folder, public: Folder, held: Held
+    staging: Folder,
+    public: Folder,
+    held: Held,
 ) -> None:
     public.write("release/older.parquet", "older")
     move("release", staging, public)
@@ -121,7 +123,11 @@ class BreaksOff(OSError):
 
 @pytest.fixture
 def broken_off(
-    staging: Folder, public: Folder, monkeypatch: pytest.MonkeyPatch, kind: str, held: Held
+    staging: Folder,
+    public: Folder,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    held: Held,
 ) -> list[str]:
     """A move file by file that ended before its last one; what had arrived."""
     if kind == "in one step":
@@ -144,7 +150,10 @@ def broken_off(
 
 
 def test_a_move_that_broke_off_goes_on(
-    broken_off: list[str], staging: Folder, public: Folder, held: Held
+    broken_off: list[str],
+    staging: Folder,
+    public: Folder,
+    held: Held,
 ) -> None:
     assert broken_off == ["_delta_log/00.json", "part 1%.parquet"]
     assert held(staging) == {"part-2.parquet": "two"}
@@ -154,7 +163,10 @@ def test_a_move_that_broke_off_goes_on(
 
 
 def test_what_was_staged_anew_does_not_mix_with_what_had_arrived(
-    broken_off: list[str], staging: Folder, public: Folder, held: Held
+    broken_off: list[str],
+    staging: Folder,
+    public: Folder,
+    held: Held,
 ) -> None:
     staging.remove("release")
     staging.write("release/part-3.parquet", "three")
@@ -163,7 +175,10 @@ def test_what_was_staged_anew_does_not_mix_with_what_had_arrived(
 
 
 def test_across_file_systems_by_copies(
-    staging: Folder, public: Folder, monkeypatch: pytest.MonkeyPatch, held: Held
+    staging: Folder,
+    public: Folder,
+    monkeypatch: pytest.MonkeyPatch,
+    held: Held,
 ) -> None:
     monkeypatch.setattr(HadoopFolder, "_is_beside", lambda self, other: False)
     monkeypatch.setattr(FilesInFolder, "equals", lambda self, other: False, raising=False)
@@ -186,13 +201,15 @@ def test_one_of_many_writers_gets_a_new_file(public: Folder, kind: str) -> None:
             assert public.read(lock) == str(got.index(True))
             assert not public.write_new(lock, "late")
     assert {name for name in public.names() if not name.endswith(".crc")} == set(
-        map(str, range(50))
+        map(str, range(50)),
     )
 
 
 @pytest.mark.parametrize("kind", [BY_PYARROW], indirect=True)
 def test_a_writer_waits_for_no_claim_of_one_that_was_killed(
-    public: Folder, kind: str, monkeypatch: pytest.MonkeyPatch
+    public: Folder,
+    kind: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     public.write("lock~0", "")
     assert not public.write_new("lock", "mine")
@@ -202,7 +219,9 @@ def test_a_writer_waits_for_no_claim_of_one_that_was_killed(
 
 
 def test_what_a_file_system_refuses_is_no_file_that_is_there(
-    public: Folder, tmp_path: Path, kind: str
+    public: Folder,
+    tmp_path: Path,
+    kind: str,
 ) -> None:
     (tmp_path / "public").write_text("a file where the folder would be")
     requests: list[Callable[[], Any]] = [
@@ -219,7 +238,8 @@ def test_what_a_file_system_refuses_is_no_file_that_is_there(
 def test_only_spark_reaches_uris() -> None:
     assert open_folder("/srv/out", LocalSession()).path("lock") == "/srv/out/lock"
     with pytest.raises(
-        ConfigurationError, match=r"^hdfs://host/out: only Spark reaches .*; set engine: spark"
+        ConfigurationError,
+        match=r"^hdfs://host/out: only Spark reaches .*; set engine: spark",
     ):
         open_folder("hdfs://host/out", LocalSession())
 

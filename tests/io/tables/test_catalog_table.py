@@ -32,7 +32,9 @@ def schema(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture(scope="module")
 def run(
-    spark: SparkSession, write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+    spark: SparkSession,
+    write_run: Callable[..., Path],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Run:
     """A finished release, with its table."""
     path = write_run(
@@ -63,7 +65,9 @@ def test_one_commit_a_release(spark: SparkSession, run: Run) -> None:
 
 
 def test_a_release_that_does_not_hold_does_not_reach_it(
-    spark: SparkSession, run: Run, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = versions(spark)
     monkeypatch.setattr(
@@ -77,7 +81,9 @@ def test_a_release_that_does_not_hold_does_not_reach_it(
 
 
 def test_rows_that_did_not_arrive_are_taken_back(
-    spark: SparkSession, run: Run, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     there = {tuple(row) for row in spark.table(TABLE).collect()}
     whole = catalog.read_delta
@@ -115,11 +121,12 @@ def test_a_table_of_somebody_else_is_never_replaced(spark: SparkSession, run: Ru
 
 
 def test_where_the_table_may_not_be_replaced_the_finished_release_stays(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whether that is seen at the begin, or the table came while the run went."""
     spec = run.spec.model_copy(
-        update={"output": run.spec.output.model_copy(update={"table": "offices.raw"})}
+        update={"output": run.spec.output.model_copy(update={"table": "offices.raw"})},
     )
     other = Run(spec, run.spark, run.announce, overwrite=True)
     before = run.public.read("certificate.json")
@@ -139,7 +146,9 @@ def test_where_the_table_may_not_be_replaced_the_finished_release_stays(
 
 
 def test_a_table_that_cannot_be_looked_at_again_is_taken_back(
-    spark: SparkSession, run: Run, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(*_: Any) -> bool:
         raise ConfigurationError("output.table: it cannot be read")
@@ -152,7 +161,8 @@ def test_a_table_that_cannot_be_looked_at_again_is_taken_back(
 
 def test_a_schema_that_is_not_there_is_reported(spark: SparkSession, run: Run) -> None:
     with pytest.raises(
-        ConfigurationError, match=r"output\.table: nowhere\.released cannot be written"
+        ConfigurationError,
+        match=r"output\.table: nowhere\.released cannot be written",
     ):
         catalog.replace_table(run.public.path("release"), "nowhere.released", spark)
 

@@ -88,7 +88,7 @@ def with_mapped_columns(people: DataFrame, path: str) -> None:
     mapping = property_list(**{"delta.columnMapping.mode": "name"})
     spark.sql(
         f"CREATE TABLE delta.`{path}` (years bigint, {TYPES.partition(', ')[2]}) USING delta "
-        f"TBLPROPERTIES ({mapping})"
+        f"TBLPROPERTIES ({mapping})",
     )
     people.withColumnRenamed("age", "years").write.format("delta").mode("append").save(path)
     spark.sql(f"ALTER TABLE delta.`{path}` RENAME COLUMN years TO age")
@@ -98,11 +98,11 @@ def with_mapped_columns(people: DataFrame, path: str) -> None:
 
 def with_a_generated_column(people: DataFrame, path: str) -> None:
     table = DeltaTable.create(people.sparkSession).addColumns(
-        people.schema
+        people.schema,
     )  # which Delta 4.0 does not by SQL
     table.addColumn("decade", "bigint", generatedAlwaysAs="age DIV 10")
     table.addColumn("number", "bigint", generatedAlwaysAs=IdentityGenerator()).location(
-        path
+        path,
     ).execute()
     people.write.format("delta").mode("append").save(path)
 
@@ -111,7 +111,7 @@ def with_a_change_data_feed(people: DataFrame, path: str) -> None:
     spark = people.sparkSession
     feed = {"delta.enableChangeDataFeed": "true"}
     people.selectExpr("age + 1 AS age", *COLUMNS[1:]).write.format("delta").options(**feed).save(
-        path
+        path,
     )
     spark.sql(f"UPDATE delta.`{path}` SET age = age - 1")
     assert (Path(path) / "_change_data").is_dir()
@@ -121,7 +121,7 @@ def clustered_with_tracked_rows(people: DataFrame, path: str) -> None:
     spark = people.sparkSession
     spark.sql(
         f"CREATE TABLE delta.`{path}` ({TYPES}) USING delta CLUSTER BY (age) TBLPROPERTIES "
-        f"({property_list(**{'delta.enableRowTracking': 'true', 'delta.checkpointPolicy': 'v2'})})"
+        f"({property_list(**{'delta.enableRowTracking': 'true', 'delta.checkpointPolicy': 'v2'})})",
     )
     people.write.format("delta").mode("append").save(path)
 
@@ -131,7 +131,7 @@ def with_a_widened_type(people: DataFrame, path: str) -> None:
     widening = property_list(**{"delta.enableTypeWidening": "true"})
     spark.sql(
         f"CREATE TABLE delta.`{path}` (age int, {TYPES.partition(', ')[2]}) USING delta "
-        f"TBLPROPERTIES ({widening})"
+        f"TBLPROPERTIES ({widening})",
     )
     half = people.selectExpr("CAST(age AS int) AS age", *COLUMNS[1:]).coalesce(1).localCheckpoint()
     first = half.limit(ROWS // 2).localCheckpoint()
@@ -172,7 +172,7 @@ def test_a_table(
 ) -> None:
     path = str(tmp_path / "people")
     with settings(
-        {"spark.databricks.delta.stats.collect": "true"}
+        {"spark.databricks.delta.stats.collect": "true"},
     ):  # as tables have them that others write
         make(people, path)
     certificate = release(path)
@@ -214,7 +214,10 @@ def test_a_new_version_while_the_run_goes_changes_nothing(
 
 
 def test_the_first_version_of_an_overwritten_table(
-    people: DataFrame, expected: dict[str, Any], release: Callable[..., Any], tmp_path: Path
+    people: DataFrame,
+    expected: dict[str, Any],
+    release: Callable[..., Any],
+    tmp_path: Path,
 ) -> None:
     path = str(tmp_path / "people")
     people.write.format("delta").save(path)
@@ -227,7 +230,10 @@ def test_the_first_version_of_an_overwritten_table(
 
 @pytest.mark.slow
 def test_files_that_were_vacuumed_are_said(
-    people: DataFrame, release: Callable[..., Any], tmp_path: Path, settings: Callable[..., Any]
+    people: DataFrame,
+    release: Callable[..., Any],
+    tmp_path: Path,
+    settings: Callable[..., Any],
 ) -> None:
 
     path, spark = str(tmp_path / "people"), people.sparkSession
@@ -242,13 +248,16 @@ def test_files_that_were_vacuumed_are_said(
 
 
 def test_a_name_that_only_a_mapped_column_has(
-    people: DataFrame, expected: dict[str, Any], release: Callable[..., Any], tmp_path: Path
+    people: DataFrame,
+    expected: dict[str, Any],
+    release: Callable[..., Any],
+    tmp_path: Path,
 ) -> None:
 
     path = str(tmp_path / "people")
     mapped = {"delta.columnMapping.mode": "name"}
     people.withColumnRenamed("age", "age in years").write.format("delta").options(**mapped).save(
-        path
+        path,
     )
     roles = (
         "attributes.quasi_identifiers={age in years: {type: numeric}, sex: {}, city: {hierarchy: "

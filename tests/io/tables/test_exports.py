@@ -36,7 +36,7 @@ PEOPLE = pa.table(
             [datetime(2024, 1, 1, i % 24, 0, 0, i, tzinfo=UTC) for i in range(N)],
             pa.timestamp("us", "UTC"),
         ),
-    }
+    },
 )
 ROLES: dict[str, Any] = {
     "quasi": {"age": {"type": "numeric"}, "born": {"type": "date", "numeric_output": "bounds"}},
@@ -86,7 +86,8 @@ def test_parquet_has_the_rows(finished: Path) -> None:
 
 
 @pytest.mark.skipif(
-    minor(pyspark.__version__) == "4.0", reason="Parquet of Spark 4.0 always writes them"
+    minor(pyspark.__version__) == "4.0",
+    reason="Parquet of Spark 4.0 always writes them",
 )
 def test_parquet_has_no_figures_of_columns(finished: Path) -> None:
     for file in (finished / "release_parquet").iterdir():
@@ -119,7 +120,9 @@ def test_csv_is_read_by_others_as_it_was_written(finished: Path) -> None:
 
 
 def test_csv_with_formulas_escaped(
-    write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     """Texts that a spreadsheet may calculate get an apostrophe; numbers, and the release itself,
     are as they were.
@@ -148,19 +151,23 @@ def test_csv_with_formulas_escaped(
 
 
 def test_an_export_may_be_one_file(
-    open_run: Callable[..., Run], conf: Path, tmp_path: Path
+    open_run: Callable[..., Run],
+    conf: Path,
+    tmp_path: Path,
 ) -> None:
     run = open_run(
-        conf, f"output={{path: {tmp_path / 'out'}, export: [csv, parquet], one_file: true}}"
+        conf,
+        f"output={{path: {tmp_path / 'out'}, export: [csv, parquet], one_file: true}}",
     )
     pipeline.release(run)
     for kind in ("csv", "parquet"):
         assert [file.name for file in (tmp_path / f"out/public/release_{kind}").iterdir()] == [
-            f"release.{kind}"
+            f"release.{kind}",
         ]
     assert pq.read_table(tmp_path / "out/public/release_parquet/release.parquet").num_rows == N
     with (tmp_path / "out/public/release_csv/release.csv").open(
-        encoding="utf-8", newline=""
+        encoding="utf-8",
+        newline="",
     ) as text:
         rows = list(csv.DictReader(text))
     assert sorted(row["note"] for row in rows) == sorted(
@@ -170,7 +177,8 @@ def test_an_export_may_be_one_file(
     state = RunState.parse(run.internal.read("run.json"))
     assert is_everywhere(run, state)
     assert not is_everywhere(
-        open_run(conf, f"output={{path: {tmp_path / 'out'}, export: [csv, parquet]}}"), state
+        open_run(conf, f"output={{path: {tmp_path / 'out'}, export: [csv, parquet]}}"),
+        state,
     )
     (tmp_path / "out/public/release_csv/part-0.csv").write_text("age\n")
     with pytest.raises(GuaranteeError, match=r"release_csv/part-0.csv is no file of this release"):
@@ -196,7 +204,8 @@ def added(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "kind"), [(altered, "csv"), (doubled, "parquet"), (lost, "csv"), (added, "parquet")]
+    ("change", "kind"),
+    [(altered, "csv"), (doubled, "parquet"), (lost, "csv"), (added, "parquet")],
 )
 def test_what_was_changed_is_noticed(
     conf: Path,
@@ -210,22 +219,30 @@ def test_what_was_changed_is_noticed(
     change(tmp_path / f"out/public/release_{kind}")
     run = open_run(conf, f"output.path={tmp_path / 'out'}")
     with pytest.raises(
-        GuaranteeError, match=rf"release_{kind}/\S+ (was changed|is no file|is missing)"
+        GuaranteeError,
+        match=rf"release_{kind}/\S+ (was changed|is no file|is missing)",
     ):
         pipeline.verify(run, finished=True)
     list_again(tmp_path / "out")
     with pytest.raises(
-        GuaranteeError, match=f"release_{kind} has not the (rows|files)|_SUCCESS cannot be read"
+        GuaranteeError,
+        match=f"release_{kind} has not the (rows|files)|_SUCCESS cannot be read",
     ):
         pipeline.verify(run, finished=True)
 
 
 def test_overwriting_replaces_and_removes_exports(
-    conf: Path, finished: Path, open_run: Callable[..., Run], tmp_path: Path
+    conf: Path,
+    finished: Path,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     shutil.copytree(finished.parent, tmp_path / "out")
     run = open_run(
-        conf, f"output={{path: {tmp_path / 'out'}, export: [csv]}}", "privacy.k=4", overwrite=True
+        conf,
+        f"output={{path: {tmp_path / 'out'}, export: [csv]}}",
+        "privacy.k=4",
+        overwrite=True,
     )
     pipeline.release(run)
     public = tmp_path / "out/public"
@@ -237,7 +254,10 @@ def test_overwriting_replaces_and_removes_exports(
 
 
 def test_an_export_that_lost_rows_is_never_public(
-    conf: Path, open_run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    conf: Path,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole = exports.write_export
     monkeypatch.setattr(
@@ -251,10 +271,12 @@ def test_an_export_that_lost_rows_is_never_public(
 
 
 def test_csv_takes_no_bytes(
-    write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     table = PEOPLE.set_column(3, "note", pa.array([b"x"] * N))
     with pytest.raises(InputError, match="'note' is of type binary, which CSV does not hold"):
         pipeline.release(
-            open_run(write_run(tmp_path, table, **{**ROLES, "output": {"export": ["csv"]}}))
+            open_run(write_run(tmp_path, table, **{**ROLES, "output": {"export": ["csv"]}})),
         )

@@ -49,7 +49,7 @@ SCHEMA = T.StructType(
         T.StructField("at", T.TimestampType()),
         T.StructField("local", T.TimestampNTZType()),
         T.StructField("bytes", T.BinaryType()),
-    ]
+    ],
 )
 ROWS: list[tuple[Any, ...]] = [
     ("ä*", 1, 2, 3, 2**62, 0.5, 0.1, Decimal("1.25"), Decimal(10**30) / 8, True, date(1, 1, 1),
@@ -76,7 +76,8 @@ def files_of(spark: SparkSession, tables: dict[str, pa.Table], copies: int = 3) 
         for batch in batches:
             for _ in range(batch.num_rows):
                 yield pa.record_batch(
-                    [pa.array([None], pa.string()), pa.array([None], pa.binary())], [TABLE, FILE]
+                    [pa.array([None], pa.string()), pa.array([None], pa.binary())],
+                    [TABLE, FILE],
                 )
                 for name, table in tables.items():
                     columns = [
@@ -87,7 +88,8 @@ def files_of(spark: SparkSession, tables: dict[str, pa.Table], copies: int = 3) 
                     ]
                     for file in parquet_files(columns, table.schema):
                         yield pa.record_batch(
-                            [pa.array([name]), pa.array([file], pa.binary())], [TABLE, FILE]
+                            [pa.array([name]), pa.array([file], pa.binary())],
+                            [TABLE, FILE],
                         )
 
     return map_batches(spark.range(0, copies, 1, 2), make, f"`{TABLE}` string, `{FILE}` binary")
@@ -95,14 +97,18 @@ def files_of(spark: SparkSession, tables: dict[str, pa.Table], copies: int = 3) 
 
 @pytest.fixture(params=["a path", "a URI", "a file system that moves no folders", "no JVM"])
 def folder(
-    request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path, monkeypatch: Any
+    request: pytest.FixtureRequest,
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: Any,
 ) -> Folder:
     if request.param == "no JVM":
         monkeypatch.setattr(made_files, "java_of", lambda spark: None)
     if request.param.startswith("a file system"):
         monkeypatch.setattr(HadoopFolder, "moves_at_once", False)
     folder = open_folder(
-        str(tmp_path) if request.param == "a path" else f"file://{tmp_path}", spark
+        str(tmp_path) if request.param == "a path" else f"file://{tmp_path}",
+        spark,
     )
     folder.create()
     return folder
@@ -113,10 +119,12 @@ def shown(rows: Iterable[Any]) -> list[str]:
 
 
 def test_what_is_read_is_what_was_made(
-    spark: SparkSession, folder: Folder, settings: Settings
+    spark: SparkSession,
+    folder: Folder,
+    settings: Settings,
 ) -> None:
     other = T.StructType(
-        [T.StructField("a.b", T.StringType()), T.StructField("table", T.LongType())]
+        [T.StructField("a.b", T.StringType()), T.StructField("table", T.LongType())],
     )
     tables = {"release": arrow(ROWS), "linked": arrow([("x", 1), (None, None)], other)}
     folder.write("release/left.txt", "of a run that broke off")
@@ -130,7 +138,7 @@ def test_what_is_read_is_what_was_made(
         assert read.schema == schema
         rows = expected[name]
         with settings(
-            {"spark.sql.parquet.datetimeRebaseModeInRead": "LEGACY"}
+            {"spark.sql.parquet.datetimeRebaseModeInRead": "LEGACY"},
         ):  # of files by nobody knows whom
             found = read.collect()
         assert shown(found) == shown(rows.collect() if isinstance(rows, DataFrame) else rows)
@@ -140,7 +148,7 @@ def test_what_is_read_is_what_was_made(
 
 def test_rows_lie_in_their_order_in_every_file(spark: SparkSession, folder: Folder) -> None:
     schema = T.StructType(
-        [T.StructField("age", T.StringType()), T.StructField("sick", T.StringType())]
+        [T.StructField("age", T.StringType()), T.StructField("sick", T.StringType())],
     )
     table = arrow([(None, "b"), ("20", None), ("20", "a"), ("31", "a")], schema)
     write_tables(files_of(spark, {"release": table}, copies=6), {"release": schema}, folder)
@@ -163,13 +171,18 @@ def test_rows_lie_in_their_order_in_every_file(spark: SparkSession, folder: Fold
     ],
 )
 def test_tables_have_no_settings_that_a_cluster_gives_every_table(
-    spark: SparkSession, folder: Folder, key: str, value: str
+    spark: SparkSession,
+    folder: Folder,
+    key: str,
+    value: str,
 ) -> None:
     setting = f"spark.databricks.delta.properties.defaults.{key}"
     spark.conf.set(setting, value)
     try:
         write_tables(
-            files_of(spark, {"release": arrow(ROWS)}, copies=1), {"release": SCHEMA}, folder
+            files_of(spark, {"release": arrow(ROWS)}, copies=1),
+            {"release": SCHEMA},
+            folder,
         )
         assert spark.conf.get(setting) == value
     finally:
@@ -199,10 +212,12 @@ def test_files_are_found_however_a_cluster_names_them(spark: SparkSession, tmp_p
 def test_the_log_says_nothing_of_who_wrote_what(spark: SparkSession, folder: Folder) -> None:
     schema = T.StructType([T.StructField("age", T.StringType())])
     write_tables(
-        files_of(spark, {"release": arrow([("[20, 30]",)], schema)}), {"release": schema}, folder
+        files_of(spark, {"release": arrow([("[20, 30]",)], schema)}),
+        {"release": schema},
+        folder,
     )
     (log,) = folder.names(
-        "release/_delta_log"
+        "release/_delta_log",
     )  # and no checksum, which would tell of the table as it was before
     actions = [json.loads(line) for line in folder.read(f"release/_delta_log/{log}").splitlines()]
     assert sorted({kind for action in actions for kind in action}) == [
@@ -212,7 +227,7 @@ def test_the_log_says_nothing_of_who_wrote_what(spark: SparkSession, folder: Fol
     ]
     assert all("stats" not in action["add"] for action in actions if "add" in action)
     assert [action["metaData"]["configuration"] for action in actions if "metaData" in action] == [
-        {"delta.dataSkippingNumIndexedCols": "0", "delta.enableChangeDataFeed": "false"}
+        {"delta.dataSkippingNumIndexedCols": "0", "delta.enableChangeDataFeed": "false"},
     ]
 
 
@@ -223,7 +238,9 @@ def test_a_table_may_have_no_files(spark: SparkSession, folder: Folder) -> None:
 
 
 def test_files_are_not_written_over_where_their_folder_cannot_be_removed(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     schema = T.StructType([T.StructField("age", T.StringType())])
     folder, files = (
@@ -237,7 +254,8 @@ def test_files_are_not_written_over_where_their_folder_cannot_be_removed(
 
 
 def test_files_stay_as_they_are_where_a_cluster_compresses_what_is_written(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()
     schema = T.StructType([T.StructField("age", T.StringType())])
@@ -255,15 +273,19 @@ def test_files_stay_as_they_are_where_a_cluster_compresses_what_is_written(
 
 
 @pytest.mark.parametrize(
-    "changed", [{"lineSep": "2"}, {"compression": "gzip"}, {"maxRecordsPerFile": "0"}]
+    "changed",
+    [{"lineSep": "2"}, {"compression": "gzip"}, {"maxRecordsPerFile": "0"}],
 )
 def test_a_text_writer_that_changes_bytes_is_noticed(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, str]
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    changed: dict[str, str],
 ) -> None:
     monkeypatch.setattr(made_files, "TEXT_OPTIONS", made_files.TEXT_OPTIONS | changed)
     schema = T.StructType([T.StructField("age", T.StringType())])
     files = files_of(spark, {"release": arrow([("20",)], schema)}).coalesce(
-        1
+        1,
     )  # so that a file may get several values
     folder = open_folder(str(tmp_path), spark)
     with pytest.raises(ChangedFileError):
@@ -276,10 +298,12 @@ def test_a_text_writer_that_changes_bytes_is_noticed(
 
 
 def test_a_release_is_the_same_if_the_text_writer_changes_bytes(
-    spark: SparkSession, run_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    run_file: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     people = pa.table(
-        {"age": [30 + i % 7 for i in range(40)], "disease": ["flu", "flu", "gout", "ulcer"] * 10}
+        {"age": [30 + i % 7 for i in range(40)], "disease": ["flu", "flu", "gout", "ulcer"] * 10},
     )
     path, notes = (
         run_file(people, quasi={"age": {"type": "numeric"}}, sensitive={"disease": {"t": "0.3"}}),
@@ -289,7 +313,9 @@ def test_a_release_is_the_same_if_the_text_writer_changes_bytes(
     expected = pipeline.release(Run(load_spec(path), spark, notes.append))["release"]
     assert not [note for note in notes if "text writer" in note]
     monkeypatch.setattr(
-        made_files, "TEXT_OPTIONS", made_files.TEXT_OPTIONS | {"compression": "gzip"}
+        made_files,
+        "TEXT_OPTIONS",
+        made_files.TEXT_OPTIONS | {"compression": "gzip"},
     )
     assert (
         pipeline.release(Run(load_spec(path), spark, notes.append, overwrite=True))["release"]
@@ -297,21 +323,24 @@ def test_a_release_is_the_same_if_the_text_writer_changes_bytes(
     )
     assert [note for note in notes if "text writer" in note] == [
         "note: Spark's text writer changes files on this platform; Delta writes them instead, "
-        "more slowly"
+        "more slowly",
     ]
 
 
 def test_rows_of_one_table(spark: SparkSession) -> None:
     schema = T.StructType([T.StructField("age", T.StringType())])
     files = files_of(
-        spark, {"one": arrow([("1",)], schema), "other": arrow([("2",)], schema)}, copies=1
+        spark,
+        {"one": arrow([("1",)], schema), "other": arrow([("2",)], schema)},
+        copies=1,
     )
     assert [row.age for row in rows_of(files, "other", schema).collect()] == ["2"]
 
 
 def test_a_file_holds_no_value_that_its_rows_have_not() -> None:
     column = pa.DictionaryArray.from_arrays(
-        [3, 1, 1, 3, 4], ["secret", "b", "another secret", "a", None]
+        [3, 1, 1, 3, 4],
+        ["secret", "b", "another secret", "a", None],
     )
     (file,) = parquet_files([column], pa.schema([("label", pa.string())]))
     assert b"secret" not in file
@@ -336,7 +365,7 @@ def test_a_few_long_values_are_files_of_their_own(monkeypatch: pytest.MonkeyPatc
     column = pa.array(["few"] * 910).dictionary_encode()
     long = pa.array([""] * 900 + [f"{i}" * 4000 for i in range(10)])
     files = list(
-        parquet_files([column, long], pa.schema([("text", pa.string()), ("long", pa.string())]))
+        parquet_files([column, long], pa.schema([("text", pa.string()), ("long", pa.string())])),
     )
     assert all(pq.read_table(io.BytesIO(file))["long"].nbytes <= 10_000 for file in files)
     assert sum(pq.read_metadata(io.BytesIO(file)).num_rows for file in files) == 910
@@ -351,7 +380,8 @@ def test_a_file_tells_no_minima_and_maxima() -> None:
 def test_large_text_is_text(coded: bool) -> None:
     column = pa.array(["a", None, "a"], pa.large_string())
     (file,) = parquet_files(
-        [column.dictionary_encode() if coded else column], pa.schema([("text", pa.string())])
+        [column.dictionary_encode() if coded else column],
+        pa.schema([("text", pa.string())]),
     )
     assert pq.read_table(io.BytesIO(file))["text"].to_pylist() == ["a", None, "a"]
 

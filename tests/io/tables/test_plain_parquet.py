@@ -16,7 +16,7 @@ from tclose_spark.io.storage.folders import LocalFolder
 from tclose_spark.io.tables.plain_parquet import require_plain_parquet
 
 ROWS = pa.table(
-    {"disease": ["flu", None, "gout", "ulcer"], "age": pa.array([20, 30, 30, 41], pa.int64())}
+    {"disease": ["flu", None, "gout", "ulcer"], "age": pa.array([20, 30, 30, 41], pa.int64())},
 )
 WITHOUT: dict[str, Any] = {"store_schema": False, "write_statistics": False}
 OLDER = (b"version 1.16.0", b"version 1.15.2")
@@ -38,7 +38,7 @@ def made(folder: Path, words: dict[str, str] | None = None, **options: Any) -> P
 def by_spark(spark: SparkSession, folder: Path, statistics: str) -> Path:
     frame = spark.createDataFrame(ROWS.to_pandas().astype({"age": "int64"})).coalesce(1)
     frame.write.option("parquet.column.statistics.enabled", statistics).parquet(
-        f"file://{folder}/made"
+        f"file://{folder}/made",
     )
     (file,) = (folder / "made").glob("part-*.parquet")
     return file
@@ -75,7 +75,8 @@ def test_a_file_of_rows_is_one(tmp_path: Path) -> None:
 def test_what_else_arrow_writes_is_found(tmp_path: Path, options: dict[str, Any]) -> None:
     file = made(tmp_path, **options)
     with pytest.raises(
-        GuaranteeError, match=r"part\.parquet has metadata beyond that of the release"
+        GuaranteeError,
+        match=r"part\.parquet has metadata beyond that of the release",
     ):
         judge(file)
 
@@ -91,7 +92,8 @@ def test_a_column_more_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [lambda b: b[:4] + b"text" + b[4:], lambda b: b[:-8] + b"\x05" + b[-7:], len]
+    "change",
+    [lambda b: b[:4] + b"text" + b[4:], lambda b: b[:-8] + b"\x05" + b[-7:], len],
 )
 def test_other_bytes_are_found(tmp_path: Path, change: Callable[[bytes], Any]) -> None:
     file = made(tmp_path)
@@ -126,7 +128,9 @@ def test_spark_writes_no_statistics_if_it_may_not(spark: SparkSession, tmp_path:
 @pytest.mark.on_spark
 @pytest.mark.parametrize("older", [False, True])
 def test_statistics_that_spark_writes_are_compared_with_the_rows(
-    spark: SparkSession, tmp_path: Path, older: bool
+    spark: SparkSession,
+    tmp_path: Path,
+    older: bool,
 ) -> None:
     """An older Spark writes them always, and a session may refuse the setting against them."""
     file = by_spark(spark, tmp_path, "true")
@@ -137,6 +141,7 @@ def test_statistics_that_spark_writes_are_compared_with_the_rows(
     at = len(content) - 8 - pq.read_metadata(file).serialized_size
     file.write_bytes(content[:at] + content[at:].replace(b"ulcer", b"fluuu"))
     with pytest.raises(
-        GuaranteeError, match="statistics of 'disease' that are not those of its rows"
+        GuaranteeError,
+        match="statistics of 'disease' that are not those of its rows",
     ):
         judge(file)

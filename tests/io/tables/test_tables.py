@@ -57,7 +57,10 @@ def malformed(table: DataFrame) -> int:
 
 
 def test_empty_csv_fields_are_missing_and_direct_identifiers_end_here(
-    spark: SparkSession, tmp_path: Path, run_file: RunFile, open_run: OpenRun
+    spark: SparkSession,
+    tmp_path: Path,
+    run_file: RunFile,
+    open_run: OpenRun,
 ):
     spec = open_run(run_file(None, **ROLES)).spec
     assert rows(prepare(read_csv(spark, tmp_path, PEOPLE), spec)) == [
@@ -76,7 +79,8 @@ def test_quoted_empty_csv_fields_are_missing_too(spark: SparkSession, tmp_path: 
 
 
 def test_empty_csv_fields_are_missing_where_another_text_means_missing_too(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
     assert rows(read_csv(spark, tmp_path, 'age,sex\n,m\nNA,""\n', nullValue="NA")) == [
         (None, "m", False),
@@ -85,15 +89,18 @@ def test_empty_csv_fields_are_missing_where_another_text_means_missing_too(
 
 
 def test_quotes_are_doubled_inside_quotes_and_commas_stand_in_them(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
     assert rows(read_csv(spark, tmp_path, 'age,sex\n1,"a ""b"", c"\n')) == [
-        ("1", 'a "b", c', False)
+        ("1", 'a "b", c', False),
     ]
 
 
 def test_nan_is_missing_and_negative_zero_is_zero(
-    spark: SparkSession, run_file: RunFile, open_run: OpenRun
+    spark: SparkSession,
+    run_file: RunFile,
+    open_run: OpenRun,
 ) -> None:
     path = run_file(
         {
@@ -112,13 +119,15 @@ def test_nan_is_missing_and_negative_zero_is_zero(
 
 
 def test_integers_stay_integers_and_categories_become_text(
-    spark: SparkSession, run_file: RunFile, open_run: OpenRun
+    spark: SparkSession,
+    run_file: RunFile,
+    open_run: OpenRun,
 ) -> None:
     run = open_run(
         run_file(
             {"age": [30, 31], "sex": [True, False], "disease": [1, 2], "note": [1.5, None]},
             insensitive_attributes=["note"],
-        )
+        ),
     )
     prepared = prepare(read_table(spark, run.spec.input), run.spec)
     assert prepared.dtypes == [
@@ -137,7 +146,8 @@ def test_malformed_csv_rows_are_marked(spark: SparkSession, tmp_path: Path, row:
 
 
 def test_malformed_rows_are_marked_whichever_columns_are_read(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
     table = read_csv(spark, tmp_path, "age,sex,disease\n30,f\n31,m,gout\n")
     assert table.select("age", MALFORMED).collect() == [("30", True), ("31", False)]
@@ -157,7 +167,8 @@ def test_types_are_inferred_on_request_only(spark: SparkSession, tmp_path: Path)
 def test_a_missing_table_is_named(spark: SparkSession, kind: str) -> None:
     with pytest.raises(InputError, match=r"input\.path: (/nowhere/)?people does not exist"):
         read_table(
-            spark, Input(path="people" if kind == "table" else "/nowhere/people", format=kind)
+            spark,
+            Input(path="people" if kind == "table" else "/nowhere/people", format=kind),
         )
 
 
@@ -180,7 +191,8 @@ def delta_input(spark: SparkSession, tmp_path: Path) -> Input:
 
 
 def test_a_delta_input_is_read_at_the_version_that_is_given(
-    spark: SparkSession, delta_input: Input
+    spark: SparkSession,
+    delta_input: Input,
 ) -> None:
     assert commit_of(spark, delta_input).version == 1
     assert sorted(rows(read_table(spark, delta_input, 1))) == [(1,), (2,), (3,)]
@@ -189,7 +201,9 @@ def test_a_delta_input_is_read_at_the_version_that_is_given(
 
 @pytest.mark.parametrize("travel", ["versionAsOf", "timestampAsOf"])
 def test_the_version_of_a_delta_input_is_the_one_that_is_read(
-    spark: SparkSession, delta_input: Input, travel: str
+    spark: SparkSession,
+    delta_input: Input,
+    travel: str,
 ) -> None:
     first = (
         spark.sql(f"DESCRIBE HISTORY delta.`{delta_input.path}`")
@@ -221,10 +235,11 @@ def written(spark: SparkSession, tmp_path: Path) -> Path:
         [
             T.StructField("age", T.LongType(), metadata={"comment": "outer secret"}),
             T.StructField("note", T.StringType(), metadata={"owner": "outer secret"}),
-        ]
+        ],
     )
     write_delta(
-        spark.createDataFrame([(31, "x"), (40, "y")], schema).coalesce(1), str(tmp_path / "release")
+        spark.createDataFrame([(31, "x"), (40, "y")], schema).coalesce(1),
+        str(tmp_path / "release"),
     )
     scrub_table(open_folder(str(tmp_path), spark), "release")
     return tmp_path / "release"
@@ -271,7 +286,8 @@ def test_a_release_has_no_comments_and_nobody_s_name(written: Path) -> None:
     assert not any("outer secret" in text or "commitInfo" in text for text in texts)
     for file in written.glob("*.parquet"):
         assert b"outer secret" not in pq.read_metadata(file).metadata.get(
-            b"org.apache.spark.sql.parquet.row.metadata", b""
+            b"org.apache.spark.sql.parquet.row.metadata",
+            b"",
         )
 
 
@@ -304,7 +320,8 @@ def test_a_file_that_is_cut_short_or_gone_is_lost(spark: SparkSession, written: 
 
 
 def test_a_table_that_is_read_as_it_was_written_has_no_leftovers(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
     table = spark.createDataFrame([(31, "x"), (None, "y")], "age bigint, note string")
     read = write_and_read(table, str(tmp_path / "classes"))

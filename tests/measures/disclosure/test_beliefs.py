@@ -39,7 +39,9 @@ def tables_and_classes(draw: st.DrawFn, most: int) -> tuple[np.ndarray, np.ndarr
 
 
 CASES = pytest.mark.parametrize(
-    "cases", [tables_and_classes(most) for most in MOST.values()], ids=MOST
+    "cases",
+    [tables_and_classes(most) for most in MOST.values()],
+    ids=MOST,
 )
 
 
@@ -70,7 +72,11 @@ def test_likeliest_is_the_mode_and_its_runner_up(most, data):
     classes = data.draw(count_tables(most=most))
     found = most_frequent(Histograms.dense(classes))
     for counts, value, first, second in zip(
-        classes.tolist(), found.value, found.first, found.second, strict=True
+        classes.tolist(),
+        found.value,
+        found.first,
+        found.second,
+        strict=True,
     ):
         ranked = [*sorted(counts, reverse=True), 0]
         assert (first, second) == (ranked[0], ranked[1])
@@ -82,7 +88,10 @@ def test_likeliest_is_the_mode_and_its_runner_up(most, data):
 def test_no_exclusion_of_one_value_tells_more_than_that_of_the_second_most_frequent(classes):
     found = most_frequent(Histograms.dense(classes))
     for counts, first, second in zip(
-        classes.tolist(), found.first.tolist(), found.second.tolist(), strict=True
+        classes.tolist(),
+        found.first.tolist(),
+        found.second.tolist(),
+        strict=True,
     ):
         beliefs = []
         for ruled_out in range(len(counts)):
@@ -103,7 +112,10 @@ def test_skewness_is_the_largest_gain_of_a_value(cases, data):
     assert found.first.tolist() == found.last.tolist()
     assert found.height.tolist() == [0] * len(classes)
     for counts, value, gain in zip(
-        classes, found.first.tolist(), gains(found, table, classes), strict=True
+        classes,
+        found.first.tolist(),
+        gains(found, table, classes),
+        strict=True,
     ):
         by_value = [gain_of(counts, table, v, v) for v in range(len(counts))]
         assert gain == by_value[value] == max(by_value)
@@ -117,7 +129,10 @@ def test_similar_range_is_the_best_of_all_ranges(cases, data):
     table, classes = data.draw(cases)
     found = similarity_of_ranges(table, Histograms.dense(classes))
     for counts, (first, last), gain in zip(
-        classes, ranges(found), gains(found, table, classes), strict=True
+        classes,
+        ranges(found),
+        gains(found, table, classes),
+        strict=True,
     ):
         m = len(counts)
         by_range = {(i, j): gain_of(counts, table, i, j) for i in range(m) for j in range(i, m)}
@@ -138,7 +153,10 @@ def test_similar_range_of_classes_with_many_values():
     table = generator.integers(0, 50, 100)
     found = similarity_of_ranges(table, Histograms.dense(classes))
     for counts, (first, last), gain in zip(
-        classes, ranges(found), gains(found, table, classes), strict=True
+        classes,
+        ranges(found),
+        gains(found, table, classes),
+        strict=True,
     ):
         assert gain == gain_of(counts, table, first, last)
         assert gain == max(gain_of(counts, table, i, j) for i in range(100) for j in range(i, 100))
@@ -159,7 +177,8 @@ def test_similar_node_is_the_best_of_all_inner_nodes(most, data):
         else classes.sum(axis=0)
     )
     found = similarity_of_nodes(
-        HierarchicalDistance(table, tree.parents), Histograms.dense(classes)
+        HierarchicalDistance(table, tree.parents),
+        Histograms.dense(classes),
     )
     inner = [
         (height, int(under.min()), int(under.max()))
@@ -169,7 +188,11 @@ def test_similar_node_is_the_best_of_all_inner_nodes(most, data):
     ]
     root = (tree.height, 0, m - 1)
     for counts, (first, last), height, gain in zip(
-        classes, ranges(found), found.height.tolist(), gains(found, table, classes), strict=True
+        classes,
+        ranges(found),
+        found.height.tolist(),
+        gains(found, table, classes),
+        strict=True,
     ):
         by_node = {node: gain_of(counts, table, node[1], node[2]) for node in inner}
         best = max(by_node.values(), default=Fraction(0))
@@ -204,7 +227,8 @@ def test_a_range_gains_at_least_what_a_value_gains(cases, data):
     table, classes = data.draw(cases)
     histograms = Histograms.dense(classes)
     assert np.all(
-        similarity_of_ranges(table, histograms).numerators >= skewness(table, histograms).numerators
+        similarity_of_ranges(table, histograms).numerators
+        >= skewness(table, histograms).numerators,
     )
 
 
@@ -239,7 +263,9 @@ def test_knowing_another_is_what_the_best_guesser_gets_right(most, data):
 
 def test_a_record_alone_in_its_class_is_known_whatever_is_known():
     found = background_join(
-        Histograms.dense(np.array([[0, 1, 0], [1, 1, 1]])), np.array([0, 0, 1]), np.array([0, 1, 0])
+        Histograms.dense(np.array([[0, 1, 0], [1, 1, 1]])),
+        np.array([0, 0, 1]),
+        np.array([0, 1, 0]),
     )
     assert (found.guessed.tolist(), found.certain.tolist(), found.alone.tolist()) == (
         [1, 2],
@@ -270,7 +296,7 @@ def test_groups_of_a_hierarchy_are_its_highest_nodes_that_are_several(paths, gro
     tree = Hierarchy.build(paths, "tree")
     assert (
         value_groups(
-            HierarchicalDistance(np.ones(len(paths), dtype=np.int64), tree.parents)
+            HierarchicalDistance(np.ones(len(paths), dtype=np.int64), tree.parents),
         ).tolist()
         == groups
     )
@@ -314,7 +340,7 @@ LI_TABLE_2 = [
 def test_li_example_1_homogeneity_and_background_knowledge():
     domain = ["cancer", "flu", "heart disease"]
     found = most_frequent(
-        Histograms.dense(np.array([counts_of(part, domain) for part in LI_TABLE_2]))
+        Histograms.dense(np.array([counts_of(part, domain) for part in LI_TABLE_2])),
     )
     assert [domain[value] for value in found.value] == ["heart disease", "cancer", "cancer"]
     assert found.first.tolist() == [3, 1, 2]  # Bob's class holds nothing else
@@ -340,7 +366,7 @@ def test_li_example_2_skewness():
 
 def test_li_table_4_similar_salaries():
     classes = np.array(
-        [counts_of(part, list(range(3, 12))) for part in ([3, 4, 5], [6, 11, 8], [7, 9, 10])]
+        [counts_of(part, list(range(3, 12))) for part in ([3, 4, 5], [6, 11, 8], [7, 9, 10])],
     )
     table = classes.sum(axis=0)
     found = similarity_of_ranges(table, Histograms.dense(classes))
@@ -358,7 +384,8 @@ def test_li_table_4_similar_diseases():
     classes = np.array([counts_of(part, list(tree.leaves)) for part in diseases])
     table = classes.sum(axis=0)
     found = similarity_of_nodes(
-        HierarchicalDistance(table, tree.parents), Histograms.dense(classes)
+        HierarchicalDistance(table, tree.parents),
+        Histograms.dense(classes),
     )
     assert gains(found, table, classes) == [Fraction(4, 9), Fraction(2, 9), Fraction(2, 9)]
     labels = [

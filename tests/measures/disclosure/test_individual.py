@@ -40,7 +40,7 @@ def in_digits(f: int, p: Fraction) -> float:
         chance = Decimal(p.numerator) / Decimal(p.denominator)
         q, choose, total = 1 - chance, Decimal(1), Decimal(0)
         for i in range(
-            f
+            f,
         ):  # (1 - v)^(f-1) v^-f = sum of choose(f-1, i) (-1)^i v^(i-f), integrated from p to 1
             power = i - f + 1
             part = -chance.ln() if power == 0 else (1 - chance**power) / power
@@ -51,14 +51,16 @@ def in_digits(f: int, p: Fraction) -> float:
 
 @pytest.mark.parametrize("f", [1, 2, 3, 7, 29, 30, 31, 100])
 @pytest.mark.parametrize(
-    "p", ["1/17", "1/1000000", "1/2", "1/3", "501/1000", "9/10", "999999/1000000"]
+    "p",
+    ["1/17", "1/1000000", "1/2", "1/3", "501/1000", "9/10", "999999/1000000"],
 )
 def test_the_risk_is_the_closed_form(f, p):
     assert risk(f, float(Fraction(p))) == pytest.approx(in_digits(f, Fraction(p)), rel=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("f", "p"), [(1, 0.05), (2, 0.2), (3, 1 / 36), (12, 0.02), (40, 0.6), (500, 0.1)]
+    ("f", "p"),
+    [(1, 0.05), (2, 0.2), (3, 1 / 36), (12, 0.02), (40, 0.6), (500, 0.1)],
 )
 def test_the_risk_is_the_mean_over_the_population(f, p):
     assert risk(f, p) == pytest.approx(by_terms(f, p), rel=1e-9)
@@ -68,7 +70,11 @@ def test_the_risk_is_the_mean_over_the_population(f, p):
 @pytest.mark.parametrize("p", [1e-9, 0.01, 0.5, 0.97])
 def test_large_classes_are_stable(f, p):
     found, _ = integrate.quad(
-        lambda s: np.exp(-s) / (p + (1 - p) * np.exp(-s / f)), 0, 60, epsabs=0, epsrel=1e-12
+        lambda s: np.exp(-s) / (p + (1 - p) * np.exp(-s / f)),
+        0,
+        60,
+        epsabs=0,
+        epsrel=1e-12,
     )
     assert risk(f, p) == pytest.approx(p / f * found, rel=1e-10)
 

@@ -83,7 +83,11 @@ def test_it_is_that_of_the_definition(chunk: int, data: st.DataObject) -> None:
             of_values(between, jobs, np.array([kind for _, kind, _ in listed])),
         ]
         found = link(
-            distances, lambda places: own[places], len(rows), np.array(sizes), np.array(slots)
+            distances,
+            lambda places: own[places],
+            len(rows),
+            np.array(sizes),
+            np.array(slots),
         )
     assert (found.rows, found.classes) == (len(rows), len(listed))
     assert found.nearest == pytest.approx(float(nearest / len(rows)))

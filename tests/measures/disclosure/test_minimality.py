@@ -23,7 +23,9 @@ FLAT = (np.arange(5),)
 
 
 def drawn(
-    seed: int, nodes: tuple[np.ndarray, ...], rows: int = 240
+    seed: int,
+    nodes: tuple[np.ndarray, ...],
+    rows: int = 240,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(values, sensitive codes, first rows of classes): half of the classes have one value only."""
     draw = np.random.default_rng(seed)
@@ -38,7 +40,9 @@ def drawn(
 @pytest.mark.parametrize("nodes", [TREE, FLAT], ids=["tree", "values"])
 @pytest.mark.parametrize("at_once", [7, 1 << 20])
 def test_the_figure_is_what_counting_gives(
-    nodes: tuple[np.ndarray, ...], at_once: int, monkeypatch: pytest.MonkeyPatch
+    nodes: tuple[np.ndarray, ...],
+    at_once: int,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(minimality, "PAIRS_AT_ONCE", at_once)
     value, sensitive, starts = drawn(3, nodes)
@@ -68,15 +72,15 @@ def test_the_figure_is_what_counting_gives(
             ) / len(left)
             assert (one.people, one.wide) == (len(here), len(left))
             assert one.true == pytest.approx(
-                sum(sensitive[r] == one.sensitive for r in left) / len(left)
+                sum(sensitive[r] == one.sensitive for r in left) / len(left),
             )
             assert one.said == pytest.approx(float(said), abs=2 / UNIT * len(value))
             assert one.whole == pytest.approx(
-                sum(sensitive[r] == one.sensitive for r in here) / len(here)
+                sum(sensitive[r] == one.sensitive for r in here) / len(here),
             )
             stayed = [r for r in here if r not in left]
             assert one.narrow == pytest.approx(
-                sum(sensitive[r] == one.sensitive for r in stayed) / len(stayed)
+                sum(sensitive[r] == one.sensitive for r in stayed) / len(stayed),
             )
     assert seen > 3
 
@@ -183,7 +187,9 @@ def test_nobody_narrow_or_nobody_wide_is_no_line():
     for n1, n2 in ((0, 50), (50, 0)):
         assert (
             groups_in_wide_classes(
-                two_kinds(n1, n2, 0.5, 0.5, 0.5), (np.zeros(1, dtype=np.int64),), 5
+                two_kinds(n1, n2, 0.5, 0.5, 0.5),
+                (np.zeros(1, dtype=np.int64),),
+                5,
             )
             == []
         )

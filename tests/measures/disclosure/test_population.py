@@ -21,10 +21,12 @@ from tclose_spark.measures.disclosure.population_uniques import estimate_uniques
 
 FRACTIONS = st.fractions(min_value=Fraction(1, 1000), max_value=1, max_denominator=1000)
 THRESHOLDS = st.sampled_from(
-    [Fraction(1, 11), Fraction(9, 100), Fraction(1, 2), Fraction(1, 3), Fraction(1)]
+    [Fraction(1, 11), Fraction(9, 100), Fraction(1, 2), Fraction(1, 3), Fraction(1)],
 )
 GROUPS = st.lists(
-    st.tuples(st.integers(1, 12), st.integers(0, 60), st.integers(1, 4)), min_size=1, max_size=12
+    st.tuples(st.integers(1, 12), st.integers(0, 60), st.integers(1, 4)),
+    min_size=1,
+    max_size=12,
 )
 
 
@@ -62,7 +64,8 @@ def test_risks_are_those_of_every_record(groups, threshold, unit):
     assert {risk.estimate for risk in found.values()} == {True}
     prosecutor = prosecutor_risk(sizes, classes, threshold)
     assert figures(prosecutor) == brute(
-        [Fraction(1, f) for f, _ in each for _ in range(f)], threshold
+        [Fraction(1, f) for f, _ in each for _ in range(f)],
+        threshold,
     )
     assert not prosecutor.estimate
     assert whole.unmatched == sum(n for f, people, n in groups if people < f * unit)
@@ -73,7 +76,9 @@ def test_risks_are_those_of_every_record(groups, threshold, unit):
 def test_a_fraction_scales_every_class(groups, threshold, fraction):
     sizes, _, classes = columns(groups)
     found = population_risks(
-        PopulationSizes.of_fraction(sizes, classes, fraction), threshold, estimate=True
+        PopulationSizes.of_fraction(sizes, classes, fraction),
+        threshold,
+        estimate=True,
     )
     chances = [fraction / f for f, _, n in groups for _ in range(f * n)]
     assert figures(found["marketer"]) == brute(chances, threshold)
@@ -110,7 +115,9 @@ def people(name: str, n: int = 100_000) -> np.ndarray:
 
 def sampled(population: np.ndarray, fraction: Fraction, seed: int) -> tuple[np.ndarray, np.ndarray]:
     drawn = np.random.default_rng(seed).choice(
-        population, int(fraction * len(population)), replace=False
+        population,
+        int(fraction * len(population)),
+        replace=False,
     )
     return np.unique(np.unique(drawn, return_counts=True)[1], return_counts=True)
 
@@ -178,7 +185,8 @@ def test_the_slide_negative_binomial_of_its_own_population(monkeypatch):
     monkeypatch.setattr(population_uniques, "population_classes", lambda *_: float(classes))
     for fraction in (Fraction(1, 5), Fraction(1, 2)):
         estimate = population_uniques.slide_negative_binomial(
-            *sampled(population, fraction, 4), float(fraction)
+            *sampled(population, fraction, 4),
+            float(fraction),
         )
         assert estimate == pytest.approx(classes * beta**alpha, rel=0.05)
 

@@ -30,7 +30,9 @@ def found_in(rows: list[tuple], below: tuple[int, ...], **how: Any) -> RareCells
 
 
 def defined(
-    rows: list[tuple], below: tuple[int, ...], levels: dict[str, int] | None = None
+    rows: list[tuple],
+    below: tuple[int, ...],
+    levels: dict[str, int] | None = None,
 ) -> dict[str, tuple]:
     """(cells, smallest, rare cells, their rows) of each combination, by its letters."""
     found = {}
@@ -61,8 +63,10 @@ def listed(found: RareCells) -> dict[str, tuple]:
 
 tables = st.integers(1, 5).flatmap(
     lambda m: st.lists(
-        st.tuples(*[st.sampled_from([None, 0, 1, 2, 3])] * m), min_size=1, max_size=20
-    )
+        st.tuples(*[st.sampled_from([None, 0, 1, 2, 3])] * m),
+        min_size=1,
+        max_size=20,
+    ),
 )
 
 
@@ -74,7 +78,10 @@ tables = st.integers(1, 5).flatmap(
     levels=st.none() | st.lists(st.integers(0, 3), min_size=5, max_size=5),
 )
 def test_they_are_those_of_the_definition(
-    few: int, rows: list[tuple], below: list[int], levels: list[int] | None
+    few: int,
+    rows: list[tuple],
+    below: list[int],
+    levels: list[int] | None,
 ) -> None:
     """few: with a negative number, keys are always numbered by sorting."""
     thresholds = tuple(below[: len(rows[0])])
@@ -147,5 +154,5 @@ def test_what_is_left_is_counted_with_levels() -> None:
     levels = {"a": 1, "b": 1, "c": 2, "d": 0}
     found = rare_cells(columns, np.ones(4, dtype=np.int64), (3, 3), levels, most=3)
     assert [(one.size, one.among, one.combinations) for one in found.left] == [
-        (2, ("a", "b", "c"), 2)
+        (2, ("a", "b", "c"), 2),
     ]

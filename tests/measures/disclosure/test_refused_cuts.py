@@ -33,7 +33,10 @@ def emd(distance: GroundDistance, counts: np.ndarray) -> Fraction:
 
 
 def brute_force(
-    counts: np.ndarray, rows: int, distance: GroundDistance, t: Fraction
+    counts: np.ndarray,
+    rows: int,
+    distance: GroundDistance,
+    t: Fraction,
 ) -> set[tuple[int, int, int]]:
     """Of all arrangements in which a side is farther than t, the fewest rows of each value, where
     these say more than the class does.
@@ -67,13 +70,16 @@ def test_it_is_what_all_arrangements_say(data: st.DataObject) -> None:
     t = data.draw(st.fractions(Fraction(1, 50), Fraction(3, 5), max_denominator=50))
     distance = data.draw(
         st.sampled_from(
-            [EqualDistance(table), OrderedDistance(table), HierarchicalDistance(table, TREE)]
-        )
+            [EqualDistance(table), OrderedDistance(table), HierarchicalDistance(table, TREE)],
+        ),
     )
     found = disclosed_by_refusal([counts], rows, [(distance, t)], 0)
     assert found is not None
     assert {(one.rows, one.value, one.at_least) for one in found} == brute_force(
-        counts, rows, distance, t
+        counts,
+        rows,
+        distance,
+        t,
     )
 
 
@@ -144,7 +150,10 @@ def test_most_often_one_look_at_a_few_arrangements_is_enough() -> None:
     for _ in range(100):
         class_ = draw.multinomial(int(draw.integers(10, 25)), table / table.sum())
         disclosed_by_refusal(
-            [class_], int(draw.integers(5, class_.sum() - 4)), [(distance, Fraction(1, 5))], 0
+            [class_],
+            int(draw.integers(5, class_.sum() - 4)),
+            [(distance, Fraction(1, 5))],
+            0,
         )
     assert len(ASKED) <= 110
     assert max(ASKED[:100]) <= 2 * 8 * 7 * 2

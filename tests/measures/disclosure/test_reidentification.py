@@ -72,8 +72,9 @@ def test_a_person_with_several_points_counts_once_in_a_class(at_once, data):
     )
     owner = np.sort(
         np.array(
-            data.draw(st.lists(st.integers(0, 3), min_size=len(low), max_size=len(low))), np.int64
-        )
+            data.draw(st.lists(st.integers(0, 3), min_size=len(low), max_size=len(low))),
+            np.int64,
+        ),
     )
     sizes = np.array([5, 7, 11, 13])
     with pytest.MonkeyPatch.context() as patch:
@@ -139,7 +140,7 @@ def test_an_axis_may_have_more_codes_than_16_bits():
 @st.composite
 def sizes_and_populations(draw: st.DrawFn, most: int) -> tuple[np.ndarray, np.ndarray]:
     pairs = draw(
-        st.lists(st.tuples(st.integers(1, most), st.integers(0, 2 * most)), min_size=1, max_size=8)
+        st.lists(st.tuples(st.integers(1, most), st.integers(0, 2 * most)), min_size=1, max_size=8),
     )
     sizes, population = zip(*pairs, strict=True)
     return np.array(sizes), np.array(population)

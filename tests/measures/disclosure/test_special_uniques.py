@@ -43,8 +43,10 @@ def minimal_of(rows: list[tuple], row: tuple, size: int) -> list[tuple[int, ...]
 
 tables = st.integers(1, 5).flatmap(
     lambda m: st.lists(
-        st.tuples(*[st.sampled_from([None, 0, 1, 2, 3])] * m), min_size=1, max_size=14
-    )
+        st.tuples(*[st.sampled_from([None, 0, 1, 2, 3])] * m),
+        min_size=1,
+        max_size=14,
+    ),
 )
 
 

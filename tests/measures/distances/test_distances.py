@@ -40,7 +40,8 @@ def equal_emd(counts: np.ndarray, table: np.ndarray) -> Fraction:
 def ordered_emd(counts: np.ndarray, table: np.ndarray) -> Fraction:
     """The sum of the absolute cumulative differences, over m - 1; 0 for one value."""
     return sum(map(abs, accumulate(differences(counts, table))), Fraction(0)) / max(
-        len(table) - 1, 1
+        len(table) - 1,
+        1,
     )
 
 
@@ -78,7 +79,9 @@ def emds(distance: GroundDistance, classes: np.ndarray) -> list[Fraction]:
 
 MOST = {"small": 6, "near 64 bits": 3 * 10**7, "beyond 64 bits": 10**12}
 TABLES = pytest.mark.parametrize(
-    "tables", [count_tables(most=most) for most in MOST.values()], ids=MOST
+    "tables",
+    [count_tables(most=most) for most in MOST.values()],
+    ids=MOST,
 )
 
 
@@ -108,7 +111,9 @@ def test_ordered_distance_is_that_of_the_definition(tables, data):
 def test_hierarchical_distance_is_that_of_the_definition(most, data):
     tree = data.draw(trees())
     counts = st.lists(
-        st.integers(0, most), min_size=len(tree.leaves), max_size=len(tree.leaves)
+        st.integers(0, most),
+        min_size=len(tree.leaves),
+        max_size=len(tree.leaves),
     ).filter(any)
     classes = np.array(data.draw(st.lists(counts, min_size=1, max_size=5)), dtype=np.int64)
     table = classes.sum(axis=0)
@@ -156,7 +161,7 @@ GROUNDS = {
     "hierarchical": (
         lambda table: HierarchicalDistance(table, TREE.parents),
         np.array(
-            [[0, 1, 2, 3, 3], [1, 0, 2, 3, 3], [2, 2, 0, 3, 3], [3, 3, 3, 0, 1], [3, 3, 3, 1, 0]]
+            [[0, 1, 2, 3, 3], [1, 0, 2, 3, 3], [2, 2, 0, 3, 3], [3, 3, 3, 0, 1], [3, 3, 3, 1, 0]],
         )
         / 3,
     ),
@@ -168,7 +173,8 @@ GROUNDS = {
 def test_is_the_cost_of_the_cheapest_transport(ground, counts, table):
     make, costs = GROUNDS[ground]
     assert float(emds(make(table), counts[None, :])[0]) == pytest.approx(
-        transport_emd(counts, table, costs), abs=1e-9
+        transport_emd(counts, table, costs),
+        abs=1e-9,
     )
 
 
@@ -214,10 +220,10 @@ def test_opposite_ends_are_at_distance_one():
 @given(count_tables(classes=8), st.data())
 def test_merging_classes_never_raises_the_maximum(classes, data):
     merged_into = data.draw(
-        st.lists(st.integers(0, 2), min_size=len(classes), max_size=len(classes))
+        st.lists(st.integers(0, 2), min_size=len(classes), max_size=len(classes)),
     )
     merged = np.stack(
-        [classes[np.array(merged_into) == group].sum(axis=0) for group in sorted(set(merged_into))]
+        [classes[np.array(merged_into) == group].sum(axis=0) for group in sorted(set(merged_into))],
     )
     for distance in all_distances(classes.sum(axis=0)):
         assert max(emds(distance, merged)) <= max(emds(distance, classes))
@@ -228,7 +234,9 @@ def test_merging_classes_never_raises_the_maximum(classes, data):
 def test_an_ordered_distance_is_at_most_the_equal_one(classes):
     table = classes.sum(axis=0)
     pairs = zip(
-        emds(OrderedDistance(table), classes), emds(EqualDistance(table), classes), strict=True
+        emds(OrderedDistance(table), classes),
+        emds(EqualDistance(table), classes),
+        strict=True,
     )
     assert all(ordered <= equal for ordered, equal in pairs)
 

@@ -36,7 +36,9 @@ def by_feature(distance: GroundDistance, classes: np.ndarray) -> list[Fraction]:
     weights = [1] * len(of_table) if features.weights is None else features.weights.tolist()
     result = []
     for held, s in zip(
-        features.counts(classes).tolist(), classes.sum(axis=1).tolist(), strict=True
+        features.counts(classes).tolist(),
+        classes.sum(axis=1).tolist(),
+        strict=True,
     ):
         parts = [
             w * abs(Fraction(c, s) - Fraction(x, n))
@@ -94,7 +96,9 @@ def test_with_steps_that_differ_it_is_the_cost_of_the_cheapest_transport(case, d
     margins = np.vstack([np.kron(np.eye(m), np.ones(m)), np.kron(np.ones(m), np.eye(m))])
     costs = np.array(ground, dtype=float).ravel()
     best = linprog(
-        costs, A_eq=margins, b_eq=np.concatenate([counts / counts.sum(), table / table.sum()])
+        costs,
+        A_eq=margins,
+        b_eq=np.concatenate([counts / counts.sum(), table / table.sum()]),
     ).fun
     assert float(emd) == pytest.approx(best, abs=1e-9)
 

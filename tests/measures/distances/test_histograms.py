@@ -54,7 +54,7 @@ def test_tallies_observations_in_any_order(table, random):
 
 @drawn(100)
 @given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.integers(1, 10**12)), max_size=30)
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.integers(1, 10**12)), max_size=30),
 )
 def test_adds_up_weighted_observations(observations):
     observations += [(g, 0, 1) for g in range(4)]

@@ -27,7 +27,8 @@ def nearest(counts: list[int], size: int) -> Fraction:
 
 @given(tables, st.data())
 def test_no_class_of_the_size_is_nearer_and_one_is_as_near(
-    counts: list[int], data: st.DataObject
+    counts: list[int],
+    data: st.DataObject,
 ) -> None:
     size = data.draw(st.integers(1, sum(counts)))
     assert least_distance(np.array(counts), size) == nearest(counts, size)

@@ -15,7 +15,8 @@ from tclose_spark.measures.distances.histograms import sum_at
 
 @st.composite
 def tuples(
-    draw: st.DrawFn, domains: tuple[int, ...] | None = None
+    draw: st.DrawFn,
+    domains: tuple[int, ...] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
     """Weighted tuples in any order, some of them equal, and the sizes of their domains."""
     domains = domains or tuple(draw(st.lists(st.integers(1, 5), min_size=1, max_size=4)))

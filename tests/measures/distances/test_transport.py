@@ -72,12 +72,16 @@ def execute(plan: TransportPlan, counts: np.ndarray) -> list[Fraction]:
 
 @st.composite
 def cases(
-    draw: st.DrawFn, most: int = 5, leaves: int = 8
+    draw: st.DrawFn,
+    most: int = 5,
+    leaves: int = 8,
 ) -> tuple[Hierarchy, np.ndarray, np.ndarray]:
     """A tree, and counts of a class and of a table over its leaves; neither need hold the other."""
     tree = draw(trees(leaves))
     counts = st.lists(
-        st.integers(0, most), min_size=len(tree.leaves), max_size=len(tree.leaves)
+        st.integers(0, most),
+        min_size=len(tree.leaves),
+        max_size=len(tree.leaves),
     ).filter(any)
     return tree, np.array(draw(counts), dtype=np.int64), np.array(draw(counts), dtype=np.int64)
 
@@ -123,10 +127,13 @@ def test_no_plan_is_cheaper(kind, case):
     margins = np.vstack([np.kron(np.eye(m), np.ones(m)), np.kron(np.ones(m), np.eye(m))])
     costs = np.array(far_apart(kind, tree), dtype=float).ravel()
     best = linprog(
-        costs, A_eq=margins, b_eq=np.concatenate([counts / counts.sum(), table / table.sum()])
+        costs,
+        A_eq=margins,
+        b_eq=np.concatenate([counts / counts.sum(), table / table.sum()]),
     ).fun
     assert float(transport_plan(ground(kind, table, tree), counts).cost) == pytest.approx(
-        best, abs=1e-9
+        best,
+        abs=1e-9,
     )
 
 
@@ -179,7 +186,8 @@ def test_an_equal_plan_moves_in_order_at_distance_one():
 def test_a_hierarchical_plan_of_two_heights():
     # a, b under x; c, d under y. The class is all a: b is filled at height 1, c and d from above.
     distance = HierarchicalDistance(
-        np.array([1, 1, 1, 1]), (np.array([0, 0, 1, 1]), np.array([0, 0]))
+        np.array([1, 1, 1, 1]),
+        (np.array([0, 0, 1, 1]), np.array([0, 0])),
     )
     plan = transport_plan(distance, np.array([3, 0, 0, 0]))
     quarter = Fraction(1, 4)
@@ -215,5 +223,6 @@ def test_the_work_is_proportional_to_the_values():
 def test_counts_that_are_no_distribution_are_refused(table, counts, complaint):
     with pytest.raises(ValueError, match=complaint):
         transport_plan(
-            EqualDistance(np.array(table, dtype=np.int64)), np.array(counts, dtype=np.int64)
+            EqualDistance(np.array(table, dtype=np.int64)),
+            np.array(counts, dtype=np.int64),
         )

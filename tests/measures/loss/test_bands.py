@@ -136,7 +136,9 @@ def written(ends: str) -> list[tuple[Fraction, Fraction]]:
 
 
 @pytest.mark.parametrize(
-    ("language", "labels", "ends"), SETS, ids=[labels for _, labels, _ in SETS]
+    ("language", "labels", "ends"),
+    SETS,
+    ids=[labels for _, labels, _ in SETS],
 )
 def test_bands_in_any_language_have_their_ends(language: str, labels: str, ends: str) -> None:
     column = labels.split(" | ")
@@ -153,11 +155,11 @@ WORDS = st.text(st.characters(categories=("Lu", "Ll", "Lo", "Lt")), min_size=3, 
     lambda word: (
         not SPELLED.search(word.lower())
         and not any(map(interval_or_none, (f"{word} 5", f"5 {word}")))
-    )
+    ),
 )
 """Words of no language, and no spelled numbers: twelve -12 may be a range between two numbers."""
 SEPARATORS = st.sampled_from(
-    ["-", " - ", "\u2013", "..", " ... ", " to ", "/", "~", "_", " & ", " \u2192 "]
+    ["-", " - ", "\u2013", "..", " ... ", " to ", "/", "~", "_", " & ", " \u2192 "],
 )
 
 
@@ -166,15 +168,15 @@ def columns(draw: st.DrawFn) -> tuple[list[str], list[tuple[Fraction, Fraction]]
     """Bands between drawn cut points in a drawn format, some of them left out, and their ends."""
     places = draw(st.sampled_from([0, 0, 1, 2]))
     cuts = sorted(
-        draw(st.sets(st.integers(-100, 100) | st.integers(0, 10**7), min_size=3, max_size=8))
+        draw(st.sets(st.integers(-100, 100) | st.integers(0, 10**7), min_size=3, max_size=8)),
     )
     below = draw(st.sampled_from([0, 1]))
     mark, groups = draw(
-        st.sampled_from([(".", ""), (".", ","), (",", "."), (",", " "), (".", "'")])
+        st.sampled_from([(".", ""), (".", ","), (",", "."), (",", " "), (".", "'")]),
     )
     zero = draw(st.sampled_from([0x30, 0x30, 0x660, 0x966, 0xFF10]))
     before, between, after = draw(
-        st.tuples(st.just("") | WORDS, SEPARATORS | WORDS, st.just("") | WORDS)
+        st.tuples(st.just("") | WORDS, SEPARATORS | WORDS, st.just("") | WORDS),
     )
     blank = draw(st.sampled_from(["", " "]))
     ends_words = (
@@ -230,7 +232,8 @@ def in_thousands(ends: Sequence[tuple[Fraction, Fraction]]) -> list[tuple[Fracti
 @given(columns(), st.randoms())
 @drawn(100)
 def test_the_order_of_labels_changes_nothing(
-    column: tuple[list[str], list[tuple[Fraction, Fraction]]], draw: random.Random
+    column: tuple[list[str], list[tuple[Fraction, Fraction]]],
+    draw: random.Random,
 ) -> None:
     other = draw.sample(column[0], len(column[0]))
     assert read_bands(frozenset(other)) == read_bands(frozenset(column[0]))
@@ -349,7 +352,8 @@ def test_ends_are_open_where_words_or_neighbours_show_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "label", ["NA-NA", "NaN - nan", "[NA, NA]", "(nan, nan]", "None..None", "null to null"]
+    "label",
+    ["NA-NA", "NaN - nan", "[NA, NA]", "(nan, nan]", "None..None", "null to null"],
 )
 def test_missing_ends_show_nothing(label: str) -> None:
     assert shows_nothing(label)

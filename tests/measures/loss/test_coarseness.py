@@ -56,7 +56,8 @@ def test_two_bounds_are_an_interval():
 
 def test_a_label_that_stands_at_several_levels_has_the_highest():
     tree = Hierarchy.build(
-        [("A", "A", "X", "*"), ("B", "X", "X", "*"), ("C", "*", "*", "*")], "padded"
+        [("A", "A", "X", "*"), ("B", "X", "X", "*"), ("C", "*", "*", "*")],
+        "padded",
     )
     levels = [Coarsest.of(QuasiIdentifier(hierarchy="h.csv", coarsest=n), tree) for n in range(4)]
     coarse = [[limit.broken_by(label) for limit in levels] for label in ("A", "C", "X", "*")]

@@ -24,16 +24,21 @@ def tree(codes: list[int]) -> NodeWidths:
     """The widths of cities by code."""
     code = np.array(codes)
     return NodeWidths(
-        [node[code] for node in CITIES.nodes], [share[code] for share in CITIES.shares]
+        [node[code] for node in CITIES.nodes],
+        [share[code] for share in CITIES.shares],
     )
 
 
 def taken_back(
-    widths: PairWidths, group: np.ndarray, weight: np.ndarray, fewest: int = 1
+    widths: PairWidths,
+    group: np.ndarray,
+    weight: np.ndarray,
+    fewest: int = 1,
 ) -> float | None:
     """The share that knowing the group takes back."""
     return share_taken_back(
-        mean_width(widths, group, weight, fewest), mean_width(widths, np.zeros_like(group), weight)
+        mean_width(widths, group, weight, fewest),
+        mean_width(widths, np.zeros_like(group), weight),
     )
 
 
@@ -82,7 +87,8 @@ def test_sums_over_pairs_are_those_of_every_pair(people):
     for widths, values, width in cases:
         expected, _ = one_by_one([values[i] for i in every], width, [group[i] for i in every])
         assert widths.between(np.array(group), np.array(weight)) == pytest.approx(
-            expected, abs=1e-9
+            expected,
+            abs=1e-9,
         )
 
 
@@ -117,7 +123,10 @@ def test_it_is_none_where_no_two_people_have_a_value_or_all_labels_are_alike():
     assert taken_back(NumberWidths(np.zeros(4)), np.array([0, 0, 1, 1]), ones) is None
     assert (
         taken_back(
-            NumberWidths(np.array([0.0, 0.0, 1.0, 1.0])), np.array([0, 0, 1, 1]), ones, fewest=3
+            NumberWidths(np.array([0.0, 0.0, 1.0, 1.0])),
+            np.array([0, 0, 1, 1]),
+            ones,
+            fewest=3,
         )
         is None
     )

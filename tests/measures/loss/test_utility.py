@@ -54,7 +54,9 @@ def test_a_worked_example():
 
 def test_a_real_number_is_spread_over_a_length_and_a_point_is_in_or_out():
     lengths = CoveredRanges(
-        low=np.array([0.0, 2.0, np.nan]), high=np.array([4.0, 2.0, np.nan]), whole=False
+        low=np.array([0.0, 2.0, np.nan]),
+        high=np.array([4.0, 2.0, np.nan]),
+        whole=False,
     )
     assert lengths.shares(1.0, 3.0).tolist() == [0.5, 1.0, 0.0]
     assert lengths.shares(3.0, 9.0).tolist() == [0.25, 0.0, 0.0]
@@ -67,7 +69,9 @@ def test_a_value_that_no_released_row_has_is_estimated_as_nothing():
 
 
 tables = st.lists(
-    st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=30
+    st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 2)),
+    min_size=1,
+    max_size=30,
 )
 
 
@@ -76,7 +80,12 @@ tables = st.lists(
 def test_labels_of_one_value_answer_exactly(table, seed):
     quasi_a, quasi_b, value = np.array(table).T
     queries = draw_queries(
-        [quasi_a, quasi_b], [value], lambda i, code, draw: (code - 1, code + 1), one_value, 20, seed
+        [quasi_a, quasi_b],
+        [value],
+        lambda i, code, draw: (code - 1, code + 1),
+        one_value,
+        20,
+        seed,
     )
     spreads = [
         CoveredRanges(low=x.astype(float), high=x.astype(float), whole=True)
@@ -137,6 +146,6 @@ def test_a_range_of_sensitive_values_is_the_sum_over_its_values(table, low, high
     ]
     assert count(whole, [quasi], [value]) == sum(count(part, [quasi], [value]) for part in parts)
     assert released[0].estimate(whole, as_code) == pytest.approx(
-        sum(released[0].estimate(q, as_code) for q in parts)
+        sum(released[0].estimate(q, as_code) for q in parts),
     )
     assert released[1].estimate(whole) == pytest.approx(sum(map(released[1].estimate, parts)))

@@ -78,7 +78,7 @@ def members(search, attribute=0):
     found = search.found[attribute]
     return {
         one: np.flatnonzero(
-            (low >= found.low[:, [one]]).all(axis=0) & (high <= found.high[:, [one]]).all(axis=0)
+            (low >= found.low[:, [one]]).all(axis=0) & (high <= found.high[:, [one]]).all(axis=0),
         ).tolist()
         for one in np.flatnonzero(found.proven).tolist()
     }
@@ -99,7 +99,7 @@ def test_the_box_that_proves_a_class_is_named():
     assert search.run()
     assert boxes(search) == {}
     assert search.found[0].emd[0] == pytest.approx(
-        7 / 20
+        7 / 20,
     )  # from the table, the nearest that has 21
     search = BoxSearch([x, y], np.full(4, 10), [near_of(counts, "0.1")], 41)
     assert search.run()
@@ -121,7 +121,10 @@ def test_a_part_takes_no_more_than_its_share_of_the_boxes():
     ends = [(i, i) for i in range(64)]
     counts = [[10, 0], [0, 10]] * 31 + [[5, 5], [5, 5]]
     search = BoxSearch(
-        [axis_of(*ends)], np.full(64, 10), [near_of(counts, "0.1", still=[True] * 64)], 20
+        [axis_of(*ends)],
+        np.full(64, 10),
+        [near_of(counts, "0.1", still=[True] * 64)],
+        20,
     )
     assert not search.run(most=80)
     assert {62, 63} <= members(search).keys()
@@ -200,7 +203,12 @@ def twin_of(columns, counts, t, n, kind):
     }
     kinds = [(KINDS[name][0], KINDS[name][2]) for name in columns]
     return Twin(
-        classes, kinds, values, n, Fraction(t), "ordered" if kind is OrderedDistance else "equal"
+        classes,
+        kinds,
+        values,
+        n,
+        Fraction(t),
+        "ordered" if kind is OrderedDistance else "equal",
     )
 
 
@@ -216,7 +224,11 @@ def test_every_proof_is_one_by_trying_all_boxes(table, t, n, kind, most):
     twin = twin_of(columns, counts, t, n, kind)
     proofs, told = searched(columns, counts, t, n, kind, most)
     for labels, box, emd, records in zip(
-        twin.classes, told, proofs.search.found[0].emd, proofs.search.found[0].records, strict=True
+        twin.classes,
+        told,
+        proofs.search.found[0].emd,
+        proofs.search.found[0].records,
+        strict=True,
     ):
         if box is not None:
             read = twin.read(box, list(columns))
@@ -266,12 +278,15 @@ def test_a_class_counts_in_every_label_that_holds_its_own(columns):
     for name, labels in columns.items():
         parts = list(zip(*labels, strict=True)) if isinstance(labels[0], tuple) else [labels]
         quasi.append(
-            JudgedQuasi(name, tuple(f"{name}{i}" for i in range(len(parts))), KINDS[name][1])
+            JudgedQuasi(name, tuple(f"{name}{i}" for i in range(len(parts))), KINDS[name][1]),
         )
         arrays.append([pa.chunked_array([pa.array(part, pa.string())]) for part in parts])
     wide = np.array([True, False, False] * 2)
     near = ProofTarget(
-        EqualDistance(counts.sum(axis=0)), Fraction(1, 10), Histograms.dense(counts), wide
+        EqualDistance(counts.sum(axis=0)),
+        Fraction(1, 10),
+        Histograms.dense(counts),
+        wide,
     )
     proofs = BoxProofs.of(arrays, counts.sum(axis=1), [near], quasi, 10)
     assert proofs.complete
@@ -345,7 +360,10 @@ def test_every_step_of_a_cut_table_is_found_and_each_proof_is_one(table, n, t, s
     sizes, kind = counts.sum(axis=1), OrderedDistance if ordered else EqualDistance
     near = near_of(counts, t, kind)
     search = BoxSearch(
-        [LabelAxis(*ends, 16) for ends in zip(lows, highs, strict=True)], sizes, [near], n
+        [LabelAxis(*ends, 16) for ends in zip(lows, highs, strict=True)],
+        sizes,
+        [near],
+        n,
     )
     assert search.run()
     texts = [np.repeat(["0", "1", "2"], row).tolist() for row in counts]
@@ -356,7 +374,10 @@ def test_every_step_of_a_cut_table_is_found_and_each_proof_is_one(table, n, t, s
         whole = [value for member in held for value in texts[member]]
         assert nt_close_superset(texts[one], [whole], n, t, **asked) == 0
         _, (emd,) = nearness(
-            near.distance, near.t, counts[held].sum(axis=0), Histograms.dense(counts[[one]])
+            near.distance,
+            near.t,
+            counts[held].sum(axis=0),
+            Histograms.dense(counts[[one]]),
         )
         assert search.found[0].emd[one] == emd
     for step in steps:

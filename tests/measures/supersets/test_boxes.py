@@ -21,7 +21,7 @@ def some_boxes(draw: st.DrawFn) -> Boxes:
     """Up to 12 boxes in 2 dimensions and one of sets; few of them meet."""
     n = draw(st.integers(1, 12))
     ends = np.array(
-        [[sorted(draw(st.tuples(*[st.integers(0, 6)] * 2))) for _ in range(n)] for _ in range(2)]
+        [[sorted(draw(st.tuples(*[st.integers(0, 6)] * 2))) for _ in range(n)] for _ in range(2)],
     )
     masks = [draw(MASKS) for _ in range(n)]
     members = np.array(masks, dtype=np.int64)[:, None]

@@ -177,7 +177,7 @@ def test_what_is_proven_is_reported_by_the_labels_of_its_box():
     proofs = BoxProofs.of(columns, counts.sum(axis=1), [near], quasi, 13)
     assert not proofs.proves
     assert proofs.best(0, np.array([1])).to_pylist() == [
-        {"proven": False, "emd": pytest.approx(1 / 3), "superset": "q=[20, 39], sex=*"}
+        {"proven": False, "emd": pytest.approx(1 / 3), "superset": "q=[20, 39], sex=*"},
     ]
     proofs = BoxProofs.of(columns, counts.sum(axis=1), [near], quasi, 25)
     assert proofs.best(0, np.array([1])).to_pylist() == [None]

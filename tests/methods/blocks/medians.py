@@ -102,6 +102,9 @@ def make_plan(given: PlanningInput, rows_per_block: int, rows_per_task: int) -> 
     """The same halves on the sample, stopped at the size of a block."""
     table = SampledTable.of(given)
     layout = plan_blocks(
-        table, lambda sample, stop: split_by_medians(sample, stop)[1], rows_per_block, rows_per_task
+        table,
+        lambda sample, stop: split_by_medians(sample, stop)[1],
+        rows_per_block,
+        rows_per_task,
     )
     return MedianPlan(layout)

@@ -29,10 +29,18 @@ SENSITIVE = {
 
 @drawn(40)
 @given(
-    people(least=8, most=60), st.integers(2, 4), st.integers(4, 30), st.integers(1, 20), st.data()
+    people(least=8, most=60),
+    st.integers(2, 4),
+    st.integers(4, 30),
+    st.integers(1, 20),
+    st.data(),
 )
 def test_every_class_of_a_method_in_blocks_holds_however_rows_come(
-    records, k, per_block, per_task, data
+    records,
+    k,
+    per_block,
+    per_task,
+    data,
 ):
     problem, rows = make_problem(records, SENSITIVE, k=k)
     few = problem.sample.take(np.arange(data.draw(st.integers(1, len(rows)))))
@@ -99,7 +107,10 @@ def test_figures_are_counted_from_the_rows():
         for age, disease in zip((20, 30, 40, 60), "abab", strict=True)
     ]
     problem, rows = make_problem(
-        records, {"disease": {"t": "0.5"}}, {"age": {"type": "numeric"}}, k=2
+        records,
+        {"disease": {"t": "0.5"}},
+        {"age": {"type": "numeric"}},
+        k=2,
     )
     block, _ = Dense(problem.attributes, 2).block(rows)
     assert rows_lost(block, np.array([0, 0, 1, 1])) == pytest.approx(2 * 10 / 40 + 2 * 20 / 40)

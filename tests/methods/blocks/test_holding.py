@@ -64,7 +64,9 @@ def test_closeness_ratios_are_those_of_measures(drawn_classes):
     requirement = requirement_of([distance], [Fraction(1, 3)])
     space = work_space(requirement)
     for counts, numerator in zip(
-        classes, distance.numerators(Histograms.dense(classes)), strict=True
+        classes,
+        distance.numerators(Histograms.dense(classes)),
+        strict=True,
     ):
         size = int(counts.sum())
         ratio = closeness_ratio(counts[None, :], size, requirement, space)
@@ -157,10 +159,12 @@ def test_people_hold_what_exact_fractions_say(drawn_classes, data, twelfths, k, 
 
     weight = np.rint(WHOLE / sizes).astype(np.int64)
     tables = np.stack(
-        [np.bincount(codes, part, values) for part in (whole, whole * first, whole * weight)]
+        [np.bincount(codes, part, values) for part in (whole, whole * first, whole * weight)],
     )
     plain = requirement_of(
-        [replace(distance, table=np.bincount(codes, whole, values).astype(np.int64))], [None], 1
+        [replace(distance, table=np.bincount(codes, whole, values).astype(np.int64))],
+        [None],
+        1,
     )
     requirement = plain._replace(
         codes=codes[:, None].astype(np.int32),
@@ -183,7 +187,7 @@ def test_people_hold_what_exact_fractions_say(drawn_classes, data, twelfths, k, 
                 int(value)
                 for value, is_first, n in zip(codes, first, rows, strict=True)
                 if is_first and n
-            }
+            },
         )
         emd = exact_distance(distance, shares(rows), shares(whole))
         assert abs(distance_over(1, 0, counts, requirement, space) - emd) < 1e-6
@@ -198,7 +202,8 @@ def exact_distance(distance, one, other):
         return sum(abs(p - q) for p, q in zip(one, other, strict=True)) / 2
     if isinstance(distance, OrderedDistance):
         return sum(map(abs, accumulate(p - q for p, q in zip(one, other, strict=True)))) / max(
-            len(one) - 1, 1
+            len(one) - 1,
+            1,
         )
     total, nodes = Fraction(0), range(len(one))
     net = [p - q for p, q in zip(one, other, strict=True)]

@@ -42,7 +42,7 @@ SENSITIVE = st.sampled_from(
             "grade": {"distance": "ordered", "t": "0.25"},
         },
         {"grade": {"distance": "ordered"}},
-    ]
+    ],
 )
 
 
@@ -54,10 +54,20 @@ def asked(problem: Problem, **method: Any) -> Problem:
 
 @drawn(40)
 @given(
-    people(least=8), SENSITIVE, st.integers(2, 4), st.integers(4, 30), st.integers(1, 20), st.data()
+    people(least=8),
+    SENSITIVE,
+    st.integers(2, 4),
+    st.integers(4, 30),
+    st.integers(1, 20),
+    st.data(),
 )
 def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
-    records, sensitive, k, per_block, per_task, data
+    records,
+    sensitive,
+    k,
+    per_block,
+    per_task,
+    data,
 ):
     problem, rows = make_problem(records, sensitive, k=k)
     problem = asked(problem)
@@ -69,7 +79,9 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
         problem,
         rows,
         make=lambda rows_per_task: plan_trees(
-            problem.given(count_in(rows)), per_block, rows_per_task
+            problem.given(count_in(rows)),
+            per_block,
+            rows_per_task,
         ),
         read=lambda tree: ClosenessTreePlan.from_json(tree, dense, effort),
         per_task=per_task,
@@ -123,7 +135,10 @@ def test_a_crowd_with_the_same_quasi_identifiers_is_many_blocks():
     ]
     problem, rows = make_problem(records, {"disease": {"t": "0.2"}}, k=5)
     hashes = np.random.default_rng(4).integers(
-        0, 2**64, len(rows), dtype=np.uint64
+        0,
+        2**64,
+        len(rows),
+        dtype=np.uint64,
     )  # they differ in insensitive columns
     rows = replace(rows, hash=hashes)
     plan = plan_trees(
@@ -184,7 +199,8 @@ def test_the_blocks_that_lose_least_when_they_are_grown_to_the_end_are_planned()
         assert plan.blocks > 2
         foretold.append(float(told[-1].split("information loss ")[1].split()[0]))
         assert foretold[-1] == pytest.approx(
-            sum(s.figures["lost_by_tree"] for s in settled) / len(rows), rel=0.05
+            sum(s.figures["lost_by_tree"] for s in settled) / len(rows),
+            rel=0.05,
         )
         plans.append(plan)
     assert len(set(foretold)) == PLANNED
@@ -242,14 +258,16 @@ def test_trees_with_the_same_classes_are_exchanged_once(monkeypatch: pytest.Monk
 
     def watched(block: Any, classes: Any, *effort: Any) -> Any:
         starts.append(
-            {frozenset(np.flatnonzero(classes == number)) for number in np.unique(classes)}
+            {frozenset(np.flatnonzero(classes == number)) for number in np.unique(classes)},
         )
         return exchange(block, classes, *effort)
 
     monkeypatch.setattr(classes_module, "exchange", watched)
     heats = ((9, 1), (9, 1))
     put_into_classes(
-        block, GROWTHS[0], Effort(trees=9, sweeps=1, heats=heats, sample_rows=1, rows_per_task=1)
+        block,
+        GROWTHS[0],
+        Effort(trees=9, sweeps=1, heats=heats, sample_rows=1, rows_per_task=1),
     )
     assert starts.count(starts[-1]) <= 1 + len(heats)
 

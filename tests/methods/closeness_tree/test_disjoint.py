@@ -44,7 +44,10 @@ def test_regions_of_every_effort_lie_apart(effort):
     assert values_in_both(problem, stayed, classes) == []
     assert set(regions_of_each(problem, stayed, classes).tolist()) == {1}
     again = method.read_plan(
-        json.loads(json.dumps(plan.to_json())), problem.attributes, 5, settings
+        json.loads(json.dumps(plan.to_json())),
+        problem.attributes,
+        5,
+        settings,
     )
     assert np.array_equal(settle_all(again, rows)[1], classes)
 

@@ -22,7 +22,10 @@ def block() -> Block:
         for d in ["flu"] * flu + ["gout"] * (10 - flu)
     ]
     problem, _ = make_problem(
-        records, {"disease": {"t": "0.1"}}, {"zip": {"generalization": "set"}}, k=5
+        records,
+        {"disease": {"t": "0.1"}},
+        {"zip": {"generalization": "set"}},
+        k=5,
     )
     return Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)[0]
 

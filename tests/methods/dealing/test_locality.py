@@ -85,7 +85,8 @@ def quasi_of(domain: QuasiDomain) -> ResolvedQuasi:
 def test_bins_of_a_number_keep_its_order(sample, others):
     codes = encode_numbers(np.array([np.nan if x is None else x for x in sample]))
     (digit,) = make_digits(
-        [quasi_of(QuasiDomain(name="x", kind="double", missing=0))], rows_of(codes.tolist())
+        [quasi_of(QuasiDomain(name="x", kind="double", missing=0))],
+        rows_of(codes.tolist()),
     )
     assert digit.bins == tuple(sorted(set(digit.bins)))
     digits = digit.of(encode_numbers(np.array(sorted(others))))
@@ -96,7 +97,8 @@ def test_bins_of_a_number_keep_its_order(sample, others):
 
 def test_bins_hold_even_shares_of_the_sample():
     (digit,) = make_digits(
-        [quasi_of(QuasiDomain(name="x", kind="integer", missing=0))], rows_of(list(range(10_000)))
+        [quasi_of(QuasiDomain(name="x", kind="integer", missing=0))],
+        rows_of(list(range(10_000))),
     )
     shares = np.bincount(digit.of(np.arange(10_000)))
     assert shares.max() <= 10_000 / BINS + 2
@@ -104,14 +106,16 @@ def test_bins_hold_even_shares_of_the_sample():
 
 def test_each_of_few_numbers_has_a_bin_of_its_own():
     (digit,) = make_digits(
-        [quasi_of(QuasiDomain(name="x", kind="integer", missing=1))], rows_of([M, 30, 30, 20, 50])
+        [quasi_of(QuasiDomain(name="x", kind="integer", missing=1))],
+        rows_of([M, 30, 30, 20, 50]),
     )
     assert digit.of(np.array([20, 30, 50])).tolist() == [1, 2, 3]
 
 
 def test_a_sample_without_numbers_has_one_bin():
     (digit,) = make_digits(
-        [quasi_of(QuasiDomain(name="x", kind="integer", missing=1))], rows_of([M, M])
+        [quasi_of(QuasiDomain(name="x", kind="integer", missing=1))],
+        rows_of([M, M]),
     )
     assert digit.of(np.array([M, 7])).tolist() == [0, 1]
 
@@ -144,7 +148,8 @@ def test_rows_with_equal_digits_follow_their_hashes():
 
 
 @pytest.mark.parametrize(
-    "sizes", [(2, 3), (3, 2), (2, 2, 2), (3, 3, 3), (3, 4, 2), (4, 3, 5), (2, 3, 2, 3)]
+    "sizes",
+    [(2, 3), (3, 2), (2, 2, 2), (3, 3, 3), (3, 4, 2), (4, 3, 5), (2, 3, 2, 3)],
 )
 def test_neighbours_differ_by_one_in_one_digit(sizes):
     codes = list(product(*map(range, sizes)))
@@ -214,5 +219,9 @@ def test_the_digit_that_classes_should_share_leads():
     assert choose_locality(start, rows, rows.cell, stack, 4, [free, wide]).order == (1, 0)
     assert simulate_loss(Locality(start.digits, (0, 1)), rows, stack, 4, [mixed, free]) == 0
     assert simulate_loss(
-        Locality(start.digits, (1, 0)), rows, stack, 4, [free, wide]
+        Locality(start.digits, (1, 0)),
+        rows,
+        stack,
+        4,
+        [free, wide],
     ) == pytest.approx(3 / 59 / 2)

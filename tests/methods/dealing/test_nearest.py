@@ -31,15 +31,22 @@ def distance(problem: Problem, rows: Rows, a: int, b: int) -> float:
     return sum(
         float(
             range_losses(
-                *pair, d, asked[d.name].generalization == "set", problem.hierarchies.get(d.name)
-            )[0]
+                *pair,
+                d,
+                asked[d.name].generalization == "set",
+                problem.hierarchies.get(d.name),
+            )[0],
         )
         for pair, d in columns
     )
 
 
 def generate_classes(
-    problem: Problem, rows: Rows, part: np.ndarray, classes: np.ndarray, key: np.ndarray
+    problem: Problem,
+    rows: Rows,
+    part: np.ndarray,
+    classes: np.ndarray,
+    key: np.ndarray,
 ) -> list[int]:
     """The papers' procedure, row by row, in one block."""
     found = [-1] * len(rows)
@@ -70,7 +77,8 @@ def test_is_the_procedure_of_the_papers(records, parts, e, seed):
 
 
 @pytest.mark.parametrize(
-    "blocks", [1, 2, 5]
+    "blocks",
+    [1, 2, 5],
 )  # a quasi-identifier has fewer values than rows of a block, or more
 def test_many_values_in_several_blocks(blocks):
     random = np.random.default_rng(blocks)
@@ -113,7 +121,7 @@ def test_shares_stay_and_blocks_keep_their_rows(records, parts, e, seed):
     found = gather_nearest(rows, part, classes, block, key, widths_of(problem))
     assert (found // 3 == block).all()
     assert Counter(zip(found.tolist(), part.tolist(), strict=True)) == Counter(
-        zip(classes.tolist(), part.tolist(), strict=True)
+        zip(classes.tolist(), part.tolist(), strict=True),
     )
 
 
@@ -123,13 +131,19 @@ def test_near_rows_come_together():
     dealt = np.array([0, 0, 0, 1, 1, 1])
     none = np.zeros(6, dtype=np.int64)
     found = gather_nearest(
-        rows, none, dealt, none, rows.quasi[0].astype(np.uint64), widths_of(problem)
+        rows,
+        none,
+        dealt,
+        none,
+        rows.quasi[0].astype(np.uint64),
+        widths_of(problem),
     )
     assert sorted(rows.quasi[0][found == 0].tolist()) == [20, 21, 22]
 
 
 @pytest.mark.parametrize(
-    ("size", "classes"), [(1, 200), (500, 200), (1_000, 100), (100_000, 1), (10**9, 1)]
+    ("size", "classes"),
+    [(1, 200), (500, 200), (1_000, 100), (100_000, 1), (10**9, 1)],
 )
 def test_a_block_of_large_classes_has_fewer(size, classes):
     assert classes_per_block(size) == classes

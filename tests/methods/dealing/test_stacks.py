@@ -36,7 +36,8 @@ KINDS = ("equal", "ordered", "hierarchical", "numeric", "weighted tree")
 def stacks(draw: st.DrawFn, cells: int = 7, most: int = 12) -> tuple[Stack, int]:
     """A stack in some order, and a number of classes that it can be dealt to."""
     counts = np.array(
-        draw(st.lists(st.integers(1, most), min_size=1, max_size=cells)), dtype=np.int64
+        draw(st.lists(st.integers(1, most), min_size=1, max_size=cells)),
+        dtype=np.int64,
     )
     order = draw(st.sampled_from(["frequency", "value", "any"]))
     if order == "any":
@@ -140,8 +141,8 @@ def test_the_largest_distance_of_one_attribute_of_several(kind, case, data):
     m = data.draw(st.integers(1, 5))
     codes = np.array(
         data.draw(
-            st.lists(st.integers(0, m - 1), min_size=len(stack.counts), max_size=len(stack.counts))
-        )
+            st.lists(st.integers(0, m - 1), min_size=len(stack.counts), max_size=len(stack.counts)),
+        ),
     )
     if data.draw(st.booleans()):
         codes = np.sort(codes)

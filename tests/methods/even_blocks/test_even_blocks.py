@@ -79,7 +79,8 @@ def test_fewer_blocks_where_more_would_not_hold(monkeypatch):
     check_classes(problem, *put_into_blocks(blocks, rows))
     monkeypatch.setattr(layout, "MOST_ROWS", 50)
     with pytest.raises(
-        UnreachableError, match=r"hold in blocks of [0-9]+ rows and more only.*at most 50;"
+        UnreachableError,
+        match=r"hold in blocks of [0-9]+ rows and more only.*at most 50;",
     ):
         plan_even_blocks(problem.given(count_in(rows)), 20, 300)
 
@@ -134,7 +135,8 @@ def naive_merge(problem, block: Block, classes: list[int]) -> list[list[int]]:
 
     while len(groups) > 1 and not all(map(holds, groups.values())):
         worst = max(
-            (c for c in groups if not holds(groups[c])), key=lambda c: (ratio(groups[c]), -c)
+            (c for c in groups if not holds(groups[c])),
+            key=lambda c: (ratio(groups[c]), -c),
         )
         near = min(
             (c for c in groups if c != worst),
@@ -156,7 +158,7 @@ def naive_merge(problem, block: Block, classes: list[int]) -> list[list[int]]:
                 "grade": {"distance": "ordered", "t": "0.25"},
             },
             {"grade": {"distance": "ordered"}},
-        ]
+        ],
     ),
     st.integers(2, 4),
     st.data(),

@@ -143,7 +143,10 @@ def make_plan(given: PlanningInput) -> EveryKPlan:
 
 
 def read_plan(
-    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: EveryK
+    tree: Mapping[str, Any],
+    attributes: ResolvedAttributes,
+    k: int,
+    settings: EveryK,
 ) -> EveryKPlan:
     """The plan that `to_json` wrote."""
     domains = [q.domain for q in attributes.quasi_identifiers]

@@ -31,7 +31,10 @@ TABLE_1: list[Record] = [
 
 
 def problem_of(
-    records: Sequence[Record], sensitive: Mapping[str, Any], k: int, **asked: Any
+    records: Sequence[Record],
+    sensitive: Mapping[str, Any],
+    k: int,
+    **asked: Any,
 ) -> tuple[Problem, Rows]:
     """asked: `quasi`, `hierarchies`, and settings of the method."""
     shape = {name: asked.pop(name) for name in ("quasi", "hierarchies") if name in asked}
@@ -80,7 +83,8 @@ def certified_losses(plan: Any, problem: Problem, rows: Rows) -> dict[str, float
     certificate has it.
     """
     classes = PublishedClasses.of(
-        apply_plan(plan, problem.attributes, rows, problem.spec), problem.spec
+        apply_plan(plan, problem.attributes, rows, problem.spec),
+        problem.spec,
     )
     quasi = judged(classes, problem.spec, problem.hierarchies)
     return {

@@ -45,7 +45,9 @@ SUPPRESSED_CELLS = [
 
 @pytest.mark.parametrize(("k", "asked", "cost"), SUPPRESSED_CELLS)
 def test_the_least_cost_of_liang_and_yuans_table_1(
-    k: int, asked: dict[str, Any], cost: int
+    k: int,
+    asked: dict[str, Any],
+    cost: int,
 ) -> None:
     problem, rows = problem_of(TABLE_1, {"disease": asked}, k, quasi=DIGITS)
     plan = plan_exact(given(problem, rows))
@@ -67,7 +69,7 @@ SENSITIVE = st.sampled_from(
             "grade": {"distance": "ordered", "t": "0.4"},
         },
         {"disease": {}},
-    ]
+    ],
 )
 KINDS = st.sampled_from(
     [
@@ -81,7 +83,7 @@ KINDS = st.sampled_from(
             "city": {"hierarchy": "cities.csv"},
         },
         {"city": {"hierarchy": "cities.csv", "coarsest": "2"}, "sex": {"weight": "2"}},
-    ]
+    ],
 )
 
 
@@ -105,7 +107,10 @@ def partitions(n: int) -> Iterator[list[int]]:
 
 
 def check_against_all_partitions(
-    records: Any, sensitive: Any, k: int, shape: dict[str, Any]
+    records: Any,
+    sensitive: Any,
+    k: int,
+    shape: dict[str, Any],
 ) -> Any:
     """What the certificate states of the optimum, None without a release, compared with all
     partitions by the certificate's losses and weights.
@@ -135,7 +140,8 @@ def check_against_all_partitions(
     assert not made.coarse
     assert min(losses) >= plan.loss - 1e-12  # no release loses less, by either measure
     certified = LossFigures(
-        ncp=made.ncp, ncp_by_quasi_identifier=certified_losses(plan, problem, rows)
+        ncp=made.ncp,
+        ncp_by_quasi_identifier=certified_losses(plan, problem, rows),
     )
     optimum = proven(problem.spec, certified, Optimum(proven="proven", loss=round(plan.loss, 6)))
     if optimum == "proven":
@@ -156,7 +162,10 @@ def test_no_partition_loses_less(records: Any, sensitive: Any, k: int, data: st.
 @drawn(500)
 @drawn_from(people(least=3, most=7), SENSITIVE, st.integers(2, 3), st.data())
 def test_no_partition_of_500_tables_loses_less(
-    records: Any, sensitive: Any, k: int, data: st.DataObject
+    records: Any,
+    sensitive: Any,
+    k: int,
+    data: st.DataObject,
 ) -> None:
     check_against_all_partitions(records, sensitive, k, with_kinds(data, records))
 
@@ -180,7 +189,10 @@ def test_labels_that_name_less_than_the_input_are_proven_over_the_input_only() -
 @drawn(25, quick=8)
 @drawn_from(people(least=6, most=9), SENSITIVE, st.integers(2, 3), st.data())
 def test_the_program_over_labels_finds_the_least_loss_too(
-    records: Any, sensitive: Any, k: int, data: st.DataObject
+    records: Any,
+    sensitive: Any,
+    k: int,
+    data: st.DataObject,
 ) -> None:
     if any(
         kind in asked.get("l", {})
@@ -211,7 +223,10 @@ def test_a_hierarchical_distance_in_the_program() -> None:
     losses = []
     for most_rows in (16, 0):
         problem, rows = problem_of(
-            town(12), sensitive, 2, quasi={"sex": {}, "grade": {"type": "numeric"}}
+            town(12),
+            sensitive,
+            2,
+            quasi={"sex": {}, "grade": {"type": "numeric"}},
         )
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(planning, "MOST_ROWS", most_rows)
@@ -223,7 +238,9 @@ def test_a_hierarchical_distance_in_the_program() -> None:
 @drawn(25, quick=8)
 @drawn_from(people(least=4, most=12), SENSITIVE, st.data())
 def test_classes_do_not_depend_on_the_order_of_rows(
-    records: Any, sensitive: Any, data: st.DataObject
+    records: Any,
+    sensitive: Any,
+    data: st.DataObject,
 ) -> None:
     problem, rows = problem_of(records, sensitive, 2)
     check_however_rows_come(
@@ -276,7 +293,11 @@ def refusals() -> Iterator[tuple[str, Callable[[], tuple[Any, Any]], type[Except
     yield (
         "t just below 1/3, which each city is from the table",
         lambda: problem_of(
-            pairs, {"disease": {"t": "0.33333333"}}, 2, quasi={"city": {}}, hierarchies={}
+            pairs,
+            {"disease": {"t": "0.33333333"}},
+            2,
+            quasi={"city": {}},
+            hierarchies={},
         ),
         UnreachableError,
         "miss a t, l or beta by less than its solver's tolerance",
@@ -284,7 +305,10 @@ def refusals() -> Iterator[tuple[str, Callable[[], tuple[Any, Any]], type[Except
     yield (
         "coarsest",
         lambda: problem_of(
-            town(8), {"disease": {}}, 8, quasi={"age": {"type": "numeric", "coarsest": "1"}}
+            town(8),
+            {"disease": {}},
+            8,
+            quasi={"age": {"type": "numeric", "coarsest": "1"}},
         ),
         UnreachableError,
         "no classes hold k, every t, l, beta and coarsest",
@@ -298,10 +322,14 @@ def refusals() -> Iterator[tuple[str, Callable[[], tuple[Any, Any]], type[Except
 
 
 @pytest.mark.parametrize(
-    ("make", "error", "says"), [case[1:] for case in refusals()], ids=[c[0] for c in refusals()]
+    ("make", "error", "says"),
+    [case[1:] for case in refusals()],
+    ids=[c[0] for c in refusals()],
 )
 def test_what_it_cannot_do_is_reported_with_the_size(
-    make: Callable[[], tuple[Any, Any]], error: type[Exception], says: str
+    make: Callable[[], tuple[Any, Any]],
+    error: type[Exception],
+    says: str,
 ) -> None:
     problem, rows = make()
     with pytest.raises(error, match=says):
@@ -315,7 +343,8 @@ def test_classes_that_are_judged_by_more_than_their_rows_are_refused() -> None:
         plan_exact(near)
     quasi = tuple(replace(q, missing_any=True) for q in problem.attributes.quasi_identifiers)
     any_value = replace(
-        given(problem, rows), attributes=replace(problem.attributes, quasi_identifiers=quasi)
+        given(problem, rows),
+        attributes=replace(problem.attributes, quasi_identifiers=quasi),
     )
     with pytest.raises(ConfigurationError, match=r"age\.missing: method exact"):
         plan_exact(any_value)
@@ -338,7 +367,11 @@ def test_the_certificate_names_the_measure_of_a_proof(make_run: Callable[..., An
 def test_the_certificate_says_what_is_proven(make_run: Callable[..., Any]) -> None:
     table = pa.Table.from_pylist(TABLE_1)
     run = make_run(
-        table, quasi=DIGITS, sensitive={"disease": {"t": "0.3"}}, k=3, method={"name": "exact"}
+        table,
+        quasi=DIGITS,
+        sensitive={"disease": {"t": "0.3"}},
+        k=3,
+        method={"name": "exact"},
     )
     certificate = pipeline.release(run)
     assert certificate["utility"]["optimum"] == "proven"
@@ -348,7 +381,7 @@ def test_the_certificate_says_what_is_proven(make_run: Callable[..., Any]) -> No
         in Path(run.public.path("report.html")).read_text()
     )
     schema = json.loads(
-        resources.files("tclose_spark").joinpath("report/certificate.schema.json").read_text()
+        resources.files("tclose_spark").joinpath("report/certificate.schema.json").read_text(),
     )
     jsonschema.validate(certificate, schema)
     plan = ExactPlan(

@@ -78,7 +78,7 @@ def least_cost(cells: Cells, values: Sequence[str], asked: dict[str, Any], k: in
 
 
 TWO_DIVERSE = {
-    "l": {"recursive": {"c": "1.01", "l": 2}}
+    "l": {"recursive": {"c": "1.01", "l": 2}},
 }  # no value in more than half of a class of at most 100 rows
 TABLES = st.lists(st.lists(st.sampled_from("abc"), min_size=3, max_size=3), min_size=4, max_size=9)
 

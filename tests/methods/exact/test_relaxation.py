@@ -42,7 +42,11 @@ SENSITIVE = [
     st.integers(4, 2000),
 )
 def test_it_is_never_above_the_least_loss(
-    records: Any, sensitive: Any, quasi: Any, k: int, together: int
+    records: Any,
+    sensitive: Any,
+    quasi: Any,
+    k: int,
+    together: int,
 ) -> None:
     trees = {"city": CITIES} if "hierarchy" in quasi.get("city", {}) else {}
     problem, rows = problem_of(records, sensitive, k, quasi=quasi, hierarchies=trees)
@@ -80,11 +84,19 @@ def two_towns(each: int) -> list[dict[str, Any]]:
 
 def test_two_towns_of_one_disease_each_cannot_be_shown() -> None:
     problem, rows = problem_of(
-        two_towns(50), {"disease": {"t": "0.1"}}, 5, quasi={"city": {}}, hierarchies={}
+        two_towns(50),
+        {"disease": {"t": "0.1"}},
+        5,
+        quasi={"city": {}},
+        hierarchies={},
     )
     assert lower_bound(problem.attributes, 5, rows, 20) == pytest.approx(1.0, abs=1e-6)
     easier, _ = problem_of(
-        two_towns(50), {"disease": {"t": "0.5"}}, 5, quasi={"city": {}}, hierarchies={}
+        two_towns(50),
+        {"disease": {"t": "0.5"}},
+        5,
+        quasi={"city": {}},
+        hierarchies={},
     )
     assert lower_bound(easier.attributes, 5, rows, 20) == 0
 
@@ -103,11 +115,16 @@ def test_the_surplus_of_a_town_needs_the_other_town() -> None:
         for _ in range(n)
     ]
     problem, rows = problem_of(
-        records, {"disease": {"t": "0.05"}}, 5, quasi={"city": {}}, hierarchies={}
+        records,
+        {"disease": {"t": "0.05"}},
+        5,
+        quasi={"city": {}},
+        hierarchies={},
     )
     # The 40 others of a town are 45 % of a class, which has 40 / .45 * .55 of the 60.
     assert lower_bound(problem.attributes, 5, rows, 20) == pytest.approx(
-        (60 - 40 / 0.45 * 0.55) / 100, abs=1e-4
+        (60 - 40 / 0.45 * 0.55) / 100,
+        abs=1e-4,
     )
 
 
@@ -129,7 +146,11 @@ def test_a_hierarchical_distance() -> None:
     for t, least in (("0.5", 0.0), ("0.49", 1.0)):
         sensitive = {"d": {"distance": "hierarchical", "hierarchy": "d.csv", "t": t}}
         problem, rows = problem_of(
-            records, sensitive, 5, quasi={"city": {}}, hierarchies={"d": LI_FIGURE_1}
+            records,
+            sensitive,
+            5,
+            quasi={"city": {}},
+            hierarchies={"d": LI_FIGURE_1},
         )
         assert lower_bound(problem.attributes, 5, rows, 20) == pytest.approx(least, abs=1e-6)
 
@@ -149,7 +170,11 @@ def test_it_counts_only_quasi_identifiers_that_it_looks_at(monkeypatch: pytest.M
 
 def test_n_t_closeness_leaves_k_alone() -> None:
     problem, rows = problem_of(
-        two_towns(50), {"disease": {"t": "0.1"}}, 5, quasi={"city": {}}, hierarchies={}
+        two_towns(50),
+        {"disease": {"t": "0.1"}},
+        5,
+        quasi={"city": {}},
+        hierarchies={},
     )
     assert lower_bound(replace(problem.attributes, nt=20), 5, rows, 20) == 0
 
@@ -160,10 +185,15 @@ def test_columns_with_many_values_count_as_losing_nothing() -> None:
     ]
     sensitive = {"disease": {"t": "0.1"}, "pay": {"distance": "ordered", "t": "0.001"}}
     problem, rows = problem_of(
-        records, sensitive, 5, quasi={"income": {"type": "numeric"}, "sex": {}}, hierarchies={}
+        records,
+        sensitive,
+        5,
+        quasi={"income": {"type": "numeric"}, "sex": {}},
+        hierarchies={},
     )
     assert lower_bound(problem.attributes, 5, rows, 20) == pytest.approx(
-        0.5, abs=1e-6
+        0.5,
+        abs=1e-6,
     )  # sex is `*`
 
 
@@ -179,7 +209,11 @@ def test_distances_that_differ_by_less_than_the_least_of_them() -> None:
     sensitive = {"d": {"distance": "hierarchical", "hierarchy": "d.csv", "t": "0.3"}}
     trees = {"d": Hierarchy.build(paths, "d")}
     problem, rows = problem_of(
-        records, sensitive, 3, quasi={"city": {"generalization": "set"}}, hierarchies=trees
+        records,
+        sensitive,
+        3,
+        quasi={"city": {"generalization": "set"}},
+        hierarchies=trees,
     )
     least = plan_exact(given(problem, rows)).loss
     assert least == pytest.approx(1 / 3)
@@ -188,14 +222,22 @@ def test_distances_that_differ_by_less_than_the_least_of_them() -> None:
 
 def test_a_search_of_many_labels_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, rows = problem_of(
-        two_towns(50), {"disease": {"t": "0.1"}}, 5, quasi={"city": {}}, hierarchies={}
+        two_towns(50),
+        {"disease": {"t": "0.1"}},
+        5,
+        quasi={"city": {}},
+        hierarchies={},
     )
     clock, looks, moved = itertools.count(), [], relaxation.Relaxation._moved
     monkeypatch.setattr(
-        relaxation.time, "monotonic", lambda: next(clock)
+        relaxation.time,
+        "monotonic",
+        lambda: next(clock),
     )  # a second more at each look
     monkeypatch.setattr(
-        relaxation.Relaxation, "_moved", lambda *given: looks.append(1) or moved(*given)
+        relaxation.Relaxation,
+        "_moved",
+        lambda *given: looks.append(1) or moved(*given),
     )
     assert 0 <= lower_bound(problem.attributes, 5, rows, 20) <= 1
     assert len(looks) <= 20 < relaxation.STEPS

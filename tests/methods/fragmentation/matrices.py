@@ -86,7 +86,7 @@ def cases(
                 [
                     [Fraction(sum(int(a[u] != a[v]) for a in nodes), tree.height) for u, v in row]
                     for row in pairs
-                ]
+                ],
             )
         elif kind == "ordered":
             distances.append(OrderedDistance(table))

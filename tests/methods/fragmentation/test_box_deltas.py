@@ -20,7 +20,10 @@ from tclose_spark.methods.fragmentation.search import find_fragmentation
 
 def searched(case: Case, most: int) -> np.ndarray:
     path = find_fragmentation(
-        case.matrix, case.diameters, [Fraction(1, 10)] * case.matrix.attributes, most=most
+        case.matrix,
+        case.diameters,
+        [Fraction(1, 10)] * case.matrix.attributes,
+        most=most,
     )
     return path.fragmentation(path.steps)
 
@@ -76,7 +79,7 @@ def test_the_bound_of_one_attribute_is_attained(kind, data):
 def test_bounds_are_those_of_the_definition_for_any_sets_of_cells(data):
     case = data.draw(cases())
     numbers = data.draw(
-        st.lists(st.integers(0, 3), min_size=case.matrix.cells, max_size=case.matrix.cells)
+        st.lists(st.integers(0, 3), min_size=case.matrix.cells, max_size=case.matrix.cells),
     )
     fragment_of = np.unique(numbers, return_inverse=True)[1]
     assert aggregate_bounds(case.matrix, fragment_of, case.diameters) == case.bounds(fragment_of)
@@ -112,14 +115,18 @@ def test_the_bounds_of_the_domain_are_never_above_the_papers(data):
     assert all(
         a <= b
         for a, b in zip(
-            aggregate_bounds(case.matrix, fragment_of, case.diameters), papers, strict=True
+            aggregate_bounds(case.matrix, fragment_of, case.diameters),
+            papers,
+            strict=True,
         )
     )
     assert papers == path.exact_bounds[path.steps] == box_bounds(case.matrix, fragment_of, boxes)
 
 
 def box_bounds(
-    matrix: MultiplicityMatrix, fragment_of: np.ndarray, boxes: np.ndarray
+    matrix: MultiplicityMatrix,
+    fragment_of: np.ndarray,
+    boxes: np.ndarray,
 ) -> tuple[Fraction, ...]:
     """By the definition: the rows of each box, as they are, to its first or to its last index."""
     result = []
@@ -128,7 +135,7 @@ def box_bounds(
         for fragment, (first, last) in enumerate(boxes[:, s].tolist()):
             inside = np.flatnonzero(fragment_of == fragment)
             rows = list(
-                zip(matrix.codes[inside, s].tolist(), matrix.counts[inside].tolist(), strict=True)
+                zip(matrix.codes[inside, s].tolist(), matrix.counts[inside].tolist(), strict=True),
             )
             assert all(first <= code <= last for code, _ in rows)
             total += max(
@@ -177,7 +184,9 @@ def test_delta_of_uneven_steps_is_that_of_the_definition(case, data):
 def test_billions_of_rows_are_exact(rows):
     # Half at each end of 101 values, or of one tree.
     matrix = matrix_of(
-        np.array([[0, 0, 0], [100, 100, 100]]), np.array([rows, rows + 2]), (101, 101, 101)
+        np.array([[0, 0, 0], [100, 100, 100]]),
+        np.array([rows, rows + 2]),
+        (101, 101, 101),
     )
     diameters = [
         ordered(101),

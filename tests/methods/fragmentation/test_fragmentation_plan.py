@@ -42,7 +42,11 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def planned(
-    records, sensitive=TWO, k=2, rows_per_task=10**6, **method
+    records,
+    sensitive=TWO,
+    k=2,
+    rows_per_task=10**6,
+    **method,
 ) -> tuple[Problem, Rows, FragmentationPlan]:
     problem, rows = make_problem(records, sensitive, k=k, **NAMED, **method)
     return problem, rows, plan_fragmentation(problem.given(count_in(rows)), rows_per_task)
@@ -69,10 +73,20 @@ SIZINGS = st.sampled_from(["proportional", "measured", "gcd"])
 
 @drawn(60, quick=15)
 @given(
-    people(), st.sampled_from([ONE, TWO]), SIZINGS, st.integers(2, 4), st.integers(1, 20), st.data()
+    people(),
+    st.sampled_from([ONE, TWO]),
+    SIZINGS,
+    st.integers(2, 4),
+    st.integers(1, 20),
+    st.data(),
 )
 def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
-    records, sensitive, sizing, k, rows_per_task, data
+    records,
+    sensitive,
+    sizing,
+    k,
+    rows_per_task,
+    data,
 ):
     problem, rows, plan = planned(records, sensitive, k, sizing=sizing)
     settled, classes = settle_all(plan, rows)
@@ -80,7 +94,9 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
     assert all(
         x <= a.t
         for x, a in zip(
-            largest_distances(problem, settled, classes), attributes(problem), strict=True
+            largest_distances(problem, settled, classes),
+            attributes(problem),
+            strict=True,
         )
     )
     order = np.array(data.draw(st.permutations(range(len(rows)))))
@@ -142,7 +158,9 @@ def test_takes_the_fragmentation_that_loses_least():
 
 def test_measured_sizes_may_rest_on_fewer_fragments_than_can_be_proven():
     _, _, plan = planned(
-        graded(*range(40)), {"grade": {"distance": "ordered", "t": "0.2"}}, sizing="measured"
+        graded(*range(40)),
+        {"grade": {"distance": "ordered", "t": "0.2"}},
+        sizing="measured",
     )
     assert plan.chosen.measured
     assert min(c.fragments for c in plan.candidates) == 1
@@ -188,7 +206,7 @@ def test_bins_restrict_the_cuts_and_t_is_that_of_the_values():
 def test_bins_of_a_domain(values, bins, expected):
     domain = SensitiveDomain("x", values, (1,) * len(values))
     asked = Bins.model_validate(
-        {key: tuple(v) if isinstance(v, list) else v for key, v in bins.items()}
+        {key: tuple(v) if isinstance(v, list) else v for key, v in bins.items()},
     )
     assert bin_of(domain, asked).tolist() == expected
 
@@ -204,10 +222,13 @@ def test_bins_by_width_are_of_numbers():
 
 def test_too_few_fragments_and_too_large_k_are_refused():
     with pytest.raises(
-        UnreachableError, match=r"3 fragments have bounds of .* raise method.most_fragments"
+        UnreachableError,
+        match=r"3 fragments have bounds of .* raise method.most_fragments",
     ):
         planned(
-            graded(*range(40)), {"grade": {"distance": "ordered", "t": "0.01"}}, most_fragments=3
+            graded(*range(40)),
+            {"grade": {"distance": "ordered", "t": "0.01"}},
+            most_fragments=3,
         )
     with pytest.raises(UnreachableError, match=r"privacy.k is 5, but the table has 4 rows"):
         planned(graded(1, 2, 3, 4), ONE, k=5)
@@ -215,7 +236,10 @@ def test_too_few_fragments_and_too_large_k_are_refused():
 
 @drawn(100, quick=25)
 @given(
-    people(), st.integers(1, 8), st.integers(0, 2**32 - 1), st.sampled_from(["0.1", "0.3", "0.6"])
+    people(),
+    st.integers(1, 8),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["0.1", "0.3", "0.6"]),
 )
 def test_joined_classes_hold_and_others_stay(records, e, seed, t):
     sensitive = {"disease": {"t": t}, "grade": {"distance": "ordered", "t": t}}
@@ -223,7 +247,10 @@ def test_joined_classes_hold_and_others_stay(records, e, seed, t):
     codes, asked = problem.profile.cell_codes[rows.cell], attributes(problem)
     classes = np.random.default_rng(seed).integers(0, e, len(rows))
     found, joined, broken = join_until_close(
-        asked, codes, classes, np.zeros(len(classes), dtype=np.int64)
+        asked,
+        codes,
+        classes,
+        np.zeros(len(classes), dtype=np.int64),
     )
     assert broken == 0
     numbers, place = np.unique(classes, return_inverse=True)
@@ -246,7 +273,10 @@ def test_classes_are_joined_inside_their_block_only():
     order = np.argsort(rows.cell, kind="stable")  # flu, then gout: every class of two breaks t
     codes, classes = problem.profile.cell_codes[rows.cell[order]], np.arange(8) // 2
     whole, *figures = join_until_close(
-        attributes(problem), codes, classes, np.zeros(8, dtype=np.int64)
+        attributes(problem),
+        codes,
+        classes,
+        np.zeros(8, dtype=np.int64),
     )
     assert (len(set(whole.tolist())), figures) == (1, [3, 0])
     halves, *figures = join_until_close(attributes(problem), codes, classes, classes // 2)
@@ -276,10 +306,14 @@ def test_blocks_that_break_t_as_one_class_are_unreachable(rows_per_task):
 
 def test_a_sample_smaller_than_k_plans_no_smaller_class():
     problem, rows = make_problem(
-        graded(*[1 + i % 5 for i in range(60)]), ONE, k=20, **NAMED, sizing="measured"
+        graded(*[1 + i % 5 for i in range(60)]),
+        ONE,
+        k=20,
+        **NAMED,
+        sizing="measured",
     )
     plan = plan_fragmentation(
-        replace(problem, sample=problem.sample.take(np.arange(6))).given(count_in(rows))
+        replace(problem, sample=problem.sample.take(np.arange(6))).given(count_in(rows)),
     )
     assert plan.chosen.size >= 20
     assert np.unique(settle_all(plan, rows)[1], return_counts=True)[1].min() >= 20
@@ -304,7 +338,11 @@ def test_near_rows_are_gathered():
         for a, d in zip([20, 40, 60] * 8, ["flu", "gout"] * 12, strict=True)
     ]
     problem, rows = make_problem(
-        records, {"disease": {"t": "0.5"}}, {"age": {"type": "numeric"}}, k=4, **NAMED
+        records,
+        {"disease": {"t": "0.5"}},
+        {"age": {"type": "numeric"}},
+        k=4,
+        **NAMED,
     )
     plan = plan_fragmentation(problem.given(count_in(rows)))
     dealt = plan.numbering.deal(rows, 0)
@@ -336,7 +374,10 @@ def test_as_in_the_papers_the_search_stops_where_the_bounds_of_boxes_hold():
     (one,) = plan.candidates
     assert (one.fragments, one.bounds) == (path.steps + 1, (float(path.exact_bounds[-1][0]),))
     relaxed, rows = make_problem(
-        graded(*range(24)), {"grade": {"distance": "ordered", "t": "0.8"}}, **NAMED, bounds="paper"
+        graded(*range(24)),
+        {"grade": {"distance": "ordered", "t": "0.8"}},
+        **NAMED,
+        bounds="paper",
     )
     one = plan_fragmentation(relaxed.given(count_in(rows))).candidates[0]
     assert (

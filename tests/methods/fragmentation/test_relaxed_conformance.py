@@ -31,7 +31,9 @@ def fragmented(draw: st.DrawFn, attributes: int = 4) -> tuple[Case, np.ndarray]:
     """A drawn matrix, and a fragmentation that its search comes through."""
     case = draw(cases(attributes))
     path = find_fragmentation(
-        case.matrix, case.diameters, [Fraction(1, 10)] * case.matrix.attributes
+        case.matrix,
+        case.diameters,
+        [Fraction(1, 10)] * case.matrix.attributes,
     )
     return case, path.fragmentation(draw(st.integers(0, path.steps)))
 
@@ -49,7 +51,9 @@ def draw_class(
     for fragment, rows in enumerate(shares.tolist()):
         cells = np.flatnonzero(fragment_of == fragment)
         kinds = random.choice(
-            cells, size=min(len(cells), int(random.integers(1, 3))), replace=False
+            cells,
+            size=min(len(cells), int(random.integers(1, 3))),
+            replace=False,
         )
         np.add.at(counts, random.choice(kinds, size=rows), 1)
     return counts
@@ -160,7 +164,7 @@ def test_uneven_shares_are_charged():
     matrix = matrix_of(np.arange(2)[:, None], np.array([6, 4]), (2,))
     table = FragmentTable.of(matrix, np.arange(2), [EqualDistance(matrix.marginal(0))])
     assert table.proven_bounds(np.array([[0.5, 0.5], [0.6, 0.4]])) == pytest.approx(
-        np.array([[0.1], [0.0]])
+        np.array([[0.1], [0.0]]),
     )
 
 
@@ -224,7 +228,8 @@ def test_fragments_are_ordered_by_their_centres():
 
 
 @pytest.mark.parametrize(
-    ("k", "classes"), [(2, 50), (20, 50), (21, 25), (50, 10), (600, 1), (5_000, 1)]
+    ("k", "classes"),
+    [(2, 50), (20, 50), (21, 25), (50, 10), (600, 1), (5_000, 1)],
 )
 def test_exact_conformance_takes_as_many_classes_as_divide_all_fragments(k, classes):
     matrix = matrix_of(np.arange(4)[:, None], np.array([250, 100, 350, 300]), (4,))

@@ -55,7 +55,7 @@ def brute_cuts(case: Case, cells: list[int]) -> dict[tuple[int, int], tuple[list
 def test_changes_are_those_of_the_definition(chunk, data):
     case = data.draw(cases())
     cells = data.draw(
-        st.lists(st.integers(0, case.matrix.cells - 1), min_size=1, unique=True).map(sorted)
+        st.lists(st.integers(0, case.matrix.cells - 1), min_size=1, unique=True).map(sorted),
     )
     kind = DomainFragments(case.matrix, case.diameters, {})
     fragment = Fragment(np.array(cells))
@@ -65,10 +65,13 @@ def test_changes_are_those_of_the_definition(chunk, data):
     expected = brute_cuts(case, cells)
     assert list(zip(cuts.attribute.tolist(), cuts.last.tolist(), strict=True)) == list(expected)
     for (attribute, last), changes, halves in zip(
-        expected, cuts.changes, expected.values(), strict=True
+        expected,
+        cuts.changes,
+        expected.values(),
+        strict=True,
     ):
         assert [half.cells.tolist() for half in kind.halves(fragment, attribute, last)] == list(
-            halves
+            halves,
         )
         for s, change in enumerate(changes.tolist()):
             true = sum(case.delta(s, half) for half in halves) - case.delta(s, cells)
@@ -79,7 +82,11 @@ def test_changes_are_those_of_the_definition(chunk, data):
 @given(cases(), st.sampled_from(["hinge", "steepest"]), st.integers(1, 8))
 def test_the_path_has_the_bounds_of_its_fragmentations(case, objective, most):
     path = find_fragmentation(
-        case.matrix, case.diameters, [0.1] * case.matrix.attributes, objective=objective, most=most
+        case.matrix,
+        case.diameters,
+        [0.1] * case.matrix.attributes,
+        objective=objective,
+        most=most,
     )
     assert path.steps + 1 == min(most, case.matrix.cells)
     coarser = None
@@ -88,7 +95,7 @@ def test_the_path_has_the_bounds_of_its_fragmentations(case, objective, most):
         assert sorted(set(fragment_of.tolist())) == list(range(steps + 1))
         assert path.exact_bounds[steps] == case.bounds(fragment_of)
         assert path.bounds[steps].tolist() == pytest.approx(
-            [float(b) for b in path.exact_bounds[steps]]
+            [float(b) for b in path.exact_bounds[steps]],
         )
         if coarser is not None:
             moved = fragment_of != coarser
@@ -114,7 +121,7 @@ def test_takes_the_best_cut(case, objective, data):
             st.sampled_from([0.05, 0.2, 0.4]),
             min_size=case.matrix.attributes,
             max_size=case.matrix.attributes,
-        )
+        ),
     )
     path = find_fragmentation(case.matrix, case.diameters, t, objective=objective, most=4)
 
@@ -132,7 +139,7 @@ def test_takes_the_best_cut(case, objective, data):
         for fragment in range(step + 1):
             cells = np.flatnonzero(before == fragment).tolist()
             for place, ((attribute, last), (_, upper)) in enumerate(
-                brute_cuts(case, cells).items()
+                brute_cuts(case, cells).items(),
             ):
                 after = before.copy()
                 after[upper] = step + 1
@@ -148,7 +155,12 @@ def test_takes_the_best_cut(case, objective, data):
 def test_boxes_of_the_papers(case, objective, most):
     thresholds = [0.1] * case.matrix.attributes
     path = find_fragmentation(
-        case.matrix, case.diameters, thresholds, kind="paper", objective=objective, most=most
+        case.matrix,
+        case.diameters,
+        thresholds,
+        kind="paper",
+        objective=objective,
+        most=most,
     )
     for steps in range(path.steps + 1):
         fragment_of, boxes = path.fragmentation(steps), path.boxes(steps)
@@ -237,7 +249,10 @@ def test_stops_at_the_given_bound():
         assert met == [False] * path.steps + [True]
     seen: list[int] = []
     find_fragmentation(
-        matrix, diameters, [0.2, 0.3], stop=lambda _, count: seen.append(count) or count == 5
+        matrix,
+        diameters,
+        [0.2, 0.3],
+        stop=lambda _, count: seen.append(count) or count == 5,
     )
     assert seen == [1, 2, 3, 4, 5]
 
@@ -254,7 +269,11 @@ def test_says_how_far_it_is(monkeypatch):
     monkeypatch.setattr(search, "PROGRESS_SECONDS", 0.0)
     said: list[tuple[int, float]] = []
     path = find_fragmentation(
-        grid(6, 6), [ordered(6)] * 2, [0.1, None], most=4, progress=lambda *now: said.append(now)
+        grid(6, 6),
+        [ordered(6)] * 2,
+        [0.1, None],
+        most=4,
+        progress=lambda *now: said.append(now),
     )
     assert said == [(i + 1, pytest.approx(path.bounds[i, 0] / 0.1)) for i in range(3)]
 
@@ -267,7 +286,10 @@ def test_refuses_what_it_cannot_search():
         find_fragmentation(matrix, [ordered(3), equal(3)], [0.1, 0.1], kind="paper")
     with pytest.raises(ValueError, match="bins are of an ordered attribute"):
         find_fragmentation(
-            matrix, [ordered(3), equal(3)], [0.1, 0.1], bins={1: np.array([0, 0, 1])}
+            matrix,
+            [ordered(3), equal(3)],
+            [0.1, 0.1],
+            bins={1: np.array([0, 0, 1])},
         )
     with pytest.raises(ValueError, match="only fragments of the papers' bounds are boxes"):
         find_fragmentation(matrix, [ordered(3)] * 2, [0.1, 0.1]).boxes(0)
@@ -309,7 +331,7 @@ def test_few_of_very_many_cuts(monkeypatch):
         fragment_of = (matrix.codes[:, attribute] > last).astype(np.int64)
         after = aggregate_bounds(matrix, fragment_of, diameters)
         assert changes.tolist() == pytest.approx(
-            [float(a - b) for a, b in zip(after, kind.weighted(kind.top()), strict=True)]
+            [float(a - b) for a, b in zip(after, kind.weighted(kind.top()), strict=True)],
         )
     assert find_fragmentation(matrix, diameters, [0.1, 0.1]).exact_bounds[-1] == (0, 0)
 
@@ -325,7 +347,7 @@ def test_a_domain_much_larger_than_its_rows():
 def test_of_equal_cuts_the_first_attribute_comes_before_the_first_fragment():
     path = find_fragmentation(grid(3, 3), [ordered(3)] * 2, [1, 1], objective="hinge", most=4)
     assert list(
-        zip(path.attributes.tolist(), path.parents.tolist(), path.last.tolist(), strict=True)
+        zip(path.attributes.tolist(), path.parents.tolist(), path.last.tolist(), strict=True),
     ) == [
         (0, 0, 0),
         (0, 1, 1),

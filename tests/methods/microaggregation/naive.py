@@ -29,7 +29,8 @@ def from_average(block: Block, left: list[int]) -> list[float]:
             missing = bool(block.widths.missing[j])
             known = range(int(missing), len(counts))
             mean = sum((counts[c] * place[c] for c in known), 0.0) / max(
-                sum(int(counts[c]) for c in known), 1
+                sum(int(counts[c]) for c in known),
+                1,
             )
             steps = [1.0 if missing and c == 0 else abs(place[c] - mean) for c in codes]
         else:

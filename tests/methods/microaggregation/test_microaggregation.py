@@ -43,7 +43,7 @@ ONE = [
     {"grade": {"distance": "ordered"}},
 ]
 TWO = [
-    {"disease": {"t": "0.4", "l": {"distinct": 2}}, "grade": {"distance": "ordered", "t": "0.25"}}
+    {"disease": {"t": "0.4", "l": {"distinct": 2}}, "grade": {"distance": "ordered", "t": "0.25"}},
 ]
 SEVERAL = st.sampled_from([{"cells": "first_component"}, {"cells": "clusters"}])
 ASKED = st.one_of(
@@ -62,7 +62,7 @@ def block_of(records, sensitive, k):
 def problem_of(records, sensitive, k, **method):
     problem, rows = make_problem(records, sensitive, k=k)
     settings = problem.spec.model_dump(exclude={"method"}) | {
-        "method": {"name": "microaggregation", **method}
+        "method": {"name": "microaggregation", **method},
     }
     return replace(problem, spec=type(problem.spec).model_validate(settings)), rows
 
@@ -70,7 +70,12 @@ def problem_of(records, sensitive, k, **method):
 @drawn(40)
 @given(people(least=8), ASKED, st.integers(2, 4), st.integers(8, 30), st.integers(1, 20), st.data())
 def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
-    records, asked, k, per_block, per_task, data
+    records,
+    asked,
+    k,
+    per_block,
+    per_task,
+    data,
 ):
     method, sensitive = asked
     problem, rows = problem_of(records, sensitive, k, **method)
@@ -78,10 +83,15 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
         problem,
         rows,
         make=lambda rows_per_task: plan_microaggregation(
-            problem.given(count_in(rows)), per_block, rows_per_task
+            problem.given(count_in(rows)),
+            per_block,
+            rows_per_task,
         ),
         read=lambda tree: MicroaggregationPlan.from_json(
-            tree, problem.attributes, k, problem.spec.method
+            tree,
+            problem.attributes,
+            k,
+            problem.spec.method,
         ),
         per_task=per_task,
         order=np.array(data.draw(st.permutations(range(len(rows))))),
@@ -192,7 +202,11 @@ def town_of_pairs(n=200):
         **ONE[1],
     }
     return make_problem(
-        records, sensitive, {"age": {"type": "numeric"}, "sex": {}}, {"disease": LI_FIGURE_1}, k=4
+        records,
+        sensitive,
+        {"age": {"type": "numeric"}, "sex": {}},
+        {"disease": LI_FIGURE_1},
+        k=4,
     )
 
 
@@ -284,13 +298,20 @@ def proven(records, sensitive, k, per_block):
     st.integers(1, 40),
 )
 def test_proven_classes_hold_before_any_are_merged_and_no_smaller_ones_are_proven(
-    records, asked, k, per_block, parts
+    records,
+    asked,
+    k,
+    per_block,
+    parts,
 ):
     ((name, settings),) = asked.items()
     t = Fraction(parts, 50)
     try:
         problem, rows, plan, blocks = proven(
-            records, {name: {**settings, "t": str(float(t))}}, k, per_block
+            records,
+            {name: {**settings, "t": str(float(t))}},
+            k,
+            per_block,
         )
     except UnreachableError:
         return
@@ -324,7 +345,10 @@ def test_whole_rows_of_buckets_are_charged(blocks, size):
         for g in range(122)
     ]
     _, rows, plan, parts = proven(
-        records, {"grade": {"distance": "ordered", "t": "930/7381"}}, 3, 122 // blocks
+        records,
+        {"grade": {"distance": "ordered", "t": "930/7381"}},
+        3,
+        122 // blocks,
     )
     assert (plan.blocks, plan.class_size) == (blocks, size)
     assert plan.assign_classes(rows, 0).figures["merged"] == 0
@@ -343,7 +367,7 @@ def test_sizes():
 
     def planned(**method):
         tree = problem.spec.model_dump(exclude={"method"}) | {
-            "method": {"name": "microaggregation", **method}
+            "method": {"name": "microaggregation", **method},
         }
         asked = replace(problem, spec=type(problem.spec).model_validate(tree))
         plan = plan_microaggregation(asked.given(count_in(rows)))

@@ -32,7 +32,8 @@ def near(problem, n, method=None):
     privacy = problem.spec.privacy.model_copy(update={"nt": None if n is None else Supersets(n=n)})
     settings = read_settings(method or MONDRIAN)
     return replace(
-        problem, spec=problem.spec.model_copy(update={"privacy": privacy, "method": settings})
+        problem,
+        spec=problem.spec.model_copy(update={"privacy": privacy, "method": settings}),
     )
 
 
@@ -79,7 +80,10 @@ def test_regions_without_a_superset_are_found_to_hold_nothing():
     problem, rows = make_problem(town(2000), {"disease": {"t": "0.2"}}, k=5)
     made, asked = near(problem, 100), near(problem, 1500)
     release = apply_plan(
-        plan_t_mondrian(made.given(count_in(rows))), made.attributes, rows, made.spec
+        plan_t_mondrian(made.given(count_in(rows))),
+        made.attributes,
+        rows,
+        made.spec,
     )
     classes = PublishedClasses.of(release, made.spec)
     holds = [

@@ -38,7 +38,7 @@ SENSITIVE = st.sampled_from(
         },
         {"grade": {"distance": "ordered", "t": "1"}},
         {"disease": {}},
-    ]
+    ],
 )
 QUASI = st.sampled_from(
     [
@@ -47,13 +47,17 @@ QUASI = st.sampled_from(
         {"age": {"type": "numeric", "round_to": "0.4"}, "sex": {"generalization": "set"}},
         {"city": {"generalization": "set"}, "sex": {"generalization": "set"}},
         {"city": {}, "age": {"type": "numeric"}},
-    ]
+    ],
 )
 GROWTHS = st.sampled_from([AT_MEDIANS, BY_SCORE])
 
 
 def planned(
-    problem: Any, rows: Any, growth: RegionGrowth, per_block: int, per_task: int
+    problem: Any,
+    rows: Any,
+    growth: RegionGrowth,
+    per_block: int,
+    per_task: int,
 ) -> RegionPlan:
     layout = plan_regions(problem.given(count_in(rows)), growth, per_block, per_task)
     return RegionPlan(layout=layout, growths=(growth,))
@@ -79,7 +83,13 @@ def little_caution() -> Iterator[None]:
     st.data(),
 )
 def test_classes_hold_and_lie_apart_however_rows_come(
-    records, sensitive, quasi, growth, k, per_block, data
+    records,
+    sensitive,
+    quasi,
+    growth,
+    k,
+    per_block,
+    data,
 ):
     problem, rows = make_problem(records, sensitive, quasi, k=k)
     some = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, unique=True))
@@ -96,13 +106,19 @@ def test_classes_hold_and_lie_apart_however_rows_come(
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     assert content(*settle_all(plan, rows.take(order))) == content(stayed, classes)
     again = RegionPlan.from_json(
-        json.loads(json.dumps(plan.to_json())), RegionDense(problem.attributes, k), plan.growths
+        json.loads(json.dumps(plan.to_json())),
+        RegionDense(problem.attributes, k),
+        plan.growths,
     )
     assert content(*settle_all(again, rows)) == content(stayed, classes)
 
 
 def classes_by(
-    growth: RegionGrowth, records: Any, sensitive: Any, quasi: Any, k: int = 2
+    growth: RegionGrowth,
+    records: Any,
+    sensitive: Any,
+    quasi: Any,
+    k: int = 2,
 ) -> tuple[Any, Any, Any]:
     problem, rows = make_problem(records, sensitive, quasi, k=k)
     block, _ = RegionDense(problem.attributes, k).block(rows)
@@ -136,7 +152,10 @@ CLOSE = {"disease": {"t": "0.1"}}
 @pytest.mark.parametrize("growth", [AT_MEDIANS, BY_SCORE], ids=["median", "score"])
 def test_what_may_be_cut_is_cut(quasi, values, labels, growth):
     problem, rows = make_problem(
-        of("x", *values), CLOSE, {"x": quasi}, {"x": CITIES} if "hierarchy" in quasi else {}
+        of("x", *values),
+        CLOSE,
+        {"x": quasi},
+        {"x": CITIES} if "hierarchy" in quasi else {},
     )
     block, _ = RegionDense(problem.attributes, 2).block(rows)
     found = cut(block, growth).region
@@ -146,7 +165,10 @@ def test_what_may_be_cut_is_cut(quasi, values, labels, growth):
 def test_a_value_that_cannot_leave_keeps_its_siblings_together():
     records = [*of("x", "Pisa", "Bari", "Lyon", "Lyon"), {"x": "Nice", "disease": "flu"}]
     problem, rows = make_problem(
-        records, {"disease": {"t": "0.2"}}, {"x": {"hierarchy": "x.csv"}}, {"x": CITIES}
+        records,
+        {"disease": {"t": "0.2"}},
+        {"x": {"hierarchy": "x.csv"}},
+        {"x": CITIES},
     )
     block, _ = RegionDense(problem.attributes, 2).block(rows)
     for growth in (AT_MEDIANS, BY_SCORE):
@@ -161,7 +183,10 @@ def test_what_is_missing_and_cannot_leave_keeps_all_together():
     records = [*of("x", "Pisa", "Pisa", "Lyon", "Lyon"), {"x": None, "disease": "flu"}]
     for quasi in ({"hierarchy": "x.csv"}, {"generalization": "set"}, {}):
         problem, rows = make_problem(
-            records, {"disease": {"t": "0.2"}}, {"x": quasi}, {"x": CITIES}
+            records,
+            {"disease": {"t": "0.2"}},
+            {"x": quasi},
+            {"x": CITIES},
         )
         block, _ = RegionDense(problem.attributes, 2).block(rows)
         assert len(set(cut(block, BY_SCORE).region.tolist())) == 1
@@ -309,9 +334,13 @@ def test_a_hierarchy_with_a_label_at_two_levels_is_refused(paths):
     ]
     quasi = {"city": {"hierarchy": "cities.csv"}}
     problem, rows = make_problem(
-        records, {"disease": {"t": "1"}}, quasi, {"city": Hierarchy.build(paths, "cities")}
+        records,
+        {"disease": {"t": "1"}},
+        quasi,
+        {"city": Hierarchy.build(paths, "cities")},
     )
     with pytest.raises(
-        ConfigurationError, match=r"city\.hierarchy: the same label is used at several levels"
+        ConfigurationError,
+        match=r"city\.hierarchy: the same label is used at several levels",
     ):
         plan_regions(problem.given(count_in(rows)), AT_MEDIANS, 100, 100)

@@ -35,7 +35,7 @@ SENSITIVE = st.sampled_from(
             "grade": {"distance": "ordered", "t": "0.25"},
         },
         {"grade": {"distance": "ordered"}},
-    ]
+    ],
 )
 
 
@@ -57,14 +57,22 @@ def problem_of(records, sensitive, k, quasi=None, hierarchies=None, **method):
     st.data(),
 )
 def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
-    records, sensitive, bounds, k, per_block, per_task, data
+    records,
+    sensitive,
+    bounds,
+    k,
+    per_block,
+    per_task,
+    data,
 ):
     problem, rows = problem_of(records, sensitive, k, bounds=bounds)
     check_however_rows_come(
         problem,
         rows,
         make=lambda rows_per_task: plan_sabre(
-            problem.given(count_in(rows)), per_block, rows_per_task
+            problem.given(count_in(rows)),
+            per_block,
+            rows_per_task,
         ),
         read=lambda tree: SabrePlan.from_json(tree, problem.attributes, k),
         per_task=per_task,
@@ -167,13 +175,15 @@ def test_classes_are_halves_of_halves_within_the_limit(rows, k, limit):
     if len(made) > 1:
         assert made.sum(axis=1).min() >= k
         assert np.all(
-            table.proven_bounds(made / made.sum(axis=1, keepdims=True)) <= limit + ROUNDING
+            table.proven_bounds(made / made.sum(axis=1, keepdims=True)) <= limit + ROUNDING,
         )
     first, second = halves(made)
     assert np.all(np.abs(np.cumsum(first - second, axis=1)) <= 1)
     enough = (first.sum(axis=1) >= k) & (second.sum(axis=1) >= k)
     for one, other in zip(
-        first[enough], second[enough], strict=True
+        first[enough],
+        second[enough],
+        strict=True,
     ):  # none of them could be halved further
         assert (
             max(table.proven_bounds(np.array([one / one.sum(), other / other.sum()]))[:, 0])
@@ -205,7 +215,10 @@ def test_what_is_measured_loses_no_more_and_figures_are_those_of_the_classes():
     lost = {}
     for bounds in ("measured", "proven"):
         problem, rows = problem_of(
-            town(600), {"grade": {"distance": "ordered", "t": "0.1"}}, 5, bounds=bounds
+            town(600),
+            {"grade": {"distance": "ordered", "t": "0.1"}},
+            5,
+            bounds=bounds,
         )
         plan = plan_sabre(problem.given(count_in(rows)))
         there, classes = settle_all(plan, rows)

@@ -48,7 +48,9 @@ def distance_of(kind: str, table: np.ndarray) -> GroundDistance:
 
 @st.composite
 def matrices(
-    draw: st.DrawFn, attributes: int = 3, rows: int = 40
+    draw: st.DrawFn,
+    attributes: int = 3,
+    rows: int = 40,
 ) -> tuple[MultiplicityMatrix, list[GroundDistance]]:
     """A matrix with one to three attributes, each with a drawn ground distance. Values may be in no
     row.
@@ -72,7 +74,11 @@ def worst(
     for a, distance in enumerate(distances):
         ones = np.ones(len(cells), dtype=np.int64)
         part = Histograms.tally(
-            classes, matrix.codes[cells, a], ones, int(classes.max()) + 1, len(distance.table)
+            classes,
+            matrix.codes[cells, a],
+            ones,
+            int(classes.max()) + 1,
+            len(distance.table),
         )
         found.append(maximum(distance, distance.numerators(part), part.sizes))
     return max(found)
@@ -98,7 +104,8 @@ def test_a_closeness_ratio_is_the_distance_after_an_exchange(case, data):
     after = cells.copy()
     after[cells.tolist().index(out)] = into
     assert found == pytest.approx(
-        float(worst(matrix, distances, after, np.zeros(len(after), dtype=np.int64))), abs=1e-12
+        float(worst(matrix, distances, after, np.zeros(len(after), dtype=np.int64))),
+        abs=1e-12,
     )
     for a in range(matrix.attributes):
         replace(held[a], len(cells), matrix.codes[out, a], matrix.codes[into, a])
@@ -114,7 +121,10 @@ def test_deals_every_row_evenly_and_no_worse_than_in_turn(case, data):
     e = data.draw(st.integers(1, len(cells)))
     by_cell = np.sort(cells)
     classes = deal_in_layers(
-        cells, e, matrix.codes, kernel_distances(distances, [1.0] * len(distances))
+        cells,
+        e,
+        matrix.codes,
+        kernel_distances(distances, [1.0] * len(distances)),
     )
     sizes = np.bincount(classes, minlength=e)
     assert (len(classes), sizes.min(), sizes.max()) == (
@@ -224,7 +234,9 @@ def test_the_bound_does_not_overflow_with_large_weights():
         @property
         def features(self) -> Features:
             return Features(
-                values=len(self.table), scale=2 * 5000, weights=np.full(len(self.table), 5000)
+                values=len(self.table),
+                scale=2 * 5000,
+                weights=np.full(len(self.table), 5000),
             )
 
     table = np.full(1000, 10**5)
@@ -245,7 +257,9 @@ def test_a_rare_value_must_be_somewhere():
 
 def test_the_portfolio_has_each_cell_once_and_the_papers_order_first():
     matrix = matrix_of(
-        np.array([[a, b] for a in range(4) for b in range(5)]), np.arange(1, 21), (4, 5)
+        np.array([[a, b] for a in range(4) for b in range(5)]),
+        np.arange(1, 21),
+        (4, 5),
     )
     portfolio = dict(orders(matrix, ("a", "b")))
     assert next(iter(portfolio)) == "frequency"
@@ -261,7 +275,9 @@ def test_the_portfolio_has_each_cell_once_and_the_papers_order_first():
 
 def test_a_serpentine_turns_at_its_ends():
     matrix = matrix_of(
-        np.array([[a, b] for a in range(3) for b in range(3)]), np.ones(9, dtype=np.int64), (3, 3)
+        np.array([[a, b] for a in range(3) for b in range(3)]),
+        np.ones(9, dtype=np.int64),
+        (3, 3),
     )
     assert matrix.codes[serpentine(matrix, (0, 1)).order].tolist() == [
         [0, 0],
@@ -289,7 +305,9 @@ def test_a_serpentine_turns_at_its_ends():
 
 def test_blocks_go_through_the_second_attribute_from_end_to_end():
     matrix = matrix_of(
-        np.array([[a, b] for a in range(4) for b in range(2)]), np.ones(8, dtype=np.int64), (4, 2)
+        np.array([[a, b] for a in range(4) for b in range(2)]),
+        np.ones(8, dtype=np.int64),
+        (4, 2),
     )
     blocks = matrix.codes[serpentine(matrix, (0, 1), blocks=2).order].tolist()
     assert [sorted(a for a, _ in blocks[i : i + 4]) for i in (0, 4)] == [[0, 0, 1, 1], [2, 2, 3, 3]]

@@ -43,7 +43,12 @@ def plan_of(problem: Problem, rows: Rows, rows_per_task: int = 10**6) -> StackAn
 @drawn(60)
 @given(people(), SENSITIVE, DEALS, st.integers(2, 4), st.integers(1, 20), st.data())
 def test_classes_do_not_depend_on_tasks_batches_or_the_order_of_rows(
-    records, sensitive, deal, k, rows_per_task, data
+    records,
+    sensitive,
+    deal,
+    k,
+    rows_per_task,
+    data,
 ):
     problem, rows = make_problem(records, sensitive, k=k, deal=deal)
     expected = content(*settle_all(plan_of(problem, rows), rows))
@@ -73,7 +78,9 @@ def test_classes_are_those_that_were_planned(records, sensitive, deal, k, rows_p
         assert (
             found.tolist()
             == class_counts(
-                plan.numbering.stack, np.arange(plan.numbering.classes), plan.numbering.classes
+                plan.numbering.stack,
+                np.arange(plan.numbering.classes),
+                plan.numbering.classes,
             ).tolist()
         )
     assert found.sum(axis=1).min() >= k
@@ -94,7 +101,7 @@ def largest_distances(problem: Problem, rows: Rows, classes: np.ndarray) -> tupl
             max(
                 Fraction(int(x), unit * int(s))
                 for x, s in zip(numerators, table.sum(axis=1), strict=True)
-            )
+            ),
         )
     return tuple(worst)
 
@@ -110,7 +117,7 @@ def test_by_published_labels_no_distance_is_larger(records, sensitive, deal):
         [
             groups.setdefault(label, len(groups))
             for label in zip(*[c.to_pylist() for c in labels], strict=True)
-        ]
+        ],
     )
     published = largest_distances(problem, rows.take(order), by_label)
     planned = largest_distances(problem, rows, classes)
@@ -176,7 +183,7 @@ def test_a_bucket_goes_to_the_tasks_between_its_first_row_and_its_last(records, 
             stays.setdefault(b, []).append(number)
     for b, tasks in stays.items():
         assert sorted(set(task[bucket[row] == b].tolist())) == list(
-            range(min(tasks), max(tasks) + 1)
+            range(min(tasks), max(tasks) + 1),
         )
 
 
@@ -232,6 +239,6 @@ def test_sorts_by_cell_key_hash_and_codes(cells):
             rows.quasi[1].tolist(),
             rows.quasi[0].tolist(),
             strict=True,
-        )
+        ),
     )
     assert [content[i] for i in sort_by_content(rows, rows.cell, key)] == sorted(content)

@@ -31,10 +31,11 @@ from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import range_losses, ranges
 
 DATA = Path(
-    os.environ.get("TCLOSE_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data"
+    os.environ.get("TCLOSE_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data",
 ).resolve()
 pytestmark = pytest.mark.skipif(
-    not DATA.is_dir(), reason=f"no real tables: {DATA} is not a folder (set TCLOSE_DATA)"
+    not DATA.is_dir(),
+    reason=f"no real tables: {DATA} is not a folder (set TCLOSE_DATA)",
 )
 
 ADULT, HEART = ("adult/adult.csv", ";"), ("heart/heart_1025.csv", ",")
@@ -69,7 +70,12 @@ def largest(distance: GroundDistance, stack: str, k: int) -> Fraction:
     ],
 )
 def test_largest_distance_by_stack_order(
-    table, column, distance, k, by_frequency, by_order_of_value
+    table,
+    column,
+    distance,
+    k,
+    by_frequency,
+    by_order_of_value,
 ):
     over = distance(histogram(table, column))
     assert round(float(largest(over, "frequency", k)), 3) == by_frequency
@@ -96,7 +102,11 @@ def test_layers_all_but_reach_the_bound(table, column, distance, reached, bound)
         deal = LayeredDeal(stack, codes, kernel_distances([over], [1.0]), np.array([0, e]))
         cells, classes = deal.group(0)
         found = Histograms.tally(
-            classes, cells, np.ones(len(cells), dtype=np.int64), e, len(over.table)
+            classes,
+            cells,
+            np.ones(len(cells), dtype=np.int64),
+            e,
+            len(over.table),
         )
         largest_found = maximum(over, over.numerators(found), found.sizes)
         assert found.sizes.min() >= k
@@ -164,7 +174,8 @@ def test_the_distance_is_not_monotone_in_the_class_size(adults):
     ]
     exactly, _ = make_problem(adults, sensitive, {"sex": {}}, k=17, class_size="k", **method)
     with pytest.raises(
-        UnreachableError, match=r"classes of size 17 reach t = 0.2028 .* begin with 19"
+        UnreachableError,
+        match=r"classes of size 17 reach t = 0.2028 .* begin with 19",
     ):
         choose_size(exactly.given(), make_stacks(exactly.given()))
 
@@ -178,16 +189,24 @@ def test_local_dealing_loses_less_than_round_robin(adults):
     losses = {}
     for deal in ("local", "round_robin"):
         problem, rows = make_problem(
-            adults, {"occupation": {"t": "0.2"}}, quasi, trees, k=20, deal=deal
+            adults,
+            {"occupation": {"t": "0.2"}},
+            quasi,
+            trees,
+            k=20,
+            deal=deal,
         )
         rows, classes = settle_all(
-            plan_stack_and_deal(problem.given(count_in(rows)), rows_per_task=10_000), rows
+            plan_stack_and_deal(problem.given(count_in(rows)), rows_per_task=10_000),
+            rows,
         )
         sizes = np.bincount(classes)
         assert (sizes.min(), sizes.max()) == (20, 21)
         starts = np.cumsum(sizes) - sizes
         columns = zip(
-            problem.profile.quasi, rows.take(np.argsort(classes, kind="stable")).quasi, strict=True
+            problem.profile.quasi,
+            rows.take(np.argsort(classes, kind="stable")).quasi,
+            strict=True,
         )
         widths = [
             range_losses(*ranges(codes, starts), d, False, trees.get(d.name))

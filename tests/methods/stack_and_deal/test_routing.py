@@ -29,7 +29,10 @@ def many(repeats: int = 1) -> tuple[Problem, Rows]:
         )
     ]
     problem, few = make_problem(
-        records, {"disease": {}}, {"age": {"type": "numeric"}, "sex": {}}, k=5
+        records,
+        {"disease": {}},
+        {"age": {"type": "numeric"}, "sex": {}},
+        k=5,
     )
     place = np.repeat(draw.integers(0, len(few), N // repeats), repeats)
     hashes = np.repeat(draw.integers(0, 2**64, N // repeats, dtype=np.uint64), repeats)
@@ -37,7 +40,10 @@ def many(repeats: int = 1) -> tuple[Problem, Rows]:
     profile = problem.profile
     cells = tuple(np.bincount(rows.cell, minlength=len(profile.cells)).tolist())
     profile = replace(
-        profile, rows=N, cell_counts=cells, sensitive=(replace(profile.sensitive[0], counts=cells),)
+        profile,
+        rows=N,
+        cell_counts=cells,
+        sensitive=(replace(profile.sensitive[0], counts=cells),),
     )
     drawn = np.flatnonzero((hashes & np.uint64(2**31 - 1)) < np.uint64(2**31 * repeats // 40))
     return Problem(problem.spec, profile, {}, rows.take(drawn)), rows
@@ -48,10 +54,11 @@ def many(repeats: int = 1) -> tuple[Problem, Rows]:
 def test_a_task_is_sent_little_more_than_it_keeps(deal, repeats):
     problem, rows = many(repeats)
     spec = problem.spec.model_copy(
-        update={"method": problem.spec.method.model_copy(update={"deal": deal})}
+        update={"method": problem.spec.method.model_copy(update={"deal": deal})},
     )
     plan = plan_stack_and_deal(
-        Problem(spec, problem.profile, {}, problem.sample).given(count_in(rows)), PER_TASK
+        Problem(spec, problem.profile, {}, problem.sample).given(count_in(rows)),
+        PER_TASK,
     )
     row, task = plan.route(rows)
     assert plan.tasks == N // PER_TASK

@@ -125,7 +125,8 @@ def test_as_many_equally_frequent_values_are_entropy_diverse(values):
 
 def test_k_above_the_rows_is_refused():
     with pytest.raises(
-        UnreachableError, match=r"privacy.k is 5, but the table has 4 rows"
+        UnreachableError,
+        match=r"privacy.k is 5, but the table has 4 rows",
     ) as found:
         chosen(problem_of(table(flu=4), k=5))
     assert found.value.exit_code == 3
@@ -257,7 +258,10 @@ def test_the_best_stack_of_the_portfolio_is_taken():
         for i in range(90)
     ]
     problem, _ = make_problem(
-        records, {"disease": {}, "grade": {"distance": "ordered"}}, {"sex": {}}, k=5
+        records,
+        {"disease": {}, "grade": {"distance": "ordered"}},
+        {"sex": {}},
+        k=5,
     )
     stacks = make_stacks(problem.given())
     report = report_size(problem.given(), stacks, 18)

@@ -85,7 +85,11 @@ def is_class(problem: Problem, rows: Rows, places: IntArray, whole: IntArray) ->
         )
         present = {value: int(n) for value, n in zip(a.domain.values, table, strict=True) if n}
         judged = sensitive_domain(
-            a.name, present, settings, a.hierarchy, a.name != "grade"
+            a.name,
+            present,
+            settings,
+            a.hierarchy,
+            a.name != "grade",
         )  # as the verifier does
         by_value = dict(zip(a.domain.values, counts.tolist(), strict=True))
         part = Histograms.dense(np.array([[by_value.get(value, 0) for value in judged.values]]))
@@ -128,11 +132,15 @@ def loss_of(
     n, groups = len(rows), groups_of(levels, rows, node)
     if metric == "discernibility":
         return sum(len(places) ** 2 for places in groups if int(places[0]) not in left) + n * len(
-            left
+            left,
         )
     total = 0.0
     for q, of, level, codes in zip(
-        problem.attributes.quasi_identifiers, levels, node, rows.quasi, strict=True
+        problem.attributes.quasi_identifiers,
+        levels,
+        node,
+        rows.quasi,
+        strict=True,
     ):
         label = of.levels[level].label[np.searchsorted(of.codes, codes)]
         low, high = of.levels[level].low[label], of.levels[level].high[label]

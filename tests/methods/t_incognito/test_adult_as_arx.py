@@ -14,10 +14,11 @@ from tclose_spark.methods.t_incognito.planning import plan_t_incognito
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 DATA = Path(
-    os.environ.get("TCLOSE_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data"
+    os.environ.get("TCLOSE_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data",
 ).resolve()
 pytestmark = pytest.mark.skipif(
-    not DATA.is_dir(), reason=f"no real tables: {DATA} is not a folder (set TCLOSE_DATA)"
+    not DATA.is_dir(),
+    reason=f"no real tables: {DATA} is not a folder (set TCLOSE_DATA)",
 )
 
 QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass")
@@ -40,7 +41,13 @@ def details_of(adult, asked, metric="ncp", most=0, of="input", **options):
     records, hierarchies = adult
     quasi = {name: {"hierarchy": f"{name}.csv"} for name in QUASI}
     problem, rows = make_problem(
-        records, {"occupation": asked}, quasi, hierarchies, k=5, name="t_incognito", metric=metric
+        records,
+        {"occupation": asked},
+        quasi,
+        hierarchies,
+        k=5,
+        name="t_incognito",
+        metric=metric,
     )
     return plan_t_incognito(given_of(problem, rows, most, of), **options).report().details
 

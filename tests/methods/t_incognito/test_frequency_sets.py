@@ -15,7 +15,10 @@ def counted(labels, cells):
     tally = Tally.of(np.stack([*labels, cells]))
     groups, group = np.unique(tally.keys[:-1], axis=1, return_inverse=True)
     return FrequencySet(
-        labels=groups, group=group.reshape(-1), cell=tally.keys[-1], rows=tally.rows
+        labels=groups,
+        group=group.reshape(-1),
+        cell=tally.keys[-1],
+        rows=tally.rows,
     )
 
 

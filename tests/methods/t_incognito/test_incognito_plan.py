@@ -37,7 +37,7 @@ def carried_out(plan, rows):
         settled = plan.assign_classes(rows.take(mine), number)
         assert set(settled.figures) == set(plan.figures)
         tasks.append(
-            (mine[settled.here], settled.classes, settled.regions, mine[settled.suppressed])
+            (mine[settled.here], settled.classes, settled.regions, mine[settled.suppressed]),
         )
     everyone = np.concatenate([part for here, _, _, left in tasks for part in (here, left)])
     assert sorted(everyone.tolist()) == list(range(len(rows)))
@@ -49,7 +49,8 @@ def labels_by_content(tasks, rows):
     published = []
     for here, _, regions, left in tasks:
         contents = zip(
-            *(codes.tolist() for codes in (*rows.quasi, rows.cell, rows.hash)), strict=True
+            *(codes.tolist() for codes in (*rows.quasi, rows.cell, rows.hash)),
+            strict=True,
         )
         contents = list(contents)
         published += [(contents[r], regions[:, :, i].tolist()) for i, r in enumerate(here.tolist())]
@@ -67,7 +68,12 @@ def labels_by_content(tasks, rows):
     st.data(),
 )
 def test_every_class_of_every_task_holds_and_a_value_has_one_label(
-    records, k, most, of, per_task, data
+    records,
+    k,
+    most,
+    of,
+    per_task,
+    data,
 ):
     problem, rows = make_problem(records, SENSITIVE, k=k, name="t_incognito")
     try:
@@ -90,13 +96,16 @@ def test_every_class_of_every_task_holds_and_a_value_has_one_label(
             low, high = regions[:, i]
             assert np.all((low <= codes[here]) & (codes[here] <= high))
             for code, label in zip(
-                codes[here].tolist(), zip(low.tolist(), high.tolist(), strict=True), strict=True
+                codes[here].tolist(),
+                zip(low.tolist(), high.tolist(), strict=True),
+                strict=True,
             ):
                 assert label_of.setdefault((i, code), label) == label
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     again = TIncognitoPlan.from_json(json.loads(json.dumps(plan.to_json())))
     assert labels_by_content(
-        carried_out(again, rows.take(order)), rows.take(order)
+        carried_out(again, rows.take(order)),
+        rows.take(order),
     ) == labels_by_content(tasks, rows)
     mixed = plan_t_incognito(given_of(problem, rows.take(order), most, of), 10_000)
     assert labels_by_content(carried_out(mixed, rows), rows) == labels_by_content(tasks, rows)
@@ -131,10 +140,14 @@ def test_several_tasks_know_their_rows():
 
 def test_what_cannot_be_made_says_what_can(monkeypatch):
     problem, rows = make_problem(
-        town(200), {"disease": {"l": {"entropy": "4"}}}, k=5, name="t_incognito"
+        town(200),
+        {"disease": {"l": {"entropy": "4"}}},
+        k=5,
+        name="t_incognito",
     )
     with pytest.raises(
-        UnreachableError, match=r"sensitive_attributes\.disease\.l: even all rows as one class"
+        UnreachableError,
+        match=r"sensitive_attributes\.disease\.l: even all rows as one class",
     ):
         plan_t_incognito(given_of(problem, rows))
     problem, rows = make_problem(town(200), {"disease": {"t": "0.3"}}, k=5, name="t_incognito")
@@ -146,7 +159,8 @@ def test_what_cannot_be_made_says_what_can(monkeypatch):
             plan_t_incognito(given_of(problem, rows))
     monkeypatch.setattr(scanning, "MOST_KEYS", 50)
     with pytest.raises(
-        UnreachableError, match=r"counts the values of each quasi-identifier .* more than 50"
+        UnreachableError,
+        match=r"counts the values of each quasi-identifier .* more than 50",
     ):
         plan_t_incognito(given_of(problem, rows))
     with pytest.raises(UnreachableError, match=r"pass 2\^62"):
@@ -192,14 +206,24 @@ LIMITED = {
 
 def test_levels_that_are_too_coarse_are_left_out():
     problem, rows = make_problem(
-        town(600), {"grade": {"distance": "ordered", "t": "0.4"}}, LIMITED, k=3, name="t_incognito"
+        town(600),
+        {"grade": {"distance": "ordered", "t": "0.4"}},
+        LIMITED,
+        k=3,
+        name="t_incognito",
     )
     free, _ = make_problem(
-        town(600), {"grade": {"distance": "ordered", "t": "0.4"}}, k=3, name="t_incognito"
+        town(600),
+        {"grade": {"distance": "ordered", "t": "0.4"}},
+        k=3,
+        name="t_incognito",
     )
     limited, other = (plan_t_incognito(given_of(p, rows)) for p in (problem, free))
     for quasi, low, high in zip(
-        problem.attributes.quasi_identifiers, limited.low, limited.high, strict=True
+        problem.attributes.quasi_identifiers,
+        limited.low,
+        limited.high,
+        strict=True,
     ):
         _, labels = quasi.labeller.cover(low, high)
         assert quasi.coarsest is None or not any(map(quasi.coarsest.broken_by, labels))
@@ -218,7 +242,11 @@ def test_levels_that_are_too_coarse_are_left_out():
 def test_limits_within_which_nothing_holds_cannot_be_reached(limits):
     quasi = {name: {**settings, "coarsest": limits.get(name)} for name, settings in QUASI.items()}
     problem, rows = make_problem(
-        town(300), {"disease": {"t": "0.05"}}, quasi, k=5, name="t_incognito"
+        town(300),
+        {"disease": {"t": "0.05"}},
+        quasi,
+        k=5,
+        name="t_incognito",
     )
     with pytest.raises(UnreachableError, match=f"coarsest of {' and '.join(limits)}: no labels"):
         plan_t_incognito(given_of(problem, rows))
@@ -236,5 +264,5 @@ def test_intervals_of_a_rounded_number_are_made_of_narrower_ones():
     problem, rows = make_problem(records, {"disease": {"t": "1"}}, quasi, k=5, name="t_incognito")
     plan = plan_t_incognito(given_of(problem, rows), 8)
     assert sum(len(here) for here, *_ in carried_out(plan, rows)) == len(
-        rows
+        rows,
     )  # else a task finds other rows than planned

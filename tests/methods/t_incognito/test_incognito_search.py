@@ -26,7 +26,7 @@ ASKED = [
             "hierarchy": "cities.csv",
             "t": "0.25",
             "missing": "leaf",
-        }
+        },
     },
 ]
 QUASI = {"age": {"type": "numeric", "round_to": 5}, "sex": {}, "city": {"hierarchy": "cities.csv"}}
@@ -47,7 +47,10 @@ def problem_of(records, asked, k, metric):
     st.sampled_from(["ncp", "discernibility"]),
 )
 def test_without_suppression_the_best_of_all_nodes_is_found_among_minimal_ones(
-    records, asked, k, metric
+    records,
+    asked,
+    k,
+    metric,
 ):
     problem, rows = problem_of(records, asked, k, metric)
     levels, whole = levels_of(problem, rows), np.arange(len(rows))
@@ -164,7 +167,11 @@ def test_a_node_that_holds_only_beside_what_is_released_is_not_pruned():
     ]
     quasi = {"city": {"hierarchy": "cities.csv"}}
     problem, rows = make_problem(
-        records, {"disease": {"t": "0.01"}}, quasi=quasi, k=5, name="t_incognito"
+        records,
+        {"disease": {"t": "0.01"}},
+        quasi=quasi,
+        k=5,
+        name="t_incognito",
     )
     details = plan_t_incognito(given_of(problem, rows, 4, "released")).report().details
     assert (details["node"], details["suppressed"], details["classes"]) == ({"city": 0}, 4, 1)
@@ -221,7 +228,11 @@ def test_the_smallest_classes_are_suppressed_with_what_is_no_class():
     ]
     quasi = {"city": {"hierarchy": "cities.csv"}}
     problem, rows = make_problem(
-        records, {"disease": {"t": "0.4"}}, quasi=quasi, k=5, name="t_incognito"
+        records,
+        {"disease": {"t": "0.4"}},
+        quasi=quasi,
+        k=5,
+        name="t_incognito",
     )
     for most, alone, left in ((14, False, 14), (13, True, 0), (14, True, 14)):
         details = (
@@ -250,7 +261,11 @@ def test_each_metric_finds_its_own_least(metric):
     found = {}
     for other in ("ncp", "discernibility", "entropy"):
         problem, rows = make_problem(
-            town(600), {"disease": {"t": "0.25"}}, k=5, name="t_incognito", metric=other
+            town(600),
+            {"disease": {"t": "0.25"}},
+            k=5,
+            name="t_incognito",
+            metric=other,
         )
         found[other] = plan_t_incognito(given_of(problem, rows)).report().details["losses"]
     assert found[metric][metric] == min(losses[metric] for losses in found.values())

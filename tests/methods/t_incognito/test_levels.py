@@ -24,7 +24,11 @@ def levels_for(values, **settings):
     records = [{"x": value, "disease": "flu"} for value in values]
     hierarchies = {"x": CITIES} if "hierarchy" in settings else {}
     problem, rows = make_problem(
-        records, SENSITIVE, {"x": settings}, hierarchies, name="t_incognito"
+        records,
+        SENSITIVE,
+        {"x": settings},
+        hierarchies,
+        name="t_incognito",
     )
     return levels_of(problem, rows)[0], problem.attributes.quasi_identifiers[0].labeller
 

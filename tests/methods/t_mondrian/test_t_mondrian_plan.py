@@ -28,7 +28,10 @@ def test_a_plan_is_read_again_and_says_what_it_did():
     plan = method.make_plan(given)
     assert (plan.tasks, plan.blocks) == (1, 1)
     again = method.read_plan(
-        json.loads(json.dumps(plan.to_json())), problem.attributes, 5, SETTINGS
+        json.loads(json.dumps(plan.to_json())),
+        problem.attributes,
+        5,
+        SETTINGS,
     )
     stayed, classes = settle_all(again, rows)
     check_classes(problem, stayed, classes)

@@ -42,7 +42,7 @@ def skewed(rows: int = 1500) -> pa.Table:
         {
             "zip": [f"zip {chr(65 + z)}" for z in zips],
             "disease": np.where(flu, "flu", others).tolist(),
-        }
+        },
     )
 
 
@@ -64,10 +64,15 @@ def written(run: Run) -> dict[str, Any]:
     ids=str,
 )
 def test_who_is_left_in_wide_classes_is_what_was_too_much(
-    make_run: MakeRun, method: dict[str, Any]
+    make_run: MakeRun,
+    method: dict[str, Any],
 ):
     run = make_run(
-        skewed(), quasi={"zip": {}}, sensitive={"disease": {"t": "0.1"}}, k=5, method=method
+        skewed(),
+        quasi={"zip": {}},
+        sensitive={"disease": {"t": "0.1"}},
+        k=5,
+        method=method,
     )
     found = written(run)
     worst = found["worst"]
@@ -92,8 +97,12 @@ def test_round_robin_chooses_nobody(make_run: MakeRun):
     method = {"name": "stack_and_deal", "deal": "round_robin"}
     found = written(
         make_run(
-            skewed(600), quasi={"zip": {}}, sensitive={"disease": {"t": "0.1"}}, k=5, method=method
-        )
+            skewed(600),
+            quasi={"zip": {}},
+            sensitive={"disease": {"t": "0.1"}},
+            k=5,
+            method=method,
+        ),
     )
     assert (found["measured"], found["worst"], found["beyond_chance"]) == (True, None, [])
 
@@ -156,12 +165,14 @@ def refusing(rows: int = 6000) -> pa.Table:
     )
     flu = draw.random(rows) < 0.09
     return pa.table(
-        {"age": age, "zone": zone, "edu": edu, "disease": np.where(flu, "flu", "none").tolist()}
+        {"age": age, "zone": zone, "edu": edu, "disease": np.where(flu, "flu", "none").tolist()},
     )
 
 
 @pytest.mark.parametrize(
-    "method", [{"name": "t_mondrian"}, {"name": "closeness_tree", "overlap": "none"}], ids=str
+    "method",
+    [{"name": "t_mondrian"}, {"name": "closeness_tree", "overlap": "none"}],
+    ids=str,
 )
 def test_what_refused_cuts_reveal_is_measured(make_run: MakeRun, method: dict[str, Any]):
     run = make_run(refusing(), quasi=QUASI, sensitive={"disease": {"t": "0.1"}}, k=5, method=method)
@@ -226,7 +237,8 @@ def test_what_refused_cuts_reveal_is_true(make_run: MakeRun):
     ids=str,
 )
 def test_where_cuts_are_refused_for_other_reasons_nothing_is_said(
-    make_run: MakeRun, more: dict[str, Any]
+    make_run: MakeRun,
+    more: dict[str, Any],
 ):
     given = {
         "sensitive": {"disease": {"t": "0.1"}},
@@ -243,7 +255,9 @@ def test_where_cuts_are_refused_for_other_reasons_nothing_is_said(
 
 def test_numbers_are_halved():
     scale = Scale.of(
-        QuasiDomain(name="age", kind="integer", missing=0, low=17, high=90), None, 10_000
+        QuasiDomain(name="age", kind="integer", missing=0, low=17, high=90),
+        None,
+        10_000,
     )
     assert scale is not None
     codes = np.array([MISSING, 17, 18, 19, 90, 89])
@@ -255,7 +269,9 @@ def test_numbers_are_halved():
 
 def test_doubles_are_halved_too():
     scale = Scale.of(
-        QuasiDomain(name="pay", kind="double", missing=0, low=-1.0, high=1.0), None, 20
+        QuasiDomain(name="pay", kind="double", missing=0, low=-1.0, high=1.0),
+        None,
+        20,
     )
     assert scale is not None
     assert scale.names[0] == ("missing", "-1 to -0.5", "-0.5 to 0", "0 to 0.5", "0.5 to 1")

@@ -78,13 +78,16 @@ def test_a_node_must_have_all_leaves_from_90_up():
 
 @given(
     st.dictionaries(
-        st.sampled_from([f"{i}{j}" for i in "12" for j in "123"]), st.integers(0, 60), min_size=1
-    )
+        st.sampled_from([f"{i}{j}" for i in "12" for j in "123"]),
+        st.integers(0, 60),
+        min_size=1,
+    ),
 )
 @drawn(200)
 def test_people_of_labels_are_those_of_their_areas(people: Mapping[str, int]):
     tree = Hierarchy.build(
-        [(area, "odd" if int(area) % 2 else "even", "*") for area in sorted(people)], "areas"
+        [(area, "odd" if int(area) % 2 else "even", "*") for area in sorted(people)],
+        "areas",
     )
     labels = {
         "*": 1,
@@ -112,7 +115,11 @@ def test_people_of_labels_are_those_of_their_areas(people: Mapping[str, int]):
 def test_a_code_below_the_areas_has_nobody_and_000_stands_for_all_small_ones():
     people = {"941": 800_000}
     assert small_areas(
-        {"94107": 1, "941**": 1, "000": 1, "000**": 1}, people, 20_001, None, "000"
+        {"94107": 1, "941**": 1, "000": 1, "000**": 1},
+        people,
+        20_001,
+        None,
+        "000",
     ) == ["94107"]
     assert small_areas({"000": 1}, people, 20_001, None) == ["000"]
 
@@ -154,7 +161,7 @@ TABLE = pa.table(
         "age_max": pa.array([70, 70, 99, None], pa.int32()),
         "seen": pa.array([0, 86_400, None, 5], pa.timestamp("us")),
         "contact": ["a@example.org", "x", "+41 44 123 45 67", "a@example.org"],
-    }
+    },
 )
 
 

@@ -24,7 +24,12 @@ def spec_of(run_file: Callable[..., Path]) -> MakeSpec:
     unchanged.
     """
     return lambda profile, *insensitive: load_spec(
-        run_file(None, k=12, privacy={"profile": profile}, insensitive_attributes=list(insensitive))
+        run_file(
+            None,
+            k=12,
+            privacy={"profile": profile},
+            insensitive_attributes=list(insensitive),
+        ),
     )
 
 
@@ -50,7 +55,9 @@ def release_of(spec: Any, smallest: int, mean: Fraction | None) -> ProfiledRelea
     ],
 )
 def test_the_maximum_risk_is_one_over_the_smallest_class(
-    spec_of: MakeSpec, smallest: int, how: str
+    spec_of: MakeSpec,
+    smallest: int,
+    how: str,
 ) -> None:
     assert how in CHECKS["maximum_risk"](release_of(spec_of("ema_0070"), smallest, None)).how
 
@@ -64,10 +71,13 @@ def test_the_mean_risk_is_stated(spec_of: MakeSpec, mean: Fraction | None, text:
 
 
 @pytest.mark.parametrize(
-    ("allowed", "named"), [([], ["email", "fax"]), (["fax"], ["email"]), (["fax", "email"], [])]
+    ("allowed", "named"),
+    [([], ["email", "fax"]), (["fax"], ["email"]), (["fax", "email"], [])],
 )
 def test_a_published_name_of_an_identifier_is_named_unless_the_run_file_allows_it(
-    spec_of: MakeSpec, allowed: list[str], named: list[str]
+    spec_of: MakeSpec,
+    allowed: list[str],
+    named: list[str],
 ) -> None:
     spec = spec_of({"name": "ema_0070", "not_identifiers": allowed}, "email", "fax", "hours")
     assert [line.split("'")[1] for line in named_identifiers(spec)] == named

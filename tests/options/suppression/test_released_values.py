@@ -35,7 +35,9 @@ def settled_rows(codes: IntArray) -> tuple[Rows, ClassAssignment]:
     regions = np.stack([low, np.where(missing, MISSING, low + WIDTH - 1)])[:, None]
     rows = Rows((codes,), np.zeros(n, dtype=np.int64), np.arange(n).astype(np.uint64))
     return rows, ClassAssignment(
-        here=np.arange(n), classes=np.zeros(n, dtype=np.int64), regions=regions
+        here=np.arange(n),
+        classes=np.zeros(n, dtype=np.int64),
+        regions=regions,
     )
 
 
@@ -43,7 +45,9 @@ def attributes_of(labeller: NumericLabels) -> Any:
     domain = QuasiDomain(name="age", kind="integer", missing=0, low=0, high=10**6)
     quasi = SimpleNamespace(name="age", domain=domain, labeller=labeller, hierarchy=None)
     return SimpleNamespace(
-        quasi_identifiers=(quasi,), sensitive=(), cells=np.zeros((1, 0), dtype=np.int64)
+        quasi_identifiers=(quasi,),
+        sensitive=(),
+        cells=np.zeros((1, 0), dtype=np.int64),
     )
 
 
@@ -63,7 +67,9 @@ def test_numbers_are_noted_by_region_not_by_value() -> None:
     rows, settled = settled_rows(np.random.default_rng(1).permutation(20_000))
     assert note_values(rows, settled, PLAIN).num_rows == 20_000 // WIDTH
     alone = ClassAssignment(
-        here=settled.here, classes=settled.classes, regions=np.stack([rows.quasi[0]] * 2)[:, None]
+        here=settled.here,
+        classes=settled.classes,
+        regions=np.stack([rows.quasi[0]] * 2)[:, None],
     )
     assert note_values(rows, alone, PLAIN).num_rows == 0  # labels of one value need no other ends
 
@@ -75,7 +81,10 @@ def test_regions_end_at_the_released_values_in_them(codes: list[int], data: st.D
     some = st.lists(st.sampled_from(range(len(codes))), min_size=1, unique=True)
     place = np.array(data.draw(some))  # in the order of classes, not of rows
     names = PublicNames(
-        quasi=(), ends={0: noted(rows, settled.restricted(place))}, hierarchies={}, differs=True
+        quasi=(),
+        ends={0: noted(rows, settled.restricted(place))},
+        hierarchies={},
+        differs=True,
     )
     shrunk = names.shrink(settled.restricted(place))
     assert shrunk.regions is not None
@@ -93,7 +102,7 @@ def test_what_tasks_note_is_added_up_by_spark(spark: SparkSession) -> None:
         parts += list(zip(*(column.to_pylist() for column in table.columns), strict=True))
     found = read_values(spark.createDataFrame(parts, spark_schema(released_values.VALUES_SCHEMA)))
     assert {place: ends.tolist() for place, ends in found.items()} == {
-        0: [[100, 200], [199, 299], [105, 205], [199, 270]]
+        0: [[100, 200], [199, 299], [105, 205], [199, 270]],
     }
 
 
@@ -108,7 +117,10 @@ def test_what_tasks_note_is_added_up_by_spark(spark: SparkSession) -> None:
     ],
 )
 def test_a_release_is_written_again_only_where_a_label_differs(
-    ends: list[list[int]], step: int | None, differs: bool, monkeypatch: pytest.MonkeyPatch
+    ends: list[list[int]],
+    step: int | None,
+    differs: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     labeller = NumericLabels(integral=True, round_to=None if step is None else Fraction(step))
     assert names_of(np.array(ends), attributes_of(labeller), monkeypatch).differs is differs

@@ -68,7 +68,8 @@ def test_codes_decode_to_the_prepared_rows(run: Run, table: DataFrame) -> None:
 
 
 def test_rows_that_are_alike_have_equal_hashes_and_others_have_not(
-    run: Run, table: DataFrame
+    run: Run,
+    table: DataFrame,
 ) -> None:
     rows = stage(run, table).rows()
     assert len(set(rows.hash.tolist())) == len(set(contents(rows))) < len(rows)
@@ -82,7 +83,8 @@ def test_hashes_are_keyed_with_the_secret(run: Run, table: DataFrame) -> None:
 
 
 def test_insensitive_columns_count_in_the_hash(
-    make_run: MakeRun, drawn_people: Callable[..., pa.Table]
+    make_run: MakeRun,
+    drawn_people: Callable[..., pa.Table],
 ) -> None:
     run = make_run(
         drawn_people(5),
@@ -122,18 +124,23 @@ HERE_AND_THERE = pytest.mark.parametrize("most_local", [0, 1000], ids=["by Spark
 
 @HERE_AND_THERE
 def test_the_sample_of_a_small_table_is_all_of_it(
-    run: Run, table: DataFrame, most_local: int
+    run: Run,
+    table: DataFrame,
+    most_local: int,
 ) -> None:
     staged = stage(run, table)
     assert Counter(contents(staged.encoded(most_local).sample(20_000))) == Counter(
-        contents(staged.rows())
+        contents(staged.rows()),
     )
 
 
 @HERE_AND_THERE
 @pytest.mark.parametrize("wanted", [20, 1000])
 def test_the_sample_is_the_same_for_any_order_and_partitions(
-    run: Run, table: DataFrame, wanted: int, most_local: int
+    run: Run,
+    table: DataFrame,
+    wanted: int,
+    most_local: int,
 ) -> None:
     samples = [
         contents(stage(run, each).encoded(place).sample(wanted))
@@ -152,7 +159,7 @@ def test_many_rows_alike_leave_a_sample(run: Run, table: DataFrame, most_local: 
     """Three contents, thousands of rows each: all three are drawn, not all their rows."""
     few = table.orderBy("id").limit(3)
     crowd = few.crossJoin(table.sparkSession.range(5000).select(F.col("id").alias("_copy"))).drop(
-        "_copy"
+        "_copy",
     )
     staged = stage(run, crowd)
     sample = staged.encoded(20_000 * most_local).sample(300)
@@ -162,7 +169,10 @@ def test_many_rows_alike_leave_a_sample(run: Run, table: DataFrame, most_local: 
 
 @HERE_AND_THERE
 def test_groups_are_counted_as_in_memory(
-    run: Run, table: DataFrame, settings: Callable[..., Any], most_local: int
+    run: Run,
+    table: DataFrame,
+    settings: Callable[..., Any],
+    most_local: int,
 ) -> None:
     def group_of(rows: Rows) -> Any:
         return rows.cell * 2 + (rows.quasi[0] > 35)
@@ -176,7 +186,10 @@ def test_groups_are_counted_as_in_memory(
 
 @HERE_AND_THERE
 def test_keys_are_counted_as_in_memory(
-    run: Run, table: DataFrame, settings: Callable[..., Any], most_local: int
+    run: Run,
+    table: DataFrame,
+    settings: Callable[..., Any],
+    most_local: int,
 ) -> None:
     """Whatever keys there are; of more than are asked for, none."""
 

@@ -17,14 +17,16 @@ from tclose_spark.stages.staging.tallies import DRAWN, ROWS, staged_tallies
 
 
 def test_of_each_column_the_lowest_hashes_are_kept_without_a_sort_of_all(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     draw, most = np.random.default_rng(1), 5
     seen = [(place, f"{h:016x}", 1) for place in (0, 1) for h in draw.integers(0, 40, 300).tolist()]
     rows = [(None, DRAWN, json.dumps([str(place), hashed]), n, None) for place, hashed, n in seen]
     rows += [(None, ROWS, "[]", 300, None), (None, ROWS, "[]", 1, None)]
     spark.createDataFrame(rows, spark_schema(STAGED)).repartition(4).write.parquet(
-        str(tmp_path / "staged")
+        str(tmp_path / "staged"),
     )
     monkeypatch.setattr(tallies_module, "MOST_SAMPLED", most)
     tallies = staged_tallies(spark, str(tmp_path / "staged")).collect()

@@ -113,7 +113,7 @@ def test_a_suggested_run_file_is_read_as_it_is_written():
             "age": [20 + row // 3 % 50 for row in visit],
             "sex": ["f" if row // 3 % 2 else "m" for row in visit],
             "diagnosis": [f"d{row * 7 % 11}" for row in visit],
-        }
+        },
     )
     suggestion = tc.suggest(frame, trial=False, engine="local")
     proposal = proposal_of(suggestion.spec["attributes"])

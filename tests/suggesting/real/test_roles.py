@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 LABELS: dict[str, Any] = yaml.safe_load(
-    (Path(__file__).parent / "roles.yaml").read_text(encoding="utf-8")
+    (Path(__file__).parent / "roles.yaml").read_text(encoding="utf-8"),
 )
 ROLES = {"direct", "quasi", "sensitive", "insensitive", "weight", "person", "household", "left_out"}
 TYPES = {"numeric", "categorical", "date"}

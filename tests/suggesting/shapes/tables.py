@@ -142,7 +142,9 @@ def school_grades(draw: Draw) -> Columns:
         "geburtsdatum": draw.days(date(2005, 1, 1), 1500, "%d.%m.%Y"),
         "geschlecht": draw.one_of(["m", "w"]),
         "muttersprache": draw.few(
-            draw.one_of(["deutsch", "türkisch", "arabisch"]), "unbekannt", 0.06
+            draw.one_of(["deutsch", "türkisch", "arabisch"]),
+            "unbekannt",
+            0.06,
         ),
         "schule": draw.whole(1, 14),
         "note_mathe": draw.one_of([1, 2, 3, 4, 5, 6, 99], [0.1, 0.2, 0.3, 0.2, 0.1, 0.05, 0.05]),
@@ -255,7 +257,9 @@ def app_users(draw: Draw) -> Columns:
         "signup_date": draw.days(date(2022, 1, 1), 500),
         "os": draw.one_of(["android", "ios"]),
         "sexual_orientation": draw.few(
-            draw.one_of(["hetero", "gay", "bi"]), "prefer not to say", 0.1
+            draw.one_of(["hetero", "gay", "bi"]),
+            "prefer not to say",
+            0.1,
         ),
         "purchases": draw.money(20, 2),
     }

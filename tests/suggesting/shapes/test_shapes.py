@@ -64,7 +64,7 @@ def test_a_bad_suggestion_ends_with_what_to_decide() -> None:
     shown = " ".join(" ".join(summary_lines(suggestion)).split())
     assert float(suggestion.tried[0].partition("NCP ")[2][:4]) > 0.5
     assert suggestion.tried[-1].startswith(
-        "Not ready: a release by this file as it is would be nearly useless. Decide which"
+        "Not ready: a release by this file as it is would be nearly useless. Decide which",
     )
     assert shown.endswith(suggestion.tried[-1])
 

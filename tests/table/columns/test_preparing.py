@@ -67,25 +67,25 @@ NUMBERS = words(
     000000000000000012 +000000000000000012 -00000000000000012 0.000000000000012 0.0000000000000012 .0000000000000001
     123456789012345 1234567890123456 12345678901234567 9007199254740993 0.1234567890123456 -123456789012345.0
     123456789012345e10 1234567890123456e-3 9223372036854775807 -9223372036854775808 0.1 0.30000000000000004 4.9e-324
-    2.2250738585072014e-308 \u0661\u0662 \uff11\uff12 1\u0660 \u00bd 1\u00a0 \u221e null NULL None true"""
+    2.2250738585072014e-308 \u0661\u0662 \uff11\uff12 1\u0660 \u00bd 1\u00a0 \u221e null NULL None true""",
 )
 DATES = words(
     """2024-02-29 2023-02-29 1900-02-29 2000-02-29 2024-2-9 2024-02-9 0000-01-01 0001-01-01 9999-12-31
     10000-01-01 +2024-01-01 -2024-01-01 2024-13-01 2024-00-10 2024-01-00 2024-04-31 2024-01-32 2024-12-31
     1582-10-10 1582-10-15
     1969-12-31 1970-01-01 20240101 2024-01 2024 24-01-01 2024/01/01 2024-01-01T 2024-01-01T10:00 epoch today now
-    \u0662\u0660\u0662\u0664-01-01 2024-\u0660\u0661-01"""
+    \u0662\u0660\u0662\u0664-01-01 2024-\u0660\u0661-01""",
 )
 TIMES = words(
     """00:00 12:30 23:59 24:00 12:60 1:00 12 12:00:00 23:59:59 23:59:60 24:00:00 12:00:0 12:00:00. 12:00:00.1
     12:00:00.12 12:00:00.123 12:00:00.1234 12:00:00.12345 12:00:00.123456 12:00:00.1234567 12:00:00.000001
-    12:00:00,5 1\u0662:00:00"""
+    12:00:00,5 1\u0662:00:00""",
 )
 ZONES = [
     "",
     *words(
         "Z z UTC +00:00 -00:00 +02:00 -07:30 +18:00 -18:00 +18:01 -18:30 +19:00 +01:60 +17:59 "
-        "+2:00 +0200 +02"
+        "+2:00 +0200 +02",
     ),
     " Z",
 ]
@@ -301,7 +301,7 @@ def of_spark(spark: SparkSession) -> OfSpark:
         if key not in made:
             names = SETTINGS[key[-1]][1] if isinstance(key, tuple) else COLUMNS
             made[key] = table.select(
-                *(expression(table, name).alias(name) for name in names)
+                *(expression(table, name).alias(name) for name in names),
             ).toArrow()
         return made[key][name].combine_chunks()[: len(COLUMNS[name])]
 
@@ -315,7 +315,8 @@ def differences(spark: pa.Array, ours: pa.Array) -> list[int]:
         bits = pa.int64() if pa.types.is_float64(ours.type) else pa.int32()
         spark, ours = spark.view(bits), ours.view(bits)
     same = pc.or_(
-        pc.fill_null(pc.equal(spark, ours), False), pc.and_(spark.is_null(), ours.is_null())
+        pc.fill_null(pc.equal(spark, ours), False),
+        pc.and_(spark.is_null(), ours.is_null()),
     )
     return np.flatnonzero(~np.asarray(same)).tolist()
 
@@ -327,7 +328,7 @@ def is_same_number(kind: pa.DataType, theirs: str, ours: str) -> bool:
     number = kind.to_pandas_dtype()
     same = number(theirs) == number(ours)
     return bool(
-        same and (abs(number(ours)) < 1e-40 or len(digits_of(ours)) <= len(digits_of(theirs)))
+        same and (abs(number(ours)) < 1e-40 or len(digits_of(ours)) <= len(digits_of(theirs))),
     )
 
 
@@ -352,7 +353,9 @@ def test_texts_are_those_of_sparks_cast(of_spark: OfSpark, name: str) -> None:
 
 @pytest.mark.parametrize(("asked", "name"), CASES)
 def test_judged_values_are_those_of_spark_where_none_is_marked(
-    of_spark: OfSpark, asked: str, name: str
+    of_spark: OfSpark,
+    asked: str,
+    name: str,
 ) -> None:
     settings, values = QuasiIdentifier(**SETTINGS[asked][0]), COLUMNS[name]
     theirs = of_spark(("judged", asked), name, partial(judged_column, settings=settings))
@@ -385,7 +388,7 @@ def is_long(value: Any) -> bool:
 def test_values_are_marked_that_spark_marks(of_spark: OfSpark, asked: str, name: str) -> None:
     settings, values = QuasiIdentifier(**SETTINGS[asked][0]), COLUMNS[name]
     theirs = of_spark(("marked", asked), name, partial(in_spark, settings=settings)).fill_null(
-        False
+        False,
     )
     found = differences(theirs, pa.array(not_of_type(values, settings)))
     assert not any(theirs[i].as_py() for i in found)
@@ -399,7 +402,8 @@ def test_values_are_marked_that_spark_marks(of_spark: OfSpark, asked: str, name:
 def fold(values: pa.Array) -> SensitiveAttribute:
     """A sensitive attribute that folds case where its values are text."""
     return SensitiveAttribute(
-        t="0.5", text={"case": "fold"} if pa.types.is_string(values.type) else None
+        t="0.5",
+        text={"case": "fold"} if pa.types.is_string(values.type) else None,
     )
 
 

@@ -46,12 +46,17 @@ def subjects(columns: dict[str, object]) -> Subjects:
     table = pa.table({name: pa.array(values) for name, values in columns.items()})
     hints = [hint_of(name) for name in table.column_names]
     return find_subjects(
-        sample_of(table.to_batches(max_chunksize=700), len(hints)), table.column_names, hints
+        sample_of(table.to_batches(max_chunksize=700), len(hints)),
+        table.column_names,
+        hints,
     )
 
 
 def persons(
-    rng: np.random.Generator, name: str, people: int = 300, each: int = 10
+    rng: np.random.Generator,
+    name: str,
+    people: int = 300,
+    each: int = 10,
 ) -> dict[str, object]:
     """Rows of persons: what is constant within them, and a measurement."""
     of_row = rng.permutation(np.repeat(np.arange(people), each))
@@ -83,7 +88,7 @@ def households(rng: np.random.Generator, homes: int = 900) -> dict[str, object]:
 def test_a_person_is_found_under_any_name(name):
     found = subjects(persons(np.random.default_rng(1), name))
     assert [(one.columns, one.kind, one.values) for one in found.entities] == [
-        ((name,), "person", 300)
+        ((name,), "person", 300),
     ]
     assert found.entities[0].constant == ("age", "gender", "district")
 
@@ -137,7 +142,7 @@ def test_a_weight_that_follows_from_strata_is_no_household(seed, name):
             "region": rng.choice([f"R{i}" for i in range(9)], 1_500)[stratum],
             "ethnicity": rng.choice(["a", "b", "c"], 1_500)[stratum],
             name: (rng.permutation(900_000)[:1_500] + 40_000)[stratum],
-        }
+        },
     )
     assert found.of(name) is None
 
@@ -153,7 +158,7 @@ def test_a_measurement_is_no_person(seed, most):
             "sex": rng.choice(["m", "f"], 3_000),
             "steps": rng.integers(0, most, 3_000),
             "mood": rng.integers(1, 6, 3_000),
-        }
+        },
     )
     assert (found.entities, found.unnamed) == ((), None)
 
@@ -186,7 +191,7 @@ def test_answers_within_a_measurement_are_no_members(seed):
             "sex": rng.choice(["m", "f"], (300, 5))[wing, fat],
             "fat": fat,
             "age": rng.integers(1, 9, (300, 5))[wing, fat],
-        }
+        },
     )
     assert not found.pairs
 
@@ -207,7 +212,7 @@ def test_a_first_name_is_no_person(name):
             "sex": rng.choice(["m", "f"], 500)[of_row],
             "age": rng.integers(18, 90, 1_000),
             "minutes": rng.integers(80, 400, 1_000),
-        }
+        },
     )
     assert not found.entities
 
@@ -252,7 +257,7 @@ def test_a_site_of_many_persons_is_no_household():
             "age": rng.integers(18, 90, 400)[of_row],
             "region": rng.choice(list("ABCDEFGH"), 40)[site][of_row],
             "pain": rng.integers(0, 10, 2_000),
-        }
+        },
     )
     assert found.first("person").columns == ("clinic", "lfd")
     assert found.first("household") is None
@@ -290,7 +295,7 @@ def test_a_title_that_shows_the_sex_is_no_person(seed, titles):
             "geschlecht": np.where(title % 2, "m", "w"),
             "alter": rng.integers(18, 66, len(title)),
             "lohn": rng.integers(1_500, 9_000, len(title)),
-        }
+        },
     )
     assert not found.entities
 
@@ -307,7 +312,7 @@ def test_a_premium_by_age_and_sex_is_no_person(seed, ages):
             "age": age + 18,
             "premium": premium[sex * ages + age],
             "claims": rng.integers(0, 5, len(sex)),
-        }
+        },
     )
     assert not found.entities
 
@@ -353,13 +358,14 @@ def test_a_school_is_neither():
             "town": rng.choice([f"T{i}" for i in range(20)], 60)[school],
             "sex": rng.choice(["m", "f"], 3_000),
             "age": rng.integers(11, 18, 3_000),
-        }
+        },
     )
     assert not found.entities
 
 
 @pytest.mark.parametrize(
-    "placeholder", ["-", "0", "-1", "unknown", "anonymous", "999999", None, ""]
+    "placeholder",
+    ["-", "0", "-1", "unknown", "anonymous", "999999", None, ""],
 )
 def test_values_that_stand_for_no_person_are_left_out(placeholder):
     rng = np.random.default_rng(6)
@@ -401,7 +407,7 @@ def test_persons_without_an_identifier_whose_birth_sex_and_place_recur():
     rng = np.random.default_rng(8)
     columns = persons(rng, "subject")
     columns["birth_date"] = pa.array(
-        rng.integers(-20_000, 0, 300)[np.unique(columns["subject"], return_inverse=True)[1]]
+        rng.integers(-20_000, 0, 300)[np.unique(columns["subject"], return_inverse=True)[1]],
     )
     columns["birth_date"] = columns["birth_date"].cast(pa.int32()).cast(pa.date32())
     del columns["subject"], columns["age"]
@@ -466,5 +472,5 @@ def test_agreement_follows_from_the_rows_and_not_from_their_order(seed):
         for of in (np.arange(540), order)
     )
     assert list(SampledValues.of(first.ordered()).groupings()) == list(
-        SampledValues.of(second.ordered()).groupings()
+        SampledValues.of(second.ordered()).groupings(),
     )

@@ -28,7 +28,7 @@ def a_table(seed: int) -> pa.Table:
             "person": person,
             "sex": rng.choice(["m", "f"], ROWS),
             "name": [f"n{one}" for one in person],
-        }
+        },
     )
 
 
@@ -62,10 +62,11 @@ def test_columns_of_few_values_draw_no_rows():
 def test_a_column_draws_rows_although_those_without_a_person_come_first():
     table = a_table(3)
     unknown = pa.table(
-        {"person": [-1] * 2 * ROWS, "sex": ["m"] * 2 * ROWS, "name": ["-"] * 2 * ROWS}
+        {"person": [-1] * 2 * ROWS, "sex": ["m"] * 2 * ROWS, "name": ["-"] * 2 * ROWS},
     )
     sample = sample_of(
-        pa.concat_tables([unknown, table]).to_batches(max_chunksize=500), 3
+        pa.concat_tables([unknown, table]).to_batches(max_chunksize=500),
+        3,
     ).reduced()
     persons = sample.hashes[sample.whole(0), 0]
     assert 20 < len(np.unique(persons)) <= ROWS // 4

@@ -203,11 +203,14 @@ def test_values_without_a_place_are_counted_and_not_shown(asked, message):
 
 
 @pytest.mark.parametrize(
-    "groups", [{"a": ["1.0"], "b": ["1"]}, {"a": ["1.0", "1"]}], ids=["of two", "of one"]
+    "groups",
+    [{"a": ["1.0"], "b": ["1"]}, {"a": ["1.0", "1"]}],
+    ids=["of two", "of one"],
 )
 def test_one_number_stands_in_one_group_once(groups):
     with pytest.raises(
-        ConfigurationError, match="key: 1 numbers are in several groups, or twice in one"
+        ConfigurationError,
+        match="key: 1 numbers are in several groups, or twice in one",
     ):
         build(["1"], numeric=True, groups=groups)
 
@@ -251,7 +254,10 @@ def test_intervals_hold_their_values_and_nest(numbers, places, factors):
 
 @given(
     st.lists(
-        st.text(min_size=1, max_size=4, alphabet="ab;,\"'0."), min_size=1, max_size=12, unique=True
+        st.text(min_size=1, max_size=4, alphabet="ab;,\"'0."),
+        min_size=1,
+        max_size=12,
+        unique=True,
     ),
     st.integers(2, 4),
 )

@@ -37,7 +37,7 @@ PEOPLE = pa.table(
         "ward": [f"w{i * 11 % 13:02d}" for i in range(N)],
         "disease": [["flu", "gout", "ulcer", "cold", None][i % 5] for i in range(N)],
         "grade": [1 + i * 3 % 5 for i in range(N)],
-    }
+    },
 )
 QUASI: dict[str, Any] = {
     "age": {"type": "numeric", "hierarchy": {"intervals": [5, 10, 20]}},
@@ -48,7 +48,7 @@ QUASI: dict[str, Any] = {
         "hierarchy": {
             "groups": {"Italy": ["Pisa", "Siena", "Bari"], "France": ["Lyon"]},
             "other": "elsewhere",
-        }
+        },
     },
     "ward": {"hierarchy": {"order": 4}},
 }
@@ -113,7 +113,8 @@ def test_labels_are_values_and_nodes(finished: Run) -> None:
     inner = 0
     for place, name in enumerate(QUASI):
         tree = Hierarchy.parse(
-            (Path(finished.internal.path("hierarchies")) / f"{name}.csv").read_text(), name
+            (Path(finished.internal.path("hierarchies")) / f"{name}.csv").read_text(),
+            name,
         )
         labels = {row[place] for row in rows} - {None}
         assert labels <= tree.leaf_set | set(tree.leaves_under)
@@ -131,7 +132,7 @@ def test_the_certificate_counts_leaves_and_names_none(finished: Run) -> None:
     assert quasi["city"]["hierarchy"] == {"size": 5}
     assert quasi["city"]["leaves"] == {"size": len(below), "below": below}
     assert certificate["utility"]["ncp_by_quasi_identifier"]["city"] == pytest.approx(
-        sum(told.get(label, 0.0) for label in labels) / N
+        sum(told.get(label, 0.0) for label in labels) / N,
     )
     disease = certificate["attributes"]["sensitive"]["disease"]
     assert (disease["missing"], ["flu", "lung", "*"] in disease["hierarchy"]["paths"]) == (
@@ -156,7 +157,9 @@ def test_nothing_public_tells_a_value_that_no_label_does(finished: Run) -> None:
 
 
 def test_a_finished_release_is_judged_by_the_files_that_were_built(
-    conf: Path, finished: Run, open_run: Callable[..., Run]
+    conf: Path,
+    finished: Run,
+    open_run: Callable[..., Run],
 ) -> None:
     assert pipeline.verify(open_run(conf), finished=True).holds
     file = Path(finished.internal.path("hierarchies/city.csv"))
@@ -173,7 +176,9 @@ def test_a_finished_release_is_judged_by_the_files_that_were_built(
 
 
 def test_every_value_has_one_label_where_levels_are_recoded(
-    conf: Path, open_run: Callable[..., Run], tmp_path: Path
+    conf: Path,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     chosen = {name: QUASI[name] for name in ("age", "city")}
     run = open_run(
@@ -204,7 +209,10 @@ def test_every_value_has_one_label_where_levels_are_recoded(
 
 
 def test_one_that_is_built_no_longer_goes(
-    conf: Path, finished: Run, open_run: Callable[..., Run], tmp_path: Path
+    conf: Path,
+    finished: Run,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     shutil.copytree(Path(finished.public.path()).parent, tmp_path / "out")
     run = open_run(
@@ -234,7 +242,11 @@ REFUSED = {
 
 @pytest.mark.parametrize(("quasi", "message"), REFUSED.values(), ids=REFUSED)
 def test_values_without_a_place_end_the_profile(
-    conf: Path, open_run: Callable[..., Run], tmp_path: Path, quasi: str, message: str
+    conf: Path,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
+    quasi: str,
+    message: str,
 ) -> None:
     run = open_run(conf, f"output.path={tmp_path}", f"attributes.quasi_identifiers.{quasi}")
     with pytest.raises(InputError, match=message):
@@ -243,18 +255,23 @@ def test_values_without_a_place_end_the_profile(
 
 
 def test_texts_that_are_no_numbers_are_counted(
-    write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     table = {"size": ["7", "7.0", "ten", None] * 3, "disease": ["flu", "gout"] * 6}
     quasi = {"size": {"type": "numeric", "hierarchy": {"intervals": [5]}}}
     with pytest.raises(
-        InputError, match="'size' is type: numeric, but 3 of 12 rows hold no finite number"
+        InputError,
+        match="'size' is type: numeric, but 3 of 12 rows hold no finite number",
     ):
         pipeline.profile(open_run(write_run(tmp_path, table, quasi=quasi)))
 
 
 def test_equal_numbers_are_one_leaf(
-    write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     table = {"size": ["7", "7.0", "07", "1e1"] * 3, "disease": ["flu", "gout"] * 6}
     quasi = {"size": {"type": "numeric", "hierarchy": {"intervals": [5]}}}
@@ -292,7 +309,13 @@ def test_the_command_shows_writes_and_checks(tclose: Command, people: str, tmp_p
     assert (tmp_path / "c.csv").stat().st_mode & 0o077 == 0
     assert tclose("hierarchy", people, "city", "--check", tmp_path / "c.csv")[0] == 0
     code, _, error = tclose(
-        "hierarchy", people, "city", "--build", "prefix: 1", "--output", tmp_path / "c.csv"
+        "hierarchy",
+        people,
+        "city",
+        "--build",
+        "prefix: 1",
+        "--output",
+        tmp_path / "c.csv",
     )
     assert (code, "exists already" in error) == (2, True)
 
@@ -341,22 +364,33 @@ WRONG = [
 
 @pytest.mark.parametrize(("arguments", "message"), WRONG)
 def test_the_command_says_what_is_wrong(
-    tclose: Command, people: str, arguments: list[str], message: str
+    tclose: Command,
+    people: str,
+    arguments: list[str],
+    message: str,
 ) -> None:
     code, _, error = tclose("hierarchy", people, *arguments)
     assert (code, message in error) == (2, True), error
 
 
 def test_an_audit_takes_those_of_the_finished_release(
-    tclose: Command, conf: Path, finished: Run
+    tclose: Command,
+    conf: Path,
+    finished: Run,
 ) -> None:
     code, shown, error = tclose(
-        "audit", finished.public.path("release"), "--config", conf, "--json", "--no-attacks"
+        "audit",
+        finished.public.path("release"),
+        "--config",
+        conf,
+        "--json",
+        "--no-attacks",
     )
     assert code == 0, error
     certificate = json.loads(finished.public.read("certificate.json"))
     assert json.loads(shown)["utility"]["ncp"] == pytest.approx(
-        certificate["utility"]["ncp"], rel=0.2
+        certificate["utility"]["ncp"],
+        rel=0.2,
     )
     release = read_delta(finished.session, finished.public.path("release"))
     question = question_from_columns({"zip": {"hierarchy": {"prefix": 1}}})
@@ -365,7 +399,9 @@ def test_an_audit_takes_those_of_the_finished_release(
 
 
 def test_a_comparison_keeps_what_was_built(
-    conf: Path, open_run: Callable[..., Run], tmp_path: Path
+    conf: Path,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
 ) -> None:
     run = open_run(conf, f"output.path={tmp_path}")
     run.internal.create(private=True)

@@ -187,6 +187,7 @@ def test_a_whole_number_with_a_point_is_the_leaf_without_it(value: str, leaf: st
     text = QuasiIdentifier(hierarchy="ages.csv")
     assert judged_values(pa.array([value]), text).to_pylist() == [value]
     with pytest.raises(
-        InputError, match=r"floats such as 25.0 for 25; set type: numeric, or make them integers"
+        InputError,
+        match=r"floats such as 25.0 for 25; set type: numeric, or make them integers",
     ):
         categorical_domain("age", {"25.0": 3}, Hierarchy.parse("25;20-30;*\n", "ages"))

@@ -182,7 +182,9 @@ def goal_of(requirement: Requirement) -> Goal:
     domains = np.array([int(each.bin_of.max()) + 1 for each in bins])
     target = np.zeros((len(bins), int(domains.max())))
     parents = np.full(
-        (len(bins), requirement.parents.shape[1], target.shape[1]), -1, dtype=np.int32
+        (len(bins), requirement.parents.shape[1], target.shape[1]),
+        -1,
+        dtype=np.int32,
     )
     shares = np.zeros((len(bins), parents.shape[1] * parents.shape[2]))
     hidden = np.zeros((len(bins), largest + 1 if any(len(each.hidden) for each in bins) else 1))
@@ -207,7 +209,9 @@ def goal_of(requirement: Requirement) -> Goal:
         np.where(requirement.ordered, np.maximum(domains - 1, 1), 2),
     )
     before = np.where(
-        requirement.ordered & (domains < requirement.domains), requirement.domains - 1, scales
+        requirement.ordered & (domains < requirement.domains),
+        requirement.domains - 1,
+        scales,
     )
     t = np.maximum(np.array(ts, dtype=np.float64), 1e-9) / before
     codes = np.stack([each.bin_of[requirement.codes[:, s]] for s, each in enumerate(bins)], axis=1)

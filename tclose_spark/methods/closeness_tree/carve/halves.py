@@ -52,7 +52,12 @@ def tabulate(j: int, node: TreeNode, work: TreeWorkspace) -> bool:
 
 @kernel
 def count_region(
-    j: int, a: int, b: int, node: TreeNode, work: TreeWorkspace, part: FloatArray
+    j: int,
+    a: int,
+    b: int,
+    node: TreeNode,
+    work: TreeWorkspace,
+    part: FloatArray,
 ) -> None:
     """Set part to the rows by cell with present codes a..b of j."""
     if tabulate(j, node, work):
@@ -66,7 +71,12 @@ def count_region(
 
 @kernel
 def _count_ordered(
-    j: int, a: int, b: int, rows: int, work: TreeWorkspace, part: FloatArray
+    j: int,
+    a: int,
+    b: int,
+    rows: int,
+    work: TreeWorkspace,
+    part: FloatArray,
 ) -> None:
     """`count_region` by work.ordered. These or the other rows are counted, whichever are fewer."""
     below = work.present.below
@@ -137,7 +147,12 @@ def is_diverse(values: FloatArray, domains: IntArray, distinct: IntArray) -> boo
 
 @kernel
 def rate(
-    gain: float, p: float, inside: float, outside: float, before: float, price: float
+    gain: float,
+    p: float,
+    inside: float,
+    outside: float,
+    before: float,
+    price: float,
 ) -> float:
     """The score of a split: width gained, divided by its bits and the price of the closeness ratio
     that it adds.
@@ -147,7 +162,11 @@ def rate(
 
 @kernel
 def keep_better(
-    best: float, score: float, part: FloatArray, inputs: TreeInputs, work: TreeWorkspace
+    best: float,
+    score: float,
+    part: FloatArray,
+    inputs: TreeInputs,
+    work: TreeWorkspace,
 ) -> float:
     """The higher of the two scores. If it is `score`, and both sides are diverse, work.take becomes
     the part.
@@ -195,7 +214,10 @@ def halve(node: TreeNode, work: TreeWorkspace) -> int:
 
 @kernel
 def count_halves(
-    j: int, node: TreeNode, work: TreeWorkspace, part: FloatArray
+    j: int,
+    node: TreeNode,
+    work: TreeWorkspace,
+    part: FloatArray,
 ) -> tuple[int, int, int]:
     """(rows in the lower halves of their cells by their codes of j, their highest code, the lowest
     code of the others).
@@ -237,7 +259,12 @@ def count_halves(
 
 @kernel
 def try_halves(
-    best: float, j: int, limit: float, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace
+    best: float,
+    j: int,
+    limit: float,
+    node: TreeNode,
+    inputs: TreeInputs,
+    work: TreeWorkspace,
 ) -> float:
     """The score of aligned halves of j if both are within the limit and it is above `best`, else
     `best`.
@@ -264,5 +291,9 @@ def try_halves(
     if max(ratio_in, ratio_out) > limit * NEARLY:
         return best
     return keep_better(
-        best, rate(gain, p, ratio_in, ratio_out, node.ratio, inputs.price), part, inputs, work
+        best,
+        rate(gain, p, ratio_in, ratio_out, node.ratio, inputs.price),
+        part,
+        inputs,
+        work,
     )

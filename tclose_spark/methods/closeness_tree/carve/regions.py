@@ -83,7 +83,12 @@ def add_region(
 
 @kernel
 def propose_cuts(
-    count: int, j: int, least: int, present: PresentCodes, widths: LabelWidths, regions: Regions
+    count: int,
+    j: int,
+    least: int,
+    present: PresentCodes,
+    widths: LabelWidths,
+    regions: Regions,
 ) -> int:
     """Add prefixes and suffixes of a numeric quasi-identifier at cuts of nearly equal mass; missing
     values are separate.
@@ -109,7 +114,12 @@ def propose_cuts(
 
 @kernel
 def propose_nodes(
-    count: int, j: int, least: int, present: PresentCodes, widths: LabelWidths, regions: Regions
+    count: int,
+    j: int,
+    least: int,
+    present: PresentCodes,
+    widths: LabelWidths,
+    regions: Regions,
 ) -> int:
     """Add the single values of a categorical quasi-identifier, then the hierarchy nodes with more
     than one child.

@@ -63,7 +63,12 @@ def propose_all(node: TreeNode, inputs: TreeInputs, work: TreeWorkspace) -> int:
 
 @kernel
 def try_region(
-    best: float, r: int, limit: float, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace
+    best: float,
+    r: int,
+    limit: float,
+    node: TreeNode,
+    inputs: TreeInputs,
+    work: TreeWorkspace,
 ) -> float:
     """The best score of a region if it is above `best` (then work.take has the rows that go left),
     else `best`.
@@ -101,7 +106,11 @@ def try_region(
     if inner >= w0 - 1e-12:
         return best
     division = Division(
-        part=part, cells=node.cells, inside=inside, outside=outside, rows=float(rows)
+        part=part,
+        cells=node.cells,
+        inside=inside,
+        outside=outside,
+        rows=float(rows),
     )
     for step in range(TARGETS):
         target = limit if step == 0 else low + (limit - low) * (1.0 - step / TARGETS)
@@ -140,7 +149,11 @@ def first_largest(bounds: FloatArray) -> int:
 
 @kernel
 def search_split(
-    count: int, limit: float, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace
+    count: int,
+    limit: float,
+    node: TreeNode,
+    inputs: TreeInputs,
+    work: TreeWorkspace,
 ) -> Split:
     """The best split of a node with `count` regions such that both closeness ratios are within the
     limit.

@@ -17,7 +17,11 @@ HIDDEN_MOST = 2 / 3  # of a closeness ratio: parts in which bins hide more are n
 
 @kernel
 def largest_part(
-    values: FloatArray, size: float, limit: float, goal: Goal, scratch: Scratch
+    values: FloatArray,
+    size: float,
+    limit: float,
+    goal: Goal,
+    scratch: Scratch,
 ) -> float:
     """An upper bound, up to rounding, on the rows of a part of these rows that is within the limit.
 
@@ -48,7 +52,11 @@ def _within(values: FloatArray, size: float, limit: float, goal: Goal, scratch: 
         else:
             spare = limit * goal.unit[s] - hidden
             nodes = add_up(
-                values[s], goal.domains[s], goal.parents[s], goal.heights[s], scratch.nodes
+                values[s],
+                goal.domains[s],
+                goal.parents[s],
+                goal.heights[s],
+                scratch.nodes,
             )
             size = largest_equal_part(scratch.nodes, size, spare, goal.shares[s], nodes)
         if size <= 0.0:
@@ -58,7 +66,11 @@ def _within(values: FloatArray, size: float, limit: float, goal: Goal, scratch: 
 
 @kernel
 def largest_equal_part(
-    counts: FloatArray, size: float, spare: float, target: FloatArray, m: int
+    counts: FloatArray,
+    size: float,
+    spare: float,
+    target: FloatArray,
+    m: int,
 ) -> float:
     """`largest_part` for one attribute. counts: by value; spare: the share of a part that may be in
     excess.
@@ -125,6 +137,7 @@ def smallest_in_bins(goal: Goal, most: int) -> int:
         return 1
     sizes = np.arange(min(most, goal.hidden.shape[1] - 1) + 1)
     fits: NDArray[np.bool_] = np.all(
-        goal.hidden[:, : len(sizes)] <= HIDDEN_MOST * goal.unit[:, None] * sizes, axis=0
+        goal.hidden[:, : len(sizes)] <= HIDDEN_MOST * goal.unit[:, None] * sizes,
+        axis=0,
     )
     return int(np.argmax(fits[1:])) + 1 if fits[1:].any() else most

@@ -99,7 +99,10 @@ def is_sound(size: int, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace)
         for s in range(codes.shape[1]):
             sides[side, s, codes[c, s]] += 1
     return holds(sides[0], size, requirement, work.excess) and holds(
-        sides[1], node.end - node.start - size, requirement, work.excess
+        sides[1],
+        node.end - node.start - size,
+        requirement,
+        work.excess,
     )
 
 
@@ -124,7 +127,12 @@ def part_rows(node: TreeNode, left: NDArray[np.bool_], other: Codes) -> None:
 
 @kernel
 def record_split(
-    me: int, split: Split, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace, splits: Splits
+    me: int,
+    split: Split,
+    node: TreeNode,
+    inputs: TreeInputs,
+    work: TreeWorkspace,
+    splits: Splits,
 ) -> None:
     """Record the split as node `me` of `splits`. Codes that the node lacks go where their
     neighbours go. A cell that the region lacks is divided by the mean share.
@@ -171,7 +179,11 @@ def record_split(
 
 @kernel
 def halve_cells(
-    node: TreeNode, inputs: TreeInputs, work: TreeWorkspace, made: int, splits: Splits
+    node: TreeNode,
+    inputs: TreeInputs,
+    work: TreeWorkspace,
+    made: int,
+    splits: Splits,
 ) -> int:
     """Set work.left to half the rows of every cell, odd ones rounded up and down by turns; how
     many. Up to rounding, both sides are as near to the table as the node.
@@ -238,7 +250,9 @@ def grow(block: Block, growth: TreeGrowth = CLASSES) -> Tree:
     goal, merged = with_cells_merged(goal_of(requirement))
     cell = merged[block.cell]
     least = max(
-        growth.least, smallest_size(requirement, n // 2 + 1), smallest_in_bins(goal, n // 2 + 1)
+        growth.least,
+        smallest_size(requirement, n // 2 + 1),
+        smallest_in_bins(goal, n // 2 + 1),
     )
     rows = np.empty((q + 2, n), dtype=np.int32)
     rows[:q] = block.quasi.T
@@ -254,7 +268,11 @@ def grow(block: Block, growth: TreeGrowth = CLASSES) -> Tree:
 
 
 def _make_inputs(
-    block: Block, growth: TreeGrowth, goal: Goal, merged: IntArray, least: int
+    block: Block,
+    growth: TreeGrowth,
+    goal: Goal,
+    merged: IntArray,
+    least: int,
 ) -> TreeInputs:
     requirement = block.requirement
     halvings = max(log2(max(requirement.rows / requirement.k, 2.0)), 1.0)
@@ -380,7 +398,11 @@ def _divide(
 
 @kernel
 def split(
-    node: TreeNode, inputs: TreeInputs, work: TreeWorkspace, made: int, splits: Splits
+    node: TreeNode,
+    inputs: TreeInputs,
+    work: TreeWorkspace,
+    made: int,
+    splits: Splits,
 ) -> int:
     """Set work.left to the rows that go left by the best split; how many, 0 if nothing splits.
 

@@ -54,7 +54,12 @@ def gradient(s: int, values: FloatArray, size: float, goal: Goal, scratch: Scrat
 
 @kernel
 def cap_gradient(
-    s: int, values: FloatArray, size: float, worst: int, goal: Goal, scratch: Scratch
+    s: int,
+    values: FloatArray,
+    size: float,
+    worst: int,
+    goal: Goal,
+    scratch: Scratch,
 ) -> None:
     """Set scratch.gradient[v] to the excess rows of v in attribute s, in what the cap of the value
     `worst` leaves for each row that the cap of v leaves.
@@ -72,7 +77,11 @@ def sign_of(x: float) -> float:
 
 @kernel
 def _hierarchical_gradient(
-    s: int, values: FloatArray, size: float, goal: Goal, scratch: Scratch
+    s: int,
+    values: FloatArray,
+    size: float,
+    goal: Goal,
+    scratch: Scratch,
 ) -> float:
     """Set scratch.gradient[leaf] to the sum of the signs of the excess of the leaf and of the nodes
     above it, except the root; twice the numerator. It is `twice_hierarchical_numerator`, with each
@@ -226,7 +235,10 @@ def trim(
 
 @kernel
 def gradient_of_worst(
-    counts: FloatArray, size: float, goal: Goal, scratch: Scratch
+    counts: FloatArray,
+    size: float,
+    goal: Goal,
+    scratch: Scratch,
 ) -> tuple[float, int, float]:
     """Set scratch.gradient for the attribute with the largest closeness ratio; (the ratio, the
     attribute, the share of a part that a ratio of 1 is).
@@ -244,7 +256,12 @@ def gradient_of_worst(
 
 @kernel
 def trim_equal(
-    division: Division, size: float, limit: float, least: float, goal: Goal, slope: FloatArray
+    division: Division,
+    size: float,
+    limit: float,
+    least: float,
+    goal: Goal,
+    slope: FloatArray,
 ) -> float:
     """`trim` for a single equal attribute, whose cells are its values."""
     taken = division.inside[0]
@@ -280,7 +297,12 @@ def trim_equal(
 
 @kernel
 def sum_excess(
-    taken: FloatArray, counts: FloatArray, size: float, sign: float, goal: Goal, slope: FloatArray
+    taken: FloatArray,
+    counts: FloatArray,
+    size: float,
+    sign: float,
+    goal: Goal,
+    slope: FloatArray,
 ) -> tuple[float, int, float]:
     """(the sum of |excess| over the values of `counts`, the value of the part with the largest
     excess, that excess).
@@ -335,7 +357,12 @@ def sum_excess(
 
 @kernel
 def trim_bins(
-    division: Division, size: float, limit: float, least: float, goal: Goal, scratch: Scratch
+    division: Division,
+    size: float,
+    limit: float,
+    least: float,
+    goal: Goal,
+    scratch: Scratch,
 ) -> float:
     """`trim` for the bins of a single hierarchical attribute: rows of several bins with the same
     slope are taken at once.

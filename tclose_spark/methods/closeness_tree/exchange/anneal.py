@@ -29,7 +29,12 @@ RISKS = 4096  # a power of two
 
 @kernel
 def propose(
-    table: Table, partition: Partition, order: Codes, risks: FloatArray, heat: float, price: float
+    table: Table,
+    partition: Partition,
+    order: Codes,
+    risks: FloatArray,
+    heat: float,
+    price: float,
 ) -> int:
     """Propose for each row a move to the class of a neighbour, or a swap with one of its members.
     Returns how many proposals were accepted.
@@ -63,7 +68,12 @@ def propose(
 
 @kernel
 def try_move(
-    table: Table, partition: Partition, row: int, d: int, allowed: float, price: float
+    table: Table,
+    partition: Partition,
+    row: int,
+    d: int,
+    allowed: float,
+    price: float,
 ) -> bool:
     """Move the row to class d if both classes then meet the requirement and loss plus price rise by
     at most `allowed`.

@@ -66,7 +66,13 @@ def count_members(table: Table, partition: Partition, c: int) -> None:
 
 @kernel
 def within_caps(
-    table: Table, partition: Partition, c: int, part: int, but: int, s: int, size: int
+    table: Table,
+    partition: Partition,
+    c: int,
+    part: int,
+    but: int,
+    s: int,
+    size: int,
 ) -> bool:
     """Whether no value of attribute s is above its cap in class c, then of `size` rows.
 

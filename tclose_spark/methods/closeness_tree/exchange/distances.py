@@ -158,7 +158,13 @@ def measure_common(table: Table, partition: Partition, c: int, s: int, size: int
 
 @kernel
 def numerator_after(
-    table: Table, partition: Partition, side: int, c: int, column: int, s: int, size: int
+    table: Table,
+    partition: Partition,
+    side: int,
+    c: int,
+    column: int,
+    s: int,
+    size: int,
 ) -> int:
     """The numerator of attribute s in class c, then of `size` rows, after a row in this column
     leaves or joins.
@@ -196,7 +202,13 @@ def common_after_swap(table: Table, partition: Partition, c: int, out: int, into
 
 @kernel
 def common_of_two(
-    table: Table, partition: Partition, c: int, d: int, sign: int, s: int, size: int
+    table: Table,
+    partition: Partition,
+    c: int,
+    d: int,
+    sign: int,
+    s: int,
+    size: int,
 ) -> int:
     """The sum of min(n c_u, s N_u) of `size` rows: those of class c with (sign 1) or without (-1)
     those of class d.
@@ -238,7 +250,13 @@ def rise(table: Table, partition: Partition, side: int, c: int, cell: int) -> fl
         if side == JOIN and not below_cap(table, partition, c, column, s, size):
             return np.inf
         if side == LEAVE and not within_caps(
-            table, partition, c, -1, column, s, size
+            table,
+            partition,
+            c,
+            -1,
+            column,
+            s,
+            size,
         ):  # the other shares rise
             return np.inf
         limit = table.requirement.limits[s, size]
@@ -251,7 +269,7 @@ def rise(table: Table, partition: Partition, side: int, c: int, cell: int) -> fl
         else:
             after = numerator_after(table, partition, side, c, column, s, size)
             total += partition.weight[c, s] * float(
-                np.float32(rise_to(table, partition, c, s, after, limit))
+                np.float32(rise_to(table, partition, c, s, after, limit)),
             )
     return total
 
@@ -306,7 +324,12 @@ def holds(table: Table, partition: Partition, c: int, size: int) -> bool:
 
 @kernel
 def swapped_numerator(
-    table: Table, partition: Partition, c: int, s: int, out: int, into: int
+    table: Table,
+    partition: Partition,
+    c: int,
+    s: int,
+    out: int,
+    into: int,
 ) -> int:
     """The numerator of attribute s in class c with one row less in column `out` and one more in
     column `into`.
@@ -315,13 +338,19 @@ def swapped_numerator(
         return int(partition.total[c, s] + excess_after_swap(table, partition, c, out, into))
     return int(
         partition.total[c, s]
-        + numerator_of(table, s, 0, common_after_swap(table, partition, c, out, into))
+        + numerator_of(table, s, 0, common_after_swap(table, partition, c, out, into)),
     )
 
 
 @kernel
 def numerator_of_two(
-    table: Table, partition: Partition, c: int, d: int, sign: int, s: int, size: int
+    table: Table,
+    partition: Partition,
+    c: int,
+    d: int,
+    sign: int,
+    s: int,
+    size: int,
 ) -> int:
     """The numerator of attribute s in `size` rows: those of class c with (sign 1) or without (-1)
     those of class d.

@@ -40,7 +40,12 @@ ANY = -1  # no quasi-identifier
 
 @kernel
 def dissolve_all(
-    table: Table, partition: Partition, order: Codes, risks: FloatArray, heat: float, price: float
+    table: Table,
+    partition: Partition,
+    order: Codes,
+    risks: FloatArray,
+    heat: float,
+    price: float,
 ) -> int:
     """All rows of each class in turn move to near classes, on the conditions of `reshape`. Returns
     how many did.
@@ -52,7 +57,16 @@ def dissolve_all(
             allowed = heat * risks[(draw(partition.random) >> 24) & (len(risks) - 1)]
             budget = allowed + cost(table, partition, c, price)
             dissolved += scatter(
-                table, partition, order, c, ANY, 0, NEAR_ROWS, budget, allowed, price
+                table,
+                partition,
+                order,
+                c,
+                ANY,
+                0,
+                NEAR_ROWS,
+                budget,
+                allowed,
+                price,
             )
     return dissolved
 
@@ -96,7 +110,9 @@ def scatter(
     change = 0.0
     moved = 0
     for at in range(
-        partition.size[c] - 1, -1, -1
+        partition.size[c] - 1,
+        -1,
+        -1,
     ):  # a row that leaves gives its place to one that was looked at
         row = partition.member[partition.start[c] + at]
         if j == ANY or table.quasi[row, j] == code:
@@ -118,7 +134,12 @@ def scatter(
 
 @kernel
 def cheapest(
-    table: Table, partition: Partition, order: Codes, row: int, looks: int, price: float
+    table: Table,
+    partition: Partition,
+    order: Codes,
+    row: int,
+    looks: int,
+    price: float,
 ) -> tuple[int, float]:
     """(the class near the row, other than its own, that covers it and costs least with it; what the
     row costs there: infinite if there is none). A class wider than the best one so far is passed
@@ -162,7 +183,12 @@ PAYING = 0.5  # about how much of what all near rows would gain in a wider box i
 
 @kernel
 def reshape(
-    table: Table, partition: Partition, order: Codes, risks: FloatArray, heat: float, price: float
+    table: Table,
+    partition: Partition,
+    order: Codes,
+    risks: FloatArray,
+    heat: float,
+    price: float,
 ) -> int:
     """Each class in turn may lose one end of its box, and may extend its box; this PASSES times.
     Returns how many changes were made.
@@ -178,18 +204,36 @@ def reshape(
             if partition.size[c] > 0:
                 z = draw(partition.random)
                 changed += shrink(
-                    table, partition, order, c, z, heat * risks[(z >> 24) & (len(risks) - 1)], price
+                    table,
+                    partition,
+                    order,
+                    c,
+                    z,
+                    heat * risks[(z >> 24) & (len(risks) - 1)],
+                    price,
                 )
                 z = draw(partition.random)
                 changed += extend(
-                    table, partition, order, c, z, heat * risks[(z >> 24) & (len(risks) - 1)], price
+                    table,
+                    partition,
+                    order,
+                    c,
+                    z,
+                    heat * risks[(z >> 24) & (len(risks) - 1)],
+                    price,
                 )
     return changed
 
 
 @kernel
 def shrink(
-    table: Table, partition: Partition, order: Codes, c: int, z: int, allowed: float, price: float
+    table: Table,
+    partition: Partition,
+    order: Codes,
+    c: int,
+    z: int,
+    allowed: float,
+    price: float,
 ) -> bool:
     """The rows at one end of the box of class c leave it for near classes (see `scatter`). Returns
     whether they did.
@@ -216,7 +260,13 @@ def shrink(
 
 @kernel
 def extend(
-    table: Table, partition: Partition, order: Codes, d: int, z: int, allowed: float, price: float
+    table: Table,
+    partition: Partition,
+    order: Codes,
+    d: int,
+    z: int,
+    allowed: float,
+    price: float,
 ) -> bool:
     """The box of class d is extended to cover a near row of a wider class, and all near rows join
     that gain, unless costs rise by more than `allowed`. Returns whether any joined. z: random bits,
@@ -272,7 +322,11 @@ def extend(
 
 @kernel
 def row_beside(
-    table: Table, partition: Partition, order: Codes, d: int, step: int
+    table: Table,
+    partition: Partition,
+    order: Codes,
+    d: int,
+    step: int,
 ) -> tuple[int, int]:
     """(the place in the order of a row that is in a wider class, and outside the box of class d in
     one quasi-identifier only; that quasi-identifier): the first one from a random member of d on,
@@ -294,7 +348,13 @@ def row_beside(
 
 @kernel
 def covers_but(
-    table: Table, partition: Partition, d: int, row: int, j: int, low: int, high: int
+    table: Table,
+    partition: Partition,
+    d: int,
+    row: int,
+    j: int,
+    low: int,
+    high: int,
 ) -> bool:
     """Whether the box of class d covers the row, if it is from low to high in quasi-identifier j."""
     for word in range(len(table.guards)):

@@ -79,7 +79,9 @@ def merge_all(table: Table, partition: Partition, order: Codes, price: float) ->
             d = partition.of[order[there]]
             rows = partition.size[c] + partition.size[d]
             if d in (c, last) or rows > min(
-                partition.room[d], MOST, table.requirement.limits.shape[1] - 1
+                partition.room[d],
+                MOST,
+                table.requirement.limits.shape[1] - 1,
             ):
                 continue
             last = d
@@ -95,7 +97,12 @@ def merge_all(table: Table, partition: Partition, order: Codes, price: float) ->
 
 @kernel
 def change_by_merge(
-    table: Table, partition: Partition, c: int, d: int, price: float, least: float
+    table: Table,
+    partition: Partition,
+    c: int,
+    d: int,
+    price: float,
+    least: float,
 ) -> float:
     """How much the loss plus `price` times the weighted closeness ratios times rows rises if
     classes c and d are merged; or a number that it exceeds, if this is `least` or more.
@@ -212,7 +219,12 @@ def exchange(
         # Those of a class lie together, which takes a quarter less time.
         rows = by_class[part_of == part]
         exchanged = _exchange(
-            block.take(rows), classes[rows] - classes[rows].min(), sweeps, anneal, seed, annealing
+            block.take(rows),
+            classes[rows] - classes[rows].min(),
+            sweeps,
+            anneal,
+            seed,
+            annealing,
         )
         result[rows] = exchanged + next_class
         next_class += int(exchanged.max()) + 1
@@ -324,7 +336,9 @@ def weigh(table: Table, partition: Partition) -> None:
     ratios = partition.total * table.share / np.maximum(partition.size, 1)[:, None]
     steps = ((1 + ratios) / (1 + LIMITING)) ** 2
     partition.weight[:] = np.where(
-        table.metric == ORDERED, 1, np.clip(partition.weight * steps, *WEIGHTS)
+        table.metric == ORDERED,
+        1,
+        np.clip(partition.weight * steps, *WEIGHTS),
     )
 
 

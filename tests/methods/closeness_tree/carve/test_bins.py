@@ -33,8 +33,8 @@ def drawn_bins(draw):
     tree = draw(trees(12))
     rows = draw(
         st.lists(st.integers(0, 9), min_size=len(tree.leaves), max_size=len(tree.leaves)).filter(
-            any
-        )
+            any,
+        ),
     )
     table = np.array(rows, dtype=np.int64)
     least = draw(st.sampled_from([0.0, 0.1, 0.25, 0.5]))
@@ -72,10 +72,10 @@ def test_where_every_value_is_a_bin_nothing_is_hidden_and_a_class_is_as_far(draw
     assume(counts.any())
     binned = [np.bincount(bins.bin_of, weights=rows).astype(np.int64) for rows in (table, counts)]
     exact = HierarchicalDistance(table, tuple(tree.parents)).numerators(
-        Histograms.dense(counts[None, :])
+        Histograms.dense(counts[None, :]),
     )
     seen = HierarchicalDistance(binned[0], tuple(bins.parents)).numerators(
-        Histograms.dense(binned[1][None, :])
+        Histograms.dense(binned[1][None, :]),
     )
     assert seen == exact
     assert not len(bins.hidden)
@@ -114,7 +114,7 @@ def patients(rows: int, codes: int):
     for age in ages:
         tilted = weights * np.exp(old * (age - 55) / 20)
         records.append(
-            (age, names[int(np.searchsorted(np.cumsum(tilted / tilted.sum()), draw.random()))])
+            (age, names[int(np.searchsorted(np.cumsum(tilted / tilted.sum()), draw.random()))]),
         )
     tree = Hierarchy.build([(name, name[:2], name[0], "*") for name in names], "diagnoses")
     people = [
@@ -134,7 +134,13 @@ SENSITIVE = [
 def test_a_wide_domain_is_released_exactly_in_work_that_bins_bound(sensitive, monkeypatch):
     records, tree = patients(6000, 300)
     problem, rows = make_problem(
-        records, sensitive, AGE, {"diagnosis": tree}, k=5, name="closeness_tree", effort="fast"
+        records,
+        sensitive,
+        AGE,
+        {"diagnosis": tree},
+        k=5,
+        name="closeness_tree",
+        effort="fast",
     )
     told, grown = [], []
 

@@ -28,18 +28,26 @@ def node():
     ]
     number = {"type": "numeric"}
     problem, _ = make_problem(
-        records, {"disease": {"t": "0.5"}}, {"visits": number, "pay": number}, k=2
+        records,
+        {"disease": {"t": "0.5"}},
+        {"visits": number, "pay": number},
+        k=2,
     )
     block, _ = Dense(problem.attributes, 2).block(problem.sample)
     goal, merged = with_cells_merged(goal_of(block.requirement))
     rows = np.vstack([block.quasi.T, merged[block.cell], np.arange(len(block.cell))]).astype(
-        np.int32
+        np.int32,
     )
     inputs, work = _make_inputs(block, TreeGrowth(), goal, merged, 2), make_workspace(block, goal)
     start, end = 7, 155
     cells = work.cells[: find_cells(rows, start, end, inputs, work)]
     made = TreeNode(
-        rows=rows, start=start, end=end, cells=cells, cell=work.cell[: end - start], ratio=0.0
+        rows=rows,
+        start=start,
+        end=end,
+        cells=cells,
+        cell=work.cell[: end - start],
+        ratio=0.0,
     )
     propose_all(made, inputs, work)
     return made, work

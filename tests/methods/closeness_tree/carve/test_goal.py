@@ -24,7 +24,9 @@ def test_ratios_are_those_of_measures(drawn_classes):
     requirement = requirement_of([distance], [Fraction(1, 3)])
     goal = goal_of(requirement)
     for counts, numerator in zip(
-        classes, distance.numerators(Histograms.dense(classes)), strict=True
+        classes,
+        distance.numerators(Histograms.dense(classes)),
+        strict=True,
     ):
         size = int(counts.sum())
         exact = 3 * float(numerator) / (distance.scale * requirement.rows * size)

@@ -50,16 +50,21 @@ def problems(draw: st.DrawFn, most: int = 60):
         {} if "city" in names else {"city": {"hierarchy": "cities.csv"}}
     )
     problem, _ = make_problem(
-        records, {name: sensitive[name] for name in names}, quasi, k=draw(st.integers(2, 4))
+        records,
+        {name: sensitive[name] for name in names},
+        quasi,
+        k=draw(st.integers(2, 4)),
     )
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     assume(
         all(
             np.count_nonzero(table) >= least
             for table, least in zip(
-                block.requirement.tables, block.requirement.distinct, strict=True
+                block.requirement.tables,
+                block.requirement.distinct,
+                strict=True,
             )
-        )
+        ),
     )
     return problem, block
 
@@ -133,7 +138,7 @@ def test_the_plan_is_the_tree_and_counts_its_rows(drawn_problem, stop):
                     & (codes <= splits.hi[node])
                 )
                 assert not region.any() or splits.share[node, cell] == pytest.approx(
-                    gone[region].mean()
+                    gone[region].mean(),
                 )
 
 
@@ -161,7 +166,8 @@ def test_a_route_follows_from_the_row_alone(drawn_problem, random):
     order = list(range(len(digest)))
     random.shuffle(order)
     assert np.array_equal(
-        route(splits, block.quasi[order], block.cell[order], digest[order]), routed[order]
+        route(splits, block.quasi[order], block.cell[order], digest[order]),
+        routed[order],
     )
     assert set(routed.tolist()) <= set(range(splits.leaves))
     # Where no split draws lots every row goes where the plan counted it.
@@ -293,7 +299,11 @@ def adult_block(adult, sensitive):
         if n not in sensitive
     }
     problem, _ = make_problem(
-        records, sensitive, quasi, {n: t for n, t in trees.items() if n in quasi}, k=5
+        records,
+        sensitive,
+        quasi,
+        {n: t for n, t in trees.items() if n in quasi},
+        k=5,
     )
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     return problem, block
@@ -313,7 +323,8 @@ def loss(leaf, block: Block) -> float:
 
 
 @pytest.mark.parametrize(
-    ("t", "most"), [("0.05", 0.45), ("0.1", 0.4), ("0.2", 0.315), ("0.3", 0.22)]
+    ("t", "most"),
+    [("0.05", 0.45), ("0.1", 0.4), ("0.2", 0.315), ("0.3", 0.22)],
 )
 def test_adult_by_occupation(adult, t, most):
     problem, block = adult_block(adult, {"occupation": {"t": t}})
@@ -323,7 +334,8 @@ def test_adult_by_occupation(adult, t, most):
 
 
 @pytest.mark.parametrize(
-    ("t", "most"), [("0.05", 0.191), ("0.1", 0.105), ("0.2", 0.052), ("0.3", 0.046)]
+    ("t", "most"),
+    [("0.05", 0.191), ("0.1", 0.105), ("0.2", 0.052), ("0.3", 0.046)],
 )
 def test_adult_by_age(adult, t, most):
     problem, block = adult_block(adult, {"age": {"distance": "ordered", "t": t}})

@@ -73,7 +73,8 @@ from tclose_spark.table.arrays import FloatArray, IntArray
 # node of each height covers.
 PARENTS = (np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 1]), np.array([0, 0]))
 NODES = np.array(
-    [[0, 1, 2, 3, 4, 5], [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 0, 0]], dtype=np.int32
+    [[0, 1, 2, 3, 4, 5], [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 0, 0]],
+    dtype=np.int32,
 )
 SHARES = np.array([[0.0] * 6, [2 / 6] * 6, [4 / 6] * 4 + [2 / 6] * 2, [1.0] * 6])
 DOMAIN = 6
@@ -90,7 +91,9 @@ def distance_of(kind: str, table: IntArray) -> GroundDistance:
 
 
 def distances_of(
-    block: Block, classes: IntArray, distances: list[GroundDistance]
+    block: Block,
+    classes: IntArray,
+    distances: list[GroundDistance],
 ) -> list[list[Fraction]]:
     """The distance of each class from the table, for each attribute."""
     owner = np.unique(classes, return_inverse=True)[1]
@@ -98,14 +101,18 @@ def distances_of(
     for s, distance in enumerate(distances):
         values = block.requirement.codes[block.cell, s].astype(np.int64)
         classes_of = Histograms.tally(
-            owner, values, np.ones(len(owner), np.int64), int(owner.max()) + 1, len(distance.table)
+            owner,
+            values,
+            np.ones(len(owner), np.int64),
+            int(owner.max()) + 1,
+            len(distance.table),
         )
         unit = distance.scale * int(distance.table.sum())
         found.append(
             [
                 Fraction(int(x), unit * int(size))
                 for x, size in zip(distance.numerators(classes_of), classes_of.sizes, strict=True)
-            ]
+            ],
         )
     return found
 
@@ -126,7 +133,8 @@ def shares_of(block: Block, classes: IntArray) -> list[tuple[int, int, Fraction]
         for s in range(members.shape[1]):
             for v, n in zip(*np.unique(members[:, s], return_counts=True), strict=True):
                 found[s, int(v)] = max(
-                    Fraction(int(n), len(members)), found.get((s, int(v)), Fraction(0))
+                    Fraction(int(n), len(members)),
+                    found.get((s, int(v)), Fraction(0)),
                 )
     return [(s, v, share) for (s, v), share in found.items()]
 
@@ -215,7 +223,7 @@ def starts(draw: st.DrawFn, most: int = 60) -> Start:
     n, quasis, groups = draw(st.integers(4, most)), draw(st.integers(1, 4)), draw(st.integers(1, 8))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     kinds = draw(
-        st.lists(st.sampled_from(["equal", "ordered", "hierarchical"]), min_size=1, max_size=2)
+        st.lists(st.sampled_from(["equal", "ordered", "hierarchical"]), min_size=1, max_size=2),
     )
     values = random.integers(0, DOMAIN, (n, len(kinds)))
     codes, cell = np.unique(values, axis=0, return_inverse=True)
@@ -231,7 +239,7 @@ def starts(draw: st.DrawFn, most: int = 60) -> Start:
         reach=np.full((quasis, DOMAIN), DOMAIN, np.int32),
     )
     tables = np.stack(
-        [np.bincount(column, minlength=DOMAIN) for column in values.T]
+        [np.bincount(column, minlength=DOMAIN) for column in values.T],
     ) + random.integers(0, 3, (1, DOMAIN))
     classes = random.integers(0, groups, n)
     classes = np.unique(classes, return_inverse=True)[1].astype(np.int64)
@@ -293,7 +301,9 @@ def assert_required(start: Start, classes: IntArray) -> None:
     assert all(
         found >= least
         for found, least in zip(
-            least_distinct(block, classes), block.requirement.distinct, strict=True
+            least_distinct(block, classes),
+            block.requirement.distinct,
+            strict=True,
         )
     )
     assert is_capped(block, classes)
@@ -332,7 +342,8 @@ def assert_counted(table: Table, partition: Partition) -> None:
         update_rises(table, fresh, side, c, s, partition.size[c] + (1 if side == JOIN else -1))
         values = slice(table.first[s], table.first[s + 1])
         np.testing.assert_array_equal(
-            partition.rises[side, c, values], fresh.rises[side, c, values]
+            partition.rises[side, c, values],
+            fresh.rises[side, c, values],
         )
     for known, real in (
         (partition.low_next, fresh.low_next),
@@ -376,7 +387,11 @@ def test_words_of_codes_are_compared_as_the_codes_are(start: Start, bits: int) -
 )
 @drawn(150, quick=37)
 def test_classes_keep_what_is_required_and_lose_no_more(
-    start: Start, sweeps: int, anneal: int, seed: int, annealing: Annealing
+    start: Start,
+    sweeps: int,
+    anneal: int,
+    seed: int,
+    annealing: Annealing,
 ) -> None:
     block, classes, _, _ = start
     given_classes = classes.copy()
@@ -394,7 +409,10 @@ def test_classes_keep_what_is_required_and_lose_no_more(
 )
 @drawn(100, quick=25)
 def test_every_pass_keeps_what_is_required_and_figures_equal_a_recount(
-    start: Start, heat: float, price: float, seed: int
+    start: Start,
+    heat: float,
+    price: float,
+    seed: int,
 ) -> None:
     block, classes, _, _ = start
     table = make_table(block)
@@ -428,7 +446,8 @@ def test_every_pass_keeps_what_is_required_and_figures_equal_a_recount(
 @given(starts(most=25), st.data())
 @drawn(100, quick=25)
 def test_what_may_happen_and_costs_follows_from_the_definitions(
-    start: Start, data: st.DataObject
+    start: Start,
+    data: st.DataObject,
 ) -> None:
     block, classes, distances, ts = start
     table = make_table(block)
@@ -437,7 +456,11 @@ def test_what_may_happen_and_costs_follows_from_the_definitions(
     row, other = (data.draw(st.integers(0, len(classes) - 1)) for _ in range(2))
     c, d = int(classes[row]), int(classes[other])
     for t, distance, share, limit in zip(
-        ts, distances, table.share, block.requirement.limits[:, -1], strict=True
+        ts,
+        distances,
+        table.share,
+        block.requirement.limits[:, -1],
+        strict=True,
     ):
         # Of a numerator that is allowed for each row.
         unit = t * distance.scale * int(distance.table.sum())
@@ -463,7 +486,9 @@ def test_what_may_happen_and_costs_follows_from_the_definitions(
             and all(
                 found >= least
                 for found, least in zip(
-                    least_distinct(alone, one), requirement.distinct, strict=True
+                    least_distinct(alone, one),
+                    requirement.distinct,
+                    strict=True,
                 )
             )
             and is_capped(alone, one)
@@ -485,7 +510,8 @@ def test_what_may_happen_and_costs_follows_from_the_definitions(
         """To that of these rows, or infinitely if they may not be a class."""
         assert (said < np.inf) == fits(rows)
         assert said == np.inf or abs(said - (costs(rows) - costs(inside))) < 1e-3 * max(
-            1, costs(rows)
+            1,
+            costs(rows),
         )
 
     def width_sum(rows: list[int]) -> float:
@@ -501,7 +527,8 @@ def test_what_may_happen_and_costs_follows_from_the_definitions(
     if c != d:
         assert_rises(rise(table, partition, JOIN, c, block.cell[other]), [*inside, other])
         assert_rises(
-            rise_by_swap(table, partition, c, block.cell[row], block.cell[other]), [*without, other]
+            rise_by_swap(table, partition, c, block.cell[row], block.cell[other]),
+            [*without, other],
         )
         assert (
             abs(width_after(table, partition, c, row, other) - width_sum([*without, other])) < 1e-9
@@ -633,7 +660,9 @@ def test_a_class_without_neighbours_of_others_is_not_merged() -> None:
 
 
 def classes_of_numbers(
-    k: int, *classes: tuple[int, ...], values: tuple[int, ...] | None = None
+    k: int,
+    *classes: tuple[int, ...],
+    values: tuple[int, ...] | None = None,
 ) -> tuple[Table, Partition]:
     """Classes of rows with one quasi-identifier, a number from 0 to 9. values: of the sensitive
     attribute; all rows have the same one otherwise. t is 1/2.
@@ -642,7 +671,10 @@ def classes_of_numbers(
     cell = np.array(values or [0] * len(codes), np.int32)
     requirement = equal_requirement(np.bincount(cell), Fraction(1, 2), k)
     block = Block(
-        np.array(codes, np.int32)[:, None], cell, widths_of_numbers(np.array([10])), requirement
+        np.array(codes, np.int32)[:, None],
+        cell,
+        widths_of_numbers(np.array([10])),
+        requirement,
     )
     table = make_table(block)
     partition = make_partition(table, np.repeat(np.arange(len(classes)), [*map(len, classes)]), 1)
@@ -670,7 +702,10 @@ def classes_of_numbers(
     ],
 )
 def test_boxes_change_where_no_single_row_can(
-    k: int, classes: tuple[tuple[int, ...], ...], before: int, after: int
+    k: int,
+    classes: tuple[tuple[int, ...], ...],
+    before: int,
+    after: int,
 ) -> None:
     table, partition = classes_of_numbers(k, *classes)
     order, cold = make_orders(table, 1, 1)[0], make_risks()
@@ -684,7 +719,8 @@ def test_boxes_change_where_no_single_row_can(
 
 @pytest.mark.parametrize(("price", "changed"), [(0.0, 1), (0.35, 0)])
 def test_a_box_is_not_extended_if_closeness_costs_more_than_that_gains(
-    price: float, changed: int
+    price: float,
+    changed: int,
 ) -> None:
     """Each row gains 7/9, and costs 2 x .35 in closeness. Six of them cannot make up for a wider
     label of twenty.
@@ -730,11 +766,15 @@ def test_classes_that_near_classes_cannot_take_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    ("t", "ratio", "limit"), [(Fraction(1, 10), 1, 5.0), (Fraction(1, 5), 0.5, 0.1)]
+    ("t", "ratio", "limit"),
+    [(Fraction(1, 10), 1, 5.0), (Fraction(1, 5), 0.5, 0.1)],
 )
 @pytest.mark.parametrize("ordered", [False, True])
 def test_the_price_rises_where_t_keeps_rows_out_and_falls_elsewhere(
-    t: Fraction, ratio: float, limit: float, ordered: bool
+    t: Fraction,
+    ratio: float,
+    limit: float,
+    ordered: bool,
 ) -> None:
     block, classes = two_that_complement_each_other(k=5)
     limits = exact_limits([t], [1 if ordered else 2], block.requirement.rows, len(classes))
@@ -742,7 +782,7 @@ def test_the_price_rises_where_t_keeps_rows_out_and_falls_elsewhere(
         replace(
             block,
             requirement=block.requirement._replace(limits=limits, ordered=np.array([ordered])),
-        )
+        ),
     )
     partition = make_partition(table, classes, 1)
     count_all(table, partition)
@@ -780,7 +820,8 @@ def test_classes_that_lose_nothing_stay_as_they_are(start: Start, sweeps: int, a
     block = replace(
         block,
         quasi=np.ascontiguousarray(
-            np.tile(classes[:, None] % DOMAIN, (1, block.quasi.shape[1])), dtype=np.int32
+            np.tile(classes[:, None] % DOMAIN, (1, block.quasi.shape[1])),
+            dtype=np.int32,
         ),
     )
     assert np.array_equal(exchange(block, classes, sweeps, anneal, 1), classes)
@@ -807,7 +848,7 @@ def test_orders_are_lexicographic(start: Start, seed: int) -> None:
                 [
                     *(sign * table.quasi[:, j] for j, sign in zip(sequence, signs, strict=True)),
                     *by_cell,
-                ]
+                ],
             )
             for sequence in itertools.permutations(range(q))
             for signs in itertools.product((1, -1), repeat=q)
@@ -837,7 +878,8 @@ def test_adult_loses_a_good_deal_less(data: Path) -> None:
     frame = pd.read_csv(data / "adult/adult.csv", sep=";").head(6000)
     columns = ["age", "workclass", "education", "marital-status", "race", "sex"]
     quasi = np.stack(
-        [np.unique(frame[name], return_inverse=True)[1] for name in columns], axis=1
+        [np.unique(frame[name], return_inverse=True)[1] for name in columns],
+        axis=1,
     ).astype(np.int32)
     _, cell = np.unique(frame["occupation"], return_inverse=True)
     domains = quasi.max(axis=0).astype(np.int64) + 1
@@ -853,5 +895,6 @@ def test_adult_loses_a_good_deal_less(data: Path) -> None:
     assert_holds((block, classes, [EqualDistance(tables[0])], [Fraction(1, 5)]), found)
     assert loss_of(block, found) < 0.95 * loss_of(block, classes)
     assert loss_of(block, exchange(block, classes, 30, 20, 1)) < loss_of(
-        block, exchange(block, classes, 60, 0, 1)
+        block,
+        exchange(block, classes, 60, 0, 1),
     )
