@@ -21,7 +21,8 @@ from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.closeness_tree.carve.tree import grow
-from tclose_spark.methods.closeness_tree.classes import EFFORTS, SEED
+from tclose_spark.methods.closeness_tree.classes import SEED
+from tclose_spark.methods.closeness_tree.effort import EFFORTS
 from tclose_spark.methods.closeness_tree.exchange.rounds import FULL, THIN, exchange
 from tclose_spark.synthetic.census import generate_people
 from tclose_spark.table.rows import Rows

@@ -42,7 +42,7 @@ from tclose_spark.stages.report import require_certifiable, write_reports
 from tclose_spark.stages.staging.area import drop_rows, encoded_table, read_columns, read_profile
 from tclose_spark.stages.staging.encode import EncodedTable
 from tclose_spark.stages.staging.resuming import stage_to_resume
-from tclose_spark.stages.verify_finished import judge_staged, require_holds, verify_finished
+from tclose_spark.stages.verify import judge_staged, require_holds, verify_finished
 from tclose_spark.table.domains import Profile
 from tclose_spark.usefulness.raw_versus_released import raw_versus_released
 

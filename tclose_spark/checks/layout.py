@@ -110,7 +110,7 @@ class ReleaseLayout(Protocol):
 
     @property
     def in_place_of_labels(self) -> list[JudgedQuasi]:
-        """What is judged if there are no labels."""
+        """What is judged if there are no labels; nothing if there are some."""
         ...
 
     def read(self) -> ReadRows:
@@ -138,7 +138,9 @@ class FormLayout:
     """Exact quasi-identifiers with the number of a class, or sensitive values in tables of their
     own, or both.
 
-    tables: those of sensitive values, by name; none if they are in `release`.
+    expected: the columns of each table of sensitive values, by name; none if these are in
+        `release`.
+    tables: these tables.
     """
 
     def __init__(self, written: WrittenRelease) -> None:

@@ -44,7 +44,6 @@ from tclose_spark.stages.staging.encode import ROUTED, Encoder, cell_places, pas
 from tclose_spark.table.columns.parquet import FILE, TABLE, ChangedFileError, parquet_files
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.table.people import OWNERS
 
 FIGURE = "figure{}"  # numbered: a method's names may be like any of ours
 UNCOVERED = "uncovered"
@@ -79,10 +78,10 @@ def write_release(run: Run) -> AnonymizeRecord:
         ),
     )
     written = _write(run, anonymizer)
-    for maker in anonymizer.makers:
-        anonymizer.covering = maker.again(run, written) or anonymizer.covering
-    if anonymizer.covering is not attributes.quasi_identifiers:
-        written = _write(run, anonymizer)
+    for covering in [maker.again(run, written) for maker in anonymizer.makers]:
+        if covering is not None:
+            anonymizer.covering = covering
+            written = _write(run, anonymizer)
     run.staging.write(MINIMALITY, anonymizer.mechanism().text, private=True)
     fingerprints = WrittenRecord(raw=str(written.raw), published=str(written.published))
     record = AnonymizeRecord(written=fingerprints.having(written.more), method=written.method)
@@ -284,7 +283,7 @@ class Anonymizer:
         """(the columns of each table, `sums`) of rows."""
         makers = self.makers
         bounds = self.generalizer.bounds
-        owners = [OWNERS[role] for role in reversed(self.making.spec.attributes.owners)]
+        owners = [*reversed(self.making.columns.hashed)]
         coverages = [
             Coverage(
                 q.domain.kind != "category",

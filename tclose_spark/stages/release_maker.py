@@ -199,7 +199,7 @@ class ReleaseMaker:
 
     def again(self, run: Run, written: Written) -> tuple[ResolvedQuasi, ...] | None:
         """After the write: the quasi-identifiers whose labels cover the values, if the release must
-        be written again with these.
+        be written again with these, which may be the same ones.
         """
         return None
 

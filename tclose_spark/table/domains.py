@@ -237,7 +237,7 @@ def counted_numbers(
     return found
 
 
-def exact_number(text: str) -> Fraction | None:
+def number_in_text(text: str) -> Fraction | None:
     """The exact number that a text denotes; None if it denotes none.
 
     >>> number("0.1"), number("ten")
@@ -258,7 +258,7 @@ def by_value(values: Sequence[str]) -> list[str]:
     """
     if values and all(map(DATE.match, values)):
         return sorted(values, key=_moment)
-    numbers = {value: exact_number(value) for value in values}
+    numbers = {value: number_in_text(value) for value in values}
     return sorted(values, key=lambda value: (numbers[value] is None, numbers[value] or 0, value))
 
 
@@ -433,7 +433,7 @@ def _sorted_values(
     is_text: bool,
 ) -> list[str]:
     """The values by size or by frequency."""
-    numbers = [exact_number(value) for value in present]
+    numbers = [number_in_text(value) for value in present]
     problems = Problems()
     infinite = [value for value in present if value in ("Infinity", "-Infinity")]
     if not is_text and infinite:
@@ -491,12 +491,12 @@ def _listed_values(
     is_text: bool,
 ) -> list[str]:
     """The values of a declared order, with numbers written as in the table."""
-    written = {exact_number(value): value for value in present} if not is_text else {}
+    written = {number_in_text(value): value for value in present} if not is_text else {}
     listed = []
     different = set()
     for item in order:
         text = value_text(item)
-        same = None if is_text else exact_number(text)
+        same = None if is_text else number_in_text(text)
         listed.append(text if same is None else written.get(same, text))
         different.add(text if same is None else same)
     if len(different) < len(listed):

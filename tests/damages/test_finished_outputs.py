@@ -27,7 +27,7 @@ from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import LocalFolder
-from tclose_spark.stages import verify_finished
+from tclose_spark.stages import verify as verify_finished
 
 OpenRun = Callable[..., Run]
 

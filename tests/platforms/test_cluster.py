@@ -26,7 +26,7 @@ from standalone import standalone, wait_for
 from tclose_spark import pipeline
 from tclose_spark.io.run import Run
 from tclose_spark.io.spark.installation import to_be_found
-from tclose_spark.methods.closeness_tree.classes import ROWS_PER_BLOCK
+from tclose_spark.methods.closeness_tree.effort import ROWS_PER_BLOCK
 from tclose_spark.synthetic.census import write_hierarchies, write_people
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -23,7 +23,7 @@ from tclose_spark import pipeline
 from tclose_spark.cli.commands import app
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.run import Run
-from tclose_spark.stages.verify_finished import verify_finished
+from tclose_spark.stages.verify import verify_finished
 
 Next = Callable[..., Mapping[str, Any]]
 

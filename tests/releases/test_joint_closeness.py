@@ -530,7 +530,7 @@ def test_an_audit_says_what_it_cannot_judge(
 def test_a_finished_release_is_judged_again(make_run: Callable[..., Run]) -> None:
     run = make_run(people(), quasi=QUASI, sensitive=SENSITIVE, k=4, privacy=joint("0.25"))
     pipeline.release(run)
-    from tclose_spark.stages.verify_finished import verify_finished
+    from tclose_spark.stages.verify import verify_finished
 
     assert verify_finished(run).holds
 

@@ -42,7 +42,7 @@ from tclose_spark.errors import (
 from tclose_spark.io.run import Run
 from tclose_spark.options.lines.words import LinesFigures
 from tclose_spark.stages import publish
-from tclose_spark.stages.verify_finished import verify_finished
+from tclose_spark.stages.verify import verify_finished
 from tclose_spark.table.atoms import ATOMS
 from tclose_spark.table.people import hash_people, person_hash
 

@@ -20,7 +20,7 @@ from tclose_spark.errors import ConfigurationError, InputError, UnreachableError
 from tclose_spark.io.local_session import LocalSession as Session
 from tclose_spark.io.run import Run
 from tclose_spark.runfile.loading import load_spec
-from tclose_spark.stages.verify_finished import verify_finished
+from tclose_spark.stages.verify import verify_finished
 
 METHODS: dict[str, dict[str, Any]] = {
     "tree": {"name": "closeness_tree", "effort": "fast"},

@@ -15,7 +15,7 @@ from tclose_spark import pipeline
 from tclose_spark.io.run import Run
 from tclose_spark.report.certificate.building import COUNTS
 from tclose_spark.runfile.loading import load_spec
-from tclose_spark.stages.verify_finished import verify_finished
+from tclose_spark.stages.verify import verify_finished
 
 CANARY = "person-canary-7"
 PEOPLE = {

@@ -37,7 +37,7 @@ from tclose_spark.io.storage.folders import LocalFolder
 from tclose_spark.io.tables.delta import write_delta
 from tclose_spark.io.tables.delta_log import scrub_table
 from tclose_spark.methods.closeness_tree import plan as top
-from tclose_spark.methods.closeness_tree.classes import EFFORTS
+from tclose_spark.methods.closeness_tree.effort import EFFORTS
 from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.rows_in_work import begin_block, step
 from tclose_spark.runfile.loading import load_spec

@@ -15,7 +15,7 @@ import pytest
 from people import PEOPLE, ROLES, read, tree
 
 from tclose_spark import pipeline
-from tclose_spark.stages.verify_finished import verify_finished
+from tclose_spark.stages.verify import verify_finished
 from tclose_spark.table.columns.pseudonyms import PseudonymKeys
 
 OWN, NAMED = "the run's own secret 7f3a", "a secret of several tables 5c21"

@@ -24,7 +24,7 @@ from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
 from tclose_spark.runfile.loading import load_spec
-from tclose_spark.stages.verify_finished import verify_finished
+from tclose_spark.stages.verify import verify_finished
 
 MakeConf = Callable[..., Path]
 PLACEHOLDERS = ["-", "0", "-1", "unknown", "anonymous", "999999", 0, -1, 999999]

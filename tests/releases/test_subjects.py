@@ -23,7 +23,7 @@ from tclose_spark.io.run_state import ProfileRecord
 from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.console import certificate_lines
 from tclose_spark.runfile.loading import load_spec
-from tclose_spark.stages.verify_finished import verify_finished
+from tclose_spark.stages.verify import verify_finished
 
 MakeConf = Callable[..., Path]
 NAMES = [

@@ -21,8 +21,7 @@ from tclose_spark.engine.spark.tables import SPARK
 from tclose_spark.engine.tables import TRIES
 from tclose_spark.errors import GuaranteeError, TcloseError
 from tclose_spark.io.run import Run
-from tclose_spark.stages import profile
-from tclose_spark.stages import verify_finished as verify
+from tclose_spark.stages import profile, verify
 
 Conf = Callable[..., Path]
 

@@ -284,7 +284,7 @@ def class_boxes(
     high = []
     owner = []
     boxes = sum(
-        math.prod(len(axis_codes[label]) for axis_codes, label in zip(ranges, row, strict=True))
+        math.prod(len(ranges_of[label]) for ranges_of, label in zip(ranges, row, strict=True))
         for row in zip(*labels, strict=True)
     )
     if boxes > MOST_JOINED:
@@ -294,7 +294,7 @@ def class_boxes(
         )
     for number, row in enumerate(zip(*labels, strict=True)):
         for box in product(
-            *[axis_codes[label] for axis_codes, label in zip(ranges, row, strict=True)],
+            *[ranges_of[label] for ranges_of, label in zip(ranges, row, strict=True)],
         ):
             low.append([span[0] for span in box])
             high.append([span[1] for span in box])

@@ -17,7 +17,8 @@ from pyarrow import csv as arrow_csv
 
 from tclose_spark.engine.local.counting import MALFORMED as MALFORMED_ROWS
 from tclose_spark.engine.local.counting import ROWS, Counting, Counts, is_utf8, text_of
-from tclose_spark.engine.local.csv_parts import Inferred, Part, first_line, typed
+from tclose_spark.engine.local.csv_parts import Part, first_line
+from tclose_spark.engine.local.csv_types import Inferred, typed
 from tclose_spark.engine.local.table import NeedsSparkError
 from tclose_spark.errors import InputError
 from tclose_spark.io.input import problems

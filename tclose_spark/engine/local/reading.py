@@ -103,7 +103,7 @@ class LocalInputs:
                 raise NeedsSparkError(f"the URI of {what}")
 
     def errors_translated(self, *tables: OpenedTable) -> AbstractContextManager[None]:
-        """Errors are InputErrors already, as are those that the next functions would raise."""
+        """Errors are InputErrors already, as are those that the next methods raise on Spark."""
         return nullcontext()
 
     def checked(self, opened: OpenedTable) -> OpenedTable:

@@ -48,7 +48,7 @@ class Dense:
 
     @cached_property
     def most_rows(self) -> int:
-        """Rows of the largest block whose numerators fit in 64-bit integers (see `numerators`)."""
+        """Rows of the largest block whose numerators fit in 64-bit integers (see `holding`)."""
         widest = max(
             max(a.distance.scale, len(a.distance.table)) for a in self.attributes.sensitive
         )

@@ -2,14 +2,12 @@
 value. Exact, except for distances over other sums than rows.
 
 counts: of one class by value, int64, of the shape of `Requirement.tables`. excess: to work in,
-    shape (largest domain,), int64 (see `work_space`). `Dense.require_room` ensures the precondition
-    of `numerators`.
+    shape (largest domain,), int64 (see `work_space`).
 
-Numerators of the distance of a class from the table, from counts by value of one attribute (see
-`measures.distances`).
-
-With integers they are exact; with floats (shares of the table, rows = 1) methods measure during a
-search. Precondition: scale * n * s < 2^62 for the largest s, so that every sum fits in 64 bits.
+Numerators of the distance of a class from the table (see `measures.distances`) follow from counts
+by value of one attribute. With integers they are exact; with floats (shares of the table, rows = 1)
+methods measure during a search. Precondition: scale * n * s < 2^62 for the largest s, so that every
+sum fits in 64 bits; `Dense.require_room` ensures it.
 """
 
 from __future__ import annotations
@@ -21,6 +19,9 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.blocks.block import ANYTHING, Requirement
 from tclose_spark.table.arrays import Codes, IntArray
+
+BEYOND = 1.0 + 1e-12
+"""The least ratio of a value above its cap."""
 
 
 @kernel
@@ -79,10 +80,6 @@ def twice_hierarchical_numerator(
                 last = node
         level = last + 1
     return total
-
-
-BEYOND = 1.0 + 1e-12
-"""The least ratio of a value above its cap."""
 
 
 def work_space(requirement: Requirement) -> IntArray:

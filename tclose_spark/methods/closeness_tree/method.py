@@ -11,8 +11,8 @@ from tclose_spark.methods.method import Method, Plan, PlanningInput
 
 
 def _sample_rows(settings: ClosenessTree, rows: int) -> int:
-    from tclose_spark.methods.closeness_tree.classes import effort_of, sample_size
     from tclose_spark.methods.closeness_tree.disjoint import SAMPLE_ROWS
+    from tclose_spark.methods.closeness_tree.effort import effort_of, sample_size
 
     return SAMPLE_ROWS if settings.overlap else sample_size(effort_of(settings), rows)
 
@@ -35,7 +35,7 @@ def _read_plan(
 ) -> Plan:
     from tclose_spark.methods.blocks.dense import Dense
     from tclose_spark.methods.closeness_tree import disjoint, people
-    from tclose_spark.methods.closeness_tree.classes import effort_of
+    from tclose_spark.methods.closeness_tree.effort import effort_of
     from tclose_spark.methods.closeness_tree.plan import ClosenessTreePlan
 
     if settings.overlap:

@@ -27,14 +27,9 @@ from tclose_spark.methods.blocks.figures import (
     figures_of_block,
 )
 from tclose_spark.methods.blocks.layout import BlockLayout, BlocksPlan, Totals
-from tclose_spark.methods.closeness_tree.classes import (
-    GROWTHS,
-    ROWS_PER_BLOCK,
-    Effort,
-    effort_of,
-    put_into_classes,
-)
+from tclose_spark.methods.closeness_tree.classes import put_into_classes
 from tclose_spark.methods.closeness_tree.disjoint import FAST, OF_PLAN
+from tclose_spark.methods.closeness_tree.effort import GROWTHS, ROWS_PER_BLOCK, Effort, effort_of
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
 from tclose_spark.methods.even_blocks import merge_until_all_hold
 from tclose_spark.methods.method import PlanningInput, PlanReport

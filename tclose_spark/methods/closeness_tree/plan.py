@@ -21,13 +21,13 @@ from tclose_spark.methods.blocks.planning import SampledTable, plan_blocks
 from tclose_spark.methods.blocks.routing_tree import Splits
 from tclose_spark.methods.closeness_tree.carve.goal import is_wide
 from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth, grow
-from tclose_spark.methods.closeness_tree.classes import (
+from tclose_spark.methods.closeness_tree.classes import put_into_classes
+from tclose_spark.methods.closeness_tree.effort import (
     GROWTHS,
     PLANNED,
     Effort,
     block_size,
     effort_of,
-    put_into_classes,
 )
 from tclose_spark.methods.method import PlanningInput, PlanReport
 from tclose_spark.table.arrays import IntArray

@@ -20,7 +20,7 @@ from tclose_spark.measures.distances.histograms import MultiplicityMatrix, sum_a
 from tclose_spark.methods.dealing.relaxed_conformance import Bounds, FragmentDiameter, box_deltas
 from tclose_spark.runfile.attributes import Bins
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.domains import SensitiveDomain, exact_number
+from tclose_spark.table.domains import SensitiveDomain, number_in_text
 
 CHUNK = 1 << 20  # entries of a dense table of histograms held at once: 8 MiB
 MOST_CUTS = 64
@@ -347,7 +347,9 @@ def bin_of(domain: SensitiveDomain, bins: Bins) -> IntArray:
     known = [i for i, value in enumerate(domain.values) if value is not None]
     if not known:
         return np.zeros(len(domain.values), dtype=np.int64)
-    numbers = [parsed for i in known if (parsed := exact_number(str(domain.values[i]))) is not None]
+    numbers = [
+        parsed for i in known if (parsed := number_in_text(str(domain.values[i]))) is not None
+    ]
     if len(numbers) < len(known) and bins.equal_mass is None:
         raise InputError(
             f"attributes.sensitive_attributes.{domain.name}.bins: the values are no numbers; use "

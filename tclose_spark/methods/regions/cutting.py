@@ -22,7 +22,7 @@ from tclose_spark.methods.regions.trials import (
     make_known,
     make_open,
     place_of,
-    search_splits,
+    search_trials,
 )
 from tclose_spark.methods.regions.workspace import (
     CutInputs,
@@ -102,7 +102,7 @@ def _choose(
     best score.
     """
     if budget > 0:
-        search_splits(part, budget * len(part), inputs, work, known, parts)
+        search_trials(part, budget * len(part), inputs, work, known, parts)
     if not examine(part, inputs, work) or find_splits(part, inputs, work) == 0:
         return -1
     key = key_of(part, inputs)

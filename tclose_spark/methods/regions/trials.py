@@ -230,7 +230,7 @@ def add_child(at: int, least: float, exact: bool, parts: OpenParts) -> None:
 
 
 @kernel
-def search_splits(
+def search_trials(
     rows: IntArray,
     budget: float,
     inputs: CutInputs,

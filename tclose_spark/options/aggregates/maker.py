@@ -7,11 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tclose_spark.engine.protocol import Session
-from tclose_spark.options.aggregates.check import (
-    AggregateCheck,
-    ExtremeAggregates,
-    rows_without_aggregate,
-)
+from tclose_spark.options.aggregates.check import AggregateCheck, rows_without_aggregate
+from tclose_spark.options.aggregates.extreme_aggregates import ExtremeAggregates
 from tclose_spark.stages.release_maker import Making, ReleaseMaker, TaskPart
 
 WHY = "the release publishes aggregates, which do not show what a class covers"

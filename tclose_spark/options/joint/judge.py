@@ -17,7 +17,7 @@ from tclose_spark.options.joint.words import JointFigures, TupleFigures
 
 
 class JointJudge(ReleaseJudge):
-    """growing: the tuples of the first attribute, of the first two, and so on. alone: see
+    """prefixes: the tuples of the first attribute, of the first two, and so on. alone: see
     `count_alone`.
 
     Blocks that are published apart have no tuples.

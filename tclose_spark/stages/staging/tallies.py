@@ -198,8 +198,8 @@ class TaskTallies:
         for place, found in self._ranges.items():
             yield RANGE, [str(place), *found.to_key()], found.missing
         for place, numbers in self._ends.items():
-            for read_number, n in numbers.items():
-                yield FAR, [str(place), repr(read_number)], n
+            for number, n in numbers.items():
+                yield FAR, [str(place), repr(number)], n
         for place, drawn in self._drawn.items():
             for hashed, code, n in zip(
                 *map(np.ndarray.tolist, (drawn.hashes, drawn.codes, drawn.counts)),

@@ -20,7 +20,7 @@ from tclose_spark.runfile.quantities import NAMED
 from tclose_spark.runfile.text import meant
 from tclose_spark.table.columns.patterns import identifying
 from tclose_spark.table.columns.spark_types import MALFORMED
-from tclose_spark.table.domains import exact_number
+from tclose_spark.table.domains import number_in_text
 
 MOST_NAMES = 30  # that a message lists
 LONGEST_NAME = 64
@@ -142,7 +142,7 @@ def _why_not(columns: Sequence[str]) -> str:
 
 def _is_number(text: str) -> bool:
     # `_0` is a column without a name.
-    return not text.startswith("_") and exact_number(text.strip()) is not None
+    return not text.startswith("_") and number_in_text(text.strip()) is not None
 
 
 SHARE = 1 / 5
@@ -280,8 +280,5 @@ def steps(names: Sequence[str]) -> frozenset[int]:
     equal = max(runs) - min(runs) < 1e-9 * max(map(abs, runs)) and (
         len(runs) > 1 or abs(runs[0]) == 1
     )
-    years = all(
-        YEARS[0] <= exact_number <= YEARS[1] and not exact_number % 1
-        for exact_number in numbers.values()
-    )
+    years = all(YEARS[0] <= number <= YEARS[1] and not number % 1 for number in numbers.values())
     return frozenset(numbers) if equal or years or len(numbers) >= LONG_RUN else frozenset()

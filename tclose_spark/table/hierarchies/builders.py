@@ -18,7 +18,7 @@ from importlib.resources import files
 import yaml
 
 from tclose_spark.runfile.hierarchies import CODE, CodeRange, DatePart, HierarchyBuilder
-from tclose_spark.table.domains import exact_number
+from tclose_spark.table.domains import number_in_text
 from tclose_spark.table.ranges import INFINITY, interval_or_none
 
 Above = list[tuple[str, ...] | None]
@@ -40,7 +40,7 @@ def intervals(values: Sequence[str], widths: Sequence[Fraction]) -> Above:
     >>> intervals(["0.5"], [Fraction(1, 4), Fraction(1)])
     [('[0.5, 0.75)', '[0, 1)')]
     """
-    numbers = [exact_number(value) for value in values]
+    numbers = [number_in_text(value) for value in values]
     whole = all(x is None or x.denominator == 1 for x in [*numbers, *widths])
     return [
         None if x is None else tuple(_interval(x, width, whole) for width in widths)
@@ -168,7 +168,7 @@ def by_place(values: Sequence[str]) -> list[str]:
     >>> by_place(["9", "10", "90", "90+", "<18", "refused", "17"])
     ['9', '10', '17', '<18', '90', '90+', 'refused']
     """
-    numbers = {value: found for value in values if (found := exact_number(value)) is not None}
+    numbers = {value: found for value in values if (found := number_in_text(value)) is not None}
     if len(numbers) == len(values) or 2 * len(numbers) <= len(values):
         return list(values)
     places = {value: _place(value, numbers.get(value)) for value in values}
@@ -177,11 +177,11 @@ def by_place(values: Sequence[str]) -> list[str]:
 
 def _words(values: Sequence[str]) -> frozenset[str]:
     """The values without a place among numbers, such as `refused`, if most are numbers."""
-    numbers = [value for value in values if exact_number(value) is not None]
+    numbers = [value for value in values if number_in_text(value) is not None]
     if len(numbers) == len(values) or 2 * len(numbers) <= len(values):
         return frozenset()
     return frozenset(values) - {
-        value for value in values if exact_number(value) is not None or interval_or_none(value)
+        value for value in values if number_in_text(value) is not None or interval_or_none(value)
     }
 
 
@@ -201,7 +201,7 @@ def _place(value: str, known: Fraction | None) -> tuple[bool, Fraction, int]:
 
 def are_plain(values: Sequence[str]) -> bool:
     """Whether all values are numbers, dates or times, so that groups are written as intervals."""
-    return all(exact_number(value) is not None or _moment(value) is not None for value in values)
+    return all(number_in_text(value) is not None or _moment(value) is not None for value in values)
 
 
 def name_group(group: Sequence[str], plain: bool) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from tclose_spark.errors import ConfigurationError, InputError, Offending
 from tclose_spark.runfile.attributes import Attributes, QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
-from tclose_spark.table.domains import Counts, by_value, exact_number
+from tclose_spark.table.domains import Counts, by_value, number_in_text
 from tclose_spark.table.hierarchies import builders
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 
@@ -195,7 +195,7 @@ def _as_written(builder: HierarchyBuilder, present: Sequence[str], key: str) -> 
         ConfigurationError: if two of its groups have one number.
     """
     numbers = Counter(
-        exact_number(member) for members in builder.grouped[0].values() for member in members
+        number_in_text(member) for members in builder.grouped[0].values() for member in members
     )
     twice = sum(times > 1 for each, times in numbers.items() if each is not None)
     if twice:
@@ -203,9 +203,9 @@ def _as_written(builder: HierarchyBuilder, present: Sequence[str], key: str) -> 
             f"{key}: {twice} numbers are in several groups, or twice in one; expected one label "
             "for each",
         )
-    written = {exact_number(value): value for value in present}
+    written = {number_in_text(value): value for value in present}
     lowest = {
-        label: tuple(written.get(exact_number(member), member) for member in members)
+        label: tuple(written.get(number_in_text(member), member) for member in members)
         for label, members in builder.grouped[0].items()
     }
     changed = (

@@ -21,13 +21,8 @@ from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.closeness_tree import classes as classes_module
 from tclose_spark.methods.closeness_tree import plan as plan_module
 from tclose_spark.methods.closeness_tree.carve.tree import grow
-from tclose_spark.methods.closeness_tree.classes import (
-    GROWTHS,
-    PLANNED,
-    Effort,
-    effort_of,
-    put_into_classes,
-)
+from tclose_spark.methods.closeness_tree.classes import put_into_classes
+from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, Effort, effort_of
 from tclose_spark.methods.closeness_tree.exchange.rounds import exchange
 from tclose_spark.methods.closeness_tree.plan import ClosenessTreePlan, plan_trees
 from tclose_spark.runfile.spec import ReleaseSpec

@@ -9,7 +9,8 @@ from strategies import make_problem
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.closeness_tree.carve.tree import grow
-from tclose_spark.methods.closeness_tree.classes import EFFORTS, GROWTHS, put_into_classes
+from tclose_spark.methods.closeness_tree.classes import put_into_classes
+from tclose_spark.methods.closeness_tree.effort import EFFORTS, GROWTHS
 
 Held = set[tuple[tuple[str, ...], int, int]]
 

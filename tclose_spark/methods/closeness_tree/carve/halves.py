@@ -1,184 +1,22 @@
-"""Aligned halves: of each cell, the half of its rows with the lower codes of a numeric quasi-identifier
-goes left. The rows of a node are counted by the codes of a quasi-identifier and by cell: a table or,
-of few rows, the rows in order.
+"""Aligned halves: of each cell, the half of its rows with the lower codes of a numeric
+quasi-identifier goes left.
 """
 
 from __future__ import annotations
 
 from tclose_spark.kernels import kernel
-from tclose_spark.kernels.sorting import sort_rows
 from tclose_spark.kernels.widths import width
-from tclose_spark.methods.closeness_tree.carve.goal import Goal, worst
+from tclose_spark.methods.closeness_tree.carve.counts import tabulate
 from tclose_spark.methods.closeness_tree.carve.node import TreeInputs, TreeNode, TreeWorkspace
 from tclose_spark.methods.closeness_tree.carve.regions import binary_entropy
+from tclose_spark.methods.closeness_tree.carve.score import (
+    count_sides,
+    keep_better,
+    rate,
+    side_ratios,
+)
 from tclose_spark.methods.closeness_tree.carve.trim import NEARLY
-from tclose_spark.table.arrays import FloatArray, IntArray
-
-TABLED = 2  # rows that a node has for each entry of a table, at least
-
-
-@kernel
-def tabulate(j: int, node: TreeNode, work: TreeWorkspace) -> bool:
-    """Set work.tables[j] or work.ordered[j], if it is not yet set for this node; whether it is the
-    table.
-    """
-    cells = len(node.cells)
-    length = work.present.length[j]
-    codes = work.present.codes[j]
-    tally = work.tally
-    column = node.rows[j, node.start : node.end]
-    table = work.tables[j]
-    is_table = bool(TABLED * (length + 1) * cells <= len(column))
-    if work.is_counted[j]:
-        return is_table
-    work.is_counted[j] = True
-    if not is_table:
-        sort_rows(j, column, work.present, tally, work.order)
-        for i in range(len(column)):
-            work.ordered[j, i] = node.cell[work.order[i]]
-        return False
-    for at in range((length + 1) * cells):
-        table[at] = 0
-    for x in range(length):
-        tally[codes[x]] = (x + 1) * cells
-    for i in range(len(column)):
-        table[tally[column[i]] + node.cell[i]] += 1
-    for x in range(length):
-        tally[codes[x]] = 0
-    for at in range(cells, (length + 1) * cells):
-        table[at] += table[at - cells]
-    return True
-
-
-@kernel
-def count_region(
-    j: int,
-    a: int,
-    b: int,
-    node: TreeNode,
-    work: TreeWorkspace,
-    part: FloatArray,
-) -> None:
-    """Set part to the rows by cell with present codes a..b of j."""
-    if tabulate(j, node, work):
-        cells = len(part)
-        table = work.tables[j]
-        for c in range(cells):
-            part[c] = table[(b + 1) * cells + c] - table[a * cells + c]
-    else:
-        _count_ordered(j, a, b, node.end - node.start, work, part)
-
-
-@kernel
-def _count_ordered(
-    j: int,
-    a: int,
-    b: int,
-    rows: int,
-    work: TreeWorkspace,
-    part: FloatArray,
-) -> None:
-    """`count_region` by work.ordered. These or the other rows are counted, whichever are fewer."""
-    below = work.present.below
-    q = len(work.ordered)
-    start = below[j, a]
-    end = below[j, b + 1]
-    cells = work.ordered[j]
-    tally = work.tally
-    if 2 * (end - start) <= rows:
-        for i in range(start, end):
-            tally[cells[i]] += 1
-    else:
-        for c in range(len(part)):
-            tally[c] = below[q, c + 1] - below[q, c]
-        for i in range(start):
-            tally[cells[i]] -= 1
-        for i in range(end, rows):
-            tally[cells[i]] -= 1
-    for c in range(len(part)):
-        part[c] = tally[c]
-        tally[c] = 0
-
-
-@kernel
-def count_sides(part: FloatArray, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace) -> None:
-    """Set work.inside and work.outside to the rows by value of a part and of the rest. part: its
-    rows by cell.
-    """
-    cells = node.cells
-    codes = inputs.goal.codes
-    inside = work.inside
-    outside = work.outside
-    inside[:] = 0.0
-    for c in range(len(cells)):
-        if part[c] != 0.0:
-            for s in range(codes.shape[1]):
-                inside[s, codes[cells[c], s]] += part[c]
-    for s in range(inside.shape[0]):
-        for v in range(inside.shape[1]):
-            outside[s, v] = work.whole[s, v] - inside[s, v]
-
-
-@kernel
-def side_ratios(size: float, rows: float, goal: Goal, work: TreeWorkspace) -> tuple[float, float]:
-    """The closeness ratios of a part of `size` of `rows` rows and of the rest, by work.inside and
-    work.outside.
-    """
-    inside, _ = worst(work.inside, size, goal, work.scratch)
-    outside, _ = worst(work.outside, rows - size, goal, work.scratch)
-    return inside, outside
-
-
-@kernel
-def is_diverse(values: FloatArray, domains: IntArray, distinct: IntArray) -> bool:
-    """Whether every attribute has as many values as required. values: rows by value (or bin),
-    (attributes, values).
-    """
-    for s in range(len(distinct)):
-        present = 0
-        for v in range(domains[s]):
-            present += values[s, v] > 0.0
-            if present >= distinct[s]:
-                break
-        if present < distinct[s]:
-            return False
-    return True
-
-
-@kernel
-def rate(
-    gain: float,
-    p: float,
-    inside: float,
-    outside: float,
-    before: float,
-    price: float,
-) -> float:
-    """The score of a split: width gained, divided by its bits and the price of the closeness ratio
-    that it adds.
-    """
-    return gain / (binary_entropy(p) + price * max(0.0, p * inside + (1.0 - p) * outside - before))
-
-
-@kernel
-def keep_better(
-    best: float,
-    score: float,
-    part: FloatArray,
-    inputs: TreeInputs,
-    work: TreeWorkspace,
-) -> float:
-    """The higher of the two scores. If it is `score`, and both sides are diverse, work.take becomes
-    the part.
-    """
-    if score <= best or not (
-        is_diverse(work.inside, inputs.goal.domains, inputs.requirement.distinct)
-        and is_diverse(work.outside, inputs.goal.domains, inputs.requirement.distinct)
-    ):
-        return best
-    for c in range(len(part)):
-        work.take[c] = part[c]
-    return score
+from tclose_spark.table.arrays import FloatArray
 
 
 @kernel

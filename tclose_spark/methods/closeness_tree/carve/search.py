@@ -7,14 +7,8 @@ from __future__ import annotations
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.sorting import find_present
 from tclose_spark.kernels.widths import NUMBER, width
-from tclose_spark.methods.closeness_tree.carve.halves import (
-    count_region,
-    count_sides,
-    keep_better,
-    rate,
-    side_ratios,
-    try_halves,
-)
+from tclose_spark.methods.closeness_tree.carve.counts import count_region
+from tclose_spark.methods.closeness_tree.carve.halves import try_halves
 from tclose_spark.methods.closeness_tree.carve.node import (
     HALVES,
     NOTHING,
@@ -28,6 +22,12 @@ from tclose_spark.methods.closeness_tree.carve.regions import (
     binary_entropy,
     propose_cuts,
     propose_nodes,
+)
+from tclose_spark.methods.closeness_tree.carve.score import (
+    count_sides,
+    keep_better,
+    rate,
+    side_ratios,
 )
 from tclose_spark.methods.closeness_tree.carve.sizes import largest_part
 from tclose_spark.methods.closeness_tree.carve.trim import NEARLY, SMALLEST_SHARE, Division, trim
@@ -148,7 +148,7 @@ def first_largest(bounds: FloatArray) -> int:
 
 
 @kernel
-def search_split(
+def best_split(
     count: int,
     limit: float,
     node: TreeNode,

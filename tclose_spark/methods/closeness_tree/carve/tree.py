@@ -31,7 +31,7 @@ from tclose_spark.methods.closeness_tree.carve.node import (
     TreeWorkspace,
     make_workspace,
 )
-from tclose_spark.methods.closeness_tree.carve.search import FLOOR, propose_all, search_split
+from tclose_spark.methods.closeness_tree.carve.search import FLOOR, best_split, propose_all
 from tclose_spark.methods.closeness_tree.carve.sizes import smallest_in_bins, smallest_size
 from tclose_spark.table.arrays import Codes, IntArray
 
@@ -415,7 +415,7 @@ def split(
     ceiling = schedule.ceiling
     count = propose_all(node, inputs, work)
     for target in (limit, ceiling, ceiling * inputs.safe_share):
-        best = search_split(count, target, node, inputs, work)
+        best = best_split(count, target, node, inputs, work)
         if best.kind == NOTHING:
             if target == ceiling:
                 return 0

@@ -43,14 +43,10 @@ from tclose_spark.methods.closeness_tree.exchange.partition import (
     make_table,
     rank_rows,
 )
-from tclose_spark.methods.closeness_tree.exchange.reshape import dissolve_all, reshape
-from tclose_spark.methods.closeness_tree.exchange.sweeps import (
-    LEAST,
-    MOST,
-    split_all,
-    sweep_moves,
-    sweep_swaps,
-)
+from tclose_spark.methods.closeness_tree.exchange.reshape import reshape
+from tclose_spark.methods.closeness_tree.exchange.scatter import dissolve_all
+from tclose_spark.methods.closeness_tree.exchange.splits import MOST, split_all
+from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST, sweep_moves, sweep_swaps
 from tclose_spark.methods.rows_in_work import step
 from tclose_spark.table.arrays import Codes, IntArray, in_order, ranked
 
@@ -171,7 +167,7 @@ class Annealing:
 
     hot, cold: temperatures at the first and after the last round, in widths of one row's label.
     priced: the share of rounds with a price.
-    by_turns: whether proposals and changes of boxes take turns, instead of both in each round.
+    cycle: of so many rounds, the first makes proposals, and the last changes boxes.
     swaps: in one round of so many, the sweep swaps rows.
     pays: of the loss; afterwards, sweeps go on as long as the last few gain more.
     """
@@ -179,23 +175,23 @@ class Annealing:
     hot: float
     cold: float
     priced: float
-    by_turns: bool
+    cycle: int
     swaps: int
     pays: float
 
 
-FULL = Annealing(hot=0.7, cold=0.1, priced=0.9, by_turns=False, swaps=1, pays=3e-4)
-THIN = Annealing(hot=0.5, cold=0.03, priced=0.97, by_turns=True, swaps=3, pays=8e-4)
-"""Some two thirds of the work of FULL. It loses about 1 % more in as many rounds."""
+FULL = Annealing(hot=0.7, cold=0.1, priced=0.9, cycle=1, swaps=1, pays=3e-4)
+THIN = Annealing(hot=0.5, cold=0.03, priced=0.97, cycle=2, swaps=3, pays=8e-4)
+"""Some two thirds of the work of FULL, in as many rounds."""
 
 
 def exchange(
     block: Block,
     classes: IntArray,
     sweeps: int,
-    anneal: int,
+    rounds: int,
     seed: int,
-    annealing: Annealing = FULL,
+    how: Annealing = FULL,
 ) -> IntArray:
     """The class of each row, shape (n,). Every class meets the requirement if all of `classes` do,
     and the loss is not higher. The result depends on the arguments only, and is `classes` if
@@ -204,10 +200,10 @@ def exchange(
     classes: from 0 without gaps, near ones in succession, shape (n,); so is the result, except for
         classes split off.
     sweeps: passes of moves and swaps of all rows.
-    anneal: rounds after them, each with a proposal for every row, changes of boxes and a sweep.
-    annealing: how these rounds go on.
+    rounds: of annealing after them.
+    how: these go on.
     """
-    if not len(classes) or not sweeps + anneal:
+    if not len(classes) or not sweeps + rounds:
         return classes.astype(np.int64)
     groups = int(classes.max()) + 1
     parts = min(groups, -(-2 * groups * int(block.requirement.domains.sum()) // MOST_FIGURES))
@@ -222,9 +218,9 @@ def exchange(
             block.take(rows),
             classes[rows] - classes[rows].min(),
             sweeps,
-            anneal,
+            rounds,
             seed,
-            annealing,
+            how,
         )
         result[rows] = exchanged + next_class
         next_class += int(exchanged.max()) + 1
@@ -235,9 +231,9 @@ def _exchange(
     block: Block,
     classes: IntArray,
     sweeps: int,
-    anneal: int,
+    rounds: int,
     seed: int,
-    annealing: Annealing,
+    how: Annealing,
 ) -> IntArray:
     """`exchange` in one part. The numbers of merged classes go to those that are split off, which
     else get the next ones; none stays without rows.
@@ -248,21 +244,22 @@ def _exchange(
     count_all(table, partition)
     best = partition.of.copy()
     least = loss(partition)
-    orders = make_orders(table, PAIRS if anneal else max(1, min(FEW_PAIRS, sweeps)), seed)
+    orders = make_orders(table, PAIRS if rounds else max(1, min(FEW_PAIRS, sweeps)), seed)
     for number in range(sweeps):
         _sweep(
             table,
             partition,
             orders,
             number,
-            FULL_PRICE if anneal else _falling(PRICE, number, sweeps - 1),
+            FULL_PRICE if rounds else _falling(PRICE, number, sweeps - 1),
+            swaps=number,
         )
-    if anneal:
+    if rounds:
         swept = loss(partition)
         if swept < least - LEAST:
             best = partition.of.copy()
             least = swept
-        _anneal(table, partition, orders, anneal, annealing)
+        _anneal(table, partition, orders, rounds, how)
     if loss(partition) < least - LEAST:
         best = partition.of
     return ranked(best.astype(np.int64))[1]
@@ -281,21 +278,25 @@ def _sweep(
     orders: Codes,
     number: int,
     price: float,
-    swaps: bool = True,
+    swaps: int | None,
 ) -> None:
-    """One sweep: moves along one order, `swaps` along another. Every SPLITS sweeps, classes are first
-    split, and half-way between they are merged.
+    """One sweep: rows move along an order without regard to cells, and swap along one by cells
+    unless `swaps` is None. Every SPLITS sweeps, classes are first split, and half-way between they
+    are merged.
+
+    number, swaps: of the sweep, and of the sweep among those that swap, which choose the orders.
     """
-    pair = 2 * (number % (len(orders) // 2))
+    pairs = len(orders) // 2
+    order = orders[2 * (number % pairs)]
     if number % SPLITS == 0:
-        split_all(table, partition, orders[pair])
+        split_all(table, partition, order)
         repack(partition)
     if number % SPLITS == SPLITS // 2 and price > 0:
-        merge_all(table, partition, orders[pair], price)
+        merge_all(table, partition, order, price)
         repack(partition)
-    sweep_moves(table, partition, orders[pair], price)
-    if swaps:
-        sweep_swaps(table, partition, orders[pair + 1])
+    sweep_moves(table, partition, order, price)
+    if swaps is not None:
+        sweep_swaps(table, partition, orders[2 * (swaps % pairs) + 1])
     repack(partition)
     step()
 
@@ -308,14 +309,16 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int, how:
     for number in range(rounds):
         heat = round(how.hot * (how.cold / how.hot) ** (number / rounds), 9)
         price = _falling(FULL_PRICE, number, how.priced * rounds)
-        order = orders[2 * (number % (len(orders) // 2))]
-        if not how.by_turns or number % 2 == 0:
-            propose(table, partition, orders[number * STRIDE % len(orders)], risks, heat, price)
-        if not how.by_turns or number % 2 == 1:
+        cycle, place = divmod(number, how.cycle)
+        order = orders[2 * (cycle % (len(orders) // 2))]
+        if place == 0:
+            propose(table, partition, orders[cycle * STRIDE % len(orders)], risks, heat, price)
+        if place == how.cycle - 1:
             reshape(table, partition, order, risks, heat, price)
         if number % max(1, rounds // DISSOLVES) == 0:
             dissolve_all(table, partition, order, risks, heat, price)
-        _sweep(table, partition, orders, number, price, number % how.swaps == 0)
+        swaps = None if number % how.swaps else number // how.swaps
+        _sweep(table, partition, orders, number, price, swaps)
         weigh(table, partition)
     before = np.inf
     after = loss(partition)
@@ -323,7 +326,7 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int, how:
     while before - after > how.pays * after:
         before = after
         for _ in range(LAST):
-            _sweep(table, partition, orders, number, 0.0)
+            _sweep(table, partition, orders, number, 0.0, swaps=number)
             number += 1
         after = loss(partition)
 

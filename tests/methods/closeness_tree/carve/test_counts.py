@@ -9,8 +9,9 @@ import pytest
 from strategies import make_problem
 
 from tclose_spark.methods.blocks.dense import Dense
+from tclose_spark.methods.closeness_tree.carve.counts import count_region, tabulate
 from tclose_spark.methods.closeness_tree.carve.goal import goal_of, with_cells_merged
-from tclose_spark.methods.closeness_tree.carve.halves import count_halves, count_region, tabulate
+from tclose_spark.methods.closeness_tree.carve.halves import count_halves
 from tclose_spark.methods.closeness_tree.carve.node import TreeNode, make_workspace
 from tclose_spark.methods.closeness_tree.carve.search import propose_all
 from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth, _make_inputs, find_cells

@@ -51,7 +51,7 @@ from tclose_spark.methods.closeness_tree.exchange.partition import (
     make_partition,
     make_table,
 )
-from tclose_spark.methods.closeness_tree.exchange.reshape import dissolve_all, reshape
+from tclose_spark.methods.closeness_tree.exchange.reshape import reshape
 from tclose_spark.methods.closeness_tree.exchange.rounds import (
     FULL,
     LOOKS,
@@ -61,12 +61,9 @@ from tclose_spark.methods.closeness_tree.exchange.rounds import (
     make_orders,
     merge_all,
 )
-from tclose_spark.methods.closeness_tree.exchange.sweeps import (
-    MOST,
-    split_all,
-    sweep_moves,
-    sweep_swaps,
-)
+from tclose_spark.methods.closeness_tree.exchange.scatter import dissolve_all
+from tclose_spark.methods.closeness_tree.exchange.splits import MOST, split_all
+from tclose_spark.methods.closeness_tree.exchange.sweeps import sweep_moves, sweep_swaps
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 # Six leaves under three nodes, those under two, those under the root; and how much of the domain a

@@ -40,6 +40,10 @@ from tclose_spark.stages.report import PAGES, certify, read_figures
 from tclose_spark.stages.staging.area import read_profile
 from tclose_spark.table.domains import Profile
 
+MOST_NAMED = 5  # files that a message names
+ISSUED = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+VERSION = r"(\d{1,4}!)?\d{1,4}(\.\d{1,8}){0,4}((a|b|rc|\.post|\.dev)\d{1,8})*(\+[0-9a-z.]{1,20})?"
+
 
 def judge(run: Run, profiled: Profile, state: RunState, folder: Folder, classes: str) -> Verdict:
     """The verdict on the release in a folder; its class table is written to the path `classes`. A
@@ -115,11 +119,6 @@ def require_holds(verdict: Verdict, what: str, staged: bool = False) -> None:
     if not verdict.holds:
         error = UnreachableError if staged and verdict.only_coarse else GuaranteeError
         raise error(f"{what}:\n  " + "\n  ".join(verdict.problems))
-
-
-MOST_NAMED = 5  # files that a message names
-ISSUED = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
-VERSION = r"(\d{1,4}!)?\d{1,4}(\.\d{1,8}){0,4}((a|b|rc|\.post|\.dev)\d{1,8})*(\+[0-9a-z.]{1,20})?"
 
 
 def verify_finished(run: Run, other_version: bool = False) -> Verdict:

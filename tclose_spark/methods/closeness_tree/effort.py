@@ -1,0 +1,117 @@
+"""How much work each effort does. It is counted in work, not in time, so that a run is
+reproducible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth
+from tclose_spark.methods.closeness_tree.exchange.rounds import FULL, THIN, Annealing
+from tclose_spark.methods.closeness_tree.settings import ClosenessTree
+
+RESERVES = (0.2, 0.4, 0.2, 0.2, 0.4, 0.4, 0.0, 0.1, 0.6)
+PRICES = (8.0, 4.0, 2.0, 4.0, 8.0, 2.0, 8.0, 4.0, 2.0)
+GROWTHS = tuple(
+    TreeGrowth(reserve=reserve, price=price)
+    for reserve, price in zip(RESERVES, PRICES, strict=True)
+)
+"""Settings for the growth of a tree, the most often best ones first. Chance in the first splits
+decides which is best, so several are tried.
+"""
+PLANNED = 3  # how many of them are tried on the sample
+SMALL_BLOCK = 40_000  # rows; in a block with half as many, twice as many trees reach the next heat
+# The most rows of most blocks, of small and large tables.
+ROWS_PER_BLOCK = 160_000
+MOST_ROWS_PER_BLOCK = 1_280_000
+BLOCKS = 16  # about, as long as that keeps blocks between these sizes
+# Rows of the sample: with fewer, the plan follows chance.
+SAMPLED_PER_BLOCK = 25_000
+MOST_SAMPLED = 2_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """trees: how many are grown for each block; if one, then with the plan's growth.
+    trial: sweeps of each tree before trees are compared: the loss of a tree by itself predicts less.
+    sweeps: of the exchange in each heat (see `exchange`).
+    heats: (how many of the best trees take part, rounds of annealing) of each; the best of the last
+        heat is kept.
+    sample_rows: of the sample on which the plan of a table is grown, unless it is very large.
+    rows_per_task: about; a task has whole blocks, so 1 means a task for each block.
+    annealing: how rounds of annealing go on.
+    thinned: whether blocks of more than SMALL_BLOCK rows are annealed by THIN.
+    """
+
+    trees: int
+    trial: int = 4
+    sweeps: int
+    heats: tuple[tuple[int, int], ...]
+    sample_rows: int
+    rows_per_task: int
+    annealing: Annealing = FULL
+    thinned: bool = False
+
+
+EFFORTS = {
+    "fast": Effort(trees=1, sweeps=6, heats=((1, 0),), sample_rows=400_000, rows_per_task=200_000),
+    "balanced": Effort(
+        trees=3,
+        sweeps=4,
+        heats=((1, 50),),
+        sample_rows=1_000_000,
+        rows_per_task=80_000,
+        thinned=True,
+    ),
+    "thorough": Effort(
+        trees=len(GROWTHS),
+        sweeps=8,
+        heats=((9, 15), (3, 150), (1, 3000)),
+        sample_rows=1_000_000,
+        rows_per_task=1,
+    ),
+}
+
+
+def effort_in_block(effort: Effort, rows: int) -> Effort:
+    """The effort for a block of so many rows.
+
+    >>> effort_in_block(EFFORTS["balanced"], 40_000).annealing == FULL
+    True
+    >>> effort_in_block(EFFORTS["balanced"], 40_001).annealing == THIN
+    True
+    """
+    thin = effort.thinned and rows > SMALL_BLOCK
+    return replace(effort, trial=2, annealing=THIN) if thin else effort
+
+
+def block_size(rows: int, most: int) -> int:
+    """The most rows of most blocks. most: rows of a block that the kernels can count. A block that
+    is merged from others has several times their rows.
+
+    Few large blocks lose less: their regions are wide enough to mix all sensitive values.
+
+    >>> [block_size(rows, most=10**9) for rows in (1_000_000, 8_000_000, 100_000_000)]
+    [160000, 500000, 1280000]
+    >>> block_size(100_000_000, most=4 * 10**6)
+    500000
+    """
+    return max(ROWS_PER_BLOCK, min(rows // BLOCKS, MOST_ROWS_PER_BLOCK, most // 8))
+
+
+def sample_size(effort: Effort, rows: int) -> int:
+    """The rows of the sample of a table of so many rows.
+
+    >>> [sample_size(EFFORTS["fast"], rows) for rows in (1_000_000, 8_000_000, 100_000_000, 10**9)]
+    [400000, 400000, 1953125, 2000000]
+    """
+    return max(
+        effort.sample_rows,
+        min(SAMPLED_PER_BLOCK * rows // MOST_ROWS_PER_BLOCK, MOST_SAMPLED),
+    )
+
+
+def effort_of(settings: ClosenessTree) -> Effort:
+    """The effort of a run file; a number means sweeps."""
+    effort = settings.effort
+    return EFFORTS[effort] if isinstance(effort, str) else replace(EFFORTS["fast"], sweeps=effort)
