@@ -162,8 +162,8 @@ def on(url: str, python: object) -> list[object]:
 def fingerprint(conf: Path, zipped: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Of the release in local mode."""
     output = tmp_path_factory.mktemp("local")
-    done = run("release", conf, output, "--master", "local[2]", "--py-files", zipped)
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = run("release", conf, output, *on("local[2]", sys.executable), "--py-files", zipped)
+    assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-2000:]
     return published(output)
 
 
