@@ -32,14 +32,12 @@ from tclose_spark.checks.written import ReleasedPeople, WrittenRelease, released
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import keep, schema_of, write_and_read
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.io.output_folders import PEOPLE
 from tclose_spark.requirements.expectation import Expectation
 from tclose_spark.requirements.figures import LossFigures, OfOption, OptionFigures
 from tclose_spark.requirements.judge import JudgedAttribute, judged_attribute
 from tclose_spark.runfile.options import brought_parts, own_parts
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.domains import Counts, TupleCounts
-from tclose_spark.table.people import PERSON
 
 Found = TypeVar("Found")
 OfClass = TypeVar("OfClass", bound=RequiredMeasure)
@@ -275,7 +273,7 @@ class JudgedRelease:
         """
         if "person" not in self.spec.attributes.owners:
             return None
-        table = self.written.run_files.owned_rows(PEOPLE, PERSON)
+        table = self.written.run_files.people
         return self.held.enter_context(released_people(table, self.labels, self.names))
 
     @cached_property

@@ -45,6 +45,7 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.domains import Profile, TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+from tclose_spark.table.people import PERSON
 
 WrittenTable = tuple[Table, str]
 """A table, and the folder of its files."""
@@ -101,6 +102,11 @@ class RunFiles:
     def earlier(self) -> EarlierRecord | None:
         """What the profile recorded of the release that this one continues."""
         return self.state.of(ProfileRecord).earlier
+
+    @cached_property
+    def people(self) -> Table:
+        """The table `internal/people`: see `owned_rows`."""
+        return self.owned_rows(PEOPLE, PERSON)
 
     def released(self, name: str, *versions: Any) -> WrittenTable:
         """A table of the public folder. versions: the commits and readable versions of its log, if

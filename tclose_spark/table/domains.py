@@ -240,7 +240,7 @@ def counted_numbers(
 def number_in_text(text: str) -> Fraction | None:
     """The exact number that a text denotes; None if it denotes none.
 
-    >>> number("0.1"), number("ten")
+    >>> number_in_text("0.1"), number_in_text("ten")
     (Fraction(1, 10), None)
     """
     try:

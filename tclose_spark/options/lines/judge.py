@@ -113,7 +113,7 @@ class LinesJudge(ReleaseJudge):
         if earlier is not None:
             releases = tuple(entry.fingerprint for entry in earlier.releases)
             atoms = files.evidence(ATOMS)
-            self.people = files.owned_rows(PEOPLE, PERSON)
+            self.people = files.people
             self.line = Line(
                 atoms=atoms,
                 releases=releases,

@@ -8,7 +8,7 @@ from tclose_spark.checks.classes.class_table import RequiredMeasure
 from tclose_spark.checks.classes.people import expect_people
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.release_figures import reached
-from tclose_spark.checks.written import ReleasedPeople
+from tclose_spark.checks.written import ReleasedPeople, WrittenRelease
 from tclose_spark.options.people.words import PeopleFigures
 from tclose_spark.requirements.criterion import OVER_PEOPLE
 from tclose_spark.requirements.expectation import Expectation
@@ -18,6 +18,9 @@ class PeopleJudge(ReleaseJudge):
     """See `JudgedRelease.people`."""
 
     makes = PeopleFigures
+
+    def open(self, written: WrittenRelease) -> None:
+        _ = written.run_files.people  # if it is missing, no other error comes first
 
     def private(self) -> Iterable[str]:
         return [self.spec.attributes.owners["person"]]

@@ -154,8 +154,8 @@ class Hint:
 def words_of_name(name: str) -> tuple[str, ...]:
     """The words of a column's name, in lower case and without accents.
 
-    >>> words_of("MaritalStatus"), words_of("native-country"), words_of("Prénom du père")
-    (('marital', 'status'), ('native', 'country'), ('prenom', 'du', 'pere'))
+    >>> [words_of_name(name) for name in ("MaritalStatus", "native-country", "Prénom du père")]
+    [('marital', 'status'), ('native', 'country'), ('prenom', 'du', 'pere')]
     """
     bare = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
     return tuple(word.lower() for word in BOUNDARY.split(bare) if word)

@@ -138,9 +138,9 @@ def group_neighbours(values: Sequence[str], size: int) -> Above:
     value: numbers and dates as `[a, b]`, others as `a..b`. Words among numbers are groups of their
         own.
 
-    >>> in_order(["1", "2", "3", "4", "5"], 2)
+    >>> group_neighbours(["1", "2", "3", "4", "5"], 2)
     [('[1, 2]', '[1, 4]'), ('[1, 2]', '[1, 4]'), ('[3, 4]', '[1, 4]'), ('[3, 4]', '[1, 4]'), ('5', '5')]
-    >>> in_order(["89", "90", "91", "91+", "refused"], 2)
+    >>> group_neighbours(["89", "90", "91", "91+", "refused"], 2)
     [('[89, 90]',), ('[89, 90]',), ('91..91+',), ('91..91+',), ('refused',)]
     """
     words = _words(values)
