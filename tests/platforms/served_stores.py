@@ -77,12 +77,11 @@ class ServedStore:
     def keys(self, bucket: str, prefix: str) -> list[str]:
         """The objects below a folder, without those that mark folders."""
         below = FileSelector(f"{bucket}/{prefix}", allow_not_found=True, recursive=True)
-        listed = self.files().get_file_info
-        try:
-            below_it = listed(below)
-        except OSError:  # Azurite closes idle connections, of which this process keeps several
-            below_it = listed(below)
-        files = [found.path.removeprefix(f"{bucket}/") for found in below_it if found.is_file]
+        files = [
+            found.path.removeprefix(f"{bucket}/")
+            for found in self.files().get_file_info(below)
+            if found.is_file
+        ]
         return [file for file in files if not any(other.startswith(f"{file}/") for other in files)]
 
     def environment(self, by_spark: bool) -> dict[str, str]:
