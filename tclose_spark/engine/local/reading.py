@@ -130,8 +130,8 @@ class LocalInputs:
         source: Input,
         commit: Commit | None,
     ) -> str | None:
-        """A value that changes whenever the input does; None for inputs without one, such as a table in
-        memory.
+        """A value that changes whenever the input does; None for inputs without one, such as a
+        table in memory.
         """
         if commit is not None:
             return commit.state

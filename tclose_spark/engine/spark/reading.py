@@ -34,8 +34,8 @@ class SparkInputs:
         version: int | None,
         columns: Sequence[str] | None,
     ) -> Any:
-        """See `engine.sources`. Tasks open its files if they may. This process reads what Spark does
-        not.
+        """See `engine.sources`. Tasks open its files if they may. This process reads what Spark
+        does not.
         """
         if is_read_here(source):
             return as_dataframe(

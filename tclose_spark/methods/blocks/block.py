@@ -1,5 +1,5 @@
-"""The rows of one block as plain arrays, the input of kernels that form classes, and the requirement of
-classes in exact integers and plain arrays of fixed types, so that each kernel is compiled once.
+"""What kernels that form classes work on: the rows of one block as plain arrays, and the requirement
+of classes in exact integers and plain arrays of fixed types, so that each kernel is compiled once.
 """
 
 from __future__ import annotations

@@ -33,7 +33,8 @@ MOST_SAMPLED = 2_000_000
 @dataclass(frozen=True, kw_only=True)
 class Effort:
     """trees: how many are grown for each block; if one, then with the plan's growth.
-    trial: sweeps of each tree before trees are compared: the loss of a tree by itself predicts less.
+    trial: sweeps of each tree before trees are compared. The loss of a tree by itself predicts
+        less.
     sweeps: of the exchange in each heat (see `exchange`).
     heats: (how many of the best trees take part, rounds of annealing) of each; the best of the last
         heat is kept.

@@ -1,5 +1,5 @@
-"""Blocks with the places at which their quasi-identifiers may be cut so that the labels of both sides
-do not meet.
+"""Blocks with the places at which their quasi-identifiers may be cut so that the labels of both
+sides do not meet.
 
 A label may cover more than the values of its part: a hierarchy node covers all its leaves, `*` the
 whole domain with the missing value, and a rounded end (`round_to`) numbers of the next part. So a

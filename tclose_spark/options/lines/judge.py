@@ -1,5 +1,5 @@
-"""Whether a release continues its line: from the written atoms, the history, the records and earlier
-versions. What it keeps of the line is compared with what the line was.
+"""Whether a release continues its line: from the written atoms, the history, the records and
+earlier versions. What it keeps of the line is compared with what the line was.
 """
 
 from __future__ import annotations

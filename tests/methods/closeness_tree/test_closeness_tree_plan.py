@@ -19,11 +19,12 @@ from tclose_spark.methods.blocks import planning
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.closeness_tree import classes as classes_module
+from tclose_spark.methods.closeness_tree import effort as effort_module
 from tclose_spark.methods.closeness_tree import plan as plan_module
 from tclose_spark.methods.closeness_tree.carve.tree import grow
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, Effort, effort_of
-from tclose_spark.methods.closeness_tree.exchange.rounds import exchange
+from tclose_spark.methods.closeness_tree.exchange.rounds import FULL, THIN, exchange
 from tclose_spark.methods.closeness_tree.plan import ClosenessTreePlan, plan_trees
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.rows import Rows
@@ -313,3 +314,26 @@ def test_a_changed_input_is_noticed():
     plan = plan_trees(asked(problem).given(count_in(rows)))
     with pytest.raises(ValueError, match="the input changed since"):
         plan.assign_classes(rows.take(np.arange(299)), 0)
+
+
+def test_larger_blocks_are_annealed_by_thin_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, _ = make_problem(town(900), {"disease": {"t": "0.2"}}, k=5)
+    block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
+    effort = Effort(
+        trees=3,
+        sweeps=3,
+        heats=((1, 6),),
+        sample_rows=1,
+        rows_per_task=1,
+        thinned=True,
+    )
+    for module in (effort_module, classes_module):
+        monkeypatch.setattr(module, "SMALL_BLOCK", len(block.cell) - 1)
+    tried = [
+        exchange(block, grow(block, way).leaf, 2, 0, classes_module.SEED) for way in GROWTHS[:3]
+    ]
+    best = min(tried, key=lambda classes: rows_lost(block, classes))
+    thin = exchange(block, best, 3, 6, classes_module.SEED, THIN)
+    full = exchange(block, best, 3, 6, classes_module.SEED, FULL)
+    assert np.array_equal(put_into_classes(block, GROWTHS[0], effort)[0], thin)
+    assert not np.array_equal(thin, full)

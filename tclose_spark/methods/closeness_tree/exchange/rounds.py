@@ -201,7 +201,7 @@ def exchange(
         classes split off.
     sweeps: passes of moves and swaps of all rows.
     rounds: of annealing after them.
-    how: these go on.
+    how: the rounds go on.
     """
     if not len(classes) or not sweeps + rounds:
         return classes.astype(np.int64)
@@ -284,7 +284,8 @@ def _sweep(
     unless `swaps` is None. Every SPLITS sweeps, classes are first split, and half-way between they
     are merged.
 
-    number, swaps: of the sweep, and of the sweep among those that swap, which choose the orders.
+    number: of the sweep. It chooses the order for moves.
+    swaps: the number of the sweep among those that swap. It chooses the order for swaps.
     """
     pairs = len(orders) // 2
     order = orders[2 * (number % pairs)]
