@@ -16,7 +16,13 @@ import pyarrow.compute as pc
 
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.engine.protocol import OpenedTable, Session
-from tclose_spark.engine.sources import checked, errors_translated, open_table, read_table
+from tclose_spark.engine.sources import (
+    RunColumns,
+    checked,
+    errors_translated,
+    open_table,
+    read_table,
+)
 from tclose_spark.engine.tables import schema_of
 from tclose_spark.runfile.spec import ReleaseSpec
 
@@ -56,17 +62,10 @@ def opened_tables(
     kind: the table's format, if its path does not show it. options: of Spark's reader, for all
         tables.
     """
+    changed = RunColumns(question.renamed, question.missing_values)
 
     def opened(given: Any, columns: Sequence[str], kind: str | None = None) -> OpenedTable:
-        return open_table(
-            session,
-            given,
-            columns,
-            kind,
-            options,
-            question.renamed,
-            question.missing_values,
-        )
+        return open_table(session, given, columns, kind, options, changed)
 
     if question.unjudged_person is not None:
         there = opened(

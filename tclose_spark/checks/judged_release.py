@@ -12,7 +12,12 @@ from typing import ClassVar, TypeVar
 
 import pyarrow as pa
 
-from tclose_spark.checks.classes.class_table import JudgedQuasi, RequiredMeasure, class_table
+from tclose_spark.checks.classes.class_table import (
+    ClassRequirements,
+    JudgedQuasi,
+    RequiredMeasure,
+    class_table,
+)
 from tclose_spark.checks.classes.figures import ClassFigures, class_figures
 from tclose_spark.checks.classes.people import JudgedPeople
 from tclose_spark.checks.classes.tallies import count_values
@@ -384,9 +389,7 @@ class JudgedRelease:
         k = self.spec.privacy.k
         return class_figures(
             self.classes,
-            k,
-            self.quasi,
-            self.of_whole,
+            ClassRequirements(k, self.quasi, self.of_whole),
             suppressed=self.left.rows,
             more_losses=[*self._by_input, *self._without_far],
             more=[criterion for one in self.measures for criterion in one.criteria(k)],

@@ -19,7 +19,7 @@ from tclose_spark.checks.classes.tallies import ClassTally, tally_schema
 from tclose_spark.checks.judged_release import JudgedRelease
 from tclose_spark.checks.labels.loss import measured_on
 from tclose_spark.checks.released import input_listing
-from tclose_spark.checks.warnings import far_number_warnings, warnings_of
+from tclose_spark.checks.warnings import attribute_warnings, far_number_warnings, label_warnings
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches
 from tclose_spark.measures.distances.bins import group_values, places_of
@@ -98,14 +98,13 @@ def figures_of(
 def _warnings(release: JudgedRelease) -> Iterator[str]:
     figures = release.figures
     written = release.written
-    yield from warnings_of(
+    yield from label_warnings(figures, release.labelled, release.named, release.texts)
+    yield from attribute_warnings(
         figures,
-        release.labelled,
-        release.named,
         release.attributes_with(release.counts),
         release.more_attributes,
         release.texts,
-        any(judge.apart for judge in release.judges),
+        apart=any(judge.apart for judge in release.judges),
     )
     if without := release.losses_without_far:
         yield from far_number_warnings(

@@ -32,28 +32,33 @@ INTERVALS = "compare intervals, without its hierarchy, which can end at any valu
 LEFT_OUT = "if left out, the other quasi-identifiers may keep more"
 
 
-def warnings_of(
+def label_warnings(
     figures: ClassFigures,
     quasi: Sequence[JudgedQuasi],
     vocabulary: Mapping[str, LabelVocabulary],
+    texts: Sequence[str],
+) -> Iterator[str]:
+    """Warnings about published labels. vocabulary: what they name; texts: the columns of text."""
+    yield from _starred(figures, quasi, vocabulary)
+    for name, named in vocabulary.items():
+        if name in texts and (spellings := count_spellings(named.names)):
+            yield f"{name}: {spellings:,} of {len(named.names):,} published values {SPELLED}"
+
+
+def attribute_warnings(
+    figures: ClassFigures,
     attributes: Sequence[JudgedAttribute],
     joint: Sequence[JudgedAttribute],
     texts: Sequence[str],
-    apart: bool = False,
-) -> list[str]:
-    """All warnings about a release. vocabulary: what its labels name; joint: the tuples that must
-    be close; texts: the columns of text; apart: whether only its class connects a person's
-    sensitive values with the other columns.
+    apart: bool,
+) -> Iterator[str]:
+    """Warnings about sensitive attributes. joint: the tuples that must be close; texts: the columns
+    of text; apart: whether only its class connects a person's sensitive values with the other
+    columns.
     """
-    sentences = [*_starred(figures, quasi, vocabulary)]
-    for name, named in vocabulary.items():
-        if name in texts and (spellings := count_spellings(named.names)):
-            sentences.append(
-                f"{name}: {spellings:,} of {len(named.names):,} published values {SPELLED}",
-            )
     for attribute in attributes:
-        sentences += _of_values(attribute, attribute.name in texts, apart)
-    return [*sentences, *_of_use(figures, [*attributes, *joint])]
+        yield from _of_values(attribute, attribute.name in texts, apart)
+    yield from _of_use(figures, [*attributes, *joint])
 
 
 def far_number_warnings(

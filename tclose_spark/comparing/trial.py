@@ -119,14 +119,7 @@ def draw_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
             codes = run.spec.missing_values
             table = read_table(run.session, run.spec.input, version, columns, codes)
             path = folder.path(STAGED)
-            profile, trees = profile_table(
-                table,
-                run.spec,
-                run.hierarchies,
-                path,
-                run.secret,
-                version,
-            )
+            profile, trees = profile_table(table, version, path, run)
         if most is None and profile.rows > MOST_ROWS:
             raise ConfigurationError(
                 f"--sample all: the input has {profile.rows:,} rows, and a comparison holds at "

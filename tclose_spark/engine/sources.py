@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from tclose_spark.engine.protocol import Inputs, OpenedTable, Session, Table
 from tclose_spark.engine.tables import read_as_missing, rename, schema_of, session_of
@@ -21,6 +21,19 @@ from tclose_spark.runfile.spec import FRAME, Input
 from tclose_spark.table.column_names.names import renamed
 
 NO_CODES: ByColumn = MappingProxyType({})
+
+
+class RunColumns(NamedTuple):
+    """What a run file changes about the columns of its input.
+
+    new_names: of columns, by their old ones. codes: see `read_table`.
+    """
+
+    new_names: Mapping[str, str] = MappingProxyType({})
+    codes: ByColumn = NO_CODES
+
+
+UNCHANGED = RunColumns()
 
 
 def _inputs(session: Session) -> Inputs:
@@ -133,13 +146,13 @@ def open_table(
     columns: Sequence[str],
     kind: str | None,
     options: Mapping[str, str],
-    new_names: Mapping[str, str] = MappingProxyType({}),
-    codes: ByColumn = NO_CODES,
+    changed: RunColumns = UNCHANGED,
 ) -> OpenedTable:
     """A table in memory, or at a path with the format `kind` (by default that of the path), checked
-    for damaged text in these columns. new_names: of columns that the table has under their old
-    names only. codes: see `read_table`.
+    for damaged text in these columns. changed: as in the run's input; a new name is of a column
+    that the table has under its old name only.
     """
+    new_names, codes = changed
     if not isinstance(table, str):
         frame = frame_table(session, table)
         names = schema_of(frame).names

@@ -144,7 +144,8 @@ def bars(
     if limit is not None:
         drawing.line([(left + limit * step, 8), (left + limit * step, bottom)], OTHER, 1.6)
         drawing.write(left + limit * step - 5, 15, "t", anchor="end", colour=OTHER)
-    _name_axes(drawing, left, WIDTH - 8, 8, bottom, across, up)
+    _name_across(drawing, (left, WIDTH - 8), bottom, across)
+    _name_up(drawing, left, (8, bottom), up)
     return drawing.svg(bottom + 36, description)
 
 
@@ -186,7 +187,7 @@ def lines(
             drawing.write(at + 19, 12, name, anchor="start", colour=INK)
     for line, label in enumerate(labels):
         drawing.write(left - 6, top + high * (line + 0.5) + 3.5, label, anchor="end", colour=INK)
-    _name_axes(drawing, left, WIDTH - 16, top, bottom, across, "")
+    _name_across(drawing, (left, WIDTH - 16), bottom, across)
     return drawing.svg(bottom + 34, description)
 
 
@@ -288,7 +289,8 @@ class _Panel(NamedTuple):
         drawing.line([(self.left, self.top), (self.left, self.bottom)])
         for x, text in self.marks:
             drawing.write(self.at(x, 0)[0], self.bottom + 14, text)
-        _name_axes(drawing, self.left, self.right, self.top, self.bottom, across, up)
+        _name_across(drawing, (self.left, self.right), self.bottom, across)
+        _name_up(drawing, self.left, (self.top, self.bottom), up)
 
     def draw(self, drawing: Drawing, curve: Curve, colour: str, shape: str, lane: float) -> None:
         """A curve with its shapes, rings, and crosses in its lane above the panel."""
@@ -301,18 +303,15 @@ class _Panel(NamedTuple):
             drawing.mark(CROSS, (self.at(x, 0)[0], self.top - lane), "none", colour)
 
 
-def _name_axes(
-    drawing: Drawing,
-    left: float,
-    right: float,
-    top: float,
-    bottom: float,
-    across: str,
-    up: str,
-) -> None:
-    drawing.write((left + right) / 2, bottom + 29, across)
-    if up:
-        drawing.write(left - 36 if left > 46 else 10, (top + bottom) / 2, up, upright=True)
+def _name_across(drawing: Drawing, ends: tuple[float, float], bottom: float, name: str) -> None:
+    """Names the axis below. ends: its left and its right."""
+    drawing.write(sum(ends) / 2, bottom + 29, name)
+
+
+def _name_up(drawing: Drawing, left: float, ends: tuple[float, float], name: str) -> None:
+    """Names the axis on the left, if it has a name. ends: its top and its bottom."""
+    if name:
+        drawing.write(left - 36 if left > 46 else 10, sum(ends) / 2, name, upright=True)
 
 
 def axis_ticks(highest: float, most: int, whole: bool = False) -> list[float]:

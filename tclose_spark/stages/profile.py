@@ -33,7 +33,6 @@ from tclose_spark.errors import InputError
 from tclose_spark.io.run import Run
 from tclose_spark.io.run_state import InputRecord, ProfileRecord
 from tclose_spark.io.tables.check_columns import check_columns
-from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.input_reader import InputReader, readers_of
 from tclose_spark.stages.insensitive import guard_insensitive
 from tclose_spark.stages.preparation import BROKEN, DAMAGED, Preparation
@@ -53,7 +52,7 @@ from tclose_spark.stages.staging.batches import (
     staged_batches,
     write_batch,
 )
-from tclose_spark.stages.staging.profiling import profile_of, staged_sample
+from tclose_spark.stages.staging.profiling import StagedTable, profile_of, staged_sample
 from tclose_spark.stages.staging.resuming import sealed_pseudonyms, sealed_settings, state_of_inputs
 from tclose_spark.stages.staging.tallies import TALLIES, TaskTallies, read_tallies, staged_tallies
 from tclose_spark.stages.warnings import (
@@ -94,7 +93,7 @@ def profile_input(run: Run) -> ProfileRecord:
 
     def profiled() -> tuple[Profile, dict[str, Hierarchy]]:
         drop_rows(run)
-        return profile_table(table, run.spec, run.hierarchies, path, run.secret, version, readers)
+        return profile_table(table, version, path, run, readers)
 
     try:
         profile, trees = again_if_disturbed(
@@ -146,23 +145,23 @@ def profile_input(run: Run) -> ProfileRecord:
 
 def profile_table(
     table: Table,
-    spec: ReleaseSpec,
-    hierarchies: Mapping[str, Hierarchy],
+    version: int | None,
     staged: str,
-    secret: str,
-    version: int | None = None,
+    run: Run,
     readers: Sequence[InputReader] | None = None,
 ) -> tuple[Profile, dict[str, Hierarchy]]:
-    """The profile of a raw table, and its hierarchies by column: the given ones, and those built
+    """The profile of a raw table, and its hierarchies by column: those of the run, and those built
     from its values. One pass over the table, which stages the rows at the path `staged`.
 
-    readers: of the run's options, if they have begun.
+    version: of the table, if it has versions. readers: of the run's options, if they have begun.
 
     Raises:
         InputError: if a column is missing or its values do not fit the run file; the message names
             each such column, in the order of the run file.
         ConfigurationError: if the secret of a pseudonym is missing or too short.
     """
+    spec = run.spec
+    secret = run.secret
     schema = schema_of(table)
     check_columns(schema, spec)
     source = OpenedTable(table, spec.input, spec.attributes.inputs)
@@ -197,20 +196,14 @@ def profile_table(
     if counted.marked.get(DAMAGED) or counted.has_damaged_values:
         check_text(source)
     try:
-        batches = staged_batches(session, staged)
         sampled = preparation.sampled
-        sample = staged_sample(session, staged, len(sampled), counted.fingerprint.rows)
-        profile, trees = profile_of(
-            table,
-            spec,
-            counted,
-            hierarchies,
-            version,
-            batches,
-            readers,
-            sample,
-            sampled,
+        held = StagedTable(
+            batches=staged_batches(session, staged),
+            counted=counted,
+            sample=staged_sample(session, staged, len(sampled), counted.fingerprint.rows),
+            sampled=sampled,
         )
+        profile, trees = profile_of(table, version, held, run, readers)
     except InputError as error:
         for reader in readers:
             reader.explain(error)

@@ -231,6 +231,7 @@ def people_between(seed: int, first: int, end: int) -> pa.RecordBatch:
     ]
     occupation_n = _occupation(draws, sex_n, sex_age_n, education_n)
     hours = _hours(draws, sex_age_n, occupation_n)
+    median = _median_income(age_n, sex_n, education_n, region_n, occupation_n, hours)
     values = {
         "person_id": draws.hashes("person_id").view(np.int64),
         "age": age,
@@ -243,7 +244,7 @@ def people_between(seed: int, first: int, end: int) -> pa.RecordBatch:
         "region": texts_at(t.leaves(t.REGION_TREE), region_n),
         "occupation": texts_at([*t.NOT_EMPLOYED, *t.JOBS], occupation_n),
         "hours": hours,
-        "income": _income(draws, age_n, sex_n, education_n, region_n, occupation_n, hours),
+        "income": _income(draws, median),
         "disease": texts_at(t.leaves(t.DISEASE_TREE), _disease(draws, age_n)),
     }
     columns = [pa.array(values[field.name]).cast(field.type) for field in SCHEMA]
@@ -306,19 +307,18 @@ def _hours(draws: Draws, sex_age_n: IntArray, occupation_n: IntArray) -> IntArra
     return hours
 
 
-def _income(
-    draws: Draws,
+def _median_income(
     age_n: IntArray,
     sex_n: IntArray,
     education_n: IntArray,
     region_n: IntArray,
     occupation_n: IntArray,
     hours: IntArray,
-) -> IntArray:
-    """The income: a median from the tables times long-tailed noise, rounded as people report it."""
+) -> FloatArray:
+    """The median income of people like each one, from the tables."""
     full_time = [*t.INCOME_OF_NOT_EMPLOYED.values(), *(pay for pay, _, _ in t.JOBS.values())]
     province = [t.INCOME_BY_PROVINCE[path[2]] for path in t.paths(t.REGION_TREE)]
-    median = (
+    median: FloatArray = (
         _at(full_time, occupation_n)
         * np.where(hours > 0, hours / 40.0, 1.0)
         * _at(list(t.INCOME_BY_AGE.values()), age_n)
@@ -326,6 +326,11 @@ def _income(
         * _at([t.INCOME_BY_SEX[sex] for sex in t.SEXES], sex_n)
         * _at(province, region_n)
     )
+    return median
+
+
+def _income(draws: Draws, median: FloatArray) -> IntArray:
+    """The income: the median times long-tailed noise, rounded as people report it."""
     # log(u / (1 - u)) is a logistic deviate: close to normal, with the longer tails of incomes.
     # Processors disagree on the last bit of log and exp. The rounding to INCOME_STEP hides it, but
     # for a row in some 10^12.

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
+from tclose_spark.checks.classes.class_table import ClassRequirements, JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import class_figures
 from tclose_spark.checks.classes.tallies import count_columns, count_values, tally_classes
 from tclose_spark.checks.labels.loss import members, numbers, themselves, vocabulary_of
@@ -85,7 +85,7 @@ def test_the_checks_of_both_engines_are_the_same(spark: SparkSession, seed: int)
         ]
         classes = class_table(tallies, QUASI, attributes)
         whole = without_t(attributes)
-        figures = class_figures(classes, 3, QUASI, attributes)
+        figures = class_figures(classes, ClassRequirements(3, QUASI, attributes))
         supersets, notes = find_supersets(classes, tallies, QUASI, attributes, 20)
         return {
             "tallies": tuples_in_order(collect(tallies)),
@@ -99,7 +99,9 @@ def test_the_checks_of_both_engines_are_the_same(spark: SparkSession, seed: int)
             "supersets": in_order(collect(supersets)),
             "notes": notes,
             "near": near_supersets(supersets, attributes, 20),
-            "worst": worst_classes(tallies, LABELS, class_figures(classes, 3, QUASI, whole), whole),
+            "worst": worst_classes(
+                tallies, LABELS, class_figures(classes, ClassRequirements(3, QUASI, whole)), whole
+            ),
         }
 
     here, there = (

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from strategies import drawn
 
-from tclose_spark.engine.sources import frame_table, open_table, read_table
+from tclose_spark.engine.sources import RunColumns, frame_table, open_table, read_table
 from tclose_spark.engine.tables import collect, map_batches, read_as_missing, schema_of
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.columns import NUMBER, code_of
@@ -83,8 +83,7 @@ def test_both_engines_read_the_same_codes_as_missing(
             TABLE.column_names,
             None,
             {},
-            {},
-            CODES,
+            RunColumns(codes=CODES),
         )
         passed = map_batches(
             opened.table,
@@ -120,8 +119,7 @@ def test_codes_are_written_as_the_numbers_of_their_file(
             ["wage"],
             None,
             options,
-            {},
-            given,
+            RunColumns(codes=given),
         )
         assert collect(read.table)["wage"].to_pylist() == expected
 

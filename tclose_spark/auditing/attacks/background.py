@@ -10,7 +10,12 @@ from fractions import Fraction
 from typing import Any
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.labels.known_people import fitting_people, joined_quasi
+from tclose_spark.checks.labels.known_people import (
+    fitting_people,
+    joined_quasi,
+    people_of_classes,
+    records_of_classes,
+)
 from tclose_spark.engine.protocol import Table
 from tclose_spark.errors import InputError
 from tclose_spark.measures.disclosure.reidentification import Risks, risks
@@ -93,7 +98,10 @@ def join_background(
             "--background: the table has none of the quasi-identifiers; expected columns such as "
             f"{quasi[0].name!r}",
         )
-    fits = fitting_people(classes, background, joined, hierarchies, whose)
+    sizes = (
+        records_of_classes(classes, joined) if whose is None else people_of_classes(whose, joined)
+    )
+    fits = fitting_people(sizes, background, joined, hierarchies, "--background")
     found = risks(fits.sizes, fits.population)
     if not fits.candidates:
         found = replace(found, journalist=None, marketer=None, presence=None)

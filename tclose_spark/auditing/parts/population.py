@@ -15,7 +15,12 @@ from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.auditing.texts import number_text, table_lines
-from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
+from tclose_spark.checks.classes.population import (
+    PopulationRisks,
+    PublishedClasses,
+    RiskQuestion,
+    measure_risks,
+)
 from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures.disclosure.population import HouseholdRisk, IndividualRisk, Presence
@@ -42,18 +47,21 @@ def add_population(table: AuditedTable, result: AuditResult) -> AuditResult:
     question = table.question
     if question.population is None and question.threshold is None and question.household is None:
         return result
-    found = measure_risks(
-        table.classes,
-        question.population,
-        question.at_risk,
-        table.quasi,
-        table.trees,
+    published = PublishedClasses(
+        classes=table.classes,
+        quasi=table.quasi,
+        hierarchies=table.trees,
         table=table.inputs.table,
-        listed=table.inputs.population,
-        disjoint=_are_disjoint(table),
-        stated=question.reidentified,
         households=None if question.persons else households_of(table),
+        disjoint=_are_disjoint(table),
     )
+    wanted = RiskQuestion(
+        population=question.population,
+        listed=table.inputs.population,
+        threshold=question.at_risk,
+        stated=question.reidentified,
+    )
+    found = measure_risks(published, wanted)
     return replace(result, risks=found, notes=(*result.notes, *_presence_notes(found)))
 
 

@@ -11,6 +11,7 @@ from tclose_spark.auditing.parts.audited import AttackMeasures, AuditedTable, Ta
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
+from tclose_spark.checks.classes.class_table import ClassRequirements
 from tclose_spark.checks.classes.figures import class_figures
 from tclose_spark.checks.classes.people import expect_people, households_of_classes, tally_owners
 from tclose_spark.checks.labels.known_people import with_people
@@ -73,7 +74,8 @@ def judge(
     of_whole = table.judged if question.n is None else without_t(table.judged)
     strict = question.k if alike is None else None
     more = [] if attacks.tuples is None else [attacks.tuples.criterion]
-    figures = class_figures(classes, strict, table.quasi, of_whole, more=more, units=table.units)
+    required = ClassRequirements(strict, table.quasi, of_whole, table.units)
+    figures = class_figures(classes, required, more=more)
     return AuditedTable(
         **vars(table),
         classes=classes,

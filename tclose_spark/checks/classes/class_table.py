@@ -134,6 +134,20 @@ class JudgedQuasi:
         return np.array([float(of(*label)) for label in distinct])[group]
 
 
+@dataclass(frozen=True)
+class ClassRequirements:
+    """What every class is judged by.
+
+    k: the least size of a class; None if any will do.
+    units: what is required over others than rows; k is then of them, too.
+    """
+
+    k: int | None
+    quasi: Sequence[JudgedQuasi]
+    attributes: Sequence[JudgedAttribute]
+    units: Sequence[RequiredMeasure] = ()
+
+
 def class_fields(quasi: Sequence[JudgedQuasi]) -> list[pa.Field]:
     """The columns of a class table that come before those of its measures."""
     return [

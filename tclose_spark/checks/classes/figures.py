@@ -15,7 +15,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose_spark.checks.classes.class_table import JudgedQuasi, RequiredMeasure
+from tclose_spark.checks.classes.class_table import (
+    ClassRequirements,
+    JudgedQuasi,
+    RequiredMeasure,
+)
 from tclose_spark.checks.classes.partial_figures import (
     BILLIONTHS,
     DistanceHistogram,
@@ -140,13 +144,10 @@ class PublishedLoss:
 
 def class_figures(
     classes: Table,
-    k: int | None,
-    quasi: Sequence[JudgedQuasi],
-    attributes: Sequence[JudgedAttribute],
+    required: ClassRequirements,
     suppressed: int = 0,
     more_losses: Sequence[Loss] = (),
     more: Sequence[Criterion] = (),
-    units: Sequence[RequiredMeasure] = (),
 ) -> ClassFigures:
     """The figures of a class table. Tasks compute those of the classes that they read; the driver
     adds them up.
@@ -155,17 +156,9 @@ def class_figures(
         discernibility.
     more_losses: additional measures of loss; a suppressed row loses 1.
     more: additional criteria.
-    units: what is required over others than rows; k is then of them, too.
     """
-    request = _request(
-        k,
-        quasi,
-        attributes,
-        more_losses,
-        more,
-        units,
-        MOST_ROWS in schema_of(classes).names,
-    )
+    counts_people = MOST_ROWS in schema_of(classes).names
+    request = _request(required, more_losses, more, counts_people)
     parts = collect(map_batches(select(classes, request.columns), _partial(request), PARTS))[
         "part"
     ].to_pylist()
@@ -197,7 +190,7 @@ def figures_of_suppressed(
         "size": [rows],
         **dict(measured),
     }
-    request = _request(k, [], attributes, [], [], units)
+    request = _request(ClassRequirements(k, [], attributes, units))
     return _assemble(request, request.partial(pa.RecordBatch.from_pydict(columns)), 0, 0)
 
 
@@ -216,29 +209,28 @@ def _partial(request: FigureRequest) -> Mapper:
 
 
 def _request(
-    k: int | None,
-    quasi: Sequence[JudgedQuasi],
-    attributes: Sequence[JudgedAttribute],
-    more_losses: Sequence[Loss],
-    more: Sequence[Criterion],
-    units: Sequence[RequiredMeasure],
-    counted: bool = False,
+    required: ClassRequirements,
+    more_losses: Sequence[Loss] = (),
+    more: Sequence[Criterion] = (),
+    counts_people: bool = False,
 ) -> FigureRequest:
     """All that is required, and all that is reported without a requirement. `more` is at the end of
     the criteria.
 
-    counted: whether the class table counts people.
+    counts_people: whether the class table does.
     """
+    quasi = required.quasi
+    attributes = required.attributes
     covering = [q for q in quasi if q.measured]
-    of_units = chain.from_iterable(unit.criteria(k) for unit in units)
+    of_units = chain.from_iterable(unit.criteria(required.k) for unit in required.units)
     return FigureRequest(
         labels=tuple(column for q in quasi for column in q.columns),
         losses=[*[PublishedLoss(q.name) for q in covering], *more_losses],
         limits={q.name: (q.coarsest, q.columns) for q in quasi if q.coarsest is not None},
         attributes=tuple(a.name for a in attributes if a.tuples is None),
-        criteria=(SizeJudge(k).criterion(), *criteria_of(attributes), *of_units, *more),
+        criteria=(SizeJudge(required.k).criterion(), *criteria_of(attributes), *of_units, *more),
         histograms=dict(_histograms(covering, attributes)),
-        people=counted,
+        people=counts_people,
     )
 
 

@@ -17,7 +17,11 @@ from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.household_risk import household_risk
 from tclose_spark.checks.classes.tallies import texts
 from tclose_spark.checks.labels.boxes import MOST_JOINED
-from tclose_spark.checks.labels.known_people import fitting_people, joined_quasi
+from tclose_spark.checks.labels.known_people import (
+    fitting_people,
+    joined_quasi,
+    records_of_classes,
+)
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, combine, map_batches, schema_of, select
 from tclose_spark.errors import InputError
@@ -119,42 +123,61 @@ class PopulationRisks:
         return entry
 
 
-def measure_risks(
-    classes: Table,
-    population: Population | None,
-    threshold: Fraction,
-    quasi: Sequence[JudgedQuasi],
-    hierarchies: Mapping[str, Hierarchy],
-    table: Table | None = None,
-    listed: Table | None = None,
-    what: str = "--population",
-    disjoint: bool = False,
-    stated: Fraction | None = None,
-    households: Table | None = None,
-) -> PopulationRisks:
-    """The risks of the classes of a class table: of people, if it counts them.
+@dataclass(frozen=True, kw_only=True)
+class RiskQuestion:
+    """The adversary's knowledge, and the figures that are wanted.
 
-    table: the published table, if the population is a weight. listed: the people, if it is a table.
-    what: what an error names the population.
-    disjoint: whether regions of classes are known not to overlap.
+    population: None if only the risks within the release are. listed: its people, if it is a table.
+    source: what an error names it.
+    threshold: a record is at risk above it.
+    stated: the share of expected re-identifications for which the individual risk has a threshold.
+    """
+
+    population: Population | None
+    listed: Table | None = None
+    source: str = "--population"
+    threshold: Fraction
+    stated: Fraction | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedClasses:
+    """The classes at risk.
+
+    classes: the class table. table: the published rows, which a population by weight needs.
     households: the rows with labels, HOUSEHOLD, SUPPRESSED and the weight, if the risk of
         households is measured.
-    stated: the share of expected re-identifications for which the individual risk has a threshold.
+    disjoint: whether the regions of classes are known not to overlap.
+    """
+
+    classes: Table
+    quasi: Sequence[JudgedQuasi]
+    hierarchies: Mapping[str, Hierarchy]
+    table: Table | None = None
+    households: Table | None = None
+    disjoint: bool = False
+
+
+def measure_risks(published: PublishedClasses, question: RiskQuestion) -> PopulationRisks:
+    """The risks of the classes of a class table: of people, if it counts them.
 
     Raises:
         InputError: if a weight is no number of people; if the population's table lacks a
             quasi-identifier, or has no rows, or a label does not show which values it covers; or if
             there are more than MOST_JOINED distinct classes.
     """
+    classes = published.classes
+    population = question.population
+    threshold = question.threshold
     counted = "people" if "people" in schema_of(classes).names else "size"
     sizes, number = _sizes(classes, counted)
     risks = {"prosecutor": prosecutor_risk(sizes, number, threshold)}
     alone = int(number[sizes == 1].sum())
-    labels = [column for q in quasi for column in q.columns]
+    labels = [column for q in published.quasi for column in q.columns]
     beside = (
         {}
-        if households is None
-        else {"household": household_risk(households, labels, population, threshold)}
+        if published.households is None
+        else {"household": household_risk(published.households, labels, population, threshold)}
     )
     if population is None:
         return PopulationRisks(
@@ -169,17 +192,18 @@ def measure_risks(
     if population.fraction is not None:
         of = PopulationSizes.of_fraction(sizes, number, population.fraction)
         people /= population.fraction
-    elif population.weight is not None and table is not None:
-        of, weights = _weighed(table, labels, population.weight, what)
+    elif population.weight is not None and published.table is not None:
+        of, weights = _weighed(published.table, labels, population.weight, question.source)
         people = max(people, weights)
     else:
-        assert listed is not None
-        of, people = _listed(classes, counted, quasi, hierarchies, listed, what)
+        assert question.listed is not None
+        of, people = _listed(published, counted, question.listed, question.source)
         unique = int(of.classes[(of.sizes == 1) & (of.population <= 1)].sum())
-        presence = Presence.of(of.sizes, of.population, int(people)) if disjoint else None
+        if published.disjoint:
+            presence = Presence.of(of.sizes, of.population, int(people))
     risks |= population_risks(of, threshold, population.is_estimated)
     if population.is_estimated:
-        risks["individual"] = IndividualRisk.of(of, threshold, stated)
+        risks["individual"] = IndividualRisk.of(of, threshold, question.stated)
     rows = int(sizes @ number) if population.is_estimated and alone else 0
     return PopulationRisks(
         population=population,
@@ -279,22 +303,22 @@ def _invalid(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _listed(
-    classes: Table,
+    published: PublishedClasses,
     counted: str,
-    quasi: Sequence[JudgedQuasi],
-    hierarchies: Mapping[str, Hierarchy],
     listed: Table,
-    what: str,
+    source: str,
 ) -> tuple[PopulationSizes, Fraction]:
     """(the classes with the people of a list who fit them, how many people are listed)."""
+    quasi = published.quasi
     joined = {q.name for q in joined_quasi(quasi, listed)}
     absent = [q.name for q in quasi if q.name not in joined]
     if absent:
         raise InputError(
-            f"{what}: the table of the population lacks {len(absent)} of {len(quasi)} "
+            f"{source}: the table of the population lacks {len(absent)} of {len(quasi)} "
             f"quasi-identifiers, the first is {absent[0]!r}; expected all under their names",
         )
-    fits = fitting_people(classes, listed, quasi, hierarchies, what=what, counted=counted)
+    sizes = records_of_classes(published.classes, quasi, counted)
+    fits = fitting_people(sizes, listed, quasi, published.hierarchies, source)
     ones = np.ones(len(fits.sizes), dtype=np.int64)
     of = PopulationSizes(sizes=fits.sizes, population=fits.population, unit=1, classes=ones)
     return of, Fraction(fits.people)

@@ -256,39 +256,32 @@ class FittingPeople:
 
 
 def fitting_people(
-    classes: Table,
+    sized: Table,
     listed: Table,
     joined: Sequence[JudgedQuasi],
     hierarchies: Mapping[str, Hierarchy],
-    whose: Table | None = None,
-    what: str = "--background",
-    counted: str = "size",
+    source: str,
 ) -> FittingPeople:
     """The people of a list who fit each class, by these of its raw quasi-identifiers, which it has
     under their names.
 
     A person of a list with PERSON fits a class if one of the person's rows does.
-    whose: the published table with PERSON, if people are counted; sizes are then of people, not of
-        records.
-    what: what an error names the list.
-    counted: the column of the class table with the size of a class.
+    sized: the classes by these quasi-identifiers (`records_of_classes`, or `people_of_classes`).
+    source: what an error names the list.
 
     Raises:
         InputError: if it has no rows; if a label does not show which values it covers; or if there
             are more than MOST_JOINED distinct classes.
     """
     names = [q.name for q in joined]
-    labels, sizes = _boxes(
-        _class_sizes(classes, joined, counted) if whose is None else _class_people(whose, joined),
-        what,
-    )
-    require_covering(joined, labels, hierarchies, what)
+    labels, sizes = _boxes(sized, source)
+    require_covering(joined, labels, hierarchies, source)
     with keep(known_people(listed, names)) as people:
         axes = label_axes(joined, labels, hierarchies, people)
-        low, high, owner = class_boxes(labels, axes, what)
+        low, high, owner = class_boxes(labels, axes, source)
         fits = _fits(people, axes, low, high, owner, sizes)
         if not fits.get(PEOPLE):
-            raise InputError(f"{what}: the table has no rows")
+            raise InputError(f"{source}: the table has no rows")
         population = np.zeros(len(sizes), dtype=np.int64)
         matched = [number for number in fits if number >= 0]
         population[matched] = [fits[number] for number in matched]
@@ -317,7 +310,11 @@ def _boxes(classes: Table, what: str) -> tuple[list[list[str | None]], IntArray]
     )
 
 
-def _class_sizes(classes: Table, quasi: Sequence[JudgedQuasi], counted: str) -> Table:
+def records_of_classes(
+    classes: Table,
+    quasi: Sequence[JudgedQuasi],
+    counted: str = "size",
+) -> Table:
     """The records of each class by these quasi-identifiers, from the class table. counted: its
     column of sizes.
     """
@@ -334,7 +331,7 @@ def _class_sizes(classes: Table, quasi: Sequence[JudgedQuasi], counted: str) -> 
     return combine(labelled, schema.names[:-1], {"size": "sum"})
 
 
-def _class_people(table: Table, quasi: Sequence[JudgedQuasi]) -> Table:
+def people_of_classes(table: Table, quasi: Sequence[JudgedQuasi]) -> Table:
     """The people of each class by these quasi-identifiers, from rows with PERSON."""
     sized = _sized(quasi)
     schema = pa.schema([*list(sized)[:-1], (PERSON, pa.int64()), sized.field("size")])

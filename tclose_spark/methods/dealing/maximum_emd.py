@@ -9,13 +9,47 @@ step costs the change of the distance by two rows.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.structures import structure
 from tclose_spark.measures.distances.ground_distances import GroundDistance, maximum
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, compositions
 from tclose_spark.table.arrays import WIDEST, IntArray
+
+
+@structure
+class CellStarts(NamedTuple):
+    """The places where cells of a stack begin, ordered by their remainder mod e, shape (starts,)
+    each.
+
+    gone, new: the codes of the cell before and of the cell that begins; -1 at the end of the stack.
+    """
+
+    place: IntArray
+    gone: IntArray
+    new: IntArray
+
+
+@structure
+class FeatureSums(NamedTuple):
+    """A class by the features of a distance, shape (heights, m) each.
+
+    steps: what one row adds to a feature's excess, its weight times n. even: whether they are all
+        one number.
+    tallies: the table's rows of each feature times its weight.
+    excess: of each feature, its weight times (n times the class's rows less size times the
+        table's).
+    """
+
+    nodes: IntArray
+    steps: IntArray
+    tallies: IntArray
+    excess: IntArray
+    cumulative: bool
+    even: bool
 
 
 def maximum_emd(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e: int) -> Fraction:
@@ -47,30 +81,24 @@ def maximum_emd(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e:
     new[
         met == len(codes) - 1
     ] = -1  # the end of the stack: nothing comes, and from here on classes are smaller by one
+    starts = CellStarts(place=place[met], gone=gone, new=new)
     held = np.bincount(
         codes,
         class_counts(stack, np.zeros(1, dtype=np.int64), e)[0][stack.order],
         minlength=m,
     ).astype(np.int64)
     tallies = _tallies(distance)
-    steps = n * features.level_weights
-    excess = np.zeros_like(tallies)
+    summed = FeatureSums(
+        nodes=np.array(features.nodes),
+        steps=n * features.level_weights,
+        tallies=tallies,
+        excess=np.zeros_like(tallies),
+        cumulative=features.cumulative,
+        even=features.even,
+    )
     sizes = np.array([n // e, -(-n // e)])
     largest = np.full(2, -1, dtype=np.int64)  # of classes of the smaller and of the larger size
-    forms = features.cumulative, features.even
-    _sweep(
-        place[met],
-        gone,
-        new,
-        held,
-        features.nodes,
-        steps,
-        tallies,
-        excess,
-        sizes,
-        *forms,
-        largest,
-    )
+    _sweep(starts, held, summed, sizes, largest)
     costs = [
         Fraction(int(cost), features.scale * n * int(size))
         for cost, size in zip(largest, sizes, strict=True)
@@ -92,29 +120,23 @@ def _tallies(distance: GroundDistance) -> IntArray:
 
 @kernel
 def _sweep(
-    place: IntArray,
-    gone: IntArray,
-    new: IntArray,
+    starts: CellStarts,
     held: IntArray,
-    nodes: IntArray,
-    steps: IntArray,
-    tallies: IntArray,
-    excess: IntArray,
+    summed: FeatureSums,
     sizes: IntArray,
-    cumulative: bool,
-    even: bool,
     largest: IntArray,
 ) -> None:
-    """The largest cost (scale times n times size times EMD) of classes of each size.
-
-    steps: what one row adds to a feature's excess, its weight times n; even: whether they are all
-        one number.
-    excess: of each feature, its weight times (n times the class's rows less size times the
-        table's); starts with class 0.
-    nodes, steps, tallies, excess: shape (heights, m).
+    """Fills `largest`: the largest cost (scale times n times size times EMD) of classes of each
+    size. held: rows of class 0 by value, and then of the class that the sweep has come to.
     """
+    place = starts.place
+    gone = starts.gone
+    new = starts.new
+    nodes = summed.nodes
+    steps = summed.steps
+    excess = summed.excess
     larger = 1 if sizes[1] > sizes[0] else 0
-    total = _start(held, nodes, steps, tallies, excess, sizes[larger], cumulative)
+    total = _start(held, summed, sizes[larger])
     i = 0
     events = len(place)
     largest[larger] = total
@@ -124,8 +146,8 @@ def _sweep(
             held[gone[i]] -= 1
             if new[i] >= 0:
                 held[new[i]] += 1
-                if cumulative:
-                    total += _shift(excess[0], steps[0], even, gone[i], new[i])
+                if summed.cumulative:
+                    total += _shift(excess[0], steps[0], summed.even, gone[i], new[i])
                 else:
                     for level in range(len(nodes)):
                         left = nodes[level, gone[i]]
@@ -134,25 +156,21 @@ def _sweep(
                         total += _add(excess[level], came, steps[level, came])
             else:
                 larger = 0
-                total = _start(held, nodes, steps, tallies, excess, sizes[0], cumulative)
+                total = _start(held, summed, sizes[0])
             i += 1
         largest[larger] = max(largest[larger], total)
 
 
 @kernel
-def _start(
-    held: IntArray,
-    nodes: IntArray,
-    steps: IntArray,
-    tallies: IntArray,
-    excess: IntArray,
-    size: int,
-    cumulative: bool,
-) -> int:
+def _start(held: IntArray, summed: FeatureSums, size: int) -> int:
     """Fills `excess` for a class with these rows of each value; returns its cost."""
+    nodes = summed.nodes
+    steps = summed.steps
+    tallies = summed.tallies
+    excess = summed.excess
     total = 0
     m = len(held)
-    if cumulative:
+    if summed.cumulative:
         below = 0
         for v in range(m - 1):
             below += held[v]

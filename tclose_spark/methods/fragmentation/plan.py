@@ -355,16 +355,8 @@ def candidate(given: PlanningInput, path: SearchPath, steps: int) -> SizedFragme
     bounds = tuple(float(b) for b in path.exact_bounds[steps])
     if method.sizing == "gcd":
         return conform_exactly(matrix, fragment_of, table.rows, bounds, given.k)
-    limits = np.array([np.inf if a.t is None else float(a.t) for a in attributes])
-    return prove(
-        matrix,
-        fragment_of,
-        table,
-        bounds,
-        limits,
-        tuple(a.name for a in attributes),
-        given.k,
-    )
+    thresholds = {a.name: np.inf if a.t is None else float(a.t) for a in attributes}
+    return prove(matrix, fragment_of, table, bounds, thresholds, given.k)
 
 
 def _say(c: SizedFragmentation, attributes: Sequence[ResolvedSensitive]) -> str:

@@ -4,7 +4,7 @@ hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd, isqrt
 
@@ -112,20 +112,19 @@ def prove(
     fragment_of: IntArray,
     table: FragmentTable,
     bounds: tuple[float, ...],
-    limits: FloatArray,
-    names: tuple[str, ...],
+    thresholds: Mapping[str, float],
     k: int,
 ) -> SizedFragmentation:
     """The smallest class size, of at least k rows, at which the bounds of all classes hold with
     proportional shares.
 
-    limits: t of each attribute, infinite without one. If an aggregate bound is above its t, one
+    thresholds: t by attribute, infinite without one. If an aggregate bound is above its t, one
         class of all rows remains.
     """
     n = matrix.rows
     fragments = len(table.rows)
-    limits = limits - SURE
-    portfolio = list(orders(centres(matrix, fragment_of, table.rows), names))
+    limits = np.array(list(thresholds.values())) - SURE
+    portfolio = list(orders(centres(matrix, fragment_of, table.rows), tuple(thresholds)))
     stacks = best_stacks(table, portfolio, limits, max(k, min(fragments, n)))
     provable = bool(np.all(np.array(bounds) <= limits))
     order, stack, size, e, proven = _first_proven(table, stacks, limits, k if provable else n, n)

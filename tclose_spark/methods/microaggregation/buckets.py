@@ -13,10 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import MultiplicityMatrix
@@ -148,10 +150,29 @@ def microaggregate_buckets(block: Block, bucket: IntArray, classes: int) -> IntA
     """
     pool = all_unassigned(block)
     held = np.bincount(bucket)
-    near = np.zeros((len(held), 2))
-    chosen = np.zeros((len(held), 2), dtype=np.int64)
-    _form(pool, block.quasi, block.widths, bucket, held, classes, near, chosen)
+    buckets = Buckets(
+        of_row=np.array(bucket),
+        held=held,
+        near=np.zeros((len(held), 2)),
+        chosen=np.zeros((len(held), 2), dtype=np.int64),
+    )
+    _form(pool, block.quasi, block.widths, buckets, classes)
     return pool.class_of
+
+
+@structure
+class Buckets(NamedTuple):
+    """The rows of a block by bucket. Invariant: a bucket has one or two rows for each class to
+    come.
+
+    of_row: the bucket of each row, shape (n,). held: the remaining rows of each, shape (buckets,).
+    near, chosen: work space for the two nearest rows of each bucket, shape (buckets, 2).
+    """
+
+    of_row: IntArray
+    held: IntArray
+    near: FloatArray
+    chosen: IntArray
 
 
 @kernel
@@ -159,18 +180,13 @@ def _form(
     pool: UnassignedRows,
     quasi: Codes,
     widths: LabelWidths,
-    bucket: IntArray,
-    held: IntArray,
+    buckets: Buckets,
     classes: int,
-    near: FloatArray,
-    chosen: IntArray,
 ) -> None:
-    """Fills `class_of`.
-
-    held: the remaining rows of each bucket, shape (buckets,).
-    near, chosen: work space for the two nearest rows of each bucket, shape (buckets, 2). Invariant:
-        a bucket has one or two rows for each class to come.
-    """
+    """Fills `class_of`."""
+    held = buckets.held
+    near = buckets.near
+    chosen = buckets.chosen
     left = len(pool.rows)
     for number in range(classes):
         if number % 2 == 0:
@@ -180,9 +196,10 @@ def _form(
         for i in range(left):
             far = pool.far[i]
             row = pool.rows[i]
-            b = bucket[row]
+            b = buckets.of_row[row]
             if far < near[b, 0]:
-                near[b, 1], chosen[b, 1] = near[b, 0], chosen[b, 0]
+                near[b, 1] = near[b, 0]
+                chosen[b, 1] = chosen[b, 0]
                 near[b, 0] = far
                 chosen[b, 0] = row
             elif far < near[b, 1]:

@@ -50,6 +50,8 @@ BEYOND = 1e300  # farther than any row
 class Candidates(NamedTuple):
     """A class in refinement, and the rows that may enter it.
 
+    cell: of each row, shape (n,).
+    tried: the most cells in a row that do not help; 0 for no refinement.
     members: shape (k,).
     near: their distances when they were chosen, shape (k,).
     far: of each cell, the distance of its nearest untried row, BEYOND if there is none, shape
@@ -58,6 +60,8 @@ class Candidates(NamedTuple):
     counts, excess: the class's rows by value, and work space of `holds`.
     """
 
+    cell: Codes
+    tried: int
     members: IntArray
     near: FloatArray
     far: FloatArray
@@ -73,7 +77,14 @@ def microaggregate(block: Block, refined: bool = False) -> IntArray:
     requirement = block.requirement
     k = requirement.k
     cells = len(requirement.codes)
+    tried = (
+        min(max(MOST_WORK // (k * int(requirement.domains.sum())), LEAST_TRIED), MOST_TRIED)
+        if refined
+        else 0
+    )
     candidates = Candidates(
+        cell=block.cell,
+        tried=tried,
         members=np.zeros(k, dtype=np.int64),
         near=np.zeros(k),
         far=np.zeros(cells),
@@ -81,13 +92,8 @@ def microaggregate(block: Block, refined: bool = False) -> IntArray:
         counts=np.zeros(requirement.tables.shape, dtype=np.int64),
         excess=work_space(requirement),
     )
-    tried = (
-        min(max(MOST_WORK // (k * int(requirement.domains.sum())), LEAST_TRIED), MOST_TRIED)
-        if refined
-        else 0
-    )
     pool = all_unassigned(block)
-    _microaggregate(pool, block.quasi, block.cell, block.widths, requirement, candidates, tried)
+    _microaggregate(pool, block.quasi, block.widths, requirement, candidates)
     return pool.class_of
 
 
@@ -95,13 +101,11 @@ def microaggregate(block: Block, refined: bool = False) -> IntArray:
 def _microaggregate(
     pool: UnassignedRows,
     quasi: Codes,
-    cell: Codes,
     widths: LabelWidths,
     requirement: Requirement,
     candidates: Candidates,
-    tried: int,
 ) -> None:
-    """Fills `class_of`. tried: the most cells in a row that do not help; 0 for no refinement."""
+    """Fills `class_of`."""
     k = requirement.k
     members = candidates.members
     left = len(pool.rows)
@@ -116,8 +120,8 @@ def _microaggregate(
             held = keep_near(pool.far[i], pool.rows[i], held, k, candidates.near, members)
         for i in range(k):
             pool.class_of[members[i]] = number
-        if tried > 0:
-            _refine(pool, left, number, cell, requirement, candidates, tried)
+        if candidates.tried > 0:
+            _refine(pool, left, number, requirement, candidates)
         left = remove_classed(pool, left, quasi)
         number = number + 1
         opposite = not opposite
@@ -130,12 +134,11 @@ def _refine(
     pool: UnassignedRows,
     left: int,
     number: int,
-    cell: Codes,
     requirement: Requirement,
     candidates: Candidates,
-    tried: int,
 ) -> None:
     """Exchanges members until the class holds or no trial helps; assigns their class."""
+    cell = candidates.cell
     members = candidates.members
     counts = candidates.counts
     k = requirement.k
@@ -146,14 +149,14 @@ def _refine(
     tried_far = -1.0
     tried_place = -1
     while not holds(counts, k, requirement, candidates.excess):
-        _find_nearest_of_each_cell(pool, left, tried_far, tried_place, cell, candidates)
+        _find_nearest_of_each_cell(pool, left, tried_far, tried_place, candidates)
         incoming = -1
         leaving = -1
-        for _ in range(tried):
+        for _ in range(candidates.tried):
             incoming = _nearest_cell(candidates)
             if incoming < 0:
                 return
-            leaving, ratio_then = _best_leaving(incoming, ratio, cell, requirement, candidates)
+            leaving, ratio_then = _best_leaving(incoming, ratio, requirement, candidates)
             if leaving >= 0:
                 ratio = ratio_then
                 break
@@ -177,10 +180,10 @@ def _find_nearest_of_each_cell(
     left: int,
     tried_far: float,
     tried_place: int,
-    cell: Codes,
     candidates: Candidates,
 ) -> None:
     """Fills `far` and `place` with the rows without a class that come after the one tried last."""
+    cell = candidates.cell
     candidates.far[:] = BEYOND
     for i in range(left):
         far = pool.far[i]
@@ -213,13 +216,13 @@ def _nearest_cell(candidates: Candidates) -> int:
 def _best_leaving(
     incoming: int,
     ratio: float,
-    cell: Codes,
     requirement: Requirement,
     candidates: Candidates,
 ) -> tuple[int, float]:
     """(the place of the member whose replacement by a row of this cell brings the class nearest to
     the table, -1 if none is below `ratio`; the closeness ratio then).
     """
+    cell = candidates.cell
     members = candidates.members
     counts = candidates.counts
     best = -1

@@ -16,8 +16,7 @@ from tclose_spark.methods.regions.block import RegionBlock
 from tclose_spark.methods.regions.children import divide
 from tclose_spark.methods.regions.choice import examine, find_splits
 from tclose_spark.methods.regions.trials import (
-    KnownParts,
-    OpenParts,
+    SplitSearch,
     key_of,
     make_known,
     make_open,
@@ -25,8 +24,6 @@ from tclose_spark.methods.regions.trials import (
     search_trials,
 )
 from tclose_spark.methods.regions.workspace import (
-    CutInputs,
-    CutWorkspace,
     SplitRule,
     make_inputs,
     make_workspace,
@@ -80,29 +77,28 @@ def cut(
     region = np.zeros(n, dtype=np.int64)
     stack = np.zeros((n + 1, 3), dtype=np.int64)
     work = make_workspace(block, growth.rule)
-    inputs = make_inputs(block, growth.rule)
     work.banned[list(avoided)] = True
-    known = make_known(n, block.requirement.k, growth.budget)
-    parts = make_open(n, block.requirement.k, growth.rule.tries)
+    search = SplitSearch(
+        inputs=make_inputs(block, growth.rule),
+        work=work,
+        known=make_known(n, block.requirement.k, growth.budget),
+        parts=make_open(n, block.requirement.k, growth.rule.tries),
+    )
     tree = RegionCuts(quasi, parent, lo, hi, region)
-    made = _grow(np.arange(n), float(growth.budget), stack, inputs, work, known, parts, tree)
+    made = _grow(np.arange(n), float(growth.budget), stack, search, tree)
     return RegionCuts(quasi[:made], parent[:made], lo[:made], hi[:made], region)
 
 
 @kernel
-def _choose(
-    part: IntArray,
-    budget: float,
-    inputs: CutInputs,
-    work: CutWorkspace,
-    known: KnownParts,
-    parts: OpenParts,
-) -> int:
+def _choose(part: IntArray, budget: float, search: SplitSearch) -> int:
     """Which of work.splits divides a part, -1 if none: the best one found, or else the one with the
     best score.
     """
+    inputs = search.inputs
+    work = search.work
+    known = search.known
     if budget > 0:
-        search_trials(part, budget * len(part), inputs, work, known, parts)
+        search_trials(part, budget * len(part), search)
     if not examine(part, inputs, work) or find_splits(part, inputs, work) == 0:
         return -1
     key = key_of(part, inputs)
@@ -115,10 +111,7 @@ def _grow(
     rows: IntArray,
     budget: float,
     stack: IntArray,
-    inputs: CutInputs,
-    work: CutWorkspace,
-    known: KnownParts,
-    parts: OpenParts,
+    search: SplitSearch,
     tree: RegionCuts,
 ) -> int:
     """Grow the tree; how many parts it has.
@@ -126,21 +119,26 @@ def _grow(
     Invariant: the parts on the stack and the regions are slices of the rows, and together are all
         rows.
     """
-    stack[0, 0], stack[0, 1], stack[0, 2], height, made = 0, len(rows), 0, 1, 1
+    work = search.work
+    stack[0, 0] = 0
+    stack[0, 1] = len(rows)
+    stack[0, 2] = 0
+    height = 1
+    made = 1
     while height > 0:
         height -= 1
         start = stack[height, 0]
         end = stack[height, 1]
         me = stack[height, 2]
         part = rows[start:end]
-        split = _choose(part, budget, inputs, work, known, parts)
+        split = _choose(part, budget, search)
         if split < 0:
             for row in part:
                 tree.region[row] = me
             continue
         j = work.splits[split, 0]
         at = work.splits[split, 1]
-        children = divide(j, at, part, inputs, work)
+        children = divide(j, at, part, search.inputs, work)
         tree.quasi[me] = j
         for x in range(children):
             tree.parent[made] = me

@@ -62,6 +62,16 @@ class OpenParts(NamedTuple):
     ends: IntArray  # where the child ends that begins with a row, shape (n,)
 
 
+@structure
+class SplitSearch(NamedTuple):
+    """A search for splits of a block."""
+
+    inputs: CutInputs
+    work: CutWorkspace
+    known: KnownParts
+    parts: OpenParts
+
+
 def make_known(n: int, k: int, budget: int) -> KnownParts:
     """An empty table for a block of n rows."""
     places = min(1 << (2 * budget * n // k).bit_length(), MOST_KNOWN)
@@ -109,12 +119,13 @@ def open_part(
     end: int,
     budget: float,
     rows: IntArray,
-    inputs: CutInputs,
-    work: CutWorkspace,
-    known: KnownParts,
-    parts: OpenParts,
+    search: SplitSearch,
 ) -> None:
     """Put the part of the rows start..end-1 at a place among the open ones."""
+    inputs = search.inputs
+    work = search.work
+    known = search.known
+    parts = search.parts
     whole = parts.whole[at]
     figures = parts.figures[at]
     part = rows[start:end]
@@ -145,19 +156,15 @@ def open_part(
 
 
 @kernel
-def begin_trial(
-    at: int,
-    rows: IntArray,
-    inputs: CutInputs,
-    work: CutWorkspace,
-    parts: OpenParts,
-) -> None:
+def begin_trial(at: int, rows: IntArray, search: SplitSearch) -> None:
     """Divide an open part by the split whose turn it is."""
+    work = search.work
+    parts = search.parts
     whole = parts.whole[at]
     figures = parts.figures[at]
     start = parts.whole[at, START]
     split = parts.splits[at, parts.order[at, whole[TURN]]]
-    children = divide(split[0], split[1], rows[start : whole[END]], inputs, work)
+    children = divide(split[0], split[1], rows[start : whole[END]], search.inputs, work)
     for x in range(children):
         parts.ends[start + work.ends[x]] = start + work.ends[x + 1]
     trials = whole[ROUNDS] * (whole[LIVE] - whole[TURN])
@@ -230,22 +237,18 @@ def add_child(at: int, least: float, exact: bool, parts: OpenParts) -> None:
 
 
 @kernel
-def search_trials(
-    rows: IntArray,
-    budget: float,
-    inputs: CutInputs,
-    work: CutWorkspace,
-    known: KnownParts,
-    parts: OpenParts,
-) -> None:
+def search_trials(rows: IntArray, budget: float, search: SplitSearch) -> None:
     """Find good splits for a block and for the parts that they lead to. rows: all of the block, in
     any order.
     """
+    inputs = search.inputs
+    known = search.known
+    parts = search.parts
     at = 0
     place = place_of(key_of(rows, inputs), known)
     if known.key[place] != 0 and known.spent[place] >= budget:
         return
-    open_part(at, 0, len(rows), budget, rows, inputs, work, known, parts)
+    open_part(at, 0, len(rows), budget, rows, search)
     while at >= 0:
         whole = parts.whole[at]
         figures = parts.figures[at]
@@ -253,7 +256,7 @@ def search_trials(
             close_part(at, known, parts)
             at -= 1
         elif whole[NEXT] < 0:
-            begin_trial(at, rows, inputs, work, parts)
+            begin_trial(at, rows, search)
         elif whole[NEXT] == whole[END]:
             end_trial(at, parts)
         else:
@@ -267,4 +270,4 @@ def search_trials(
                 add_child(at, known.least[place], known.spent[place] == np.inf, parts)
             else:
                 at += 1
-                open_part(at, start, end, share, rows, inputs, work, known, parts)
+                open_part(at, start, end, share, rows, search)

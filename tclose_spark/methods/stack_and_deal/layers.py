@@ -297,22 +297,19 @@ def deal_in_layers(
     held[sizes < layers, :, -1] = np.iinfo(np.int64).max
     held.sort(axis=2)
     ratios = np.empty(classes)
-    _measure(held, sizes, codes, members, distances, ratios)
-    state = np.array([SEED], dtype=np.uint64)
+    dealt = LayeredClasses(
+        members=members,
+        held=held,
+        sizes=sizes,
+        codes=np.array(codes),
+        ratios=ratios,
+        state=np.array([SEED], dtype=np.uint64),
+    )
+    _measure(dealt, distances)
     tries = TRIES
     for _ in range(ROUNDS):
         worst = np.argsort(-ratios, kind="stable")[: max(int(classes * WORST), 1)]
-        if _lower(
-            worst if tries == TRIES else worst[:1],
-            members,
-            held,
-            sizes,
-            codes,
-            distances,
-            ratios,
-            state,
-            tries,
-        ):
+        if _lower(worst if tries == TRIES else worst[:1], dealt, distances, tries):
             tries = TRIES
         elif tries < MOST_TRIES:
             tries *= 4
@@ -322,18 +319,30 @@ def deal_in_layers(
     return owner[np.lexsort((owner, members[owner, layer]))]
 
 
+@structure
+class LayeredClasses(NamedTuple):
+    """Classes that exchange members.
+
+    members: cells, one of each layer, -1 where a class has none, shape (classes, layers).
+    held: the sorted codes of the members, shape (classes, attributes, layers).
+    sizes: shape (classes,). codes: of each cell, shape (cells, attributes).
+    ratios: closeness ratios, shape (classes,). state: of the random numbers, shape (1,).
+    """
+
+    members: IntArray
+    held: IntArray
+    sizes: IntArray
+    codes: IntArray
+    ratios: FloatArray
+    state: NDArray[np.uint64]
+
+
 @kernel
-def _measure(
-    held: IntArray,
-    sizes: IntArray,
-    codes: IntArray,
-    members: IntArray,
-    distances: KernelDistances,
-    ratios: FloatArray,
-) -> None:
-    for c in range(len(sizes)):
-        same = codes[members[c, 0]]
-        ratios[c] = closeness_ratio(held[c], sizes[c], same, same, distances)
+def _measure(dealt: LayeredClasses, distances: KernelDistances) -> None:
+    """Fills the closeness ratios."""
+    for c in range(len(dealt.sizes)):
+        same = dealt.codes[dealt.members[c, 0]]
+        dealt.ratios[c] = closeness_ratio(dealt.held[c], dealt.sizes[c], same, same, distances)
 
 
 @kernel
@@ -346,18 +355,19 @@ def _random(state: NDArray[np.uint64], below: int) -> int:
 @kernel
 def _lower(
     worst: IntArray,
-    members: IntArray,
-    held: IntArray,
-    sizes: IntArray,
-    codes: IntArray,
+    dealt: LayeredClasses,
     distances: KernelDistances,
-    ratios: FloatArray,
-    state: NDArray[np.uint64],
     tries: int,
 ) -> bool:
     """Exchanges members of these classes with others to lower the worse of both; returns whether
     the first improved.
     """
+    members = dealt.members
+    held = dealt.held
+    sizes = dealt.sizes
+    codes = dealt.codes
+    ratios = dealt.ratios
+    state = dealt.state
     attributes = codes.shape[1]
     bettered = False
     for place in range(len(worst)):

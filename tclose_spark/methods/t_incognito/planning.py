@@ -225,7 +225,7 @@ def with_tasks(
     keys, rows = sizes
     wide = np.flatnonzero(rows > rows_per_task)
     parts_of = (
-        _parts(plan, given, requirement, keys[wide], rows[wide], compared, rows_per_task)
+        _parts(plan, given, requirement, (keys[wide], rows[wide]), compared, rows_per_task)
         if len(wide)
         else {}
     )
@@ -255,8 +255,7 @@ def _parts(
     plan: TIncognitoPlan,
     given: PlanningInput,
     requirement: ClassRequirement,
-    keys: IntArray,
-    rows: IntArray,
+    sizes: tuple[IntArray, IntArray],
     compared: IntArray,
     rows_per_task: int,
 ) -> dict[int, IntArray]:
@@ -264,6 +263,7 @@ def _parts(
     the rows' hashes, a power of two, the largest at which each part is a class by itself, or the
     group is suppressed.
     """
+    keys, rows = sizes
     most = 1
     while most * rows_per_task < rows.max():
         most *= 2

@@ -11,15 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
+from tclose_spark.checks.classes.class_table import ClassRequirements, class_table
 from tclose_spark.checks.classes.figures import class_figures
-from tclose_spark.checks.classes.people import JudgedPeople
 from tclose_spark.checks.problems import violation
 from tclose_spark.checks.written import released_people
 from tclose_spark.engine.protocol import Mapper, Table
 from tclose_spark.engine.tables import collect, gather, keep, map_batches, schema_of, select, union
 from tclose_spark.io.tables.check_columns import SUPPRESSED
-from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.table.atoms import ATOM, ATOMS, SINCE, VALUES, hash_values, values_by_person
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.people import PERSON, whole_people
@@ -72,18 +70,15 @@ def judge_line(
     people: Table,
     labels: Sequence[str],
     k: int,
-    quasi: Sequence[JudgedQuasi],
-    attributes: Sequence[JudgedAttribute],
-    over_people: JudgedPeople,
+    required: ClassRequirements,
 ) -> JudgedLine:
     """Every atom is in one class as a whole or not in the release, its people have the sensitive
     values that they had, and the newcomers of each class are a class by themselves.
 
-    people: `internal/people`. labels: its published columns of quasi-identifiers, which are those
-        of `quasi`.
-    attributes, over_people: what is required of every class.
+    people: `internal/people`. labels: its published columns of quasi-identifiers.
+    k: of atoms. required: of every class, over people.
     """
-    sensitive = [a.name for a in attributes]
+    sensitive = [a.name for a in required.attributes]
     with keep(_met(line, people, labels, sensitive)) as met:
         found = _found(met, len(labels), len(sensitive), line.number)
         newcomers = map_batches(
@@ -97,8 +92,13 @@ def judge_line(
             problems = list[str]()
             new_atoms = 0
             if new:
-                classes = class_table(whose.tallied.classes, quasi, attributes, [over_people])
-                figures = class_figures(classes, k, quasi, attributes, units=[over_people])
+                classes = class_table(
+                    whose.tallied.classes,
+                    required.quasi,
+                    required.attributes,
+                    required.units,
+                )
+                figures = class_figures(classes, required)
                 problems = [f"newcomers alone: {violation(broken)}" for broken in figures.broken]
                 new_atoms = figures.classes
     if str(Fingerprint(found["rows"], found["digest"])) != line.before:

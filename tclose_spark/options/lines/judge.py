@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tclose_spark.checks.classes.class_table import ClassRequirements
 from tclose_spark.checks.classes.people import JudgedPeople
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.written import WrittenRelease
@@ -124,18 +125,9 @@ class LinesJudge(ReleaseJudge):
     def measure(self, release: JudgedRelease) -> None:
         if self.line is not None:
             k = self.spec.privacy.k
-            quasi = release.quasi
-            attributes = release.attributes
-            required = release.measure_of(JudgedPeople)
-            self.judged = judge_line(
-                self.line,
-                self.people,
-                release.labels,
-                k,
-                quasi,
-                attributes,
-                required,
-            )
+            over_people = release.measure_of(JudgedPeople)
+            required = ClassRequirements(k, release.quasi, release.attributes, [over_people])
+            self.judged = judge_line(self.line, self.people, release.labels, k, required)
 
     def problems(self, release: JudgedRelease) -> Iterator[str]:
         yield from () if self.judged is None else self.judged.problems

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
+from tclose_spark.checks.classes.population import (
+    PopulationRisks,
+    PublishedClasses,
+    RiskQuestion,
+    measure_risks,
+)
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.labels.known_people import normal_texts, with_people
 from tclose_spark.checks.written import WrittenRelease
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.sources import errors_translated, open_table
+from tclose_spark.engine.sources import RunColumns, errors_translated, open_table
 from tclose_spark.engine.tables import schema_of
 from tclose_spark.errors import InputError
 from tclose_spark.io.output_folders import HOUSEHOLDS
@@ -38,8 +43,8 @@ def opened_population(run: Run) -> Iterator[Table | None]:
     persons = [column for role, column in run.spec.attributes.owners.items() if role == "person"]
     known = [*quasi, *persons]
     try:
-        reading = (run.spec.input.columns, run.spec.missing_values)
-        opened = open_table(run.session, population.table, known, population.format, {}, *reading)
+        changed = RunColumns(run.spec.input.columns, run.spec.missing_values)
+        opened = open_table(run.session, population.table, known, population.format, {}, changed)
     except InputError as error:
         raise InputError(f"privacy.population.table: {error}", values=error.values) from None
     with errors_translated(opened):
@@ -72,20 +77,23 @@ class PopulationJudge(ReleaseJudge):
         privacy = self.spec.privacy
         files = release.written.files
         listed = None if files is None else release.held.enter_context(opened_population(files.run))
-        self.risks = measure_risks(
-            release.classes,
-            privacy.population,
-            THRESHOLD if privacy.risk is None else privacy.risk.threshold,
-            release.quasi,
-            release.written.hierarchies,
+        risk = privacy.risk
+        individual = None if risk is None else risk.individual
+        published = PublishedClasses(
+            classes=release.classes,
+            quasi=release.quasi,
+            hierarchies=release.written.hierarchies,
             table=release.table,
-            listed=listed,
-            what="privacy.population",
             households=self.households,
-            stated=None
-            if privacy.risk is None or privacy.risk.individual is None
-            else privacy.risk.individual.mean,
         )
+        wanted = RiskQuestion(
+            population=privacy.population,
+            listed=listed,
+            source="privacy.population",
+            threshold=THRESHOLD if risk is None else risk.threshold,
+            stated=None if individual is None else individual.mean,
+        )
+        self.risks = measure_risks(published, wanted)
 
     def problems(self, release: JudgedRelease) -> Iterator[str]:
         yield from (

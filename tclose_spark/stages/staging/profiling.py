@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.sampling import SAMPLE, added_up
 from tclose_spark.engine.tables import read_rows, schema_of, select
 from tclose_spark.errors import Problems
+from tclose_spark.io.run import Run
 from tclose_spark.runfile.attributes import Attributes, QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.input_reader import InputReader
@@ -48,28 +49,40 @@ from tclose_spark.table.labels import LEAST, MOST
 from tclose_spark.table.people import Households, People
 
 
+@dataclass(frozen=True, kw_only=True)
+class StagedTable:
+    """The staged batches of a table, and what the one pass over it has counted.
+
+    sample: of the raw columns `sampled`.
+    """
+
+    batches: Table
+    counted: Counted
+    sample: WholeValues
+    sampled: Sequence[str]
+
+
 def profile_of(
     table: Table,
-    spec: ReleaseSpec,
-    counted: Counted,
-    hierarchies: Mapping[str, Hierarchy],
     version: int | None,
-    staged: Table,
+    staged: StagedTable,
+    run: Run,
     readers: Sequence[InputReader],
-    sample: WholeValues,
-    sampled: Sequence[str],
 ) -> tuple[Profile, dict[str, Hierarchy]]:
-    """The profile and hierarchies of a table with these tallies. staged: its staged batches.
-    sample: of the columns `sampled`.
+    """The profile and hierarchies of a raw table. version: of the table, if it has versions.
 
     Raises:
         InputError: with all values that columns may not hold.
     """
+    spec = run.spec
+    counted = staged.counted
+    sample = staged.sample
+    sampled = staged.sampled
     schema = schema_of(table)
     quasi = spec.attributes.quasi_identifiers
     sensitive = spec.attributes.sensitive_attributes
     *histograms, tuples = counted.histograms
-    trees = dict(hierarchies)
+    trees = dict(run.hierarchies)
     domains = list[QuasiDomain]()
     attributes = list[SensitiveDomain]()
     problems = Problems()
@@ -78,7 +91,7 @@ def profile_of(
     for place, (name, settings) in enumerate(quasi.items()):
         values = {key[0]: n for key, n in histograms[place].items()}
         with problems.gathered():
-            check_quasi(table, staged, name, place, settings, counted)
+            check_quasi(table, staged.batches, name, place, settings, counted)
             trees |= build_hierarchies(spec.attributes, {name: values})
             domains.append(_domain(name, settings, values, counted, table, trees.get(name)))
     for place, (name, attribute) in enumerate(sensitive.items()):

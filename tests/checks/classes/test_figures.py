@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
+from tclose_spark.checks.classes.class_table import ClassRequirements, JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import ClassFigures, class_figures
 from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.engine.protocol import Session, Table
@@ -55,7 +55,8 @@ def figures(
 ) -> ClassFigures:
     """Of released rows (age, sex, disease)."""
     tallies = tally_classes(released(session, rows), ["age", "sex"], [a.name for a in attributes])
-    return class_figures(class_table(tallies, [AGE, SEX], attributes), k, [AGE, SEX], attributes)
+    classes = class_table(tallies, [AGE, SEX], attributes)
+    return class_figures(classes, ClassRequirements(k, [AGE, SEX], attributes))
 
 
 OLD = [("[50, 60]", "f", value) for value in "aab"]
@@ -144,7 +145,11 @@ def test_a_suppressed_row_counts_in_the_losses_only(session: Session):
     table = released(session, [*OLD, *YOUNG, *ALONE])
     attributes = [disease([4, 2])]
     classes = class_table(tally_classes(table, ["age", "sex"], ["disease"]), [AGE, SEX], attributes)
-    found = class_figures(classes, 3, [AGE, SEX], attributes, suppressed=4)
+    found = class_figures(
+        classes,
+        ClassRequirements(3, [AGE, SEX], attributes),
+        suppressed=4,
+    )
     assert (found.rows, found.classes, found.discernibility) == (6, 3, 9 + 4 + 1 + 4 * 10)
     assert found.losses == pytest.approx(
         {"age": (3 * 0.25 + 2 * 0.5 + 4) / 10, "sex": (2 + 4) / 10},
@@ -217,9 +222,7 @@ def test_a_bound_that_is_just_met_is_not_broken(session: Session):
         attribute = disease([4, 2], **asked)
         guarantee = class_figures(
             class_table(tallies, [AGE, SEX], [attribute]),
-            k,
-            [AGE, SEX],
-            [attribute],
+            ClassRequirements(k, [AGE, SEX], [attribute]),
         ).guarantees[measure]
         return guarantee.classes, guarantee.rows, guarantee.holds
 
@@ -296,10 +299,9 @@ def test_distances_that_are_one_double_are_told_apart(
 
     rows = [row(2), row(3)]
     assert rows[0][3] == rows[1][3] == 0.5
-    closeness = class_figures(table_of(rows, **CLASSES), None, [AGE, SEX], [table]).of(
-        "t-closeness",
-        "disease",
-    )
+    required = ClassRequirements(None, [AGE, SEX], [table])
+    figures = class_figures(table_of(rows, **CLASSES), required)
+    closeness = figures.of("t-closeness", "disease")
     assert closeness is not None
     assert closeness.achieved == Fraction(1, 2)
     assert closeness.worst == {"age": f"of {5 - less}", "sex": "f"}
@@ -366,7 +368,10 @@ def test_drawn_classes_have_the_figures_of_their_definitions(session: Session, s
         pa.table({name: pa.array(list(release[name]), pa.string()) for name in release}),
     )
     tallies = tally_classes(table, ["age", "sex"], list(domains), 9)
-    found = class_figures(class_table(tallies, [AGE, SEX], attributes), 4, [AGE, SEX], attributes)
+    found = class_figures(
+        class_table(tallies, [AGE, SEX], attributes),
+        ClassRequirements(4, [AGE, SEX], attributes),
+    )
 
     classes = {
         tuple(None if pd.isna(x) else x for x in key): rows
