@@ -130,13 +130,21 @@ def resolve(text: str, key: str, folder: Path) -> str:
     unchanged.
 
     Raises:
-        ConfigurationError: if it is empty, or a variable without a default is not set.
+        ConfigurationError: if it is empty, no file can have it, or a variable without a default is
+            not set.
     """
     text = expand(text, key)
     if not text.strip():
         raise ConfigurationError(f"{key}: the path is empty; expected a file or folder")
-    # `Path.resolve` fails on links in a circle.
-    return text if URI.match(text) else os.path.realpath(folder / text)
+    if URI.match(text):
+        return text
+    try:
+        return os.path.realpath(folder / text)  # `Path.resolve` fails on links in a circle
+    except ValueError:
+        raise ConfigurationError(
+            f"{key}: the path has NUL, or half of a character (a lone surrogate); expected a name "
+            "that a file can have",
+        ) from None
 
 
 def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:

@@ -39,7 +39,6 @@ ROOT = Path(__file__).resolve().parents[2]
 RUN_FILES = sorted((ROOT / "conf").glob("*.yaml"))
 MANY = settings(
     max_examples=int(os.environ.get("FUZZ_EXAMPLES", "60")),
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 SCALARS = st.one_of(

@@ -193,7 +193,7 @@ def _farthest(rows: pd.DataFrame) -> Fraction:
 
 
 @pytest.mark.parametrize("unknown", ["drop", "alone"])
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(
     seed=st.integers(0, 1_000),
     people=st.integers(20, 60),

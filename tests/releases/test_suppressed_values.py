@@ -259,7 +259,7 @@ def pair_heights(tree: Hierarchy, values: list[str]) -> dict[tuple[str, str], Fr
     }
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(VALUES, BUILDERS, st.data())
 def test_a_released_hierarchy(
     values: list[str],

@@ -138,7 +138,7 @@ def test_each_key_goes_with_what_is_not_in_the_table(key: str) -> None:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sets(st.sampled_from(sorted(GIVEN)), min_size=2, max_size=3))
 def test_what_is_accepted_has_no_pair_of_the_table(keys: set[str]) -> None:
     changes: dict[str, Any] = {}

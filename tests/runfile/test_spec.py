@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.runfile.loading import expand, load_spec
+from tclose_spark.runfile.loading import expand, load_spec, resolve
 from tclose_spark.runfile.spec import Input, ReleaseSpec
 
 RUN = """
@@ -969,6 +969,18 @@ def test_paths_are_relative_to_the_run_file(load, tmp_path):
 )
 def test_a_uri_passes_through(load, uri):
     assert load(f"input.path={uri}").input.path == uri
+
+
+@pytest.mark.parametrize("key", ["input.path", "output.path", f"{QUASI}.zip.hierarchy"])
+def test_a_path_with_nul_is_refused(load, key):
+    with pytest.raises(ConfigurationError) as error:
+        load(f'{key}="a\\0b"')
+    assert str(error.value).startswith(f"{key}: the path has NUL")
+
+
+def test_a_path_with_half_of_a_character_is_refused(tmp_path):
+    with pytest.raises(ConfigurationError, match="^output: the path has NUL, or half of"):
+        resolve("a\ud800b", "output", tmp_path)
 
 
 def test_a_table_of_the_catalog_is_no_path(load, monkeypatch):

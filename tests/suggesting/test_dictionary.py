@@ -531,7 +531,7 @@ SENSES = {
 
 
 @given(names=st.permutations([*SENSES]).map(lambda names: names[:8]), seed=st.integers(0, 2**31))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_descriptions_give_the_roles_that_names_would(names: list[str], seed: int) -> None:
     """A table of v1, v2.. with a dictionary has the roles of the same table with names that say as
     much.

@@ -81,7 +81,7 @@ PATTERNED = (
     missing=st.floats(0, 0.9),
     seed=st.integers(0, 2**31),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_an_identifier_is_never_insensitive(guise, name, people, rows_each, missing, seed):
     """With duplicates (visits of a person), with missing values, and under a name that says it is
     harmless.

@@ -108,13 +108,13 @@ def test_the_terminal_has_80_characters_and_shows_no_value(tmp_path):
 
 
 @given(name=st.text(min_size=1, max_size=70), rows=st.integers(1, 10**9))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_line_of_the_terminal_is_longer_whatever_a_column_is_called(name, rows):
     assert len(column_line(suggest_role(facts(name, ["a", None, "b"])))) <= 80
 
 
 @given(names=st.lists(st.text(min_size=1, max_size=30), min_size=3, max_size=6, unique=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_whatever_columns_are_called_the_run_file_is_yaml_and_names_them(names, tmp_path_factory):
     columns = {"age": list(range(20, 60)) * 5, "disease": ["flu", "gout"] * 100}
     columns |= {name: ["a", "b"] * 100 for name in names if name not in columns}

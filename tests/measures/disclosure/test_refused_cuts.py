@@ -57,7 +57,7 @@ def brute_force(
     return told
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_it_is_what_all_arrangements_say(data: st.DataObject) -> None:
     m = 4

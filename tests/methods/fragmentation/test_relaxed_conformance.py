@@ -193,7 +193,8 @@ def test_the_size_that_is_proven_is_the_first_that_holds(case_and_fragments, k, 
     k = min(k, matrix.rows)
     table = FragmentTable.of(matrix, fragment_of, case.distances)
     bounds = tuple(float(b) for b in aggregate_bounds(matrix, fragment_of, case.diameters))
-    found = prove(matrix, fragment_of, table, bounds, limits, tuple("abcd"[: matrix.attributes]), k)
+    thresholds = dict.fromkeys("abcd"[: matrix.attributes], t)
+    found = prove(matrix, fragment_of, table, bounds, thresholds, k)
     assert (found.classes, found.size) == (
         matrix.rows // max(found.size, 1),
         matrix.rows // found.classes,

@@ -74,7 +74,7 @@ def test_numbers_are_noted_by_region_not_by_value() -> None:
     assert note_values(rows, alone, PLAIN).num_rows == 0  # labels of one value need no other ends
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.integers(-500, 500) | st.just(int(MISSING)), min_size=1, max_size=60), st.data())
 def test_regions_end_at_the_released_values_in_them(codes: list[int], data: st.DataObject) -> None:
     rows, settled = settled_rows(np.array(codes))

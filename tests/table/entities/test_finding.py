@@ -93,7 +93,6 @@ def test_a_person_is_found_under_any_name(name):
     assert found.entities[0].constant == ("age", "gender", "district")
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 1_000), people=st.integers(40, 400), each=st.integers(2, 20))
 def test_persons_of_any_number_are_found_and_their_measurements_are_not(seed, people, each):
     found = subjects(persons(np.random.default_rng(seed), "ref", people, each))
@@ -115,7 +114,6 @@ def followed(rng: np.random.Generator, name: str, people: int, years: int) -> di
     }
 
 
-@settings(deadline=None)
 @given(
     seed=st.integers(0, 1_000),
     name=st.sampled_from(["nr", "id", "caseid", "msisdn", "x17"]),
@@ -130,7 +128,6 @@ def test_persons_who_marry_are_found_over_the_years(seed, name, people, years):
     assert not any(one.kind == "person" for one in subjects(at_once).entities)
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 1_000), name=st.sampled_from(["wght", "weight", "pwgtp", "Gewicht"]))
 def test_a_weight_that_follows_from_strata_is_no_household(seed, name):
     rng = np.random.default_rng(seed)
@@ -147,7 +144,6 @@ def test_a_weight_that_follows_from_strata_is_no_household(seed, name):
     assert found.of(name) is None
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 1_000), most=st.integers(30, 30_000))
 def test_a_measurement_is_no_person(seed, most):
     rng = np.random.default_rng(seed)
@@ -178,7 +174,6 @@ def test_members_of_households_in_several_years_are_persons():
     assert found.columns == ("hh", "pno")
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 1_000))
 def test_answers_within_a_measurement_are_no_members(seed):
     rng = np.random.default_rng(seed)
@@ -234,7 +229,6 @@ def sites(rng: np.random.Generator, site: str, number: str) -> dict[str, object]
     }
 
 
-@settings(deadline=None)
 @given(
     seed=st.integers(0, 1_000),
     names=st.sampled_from([("centre", "subj"), ("blk", "sq"), ("clinic", "lfd"), ("x1", "x2")]),
@@ -284,7 +278,6 @@ def test_a_number_is_found_whatever_it_is_made_of(name):
     assert found.columns == (name,)
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 1_000), titles=st.integers(20, 60))
 def test_a_title_that_shows_the_sex_is_no_person(seed, titles):
     rng = np.random.default_rng(seed)
@@ -300,7 +293,6 @@ def test_a_title_that_shows_the_sex_is_no_person(seed, titles):
     assert not found.entities
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 1_000), ages=st.integers(12, 60))
 def test_a_premium_by_age_and_sex_is_no_person(seed, ages):
     rng = np.random.default_rng(seed)
@@ -317,7 +309,6 @@ def test_a_premium_by_age_and_sex_is_no_person(seed, ages):
     assert not found.entities
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 1_000), waves=st.integers(3, 8))
 def test_the_same_births_in_each_wave_show_persons(seed, waves):
     rng = np.random.default_rng(seed)
@@ -417,7 +408,6 @@ def test_persons_without_an_identifier_whose_birth_sex_and_place_recur():
     assert found.columns == ("gender", "district", "birth_date")
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 1_000))
 def test_single_persons_do_not_look_like_groups(seed):
     rng = np.random.default_rng(seed)
@@ -449,7 +439,6 @@ def test_the_cells_of_a_table_of_counts_are_found(count):
     assert (found.count, found.dimensions) == (count, ("area", "sex", "cause", "year"))
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 1_000))
 def test_people_with_a_count_are_no_cells(seed):
     rng = np.random.default_rng(seed)
@@ -457,7 +446,7 @@ def test_people_with_a_count_are_no_cells(seed):
     assert subjects({**columns, "visits": rng.integers(0, 9, 400)}).cells is None
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 1_000))
 def test_agreement_follows_from_the_rows_and_not_from_their_order(seed):
     """Of values with more rows than pairs are compared of, so that the pairs are drawn."""

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose_spark.table.entities import whole_values
@@ -72,7 +72,6 @@ def test_a_column_draws_rows_although_those_without_a_person_come_first():
     assert 20 < len(np.unique(persons)) <= ROWS // 4
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 100), cuts=st.lists(st.integers(1, ROWS - 1), max_size=5, unique=True))
 def test_the_sample_follows_from_the_content_alone(seed, cuts):
     table = a_table(seed)
@@ -93,7 +92,6 @@ VALUES = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(VALUES)
 def test_equal_texts_have_equal_hashes_also_in_dictionaries_and_slices(values):
     column = pa.array(values, pa.string())
