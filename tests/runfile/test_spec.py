@@ -979,7 +979,7 @@ def test_a_path_with_nul_is_refused(load, key):
 
 
 def test_a_path_with_half_of_a_character_is_refused(tmp_path):
-    with pytest.raises(ConfigurationError, match="^output: the path has NUL, or half of"):
+    with pytest.raises(ConfigurationError, match=r"^output: the path has NUL, or half of"):
         resolve("a\ud800b", "output", tmp_path)
 
 
