@@ -17,8 +17,8 @@ from tclose_spark.table.domains import Profile
 
 
 class InputReader:
-    """The hooks that `profile_input`, `profile_table` and `publish_release` call, in this order.
-    Each adds nothing by default.
+    """The hooks that `profile_input` and `profile_table` call, in this order. Each adds nothing by
+    default.
 
     continued: whether rows have atoms of an earlier release. keeps: whether they include rows of
         it.
@@ -59,13 +59,6 @@ class InputReader:
     def warnings(self) -> list[str]:
         """What the run file should not publish."""
         return []
-
-    def publish(self, run: Run) -> None:
-        """Notes for other runs that the release is published, just before it is.
-
-        Raises:
-            ConfigurationError: if another release has its place.
-        """
 
 
 def readers_of(spec: ReleaseSpec, secret: str) -> list[InputReader]:

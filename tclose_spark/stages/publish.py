@@ -28,6 +28,7 @@ from tclose_spark.io.output_folders import (
     RECORDS,
     REPORT,
     STATE,
+    SUCCESSOR,
 )
 from tclose_spark.io.run import Run
 from tclose_spark.io.run_state import (
@@ -45,7 +46,6 @@ from tclose_spark.io.storage.lock import is_of_lock
 from tclose_spark.io.tables.exports import only_file
 from tclose_spark.report.line import damage_translated
 from tclose_spark.runfile.release_form import SENSITIVE_TABLES
-from tclose_spark.stages.input_reader import readers_of
 from tclose_spark.stages.staging.resuming import sealed_pseudonyms, state_of_inputs
 from tclose_spark.table.hierarchies.building import HIERARCHIES, RELEASED_HIERARCHIES
 
@@ -132,8 +132,7 @@ def publish_release(run: Run) -> Mapping[str, Any]:
     require_replaceable_table(run)
     with defer_interrupts():  # an interrupt waits, so that no release is left without its evidence
         with run.stage("publish") as stage:
-            for reader in readers_of(run.spec, secret=""):  # they read no rows here
-                reader.publish(run)
+            note_successor(run)
             try:
                 _place(run, state.of(ReportRecord).files.public)
             except TcloseError:
@@ -145,6 +144,37 @@ def publish_release(run: Run) -> Mapping[str, Any]:
     certificate = certificate_of(run)
     run.events.emit("COMPLETE", certificate)
     return certificate
+
+
+def require_no_other_successor(run: Run) -> None:
+    """Raises ConfigurationError if another release continues the earlier one: the two would not
+    share their atoms.
+    """
+    internal = run.earlier
+    if (
+        internal is None
+        or not internal.exists(SUCCESSOR)
+        or run.spec.output.after == run.spec.output.path
+    ):
+        return
+    successor = internal.read(SUCCESSOR).strip()
+    if successor != run.public.path():
+        raise ConfigurationError(
+            f"output.after: {successor} continues the release in {run.spec.output.after} already, "
+            "and a line has one next release; continue that one. If nobody has seen it, remove it "
+            f"and {internal.path(SUCCESSOR)}",
+        )
+
+
+def note_successor(run: Run) -> None:
+    """Notes in the evidence of the earlier release that this run continues it.
+
+    Raises:
+        ConfigurationError: if another release does.
+    """
+    require_no_other_successor(run)
+    if run.earlier is not None and run.spec.output.after != run.spec.output.path:
+        run.earlier.write(SUCCESSOR, run.public.path(), private=True)
 
 
 def require_replaceable_table(run: Run) -> None:

@@ -19,7 +19,6 @@ from tclose_spark.io.output_folders import (
     PEOPLE,
     RECORDS,
     STATE,
-    SUCCESSOR,
 )
 from tclose_spark.io.run import Run
 from tclose_spark.io.run_state import HistoryEntry, ProfileRecord, ReportRecord, RunState
@@ -30,6 +29,7 @@ from tclose_spark.options.lines.requirements import require_evidence, require_sa
 from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.line import damage_translated, entries_of, history_entry
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.stages.publish import require_no_other_successor
 from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.table import atoms as of_atoms
 from tclose_spark.table.columns.preparing import as_text
@@ -210,34 +210,3 @@ def _continued(run: Run, after: str, internal: Folder, public: Folder) -> Earlie
         types=people.types,
         made_from=(state.configuration, state.of(ProfileRecord).input.fingerprint),
     )
-
-
-def require_no_other_successor(run: Run) -> None:
-    """Raises ConfigurationError if another release continues the earlier one: the two would not
-    share their atoms.
-    """
-    internal = run.earlier
-    if (
-        internal is None
-        or not internal.exists(SUCCESSOR)
-        or run.spec.output.after == run.spec.output.path
-    ):
-        return
-    successor = internal.read(SUCCESSOR).strip()
-    if successor != run.public.path():
-        raise ConfigurationError(
-            f"output.after: {successor} continues the release in {run.spec.output.after} already, "
-            "and a line has one next release; continue that one. If nobody has seen it, remove it "
-            f"and {internal.path(SUCCESSOR)}",
-        )
-
-
-def note_successor(run: Run) -> None:
-    """Notes in the evidence of the earlier release that this run continues it.
-
-    Raises:
-        ConfigurationError: if another release does.
-    """
-    require_no_other_successor(run)
-    if run.earlier is not None and run.spec.output.after != run.spec.output.path:
-        run.earlier.write(SUCCESSOR, run.public.path(), private=True)

@@ -14,7 +14,7 @@ from tclose_spark.engine.tables import collect, gather, map_batches, schema_of, 
 from tclose_spark.errors import InputError
 from tclose_spark.io.run import Run
 from tclose_spark.io.run_state import EarlierRecord, PeopleRecord
-from tclose_spark.options.lines.earlier import EarlierRelease, earlier_release, note_successor
+from tclose_spark.options.lines.earlier import EarlierRelease, earlier_release
 from tclose_spark.options.lines.membership import members_of, with_atoms
 from tclose_spark.options.lines.requirements import (
     column_types,
@@ -213,6 +213,3 @@ class PeopleReader(InputReader):
         atoms = str(self.earlier.fingerprint())
         earlier = EarlierRecord(releases=releases, atoms=atoms)
         return record.having({"earlier": earlier}).to_json()
-
-    def publish(self, run: Run) -> None:
-        note_successor(run)
