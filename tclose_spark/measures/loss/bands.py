@@ -257,10 +257,14 @@ def _may_be_range(one: Parts) -> bool:
 
 
 def _may_be_negative(pairs: Sequence[Parts]) -> bool:
-    """Whether the dash behind the word of the only label with two numbers could be a minus:
-    `Grade-5 to 9`.
+    """Whether the dash behind a word of the only label with two numbers could be a minus:
+    `Grade-5 to 9`, `-5to-2`.
     """
-    return len(pairs) == 1 and pairs[0].shape.partition("#")[0].endswith("-")
+    if len(pairs) != 1:
+        return False
+    before, between, _ = pairs[0].shape.split("#", 2)
+    is_second = between.endswith("-") and between[-2:-1].isalpha()
+    return before.endswith("-") or (pairs[0].tokens[0].negative and is_second)
 
 
 def _is_fraction(one: Parts) -> bool:

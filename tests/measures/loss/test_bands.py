@@ -222,6 +222,11 @@ def test_ends_are_right_or_the_loss_is_unknown(
     assert found is None or found == ends or in_thousands(found) == ends
 
 
+@pytest.mark.parametrize("labels", ["-2AAA-1 | 1 AAA", "-5to-2 | -1 to", "Grade-5 to 9 | 10 to"])
+def test_a_dash_behind_the_word_of_a_single_pair_may_be_a_minus(labels: str) -> None:
+    assert ends_of(labels.split(" | ")) is None
+
+
 def in_thousands(ends: Sequence[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
     """The ends of a column of nothing but numbers such as 1.000-1.999, which has the same loss in
     ones.
