@@ -349,13 +349,17 @@ def test_every_stage_at_some_moments(
     while not lock.exists() and process.poll() is None:
         time.sleep(0.05)
     time.sleep(wait)
-    if process.poll() is not None:
+    if not lock.exists():
+        process.communicate(timeout=60)
         pytest.skip("the stage is done by then")
     os.killpg(process.pid, number)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number
-    assert [line for line in err.splitlines() if not line.startswith((*ORDER, "note"))] == [MESSAGE]
+    assert [
+        line for line in err.splitlines() if not line.startswith(("engine", *ORDER, "note"))
+    ] == [MESSAGE]
     assert not lock.exists()
-    assert not list(temporary.iterdir())
+    left = {path.name for path in temporary.iterdir()}
+    assert left <= {f"_jinja2-cache-{os.getuid()}"}  # compiled templates, kept for later runs
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)

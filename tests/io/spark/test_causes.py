@@ -372,7 +372,9 @@ def test_a_release_whose_workers_get_lost_is_the_same(
     finished: Path,
     tmp_path: Path,
 ) -> None:
-    command = ["-m", "tclose_spark", "release", str(conf), "--set", f"output.path={tmp_path}/out"]
+    set_by_hand = [f"output.path={tmp_path}/out", "engine=spark"]
+    given = [part for assignment in set_by_hand for part in ("--set", assignment)]
+    command = ["-m", "tclose_spark", "release", str(conf), *given]
     process = subprocess.Popen([sys.executable, *command])
     lost = 0
     while process.poll() is None:
