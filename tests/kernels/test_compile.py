@@ -45,11 +45,11 @@ NAMES = [
 ]
 
 CALLED = """
-__init__.log2 anneal.propose buckets._form canary.store_many canary.store_one changes.count_all changes.loss
-changes.repack cutting._grow figures._measure_classes figures._width_sum goal.add_up layers._lower
-layers._measure maximum_emd._sweep mdav._microaggregate merges.merge_all merging._merge nearest._generate
-partition.draw reshape.reshape scatter.dissolve_all splits.split_all sweeps.sweep_moves sweeps.sweep_swaps
-tree._divide
+__init__.log2 anneal.propose buckets._form canary.store_many canary.store_one changes.count_all
+changes.loss changes.repack cutting._grow even_blocks._merge figures._measure_classes
+figures._width_sum goal.add_up layers._lower layers._measure maximum_emd._sweep mdav._microaggregate
+nearest._generate partition.draw reshape.reshape rounds.merge_all scatter.dissolve_all
+splits.split_all sweeps.sweep_moves sweeps.sweep_swaps tree._divide
 """
 """The kernels that Python calls. Only they are machine code with a file in the cache."""
 
