@@ -23,6 +23,8 @@ MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 NAMED = re.compile("|".join(MONTHS), re.IGNORECASE)
 MOST_DIGITS = 18  # of a count: it fits 64 bits
 LARGEST_COUNT = 10**MOST_DIGITS - 1
+SPACED = re.compile(r"\s/|/\s")
+"""A fraction to Python 3.12, and none to Python 3.11."""
 HUGE_EXPONENT = re.compile(r"[eE][+-]?[0-9_]{4,}\s*$")
 
 
@@ -38,7 +40,7 @@ def parse_number(text: str) -> Fraction:
     """
     if HUGE_EXPONENT.search(text):
         raise ValueError("a number out of all range")
-    if "_" in text:
+    if "_" in text or SPACED.search(text):
         raise ValueError("no number")
     try:
         return Fraction(text)

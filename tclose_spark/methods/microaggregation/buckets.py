@@ -184,6 +184,7 @@ def _form(
     classes: int,
 ) -> None:
     """Fills `class_of`."""
+    bucket = buckets.of_row
     held = buckets.held
     near = buckets.near
     chosen = buckets.chosen
@@ -196,7 +197,7 @@ def _form(
         for i in range(left):
             far = pool.far[i]
             row = pool.rows[i]
-            b = buckets.of_row[row]
+            b = bucket[row]
             if far < near[b, 0]:
                 near[b, 1] = near[b, 0]
                 chosen[b, 1] = chosen[b, 0]
