@@ -52,7 +52,7 @@ class MadeBy:
     notes: Sequence[str]
     suggested: Sequence[Change] | None
     minimality: Mechanism
-    totals: Mapping[str, Any]
+    totals: Mapping[str, object]
 
 
 def render_internal(
@@ -102,7 +102,7 @@ def render_internal(
     )
 
 
-def _published_totals(certificate: Certificate, figures: Figures) -> Any:
+def _published_totals(certificate: Certificate, figures: Figures) -> object:
     """The sums of the published weights by sensitive attribute; None without them."""
     every = (words.sections(certificate, figures) for words in words_in(certificate))
     return next((found["totals"] for found in every if found.get("totals")), None)

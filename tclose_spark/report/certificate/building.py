@@ -228,7 +228,7 @@ def _sensitive(
     return Sensitive.read(entry)
 
 
-def _spellings(text: Text | None) -> dict[str, Any] | None:
+def _spellings(text: Text | None) -> Mapping[str, object] | None:
     return None if text is None else text.model_dump(mode="json", exclude_defaults=True)
 
 

@@ -35,7 +35,7 @@ class CertificatePart(BaseModel):
     model_config = ConfigDict(extra="forbid", validate_assignment=True, defer_build=True)
 
     @classmethod
-    def read(cls, found: Mapping[str, Any]) -> Self:
+    def read(cls, found: Mapping[str, object]) -> Self:
         """The part with these keys.
 
         Raises:
