@@ -228,7 +228,5 @@ def _guarantees(certificate: Mapping[str, Any]) -> Any:
         {name: attr.field() for name in ("verdict", "guarantees", "release", "utility")},
         bases=(DatasetFacet,),
     )
-    told: dict[str, Any] = {
-        name: certificate[name] for name in ("verdict", "guarantees", "release", "utility")
-    }
+    told = {name: certificate[name] for name in ("verdict", "guarantees", "release", "utility")}
     return facet(**told, producer=PRODUCER)
