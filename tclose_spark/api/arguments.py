@@ -105,7 +105,7 @@ def path_of(table: Table) -> str:
     return fspath(table)
 
 
-def reader_options(options: Mapping[str, Any] | None) -> dict[str, str]:
+def reader_options(options: Mapping[str, object] | None) -> dict[str, str]:
     """Options as Spark's reader takes them, such as {"sep": ";", "header": True}."""
     return {
         key: str(value).lower() if isinstance(value, bool) else str(value)
@@ -218,7 +218,7 @@ def _input(table: Table, own: Any, view: str) -> Any:
     return {**kept, **_at_path(path_of(table), settings)}
 
 
-def _at_path(path: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _at_path(path: str, settings: Mapping[str, Any]) -> dict[str, object]:
     """Path, format and options of a table; format and options are those of the spec, if it
     has any.
     """

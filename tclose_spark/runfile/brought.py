@@ -156,11 +156,11 @@ def _find(what: str, name: str, place: str, kind: type[Brought]) -> Brought:
 
 
 def read_brought(
-    value: dict[str, Any],
+    value: dict[str, object],
     known: Mapping[str, str],
-    own: Mapping[str, Any],
+    own: Mapping[str, object],
     find: Callable[[str], Any],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The keys of a section, those of other packages together as `brought`. known: these; own: all
     others.
     """
