@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from tclose_spark.api.arguments import Table, path_of, reader_options
 from tclose_spark.api.audit import held_table
@@ -18,7 +19,7 @@ def fingerprint(
     table: Table,
     *,
     format: str | None = None,
-    options: Mapping[str, object] | None = None,
+    options: Mapping[str, Any] | None = None,
     engine: str | None = None,
 ) -> str:
     """The fingerprint of a table's rows, as the certificate of a release has it

@@ -7,7 +7,7 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Any, Literal
 
 from tclose_spark.api.arguments import Number, Table, number_of_rows, path_of, reader_options
 from tclose_spark.api.session import Log, announcer, choose, on_engine, working
@@ -42,7 +42,7 @@ def suggest(
     *,
     sample: int | Literal["all"] | None = SAMPLE,
     format: str | None = None,
-    options: Mapping[str, object] | None = None,
+    options: Mapping[str, Any] | None = None,
     file: str | PathLike[str] | None = None,
     name: str = "table",
     dictionary: Given = None,

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, TypedDict
 
 from tclose_spark.io.run_state import AnonymizeRecord, PlanFigures, ProfileRecord, RunState
 from tclose_spark.report.certificate.sections import Certificate, CertifiedSubjects
@@ -150,12 +150,24 @@ def _attacks(
         )
 
 
-def _associations(found: Sequence[Mapping[str, Any]]) -> PlotSection:
+class Association(TypedDict):
+    """Cramér's V of a quasi-identifier with a sensitive attribute, raw and released."""
+
+    quasi: str
+    sensitive: str
+    raw: float
+    released: float
+
+
+def _associations(found: Sequence[Association]) -> PlotSection:
     several = len({one["sensitive"] for one in found}) > 1
     shown = sorted(found, key=lambda one: -one["raw"])[:MOST_ASSOCIATIONS]
     svg = lines(
         [f"{one['quasi']}, {one['sensitive']}" if several else one["quasi"] for one in shown],
-        [(side, [one[side] for one in shown]) for side in ("raw", "released")],
+        [
+            ("raw", [one["raw"] for one in shown]),
+            ("released", [one["released"] for one in shown]),
+        ],
         description="Cramér's V of each quasi-identifier with each sensitive attribute, raw and released; "
         "the table lists the numbers",
         across="Cramér's V, 100%: full association",

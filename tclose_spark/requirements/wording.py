@@ -95,7 +95,7 @@ def recorded_of(guarantees: Mapping[str, Any]) -> dict[str, dict[str, Bound]]:
 
 def stricter(
     settings: Mapping[str, SensitiveAttribute],
-    recorded: Mapping[str, Mapping[str, Any]],
+    recorded: Mapping[str, Mapping[str, Bound]],
 ) -> list[str]:
     """What the sensitive attributes require more of than a release did. recorded: see
     `recorded_of`; older histories lack keys.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 from tclose_spark.report.certificate.attributes import (
     CertifiedAttributes,
@@ -255,7 +255,7 @@ def _quasi(
     return QuasiIdentifierEntry.read(entry)
 
 
-def _tree(hierarchy: Hierarchy) -> dict[str, Any]:
+def _tree(hierarchy: Hierarchy) -> Mapping[str, object]:
     """The paths of all leaves, sorted."""
     return listing(sorted(hierarchy.paths), "paths")
 
