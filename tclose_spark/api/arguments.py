@@ -127,7 +127,7 @@ def number_of_rows(sample: Any, most: int | None = None) -> int | None:
     return sample
 
 
-def tree_of(spec: Spec, overrides: Sequence[str] = ()) -> dict[str, Any]:
+def tree_of(spec: Spec, overrides: Sequence[str] = ()) -> dict[str, object]:
     """A spec as a run file has it; sections may be objects. Paths are resolved from the run file's
     folder, or from the working folder.
 
@@ -145,7 +145,7 @@ def tree_of(spec: Spec, overrides: Sequence[str] = ()) -> dict[str, Any]:
     )
 
 
-def _tree_of_spec(spec: ReleaseSpec, overrides: Sequence[str]) -> dict[str, Any]:
+def _tree_of_spec(spec: ReleaseSpec, overrides: Sequence[str]) -> dict[str, object]:
     tree = {name: _plain(getattr(spec, name)) for name in (*spec.model_fields_set, "method")}
     return with_overrides(tree, Path.cwd(), overrides)
 
@@ -170,13 +170,13 @@ def as_python(value: Any) -> Any:
 
 def complete_tree(
     table: Table,
-    tree: dict[str, Any],
+    tree: dict[str, object],
     output: Where = None,
     *,
     view: str = FRAME,
     nowhere: str | None = None,
     reads: bool = True,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The run file for this table and output, not validated. On the command line a run file is
     complete by itself.
 
@@ -244,7 +244,7 @@ def _output(output: Where, own: Any, nowhere: str | None) -> Any:
     if isinstance(output, Output):
         output = output.model_dump(exclude_unset=True)
     if isinstance(output, Mapping):
-        tree = {"output": {**settings, **output}}
+        tree: dict[str, object] = {"output": {**settings, **output}}
         return with_overrides(tree, Path.cwd())["output"]
     if output is not None:
         kept = {

@@ -85,7 +85,7 @@ def hierarchy(
     spec: Spec | None = None,
     overrides: Sequence[str] = (),
     format: str | None = None,
-    options: Mapping[str, object] | None = None,
+    options: Mapping[str, Any] | None = None,
     engine: str | None = None,
 ) -> Preview:
     """Shows a hierarchy beside a table: its tree with counts, and the values without a leaf.

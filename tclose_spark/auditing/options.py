@@ -96,7 +96,7 @@ class TableOptions(TypedDict, total=False):
         OptionText("csv, parquet, delta or table, if the path does not name it."),
     ]
     options: Annotated[
-        Mapping[str, object] | None,
+        Mapping[str, Any] | None,
         OptionText(
             "For Spark's reader, such as sep=;.",
             flags=("--option",),

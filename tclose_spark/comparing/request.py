@@ -208,7 +208,7 @@ def _require_settings(name: str, section: Tree) -> None:
         raise ConfigurationError(f"--methods {name}: {explain_error(error)}") from None
 
 
-def _section(method: Method) -> dict[str, Any]:
+def _section(method: Method) -> Tree:
     if isinstance(method, str):
         name, *settings = method.split(":")
         return {"name": name.strip(), **dict(_setting(method, setting) for setting in settings)}

@@ -304,7 +304,7 @@ def _repeats(one: Repetition, exact: bool) -> str:
     return f"{'' if exact else 'about '}{one.values:,} values in {one.rows:,} rows"
 
 
-def _proposal(tree: Mapping[str, Any]) -> str:
+def _proposal(tree: Mapping[str, object]) -> str:
     """The key `suggested` of a run file with this content."""
     suggested = {"suggested": {key: tree[key] for key in COMPARED}}
     return str(
