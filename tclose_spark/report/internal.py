@@ -6,7 +6,7 @@ import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from tclose_spark.io.run_state import AnonymizeRecord, PlanFigures, ProfileRecord, RunState
 from tclose_spark.report.certificate.sections import Certificate, CertifiedSubjects
@@ -34,6 +34,49 @@ MOST_LINES = 12  # values that the mechanism reveals
 MOST_ASSOCIATIONS = 24
 
 
+class GroupFigures(TypedDict):
+    """What an adversary learns from the raw table: see `RawGroups`."""
+
+    people: int
+    alone: float
+    few: float
+    chance: float
+    certain: Mapping[str, float]
+    guess: Mapping[str, float]
+
+
+class Association(TypedDict):
+    """Cramér's V of a quasi-identifier with a sensitive attribute, raw and released. moved: the
+    share of rows in another cell.
+    """
+
+    quasi: str
+    sensitive: str
+    raw: float
+    released: float
+    moved: float
+
+
+class RawFigures(TypedDict):
+    """The raw table beside the release: see `RawVersusReleased`. What only templates show is an
+    object.
+    """
+
+    rows: int
+    suppressed: int
+    whole: int
+    worth: Mapping[str, float]
+    target: str | None
+    why_no_classifier: str
+    groups: GroupFigures | None
+    uniques: object
+    cells: object
+    linkage: object
+    means: Sequence[object]
+    associations: Sequence[Association]
+    tables: Sequence[object]
+
+
 @dataclass(frozen=True, kw_only=True)
 class MadeBy:
     """The run that made a release.
@@ -58,12 +101,12 @@ class MadeBy:
 def render_internal(
     certificate: Certificate,
     figures: Figures,
-    raw: Mapping[str, Any] | None,
+    raw: RawFigures | None,
     made: MadeBy,
 ) -> str:
     """The internal page of a release.
 
-    figures: the verifier's. raw: `RawVersusReleased`, None if no rows could be drawn.
+    figures: the verifier's. raw: None if no rows could be drawn.
     """
     state = made.state
     minimality = made.minimality
@@ -122,7 +165,7 @@ def versions() -> dict[str, str]:
 def _attacks(
     certificate: Certificate,
     figures: Figures,
-    raw: Mapping[str, Any] | None,
+    raw: RawFigures | None,
 ) -> Iterator[tuple[str, float | None, float]]:
     """(what an adversary learns, its share in the raw table, and in the release). In the raw table
     the adversary looks for the rows that have a person's quasi-identifiers.
@@ -148,15 +191,6 @@ def _attacks(
             groups and groups["guess"][name],
             guessed,
         )
-
-
-class Association(TypedDict):
-    """Cramér's V of a quasi-identifier with a sensitive attribute, raw and released."""
-
-    quasi: str
-    sensitive: str
-    raw: float
-    released: float
 
 
 def _associations(found: Sequence[Association]) -> PlotSection:
