@@ -36,15 +36,15 @@ class ShareBin(Bin):
     to: float
 
 
-Ends = TypedDict("Ends", {"from": int, "to": int})
-Start = TypedDict("Start", {"from": float}, total=False)
+SizeRange = TypedDict("SizeRange", {"from": int, "to": int})
+LowerEnd = TypedDict("LowerEnd", {"from": float}, total=False)
 
 
-class SizeBin(Ends, Bin):
+class SizeBin(SizeRange, Bin):
     """A bin of class sizes, with the least and the largest."""
 
 
-class DistanceBin(Start, ShareBin):
+class DistanceBin(LowerEnd, ShareBin):
     """A bin of distances. Only the last one, of all larger ones, has its lower end."""
 
 
