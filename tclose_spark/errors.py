@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 MOST_LISTED = 1000
 """The most values that an error writes down for whoever corrects them."""
@@ -23,7 +22,7 @@ class Offending:
     problem: str
     rows: Mapping[str | None, int]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """As `internal/problems.json` has it: the MOST_LISTED values of most rows, in this
         order.
         """
@@ -65,7 +64,7 @@ class TcloseError(Exception):
         for error in (self, *self.problems):
             error.args = (rewrite(str(error)),)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """As `internal/problems.json` has it: the message and the values; of several errors, each
         one's too.
         """

@@ -105,7 +105,7 @@ def path_of(table: Table) -> str:
     return fspath(table)
 
 
-def reader_options(options: Mapping[str, Any] | None) -> dict[str, str]:
+def reader_options(options: Mapping[str, object] | None) -> dict[str, str]:
     """Options as Spark's reader takes them, such as {"sep": ";", "header": True}."""
     return {
         key: str(value).lower() if isinstance(value, bool) else str(value)
@@ -127,7 +127,7 @@ def number_of_rows(sample: Any, most: int | None = None) -> int | None:
     return sample
 
 
-def tree_of(spec: Spec, overrides: Sequence[str] = ()) -> dict[str, Any]:
+def tree_of(spec: Spec, overrides: Sequence[str] = ()) -> dict[str, object]:
     """A spec as a run file has it; sections may be objects. Paths are resolved from the run file's
     folder, or from the working folder.
 
@@ -145,7 +145,7 @@ def tree_of(spec: Spec, overrides: Sequence[str] = ()) -> dict[str, Any]:
     )
 
 
-def _tree_of_spec(spec: ReleaseSpec, overrides: Sequence[str]) -> dict[str, Any]:
+def _tree_of_spec(spec: ReleaseSpec, overrides: Sequence[str]) -> dict[str, object]:
     tree = {name: _plain(getattr(spec, name)) for name in (*spec.model_fields_set, "method")}
     return with_overrides(tree, Path.cwd(), overrides)
 
@@ -170,13 +170,13 @@ def as_python(value: Any) -> Any:
 
 def complete_tree(
     table: Table,
-    tree: dict[str, Any],
+    tree: dict[str, object],
     output: Where = None,
     *,
     view: str = FRAME,
     nowhere: str | None = None,
     reads: bool = True,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The run file for this table and output, not validated. On the command line a run file is
     complete by itself.
 
@@ -218,7 +218,7 @@ def _input(table: Table, own: Any, view: str) -> Any:
     return {**kept, **_at_path(path_of(table), settings)}
 
 
-def _at_path(path: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _at_path(path: str, settings: Mapping[str, Any]) -> dict[str, object]:
     """Path, format and options of a table; format and options are those of the spec, if it
     has any.
     """
@@ -244,7 +244,7 @@ def _output(output: Where, own: Any, nowhere: str | None) -> Any:
     if isinstance(output, Output):
         output = output.model_dump(exclude_unset=True)
     if isinstance(output, Mapping):
-        tree = {"output": {**settings, **output}}
+        tree: dict[str, object] = {"output": {**settings, **output}}
         return with_overrides(tree, Path.cwd())["output"]
     if output is not None:
         kept = {

@@ -308,16 +308,13 @@ def _question(options: TableOptions, **asked: Any) -> AuditQuestion:
     attributes = _settings(sensitive, "sensitive")
     for role, columns in (("quasi_identifiers", quasi), ("sensitive", attributes)):
         for name, settings in columns.items():
-            if isinstance(settings.get("hierarchy"), str):
-                settings["hierarchy"] = resolve(
-                    settings["hierarchy"],
-                    f"{role}.{name}.hierarchy",
-                    Path.cwd(),
-                )
+            file = settings.get("hierarchy")
+            if isinstance(file, str):
+                settings["hierarchy"] = resolve(file, f"{role}.{name}.hierarchy", Path.cwd())
     return question_from_columns(quasi, attributes, **asked)
 
 
-def _settings(columns: Columns, what: str) -> dict[str, dict[str, Any]]:
+def _settings(columns: Columns, what: str) -> dict[str, dict[str, object]]:
     """Settings by column."""
     if columns is None:
         return {}
@@ -333,7 +330,7 @@ def _settings(columns: Columns, what: str) -> dict[str, dict[str, Any]]:
     return {name: _setting(value, f"{what}.{name}") for name, value in columns.items()}
 
 
-def _setting(value: Any, what: str) -> dict[str, Any]:
+def _setting(value: Any, what: str) -> dict[str, object]:
     if isinstance(value, Section):
         return value.own_settings
     if not isinstance(value, str | Mapping | None):

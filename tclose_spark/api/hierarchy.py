@@ -130,7 +130,7 @@ def hierarchy(
 
 def _settings(column: str, of: Any, type: str | None, spec: ReleaseSpec | None) -> Settings:
     """The settings of the column, with the hierarchy and the type that were given."""
-    given: dict[str, Any] = {} if type is None else {"type": type}
+    given: dict[str, object] = {} if type is None else {"type": type}
     if of is not None:
         given["hierarchy"] = (
             resolve(fspath(of), "--check", Path.cwd()) if isinstance(of, str | PathLike) else of

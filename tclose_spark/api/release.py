@@ -163,8 +163,7 @@ class Release:
         recompute them.
         """
         text = self._text("certificate.json")
-        certificate: dict[str, Any] = json.loads(text) if text else {}
-        return certificate
+        return json.loads(text) if text else {}
 
     @property
     def report(self) -> Report:

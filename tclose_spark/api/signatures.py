@@ -60,7 +60,7 @@ def verb(function: Callable[Given, Result]) -> Callable[Given, Result]:
 def with_options(
     declared: type[Any],
     placed: Sequence[str],
-    names: Mapping[str, Any],
+    names: Mapping[str, object],
 ) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
     """Gives a function the options of a declaration: in its signature, with their defaults, and in
     its documentation, in place of `[options]`. placed: those that may be given without their name,
@@ -181,7 +181,7 @@ def _outside(kind: Any) -> Any:
 
 
 @cache
-def _annotations(function: Callable[..., Any]) -> Mapping[str, Any]:
+def _annotations(function: Callable[..., Any]) -> Mapping[str, object]:
     """The types of a function's parameters. Types of results may be known to type checkers only."""
     names = getattr(function, "__wrapped__", function).__globals__
     of_parameters = {

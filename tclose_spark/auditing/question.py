@@ -180,8 +180,8 @@ class AuditQuestion(Section):
 
 
 def question_from_columns(
-    quasi_identifiers: Sequence[str] | Mapping[str, Mapping[str, Any]],
-    sensitive: Mapping[str, Mapping[str, Any]] | None = None,
+    quasi_identifiers: Sequence[str] | Mapping[str, Mapping[str, object]],
+    sensitive: Mapping[str, Mapping[str, object]] | None = None,
     *,
     t: Any = None,
     missing: str | None = None,

@@ -51,7 +51,7 @@ class Together(Protocol):
         ...
 
     @property
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> Mapping[str, object]:
         """Its other figures, as plain values for JSON."""
         ...
 
@@ -243,7 +243,7 @@ class ClassExplanation:
         }
 
 
-def _guarantee_json(g: Guarantee, question: AuditQuestion) -> dict[str, Any]:
+def _guarantee_json(g: Guarantee, question: AuditQuestion) -> dict[str, object]:
     together = {one.name: one.as_attribute for one in question.joint}
     settings = {**question.sensitive_attributes, **together}.get(g.attribute or "")
     exact = isinstance(g.achieved, Fraction)
@@ -268,7 +268,7 @@ def _guarantee_json(g: Guarantee, question: AuditQuestion) -> dict[str, Any]:
     }
 
 
-def _together_json(found: Together, question: AuditQuestion) -> dict[str, Any]:
+def _together_json(found: Together, question: AuditQuestion) -> dict[str, object]:
     listed = [_guarantee_json(g, question) for g in found.guarantees]
     renamed = {"classes": "groups", "rows": "people"}
     return {

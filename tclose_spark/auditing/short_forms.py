@@ -53,14 +53,14 @@ def parse_person(said: Any) -> Any:
     )
 
 
-def parse_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:
+def parse_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, object]]:
     """The settings by column of texts such as `salary:ordered:t=0.1,l=3`. Paths are relative to the
     folder.
 
     Raises:
         ConfigurationError: naming the text and what was expected.
     """
-    attributes: dict[str, dict[str, Any]] = {}
+    attributes: dict[str, dict[str, object]] = {}
     for text in texts:
         known = DISTANCE.search(text)  # a name may have colons
         name, rest = (text[: known.start()], known[1]) if known else text.partition(":")[::2]
@@ -76,9 +76,9 @@ def parse_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, A
     return attributes
 
 
-def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
-    attribute: dict[str, Any] = {}
-    diversity: dict[str, Any] = {}
+def _settings(text: str, settings: str, folder: Path) -> dict[str, object]:
+    attribute: dict[str, object] = {}
+    diversity: dict[str, object] = {}
     for part in settings.split(",") if settings else ():
         key, equals, value = part.partition("=")
         if not equals or not value:
@@ -123,7 +123,7 @@ def _whole(text: str, key: str, value: str) -> int:
         ) from None
 
 
-def parse_joint(text: str) -> dict[str, Any]:
+def parse_joint(text: str) -> dict[str, str | list[str]]:
     """The joint closeness of a text such as `disease,income:0.3`.
 
     >>> parse_joint("disease,income:0.3")
@@ -168,7 +168,7 @@ def parse_quasi_identifiers(
     names: Sequence[str],
     hierarchies: Sequence[str],
     folder: Path,
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, dict[str, object]]:
     """The settings by column of names separated by commas, and of hierarchies such as
     `zip=zip.csv`.
 
@@ -176,7 +176,7 @@ def parse_quasi_identifiers(
         ConfigurationError: naming the text and what was expected.
     """
     columns = [name for text in names for name in text.split(",")]
-    attributes: dict[str, dict[str, Any]] = {}
+    attributes: dict[str, dict[str, object]] = {}
     for name in columns:
         if not name or name in attributes:
             raise ConfigurationError(

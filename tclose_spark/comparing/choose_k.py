@@ -66,7 +66,7 @@ class ChosenK:
     rows: int
     candidates: tuple[CandidateK, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """As JSON, for the record of the run."""
         return asdict(self)
 

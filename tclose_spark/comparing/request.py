@@ -96,7 +96,7 @@ def _combination(tree: Tree, k: int, t: str, name: str, method: Tree) -> Combina
 
 def _variant(tree: Tree, k: int, t: str, method: Tree) -> dict[str, Any]:
     """A run file with another k, method, and t of all sensitive attributes that have one."""
-    made: dict[str, Any] = copy.deepcopy(dict(tree))
+    made = copy.deepcopy(dict(tree))
     made["privacy"] = {**(made.get("privacy") or {}), "k": k, "alpha": None}
     made["method"] = dict(method)
     if t != AS_ASKED:
@@ -208,7 +208,7 @@ def _require_settings(name: str, section: Tree) -> None:
         raise ConfigurationError(f"--methods {name}: {explain_error(error)}") from None
 
 
-def _section(method: Method) -> dict[str, Any]:
+def _section(method: Method) -> Tree:
     if isinstance(method, str):
         name, *settings = method.split(":")
         return {"name": name.strip(), **dict(_setting(method, setting) for setting in settings)}

@@ -108,7 +108,7 @@ class Outcome:
         """t as a number; 0 if it is AS_ASKED."""
         return Fraction(0) if self.t == AS_ASKED else Fraction(self.t)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """As JSON."""
         return asdict(self)
 
@@ -167,7 +167,7 @@ class LossBound:
     t: str
     ncp: float
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """As JSON."""
         return asdict(self)
 

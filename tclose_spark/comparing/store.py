@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from tclose_spark.comparing.request import Combination
 from tclose_spark.comparing.result import LossBound, Outcome
@@ -128,14 +128,14 @@ class ComparisonStore:
         compared, whole = json.loads(self.folder.read(ABOUT)).get("compared", [0, 0])
         return compared, whole
 
-    def finish(self, result: dict[str, Any], page: str, plot: str) -> None:
+    def finish(self, result: Mapping[str, object], page: str, plot: str) -> None:
         """Writes figures, page and plot, and removes the rows."""
         self._write(RESULT, result)
         self.folder.write(PAGE, page, private=True)
         self.folder.write(PLOT, plot, private=True)
         self.folder.remove(TABLE)
 
-    def _write(self, name: str, tree: dict[str, Any]) -> None:
+    def _write(self, name: str, tree: Mapping[str, object]) -> None:
         self.folder.write(name, json.dumps(tree, indent=1), private=True)
 
 

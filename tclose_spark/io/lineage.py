@@ -133,26 +133,17 @@ def _input(spec: ReleaseSpec, certificate: Mapping[str, Any] | None) -> Any:
     from openlineage.client.facet_v2 import dataset_version_dataset as versions
 
     version = None if certificate is None else certificate["input"]["version"]
-    facets: dict[str, Any] = (
-        {}
-        if version is None
-        else {
-            "version": versions.DatasetVersionDatasetFacet(
-                datasetVersion=str(version),
-                producer=PRODUCER,
-            ),
-        }
-    )
+    known = versions.DatasetVersionDatasetFacet(datasetVersion=str(version), producer=PRODUCER)
     return InputDataset(
         *dataset(spec.input.path, is_table=spec.input.format == "table"),
-        facets=facets,
+        facets={} if version is None else {"version": known},
     )
 
 
 def _output(spec: ReleaseSpec, certificate: Mapping[str, Any] | None) -> Any:
     from openlineage.client.event_v2 import OutputDataset
 
-    facets: dict[str, Any] = {"columnLineage": _columns(spec)}
+    facets = {"columnLineage": _columns(spec)}
     if certificate is not None:
         facets["tclose_guarantees"] = _guarantees(certificate)
     return OutputDataset(*dataset(f"{spec.output.public_path}/release"), facets=facets)
@@ -228,7 +219,5 @@ def _guarantees(certificate: Mapping[str, Any]) -> Any:
         {name: attr.field() for name in ("verdict", "guarantees", "release", "utility")},
         bases=(DatasetFacet,),
     )
-    told: dict[str, Any] = {
-        name: certificate[name] for name in ("verdict", "guarantees", "release", "utility")
-    }
+    told = {name: certificate[name] for name in ("verdict", "guarantees", "release", "utility")}
     return facet(**told, producer=PRODUCER)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
 
 from tclose_spark.report.certificate.attributes import QuasiIdentifierEntry
 from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.option_words import words_in
 from tclose_spark.report.page import percent
+from tclose_spark.report.sections import PrecisionBin
 from tclose_spark.requirements.figures import Figures
 from tclose_spark.table.writing import number
 
@@ -157,7 +157,7 @@ def _sensitive(certificate: Certificate) -> Described:
         yield name, "", UNCHANGED, f"{merged}{where}; {close}"
 
 
-def _precision(bins: Sequence[Mapping[str, Any]]) -> str:
+def _precision(bins: Sequence[PrecisionBin]) -> str:
     """The share of the rows at each precision, finest first."""
     rows = sum(each["rows"] for each in bins)
     return "; ".join(

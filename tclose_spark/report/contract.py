@@ -5,13 +5,11 @@ rules of quality what the certificate guarantees.
 
 from __future__ import annotations
 
-from typing import Any
-
 import yaml
 
 from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.codebook import CodebookEntry, codebook_entries
-from tclose_spark.report.html import first_page
+from tclose_spark.report.html import guarantee_tables, roles_of, subjects_of
 from tclose_spark.requirements.figures import Figures
 from tclose_spark.requirements.words import GuaranteeRow
 
@@ -33,9 +31,9 @@ def contract_yaml(certificate: Certificate, figures: Figures) -> str:
     figures: the verifier's (see `codebook_entries`).
     """
     release = certificate.release
-    page = first_page(certificate)
-    notes = [*page["subjects"].notes, *certificate.warnings]
-    rules = [row for row in page["guarantees"] if row.met is not None]
+    notes = [*subjects_of(certificate).notes, *certificate.warnings]
+    rules = [row for row in guarantee_tables(certificate)["guarantees"] if row.met is not None]
+    key = roles_of(certificate)["key"]
     entries = {entry.column: entry for entry in codebook_entries(certificate, figures)}
     contract = {
         "apiVersion": VERSION,
@@ -57,7 +55,7 @@ def contract_yaml(certificate: Certificate, figures: Figures) -> str:
                 "physicalName": name,
                 "physicalType": "table",
                 "description": "A class is the set of all rows with the same published values of "
-                f"{', '.join(page['roles']['key'])}.",
+                f"{', '.join(key)}.",
                 "properties": [
                     _column(entries[column], rules) for column in columns if column in entries
                 ],
@@ -83,7 +81,7 @@ def contract_yaml(certificate: Certificate, figures: Figures) -> str:
     return yaml.safe_dump(contract, sort_keys=False, allow_unicode=True, width=120)
 
 
-def _column(entry: CodebookEntry, rules: list[GuaranteeRow]) -> dict[str, Any]:
+def _column(entry: CodebookEntry, rules: list[GuaranteeRow]) -> dict[str, object]:
     logical = LOGICAL.get(entry.type.partition("(")[0])
     quality = [_rule(row) for row in rules if row.attribute == entry.column]
     return {
@@ -101,7 +99,7 @@ def _column(entry: CodebookEntry, rules: list[GuaranteeRow]) -> dict[str, Any]:
     }
 
 
-def _rule(row: GuaranteeRow) -> dict[str, Any]:
+def _rule(row: GuaranteeRow) -> dict[str, object]:
     """A required guarantee. Figures are exact fractions where the guarantee is decided by them."""
     return {
         "name": f"{row.name} of {row.attribute}" if row.attribute else row.name,
@@ -116,5 +114,5 @@ def _rule(row: GuaranteeRow) -> dict[str, Any]:
     }
 
 
-def _properties(**values: Any) -> list[dict[str, Any]]:
+def _properties(**values: str | int) -> list[dict[str, str | int]]:
     return [{"property": name, "value": value} for name, value in values.items()]

@@ -4,15 +4,14 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from tclose_spark.report.certificate.attributes import CertifiedPlaces
 from tclose_spark.report.certificate.guarantees import Guarantees
 from tclose_spark.report.certificate.sections import Certificate, CertifiedSubjects
 from tclose_spark.report.codebook import codebook_entries
-from tclose_spark.report.option_words import OptionWords, add_all, collected, words_in
+from tclose_spark.report.option_words import add_all, collected, words_in
 from tclose_spark.report.page import render
 from tclose_spark.report.sections import (
     class_sizes,
@@ -45,40 +44,25 @@ def render_report(certificate: Certificate, figures: Figures) -> str:
     return render("report.html.j2", **_sections(certificate, figures))
 
 
-def first_page(certificate: Certificate) -> dict[str, Any]:
+def first_page(certificate: Certificate) -> dict[str, object]:
     """The template variables of the pages to sign: the sections of the certificate by their names,
     and what is made from them.
     """
     guarantees = certificate.guarantees
-    every = words_in(certificate)
-    whole = certificate.whole
     sensitive = certificate.attributes.sensitive
     unprotected = certificate.unprotected
-    places = {
-        name: f"; {_places(entry.places)}"
-        for name, entry in sensitive.items()
-        if entry.places is not None
-    }
-    rows = [
-        replace(row, meaning=row.meaning + places.get(row.attribute, ""))
-        if row.name == "t-closeness"
-        else row
-        for row in guarantee_rows(guarantees, whole)
-    ]
-    tables = collected(
-        [{"guarantees": rows}, *(words.tables(certificate, whole) for words in every)],
-    )
-    page: dict[str, Any] = {
+    tables = guarantee_tables(certificate)
+    page: dict[str, object] = {
         **{name: getattr(certificate, name) for name in Certificate.model_fields},
         "certificate": certificate,
         "k": guarantees.k,
-        "whole": whole,
+        "whole": certificate.whole,
         "holds": all(row.met is not False for rows in tables.values() for row in rows),
         "homogeneous": {name: entry.homogeneous for name, entry in sensitive.items()},
         "measured": certificate.information.attributes,
-        "subjects": certificate.subjects or NO_SUBJECTS,
+        "subjects": subjects_of(certificate),
         "spellings": [name for name, entry in sensitive.items() if entry.text is not None],
-        "roles": _roles(certificate, every),
+        "roles": roles_of(certificate),
         "closeness": {name: t.to_json() for name, t in guarantees.t.items()},
         "limited": [
             name
@@ -89,8 +73,35 @@ def first_page(certificate: Certificate) -> dict[str, Any]:
         "BAR": BAR,
         **tables,
     }
-    add_all(every, page, lambda words, seen: seen.update(words.variables(certificate)))
+    add_all(
+        words_in(certificate),
+        page,
+        lambda words, seen: seen.update(words.variables(certificate)),
+    )
     return page
+
+
+def subjects_of(certificate: Certificate) -> CertifiedSubjects:
+    """Whom rows are about."""
+    return certificate.subjects or NO_SUBJECTS
+
+
+def guarantee_tables(certificate: Certificate) -> Mapping[str, list[GuaranteeRow]]:
+    """The table `guarantees`, and those of options."""
+    whole = certificate.whole
+    places = {
+        name: f"; {_places(entry.places)}"
+        for name, entry in certificate.attributes.sensitive.items()
+        if entry.places is not None
+    }
+    rows = [
+        replace(row, meaning=row.meaning + places.get(row.attribute, ""))
+        if row.name == "t-closeness"
+        else row
+        for row in guarantee_rows(certificate.guarantees, whole)
+    ]
+    every = words_in(certificate)
+    return collected([{"guarantees": rows}, *(words.tables(certificate, whole) for words in every)])
 
 
 def _places(places: CertifiedPlaces) -> str:
@@ -100,12 +111,17 @@ def _places(places: CertifiedPlaces) -> str:
     return f"places are {number(places.size)} bins of equal width"
 
 
-def _sections(certificate: Certificate, figures: Figures) -> dict[str, Any]:
+def _sections(certificate: Certificate, figures: Figures) -> dict[str, object]:
     """All template variables; those of all classes are empty without their figures."""
-    found: dict[str, Any] = {**first_page(certificate), "extremes": figures.extremes, "sizes": None}
-    found["codebook"] = codebook_entries(certificate, figures)
     every = words_in(certificate)
-    found["parts"] = collected([words.parts(certificate, figures) for words in every])
+    templates = [words.parts(certificate, figures) for words in every]
+    found: dict[str, object] = {
+        **first_page(certificate),
+        "extremes": figures.extremes,
+        "sizes": None,
+        "codebook": codebook_entries(certificate, figures),
+        "parts": collected({place: [name] for place, name in one.items()} for one in templates),
+    }
     add_all(every, found, lambda words, seen: seen.update(words.sections(certificate, figures)))
     found["questions"] = three_questions(certificate)
     spreads = figures.spreads
@@ -130,7 +146,13 @@ def _sections(certificate: Certificate, figures: Figures) -> dict[str, Any]:
             precision_of(name, bins) for name, bins in spreads.get("precision", {}).items()
         ],
         "guessing": [
-            guessing_of(name, spreads, entry.homogeneous.rows) for name, entry in sensitive.items()
+            guessing_of(
+                name,
+                spreads["guess"][name],
+                spreads["gain"][name],
+                entry.homogeneous.rows,
+            )
+            for name, entry in sensitive.items()
         ],
     }
 
@@ -143,7 +165,7 @@ def guarantee_rows(guarantees: Guarantees, whole: str) -> list[GuaranteeRow]:
     return [*size_rows(entries["k"]), *rows_of_entries(entries, whole)]
 
 
-def _roles(certificate: Certificate, every: Sequence[OptionWords]) -> dict[str, list[str]]:
+def roles_of(certificate: Certificate) -> dict[str, list[str]]:
     """The released columns by role. A quasi-identifier that is no column is published as two
     bounds.
     """
@@ -166,7 +188,7 @@ def _roles(certificate: Certificate, every: Sequence[OptionWords]) -> dict[str, 
         "sensitive": _in_order(columns, certificate.guarantees.t),
         "key": generalized,
     }
-    for words in every:
+    for words in words_in(certificate):
         roles |= words.roles(certificate)
     taken = {column for named in roles.values() for column in named}
     return {

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TypedDict
 
 from tclose_spark.io.run_state import AnonymizeRecord, PlanFigures, ProfileRecord, RunState
 from tclose_spark.report.certificate.sections import Certificate, CertifiedSubjects
@@ -34,6 +34,49 @@ MOST_LINES = 12  # values that the mechanism reveals
 MOST_ASSOCIATIONS = 24
 
 
+class GroupFigures(TypedDict):
+    """What an adversary learns from the raw table: see `RawGroups`."""
+
+    people: int
+    alone: float
+    few: float
+    chance: float
+    certain: Mapping[str, float]
+    guess: Mapping[str, float]
+
+
+class Association(TypedDict):
+    """Cramér's V of a quasi-identifier with a sensitive attribute, raw and released. moved: the
+    share of rows in another cell.
+    """
+
+    quasi: str
+    sensitive: str
+    raw: float
+    released: float
+    moved: float
+
+
+class RawFigures(TypedDict):
+    """The raw table beside the release: see `RawVersusReleased`. What only templates show is an
+    object.
+    """
+
+    rows: int
+    suppressed: int
+    whole: int
+    worth: Mapping[str, float]
+    target: str | None
+    why_no_classifier: str
+    groups: GroupFigures | None
+    uniques: object
+    cells: object
+    linkage: object
+    means: Sequence[object]
+    associations: Sequence[Association]
+    tables: Sequence[object]
+
+
 @dataclass(frozen=True, kw_only=True)
 class MadeBy:
     """The run that made a release.
@@ -52,18 +95,18 @@ class MadeBy:
     notes: Sequence[str]
     suggested: Sequence[Change] | None
     minimality: Mechanism
-    totals: Mapping[str, Any]
+    totals: Mapping[str, object]
 
 
 def render_internal(
     certificate: Certificate,
     figures: Figures,
-    raw: Mapping[str, Any] | None,
+    raw: RawFigures | None,
     made: MadeBy,
 ) -> str:
     """The internal page of a release.
 
-    figures: the verifier's. raw: `RawVersusReleased`, None if no rows could be drawn.
+    figures: the verifier's. raw: None if no rows could be drawn.
     """
     state = made.state
     minimality = made.minimality
@@ -102,7 +145,7 @@ def render_internal(
     )
 
 
-def _published_totals(certificate: Certificate, figures: Figures) -> Any:
+def _published_totals(certificate: Certificate, figures: Figures) -> object:
     """The sums of the published weights by sensitive attribute; None without them."""
     every = (words.sections(certificate, figures) for words in words_in(certificate))
     return next((found["totals"] for found in every if found.get("totals")), None)
@@ -122,7 +165,7 @@ def versions() -> dict[str, str]:
 def _attacks(
     certificate: Certificate,
     figures: Figures,
-    raw: Mapping[str, Any] | None,
+    raw: RawFigures | None,
 ) -> Iterator[tuple[str, float | None, float]]:
     """(what an adversary learns, its share in the raw table, and in the release). In the raw table
     the adversary looks for the rows that have a person's quasi-identifiers.
@@ -150,12 +193,15 @@ def _attacks(
         )
 
 
-def _associations(found: Sequence[Mapping[str, Any]]) -> PlotSection:
+def _associations(found: Sequence[Association]) -> PlotSection:
     several = len({one["sensitive"] for one in found}) > 1
     shown = sorted(found, key=lambda one: -one["raw"])[:MOST_ASSOCIATIONS]
     svg = lines(
         [f"{one['quasi']}, {one['sensitive']}" if several else one["quasi"] for one in shown],
-        [(side, [one[side] for one in shown]) for side in ("raw", "released")],
+        [
+            ("raw", [one["raw"] for one in shown]),
+            ("released", [one["released"] for one in shown]),
+        ],
         description="Cramér's V of each quasi-identifier with each sensitive attribute, raw and released; "
         "the table lists the numbers",
         across="Cramér's V, 100%: full association",

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 from tclose_spark.io.run_state import RunState
 from tclose_spark.report.certificate.sections import Certificate
@@ -19,12 +19,15 @@ from tclose_spark.runfile.spec import ReleaseSpec
 
 Lines = list[tuple[str, str]]
 """(name, figures) for the console."""
+Added = TypeVar("Added")
 
 
 class Optimum(NamedTuple):
-    """proven: what the method has proven. loss: of the plan, by what the input has."""
+    """proven: what the method has proven, or the gap that is left. loss: of the plan, by what the
+    input has.
+    """
 
-    proven: str | dict[str, Any]
+    proven: str | dict[str, float]
     loss: float
 
 
@@ -58,7 +61,7 @@ class OptionWords:
     def certify(self, made: Certified, certificate: Certificate) -> None:
         """Adds sections of the certificate, or changes some."""
 
-    def own_sections(self, made: Certified) -> Mapping[str, Any]:
+    def own_sections(self, made: Certified) -> Mapping[str, object]:
         """Sections of an option of another package, as JSON has them, by their keys."""
         return {}
 
@@ -78,11 +81,11 @@ class OptionWords:
         """Released columns by role, in their order."""
         return {}
 
-    def variables(self, certificate: Certificate) -> Mapping[str, Any]:
+    def variables(self, certificate: Certificate) -> Mapping[str, object]:
         """Other template variables of the pages to sign, also of a release without the option."""
         return {}
 
-    def sections(self, certificate: Certificate, figures: Figures) -> Mapping[str, Any]:
+    def sections(self, certificate: Certificate, figures: Figures) -> Mapping[str, object]:
         """Template variables of other sections. figures: the verifier's."""
         return {}
 
@@ -102,10 +105,10 @@ class OptionWords:
 class _Written(OptionWords):
     """The words of another package as a function from the run file and the figures to sections."""
 
-    def __init__(self, write: Callable[[ReleaseSpec, Figures], Mapping[str, Any]]) -> None:
+    def __init__(self, write: Callable[[ReleaseSpec, Figures], Mapping[str, object]]) -> None:
         self.write = write
 
-    def own_sections(self, made: Certified) -> Mapping[str, Any]:
+    def own_sections(self, made: Certified) -> Mapping[str, object]:
         """See OptionWords."""
         return self.write(made.spec, made.figures)
 
@@ -136,8 +139,8 @@ def _brought(keys: Collection[str]) -> list[OptionWords]:
 
 def add_all(
     every: Iterable[OptionWords],
-    kept: dict[str, Any],
-    add: Callable[[OptionWords, dict[str, Any]], Any],
+    kept: dict[str, object],
+    add: Callable[[OptionWords, dict[str, object]], None],
 ) -> None:
     """Lets each option add keys to a dict; one of another package changes none that is there (see
     `add_own`).
@@ -146,12 +149,10 @@ def add_all(
         add_own(words.brought, kept, partial(add, words))
 
 
-def collected(
-    found: Iterator[Mapping[str, Any]] | list[Mapping[str, Any]],
-) -> defaultdict[str, list[Any]]:
+def collected(found: Iterable[Mapping[str, list[Added]]]) -> defaultdict[str, list[Added]]:
     """What several options add, by its place."""
-    places: defaultdict[str, list[Any]] = defaultdict(list)
+    places: defaultdict[str, list[Added]] = defaultdict(list)
     for one in found:
         for place, added in one.items():
-            places[place] += added if isinstance(added, list) else [added]
+            places[place] += added
     return places

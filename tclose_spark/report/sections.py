@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 from markupsafe import Markup
 
 from tclose_spark.report.certificate.sections import Growth
 from tclose_spark.report.page import percent
 from tclose_spark.report.plots import Curve, bars, curves, lines, shortened
+from tclose_spark.requirements.words import Entry
 from tclose_spark.table.writing import number
 
 MOST_BARS = 28
@@ -20,8 +21,37 @@ MARKS = 5  # numbers below an axis, plus at most one
 GUESSES = (0.5, 0.75, 0.9)
 GAINS = (0.2, 0.5)
 
-Binned = Sequence[Mapping[str, Any]]
-"""Bins of figures, each with `classes` and their `rows`."""
+
+class Bin(TypedDict):
+    """A bin of a figure, with its classes and their rows."""
+
+    classes: int
+    rows: int
+
+
+class ShareBin(Bin):
+    """A numbered bin, with its upper end."""
+
+    bin: int
+    to: float
+
+
+SizeRange = TypedDict("SizeRange", {"from": int, "to": int})
+LowerEnd = TypedDict("LowerEnd", {"from": float}, total=False)
+
+
+class SizeBin(SizeRange, Bin):
+    """A bin of class sizes, with the least and the largest."""
+
+
+class DistanceBin(LowerEnd, ShareBin):
+    """A bin of distances. Only the last one, of all larger ones, has its lower end."""
+
+
+class PrecisionBin(Bin):
+    """A bin of labels that are equally coarse."""
+
+    precision: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +101,10 @@ class GuessingSection:
     raised: Sequence[tuple[float, int]]
 
 
-def class_sizes(sizes: Binned, smallest: int, largest: int) -> PlotSection:
+def class_sizes(sizes: Sequence[SizeBin], smallest: int, largest: int) -> PlotSection:
     """The sizes of all classes: a bar for each size, or for each range of a constant factor.
 
-    sizes: ascending bins (`from`, `to`).
+    sizes: ascending.
     """
     rows = sum(each["rows"] for each in sizes)
     classes = sum(each["classes"] for each in sizes)
@@ -83,10 +113,8 @@ def class_sizes(sizes: Binned, smallest: int, largest: int) -> PlotSection:
     starts = [group[0]["from"] for group in groups]
     step = max(1, -(-len(starts) // MARKS))
     marks = [(float(i), number(start)) for i, start in enumerate(starts) if i % step == 0]
-    middle, half = (
-        number(min(_first_with(sizes, what, most / 2)["to"], largest))
-        for what, most in (("classes", classes), ("rows", rows))
-    )
+    middle = number(min(_first_with(sizes, "classes", classes / 2)["to"], largest))
+    half = number(min(_first_with(sizes, "rows", rows / 2)["to"], largest))
     facts = (
         f"{number(classes)} classes, of {number(smallest)} to {number(largest)} rows. Half of the "
         f"classes have at most {middle} rows, and half of the rows are in classes of at most "
@@ -98,7 +126,7 @@ def class_sizes(sizes: Binned, smallest: int, largest: int) -> PlotSection:
     return PlotSection(title="Rows in a class", svg=svg, facts=facts)
 
 
-def _joined(sizes: Binned) -> list[list[Mapping[str, Any]]]:
+def _joined(sizes: Sequence[SizeBin]) -> list[list[SizeBin]]:
     """Bins in groups: each size by itself if there are few, otherwise at most MOST_BARS groups of
     one factor, as far as the bins allow.
     """
@@ -114,7 +142,11 @@ def _joined(sizes: Binned) -> list[list[Mapping[str, Any]]]:
     return groups
 
 
-def _first_with(bins: Binned, what: str, many: float) -> Mapping[str, Any]:
+def _first_with(
+    bins: Sequence[SizeBin],
+    what: Literal["classes", "rows"],
+    many: float,
+) -> SizeBin:
     """The first bin at which the running sum is so many."""
     passed = 0
     for each in bins:
@@ -124,10 +156,8 @@ def _first_with(bins: Binned, what: str, many: float) -> Mapping[str, Any]:
     return bins[-1]
 
 
-def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> PlotSection:
-    """The distances of all classes in an attribute, against its t. emd: numbered bins with their
-    upper end (`to`).
-    """
+def closeness_of_all(name: str, emd: Sequence[DistanceBin], t: Entry) -> PlotSection:
+    """The distances of all classes in an attribute, against its t."""
     classes = sum(each["classes"] for each in emd)
     top = max(each["bin"] for each in emd)
     farther = next((each for each in emd if "from" in each), None)
@@ -196,7 +226,7 @@ def growth_of(growth: Sequence[Growth]) -> PlotSection:
     return PlotSection(title="Several attributes together", svg=svg, facts=facts)
 
 
-def _beyond(bins: Binned, end: float, what: str) -> int:
+def _beyond(bins: Sequence[ShareBin], end: float, what: Literal["classes", "rows"]) -> int:
     """The sum over bins above this end."""
     return sum(each[what] for each in bins if each["to"] > end + 1e-9)
 
@@ -238,7 +268,7 @@ def worst_class(
     )
 
 
-def precision_of(name: str, found: Binned) -> PrecisionSection:
+def precision_of(name: str, found: Sequence[PrecisionBin]) -> PrecisionSection:
     """The rows at each precision of a quasi-identifier."""
     rows = sum(each["rows"] for each in found)
     return PrecisionSection(
@@ -247,10 +277,13 @@ def precision_of(name: str, found: Binned) -> PrecisionSection:
     )
 
 
-def guessing_of(name: str, spreads: Mapping[str, Any], certain: int) -> GuessingSection:
-    """What classes reveal about an attribute. spreads: histograms over all classes."""
-    guess = spreads["guess"][name]
-    gain = spreads["gain"][name]
+def guessing_of(
+    name: str,
+    guess: Sequence[ShareBin],
+    gain: Sequence[ShareBin],
+    certain: int,
+) -> GuessingSection:
+    """What classes reveal about an attribute. guess, gain: see `ClassFigures`."""
     return GuessingSection(
         attribute=name,
         certain=certain,

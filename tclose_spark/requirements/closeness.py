@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.requirements.criterion import ExactCriterion
+from tclose_spark.requirements.criterion import ExactCriterion, Reached
 from tclose_spark.requirements.expectation import expect_at_least, expect_at_most, expect_present
 from tclose_spark.requirements.judge import EXACT, Judge, JudgedAttribute, clipped
-from tclose_spark.requirements.words import Entry, GuaranteeRow, Reached, Words, distances_text
+from tclose_spark.requirements.words import Entry, GuaranteeRow, Words, entry_distances
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.distances import DISTANCES
 
@@ -71,7 +71,7 @@ def judge_closeness(a: JudgedAttribute) -> Judge:
 class ClosenessWords(Words):
     """The words of a distance, in which its kind is."""
 
-    def entry(self, settings: SensitiveAttribute, reached: Reached) -> dict[str, Any]:
+    def entry(self, settings: SensitiveAttribute, reached: Reached) -> Entry:
         """See Words."""
         return {"distance": settings.distance, **super().entry(settings, reached)}
 
@@ -85,7 +85,7 @@ class ClosenessWords(Words):
     def line(self, attribute: str, entry: Entry) -> tuple[str, str]:
         """See Words."""
         joint = "joint " if self.section == "joint" else ""
-        return f"{joint}t of {attribute} ({entry['distance']})", distances_text(entry)
+        return f"{joint}t of {attribute} ({entry['distance']})", entry_distances(entry)
 
 
 CLOSENESS = ClosenessWords(

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -71,6 +71,16 @@ class Guarantee:
     def holds(self) -> bool:
         """Whether no class breaks it."""
         return not self.classes
+
+
+class Reached(TypedDict):
+    """A guarantee as plain values, for the certificate.
+
+    achieved: a fraction as text p/q, or a number, None if it is infinite.
+    """
+
+    achieved: Any
+    holds: bool
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -129,7 +129,7 @@ def judge_frequency(a: JudgedAttribute) -> Judge:
 class RecursiveWords(Words):
     """It holds or does not."""
 
-    def bound(self, required: Any) -> dict[str, Any]:
+    def bound(self, required: Any) -> Entry:
         """See Words."""
         return {"required": {"c": str(required.c), "l": required.l}}
 
@@ -148,7 +148,6 @@ class RecursiveWords(Words):
         )
 
 
-OF_L: dict[str, Any] = {"section": "l", "by_kind": True}
 DIVERSITY = (
     Words(
         key="distinct",
@@ -158,7 +157,8 @@ DIVERSITY = (
         meaning="fewest different values in a class",
         shown=("achieved",),
         recorded="required",
-        **OF_L,
+        section="l",
+        by_kind=True,
     ),
     Words(
         key="entropy",
@@ -167,7 +167,8 @@ DIVERSITY = (
         name="Entropy l-diversity",
         meaning="lowest effective number of values in a class (exp of the entropy)",
         least=diversity.readable_entropy,
-        **OF_L,
+        section="l",
+        by_kind=True,
     ),
     RecursiveWords(
         key="recursive",
@@ -178,7 +179,8 @@ DIVERSITY = (
         violated=lambda g, over: (
             f"are not recursive ({g.required.c}, {g.required.l})-diverse{over}"
         ),
-        **OF_L,
+        section="l",
+        by_kind=True,
     ),
     Words(
         key="frequency",
@@ -187,6 +189,7 @@ DIVERSITY = (
         name="Frequency l-diversity",
         meaning="one over the largest share that a value has of a class",
         recorded="required",
-        **OF_L,
+        section="l",
+        by_kind=True,
     ),
 )

@@ -91,9 +91,9 @@ class OptionFigures:
 
     key: ClassVar[str | None] = None
 
-    def by_key(self) -> dict[str, Any]:
+    def by_key(self) -> dict[str, object]:
         """As the file has them."""
-        found: dict[str, Any] = plain(self)
+        found: dict[str, object] = plain(self)
         return found if self.key is None else {self.key: found}
 
 
@@ -140,16 +140,16 @@ class Figures(LossFigures):
         assert found is not None
         return found
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """As `verification.json` has them."""
-        found: dict[str, Any] = plain(replace(self, options=()))
+        found: dict[str, object] = plain(replace(self, options=()))
         del found["options"]
         for one in self.options:
             found |= one.by_key()
         return found
 
     @staticmethod
-    def read(written: Mapping[str, Any], kinds: Iterable[type[OptionFigures]]) -> Figures:
+    def read(written: Mapping[str, object], kinds: Iterable[type[OptionFigures]]) -> Figures:
         """The figures that `to_json` wrote. kinds: those of the options that the release uses.
 
         Raises:
@@ -160,7 +160,7 @@ class Figures(LossFigures):
 
 
 def _options(
-    written: Mapping[str, Any],
+    written: Mapping[str, object],
     kinds: Iterable[type[OptionFigures]],
 ) -> Iterator[OptionFigures]:
     for kind in kinds:

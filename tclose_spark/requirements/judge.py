@@ -14,14 +14,14 @@ import pyarrow as pa
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance, distance_of
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.requirements.criterion import Criterion, Guarantee
+from tclose_spark.requirements.criterion import Criterion, Guarantee, Reached
 from tclose_spark.requirements.expectation import (
     Expectation,
     expect_at_least,
     expect_at_most,
     expect_present,
 )
-from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.attributes import Diversity, SensitiveAttribute
 from tclose_spark.table.arrays import TupleCodes
 from tclose_spark.table.domains import Counts, sensitive_domain
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -114,6 +114,10 @@ def judged_attribute(
     )
 
 
+Changes = Mapping[str, Fraction | Diversity]
+"""Of the settings of a sensitive attribute."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Judge:
     """What is measured of a sensitive attribute in every class, and required if there is a bound.
@@ -139,7 +143,7 @@ class Judge:
     criterion: Criterion | None = None
     expectations: Sequence[Expectation] = ()
     people: Literal["weights", "rows"] | None = None
-    rounded: Callable[[Fraction], dict[str, Any]] = lambda _: {}
+    rounded: Callable[[Fraction], Changes] = lambda _: {}
     digits: int | None = None
 
     @property
@@ -154,8 +158,8 @@ class Judge:
             for values, kind in zip(self.measured(classes), self.columns.values(), strict=True)
         ]
 
-    def reached(self, guarantee: Guarantee) -> dict[str, Any]:
-        """Its guarantee as plain values, for the certificate: an exact figure is a text p/q."""
+    def reached(self, guarantee: Guarantee) -> Reached:
+        """Its guarantee as plain values, with a figure of these digits."""
         achieved = guarantee.achieved
         if self.digits is not None:
             achieved = round(achieved, self.digits)
@@ -178,7 +182,9 @@ def bounded(
     kind: pa.DataType = EXACT,
     exactly: str = ", in exact integers",
     bound: float | None = None,
-    **more: Any,
+    people: Literal["weights", "rows"] | None = None,
+    rounded: Callable[[Fraction], Changes] = lambda _: {},
+    digits: int | None = None,
 ) -> Judge:
     """A judge of a figure in doubles, in a column named like its key, that has an exact margin if a
     bound is required: a class meets it if the margin is at least 0.
@@ -187,6 +193,7 @@ def bounded(
     meaning: of the requirement; exactly: what it adds for the margin.
     kind: of the margin's column.
     bound: of the figure, such that no class fails it that meets the exact one.
+    people, rounded, digits: see Judge.
     """
     figure = a.column(key)
     margin = a.column(f"exact_{key}")
@@ -209,7 +216,6 @@ def bounded(
         broken=None if margins is None else (margin, 0),
         largest=largest,
     )
-    made: dict[str, Any] = {"criterion": criterion, "expectations": expectations} | more
     return Judge(
         a=a,
         key=key,
@@ -219,7 +225,11 @@ def bounded(
             figures(classes),
             *([] if margins is None else [clipped(margins(classes))]),
         ],
-        **made,
+        criterion=criterion,
+        expectations=expectations,
+        people=people,
+        rounded=rounded,
+        digits=digits,
     )
 
 

@@ -54,11 +54,6 @@ def judge_likeness(a: JudgedAttribute) -> Judge:
         return made
     numerator = "likeness_numerator"
     denominator = "likeness_denominator"
-    exact: dict[str, Any] = {
-        "numerator": a.column(numerator),
-        "unit": 1,
-        "size": a.column(denominator),
-    }
     return replace(
         made,
         columns={**made.columns, numerator: EXACT, denominator: EXACT},
@@ -66,7 +61,12 @@ def judge_likeness(a: JudgedAttribute) -> Judge:
             *made.measured(classes),
             *(part.tolist() for part in likeness.largest_rises(table, classes)),
         ],
-        criterion=ExactCriterion(**{**vars(made.criterion), **exact}),
+        criterion=ExactCriterion(
+            **vars(made.criterion),
+            numerator=a.column(numerator),
+            unit=1,
+            size=a.column(denominator),
+        ),
     )
 
 

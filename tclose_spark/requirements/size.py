@@ -45,7 +45,9 @@ def size_rows(k: Entry) -> Iterator[GuaranteeRow]:
     """The rows of the report: of people and households if they are counted, and of records. k: of
     the certificate.
     """
-    counted = {"people": {**k, **k["over_people"]}} if "over_people" in k else {}
+    counted: dict[str, Entry] = {}
+    if "over_people" in k:
+        counted["people"] = {**k, **k["over_people"]}
     if "over_households" in k:
         counted["households"] = k["over_households"]
     for of, figure in {**counted, "rows": k}.items():

@@ -24,12 +24,25 @@ class NearFigures:
     classes: Mapping[str, int]
 
 
-def near_entry(settings: SensitiveAttribute, n: int, reached: NearFigures) -> dict[str, Any]:
+class NearEntry(Entry):
+    """An entry of the certificate. n: the fewest rows of a superset. classes: see NearFigures."""
+
+    n: int
+    classes: Mapping[str, int]
+
+
+def near_entry(settings: SensitiveAttribute, n: int, reached: NearFigures) -> NearEntry:
     """The entry of the certificate."""
-    return {"n": n, "distance": settings.distance, **CLOSENESS.bound(settings.t), **vars(reached)}
+    return {
+        "n": n,
+        "distance": settings.distance,
+        **CLOSENESS.bound(settings.t),
+        "achieved": reached.achieved,
+        "classes": reached.classes,
+    }
 
 
-def near_row(attribute: str, nt: Entry, whole: str, classes: int) -> GuaranteeRow:
+def near_row(attribute: str, nt: Mapping[str, Any], whole: str, classes: int) -> GuaranteeRow:
     """The row of the report. The verifier compared each class as exact fractions."""
     by = nt["classes"]
     return GuaranteeRow(
@@ -42,15 +55,18 @@ def near_row(attribute: str, nt: Entry, whole: str, classes: int) -> GuaranteeRo
         required=f"at most {number(nt['required'], nt['achieved'])}",
         achieved=number(nt["achieved"], nt["required"]),
         met=sum(by.values()) == classes and nt["achieved"] <= nt["required"],
-        bar=filled(nt),
+        bar=filled(nt["required"], nt["achieved"]),
         exact_required=nt["required_exact"],
     )
 
 
-def near_lines(attribute: str, nt: Entry) -> Iterator[tuple[str, str]]:
+def near_lines(attribute: str, nt: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """(name, figures) for the console."""
     by = nt["classes"]
-    yield f"(n, t) of {attribute}", f"n {nt['n']:,}, {distances_text(nt)}"
+    yield (
+        f"(n, t) of {attribute}",
+        f"n {nt['n']:,}, {distances_text(nt['required'], nt['achieved'])}",
+    )
     classes = f"table {by['whole_table']:,}, itself {by['itself']:,}, another {by['superset']:,}"
     yield "  classes near to", classes
 

@@ -9,15 +9,17 @@ from typing import Any
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.requirements.closeness import CLOSENESS, JOINT
-from tclose_spark.requirements.criterion import OVER_PEOPLE, Guarantee
+from tclose_spark.requirements.criterion import OVER_PEOPLE, Guarantee, Reached
 from tclose_spark.requirements.diversity import DIVERSITY
 from tclose_spark.requirements.likeness import LIKENESS
 from tclose_spark.requirements.size import size_violation
-from tclose_spark.requirements.words import GuaranteeRow, Reached, Words
+from tclose_spark.requirements.words import Entry, GuaranteeRow, Words
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.brought import FOUND
 
 WORDS: tuple[Words, ...] = (CLOSENESS, *DIVERSITY, LIKENESS)
+Bound = str | float | None
+"""That a release required: an exact one as text; None if it was measured only."""
 
 
 def all_words() -> list[Words]:
@@ -58,7 +60,7 @@ def entries_of(
 
 def entries_in(
     guarantees: Mapping[str, Any],
-) -> Iterator[tuple[str, str, list[tuple[Words, dict[str, Any]]]]]:
+) -> Iterator[tuple[str, str, list[tuple[Words, Entry]]]]:
     """(section, attribute, its words and entries) of the guarantees of a certificate."""
     every = [CLOSENESS, JOINT, *all_words()[1:]]
     for section in dict.fromkeys(words.section for words in every):
@@ -80,20 +82,20 @@ def rows_of_entries(guarantees: Mapping[str, Any], whole: str) -> Iterator[Guara
         yield from (words.row_of_people(attribute, entry, whole) for words, entry in counted)
 
 
-def recorded_of(guarantees: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def recorded_of(guarantees: Mapping[str, Any]) -> dict[str, dict[str, Bound]]:
     """The bounds that the history of a line keeps, by key and attribute."""
     kept = [words for words in all_words() if words.recorded]
-    found: dict[str, dict[str, Any]] = {words.key: {} for words in kept}
+    found: dict[str, dict[str, Bound]] = {words.key: {} for words in kept}
     for _, attribute, entries in entries_in(guarantees):
         for words, entry in entries:
-            if words in kept:
+            if words.recorded and words in kept:
                 found[words.key][attribute] = entry[words.recorded]
     return found
 
 
 def stricter(
     settings: Mapping[str, SensitiveAttribute],
-    recorded: Mapping[str, Mapping[str, Any]],
+    recorded: Mapping[str, Mapping[str, Bound]],
 ) -> list[str]:
     """What the sensitive attributes require more of than a release did. recorded: see
     `recorded_of`; older histories lack keys.

@@ -4,22 +4,35 @@ its line on the console; and its lines in verdicts and audits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, TypedDict
 
-from tclose_spark.requirements.criterion import Guarantee
+from tclose_spark.requirements.criterion import Guarantee, Reached
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.table.writing import digits_apart, number
 
 MARK = 100
 BAR = 150
 """The width of a guarantee's bar up to the requirement, and in all."""
-Entry = Mapping[str, Any]
-"""Of a certificate."""
-Reached = Mapping[str, Any]
-"""What classes achieve (see `Judge.reached`)."""
+
+
+class Entry(TypedDict, total=False):
+    """An entry of a certificate's guarantees, which has some of these keys.
+
+    distance: its kind. required, required_exact: None if the figure is only measured.
+    The exact ones are texts p/q. holds: as the verifier decided exactly.
+    """
+
+    distance: str
+    required: Any
+    required_exact: Any
+    achieved: Any
+    achieved_exact: str
+    holds: bool
+    over_people: Entry
+    over_households: Entry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,47 +83,51 @@ class Words:
     exact: bool = False
     section: str = ""
     by_kind: bool = False
-    shown: tuple[str, ...] = ("achieved", "holds")
+    shown: tuple[Literal["achieved", "holds"], ...] = ("achieved", "holds")
     always: bool = False
-    recorded: str = ""
+    recorded: Literal["required", "required_exact", ""] = ""
     least: Callable[[float], float] = float
     violated: Callable[[Guarantee, str], str] | None = None
 
-    def entry(self, settings: SensitiveAttribute, reached: Reached) -> dict[str, Any]:
+    def entry(self, settings: SensitiveAttribute, reached: Reached) -> Entry:
         """The entry of the certificate."""
         return {**self.bound(self.required(settings)), **self._figure(reached)}
 
-    def of_people(self, reached: Reached) -> dict[str, Any]:
+    def of_people(self, reached: Reached) -> Entry:
         """What the entry has of people, if they are counted."""
         if self.exact:  # the verifier compared each class
             return {"achieved": float(Fraction(reached["achieved"])), "holds": reached["holds"]}
         return self._figure(reached)
 
-    def bound(self, required: Any) -> dict[str, Any]:
+    def bound(self, required: Any) -> Entry:
         """What the certificate has of the bound."""
         if not self.exact:
             return {"required": required if isinstance(required, int) else float(required)}
         decimal, exact = (None, None) if required is None else (float(required), str(required))
         return {"required": decimal, "required_exact": exact}
 
-    def _figure(self, reached: Reached) -> dict[str, Any]:
+    def _figure(self, reached: Reached) -> Entry:
         if self.exact:
             return {
                 "achieved": float(Fraction(reached["achieved"])),
                 "achieved_exact": str(reached["achieved"]),
             }
-        return {key: reached[key] for key in self.shown}
+        shown: Entry = {}
+        for key in self.shown:
+            shown[key] = reached[key]
+        return shown
 
     def row(self, attribute: str, entry: Entry, whole: str) -> GuaranteeRow:
         """The row of the report. whole: the table that classes are compared with, in words."""
         required = entry["required"]
         achieved = entry["achieved"]
-        shown: dict[str, Any] = {"name": self.name, "attribute": attribute, "meaning": self.meaning}
         if not self.exact:
             met = entry.get("holds", True) and achieved >= self.least(required)
-            return at_least(**shown, figure=entry, met=met)
+            return at_least(self.name, attribute, self.meaning, entry, met)
         row = GuaranteeRow(
-            **shown,
+            name=self.name,
+            attribute=attribute,
+            meaning=self.meaning,
             required="nothing",
             achieved=number(achieved, required),
             met=None,
@@ -124,7 +141,13 @@ class Words:
         )
         most = f"at most {number(required, achieved)}"
         exact = entry["required_exact"]
-        return replace(row, required=most, met=holds, bar=filled(entry), exact_required=exact)
+        return replace(
+            row,
+            required=most,
+            met=holds,
+            bar=filled(required, achieved),
+            exact_required=exact,
+        )
 
     def row_of_people(self, attribute: str, entry: Entry, whole: str) -> GuaranteeRow:
         """The row over people."""
@@ -135,7 +158,7 @@ class Words:
         """(name, figures) for the console."""
         name = f"{self.section} of {attribute}"
         if self.exact:
-            return name, distances_text(entry)
+            return name, entry_distances(entry)
         kind = f" ({self.key})" if self.by_kind else ""
         return f"{name}{kind}", f"requested {entry['required']}, achieved {achieved_text(entry)}"
 
@@ -161,10 +184,8 @@ class Words:
         return bool(self.recorded) and float(required or 1) > (recorded or 1)
 
 
-def filled(figure: Entry) -> float:
+def filled(required: float, achieved: float) -> float:
     """The filled units of a bar that has the requirement at MARK."""
-    achieved = figure["achieved"]
-    required = figure["required"]
     if required == 0:
         return BAR if achieved else 0.0
     return round(min(BAR, MARK * float(achieved) / float(required)), 2)
@@ -172,36 +193,47 @@ def filled(figure: Entry) -> float:
 
 def at_least(name: str, attribute: str, meaning: str, figure: Entry, met: bool) -> GuaranteeRow:
     """The row of a figure that must reach its requirement."""
+    required = figure["required"]
+    achieved = figure["achieved"]
     return GuaranteeRow(
         name=name,
         attribute=attribute,
         meaning=meaning,
-        required=f"at least {number(figure['required'], figure['achieved'])}",
-        achieved=number(figure["achieved"], figure["required"]),
+        required=f"at least {number(required, achieved)}",
+        achieved=number(achieved, required),
         met=met,
-        bar=filled(figure),
+        bar=filled(required, achieved),
     )
 
 
-def distances_text(entry: Entry) -> str:
+def entry_distances(entry: Entry) -> str:
+    """See `distances_text`."""
+    of_people = entry["over_people"]["achieved"] if "over_people" in entry else None
+    return distances_text(entry["required"], entry["achieved"], of_people)
+
+
+def distances_text(
+    required: float | None,
+    achieved: float,
+    of_people: float | None = None,
+) -> str:
     """The required and the achieved distance, with 6 digits, or with as many as it takes for them
-    to differ.
+    to differ. of_people: what is achieved over people, if they are counted.
     """
-    required = entry["required"]
+    both = [achieved] if of_people is None else [of_people, achieved]
     if required is None:
-        return f"not requested, achieved {achieved_text(entry, '.6f')}"
-    both = (entry["achieved"], entry.get("over_people", entry)["achieved"])
-    digits = max(digits_apart(achieved, required, 6) for achieved in both)
+        return f"not requested, achieved {_over_both(both, '.6f')}"
+    digits = max(digits_apart(one, required, 6) for one in both)
     requested = f"{required:.{digits}f}".rstrip("0").rstrip(".")
-    return f"requested {requested}, achieved {achieved_text(entry, f'.{digits}f')}"
+    return f"requested {requested}, achieved {_over_both(both, f'.{digits}f')}"
 
 
-def achieved_text(entry: Entry, form: str = "") -> str:
+def achieved_text(entry: Entry) -> str:
     """What classes achieve, over people first if they are counted."""
-    rows = format(entry.get("achieved", "yes"), form)
-    people = entry.get("over_people")
-    return (
-        rows
-        if people is None
-        else f"{format(people.get('achieved', 'yes'), form)} over people, {rows} over rows"
-    )
+    counted = [entry["over_people"], entry] if "over_people" in entry else [entry]
+    return _over_both([one.get("achieved", "yes") for one in counted], "")
+
+
+def _over_both(figures: Sequence[object], form: str) -> str:
+    *of_people, of_rows = [format(figure, form) for figure in figures]
+    return f"{of_people[0]} over people, {of_rows} over rows" if of_people else of_rows

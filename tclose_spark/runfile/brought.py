@@ -57,6 +57,7 @@ class BroughtOption:
 
 Brought = TypeVar("Brought", BroughtRequirement, BroughtOption)
 Found = TypeVar("Found")
+Value = TypeVar("Value")
 PARTS = ("reader", "maker", "judge", "words")
 """The parts that an option may have."""
 FOUND: dict[str, BroughtRequirement] = {}
@@ -78,7 +79,11 @@ def maker_of(group: str, name: str) -> tuple[str, str | None]:
     return name, None
 
 
-def add_own(key: str | None, kept: dict[str, Any], add: Callable[[dict[str, Any]], Found]) -> Found:
+def add_own(
+    key: str | None,
+    kept: dict[str, Value],
+    add: Callable[[dict[str, Value]], Found],
+) -> Found:
     """What `add` returns, an option's function that adds keys to a dict. One of another package
     changes none that is
     there: it gets a copy.
@@ -151,11 +156,11 @@ def _find(what: str, name: str, place: str, kind: type[Brought]) -> Brought:
 
 
 def read_brought(
-    value: dict[str, Any],
+    value: dict[str, object],
     known: Mapping[str, str],
-    own: Mapping[str, Any],
+    own: Mapping[str, object],
     find: Callable[[str], Any],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The keys of a section, those of other packages together as `brought`. known: these; own: all
     others.
     """

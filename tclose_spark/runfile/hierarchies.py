@@ -28,7 +28,7 @@ def _many(value: Any) -> Any:
     return as_tuple(value) if isinstance(value, list | tuple | dict) or value is None else (value,)
 
 
-def one_or_many(what: dict[str, Any]) -> WithJsonSchema:
+def one_or_many(what: Mapping[str, object]) -> WithJsonSchema:
     """The JSON Schema of one value or a list of them."""
     return WithJsonSchema(
         {"anyOf": [what, {"type": "array", "items": what, "minItems": 1}]},

@@ -147,7 +147,7 @@ def resolve(text: str, key: str, folder: Path) -> str:
         ) from None
 
 
-def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:
+def _resolve_paths(tree: dict[str, object], folder: Path) -> None:
     """Resolves every path in a raw run file, in place. Values of an unexpected shape are left to
     validation.
 
@@ -198,7 +198,7 @@ def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:
         raise ConfigurationError("\n".join(problems))
 
 
-def _override(tree: dict[str, Any], assignment: str) -> None:
+def _override(tree: dict[str, object], assignment: str) -> None:
     """Applies one `--set key.path=value` in place. The value is YAML. The longest matching key
     wins, so column names may have dots.
     """
@@ -231,7 +231,7 @@ def explain_error(error: ValidationError, method: str | None = None) -> str:
     return explain_problems(error, known_keys(), method)
 
 
-class RunFile(dict[str, Any]):
+class RunFile(dict[str, object]):
     """The content of a run file, not yet validated, with the lines of its keys."""
 
     lines = Lines()
@@ -277,7 +277,7 @@ def _read_text(path: Path) -> str:
 
 
 @contextmanager
-def lines_in_errors(tree: dict[str, Any]) -> Iterator[None]:
+def lines_in_errors(tree: dict[str, object]) -> Iterator[None]:
     """Adds file and line to errors of the body that begin with a key of the run file."""
     try:
         yield
@@ -288,10 +288,10 @@ def lines_in_errors(tree: dict[str, Any]) -> Iterator[None]:
 
 
 def with_overrides(
-    tree: dict[str, Any],
+    tree: dict[str, object],
     folder: Path,
     overrides: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """A raw run file, changed in place: `key.path=value` overrides are applied, and paths are
     resolved against a folder.
 
@@ -306,7 +306,7 @@ def with_overrides(
     return tree
 
 
-def spec_of(tree: dict[str, Any]) -> ReleaseSpec:
+def spec_of(tree: dict[str, object]) -> ReleaseSpec:
     """The spec of what `read_tree` read.
 
     Raises:

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from tclose_spark.runfile.combinations import REFUSED
 from tclose_spark.runfile.text import first_few, meant
@@ -60,7 +61,7 @@ def explain_problems(
 
 
 def _problem(
-    problem: Mapping[str, Any],
+    problem: ErrorDetails,
     known_keys: Collection[str],
     method: str | None,
 ) -> tuple[str, str, str]:

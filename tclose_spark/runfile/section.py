@@ -69,7 +69,7 @@ def each_once(values: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
 NUMBER_TEXT = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$|^[+-]?\d+/\d+$"
 
 
-def number_schema(**limits: Any) -> dict[str, Any]:
+def number_schema(**limits: int | bool) -> dict[str, list[dict[str, object]]]:
     """The JSON Schema of an exact number: a number within these limits, or a text that
     denotes one.
     """
@@ -118,7 +118,7 @@ class Section(BaseModel):
     """
 
     @property
-    def own_settings(self) -> dict[str, Any]:
+    def own_settings(self) -> dict[str, object]:
         """The keys that were given a value, with it."""
         given = {key: getattr(self, key) for key in self.model_fields_set}
         return {key: value for key, value in given.items() if value is not None}

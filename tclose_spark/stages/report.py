@@ -27,7 +27,7 @@ from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.codebook import codebook_csv, codebook_entries
 from tclose_spark.report.contract import contract_yaml
 from tclose_spark.report.html import render_report
-from tclose_spark.report.internal import MadeBy, render_internal, versions
+from tclose_spark.report.internal import MadeBy, RawFigures, render_internal, versions
 from tclose_spark.report.mechanism import Mechanism
 from tclose_spark.report.option_words import Certified, Optimum, words_of
 from tclose_spark.requirements.figures import Figures
@@ -58,7 +58,7 @@ def require_certifiable(state: RunState) -> None:
 def write_reports(
     run: Run,
     state: RunState,
-    measure: Callable[[Run], Mapping[str, Any] | None],
+    measure: Callable[[Run], RawFigures | None],
 ) -> ReportRecord:
     """Writes the certificate, both reports, the codebook, the contract and the exports; returns the
     exports and the SHA-256 of all files. measure: see `raw_versus_released`.

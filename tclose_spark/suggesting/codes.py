@@ -208,7 +208,7 @@ class CodeSystem:
 
     name: str
     pattern: str
-    hierarchy: Mapping[str, Any]
+    hierarchy: Mapping[str, object]
     words: frozenset[str] = frozenset()
     unnamed: bool = False
 

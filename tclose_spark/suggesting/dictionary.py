@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from io import StringIO
 from os import PathLike
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import yaml
 
@@ -166,7 +165,7 @@ def _text(path: Path, where: str) -> str:
     raise InputError(f"{where}: the file is no text; expected CSV, JSON or YAML")
 
 
-def _tree(text: str, where: str, ending: str) -> Mapping[str, Any]:
+def _tree(text: str, where: str, ending: str) -> Mapping[str, object]:
     """The content of a file of JSON or YAML, with its numbers and dates as texts. Raises InputError
     if it is none.
     """
@@ -187,7 +186,7 @@ def _tree(text: str, where: str, ending: str) -> Mapping[str, Any]:
     raise InputError(f"{where}: {place} is not valid {kind}")
 
 
-def _entries_of_tree(tree: Mapping[str, Any], table: str, where: str) -> Iterator[Entry]:
+def _entries_of_tree(tree: Mapping[str, object], table: str, where: str) -> Iterator[Entry]:
     """The columns of a table in a data package, a table schema or a data contract."""
     tables = _mappings(tree.get("resources"))  # a data package
     columns_of = _fields
@@ -206,7 +205,7 @@ def _entries_of_tree(tree: Mapping[str, Any], table: str, where: str) -> Iterato
     return columns_of(_chosen(tables, table, where), where)
 
 
-def _chosen(tables: Sequence[Mapping[str, Any]], table: str, where: str) -> Mapping[str, Any]:
+def _chosen(tables: Sequence[Mapping[str, object]], table: str, where: str) -> Mapping[str, object]:
     """The only table, or the one that is called like the file of the table."""
     if len(tables) == 1:
         return tables[0]
@@ -222,7 +221,7 @@ def _chosen(tables: Sequence[Mapping[str, Any]], table: str, where: str) -> Mapp
     return called[0]
 
 
-def _names(table: Mapping[str, Any]) -> list[str]:
+def _names(table: Mapping[str, object]) -> list[str]:
     """What a table is called, and its files."""
     named = [table.get(key) for key in ("name", "physicalName", "path")]
     listed = [part for one in named for part in (one if isinstance(one, list) else [one])]
@@ -235,7 +234,7 @@ def _forms(name: str) -> set[str]:
     return {last, last.partition(".")[0]}
 
 
-def _fields(table: Mapping[str, Any], where: str) -> Iterator[Entry]:
+def _fields(table: Mapping[str, object], where: str) -> Iterator[Entry]:
     """The fields of a table schema of Frictionless."""
     schema = table.get("schema")
     if isinstance(schema, str):
@@ -245,7 +244,7 @@ def _fields(table: Mapping[str, Any], where: str) -> Iterator[Entry]:
         yield from _entry(one, ("title", "description"))
 
 
-def _properties(table: Mapping[str, Any], where: str) -> Iterator[Entry]:
+def _properties(table: Mapping[str, object], where: str) -> Iterator[Entry]:
     """The properties of an object in a data contract. A classification can call one an
     identifier.
     """
@@ -255,17 +254,17 @@ def _properties(table: Mapping[str, Any], where: str) -> Iterator[Entry]:
 
 
 def _entry(
-    one: Mapping[str, Any],
+    one: Mapping[str, object],
     keys: Sequence[str],
     is_identifier: bool = False,
 ) -> Iterator[Entry]:
     name = one.get("name")
     if isinstance(name, str) and name.strip():
-        texts = [one[key] for key in keys if isinstance(one.get(key), str)]
+        texts = [text for key in keys if isinstance(text := one.get(key), str)]
         yield name, Description(". ".join(texts), is_identifier)
 
 
-def _mappings(value: Any) -> list[Mapping[str, Any]]:
+def _mappings(value: object) -> list[Mapping[str, object]]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal, Required, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -257,8 +257,7 @@ def facts_of(
     missing = column.null_count
     sizes = np.append(counts.to_numpy(), [missing] if missing else [])
     shares = sizes / rows if rows else sizes
-    none: dict[str, Any] = {"identifying": {}, "placeholders": {}, "text": {}}
-    texts = _texts(values, counts) if kind == "text" and len(values) else none
+    texts = _texts(values, counts) if kind == "text" and len(values) else NO_TEXTS
     is_numeric = kind in ("integer", "decimal") or (
         kind == "text" and whole.numerals == whole.present
     )
@@ -336,8 +335,25 @@ def what_weighs(weights: FloatArray) -> Weighs:
     return "rows" if is_fine or is_fraction or differ else ""
 
 
-def _texts(values: pa.Array, counts: pa.Array) -> dict[str, Any]:
-    """The facts that only texts have."""
+class TextFacts(TypedDict, total=False):
+    """The fields of `ColumnFacts` that only texts have."""
+
+    identifying: Required[Mapping[str, int]]
+    placeholders: Required[Mapping[str, int]]
+    text: Required[Mapping[str, str | bool]]
+    length: float
+    dates: int
+    booleans: int
+    coded: int
+    amounts: int
+    measures: int
+    spellings: int
+
+
+NO_TEXTS = TextFacts(identifying={}, placeholders={}, text={})
+
+
+def _texts(values: pa.Array, counts: pa.Array) -> TextFacts:
     rows = int(pc.sum(counts).as_py())
     lengths = pc.utf8_length(values)
     spelled, options = _spellings(values.to_pylist())

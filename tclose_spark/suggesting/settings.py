@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from tclose_spark.runfile.attributes import MEASURE
 from tclose_spark.runfile.quantities import parse_number
@@ -27,7 +26,7 @@ class ColumnSettings:
     """The settings and comments of a column in the run file."""
 
     name: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     said: tuple[str, ...]
 
 
@@ -38,7 +37,7 @@ def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> Colum
     """
     facts = one.facts
     said = [_figures(one), *_remarks(one.facts)]
-    settings: dict[str, Any] = {"type": "categorical"}
+    settings: dict[str, object] = {"type": "categorical"}
     if _is_measured(one):
         settings = {"type": "numeric"}
     elif facts.codes.labels and not _are_codes(one):
@@ -88,7 +87,7 @@ def sensitive_settings(one: SuggestedColumn, t: str) -> ColumnSettings:
     hierarchical if they are codes of a known system.
     """
     facts = one.facts
-    settings: dict[str, Any] = {"distance": "equal", "t": t}
+    settings: dict[str, object] = {"distance": "equal", "t": t}
     said = [_figures(one)]
     if _is_ordered(one):
         settings["distance"] = "ordered"
@@ -185,7 +184,7 @@ def _is_ordered(one: SuggestedColumn) -> bool:
     return many and not known and not _are_codes(one) and (numbers or facts.calendar is not None)
 
 
-def _reading(facts: ColumnFacts) -> dict[str, Any]:
+def _reading(facts: ColumnFacts) -> dict[str, object]:
     """How its values are read: the text options, and the codes for missing values."""
     codes = {"missing_values": list(facts.codes.rows)} if facts.codes.rows else {}
     return {**({"text": dict(facts.text)} if facts.text and facts.kind == "text" else {}), **codes}

@@ -45,8 +45,7 @@ class Suggestion(Draft):
     @property
     def spec(self) -> dict[str, Any]:
         """The run file as a dictionary; its paths are relative to the file's folder."""
-        tree: dict[str, Any] = yaml.safe_load(self.yaml)
-        return tree
+        return dict(yaml.safe_load(self.yaml))
 
     @property
     def roles(self) -> Mapping[str, str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import wrap
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -198,6 +198,24 @@ class Draft:
         return tuple(decisions)
 
 
+class OwnerLine(NamedTuple):
+    """The key of whom a row is about, as YAML. said: how often its values repeat. unknown: whether
+    it says what becomes of rows without one.
+    """
+
+    key: str
+    said: str
+    unknown: bool = False
+
+
+class ColumnLine(NamedTuple):
+    """A column and its settings, as YAML, with its comments."""
+
+    key: str
+    settings: str
+    said: tuple[str, ...]
+
+
 def render_run_file(draft: Draft) -> str:
     """The run file."""
     choice = draft.choice
@@ -227,7 +245,7 @@ def render_run_file(draft: Draft) -> str:
         output=scalar(draft.output),
         person=draft.person and _person(draft, draft.person, whole),
         household=draft.household and _household(draft.household, whole),
-        coverage={"said": [f"It {draft.coverage}"]},
+        coverage=f"It {draft.coverage}",
         direct=[_shown(no_settings(one)) for one in choice.direct if one.name not in draft.owners],
         quasi=[_shown(quasi_identifier_settings(one)) for one in choice.quasi],
         more_quasi=[
@@ -247,7 +265,7 @@ def render_run_file(draft: Draft) -> str:
         groups=list(map(in_comment, choice.groups)),
         open=[_shown(no_settings(one)) for one in (*choice.open, *spare)],
         apart=draft.apart and share(draft.changing[draft.person.column] if draft.person else 0.0),
-        tried=[{"said": [sentence]} for sentence in (*draft.tried, *draft.decisions)],
+        tried=[*draft.tried, *draft.decisions],
         is_guess=choice.is_guess,
         few_rows=draft.k is None and least_k(draft.rows) < K,
         alone=list(_singled_out(draft)),
@@ -259,10 +277,10 @@ def render_run_file(draft: Draft) -> str:
     return f"{text}\n{PROPOSAL}{_proposal(yaml.safe_load(text))}"
 
 
-def _person(draft: Draft, person: Repetition, exact: bool) -> dict[str, Any]:
+def _person(draft: Draft, person: Repetition, exact: bool) -> OwnerLine:
     """The key `person`. exact: whether its values are counted, not estimated."""
     facts = next(one.facts for one in draft.choice.direct if one.name == person.column)
-    settings: dict[str, Any] = {"column": person.column}
+    settings: dict[str, str | list[str]] = {"column": person.column}
     if draft.apart:
         settings["rows"] = "apart"
     placeholders = list(facts.nobody)
@@ -270,24 +288,23 @@ def _person(draft: Draft, person: Repetition, exact: bool) -> dict[str, Any]:
         settings["placeholders"] = placeholders
     if placeholders or facts.whole.missing:
         settings["unknown"] = "alone"
-    return {
-        "key": flow(settings) if len(settings) > 1 else scalar(person.column),
-        "said": [f"{'' if exact else 'about '}{person.values:,} values in {person.rows:,} rows"],
-        "unknown": "unknown" in settings,
-    }
+    return OwnerLine(
+        key=flow(settings) if len(settings) > 1 else scalar(person.column),
+        said=_repeats(person, exact),
+        unknown="unknown" in settings,
+    )
 
 
-def _household(household: Repetition, exact: bool) -> dict[str, Any]:
+def _household(household: Repetition, exact: bool) -> OwnerLine:
     """The key `household`. exact: whether its values are counted, not estimated."""
-    return {
-        "key": scalar(household.column),
-        "said": [
-            f"{'' if exact else 'about '}{household.values:,} values in {household.rows:,} rows",
-        ],
-    }
+    return OwnerLine(key=scalar(household.column), said=_repeats(household, exact))
 
 
-def _proposal(tree: Mapping[str, Any]) -> str:
+def _repeats(one: Repetition, exact: bool) -> str:
+    return f"{'' if exact else 'about '}{one.values:,} values in {one.rows:,} rows"
+
+
+def _proposal(tree: Mapping[str, object]) -> str:
     """The key `suggested` of a run file with this content."""
     suggested = {"suggested": {key: tree[key] for key in COMPARED}}
     return str(
@@ -378,12 +395,12 @@ def flow(value: Any) -> str:
     return str(value) if is_number else scalar(str(value))
 
 
-def comments(line: Mapping[str, Any], indent: int, further: str = "") -> str:
-    """The comments of a column, each in lines of at most WIDTH characters."""
+def comments(said: Iterable[str], indent: int, further: str = "") -> str:
+    """Comments in lines of at most WIDTH characters."""
     return "".join(
         f"{' ' * indent}# {further}{part}\n"
-        for said in line["said"]
-        for part in _folded(said, WIDTH - indent - len(further))
+        for one in said
+        for part in _folded(one, WIDTH - indent - len(further))
     )
 
 
@@ -402,8 +419,12 @@ def in_comment(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def _shown(line: ColumnSettings) -> dict[str, Any]:
-    return {"key": scalar(line.name), "settings": flow(line.settings) or "{}", "said": line.said}
+def _shown(line: ColumnSettings) -> ColumnLine:
+    return ColumnLine(
+        key=scalar(line.name),
+        settings=flow(line.settings) or "{}",
+        said=line.said,
+    )
 
 
 def _plain(value: str) -> Any:

@@ -32,6 +32,7 @@ from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Frequencies
 from tclose_spark.options.linked.linked_sample import LinkedRows, read_linked_rows
 from tclose_spark.options.suppression.released_values import public_labels
+from tclose_spark.report.internal import GroupFigures, RawFigures
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging.area import LINKED_SAMPLE, encoded_table, read_profile
 from tclose_spark.table.arrays import FloatArray, HashArray, IntArray
@@ -80,7 +81,7 @@ class RawVersusReleased:
     cells: RareCells | None = None
     linkage: Linkage | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> RawFigures:
         """As JSON. Of each sensitive attribute only the cross table with the strongest association
         is whole.
         """
@@ -88,12 +89,13 @@ class RawVersusReleased:
             a: max(of, key=lambda one: one.raw_v) for a, of in self._by_attribute().items()
         }
         return {
-            **{
-                name: getattr(self, name)
-                for name in ("rows", "suppressed", "whole", "worth", "target")
-            },
+            "rows": self.rows,
+            "suppressed": self.suppressed,
+            "whole": self.whole,
+            "worth": self.worth,
+            "target": self.target,
             "why_no_classifier": self.why_no_classifier,
-            "groups": None if self.groups is None else asdict(self.groups),
+            "groups": None if self.groups is None else self.groups.to_json(),
             "uniques": None if self.uniques is None else asdict(self.uniques),
             "cells": None if self.cells is None else asdict(self.cells),
             "linkage": None if self.linkage is None else asdict(self.linkage),
@@ -176,7 +178,7 @@ def _distances(
         yield of_values(widths, of_row, label)
 
 
-def raw_versus_released(run: Run) -> dict[str, Any] | None:
+def raw_versus_released(run: Run) -> RawFigures | None:
     """Raw rows of a staged release beside their published values; None if none could be drawn."""
     profile = read_profile(run)
     linked = run.staged(
@@ -296,6 +298,17 @@ class RawGroups:
     chance: float
     certain: dict[str, float]
     guess: dict[str, float]
+
+    def to_json(self) -> GroupFigures:
+        """As JSON."""
+        return {
+            "people": self.people,
+            "alone": self.alone,
+            "few": self.few,
+            "chance": self.chance,
+            "certain": self.certain,
+            "guess": self.guess,
+        }
 
 
 def raw_groups(

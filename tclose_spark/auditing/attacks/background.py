@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.labels.known_people import (
@@ -59,7 +58,7 @@ class BackgroundJoin:
     risks: Risks
     guesses: tuple[MinimalityGuesses, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain values for JSON."""
         shares = {
             key: float(value) if isinstance(value, Fraction) else value

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, combinations
-from typing import Any
 
 import numpy as np
 
@@ -77,7 +76,7 @@ class Differences:
         )
 
     @property
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> Mapping[str, object]:
         """The figures as plain values."""
         found = [asdict(one) for one in self.found]
         return {

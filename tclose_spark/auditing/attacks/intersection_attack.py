@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -102,7 +101,7 @@ class Intersection:
         return (self.guarantee,)
 
     @property
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> Mapping[str, object]:
         """All figures but the guarantee, as plain values."""
         counted = ("people", "outside", "combinations", "alone")
         return {

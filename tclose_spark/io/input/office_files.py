@@ -73,7 +73,11 @@ def _reader_of(file: Place, source: Input) -> Callable[..., Any]:
     return getattr(pyreadstat, f"read_{OTHER_KINDS.get(ending, KINDS[source.format])}")  # type: ignore[no-any-return]
 
 
-def _read(reader: Callable[..., Any], file: Place, **options: Any) -> tuple[dict[str, Any], Any]:
+def _read(
+    reader: Callable[..., Any],
+    file: Place,
+    **options: Any,
+) -> tuple[dict[str, list[Any]], Any]:
     """(columns by name, what the file says of them)."""
     with file.open("rb") as content:
         columns, about = reader(content, output_format="dict", **options)
@@ -184,8 +188,8 @@ def read_json(file: Place, source: Input) -> pa.Table:
     )
 
 
-def _objects(text: str, file: str) -> Iterator[dict[str, Any]]:
-    def read(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _objects(text: str, file: str) -> Iterator[dict[str, object]]:
+    def read(pairs: list[tuple[str, object]]) -> dict[str, object]:
         made = dict(pairs)
         if len(made) < len(pairs):
             raise InputError(f"input.path: {file} has an object with a name twice; rename one")

@@ -47,7 +47,7 @@ def strict_json(text: str) -> Any:
             readers take differently.
     """
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)
         if len(found) < len(pairs):
             raise ValueError("an object has a key twice")

@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 from urllib.parse import quote, unquote
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError
@@ -32,13 +32,57 @@ EARLIER = "_earlier"
 """In a table's folder: the files of earlier versions, a folder for each. Readers of files alone
 skip such a name.
 """
-ADD = {"path", "partitionValues", "size", "modificationTime", "dataChange"}
-REMOVE = {"path", "deletionTimestamp", "dataChange"}
-META_DATA = {"id", "format", "schemaString", "partitionColumns", "configuration", "createdTime"}
 PROPERTIES = {"delta.dataSkippingNumIndexedCols": "0", "delta.enableChangeDataFeed": "false"}
 """The properties of every written Delta table."""
 FEATURES = {"appendOnly", "invariants", "timestampNtz"}
 """Of Delta, that change nothing in what readers of a table without constraints read."""
+
+
+class Addition(TypedDict):
+    """The fields of `add` in the log of a plain table."""
+
+    path: str
+    partitionValues: Mapping[str, str]
+    size: int
+    modificationTime: int
+    dataChange: bool
+
+
+class Removal(TypedDict):
+    """The fields of `remove` in it."""
+
+    path: str
+    deletionTimestamp: int
+    dataChange: bool
+
+
+class MetaData(TypedDict):
+    """The fields of `metaData` in it."""
+
+    id: str
+    format: Mapping[str, object]
+    schemaString: str
+    partitionColumns: Sequence[str]
+    configuration: Mapping[str, str]
+    createdTime: int
+
+
+class TableProtocol(TypedDict, total=False):
+    """The fields of `protocol` in it."""
+
+    minReaderVersion: int
+    minWriterVersion: int
+    readerFeatures: Sequence[str]
+    writerFeatures: Sequence[str]
+
+
+class Action(TypedDict, total=False):
+    """An action of a commit: one of these keys. A log of another writer may have others."""
+
+    add: Addition
+    remove: Removal
+    metaData: MetaData
+    protocol: TableProtocol
 
 
 def log_of(version: int) -> str:
@@ -57,18 +101,18 @@ def list_files(folder: Folder, table: str) -> None:
     listed = data_files(folder, table)
     now = int(time.time() * 1000)
     added = [
-        {
-            "path": quote(name),
-            "partitionValues": {},
-            "size": folder.size(f"{table}/{name}"),
-            "modificationTime": now,
-            "dataChange": True,
-        }
+        Addition(
+            path=quote(name),
+            partitionValues={},
+            size=folder.size(f"{table}/{name}"),
+            modificationTime=now,
+            dataChange=True,
+        )
         for name in folder.names(table)
         if name.endswith(".parquet") and name not in listed
     ]
     kept = [action for action in _actions(folder, table) if "add" not in action]
-    _write_log(folder, table, [*kept, *({"add": file} for file in added)])
+    _write_log(folder, table, [*kept, *(Action(add=file) for file in added)])
 
 
 def scrub_table(folder: Folder, table: str) -> None:
@@ -176,10 +220,10 @@ def _log_problems(actions: Iterable[Any], log: str, before: set[str], inside: st
         yield f"{log} removes other files than those of the version before"
 
 
-def _is_addition(file: Mapping[str, Any], inside: str) -> bool:
+def _is_addition(file: Addition, inside: str) -> bool:
     """Whether these fields add a whole file of this folder."""
     return (
-        set(file) == ADD
+        set(file) == Addition.__required_keys__
         and not file["partitionValues"]
         and unquote(file["path"]).rpartition("/")[0] == inside
         and file["dataChange"] is True
@@ -187,11 +231,11 @@ def _is_addition(file: Mapping[str, Any], inside: str) -> bool:
     )
 
 
-def _is_removal(file: Mapping[str, Any], inside: str) -> bool:
-    return set(file) == REMOVE and _is_time(file["deletionTimestamp"])
+def _is_removal(file: Removal, inside: str) -> bool:
+    return set(file) == Removal.__required_keys__ and _is_time(file["deletionTimestamp"])
 
 
-def _is_plain(meta: Mapping[str, Any], inside: str) -> bool:
+def _is_plain(meta: MetaData, inside: str) -> bool:
     """Whether the metadata of a table has its columns, and no partitions, comments or foreign
     settings.
     """
@@ -205,7 +249,7 @@ def _is_plain(meta: Mapping[str, Any], inside: str) -> bool:
         return False
     return (
         plain
-        and set(meta) == META_DATA
+        and set(meta) == MetaData.__required_keys__
         and meta["format"] == {"provider": "parquet", "options": {}}
         and meta["partitionColumns"] == []
         and meta["configuration"] == PROPERTIES
@@ -219,11 +263,10 @@ def _is_time(value: Any) -> bool:
     return type(value) is int and 0 <= value < LATEST
 
 
-def _is_known(protocol: Mapping[str, Any], inside: str) -> bool:
+def _is_known(protocol: TableProtocol, inside: str) -> bool:
     features = {*protocol.get("readerFeatures", ()), *protocol.get("writerFeatures", ())}
-    keys = {"minReaderVersion", "minWriterVersion", "readerFeatures", "writerFeatures"}
     return (
-        set(protocol) <= keys
+        set(protocol) <= TableProtocol.__optional_keys__
         and protocol.get("minReaderVersion") in (1, 3)
         and protocol.get("minWriterVersion") in (2, 7)
         and features <= FEATURES
@@ -235,7 +278,7 @@ class _Usual(NamedTuple):
     data files.
     """
 
-    holds: Callable[[Mapping[str, Any], str], bool]
+    holds: Callable[[Any, str], bool]
     otherwise: str
 
 
@@ -289,10 +332,9 @@ def _strays(folder: Folder, table: str) -> list[str]:
     return [name for name in folder.names(table) if name not in known]
 
 
-def _listed(actions: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+def _listed(actions: Iterable[Action]) -> dict[str, int]:
     """The data files that a log lists, with their bytes."""
-    added = [action["add"] for action in actions if "add" in action]
-    return {unquote(file["path"]): file["size"] for file in added}
+    return {unquote(file["path"]): file["size"] for file in _adds(actions)}
 
 
 def data_files(folder: Folder, table: str) -> dict[str, int]:
@@ -300,7 +342,7 @@ def data_files(folder: Folder, table: str) -> dict[str, int]:
     return _listed(_actions(folder, table))
 
 
-def actions_of(folder: Folder, log: str) -> list[dict[str, Any]]:
+def actions_of(folder: Folder, log: str) -> list[Action]:
     """The actions of a commit, in a file of a folder.
 
     Raises:
@@ -309,22 +351,23 @@ def actions_of(folder: Folder, log: str) -> list[dict[str, Any]]:
     return [strict_json(line) for line in folder.read(log).splitlines() if line]
 
 
-def write_actions(folder: Folder, log: str, actions: Iterable[Mapping[str, Any]]) -> None:
+def write_actions(folder: Folder, log: str, actions: Iterable[Action]) -> None:
     """Writes a commit into a file of a folder."""
     folder.write(log, "".join(json.dumps(action) + "\n" for action in actions))
 
 
-def _actions(folder: Folder, table: str) -> list[dict[str, Any]]:
+def _actions(folder: Folder, table: str) -> list[Action]:
     return actions_of(folder, f"{table}/{LOG}")
 
 
-def _write_log(folder: Folder, table: str, actions: Iterable[dict[str, Any]]) -> None:
+def _write_log(folder: Folder, table: str, actions: Iterable[Action]) -> None:
     """Writes the log without commit information, without statistics and tags of files, without name
     and description of the table; removes files that it does not list.
     """
     kept = [action for action in actions if "commitInfo" not in action]
     for action in kept:
         for fields in action.values():
+            assert isinstance(fields, dict)
             for key in ("stats", "tags", "name", "description"):
                 fields.pop(key, None)
     write_actions(folder, f"{table}/{LOG}", kept)
@@ -384,7 +427,7 @@ def prepend_versions(
         if "metaData" in action:
             action["metaData"]["id"] = identity
     removed = [
-        {"remove": {"path": add["path"], "deletionTimestamp": now, "dataChange": True}}
+        Action(remove=Removal(path=add["path"], deletionTimestamp=now, dataChange=True))
         for add in _adds(commits[-1])
     ]
     for version, actions in enumerate([*commits, [*removed, *own]]):
@@ -392,5 +435,5 @@ def prepend_versions(
     return readable
 
 
-def _adds(actions: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _adds(actions: Iterable[Action]) -> list[Addition]:
     return [action["add"] for action in actions if "add" in action]

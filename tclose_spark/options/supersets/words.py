@@ -11,7 +11,7 @@ from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.option_words import Certified, Lines, OptionWords
 from tclose_spark.requirements.figures import OptionFigures
 from tclose_spark.requirements.supersets import NearFigures, near_entry, near_lines, near_row
-from tclose_spark.requirements.words import Entry, GuaranteeRow
+from tclose_spark.requirements.words import GuaranteeRow
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,6 @@ class SupersetsWords(OptionWords):
         }
 
 
-def _near(certificate: Certificate) -> Mapping[str, Entry]:
+def _near(certificate: Certificate) -> Mapping[str, Mapping[str, Any]]:
     found = certificate.guarantees.nt or {}
     return {name: nt.to_json() for name, nt in found.items()}

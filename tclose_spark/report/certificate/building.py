@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 from tclose_spark.report.certificate.attributes import (
     CertifiedAttributes,
@@ -228,7 +228,7 @@ def _sensitive(
     return Sensitive.read(entry)
 
 
-def _spellings(text: Text | None) -> dict[str, Any] | None:
+def _spellings(text: Text | None) -> Mapping[str, object] | None:
     return None if text is None else text.model_dump(mode="json", exclude_defaults=True)
 
 
@@ -255,7 +255,7 @@ def _quasi(
     return QuasiIdentifierEntry.read(entry)
 
 
-def _tree(hierarchy: Hierarchy) -> dict[str, Any]:
+def _tree(hierarchy: Hierarchy) -> Mapping[str, object]:
     """The paths of all leaves, sorted."""
     return listing(sorted(hierarchy.paths), "paths")
 

@@ -35,7 +35,7 @@ class CertificatePart(BaseModel):
     model_config = ConfigDict(extra="forbid", validate_assignment=True, defer_build=True)
 
     @classmethod
-    def read(cls, found: Mapping[str, Any]) -> Self:
+    def read(cls, found: Mapping[str, object]) -> Self:
         """The part with these keys.
 
         Raises:
@@ -50,10 +50,9 @@ class CertificatePart(BaseModel):
 
     @model_serializer(mode="wrap")
     def _without_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        written: dict[str, Any] = write(self)
         return {
             key: value
-            for key, value in written.items()
+            for key, value in write(self).items()
             if value is not None or not self._may_be_absent(key)
         }
 

@@ -187,7 +187,7 @@ class UsedMethod(CertificatePart):
     """Of the method."""
 
     @property
-    def settings(self) -> Mapping[str, Any]:
+    def settings(self) -> Mapping[str, object]:
         """Its settings."""
         return self.model_extra or {}
 
@@ -478,7 +478,7 @@ class Certificate(CertificatePart):
         return WHOLE[self.suppressed.of]
 
     @property
-    def brought_sections(self) -> Mapping[str, Any]:
+    def brought_sections(self) -> Mapping[str, object]:
         """The sections of options of other packages, by key."""
         return self.model_extra or {}
 

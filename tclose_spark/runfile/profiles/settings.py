@@ -5,10 +5,11 @@ that they ask for.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from importlib.resources import files
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import yaml
 from pydantic import BeforeValidator, Field, ValidationError
@@ -18,7 +19,18 @@ from tclose_spark.runfile.combinations import OF_PROFILE
 from tclose_spark.runfile.quantities import MOST_DIGITS
 from tclose_spark.runfile.section import Section, as_tuple
 
-PROFILES: dict[str, dict[str, Any]] = yaml.safe_load(
+
+class ProfileRules(TypedDict):
+    """A profile in `profiles.yaml`, which explains the keys."""
+
+    title: str
+    source: str
+    k: int
+    maximum_risk: NotRequired[str]
+    rules: list[dict[str, str]]
+
+
+PROFILES: Mapping[str, ProfileRules] = yaml.safe_load(
     files(__package__).joinpath("profiles.yaml").read_text(encoding="utf-8"),
 )
 INVASION = {"low": ("0.1", 10), "medium": ("0.075", 15), "high": ("0.05", 20)}
