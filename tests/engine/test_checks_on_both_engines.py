@@ -100,7 +100,10 @@ def test_the_checks_of_both_engines_are_the_same(spark: SparkSession, seed: int)
             "notes": notes,
             "near": near_supersets(supersets, attributes, 20),
             "worst": worst_classes(
-                tallies, LABELS, class_figures(classes, ClassRequirements(3, QUASI, whole)), whole
+                tallies,
+                LABELS,
+                class_figures(classes, ClassRequirements(3, QUASI, whole)),
+                whole,
             ),
         }
 
