@@ -78,7 +78,7 @@ test-spark: $(READY)  ## Run the quick tests with all runs on Spark; `make test`
 	TCLOSE_TESTS_ON=spark $(PYTEST) -m "not slow"
 
 test-slow: $(READY)  ## Run the slow tests, which take minutes: large tables, long lines of releases. Those of platforms have targets of their own.
-	$(BIN)/pytest -m slow --ignore tests/platforms
+	$(PYTEST) -m slow --ignore tests/platforms
 
 everything: $(READY)  ## Run once each suite that a change need not pass, and record it in docs/tested.json; SUITES="test-s3 fuzz" runs those.
 	$(BIN)/python tests/suites.py $(SUITES)
