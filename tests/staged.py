@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from itertools import count
 
@@ -45,8 +46,12 @@ class Staged:
 
 def stage(run: Run, table: DataFrame, secret: str | None = None) -> Staged:
     """A table that is taken in as a run does it."""
+    if secret is not None:
+        run = copy(run)
+        run._secret = secret
+        vars(run).pop("secret", None)  # what it has read
     path = run.staging.path(f"staged-{next(NUMBERS)}")
-    profile, _ = profile_table(table, run.spec, run.hierarchies, path, secret or run.secret)
+    profile, _ = profile_table(table, None, path, run)
     return Staged(
         profile,
         StagedColumns.of(schema_of(table), run.spec),

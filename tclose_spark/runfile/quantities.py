@@ -24,7 +24,9 @@ NAMED = re.compile("|".join(MONTHS), re.IGNORECASE)
 MOST_DIGITS = 18  # of a count: it fits 64 bits
 LARGEST_COUNT = 10**MOST_DIGITS - 1
 SPACED = re.compile(r"\s/|/\s")
-"""A fraction to Python 3.12, and none to Python 3.11."""
+"""A blank beside the slash. Python 3.12 reads a fraction there, and Python 3.11 none. It is refused,
+so that both agree.
+"""
 HUGE_EXPONENT = re.compile(r"[eE][+-]?[0-9_]{4,}\s*$")
 
 
@@ -35,8 +37,8 @@ def parse_number(text: str) -> Fraction:
     (Fraction(1, 10), Fraction(1, 3))
 
     Raises:
-        ValueError: if it denotes none, or if its exponent has four digits or more, which would take
-            too long to expand.
+        ValueError: if it denotes none, has a blank beside its slash, or has an exponent of four
+            digits or more, which would take too long to expand.
     """
     if HUGE_EXPONENT.search(text):
         raise ValueError("a number out of all range")

@@ -351,6 +351,7 @@ def test_every_stage_at_some_moments(
     time.sleep(wait)
     if not lock.exists():
         process.communicate(timeout=60)
+        assert process.returncode == 0
         pytest.skip("the stage is done by then")
     os.killpg(process.pid, number)
     _, err = process.communicate(timeout=60)

@@ -69,14 +69,13 @@ def judge_line(
     line: Line,
     people: Table,
     labels: Sequence[str],
-    k: int,
     required: ClassRequirements,
 ) -> JudgedLine:
     """Every atom is in one class as a whole or not in the release, its people have the sensitive
     values that they had, and the newcomers of each class are a class by themselves.
 
     people: `internal/people`. labels: its published columns of quasi-identifiers.
-    k: of atoms. required: of every class, over people.
+    required: of every class and every atom, over people.
     """
     sensitive = [a.name for a in required.attributes]
     with keep(_met(line, people, labels, sensitive)) as met:
@@ -113,7 +112,8 @@ def judge_line(
         )
         if found[name]
     ]
-    if found["smallest"] < k:
+    k = required.k
+    if k is not None and found["smallest"] < k:
         problems.append(f"the smallest atom has {found['smallest']:,} people, and k is {k}")
     atoms = {"all": found["atoms"], "published": found["published"], "smallest": found["smallest"]}
     return JudgedLine(

@@ -127,7 +127,7 @@ class LinesJudge(ReleaseJudge):
             k = self.spec.privacy.k
             over_people = release.measure_of(JudgedPeople)
             required = ClassRequirements(k, release.quasi, release.attributes, [over_people])
-            self.judged = judge_line(self.line, self.people, release.labels, k, required)
+            self.judged = judge_line(self.line, self.people, release.labels, required)
 
     def problems(self, release: JudgedRelease) -> Iterator[str]:
         yield from () if self.judged is None else self.judged.problems

@@ -14,7 +14,7 @@ from strategies import drawn
 
 from tclose_spark.auditing.labels import LabelFacts
 from tclose_spark.measures.loss.bands import read_bands, unread_numbers
-from tclose_spark.runfile.quantities import parse_number
+from tclose_spark.runfile.quantities import SPACED, parse_number
 from tclose_spark.table.ranges import (
     INFINITY,
     SPELLED,
@@ -223,7 +223,7 @@ def test_ends_are_right_or_the_loss_is_unknown(
     assert found is None or found == ends or in_thousands(found) == ends
 
 
-@pytest.mark.parametrize("labels", ["-2AAA-1 | 1 AAA", "-5to-2 | -1 to", "Grade-5 to 9 | 10 to"])
+@pytest.mark.parametrize("labels", ["-2AAA-1 | 1 AAA", "-7bis-3 | 3 bis", "Grade-5 to 9 | 10 to"])
 def test_a_dash_behind_the_word_of_a_single_pair_may_be_a_minus(labels: str) -> None:
     assert ends_of(labels.split(" | ")) is None
 
@@ -231,6 +231,7 @@ def test_a_dash_behind_the_word_of_a_single_pair_may_be_a_minus(labels: str) -> 
 @pytest.mark.parametrize("label", ["1 / 2", " 1 / 2 ", "1 /2", "1/ 2"])
 def test_two_numbers_with_a_blank_beside_their_slash_are_no_fraction(label: str) -> None:
     """Fraction reads them in Python 3.12, and not in 3.11."""
+    assert SPACED.search(label)
     with pytest.raises(ValueError, match="no number"):
         parse_number(label)
     assert ends_of([label, "0 / 1"]) is None
