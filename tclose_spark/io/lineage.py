@@ -133,10 +133,15 @@ def _input(spec: ReleaseSpec, certificate: Mapping[str, Any] | None) -> Any:
     from openlineage.client.facet_v2 import dataset_version_dataset as versions
 
     version = None if certificate is None else certificate["input"]["version"]
-    known = versions.DatasetVersionDatasetFacet(datasetVersion=str(version), producer=PRODUCER)
+    facets: dict[str, Any] = {}
+    if version is not None:
+        facets["version"] = versions.DatasetVersionDatasetFacet(
+            datasetVersion=str(version),
+            producer=PRODUCER,
+        )
     return InputDataset(
         *dataset(spec.input.path, is_table=spec.input.format == "table"),
-        facets={} if version is None else {"version": known},
+        facets=facets,
     )
 
 

@@ -58,8 +58,8 @@ class Association(TypedDict):
 
 
 class RawFigures(TypedDict):
-    """The raw table beside the release: see `RawVersusReleased`. What only templates show is an
-    object.
+    """The raw table beside the release: see `RawVersusReleased`. Values that only templates read are typed
+    as objects.
     """
 
     rows: int

@@ -8,7 +8,7 @@ from typing import Any
 
 from tclose_spark.requirements.closeness import CLOSENESS
 from tclose_spark.requirements.criterion import Guarantee
-from tclose_spark.requirements.words import Entry, GuaranteeRow, distances_text, filled
+from tclose_spark.requirements.words import GuaranteeRow, distances_text, filled
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.distances import DISTANCES
 from tclose_spark.table.writing import number
@@ -24,14 +24,7 @@ class NearFigures:
     classes: Mapping[str, int]
 
 
-class NearEntry(Entry):
-    """An entry of the certificate. n: the fewest rows of a superset. classes: see NearFigures."""
-
-    n: int
-    classes: Mapping[str, int]
-
-
-def near_entry(settings: SensitiveAttribute, n: int, reached: NearFigures) -> NearEntry:
+def near_entry(settings: SensitiveAttribute, n: int, reached: NearFigures) -> Mapping[str, object]:
     """The entry of the certificate."""
     return {
         "n": n,

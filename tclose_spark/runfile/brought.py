@@ -85,8 +85,7 @@ def add_own(
     add: Callable[[dict[str, Value]], Found],
 ) -> Found:
     """What `add` returns, an option's function that adds keys to a dict. One of another package
-    changes none that is
-    there: it gets a copy.
+    changes none that is there: it gets a copy.
 
     key: of an option of another package; None of one of this package.
 

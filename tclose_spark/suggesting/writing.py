@@ -301,6 +301,7 @@ def _household(household: Repetition, exact: bool) -> OwnerLine:
 
 
 def _repeats(one: Repetition, exact: bool) -> str:
+    """How often the values of a column repeat. exact: whether they are counted, not estimated."""
     return f"{'' if exact else 'about '}{one.values:,} values in {one.rows:,} rows"
 
 

@@ -16,8 +16,8 @@ from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.auditing.texts import number_text, table_lines
 from tclose_spark.checks.classes.population import (
+    ClassesAtRisk,
     PopulationRisks,
-    PublishedClasses,
     RiskQuestion,
     measure_risks,
 )
@@ -47,7 +47,7 @@ def add_population(table: AuditedTable, result: AuditResult) -> AuditResult:
     question = table.question
     if question.population is None and question.threshold is None and question.household is None:
         return result
-    published = PublishedClasses(
+    published = ClassesAtRisk(
         classes=table.classes,
         quasi=table.quasi,
         hierarchies=table.trees,

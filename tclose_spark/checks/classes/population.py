@@ -141,8 +141,8 @@ class RiskQuestion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishedClasses:
-    """The classes at risk.
+class ClassesAtRisk:
+    """The published classes, whose people an adversary may find.
 
     classes: the class table. table: the published rows, which a population by weight needs.
     households: the rows with labels, HOUSEHOLD, SUPPRESSED and the weight, if the risk of
@@ -158,7 +158,7 @@ class PublishedClasses:
     disjoint: bool = False
 
 
-def measure_risks(published: PublishedClasses, question: RiskQuestion) -> PopulationRisks:
+def measure_risks(published: ClassesAtRisk, question: RiskQuestion) -> PopulationRisks:
     """The risks of the classes of a class table: of people, if it counts them.
 
     Raises:
@@ -303,7 +303,7 @@ def _invalid(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _listed(
-    published: PublishedClasses,
+    published: ClassesAtRisk,
     counted: str,
     listed: Table,
     source: str,

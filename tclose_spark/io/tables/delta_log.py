@@ -49,7 +49,7 @@ class Addition(TypedDict):
 
 
 class Removal(TypedDict):
-    """The fields of `remove` in it."""
+    """The fields of `remove` in the log of a plain table."""
 
     path: str
     deletionTimestamp: int
@@ -57,7 +57,7 @@ class Removal(TypedDict):
 
 
 class MetaData(TypedDict):
-    """The fields of `metaData` in it."""
+    """The fields of `metaData` in the log of a plain table."""
 
     id: str
     format: Mapping[str, object]
@@ -68,7 +68,7 @@ class MetaData(TypedDict):
 
 
 class TableProtocol(TypedDict, total=False):
-    """The fields of `protocol` in it."""
+    """The fields of `protocol` in the log of a plain table."""
 
     minReaderVersion: int
     minWriterVersion: int
@@ -220,7 +220,7 @@ def _log_problems(actions: Iterable[Any], log: str, before: set[str], inside: st
         yield f"{log} removes other files than those of the version before"
 
 
-def _is_addition(file: Addition, inside: str) -> bool:
+def _is_addition(file: Mapping[str, Any], inside: str) -> bool:
     """Whether these fields add a whole file of this folder."""
     return (
         set(file) == Addition.__required_keys__
@@ -231,11 +231,11 @@ def _is_addition(file: Addition, inside: str) -> bool:
     )
 
 
-def _is_removal(file: Removal, inside: str) -> bool:
+def _is_removal(file: Mapping[str, Any], inside: str) -> bool:
     return set(file) == Removal.__required_keys__ and _is_time(file["deletionTimestamp"])
 
 
-def _is_plain(meta: MetaData, inside: str) -> bool:
+def _is_plain(meta: Mapping[str, Any], inside: str) -> bool:
     """Whether the metadata of a table has its columns, and no partitions, comments or foreign
     settings.
     """
@@ -263,7 +263,7 @@ def _is_time(value: Any) -> bool:
     return type(value) is int and 0 <= value < LATEST
 
 
-def _is_known(protocol: TableProtocol, inside: str) -> bool:
+def _is_known(protocol: Mapping[str, Any], inside: str) -> bool:
     features = {*protocol.get("readerFeatures", ()), *protocol.get("writerFeatures", ())}
     return (
         set(protocol) <= TableProtocol.__optional_keys__
@@ -278,7 +278,7 @@ class _Usual(NamedTuple):
     data files.
     """
 
-    holds: Callable[[Any, str], bool]
+    holds: Callable[[Mapping[str, Any], str], bool]
     otherwise: str
 
 

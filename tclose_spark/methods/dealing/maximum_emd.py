@@ -89,7 +89,7 @@ def maximum_emd(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e:
     ).astype(np.int64)
     tallies = _tallies(distance)
     summed = FeatureSums(
-        nodes=np.array(features.nodes),
+        nodes=np.array(features.nodes, order="C"),
         steps=n * features.level_weights,
         tallies=tallies,
         excess=np.zeros_like(tallies),

@@ -64,7 +64,11 @@ class OpenParts(NamedTuple):
 
 @structure
 class SplitSearch(NamedTuple):
-    """A search for splits of a block."""
+    """A search for splits of a block.
+
+    inputs: of the block, which stay. work: space for one part. known: what was found of parts.
+    parts: those that are being searched.
+    """
 
     inputs: CutInputs
     work: CutWorkspace

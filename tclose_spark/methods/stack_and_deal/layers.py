@@ -301,7 +301,7 @@ def deal_in_layers(
         members=members,
         held=held,
         sizes=sizes,
-        codes=np.array(codes),
+        codes=np.array(codes, order="C"),
         ratios=ratios,
         state=np.array([SEED], dtype=np.uint64),
     )

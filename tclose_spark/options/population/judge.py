@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tclose_spark.checks.classes.population import (
+    ClassesAtRisk,
     PopulationRisks,
-    PublishedClasses,
     RiskQuestion,
     measure_risks,
 )
@@ -79,7 +79,7 @@ class PopulationJudge(ReleaseJudge):
         listed = None if files is None else release.held.enter_context(opened_population(files.run))
         risk = privacy.risk
         individual = None if risk is None else risk.individual
-        published = PublishedClasses(
+        published = ClassesAtRisk(
             classes=release.classes,
             quasi=release.quasi,
             hierarchies=release.written.hierarchies,
