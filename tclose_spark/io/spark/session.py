@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from py4j.protocol import Py4JNetworkError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
@@ -190,17 +191,22 @@ def _on_own_jvm(settings: Mapping[str, str]) -> SparkSession:
 
 
 def _abandon(jvm: Jvm) -> None:
-    """Ends a useless JVM, so that PySpark may have another. py4j's threads, which return its
-    objects, do not log its absence.
-    """
+    """Ends a useless JVM, so that PySpark may have another."""
+    logging.root.addFilter(_is_of_no_lost_jvm)
     gateway: Any = SparkContext._gateway
     if gateway is not None:
         gateway._gateway_client.is_connected = False
     SparkContext._gateway = SparkContext._jvm = None
-    level = logging.root.manager.disable
-    logging.disable()
     jvm.end()
-    logging.disable(level)
+
+
+def _is_of_no_lost_jvm(record: logging.LogRecord) -> bool:
+    """Whether a record is none of py4j about a lost connection.
+
+    A thread of py4j returns objects to the JVM. It may wait for the answer of a JVM that is ended,
+    and logs that later. Every other call raises what is logged.
+    """
+    return record.exc_info is None or not isinstance(record.exc_info[1], Py4JNetworkError)
 
 
 def _started(settings: Mapping[str, str]) -> SparkSession:

@@ -198,14 +198,19 @@ def test_what_stopped_a_start_does_not_stop_the_next_one(
     start: Callable[..., tuple[int, list[str]]],
     tmp_path: Path,
 ) -> None:
-    """In one process, as a notebook is one."""
+    """In one process, as a notebook is one. py4j's thread that returns objects may log the end of
+    the first JVM at any time afterwards.
+    """
     (tmp_path / "file").touch()
     code = (
-        "import os\n"
+        "import logging, os\n"
+        "from py4j.protocol import Py4JNetworkError\n"
         "from tclose_spark.errors import ConfigurationError\n"
         "from tclose_spark.io.spark.session import get_session\n"
         "try: get_session('first')\n"
         "except ConfigurationError: del os.environ['SPARK_LOCAL_DIRS']\n"
+        "try: raise Py4JNetworkError('Error while sending or receiving')\n"
+        "except Py4JNetworkError: logging.exception('Exception while sending command.')\n"
         "assert get_session('second').range(3).count() == 3\n"
     )
     assert start("-c", code, SPARK_LOCAL_DIRS=str(tmp_path / "file/x")) == (0, [])
