@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from py4j.protocol import Py4JNetworkError
+from py4j.clientserver import FinalizerWorker
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
@@ -191,8 +191,10 @@ def _on_own_jvm(settings: Mapping[str, str]) -> SparkSession:
 
 
 def _abandon(jvm: Jvm) -> None:
-    """Ends a useless JVM, so that PySpark may have another."""
-    logging.root.addFilter(_is_of_no_lost_jvm)
+    """Ends a useless JVM, so that PySpark may have another. py4j's thread returns objects to it at
+    any time; it does not begin to, and does not log that its connection is lost.
+    """
+    logging.root.addFilter(_is_of_another_thread)
     gateway: Any = SparkContext._gateway
     if gateway is not None:
         gateway._gateway_client.is_connected = False
@@ -200,13 +202,9 @@ def _abandon(jvm: Jvm) -> None:
     jvm.end()
 
 
-def _is_of_no_lost_jvm(record: logging.LogRecord) -> bool:
-    """Whether a record is none of py4j about a lost connection.
-
-    A thread of py4j returns objects to the JVM. It may wait for the answer of a JVM that is ended,
-    and logs that later. Every other call raises what is logged.
-    """
-    return record.exc_info is None or not isinstance(record.exc_info[1], Py4JNetworkError)
+def _is_of_another_thread(record: logging.LogRecord) -> bool:
+    """Whether another thread than the one that returns objects to a JVM logs this."""
+    return not isinstance(threading.current_thread(), FinalizerWorker)
 
 
 def _started(settings: Mapping[str, str]) -> SparkSession:

@@ -204,13 +204,16 @@ def test_what_stopped_a_start_does_not_stop_the_next_one(
     (tmp_path / "file").touch()
     code = (
         "import logging, os\n"
-        "from py4j.protocol import Py4JNetworkError\n"
+        "from py4j.clientserver import FinalizerWorker\n"
         "from tclose_spark.errors import ConfigurationError\n"
         "from tclose_spark.io.spark.session import get_session\n"
         "try: get_session('first')\n"
         "except ConfigurationError: del os.environ['SPARK_LOCAL_DIRS']\n"
-        "try: raise Py4JNetworkError('Error while sending or receiving')\n"
-        "except Py4JNetworkError: logging.exception('Exception while sending command.')\n"
+        "class LateWorker(FinalizerWorker):\n"
+        "    def run(self): logging.error('Exception while sending command.')\n"
+        "late = LateWorker([])\n"
+        "late.start()\n"
+        "late.join()\n"
         "assert get_session('second').range(3).count() == 3\n"
     )
     assert start("-c", code, SPARK_LOCAL_DIRS=str(tmp_path / "file/x")) == (0, [])
