@@ -589,7 +589,7 @@ def test_an_unchanged_input_is_not_released_again_and_one_line_says_what_stands(
     code, out, err = tclose("release", finished / "run.yaml", "--if-changed", "--json")
     assert code == 0, err
     engine, said, told = (json.loads(text) for text in (*err.splitlines(), out))
-    assert engine["message"].startswith("engine     local: ")
+    assert engine["message"].startswith(("engine     local: ", "engine     spark: "))
     assert (said["level"], said["message"].partition(":")[0]) == ("info", "nothing to do")
     assert said["time"].endswith("+00:00")
     assert (told["verdict"], told["rows"], told["public"]) == (

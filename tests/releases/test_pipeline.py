@@ -31,6 +31,7 @@ from strategies import CITIES
 
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, UnreachableError
+from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
 from tclose_spark.io.run_state import ProfileRecord
 from tclose_spark.io.storage.folders import LocalFolder
@@ -935,15 +936,12 @@ def test_progress_counts_rows(
     assert shown[-1][0] == rows
 
 
-def test_progress_within_a_block_is_shown(
-    tree_conf: Path,
-    open_run: OpenRun,
-    tmp_path: Path,
-) -> None:
-    """This process counts the sweeps over a block's rows. Work in memory before a release does not
-    count.
+def test_progress_within_a_block_is_shown(tree_conf: Path, tmp_path: Path) -> None:
+    """The local engine counts the sweeps over a block's rows. Work in memory before a release does
+    not count.
     """
-    run = open_run(tree_conf, f"output.path={tmp_path}/out")
+    spec = load_spec(tree_conf, [f"output.path={tmp_path}/out"])
+    run = Run(spec, LocalSession(), lambda line: None)
     shown = progress_of(run)
     begin_block(10**9, 2)
     step()
@@ -1055,7 +1053,8 @@ def test_several_sensitive_attributes(
         sensitive,
     )
     plan = json.loads((tmp_path / "out/internal/plan.json").read_text())
-    assert plan.get("fragments", 2) > 1 or method == "measured"
+    if "fragment_of" in plan and method != "measured":
+        assert len({*plan["fragment_of"]}) > 1
 
 
 def test_measured_classes_that_break_a_t_are_joined(
