@@ -28,6 +28,7 @@ from tclose_spark.requirements.figures import (
     Achieved,
     AttributeFigures,
     ColumnFigures,
+    FarthestClass,
     Figures,
     LossFigures,
     OptionFigures,
@@ -135,7 +136,7 @@ def _attributes(release: JudgedRelease) -> dict[str, AttributeFigures]:
     }
 
 
-def _places(a: JudgedAttribute, settings: EvenPlaces) -> dict[str, Any]:
+def _places(a: JudgedAttribute, settings: EvenPlaces) -> dict[str, object]:
     """The places between which an attribute's distance is measured, and those without rows."""
     places = places_of(a.name, a.values, settings)
     empty = [i for i, n in enumerate(places.counts(a.distance.table).tolist()) if not n]
@@ -181,10 +182,8 @@ def worst_classes(
     labels: Sequence[str],
     figures: ClassFigures,
     attributes: Sequence[JudgedAttribute],
-) -> dict[str, dict[str, Any]]:
-    """By attribute, its farthest class as plain values: `labels`, `size`, `emd`, `values` (their
-    number), `groups` of values with the records of class and table, `moved` (the mass to move), and
-    the most expensive `moves`.
+) -> dict[str, FarthestClass]:
+    """By attribute, its farthest class.
 
     tallies: of the release's rows (see `tallies.tally_classes`); labels: its published columns.
     """
@@ -207,10 +206,7 @@ def worst_classes(
     rows = list(zip(*(column.to_pylist() for column in tally.labels), strict=True))
     place = {row: i for i, row in enumerate(rows)}
     return {
-        a.name: {
-            "labels": dict(worst[a.name]),
-            **_shown(a, classes, place[tuple(worst[a.name].values())]),
-        }
+        a.name: _farthest(a, worst[a.name], classes, place[tuple(worst[a.name].values())])
         for a in attributes
     }
 
@@ -234,7 +230,12 @@ def _of(wanted: Sequence[tuple[str | None, ...]], batch: pa.RecordBatch) -> pa.R
     )
 
 
-def _shown(a: JudgedAttribute, classes: Classes, row: int) -> Mapping[str, Any]:
+def _farthest(
+    a: JudgedAttribute,
+    labels: Mapping[str, str | None],
+    classes: Classes,
+    row: int,
+) -> FarthestClass:
     histogram = classes.marginals[a.name]
     whole = a.distance.table
     here = slice(histogram.offsets[row], histogram.offsets[row + 1])
@@ -243,13 +244,14 @@ def _shown(a: JudgedAttribute, classes: Classes, row: int) -> Mapping[str, Any]:
     plan = transport_plan(a.distance, part)
     dearest = sorted(plan.moves, key=lambda move: -move.cost)[:MOVES]
     groups = group_values(a.values, part, whole, a.distance.features.cumulative, a.hierarchy)
-    return {
-        "size": int(part.sum()),
-        "emd": float(plan.cost),
-        "values": len(a.values),
-        "groups": [vars(each) for each in groups],
-        "moved": float(sum(move.mass for move in plan.moves)),
-        "moves": [
+    return FarthestClass(
+        labels=dict(labels),
+        size=int(part.sum()),
+        emd=float(plan.cost),
+        values=len(a.values),
+        groups=groups,
+        moved=float(sum(move.mass for move in plan.moves)),
+        moves=[
             {
                 "from": a.values[move.source],
                 "to": a.values[move.target],
@@ -259,5 +261,5 @@ def _shown(a: JudgedAttribute, classes: Classes, row: int) -> Mapping[str, Any]:
             }
             for move in dearest
         ],
-        "more_moves": len(plan.moves) - len(dearest),
-    }
+        more_moves=len(plan.moves) - len(dearest),
+    )

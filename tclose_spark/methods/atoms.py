@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -27,7 +27,14 @@ from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.even_blocks import merge_until_all_hold
-from tclose_spark.methods.method import ClassAssignment, Plan, PlanningInput, PlanReport
+from tclose_spark.methods.method import (
+    ClassAssignment,
+    Integers,
+    Plan,
+    PlanModel,
+    PlanningInput,
+    PlanReport,
+)
 from tclose_spark.methods.people import distances_of, with_cell_rows, with_remaining_values
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.atoms import ATOM, NEWCOMER, WITHHELD
@@ -38,7 +45,22 @@ ROWS_PER_TASK = 40_000
 """About, of people who stay: the time of merging grows with the square of a task's atoms."""
 PRECISION = 10**6
 """What is left of a t is rounded down to a multiple of one over this."""
-ReadPlan = Callable[[Mapping[str, Any], ResolvedAttributes], Plan]
+ReadPlan = Callable[[Mapping[str, object], ResolvedAttributes], Plan]
+
+
+class AtomsModel(PlanModel):
+    """An `AtomsPlan` in `plan.json`.
+
+    released, newcomers: rows of each cell.
+    t: what is left of each attribute's t, a fraction as text; None without a t.
+    plan: of the newcomers; None if none is published.
+    """
+
+    tasks_of_staying: int
+    released: Integers
+    newcomers: Integers
+    t: Sequence[str | None]
+    plan: Mapping[str, object] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,22 +137,22 @@ class AtomsPlan:
             suppressed=np.flatnonzero(atom < 0),
         )
 
-    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+    def describe(self, figures: Mapping[str, float]) -> Mapping[str, object]:
         own = {name: int(figures[name]) for name in ("atoms", "atoms_merged")}
         return {**({} if self.newcomers is None else self.newcomers.describe(figures)), **own}
 
-    def to_json(self) -> dict[str, Any]:
-        made = {
-            "tasks_of_staying": self.tasks_of_staying,
-            "released": self.attributes.cell_rows.tolist(),
-            "newcomers": self.of_newcomers.cell_rows.tolist(),
-            "t": [None if a.t is None else str(a.t) for a in self.of_newcomers.sensitive],
-        }
-        return made if self.newcomers is None else {**made, "plan": self.newcomers.to_json()}
+    def to_json(self) -> Mapping[str, object]:
+        return AtomsModel(
+            tasks_of_staying=self.tasks_of_staying,
+            released=self.attributes.cell_rows,
+            newcomers=self.of_newcomers.cell_rows,
+            t=[None if a.t is None else str(a.t) for a in self.of_newcomers.sensitive],
+            plan=None if self.newcomers is None else self.newcomers.to_json(),
+        ).model_dump()
 
     @staticmethod
     def from_json(
-        tree: Mapping[str, Any],
+        tree: Mapping[str, object],
         attributes: ResolvedAttributes,
         k: int,
         read_plan: ReadPlan,
@@ -138,20 +160,19 @@ class AtomsPlan:
         """The plan that `to_json` wrote. attributes: of all rows. read_plan: reads the plan of
         newcomers.
         """
-        ts = [None if t is None else Fraction(t) for t in tree["t"]]
-        released = np.array(tree["released"], dtype=np.int64)
-        attributes = with_remaining_values(attributes, released)
+        model = AtomsModel.model_validate(tree)
+        attributes = with_remaining_values(attributes, model.released)
         of_newcomers = _with_ts(
-            with_cell_rows(attributes, np.array(tree["newcomers"], dtype=np.int64)),
-            ts,
-            released,
+            with_cell_rows(attributes, model.newcomers),
+            [None if t is None else Fraction(t) for t in model.t],
+            model.released,
         )
         return AtomsPlan(
-            newcomers=read_plan(tree["plan"], of_newcomers) if "plan" in tree else None,
+            newcomers=None if model.plan is None else read_plan(model.plan, of_newcomers),
             of_newcomers=of_newcomers,
-            attributes=with_cell_rows(attributes, released),
+            attributes=with_cell_rows(attributes, model.released),
             k=k,
-            tasks_of_staying=tree["tasks_of_staying"],
+            tasks_of_staying=model.tasks_of_staying,
         )
 
     def report(self) -> PlanReport:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -45,7 +45,7 @@ from tclose_spark.methods.dealing.locality import (
     label_losses,
     make_digits,
 )
-from tclose_spark.methods.dealing.numbering import Numbering
+from tclose_spark.methods.dealing.numbering import Numbering, NumberingModel
 from tclose_spark.methods.dealing.stacks import (
     Stack,
     composed_cells,
@@ -142,17 +142,13 @@ class EvenBlocks:
             figures=together(measured, figures),
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """The blocks as JSON for `from_json`."""
-        return self.numbering.to_json()
-
     @staticmethod
-    def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int) -> EvenBlocks:
-        """The blocks that `to_json` wrote."""
+    def of_model(model: NumberingModel, attributes: ResolvedAttributes, k: int) -> EvenBlocks:
+        """The blocks that a numbering deals rows to."""
         parts = np.arange(len(attributes.cells))
         return EvenBlocks(
             Dense(attributes, k),
-            Numbering.from_json(tree, parts, attributes.cell_rows),
+            Numbering.of_model(model, parts, attributes.cell_rows),
         )
 
 
@@ -243,7 +239,7 @@ class EvenBlocksPlan(BlocksPlan):
             "largest_closeness_ratio": float(closeness_ratios(block, classes).max()),
         }
 
-    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+    def describe(self, figures: Mapping[str, float]) -> dict[str, object]:
         return {
             "blocks": self.blocks,
             "tasks": self.tasks,

@@ -7,10 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from math import ceil
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, PlainSerializer, PlainValidator
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.distances.ground_distances import fewest_rows
@@ -18,7 +20,7 @@ from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitiv
 from tclose_spark.requirements.planning import Cap
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.registry import MethodSettings, find_method
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 from tclose_spark.table.rows import Rows
 from tclose_spark.table.tally import Tally
 
@@ -198,6 +200,34 @@ class PlanReport:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
+Integers = Annotated[
+    IntArray,
+    PlainValidator(partial(np.array, dtype=np.int64)),
+    PlainSerializer(np.ndarray.tolist),
+]
+"""Integers of any shape in a plan's model. In JSON they are nested lists, so an empty array loses
+its shape.
+"""
+Codes32 = Annotated[
+    Codes,
+    PlainValidator(partial(np.array, dtype=np.int32)),
+    PlainSerializer(np.ndarray.tolist),
+]
+"""Dense codes, likewise."""
+Floats = Annotated[
+    FloatArray,
+    PlainValidator(partial(np.array, dtype=np.float64)),
+    PlainSerializer(np.ndarray.tolist),
+]
+"""Doubles, likewise."""
+
+
+class PlanModel(BaseModel):
+    """What `plan.json` has of a plan, or of a part of one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
 class Plan(Protocol):
     """The decisions of a method: small, serializable as JSON, and enough for every row to find its
     class.
@@ -237,7 +267,7 @@ class Plan(Protocol):
         """
         ...
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Mapping[str, object]:
         """The content that tasks need, as JSON for the method's `read_plan`."""
         ...
 
@@ -245,7 +275,7 @@ class Plan(Protocol):
         """The readable part of a plan that was just made."""
         ...
 
-    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+    def describe(self, figures: Mapping[str, float]) -> Mapping[str, object]:
         """The run's record of the work, from the figures of all tasks.
 
         Raises:
@@ -286,7 +316,7 @@ class Method:
     )
     sample_rows: Callable[[Any, int], int]
     make_plan: Callable[[PlanningInput], Plan]
-    read_plan: Callable[[Mapping[str, Any], ResolvedAttributes, int, Any], Plan]
+    read_plan: Callable[[Mapping[str, object], ResolvedAttributes, int, Any], Plan]
     tables: Callable[
         [str, PlanReport, Any, Mapping[str, SensitiveAttribute]],
         tuple[list[Table], list[str]],

@@ -10,7 +10,7 @@ medians of a sample, and tasks divide the blocks further.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Method, Plan, PlanningInput
@@ -59,7 +59,7 @@ def plan_t_mondrian(
 
 
 def _read_plan(
-    tree: Mapping[str, Any],
+    tree: Mapping[str, object],
     attributes: ResolvedAttributes,
     k: int,
     settings: TMondrian,

@@ -11,8 +11,7 @@ from tclose_spark.report.certificate.attributes import QuasiIdentifierEntry
 from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.report.option_words import words_in
 from tclose_spark.report.page import percent
-from tclose_spark.report.sections import PrecisionBin
-from tclose_spark.requirements.figures import Figures
+from tclose_spark.requirements.figures import Figures, PrecisionBin
 from tclose_spark.table.writing import number
 
 INTERVALS = {"numeric": "number", "date": "date", "timestamp": "time"}

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypedDict
+from typing import Literal
 
 from markupsafe import Markup
 
 from tclose_spark.report.certificate.sections import Growth
 from tclose_spark.report.page import percent
 from tclose_spark.report.plots import Curve, bars, curves, lines, shortened
+from tclose_spark.requirements.figures import (
+    DistanceBin,
+    FarthestClass,
+    PrecisionBin,
+    ShareBin,
+    SizeBin,
+)
 from tclose_spark.requirements.words import Entry
 from tclose_spark.table.writing import number
 
@@ -20,38 +27,6 @@ STEP = 2 ** (1 / 4)  # least factor from one bar of class sizes to the next
 MARKS = 5  # numbers below an axis, plus at most one
 GUESSES = (0.5, 0.75, 0.9)
 GAINS = (0.2, 0.5)
-
-
-class Bin(TypedDict):
-    """A bin of a figure, with its classes and their rows."""
-
-    classes: int
-    rows: int
-
-
-class ShareBin(Bin):
-    """A numbered bin, with its upper end."""
-
-    bin: int
-    to: float
-
-
-SizeRange = TypedDict("SizeRange", {"from": int, "to": int})
-LowerEnd = TypedDict("LowerEnd", {"from": float}, total=False)
-
-
-class SizeBin(SizeRange, Bin):
-    """A bin of class sizes, with the least and the largest."""
-
-
-class DistanceBin(LowerEnd, ShareBin):
-    """A bin of distances. Only the last one, of all larger ones, has its lower end."""
-
-
-class PrecisionBin(Bin):
-    """A bin of labels that are equally coarse."""
-
-    precision: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +40,11 @@ class PlotSection:
 
 @dataclass(frozen=True, kw_only=True)
 class WorstClassSection:
-    """The class farthest from the table in one attribute. entry: see `checks.release_figures`."""
+    """The class farthest from the table in one attribute."""
 
     attribute: str
     plot: PlotSection
-    entry: Mapping[str, Any]
+    entry: FarthestClass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,30 +208,30 @@ def _beyond(bins: Sequence[ShareBin], end: float, what: Literal["classes", "rows
 
 def worst_class(
     name: str,
-    entry: Mapping[str, Any],
+    entry: FarthestClass,
     limit: float | None,
     whole: str,
 ) -> WorstClassSection:
     """The farthest class in an attribute. limit: the required t. whole: the table it is compared
     with, in words.
     """
-    groups = entry["groups"]
-    size = sum(each["part"] for each in groups)
-    rows = sum(each["whole"] for each in groups)
-    most = max(groups, key=lambda each: each["part"] / size - each["whole"] / rows)
+    groups = entry.groups
+    size = sum(each.part for each in groups)
+    rows = sum(each.whole for each in groups)
+    most = max(groups, key=lambda each: each.part / size - each.whole / rows)
     facts = (
-        f"{percent(entry['moved'])} of the class would have to move to have the distribution of "
-        f"the {whole}. Weighted by distance, that is {number(entry['emd'], limit)}. The largest "
-        f"excess is {most['name']}: {percent(most['part'] / size)} of the class, "
-        f"{percent(most['whole'] / rows)} of the {whole}."
+        f"{percent(entry.moved)} of the class would have to move to have the distribution of "
+        f"the {whole}. Weighted by distance, that is {number(entry.emd, limit)}. The largest "
+        f"excess is {most.name}: {percent(most.part / size)} of the class, "
+        f"{percent(most.whole / rows)} of the {whole}."
     )
-    if entry["values"] > len(groups):
-        facts += f" The {number(entry['values'])} values are shown in {len(groups)} groups."
+    if entry.values > len(groups):
+        facts += f" The {number(entry.values)} values are shown in {len(groups)} groups."
     svg = lines(
-        [each["name"] for each in groups],
+        [each.name for each in groups],
         [
-            ("class", [each["part"] / size for each in groups]),
-            ("table", [each["whole"] / rows for each in groups]),
+            ("class", [each.part / size for each in groups]),
+            ("table", [each.whole / rows for each in groups]),
         ],
         description=f"Shares of {name} in its farthest class and in the {whole}: {facts}",
         across="share of rows",

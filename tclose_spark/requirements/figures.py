@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypedDict, TypeVar
 
 from pydantic import SkipValidation, TypeAdapter
+
+from tclose_spark.measures.distances.bins import ValueGroup
 
 Plain = Mapping[str, Any]
 """Values as JSON has them, whose keys are data."""
@@ -18,6 +20,38 @@ Regions = Literal["disjoint", "overlapping", "not looked at"]
 """Whether the labels of two classes share values."""
 Listing = Mapping[str, Any]
 """See `table.writing.listing`."""
+
+
+class Bin(TypedDict):
+    """A bin of a figure, with its classes and their rows."""
+
+    classes: int
+    rows: int
+
+
+class ShareBin(Bin):
+    """A numbered bin, with its upper end."""
+
+    bin: int
+    to: float
+
+
+SizeRange = TypedDict("SizeRange", {"from": int, "to": int})
+LowerEnd = TypedDict("LowerEnd", {"from": float}, total=False)
+
+
+class SizeBin(SizeRange, Bin):
+    """A bin of class sizes, with the least and the largest."""
+
+
+class DistanceBin(LowerEnd, ShareBin):
+    """A bin of distances. Only the last one, of all larger ones, has its lower end."""
+
+
+class PrecisionBin(Bin):
+    """A bin of labels that are equally coarse."""
+
+    precision: str
 
 
 @dataclass(frozen=True)
@@ -54,6 +88,25 @@ class AttributeFigures(Achieved):
     unused: Listing
     places: Plain | None = None
     input: Listing | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FarthestClass:
+    """The class farthest from the table in an attribute.
+
+    labels: by published column. values: their number in the domain. groups: of these values.
+    moved: the mass that would have to move. moves: the most expensive ones, with `from`, `to`,
+        `mass`, `distance` and `cost`. more_moves: how many there are besides.
+    """
+
+    labels: Mapping[str, str | None]
+    size: int
+    emd: float
+    values: int
+    groups: Sequence[ValueGroup]
+    moved: float
+    moves: Sequence[Plain]
+    more_moves: int
 
 
 @dataclass(frozen=True)
@@ -105,7 +158,7 @@ class Figures(LossFigures):
     """The figures of a judged release.
 
     quasi_identifiers: what the loss of each is divided by (see `measured_on`).
-    extremes, spreads, guessed: see `ClassFigures`. worst: see `worst_classes`.
+    extremes, spreads, guessed: see `ClassFigures`. worst: of each attribute.
     by_input: measured on the raw table, so it stays internal.
     options: of each option that has some.
     """
@@ -124,7 +177,7 @@ class Figures(LossFigures):
     extremes: Plain
     spreads: Plain
     guessed: Mapping[str, float]
-    worst: Mapping[str, Plain]
+    worst: Mapping[str, FarthestClass]
     by_input: LossFigures
     regions: Regions
     expectations_evaluated: int

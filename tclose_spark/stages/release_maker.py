@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -118,8 +117,8 @@ class Written:
 
     raw: Fingerprint
     published: Fingerprint
-    method: dict[str, Any]
-    more: Mapping[str, Any]
+    method: Mapping[str, object]
+    more: Mapping[str, object]
 
     @property
     def left_out(self) -> int:
@@ -144,7 +143,7 @@ class ReleaseMaker:
         self.making = making
         self.spec = making.spec
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """What tasks get: nothing of `making`, which has the secret and grows with the table's
         values.
         """

@@ -5,6 +5,7 @@ text is data; the same figures give the same text.
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from tclose_spark.report.sections import (
     precision_of,
     worst_class,
 )
+from tclose_spark.requirements.figures import FarthestClass
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 T = {"required": 0.2, "achieved": 0.19}
@@ -153,17 +155,19 @@ def test_a_distribution_is_legible_with_few_values_and_with_many(m, cumulative):
     groups = group_values([f"value {i}" for i in range(m)], part, whole, cumulative)
     assert len(groups) == min(m, MOST_SHOWN)
     assert (sum(g.part for g in groups), sum(g.whole for g in groups)) == (part.sum(), m)
-    entry = {
-        "groups": [vars(g) for g in groups],
-        "values": m,
-        "moved": 0.25,
-        "emd": 0.1,
-        "moves": [],
-        "more_moves": 0,
-    }
+    entry = FarthestClass(
+        labels={},
+        size=int(part.sum()),
+        emd=0.1,
+        values=m,
+        groups=groups,
+        moved=0.25,
+        moves=[],
+        more_moves=0,
+    )
     found = worst_class("pay", entry, 0.2, "whole table")
     assert found.plot.facts.startswith("25% of the class would have to move")
-    beside = worst_class("pay", {**entry, "emd": 0.19999871}, 0.2, "whole table")
+    beside = worst_class("pay", replace(entry, emd=0.19999871), 0.2, "whole table")
     assert "Weighted by distance, that is 0.199999." in beside.plot.facts
     assert (f"The {m:,} values are shown in {len(groups)} groups." in found.plot.facts) == (
         m > MOST_SHOWN

@@ -34,6 +34,26 @@ attributes = st.fixed_dictionaries(
     {**achieved, "domain": listings, "unused": listings},
     optional={"places": listings, "input": listings},
 )
+farthest = st.fixed_dictionaries(
+    {
+        "labels": st.dictionaries(names, st.none() | names, max_size=2),
+        "size": counts,
+        "emd": st.floats(0, 1),
+        "values": counts,
+        "groups": st.lists(
+            st.fixed_dictionaries({"name": names, "part": counts, "whole": counts}),
+            max_size=2,
+        ),
+        "moved": st.floats(0, 1),
+        "moves": st.lists(
+            st.fixed_dictionaries(
+                {"from": st.none() | names, "to": names, "mass": st.floats(0, 1)}
+            ),
+            max_size=2,
+        ),
+        "more_moves": counts,
+    },
+)
 suppressed = st.fixed_dictionaries(
     {"rows": counts},
     optional={"attributes": st.dictionaries(names, st.fixed_dictionaries(achieved), max_size=2)},
@@ -47,6 +67,7 @@ written = st.fixed_dictionaries(
         "ncp_by_quasi_identifier": st.dictionaries(names, shares, max_size=3),
         "attributes": st.dictionaries(names, attributes, max_size=2),
         "columns": st.dictionaries(names, columns, max_size=2),
+        "worst": st.dictionaries(names, farthest, max_size=2),
         "warnings": st.lists(names, max_size=2),
     },
 )

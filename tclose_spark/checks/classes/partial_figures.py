@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from tclose_spark.checks.classes.people import MOST_ROWS
 from tclose_spark.measures.loss.information_loss import Coarsest, LabelLoss
 from tclose_spark.requirements.criterion import Criterion, WorstClass, labels_at
+from tclose_spark.requirements.figures import Bin, DistanceBin, PrecisionBin, ShareBin, SizeBin
 from tclose_spark.requirements.judge import measure_column
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
@@ -252,7 +253,7 @@ class FigureHistogram(Protocol):
         """The bin of each class, shape (classes,)."""
         ...
 
-    def to_json(self, bins: BinCounts) -> list[dict[str, Any]]:
+    def to_json(self, bins: BinCounts) -> Sequence[Bin]:
         """The bins as plain values, in order."""
         ...
 
@@ -268,7 +269,7 @@ class SizeHistogram:
         )
         return bins
 
-    def to_json(self, bins: BinCounts) -> list[dict[str, int]]:
+    def to_json(self, bins: BinCounts) -> list[SizeBin]:
         """Bins by least and largest size, without gaps."""
         ends = [*(least - 1 for least in SIZES[1:]), 2**63 - 1]
         filled = {i: bins.get(i, (0, 0)) for i in range(min(bins), max(bins) + 1)}
@@ -297,7 +298,7 @@ class ShareHistogram:
         ).astype(np.int64)
         return bins
 
-    def to_json(self, bins: BinCounts) -> list[dict[str, Any]]:
+    def to_json(self, bins: BinCounts) -> Sequence[ShareBin]:
         """Bins by their upper end."""
         return _as_shares(bins, 1 / SHARES)
 
@@ -327,7 +328,7 @@ class DistanceHistogram:
         within = distance <= float(self.t)
         return np.where(within, np.minimum(bins, TO_T), np.maximum(bins, TO_T + 1)).astype(np.int64)
 
-    def to_json(self, bins: BinCounts) -> list[dict[str, Any]]:
+    def to_json(self, bins: BinCounts) -> list[DistanceBin]:
         """Bins by their upper end. Bin FARTHEST has all larger distances, and its lower end."""
         shares = _as_shares(bins, self.width)
         if shares and shares[-1]["bin"] == FARTHEST and FARTHEST * self.width < 1:
@@ -378,7 +379,7 @@ class PrecisionHistogram:
         wide = np.where(width > 0, 1 + np.searchsorted(WIDTHS, width * (1 - 1e-9)), EXACT)
         return np.where((height == NO_LABEL) | (height == EVERYTHING), height, wide)
 
-    def to_json(self, bins: BinCounts) -> list[dict[str, Any]]:
+    def to_json(self, bins: BinCounts) -> list[PrecisionBin]:
         """Finest first."""
         return [
             {"precision": self._named(i), "classes": classes, "rows": rows}
@@ -412,7 +413,7 @@ def add_bins(one: BinCounts, other: BinCounts) -> BinCounts:
     return summed
 
 
-def _as_shares(bins: BinCounts, width: float) -> list[dict[str, Any]]:
+def _as_shares(bins: BinCounts, width: float) -> list[DistanceBin]:
     return [
         {"bin": i, "to": round(i * width, 12), "classes": classes, "rows": rows}
         for i, (classes, rows) in sorted(bins.items())

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -104,7 +103,7 @@ def measured_on(
     named: Mapping[str, LabelVocabulary],
     hierarchies: Mapping[str, Hierarchy],
     domains: Sequence[QuasiDomain],
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, dict[str, object]]:
     """For the certificate, what each quasi-identifier's loss is divided by; nothing if it is not
     measured or follows from a given hierarchy. The leaves of a built hierarchy are the table's own
     values, so only the number of leaves below published labels is reported. If missing values may
@@ -113,7 +112,7 @@ def measured_on(
     """
     quasi_identifiers = spec.attributes.quasi_identifiers
     missing = {q.name: q.missing for q in domains if quasi_identifiers[q.name].missing == "any"}
-    measured: dict[str, dict[str, Any]] = {
+    measured: dict[str, dict[str, object]] = {
         name: {"missing_rows": missing[name]} if name in missing else {} for name in named
     }
     for name, of_labels in named.items():

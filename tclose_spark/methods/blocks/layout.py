@@ -11,14 +11,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
-from tclose_spark.methods.blocks.routing_tree import RoutingTree
-from tclose_spark.methods.method import ClassAssignment, PlanReport
+from tclose_spark.methods.blocks.routing_tree import RoutingTree, RoutingTreeModel
+from tclose_spark.methods.method import ClassAssignment, Integers, PlanModel, PlanReport
 from tclose_spark.table.arrays import IntArray, in_order
 from tclose_spark.table.rows import Rows
 
@@ -29,7 +29,15 @@ requirement if the block does.
 Totals = Mapping[str, Literal["sum", "max"]]
 """How a figure of several blocks is formed."""
 
-ARRAYS = ("block_of", "block_rows", "first_block")
+
+class BlockLayoutModel(PlanModel):
+    """A `BlockLayout` in `plan.json`, without what makes a block."""
+
+    tree: RoutingTreeModel
+    block_of: Integers
+    block_rows: Integers
+    first_block: Integers
+    merges: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,20 +161,27 @@ class BlockLayout:
             note=f"blocks: {self.blocks:,} of up to {int(self.block_rows.max()):,} rows, {note}",
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """The layout as `from_json` reads it."""
-        arrays = {name: getattr(self, name).tolist() for name in ARRAYS}
-        return {"merges": self.merges, **self.tree.to_json(), **arrays}
+    @property
+    def model(self) -> BlockLayoutModel:
+        """What `of_model` reads."""
+        return BlockLayoutModel(
+            tree=self.tree.model,
+            block_of=self.block_of,
+            block_rows=self.block_rows,
+            first_block=self.first_block,
+            merges=self.merges,
+        )
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any], dense: Dense) -> BlockLayout:
-        """The layout that `to_json` wrote."""
-        arrays = {name: np.array(tree[name], dtype=np.int64) for name in ARRAYS}
+    def of_model(model: BlockLayoutModel, dense: Dense) -> BlockLayout:
+        """The layout of a model."""
         return BlockLayout(
             dense=dense,
-            tree=RoutingTree.from_json(tree),
-            merges=tree["merges"],
-            **arrays,
+            tree=RoutingTree.of_model(model.tree),
+            block_of=model.block_of,
+            block_rows=model.block_rows,
+            first_block=model.first_block,
+            merges=model.merges,
         )
 
 

@@ -4,7 +4,6 @@ grown on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.mixing import GOLDEN, mixed
 from tclose_spark.kernels.structures import structure
+from tclose_spark.methods.method import Codes32, Floats, Integers, PlanModel
 from tclose_spark.table.arrays import Codes, FloatArray, HashArray, IntArray
 from tclose_spark.table.rows import Rows
 
@@ -72,6 +72,26 @@ def first_splits(splits: Splits, nodes: int, leaves: int) -> Splits:
     return Splits._make([*(array[:nodes] for array in splits[:-1]), leaves])
 
 
+class SplitsModel(PlanModel):
+    """`Splits` in `plan.json`."""
+
+    quasi: Codes32
+    lo: Codes32
+    hi: Codes32
+    cut: Codes32
+    share: Floats
+    left: Codes32
+    right: Codes32
+    leaves: int
+
+
+class RoutingTreeModel(PlanModel):
+    """A `RoutingTree` in `plan.json`."""
+
+    splits: SplitsModel
+    codes: tuple[Integers, ...]
+
+
 @dataclass(frozen=True)
 class RoutingTree:
     """Splits that apply to any rows of a table.
@@ -92,7 +112,7 @@ class RoutingTree:
             _walk(self._row_splits, np.stack(rows.quasi), rows.cell, rows.hash, leaf)
         return leaf
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Travels to tasks without derived arrays."""
         return {"splits": self.splits, "codes": self.codes}
 
@@ -124,33 +144,33 @@ class RoutingTree:
                     deep[child] = deep[node] + 1
         return deepest
 
-    def to_json(self) -> dict[str, Any]:
-        """The tree as `from_json` reads it."""
-        arrays = {
-            name: value.tolist()
-            for name, value in self.splits._asdict().items()
-            if name != "leaves"
-        }
-        return {
-            "splits": {**arrays, "leaves": self.splits.leaves},
-            "codes": [known.tolist() for known in self.codes],
-        }
+    @property
+    def model(self) -> RoutingTreeModel:
+        """What `of_model` reads."""
+        return RoutingTreeModel(
+            splits=SplitsModel(**self.splits._asdict()),
+            codes=self.codes,
+        )
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any]) -> RoutingTree:
-        """The tree that `to_json` wrote."""
-        splits = tree["splits"]
-        nodes = len(tree["splits"]["quasi"])
-        room = no_splits(nodes, len(splits["share"][0]) if nodes else 1)
-        arrays = {
-            name: np.array(splits[name], dtype=getattr(room, name).dtype).reshape(
-                getattr(room, name).shape,
-            )
-            for name in Splits._fields
-            if name != "leaves"
-        }
-        codes = tuple(np.array(known, dtype=np.int64) for known in tree["codes"])
-        return RoutingTree(Splits(**arrays, leaves=splits["leaves"]), codes)
+    def of_model(model: RoutingTreeModel) -> RoutingTree:
+        """The tree of a model."""
+        splits = model.splits
+        nodes = len(splits.quasi)
+        shape = nodes, splits.share.shape[1] if nodes else 1
+        return RoutingTree(
+            Splits(
+                quasi=splits.quasi,
+                lo=splits.lo.reshape(nodes),
+                hi=splits.hi.reshape(nodes),
+                cut=splits.cut.reshape(shape),
+                share=splits.share.reshape(shape),
+                left=splits.left.reshape(nodes),
+                right=splits.right.reshape(nodes),
+                leaves=splits.leaves,
+            ),
+            model.codes,
+        )
 
 
 @kernel

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
@@ -50,7 +49,7 @@ def plan_disjoint(
 
 
 def read_disjoint_plan(
-    tree: Mapping[str, Any],
+    tree: Mapping[str, object],
     attributes: ResolvedAttributes,
     k: int,
     settings: ClosenessTree,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
@@ -28,7 +27,7 @@ def _make_plan(given: PlanningInput) -> Plan:
 
 
 def _read_plan(
-    tree: Mapping[str, Any],
+    tree: Mapping[str, object],
     attributes: ResolvedAttributes,
     k: int,
     settings: ClosenessTree,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from tclose_spark.methods.blocks.figures import (
     describe_figures,
     figures_of_block,
 )
-from tclose_spark.methods.blocks.layout import BlockLayout, BlocksPlan, Totals
+from tclose_spark.methods.blocks.layout import BlockLayout, BlockLayoutModel, BlocksPlan, Totals
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
 from tclose_spark.methods.closeness_tree.disjoint import FAST, OF_PLAN
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, ROWS_PER_BLOCK, Effort, effort_of
@@ -90,12 +90,12 @@ class PeopleTreePlan(BlocksPlan):
         unit[block.person[first]] = np.arange(len(first))
         return first, unit[block.person]
 
-    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+    def describe(self, figures: Mapping[str, float]) -> dict[str, object]:
         merged = {"merged": int(figures["merged"])}
         return {"blocks": self.blocks, "tasks": self.tasks, **describe_figures(figures), **merged}
 
-    def to_json(self) -> dict[str, Any]:
-        return self.layout.to_json()
+    def to_json(self) -> Mapping[str, object]:
+        return self.layout.model.model_dump()
 
     def report(self) -> PlanReport:
         return self.layout.report(f"tasks: {self.tasks:,}")
@@ -117,14 +117,17 @@ def plan_people(given: PlanningInput) -> PeopleTreePlan:
 
 
 def read_people_plan(
-    tree: Mapping[str, Any],
+    tree: Mapping[str, object],
     attributes: ResolvedAttributes,
     k: int,
     settings: ClosenessTree,
 ) -> PeopleTreePlan:
     """The plan that `PeopleTreePlan.to_json` wrote."""
     return PeopleTreePlan(
-        layout=BlockLayout.from_json(tree, RegionDense(attributes, k)),
+        layout=BlockLayout.of_model(
+            BlockLayoutModel.model_validate(tree),
+            RegionDense(attributes, k),
+        ),
         units=dense_of_units(attributes, k),
         effort=effort_of(settings),
     )

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import TOTALS, describe_figures, rows_lost
-from tclose_spark.methods.blocks.layout import BlockLayout, BlocksPlan, Totals
+from tclose_spark.methods.blocks.layout import BlockLayout, BlockLayoutModel, BlocksPlan, Totals
 from tclose_spark.methods.blocks.planning import SampledTable, plan_blocks
 from tclose_spark.methods.blocks.routing_tree import Splits
 from tclose_spark.methods.closeness_tree.carve.goal import is_wide
@@ -29,7 +29,7 @@ from tclose_spark.methods.closeness_tree.effort import (
     block_size,
     effort_of,
 )
-from tclose_spark.methods.method import PlanningInput, PlanReport
+from tclose_spark.methods.method import PlanModel, PlanningInput, PlanReport
 from tclose_spark.table.arrays import IntArray
 
 # Of the sample, which are put into classes to compare settings for the growth of blocks.
@@ -37,6 +37,13 @@ TRIAL_ROWS = 50_000
 # Likewise, for any trial if a domain is wide: bins make trees expensive.
 TRIAL_ROWS_IN_BINS = 20_000
 CEILING = 0.9  # of the closeness ratio on the sample, so that most leaves meet the requirement on full counts too
+
+
+class ClosenessTreeModel(PlanModel):
+    """A `ClosenessTreePlan` without its effort, which the settings have."""
+
+    growth: TreeGrowth
+    layout: BlockLayoutModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +62,7 @@ class ClosenessTreePlan(BlocksPlan):
     def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
         return put_into_classes(block, self.growth, self.effort)
 
-    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+    def describe(self, figures: Mapping[str, float]) -> dict[str, object]:
         return {
             "blocks": self.blocks,
             "tasks": self.tasks,
@@ -65,10 +72,8 @@ class ClosenessTreePlan(BlocksPlan):
             "depth_of_plan": self.layout.tree.depth,
         }
 
-    def to_json(self) -> dict[str, Any]:
-        layout = self.layout.to_json()
-        growth = {"reserve": self.growth.reserve, "price": self.growth.price}
-        return {"merges": layout.pop("merges"), "growth": growth, **layout}
+    def to_json(self) -> Mapping[str, object]:
+        return ClosenessTreeModel(growth=self.growth, layout=self.layout.model).model_dump()
 
     def report(self) -> PlanReport:
         return self.layout.report(
@@ -78,11 +83,12 @@ class ClosenessTreePlan(BlocksPlan):
         )
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any], dense: Dense, effort: Effort) -> ClosenessTreePlan:
+    def from_json(tree: Mapping[str, object], dense: Dense, effort: Effort) -> ClosenessTreePlan:
         """The plan that `to_json` wrote."""
+        model = ClosenessTreeModel.model_validate(tree)
         return ClosenessTreePlan(
-            layout=BlockLayout.from_json(tree, dense),
-            growth=TreeGrowth(**tree["growth"]),
+            layout=BlockLayout.of_model(model.layout, dense),
+            growth=model.growth,
             effort=effort,
         )
 

@@ -9,17 +9,16 @@ classes. A bucket whose ranks belong to two tasks is sent to both, and each keep
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from tclose_spark.methods.dealing.locality import Digit, Locality, sort_by_content
+from tclose_spark.methods.dealing.locality import Locality, sort_by_content
 from tclose_spark.methods.dealing.nearest import classes_per_block, gather_nearest
 from tclose_spark.methods.dealing.stacks import Shares, Stack
-from tclose_spark.methods.method import GroupCounts
+from tclose_spark.methods.method import GroupCounts, Integers, PlanModel
 from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.rows import Rows
@@ -41,6 +40,23 @@ class Dealt:
     here: IntArray
     part: IntArray
     classes: IntArray
+
+
+class NumberingModel(PlanModel):
+    """A `Numbering` in `plan.json`. The stack's counts and the parts follow from the profile and the method's
+    plan.
+
+    cuts: 64 bits, as text.
+    """
+
+    classes: int
+    groups: int
+    block_classes: int
+    tasks: int
+    stack_order: Integers
+    locality: Locality
+    cuts: Sequence[str]
+    bucket_counts: Integers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,23 +212,19 @@ class Numbering:
         stays = (classes >= self._first_class[task]) & (classes < self._first_class[task + 1])
         return Dealt(order[stays], part[stays], classes[stays])
 
-    def to_json(self) -> dict[str, Any]:
-        """The numbering as JSON. The stack's counts and the parts follow from the profile and the
-        method's plan.
-        """
-        return {
-            "classes": self.classes,
-            "groups": self.groups,
-            "block_classes": self.block,
-            "tasks": self.tasks,
-            "stack_order": self.stack.order.tolist(),
-            "locality": {
-                "order": list(self.locality.order),
-                "digits": [[d.categories, d.bins] for d in self.locality.digits],
-            },
-            "cuts": [str(cut) for cut in self.cuts.tolist()],
-            "bucket_counts": self.bucket_counts.tolist(),
-        }
+    @property
+    def model(self) -> NumberingModel:
+        """What `of_model` reads."""
+        return NumberingModel(
+            classes=self.classes,
+            groups=self.groups,
+            block_classes=self.block,
+            tasks=self.tasks,
+            stack_order=self.stack.order,
+            locality=self.locality,
+            cuts=[str(cut) for cut in self.cuts.tolist()],
+            bucket_counts=self.bucket_counts,
+        )
 
     def report(self) -> dict[str, int]:
         """Figures for the run's record."""
@@ -223,22 +235,18 @@ class Numbering:
         }
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any], part_of: IntArray, counts: IntArray) -> Numbering:
-        """The numbering that `to_json` wrote. counts: rows of each part, shape (parts,)."""
-        digits = tuple(
-            Digit(categories, None if bins is None else tuple(bins))
-            for categories, bins in tree["locality"]["digits"]
-        )
+    def of_model(model: NumberingModel, part_of: IntArray, counts: IntArray) -> Numbering:
+        """The numbering of a model. counts: rows of each part, shape (parts,)."""
         return Numbering(
             part_of=part_of,
-            stack=Stack(np.array(tree["stack_order"], dtype=np.int64), counts),
-            classes=tree["classes"],
-            groups=tree["groups"],
-            block=tree["block_classes"],
-            tasks=tree["tasks"],
-            locality=Locality(digits, tuple(tree["locality"]["order"])),
-            cuts=np.array([int(cut) for cut in tree["cuts"]], dtype=np.uint64),
-            bucket_counts=np.array(tree["bucket_counts"], dtype=np.int64).reshape(len(counts), -1),
+            stack=Stack(model.stack_order, counts),
+            classes=model.classes,
+            groups=model.groups,
+            block=model.block_classes,
+            tasks=model.tasks,
+            locality=model.locality,
+            cuts=np.array(list(map(int, model.cuts)), dtype=np.uint64),
+            bucket_counts=model.bucket_counts.reshape(len(counts), -1),
         )
 
 

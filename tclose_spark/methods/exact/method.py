@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -38,7 +38,7 @@ def _make_plan(given: PlanningInput) -> Plan:
 
 
 def _read_plan(
-    tree: Mapping[str, Any],
+    tree: Mapping[str, object],
     attributes: ResolvedAttributes,
     k: int,
     settings: Exact,

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from tclose_spark.methods.class_requirement import CellGroups, ClassRequirement
 from tclose_spark.methods.exact.program import QuasiLosses, TooManyLabelsError, label_program
 from tclose_spark.methods.method import (
     ClassAssignment,
+    Integers,
+    PlanModel,
     PlanningInput,
     PlanReport,
     require_frequencies,
@@ -130,6 +132,15 @@ PROVEN = 3e-6
 """A gap of the loss, summed over rows, that counts as none: what the solver's tolerance leaves."""
 
 
+class ExactModel(PlanModel):
+    """An `ExactPlan` in `plan.json`."""
+
+    kinds: Integers
+    parts: Integers
+    loss: float
+    gap: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExactPlan:
     """The plan; see the module. Rows of a kind have equal quasi-identifiers and sensitive values.
@@ -179,24 +190,29 @@ class ExactPlan:
         """The gap, rounded up as a bound is."""
         return math.ceil(self.gap * 1e6) / 1e6
 
-    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+    def describe(self, figures: Mapping[str, float]) -> Mapping[str, object]:
         """See Plan. `optimum` is for the certificate."""
         optimum = {"gap": self._gap_shown} if self.gap else "proven"
         return {"classes": int(figures["classes"]), "loss": round(self.loss, 6), "optimum": optimum}
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "kinds": self.kinds.tolist(),
-            "parts": self.parts.tolist(),
-            "loss": self.loss,
-            "gap": self.gap,
-        }
+    def to_json(self) -> Mapping[str, object]:
+        return ExactModel(
+            kinds=self.kinds,
+            parts=self.parts,
+            loss=self.loss,
+            gap=self.gap,
+        ).model_dump()
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any]) -> ExactPlan:
+    def from_json(tree: Mapping[str, object]) -> ExactPlan:
         """The plan that `to_json` wrote."""
-        kinds, parts = (np.array(tree[name], dtype=np.int64) for name in ("kinds", "parts"))
-        return ExactPlan(kinds=kinds, parts=parts, loss=tree["loss"], gap=tree["gap"])
+        model = ExactModel.model_validate(tree)
+        return ExactPlan(
+            kinds=model.kinds,
+            parts=model.parts,
+            loss=model.loss,
+            gap=model.gap,
+        )
 
     def report(self) -> PlanReport:
         proof = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.fragmentation.settings import Fragmentation, require_bounds
@@ -23,7 +23,7 @@ def _make_plan(given: PlanningInput) -> Plan:
 
 
 def _read_plan(
-    tree: Mapping[str, Any],
+    tree: Mapping[str, object],
     attributes: ResolvedAttributes,
     k: int,
     settings: Fragmentation,

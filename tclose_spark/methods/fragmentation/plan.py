@@ -37,13 +37,25 @@ from tclose_spark.methods.dealing.locality import (
     make_digits,
 )
 from tclose_spark.methods.dealing.nearest import classes_per_block, deal_sample_nearest
-from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, DealtPlan, Numbering
+from tclose_spark.methods.dealing.numbering import (
+    ROWS_PER_TASK,
+    DealtPlan,
+    Numbering,
+    NumberingModel,
+)
 from tclose_spark.methods.dealing.relaxed_conformance import FragmentTable, diameter_of
 from tclose_spark.methods.fragmentation.fragments import bin_of
 from tclose_spark.methods.fragmentation.search import SearchPath, find_fragmentation
 from tclose_spark.methods.fragmentation.sizing import SizedFragmentation, conform_exactly, prove
 from tclose_spark.methods.fragmentation.tables import largest_fragments
-from tclose_spark.methods.method import ClassAssignment, PlanningInput, PlanReport, require_rows
+from tclose_spark.methods.method import (
+    ClassAssignment,
+    Integers,
+    PlanModel,
+    PlanningInput,
+    PlanReport,
+    require_rows,
+)
 from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
@@ -129,6 +141,14 @@ DESCRIBED = 10  # of the chosen fragments, the largest, in words
 CANDIDATES = 16
 
 
+class FragmentationModel(PlanModel):
+    """A `FragmentationPlan` without what is only reported. fragment_of: of each cell."""
+
+    numbering: NumberingModel
+    measured: bool
+    fragment_of: Integers
+
+
 @dataclass(frozen=True)
 class FragmentationPlan(DealtPlan):
     """The plan; see the module.
@@ -164,7 +184,7 @@ class FragmentationPlan(DealtPlan):
             figures={"joined": joined, "broken": broken},
         )
 
-    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+    def describe(self, figures: Mapping[str, float]) -> Mapping[str, object]:
         if figures["broken"]:
             raise UnreachableError(
                 f"method.sizing: measured: {int(figures['broken'])} blocks of near rows break a t "
@@ -173,11 +193,12 @@ class FragmentationPlan(DealtPlan):
             )
         return {"classes_joined": int(figures["joined"])} if self.measured else {}
 
-    def to_json(self) -> dict[str, Any]:
-        return self.numbering.to_json() | {
-            "measured": self.measured,
-            "fragment_of": self.numbering.part_of.tolist(),
-        }
+    def to_json(self) -> Mapping[str, object]:
+        return FragmentationModel(
+            numbering=self.numbering.model,
+            measured=self.measured,
+            fragment_of=self.numbering.part_of,
+        ).model_dump()
 
     def report(self) -> PlanReport:
         """See Plan: the fragmentations that were tried, and the largest fragments of the chosen
@@ -207,16 +228,20 @@ class FragmentationPlan(DealtPlan):
         )
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> FragmentationPlan:
+    def from_json(
+        tree: Mapping[str, object],
+        attributes: ResolvedAttributes,
+    ) -> FragmentationPlan:
         """The plan that `to_json` wrote for this run, without what is only reported."""
-        part_of = np.array(tree["fragment_of"], dtype=np.int64)
+        model = FragmentationModel.model_validate(tree)
+        part_of = model.fragment_of
         counts = np.bincount(part_of, attributes.cell_rows).astype(np.int64)
         return FragmentationPlan(
-            Numbering.from_json(tree, part_of, counts),
+            Numbering.of_model(model.numbering, part_of, counts),
             QuasiWidths(attributes.quasi_identifiers),
             attributes.sensitive,
             attributes.cells,
-            tree["measured"],
+            model.measured,
         )
 
 

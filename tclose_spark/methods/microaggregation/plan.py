@@ -20,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.dealing.numbering import NumberingModel
 from tclose_spark.methods.even_blocks import (
     ROWS_PER_BLOCK,
     ROWS_PER_TASK,
@@ -35,7 +35,7 @@ from tclose_spark.methods.even_blocks import (
     bucketed,
     plan_even_blocks,
 )
-from tclose_spark.methods.method import PlanningInput, PlanReport
+from tclose_spark.methods.method import PlanModel, PlanningInput, PlanReport
 from tclose_spark.methods.microaggregation.buckets import (
     BucketSizing,
     Cut,
@@ -158,6 +158,14 @@ def _ground_distances(distance: GroundDistance, codes: IntArray, code: int) -> F
     return differing
 
 
+class MicroaggregationModel(PlanModel):
+    """A `MicroaggregationPlan` without its settings."""
+
+    class_size: int
+    component: tuple[int, ...]
+    numbering: NumberingModel
+
+
 @dataclass(frozen=True)
 class MicroaggregationPlan(EvenBlocksPlan):
     """The plan; see the module.
@@ -181,12 +189,15 @@ class MicroaggregationPlan(EvenBlocksPlan):
             return microaggregate(block, refined=self.settings.algorithm == 2)
         return microaggregate_buckets(block, *self.cut(block.cell, self.class_size))
 
-    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+    def describe(self, figures: Mapping[str, float]) -> dict[str, object]:
         return {**super().describe(figures), "class_size": self.class_size}
 
-    def to_json(self) -> dict[str, Any]:
-        component = {"component": list(self.component)} if self.component else {}
-        return {"class_size": self.class_size, **component, **self.layout.to_json()}
+    def to_json(self) -> Mapping[str, object]:
+        return MicroaggregationModel(
+            class_size=self.class_size,
+            component=self.component,
+            numbering=self.layout.numbering.model,
+        ).model_dump()
 
     def report(self) -> PlanReport:
         return PlanReport(
@@ -197,15 +208,15 @@ class MicroaggregationPlan(EvenBlocksPlan):
 
     @staticmethod
     def from_json(
-        tree: Mapping[str, Any],
+        tree: Mapping[str, object],
         attributes: ResolvedAttributes,
         k: int,
         settings: Microaggregation,
     ) -> MicroaggregationPlan:
         """The plan that `to_json` wrote."""
-        layout = EvenBlocks.from_json(tree, attributes, k)
-        component = tuple(tree.get("component", ()))
-        return MicroaggregationPlan(layout, settings, tree["class_size"], component)
+        model = MicroaggregationModel.model_validate(tree)
+        layout = EvenBlocks.of_model(model.numbering, attributes, k)
+        return MicroaggregationPlan(layout, settings, model.class_size, model.component)
 
 
 def plan_microaggregation(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from tclose_spark.methods.blocks.figures import (
     describe_figures,
     figures_of_block,
 )
-from tclose_spark.methods.blocks.layout import BlockLayout, BlocksPlan, Totals
+from tclose_spark.methods.blocks.layout import BlockLayout, BlockLayoutModel, BlocksPlan, Totals
 from tclose_spark.methods.method import PlanReport
 from tclose_spark.methods.regions.block import RegionBlock, RegionDense
 from tclose_spark.methods.regions.cutting import RegionGrowth, cut
@@ -85,7 +85,7 @@ class RegionPlan(BlocksPlan):
         best = int(np.argmin([each["lost"] for each in figures]))
         return found[best][0], {**figures[best], "regions": len(found[best][1])}
 
-    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+    def describe(self, figures: Mapping[str, float]) -> dict[str, object]:
         return {
             "blocks": self.blocks,
             "tasks": self.tasks,
@@ -94,8 +94,8 @@ class RegionPlan(BlocksPlan):
             "depth_of_plan": self.layout.tree.depth,
         }
 
-    def to_json(self) -> dict[str, Any]:
-        return self.layout.to_json()
+    def to_json(self) -> Mapping[str, object]:
+        return self.layout.model.model_dump()
 
     def report(self) -> PlanReport:
         return self.layout.report(
@@ -106,9 +106,10 @@ class RegionPlan(BlocksPlan):
 
     @staticmethod
     def from_json(
-        tree: Mapping[str, Any],
+        tree: Mapping[str, object],
         dense: RegionDense,
         growths: tuple[RegionGrowth, ...],
     ) -> RegionPlan:
         """The plan that `to_json` wrote."""
-        return RegionPlan(layout=BlockLayout.from_json(tree, dense), growths=growths)
+        layout = BlockLayout.of_model(BlockLayoutModel.model_validate(tree), dense)
+        return RegionPlan(layout=layout, growths=growths)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Method, Plan, PlanningInput
@@ -45,7 +45,7 @@ def _make_plan(given: PlanningInput) -> Plan:
 
 
 def _read_plan(
-    tree: Mapping[str, Any],
+    tree: Mapping[str, object],
     attributes: ResolvedAttributes,
     k: int,
     settings: Sabre,

@@ -31,7 +31,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +40,7 @@ from tclose_spark.measures.distances.histograms import MultiplicityMatrix
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.dealing.nearest import exchange_nearest
+from tclose_spark.methods.dealing.numbering import NumberingModel
 from tclose_spark.methods.dealing.relaxed_conformance import (
     FragmentDiameter,
     FragmentTable,
@@ -55,11 +55,18 @@ from tclose_spark.methods.even_blocks import (
     choose_least_loss,
     plan_even_blocks,
 )
-from tclose_spark.methods.method import PlanningInput, PlanReport
+from tclose_spark.methods.method import PlanModel, PlanningInput, PlanReport
 from tclose_spark.table.arrays import IntArray
 
 STRETCHES = tuple(Fraction(x) for x in ("1", "1.25", "1.5", "2", "2.5", "3", "4", "6", "8"))
 """Of t, that bounds are tried up to where what is reached is measured."""
+
+
+class SabreModel(PlanModel):
+    """A `SabrePlan` in `plan.json`. stretch: a fraction."""
+
+    stretch: str
+    numbering: NumberingModel
 
 
 @dataclass(frozen=True)
@@ -84,11 +91,14 @@ class SabrePlan(EvenBlocksPlan):
     def formed(self, block: Block) -> IntArray:
         return self.redistribution.redistribute(block)
 
-    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+    def describe(self, figures: Mapping[str, float]) -> dict[str, object]:
         return {**super().describe(figures), "buckets": self.buckets}
 
-    def to_json(self) -> dict[str, Any]:
-        return {"stretch": str(self.stretch), **self.layout.to_json()}
+    def to_json(self) -> Mapping[str, object]:
+        return SabreModel(
+            stretch=str(self.stretch),
+            numbering=self.layout.numbering.model,
+        ).model_dump()
 
     def report(self) -> PlanReport:
         return PlanReport(
@@ -100,9 +110,11 @@ class SabrePlan(EvenBlocksPlan):
         )
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int) -> SabrePlan:
+    def from_json(tree: Mapping[str, object], attributes: ResolvedAttributes, k: int) -> SabrePlan:
         """The plan that `to_json` wrote."""
-        return SabrePlan(EvenBlocks.from_json(tree, attributes, k), Fraction(tree["stretch"]))
+        model = SabreModel.model_validate(tree)
+        layout = EvenBlocks.of_model(model.numbering, attributes, k)
+        return SabrePlan(layout, Fraction(model.stretch))
 
 
 def plan_sabre(

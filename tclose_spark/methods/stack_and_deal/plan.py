@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -26,14 +26,31 @@ from tclose_spark.methods.dealing.locality import (
     make_digits,
 )
 from tclose_spark.methods.dealing.nearest import classes_per_block, deal_sample_nearest
-from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Dealt, DealtPlan, Numbering
+from tclose_spark.methods.dealing.numbering import (
+    ROWS_PER_TASK,
+    Dealt,
+    DealtPlan,
+    Numbering,
+    NumberingModel,
+)
 from tclose_spark.methods.dealing.stacks import orders, stack_by_frequency, stack_by_value
-from tclose_spark.methods.method import ClassAssignment, PlanningInput, PlanReport
+from tclose_spark.methods.method import ClassAssignment, PlanModel, PlanningInput, PlanReport
 from tclose_spark.methods.stack_and_deal.layers import LayeredDeal
 from tclose_spark.methods.stack_and_deal.sizing import SizeReport, Stacks, choose_size, layered_deal
 from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
+
+
+class StackAndDealModel(PlanModel):
+    """A `StackAndDealPlan` without what follows from the table.
+
+    near: whether near rows exchange their classes. layered: whether the groups have layers.
+    """
+
+    numbering: NumberingModel
+    near: bool
+    layered: bool
 
 
 @dataclass(frozen=True)
@@ -76,15 +93,16 @@ class StackAndDealPlan(DealtPlan):
             classes[here] = starts[number] + numbers
         return classes
 
-    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+    def describe(self, figures: Mapping[str, float]) -> Mapping[str, object]:
         """See Plan: the plan has determined everything."""
         return {}
 
-    def to_json(self) -> dict[str, Any]:
-        return self.numbering.to_json() | {
-            "near": self.widths is not None,
-            "layered": self.layers is not None,
-        }
+    def to_json(self) -> Mapping[str, object]:
+        return StackAndDealModel(
+            numbering=self.numbering.model,
+            near=self.widths is not None,
+            layered=self.layers is not None,
+        ).model_dump()
 
     def report(self) -> PlanReport:
         """See Plan: the class sizes that were tried."""
@@ -108,15 +126,19 @@ class StackAndDealPlan(DealtPlan):
         return PlanReport(figures=self.numbering.report(), details=details)
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> StackAndDealPlan:
+    def from_json(
+        tree: Mapping[str, object],
+        attributes: ResolvedAttributes,
+    ) -> StackAndDealPlan:
         """The plan that `to_json` wrote for this run, without what is only reported."""
-        numbering = Numbering.from_json(
-            tree,
+        model = StackAndDealModel.model_validate(tree)
+        numbering = Numbering.of_model(
+            model.numbering,
             np.arange(len(attributes.cells)),
             attributes.cell_rows,
         )
-        widths = QuasiWidths(attributes.quasi_identifiers) if tree["near"] else None
-        if not tree["layered"]:
+        widths = QuasiWidths(attributes.quasi_identifiers) if model.near else None
+        if not model.layered:
             return StackAndDealPlan(numbering, widths)
         return StackAndDealPlan(
             numbering,

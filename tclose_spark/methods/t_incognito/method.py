@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Method, Plan, PlanningInput, PlanReport
@@ -79,7 +79,7 @@ def _make_plan(given: PlanningInput) -> Plan:
 
 
 def _read_plan(
-    tree: Mapping[str, Any],
+    tree: Mapping[str, object],
     attributes: ResolvedAttributes,
     k: int,
     settings: TIncognito,

@@ -14,18 +14,35 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.methods.method import ClassAssignment, PlanningInput, PlanReport
+from tclose_spark.methods.method import (
+    ClassAssignment,
+    Integers,
+    PlanModel,
+    PlanningInput,
+    PlanReport,
+)
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, number_tuples
 from tclose_spark.methods.t_incognito.levels import Levels
 from tclose_spark.methods.t_incognito.losses import LatticeNode
 from tclose_spark.table.arrays import WIDEST, Codes, IntArray
 from tclose_spark.table.rows import Rows
 from tclose_spark.table.tally import Tally, TooManyKeysError
+
+
+class TIncognitoModel(PlanModel):
+    """A `TIncognitoPlan` without what is only reported."""
+
+    low: tuple[Integers, ...]
+    high: tuple[Integers, ...]
+    first: Integers
+    parts: Integers
+    rows: Integers
+    suppressed: Integers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,36 +114,33 @@ class TIncognitoPlan:
             suppressed=np.flatnonzero(left),
         )
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "low": [low.tolist() for low in self.low],
-            "high": [high.tolist() for high in self.high],
-            "first": self.first.tolist(),
-            "parts": self.parts.tolist(),
-            "rows": self.rows.tolist(),
-            "suppressed": self.suppressed.tolist(),
-        }
+    def to_json(self) -> Mapping[str, object]:
+        return TIncognitoModel(
+            low=self.low,
+            high=self.high,
+            first=self.first,
+            parts=self.parts,
+            rows=self.rows,
+            suppressed=self.suppressed,
+        ).model_dump()
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any]) -> TIncognitoPlan:
+    def from_json(tree: Mapping[str, object]) -> TIncognitoPlan:
         """The plan that `to_json` wrote, without what is only reported."""
-
-        def integers(values: Sequence[int]) -> IntArray:
-            return np.array(values, dtype=np.int64)
-
+        model = TIncognitoModel.model_validate(tree)
         return TIncognitoPlan(
-            low=tuple(map(integers, tree["low"])),
-            high=tuple(map(integers, tree["high"])),
-            first=integers(tree["first"]),
-            parts=integers(tree["parts"]),
-            rows=integers(tree["rows"]),
-            suppressed=integers(tree["suppressed"]),
+            low=model.low,
+            high=model.high,
+            first=model.first,
+            parts=model.parts,
+            rows=model.rows,
+            suppressed=model.suppressed,
         )
 
     def report(self) -> PlanReport:
         return self.reported
 
-    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+    def describe(self, figures: Mapping[str, float]) -> Mapping[str, object]:
         """See Plan. A class that several tasks share is counted in each."""
         return {"classes": int(figures["classes"]), "largest_in_a_task": int(figures["largest"])}
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from tclose_spark.engine.protocol import Table
 from tclose_spark.errors import DamagedStagingError, UnreachableError
@@ -63,7 +62,7 @@ def read_plan(run: Run, attributes: ResolvedAttributes, continued: bool = False)
     k = run.spec.privacy.k
     settings = run.spec.method
 
-    def of_method(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> Plan:
+    def of_method(tree: Mapping[str, object], attributes: ResolvedAttributes) -> Plan:
         return method_of(settings).read_plan(tree, attributes, k, settings)
 
     attributes = attributes.for_methods(run.spec.privacy.joint)

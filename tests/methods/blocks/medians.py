@@ -75,8 +75,8 @@ class MedianPlan(BlocksPlan):
     def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
         return put_into_classes(block)
 
-    def to_json(self) -> dict[str, Any]:
-        return self.layout.to_json()
+    def to_json(self) -> Mapping[str, object]:
+        return self.layout.model.model_dump()
 
     def report(self) -> PlanReport:
         return PlanReport(figures={"blocks": self.blocks})

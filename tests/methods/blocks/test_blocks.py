@@ -16,7 +16,7 @@ from requirements import check_classes
 from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
-from tclose_spark.methods.blocks.layout import BlockLayout
+from tclose_spark.methods.blocks.layout import BlockLayout, BlockLayoutModel
 from tclose_spark.methods.blocks.planning import merge
 from tclose_spark.methods.blocks.routing_tree import RoutingTree, Splits, chance, no_splits
 from tclose_spark.table.rows import Rows
@@ -54,7 +54,8 @@ def test_every_class_of_a_method_in_blocks_holds_however_rows_come(
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     assert content(*settle_all(plan, rows.take(order))) == content(*settled)
     dense = Dense(problem.attributes, k)
-    again = MedianPlan(BlockLayout.from_json(json.loads(json.dumps(plan.to_json())), dense))
+    kept = BlockLayoutModel.model_validate(json.loads(json.dumps(plan.to_json())))
+    again = MedianPlan(BlockLayout.of_model(kept, dense))
     assert content(*settle_all(again, rows)) == content(*settled)
 
 

@@ -16,6 +16,7 @@ from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods import even_blocks as layout
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
+from tclose_spark.methods.dealing.numbering import NumberingModel
 from tclose_spark.methods.even_blocks import EvenBlocks, merge_until_all_hold, plan_even_blocks
 
 FIGURES = {"rows": "sum"}
@@ -57,7 +58,10 @@ def test_every_block_has_its_share_of_every_cell():
     shares = problem.attributes.cell_rows / 5
     assert np.all((held == np.floor(shares)) | (held == np.ceil(shares)))
     check_classes(problem, there, block)
-    again = EvenBlocks.from_json(json.loads(json.dumps(blocks.to_json())), problem.attributes, 5)
+    kept = NumberingModel.model_validate(
+        json.loads(json.dumps(blocks.numbering.model.model_dump())),
+    )
+    again = EvenBlocks.of_model(kept, problem.attributes, 5)
     assert put_into_blocks(again, rows)[1].tolist() == block.tolist()
 
 

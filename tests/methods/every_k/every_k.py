@@ -112,7 +112,7 @@ class EveryKPlan:
             ]
         return regions
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Mapping[str, object]:
         """See Plan."""
         return {"rows": self.rows, "most": self.most}
 
