@@ -47,7 +47,7 @@ farthest = st.fixed_dictionaries(
         "moved": st.floats(0, 1),
         "moves": st.lists(
             st.fixed_dictionaries(
-                {"from": st.none() | names, "to": names, "mass": st.floats(0, 1)}
+                {"from": st.none() | names, "to": names, "mass": st.floats(0, 1)},
             ),
             max_size=2,
         ),
