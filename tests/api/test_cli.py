@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from tclose_spark import __version__, cli
 from tclose_spark.cli import commands
 from tclose_spark.io.interrupts import SIGNALS
+from tclose_spark.io.local_session import LocalSession
 
 ROOT = Path(__file__).resolve().parents[2]
 RAW = "Zebulon"  # a value that only a person's row holds
@@ -582,14 +583,16 @@ def test_a_warning_is_printed_once_whether_or_not_the_run_has_given_it(
 def test_an_unchanged_input_is_not_released_again_and_one_line_says_what_stands(
     tclose: Command,
     finished: Path,
+    session: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TCLOSE_LOG_FORMAT", "json")
+    engine_here = "local" if isinstance(session, LocalSession) else "spark"
     certificate = json.loads((finished / "out/public/certificate.json").read_text())
     code, out, err = tclose("release", finished / "run.yaml", "--if-changed", "--json")
     assert code == 0, err
     engine, said, told = (json.loads(text) for text in (*err.splitlines(), out))
-    assert engine["message"].startswith(("engine     local: ", "engine     spark: "))
+    assert engine["message"].startswith(f"engine     {engine_here}: ")
     assert (said["level"], said["message"].partition(":")[0]) == ("info", "nothing to do")
     assert said["time"].endswith("+00:00")
     assert (told["verdict"], told["rows"], told["public"]) == (

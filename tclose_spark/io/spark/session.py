@@ -191,8 +191,8 @@ def _on_own_jvm(settings: Mapping[str, str]) -> SparkSession:
 
 
 def _abandon(jvm: Jvm) -> None:
-    """Ends a useless JVM, so that PySpark may have another. py4j's thread returns objects to it at
-    any time; it does not begin to, and does not log that its connection is lost.
+    """Ends a useless JVM, so that PySpark may have another. A thread of py4j returns objects to the
+    JVM. It returns no more of them, and does not log that its connection is lost.
     """
     logging.root.addFilter(_is_of_another_thread)
     gateway: Any = SparkContext._gateway
