@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -73,7 +73,7 @@ class AuditResult:
     understated: the quasi-identifiers whose information loss is unknown, or larger than measured.
     expectations: what the Great Expectations suite requires of the class table.
     name: the table's name for display.
-    people: how many people have each number of rows; None if a row is taken for a person.
+    people: how many people have each number of rows; empty if a row is taken for a person.
     special_uniques: None if they were not searched for, or there are too many classes.
     cells: of combinations of quasi-identifiers; None likewise.
     linkage: of raw rows with their classes; None without a raw table, or if it is not measured.
@@ -92,7 +92,7 @@ class AuditResult:
     understated: tuple[str, ...] = ()
     expectations: tuple[Expectation, ...] = ()
     name: str = "the table"
-    people: Mapping[int, int] | None = None
+    people: Mapping[int, int] = field(default_factory=dict)
     special_uniques: SpecialUniques | None = None
     cells: RareCells | None = None
     linkage: Linkage | None = None
@@ -182,7 +182,7 @@ class AuditResult:
         }
 
     def _people_json(self) -> dict[str, int]:
-        if self.people is None:
+        if not self.people:
             return {}
         return {"people": sum(self.people.values()), "most_rows_of_a_person": max(self.people)}
 

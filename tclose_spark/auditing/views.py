@@ -64,7 +64,7 @@ VERDICTS = {
 def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
     """The verdict, the guarantees, the attacks, the utility, and notes."""
     figures = audit.figures
-    whose = "" if audit.people is None else f" of {sum(audit.people.values()):,} people"
+    whose = f" of {sum(audit.people.values()):,} people" if audit.people else ""
     rows = f"{figures.rows:,} rows{whose} in {figures.classes:,} classes{strict_k(audit)}"
     yield Text(f"{name}: {rows}; {VERDICTS[audit.verdict]}")
     yield from guarantee_lines(audit.guarantees)

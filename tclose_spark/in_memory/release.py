@@ -29,7 +29,7 @@ from tclose_spark.measures.supersets.box_search import ProofTarget
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, reaches
 from tclose_spark.methods.blocks.layout import together
 from tclose_spark.methods.method import Plan
-from tclose_spark.options.suppression.limits import LabelLimits
+from tclose_spark.options.suppression.maker import LabelLimits
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.table.arrays import IntArray

@@ -184,15 +184,9 @@ def _columns(spec: ReleaseSpec) -> Any:
     source = dataset(spec.input.path, is_table=spec.input.format == "table")
     fields = {}
     named = {new: old for old, new in spec.input.columns.items()}
-    weight = spec.attributes.published_weight
+    weights = spec.attributes.published_weights
     for role, (description, masking) in HOW.items():
-        for column in (
-            getattr(spec.attributes, role)
-            if role != "weight"
-            else [weight]
-            if weight is not None
-            else []
-        ):
+        for column in weights if role == "weight" else getattr(spec.attributes, role):
             how = lineage.Transformation(
                 type="DIRECT",
                 subtype="TRANSFORMATION" if masking else "IDENTITY",

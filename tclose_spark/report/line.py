@@ -5,12 +5,12 @@ release.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.run_state import HistoryEntry
+from tclose_spark.io.run_state import HistoryEntry, ProfileRecord, RunState
 from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.requirements.wording import recorded_of
 
@@ -60,8 +60,14 @@ def history_entry(certificate: Certificate) -> HistoryEntry:
     )
 
 
-def history_text(entries: Sequence[HistoryEntry]) -> str:
-    """The history that `entries_of` reads."""
+def history_of(certificate: Certificate, state: RunState) -> str | None:
+    """The text of the `history.json` of a release, which `entries_of` reads: the entries of the
+    earlier releases, and its own. None for a release that continues no line. state: of its run.
+    """
+    earlier = state.of(ProfileRecord).earlier
+    if earlier is None:
+        return None
+    entries = [*earlier.releases, history_entry(certificate)]
     return json.dumps([entry.to_json() for entry in entries], indent=1)
 
 

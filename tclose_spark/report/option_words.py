@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from tclose_spark.io.run_state import RunState
 from tclose_spark.report.certificate.sections import Certificate
 from tclose_spark.requirements.figures import Figures
 from tclose_spark.requirements.words import GuaranteeRow
@@ -63,12 +62,6 @@ class OptionWords:
 
     def own_sections(self, made: Certified) -> Mapping[str, object]:
         """Sections of an option of another package, as JSON has them, by their keys."""
-        return {}
-
-    def evidence(self, certificate: Certificate, state: RunState) -> Mapping[str, str]:
-        """Further internal files of the release, which are compared when it is verified again.
-        state: of the run.
-        """
         return {}
 
     def tables(self, certificate: Certificate, whole: str) -> Mapping[str, list[GuaranteeRow]]:

@@ -93,6 +93,7 @@ class Criterion:
     broken: the column and the bound below which a class breaks the guarantee; None without a
         requirement.
     reached: whether a class at the bound breaks it, too.
+    yes_or_no: whether the guarantee reports that all classes hold, and not the worst figure.
     """
 
     measure: str
@@ -102,6 +103,7 @@ class Criterion:
     broken: tuple[str, int] | None = None
     reached: bool = False
     largest: bool = False
+    yes_or_no: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -137,10 +139,6 @@ class Criterion:
         row = first_of(labels, rows[sizes[rows] == sizes[rows].min()])
         return WorstClass(rank, int(sizes[row]), labels_at(labels, row))
 
-    def achieved(self, rank: Any) -> Any:
-        """The figure to report for a worst class of this rank."""
-        return -rank if self.largest else rank
-
     def guarantee(
         self,
         worst: WorstClass,
@@ -151,11 +149,13 @@ class Criterion:
         """The guarantee. broken: (classes, their rows). labels: of the worst class. of: ends the
         measure's name.
         """
+        figure = -worst.rank if self.largest else worst.rank
+        achieved = not broken[0] if self.yes_or_no else figure
         return Guarantee(
             measure=self.measure + of,
             attribute=self.attribute,
             required=self.required,
-            achieved=self.achieved(worst.rank),
+            achieved=achieved,
             classes=broken[0],
             rows=broken[1],
             worst=labels,

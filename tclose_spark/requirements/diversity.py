@@ -65,14 +65,6 @@ def judge_entropy(a: JudgedAttribute) -> Judge:
     )
 
 
-class RecursiveCriterion(Criterion):
-    """Whether every class is recursive (c, l)-diverse."""
-
-    def achieved(self, rank: Any) -> bool:
-        """See Criterion."""
-        return bool(rank > 0)
-
-
 def judge_recursive(a: JudgedAttribute) -> Judge | None:
     """`recursive_margin_`: holds if it is > 0. Measured only if it is required."""
     required = a.settings.l.recursive
@@ -90,13 +82,14 @@ def judge_recursive(a: JudgedAttribute) -> Judge | None:
         measure=measure,
         columns={"recursive_margin": EXACT},
         measured=lambda classes: [clipped(margins(classes))],
-        criterion=RecursiveCriterion(
+        criterion=Criterion(
             measure=measure,
             attribute=a.name,
             required=required,
             figure=column,
             broken=(column, 0),
             reached=True,
+            yes_or_no=True,
         ),
         expectations=[expect_present(column), expect_at_least(column, 0, meaning, strict=True)],
         people="rows",

@@ -4,7 +4,7 @@ its line on the console; and its lines in verdicts and audits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, TypedDict
@@ -158,7 +158,7 @@ class Words:
         """(name, figures) for the console."""
         name = f"{self.section} of {attribute}"
         if self.exact:
-            return name, entry_distances(entry)
+            return name, distances_text(entry)
         kind = f" ({self.key})" if self.by_kind else ""
         return f"{name}{kind}", f"requested {entry['required']}, achieved {achieved_text(entry)}"
 
@@ -206,21 +206,13 @@ def at_least(name: str, attribute: str, meaning: str, figure: Entry, met: bool) 
     )
 
 
-def entry_distances(entry: Entry) -> str:
-    """See `distances_text`."""
-    of_people = entry["over_people"]["achieved"] if "over_people" in entry else None
-    return distances_text(entry["required"], entry["achieved"], of_people)
-
-
-def distances_text(
-    required: float | None,
-    achieved: float,
-    of_people: float | None = None,
-) -> str:
-    """The required and the achieved distance, with 6 digits, or with as many as it takes for them
-    to differ. of_people: what is achieved over people, if they are counted.
+def distances_text(entry: Mapping[str, Any]) -> str:
+    """The required and the achieved distance, over people first if they are counted. With 6 digits,
+    or with as many as it takes for them to differ.
     """
-    both = [achieved] if of_people is None else [of_people, achieved]
+    required = entry["required"]
+    counted = [entry["over_people"], entry] if "over_people" in entry else [entry]
+    both = [one["achieved"] for one in counted]
     if required is None:
         return f"not requested, achieved {_over_both(both, '.6f')}"
     digits = max(digits_apart(one, required, 6) for one in both)

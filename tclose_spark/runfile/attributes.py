@@ -605,23 +605,22 @@ class Attributes(Section):
         return self
 
     @property
-    def published_weight(self) -> str | None:
+    def published_weights(self) -> tuple[str, ...]:
         """The column of weights if it is published."""
-        return self.weight.column if self.weight is not None and self.weight.publish else None
-
-    @property
-    def owners(self) -> dict[str, str]:
-        """The columns that identify whose a row is, by role: `person`, `household`."""
-        one_of = {"person": self.person, "household": self.household}
-        return {role: one.column for role, one in one_of.items() if one is not None}
+        return (self.weight.column,) if self.weight is not None and self.weight.publish else ()
 
     @property
     def beside_rows(self) -> dict[str, str]:
         """The columns of whose a row is, and of its weight, by role: `person`, `household`,
         `weight`.
         """
-        weight = {} if self.weight is None else {"weight": self.weight.column}
-        return {**self.owners, **weight}
+        one_of = {"person": self.person, "household": self.household, "weight": self.weight}
+        return {role: one.column for role, one in one_of.items() if one is not None}
+
+    @property
+    def owners(self) -> dict[str, str]:
+        """The columns that identify whose a row is, by role: `person`, `household`."""
+        return {role: column for role, column in self.beside_rows.items() if role != "weight"}
 
     @property
     def counted_owners(self) -> tuple[str, ...]:
@@ -652,10 +651,7 @@ class Attributes(Section):
         """The columns that are published without generalization and are not sensitive: the
         insensitive attributes, and last a published weight.
         """
-        return (
-            *self.insensitive_attributes,
-            *([] if self.published_weight is None else [self.published_weight]),
-        )
+        return (*self.insensitive_attributes, *self.published_weights)
 
     @property
     def pseudonym_names(self) -> dict[str, str]:

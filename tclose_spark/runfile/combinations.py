@@ -122,7 +122,7 @@ def require_fitting(section: Any, rules: Iterable[Rule]) -> None:
     for rule in rules:
         for keys, text in rule.broken(section):
             for words, exact in section.in_words.items():
-                text = text.replace(words, exact)
+                text = text.replace(words, exact(section))
             raise PydanticCustomError(REFUSED, "{keys}: {text}", {"keys": keys, "text": text})
 
 

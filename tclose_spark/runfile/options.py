@@ -1,8 +1,8 @@
 """The options, a line each: what a release does besides meeting requirements, and requirements of
 whole releases.
 
-An option is a package with a module for each part, such as `judge.py`, whose class has both names
-(`PeopleJudge`). A part is imported when a run uses the option.
+An option is a package with a module for what makes a release, and one for what judges and describes
+it. A part is a class that has both names (`PeopleJudge`), and is imported when a run uses the option.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from tclose_spark.runfile.spec import ReleaseSpec
 
 
+MODULES = {"reader": "maker", "maker": "maker", "judge": "judge", "words": "judge"}
+"""The module of each part."""
+
+
 class Option(NamedTuple):
     """used: whether a run uses it. The keys of `output` do not decide that: a finished release is
     verified without those that made it.
@@ -27,7 +31,7 @@ class Option(NamedTuple):
 
     def module(self, part: str) -> str:
         """The module of a part."""
-        return f"tclose_spark.options.{self.name}.{part}"
+        return f"tclose_spark.options.{self.name}.{MODULES[part]}"
 
 
 OPTIONS: tuple[Option, ...] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Self
@@ -98,11 +98,8 @@ class Section(BaseModel):
     """Which of its keys do not go together, or need another."""
     decided_by: ClassVar[Mapping[str, str]] = {}
     """What the rules call by another name: the path of the property that decides it."""
-
-    @property
-    def in_words(self) -> Mapping[str, str]:
-        """What messages have instead of words of the rules."""
-        return {}
+    in_words: ClassVar[Mapping[str, Callable[[Any], str]]] = {}
+    """What messages about a section have instead of words of the rules."""
 
     def __init__(self, /, **settings: Any) -> None:
         try:

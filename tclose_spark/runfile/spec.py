@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -372,6 +372,10 @@ class ReleaseSpec(Section):
         GATHERING: "keeps_people",
         A_T: f"{SENSITIVE}.t",
     }
+    in_words: ClassVar = {
+        ANOTHER_METHOD: lambda spec: f"method {spec.method.name}",
+        COUNTING: lambda _: f"method: {{name: {one_of(methods_that('people'))}}}",
+    }
     name: Annotated[str, Field(min_length=1)] = "release"
     """The name of the release in its certificate and report."""
     input: Input = Input(path=FRAME, format="table")
@@ -489,14 +493,6 @@ class ReleaseSpec(Section):
                     f"privacy.joint: {one.name} is in several blocks of release.together; expected "
                     "one block",
                 )
-
-    @property
-    def in_words(self) -> Mapping[str, str]:
-        """The name of the method, and those of all that count people."""
-        return {
-            ANOTHER_METHOD: f"method {self.method.name}",
-            COUNTING: f"method: {{name: {one_of(methods_that('people'))}}}",
-        }
 
     @property
     def keeps_people(self) -> bool:

@@ -194,7 +194,6 @@ class Anonymizer:
         schema = self.schema
         tables = self.tables
         begun = self._begun()
-        part_of = self._part_of()
         summed = self._summed()
         rows_done = self.rows_done
 
@@ -205,13 +204,10 @@ class Anonymizer:
             work = begun(pa.Table.from_batches(received))
             for maker in makers:
                 yield from (_row_of_files(schema, *file) for file in maker.assign(work))
-            for maker in makers:
-                if maker.arranges:
-                    maker.arrange(work, part_of(work, work.assigned.here, None))
             figures: dict[str, float | None] = {
                 name: work.assigned.figures[name] for name in plan.figures
             }
-            for part in _parts_of(work, part_of):
+            for part in work.parts():
                 made, sums = summed(part)
                 yield _row_of_files(schema, None, None, *sums, *figures.values())
                 figures = dict.fromkeys(figures)
@@ -233,12 +229,17 @@ class Anonymizer:
         if not making.spec.release.is_plain:
             places = np.zeros_like(places)  # rows must not be in the order of sensitive values
         insensitive = len(making.spec.attributes.beside)
+        columns = making.columns
+        label_types = [kind for _, kind in generalizer.schema()]
 
         def begun(sent: pa.Table) -> TaskWork:
             rows = codec.unpack(b"".join(sent["rows"].to_pylist()))
             passing = passed(sent["beside"])
             assigned = plan.assign_classes(rows.for_methods, the_task(sent["task"]))
             work = TaskWork(
+                codec=codec,
+                columns=columns,
+                label_types=label_types,
                 rows=rows,
                 ordered=replace(rows, cell=places[rows.cell]),
                 passing=passing,
@@ -252,32 +253,6 @@ class Anonymizer:
             return work
 
         return begun
-
-    def _part_of(self) -> Callable[[TaskWork, Any, list[pa.Array] | None], TaskPart]:
-        """The rows of a task at these places, with their labels."""
-        codec = self.encoder.codec
-        columns = self.making.columns
-        kinds = self.generalizer.schema()
-
-        def part_of(work: TaskWork, here: Any, labels: list[pa.Array] | None) -> TaskPart:
-            rows = work.rows.take(here)
-            taken = pa.array(here)
-            raw = codec.decode(rows)
-            passing = [column.take(taken) for column in work.passing]
-            values = columns.published([*raw, *codec.sensitive_texts(rows), *passing])[len(raw) :]
-            nothing = [pa.nulls(len(rows), kind) for _, kind in kinds] if labels is None else []
-            group = None if labels is None else work.group
-            return TaskPart(
-                rows=rows,
-                labels=labels,
-                label_columns=len(kinds),
-                nothing=nothing,
-                raw=raw,
-                values=values,
-                group=group,
-            )
-
-        return part_of
 
     def _summed(self) -> Callable[[TaskPart], tuple[Tables, list[int]]]:
         """(the columns of each table, `sums`) of rows."""
@@ -358,13 +333,6 @@ class Anonymizer:
             method,
             reduce(lambda found, one: {**found, **one}, more, {}),
         )
-
-
-def _parts_of(work: TaskWork, part_of: Callable[..., TaskPart]) -> Iterator[TaskPart]:
-    """The released rows of a task, and those that are not."""
-    for here, labels in ((work.place, work.labels), (work.left_out, None)):
-        if len(here):
-            yield part_of(work, here, labels)
 
 
 def _paths(hierarchy: Hierarchy | None) -> dict[str, tuple[str, ...]] | None:

@@ -4,34 +4,35 @@ raw table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from tclose_spark.engine.protocol import Table
 from tclose_spark.errors import InputError
 from tclose_spark.io.run import Run
 from tclose_spark.runfile.options import used_parts
-from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.stages.staging.tallies import Counted
 from tclose_spark.table.domains import Profile
+from tclose_spark.table.people import Owners
 
 
 class InputReader:
-    """The hooks that `profile_input` and `profile_table` call, in this order. Each adds nothing by
+    """The hooks that `profile_table` and `profile_input` call, in this order. Each adds nothing by
     default.
 
     continued: whether rows have atoms of an earlier release. keeps: whether they include rows of
         it.
+    warnings: of what the run file should not publish.
+    cause: what may have caused an error of the input, in a sentence, once `problems` are known.
     """
 
     continued = keeps = False
+    warnings: Sequence[str] = ()
+    cause = ""
 
-    def __init__(self, spec: ReleaseSpec, secret: str) -> None:
-        self.spec = spec
-        self.secret = secret
-
-    def begin(self, run: Run) -> None:
-        """Reads what other runs left."""
+    def __init__(self, run: Run, may_continue: bool) -> None:
+        self.spec = run.spec
+        self.secret = run.secret
 
     def rows(self, table: Table, raw: Table, columns: StagedColumns) -> Table:
         """The raw rows to stage. table: the input. raw: its columns that are read."""
@@ -41,12 +42,9 @@ class InputReader:
         """What is wrong with the values of a column."""
         return iter(())
 
-    def explain(self, error: InputError) -> None:
-        """Adds to an error what may have caused it."""
-
-    def profiled(self, profile: Profile) -> Profile:
-        """The profile with what else is known of the rows."""
-        return profile
+    def owners(self, counted: Counted, owners: Owners) -> Owners:
+        """With those that the option counts."""
+        return owners
 
     def record(self, run: Run, table: Table, profile: Profile) -> Mapping[str, object]:
         """Keys of the stage's record (`ProfileRecord`).
@@ -56,11 +54,9 @@ class InputReader:
         """
         return {}
 
-    def warnings(self) -> list[str]:
-        """What the run file should not publish."""
-        return []
 
-
-def readers_of(spec: ReleaseSpec, secret: str) -> list[InputReader]:
-    """The readers of the options that a run uses."""
-    return [made(spec, secret) for made in used_parts(spec, "reader")]
+def readers_of(run: Run, may_continue: bool = False) -> list[InputReader]:
+    """The readers of the options that a run uses. may_continue: whether the release continues an
+    earlier one if there is one.
+    """
+    return [made(run, may_continue) for made in used_parts(run.spec, "reader")]

@@ -281,8 +281,8 @@ def _refusal(
 
 def _about_weight(columns: Columns, spec: ReleaseSpec) -> str:
     """What may be done if one of the columns is the weight."""
-    weight = spec.attributes.published_weight
-    return f"; {weight!r} is the weight: {OF_WEIGHTS}" if weight in columns else ""
+    weights = [weight for weight in spec.attributes.published_weights if weight in columns]
+    return "".join(f"; {weight!r} is the weight: {OF_WEIGHTS}" for weight in weights)
 
 
 def pair_widths(

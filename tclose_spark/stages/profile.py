@@ -85,9 +85,7 @@ def profile_input(run: Run) -> ProfileRecord:
         run.spec.attributes.inputs,
         run.spec.missing_values,
     )
-    readers = readers_of(run.spec, run.secret)
-    for reader in readers:
-        reader.begin(run)
+    readers = readers_of(run, may_continue=True)
     continued = any(reader.continued for reader in readers)
     path = run.staging.path(STAGED_ROWS)
 
@@ -133,7 +131,7 @@ def profile_input(run: Run) -> ProfileRecord:
         warnings=[
             *profile_warnings(profile, run.spec),
             *coverage_warnings(schema_of(table).names, run.spec.attributes),
-            *(one for reader in readers for one in reader.warnings()),
+            *(one for reader in readers for one in reader.warnings),
         ],
         repeated=certified_warnings(profile),
         subjects=subjects_notes(profile, run.spec.attributes),
@@ -153,7 +151,8 @@ def profile_table(
     """The profile of a raw table, and its hierarchies by column: those of the run, and those built
     from its values. One pass over the table, which stages the rows at the path `staged`.
 
-    version: of the table, if it has versions. readers: of the run's options, if they have begun.
+    version: of the table, if it has versions. readers: of the run's options; by default they continue no
+        earlier release.
 
     Raises:
         InputError: if a column is missing or its values do not fit the run file; the message names
@@ -165,7 +164,7 @@ def profile_table(
     schema = schema_of(table)
     check_columns(schema, spec)
     source = OpenedTable(table, spec.input, spec.attributes.inputs)
-    readers = readers_of(spec, secret) if readers is None else readers
+    readers = readers_of(run) if readers is None else readers
     preparation = Preparation.of(
         schema,
         spec,
@@ -203,12 +202,12 @@ def profile_table(
             sample=staged_sample(session, staged, len(sampled), counted.fingerprint.rows),
             sampled=sampled,
         )
-        profile, trees = profile_of(table, version, held, run, readers)
+        return profile_of(table, version, held, run, readers)
     except InputError as error:
-        for reader in readers:
-            reader.explain(error)
+        causes = [reader.cause for reader in readers if reader.cause]
+        if causes:
+            error.reword(lambda text: ". ".join([text, *causes]))
         raise
-    return reduce(lambda found, reader: reader.profiled(found), readers, profile), trees
 
 
 def stager(preparation: Preparation, secret: str, keeps: bool) -> Mapper:

@@ -4,7 +4,7 @@ of their write.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,7 @@ from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
-from tclose_spark.table.rows import Rows
+from tclose_spark.table.rows import Codec, Rows
 
 Tables = dict[str, list[pa.Array]]
 """The columns of each table."""
@@ -47,6 +47,7 @@ class Making:
 class TaskWork:
     """The rows of a task.
 
+    codec, columns, label_types: decode rows; the staged columns; the types of the label columns.
     ordered: with their cells numbered in the order of published rows. beside: the insensitive
         columns.
     place, labels: of released rows in published order, and their published columns.
@@ -54,6 +55,9 @@ class TaskWork:
     group: the numbers of the classes of the released rows, if these are published.
     """
 
+    codec: Codec
+    columns: StagedColumns
+    label_types: Sequence[pa.DataType]
     rows: Rows
     ordered: Rows
     passing: list[pa.Array]
@@ -78,6 +82,32 @@ class TaskWork:
             rows = self.ordered.take(here)
             order, self.labels = generalizer.publish(rows, assigned.classes, ties, assigned.regions)
             self.place = here[order]
+
+    def parts(self) -> Iterator[TaskPart]:
+        """The released rows, and those that are not, if there are any."""
+        if len(self.place):
+            yield self.part(self.place, self.labels)
+        if len(self.left_out):
+            yield self.part(self.left_out, None)
+
+    def part(self, places: IntArray, labels: list[pa.Array] | None) -> TaskPart:
+        """The rows at these places, with their labels."""
+        rows = self.rows.take(places)
+        taken = pa.array(places)
+        raw = self.codec.decode(rows)
+        passing = [column.take(taken) for column in self.passing]
+        whole = self.columns.published([*raw, *self.codec.sensitive_texts(rows), *passing])
+        return TaskPart(
+            rows=rows,
+            labels=labels,
+            label_columns=len(self.label_types),
+            nothing=[pa.nulls(len(rows), kind) for kind in self.label_types]
+            if labels is None
+            else [],
+            raw=raw,
+            values=whole[len(raw) :],
+            group=None if labels is None else self.group,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,12 +161,10 @@ class ReleaseMaker:
     default. Tasks get the maker as it is after `begin`.
 
     sums: names of what tasks add up.
-    arranges: whether `arrange` does anything.
     wrong: what is wrong with a published value, in words, if `unlike` counts it.
     """
 
     sums: tuple[str, ...] = ()
-    arranges = False
     wrong = ""
 
     def __init__(self, making: Making) -> None:
@@ -159,15 +187,10 @@ class ReleaseMaker:
         return tables
 
     def assign(self, work: TaskWork) -> Iterable[tuple[str, bytes]]:
-        """In a task: changes which rows are released, and their labels, or counts what these
+        """In a task: changes which rows are released, their order and labels, or counts what these
         reveal; returns (table, file) of what is noted of them.
         """
         return ()
-
-    def arrange(self, work: TaskWork, assigned: TaskPart) -> None:
-        """In a task: arranges released rows otherwise. assigned: the assigned rows, as they were
-        received.
-        """
 
     def unlike(self, part: TaskPart) -> int | None:
         """In a task: how many released rows have a published value that does not fit; None if

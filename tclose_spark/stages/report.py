@@ -9,8 +9,15 @@ from typing import Any
 
 from tclose_spark.engine.exports import check_export, rows_of_export, write_export
 from tclose_spark.engine.tables import read_delta, schema_of
-from tclose_spark.errors import ConfigurationError, GuaranteeError
-from tclose_spark.io.output_folders import CERTIFICATE, CODEBOOK, CONTRACT, MINIMALITY, REPORT
+from tclose_spark.errors import GuaranteeError
+from tclose_spark.io.output_folders import (
+    CERTIFICATE,
+    CODEBOOK,
+    CONTRACT,
+    HISTORY,
+    MINIMALITY,
+    REPORT,
+)
 from tclose_spark.io.run import Run
 from tclose_spark.io.run_state import (
     AnonymizeRecord,
@@ -28,8 +35,9 @@ from tclose_spark.report.codebook import codebook_csv, codebook_entries
 from tclose_spark.report.contract import contract_yaml
 from tclose_spark.report.html import render_report
 from tclose_spark.report.internal import MadeBy, RawFigures, render_internal, versions
+from tclose_spark.report.line import history_of
 from tclose_spark.report.mechanism import Mechanism
-from tclose_spark.report.option_words import Certified, Optimum, words_of
+from tclose_spark.report.option_words import Certified, Optimum
 from tclose_spark.requirements.figures import Figures
 from tclose_spark.runfile.options import used_parts
 from tclose_spark.runfile.suggested import change_notes, changes_of
@@ -69,13 +77,9 @@ def write_reports(
     run.staging.write(CERTIFICATE, json.dumps(certificate.to_json(), indent=2))
     for name, make in PAGES.items():
         run.staging.write(name, make(certificate, figures))
-    for words in words_of(run.spec):
-        for name, text in words.evidence(certificate, state).items():
-            if words.brought is not None and run.staging.exists(name):
-                raise ConfigurationError(
-                    f"the option {words.brought} of another package writes {name}, which is there",
-                )
-            run.staging.write(name, text, private=True)
+    history = history_of(certificate, state)
+    if history is not None:
+        run.staging.write(HISTORY, history, private=True)
     exports = _export(run, figures.fingerprint)
     raw = measure(run)
     intervals = could_be_intervals(run.spec.attributes)

@@ -17,7 +17,7 @@ from tclose_spark.checks.written import Evidence, RunFiles, WrittenRelease
 from tclose_spark.engine.exports import check_export, rows_of_export
 from tclose_spark.engine.tables import again_if_disturbed, read_delta, schema_of, sized_shuffles
 from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
-from tclose_spark.io.output_folders import CERTIFICATE, STATE
+from tclose_spark.io.output_folders import CERTIFICATE, HISTORY, STATE
 from tclose_spark.io.run import Run
 from tclose_spark.io.run_state import (
     AnonymizeRecord,
@@ -33,7 +33,7 @@ from tclose_spark.io.tables.delta_log import later_commits
 from tclose_spark.io.tables.exports import export_name
 from tclose_spark.io.tables.plain_parquet import parts_of, require_plain_parquet
 from tclose_spark.report.certificate.sections import Certificate
-from tclose_spark.report.option_words import words_of
+from tclose_spark.report.line import history_of
 from tclose_spark.stages.mechanism import record_mechanism, require_mechanism
 from tclose_spark.stages.publish import JUDGED, VERDICT, public_files
 from tclose_spark.stages.report import PAGES, certify, read_figures
@@ -297,7 +297,7 @@ def _require_pages(run: Run, state: RunState, verdict: Verdict, other_version: b
     same_version = _require_version(run, certificate, again, other_version)
     require_mechanism(run.internal, state)
     certified = Certificate.read(certificate)
-    _require_evidence(run, state, certified)
+    _require_history(run, state, certified)
     figures = read_figures(run, json.dumps(verdict.figures.to_json()))
     for name, make in PAGES.items():
         try:
@@ -308,21 +308,22 @@ def _require_pages(run: Run, state: RunState, verdict: Verdict, other_version: b
             raise GuaranteeError(f"{run.public.path(name)} does not describe the release beside it")
 
 
-def _require_evidence(run: Run, state: RunState, certificate: Certificate) -> None:
-    """Raises GuaranteeError unless the evidence of each option follows from the certificate."""
-    for words in words_of(run.spec):
-        for name, text in words.evidence(certificate, state).items():
-            try:
-                found = run.internal.read(name)
-            except (ValueError, OSError):
-                raise GuaranteeError(
-                    f"{run.internal.path(name)} is missing, or cannot be read",
-                ) from None
-            if found != text:
-                raise GuaranteeError(
-                    f"{run.internal.path(name)} does not follow from the certificate of the "
-                    "release and what the run recorded",
-                )
+def _require_history(run: Run, state: RunState, certificate: Certificate) -> None:
+    """Raises GuaranteeError unless the history of a line follows from the certificate."""
+    history = history_of(certificate, state)
+    if history is None:
+        return
+    try:
+        found = run.internal.read(HISTORY)
+    except (ValueError, OSError):
+        raise GuaranteeError(
+            f"{run.internal.path(HISTORY)} is missing, or cannot be read",
+        ) from None
+    if found != history:
+        raise GuaranteeError(
+            f"{run.internal.path(HISTORY)} does not follow from the certificate of the release "
+            "and what the run recorded",
+        )
 
 
 def _require_version(

@@ -60,10 +60,7 @@ class Suggestion(Draft):
         role_of = {one.name: role for role, group in taken.items() for one in group}
         if self.weight is not None:
             role_of[self.weight.name] = "survey weight"
-        if self.person is not None:
-            role_of[self.person.column] = "person"
-        if self.household is not None:
-            role_of[self.household.column] = "household"
+        role_of |= {column: role for role, column in self.owners.items()}
         return {one.name: role_of.get(one.name, "left out") for one in self.columns}
 
     def write(self, path: str | Path, overwrite: bool = False) -> Path:

@@ -123,9 +123,10 @@ class Draft:
         return next(iter(counted), None)
 
     @property
-    def owners(self) -> tuple[str, ...]:
-        """The columns of the person and of the household of each row."""
-        return tuple(one.column for one in (self.person, self.household) if one is not None)
+    def owners(self) -> dict[str, str]:
+        """The columns of the person and of the household of each row, by role."""
+        one_of = {"person": self.person, "household": self.household}
+        return {role: one.column for role, one in one_of.items() if one is not None}
 
     @property
     def weight(self) -> SuggestedColumn | None:
@@ -143,7 +144,8 @@ class Draft:
     @property
     def coverage(self) -> str:
         """How many columns the release publishes, and which it leaves out, besides identifiers."""
-        known = {one.name for one in (*self.choice.published, *self.choice.direct)} | {*self.owners}
+        known = {one.name for one in (*self.choice.published, *self.choice.direct)}
+        known |= {*self.owners.values()}
         left_out = [in_comment(one.name) for one in self.columns if one.name not in known]
         counted = f"publishes {len(self.choice.published)} of {len(self.columns)} columns"
         return f"{counted}; left out: {', '.join(left_out)}" if left_out else counted
@@ -246,7 +248,11 @@ def render_run_file(draft: Draft) -> str:
         person=draft.person and _person(draft, draft.person, whole),
         household=draft.household and _household(draft.household, whole),
         coverage=f"It {draft.coverage}",
-        direct=[_shown(no_settings(one)) for one in choice.direct if one.name not in draft.owners],
+        direct=[
+            _shown(no_settings(one))
+            for one in choice.direct
+            if one.name not in draft.owners.values()
+        ],
         quasi=[_shown(quasi_identifier_settings(one)) for one in choice.quasi],
         more_quasi=[
             _shown(quasi_identifier_settings(one, taken=False)) for one in choice.more_quasi

@@ -26,12 +26,11 @@ from tclose_spark.table.entities.finding import NO_SUBJECTS, Subjects
 from tclose_spark.table.far_numbers import FarNumbers
 from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, WHOLE, Hierarchy
 from tclose_spark.table.people import (
-    FIRST,
     HOUSEHOLD,
     PERSON,
-    ROWS_OF_HOUSEHOLD,
-    ROWS_OF_PERSON,
     Households,
+    Members,
+    Owners,
     People,
 )
 
@@ -168,8 +167,8 @@ class Profile:
 
     @cached_property
     def counted(self) -> dict[str, tuple[int, ...]]:
-        """See `counted_numbers`."""
-        return counted_numbers(self.people, self.households)
+        """See `Owners.counted`."""
+        return Owners(self.people, self.households).counted
 
     @property
     def counted_of_cells(self) -> dict[str, IntArray]:
@@ -181,12 +180,8 @@ class Profile:
     @property
     def owners(self) -> tuple[str, ...]:
         """The staged columns of whose rows are, as far as cells know of them."""
-        named = {
-            PERSON: self.people is not None,
-            ATOM: self.continued,
-            HOUSEHOLD: self.households is not None,
-        }
-        return tuple(name for name, known in named.items() if known)
+        named = {PERSON: self.people, ATOM: self.members, HOUSEHOLD: self.households}
+        return tuple(name for name, known in named.items() if known is not None)
 
     @property
     def leads(self) -> bool:
@@ -201,9 +196,14 @@ class Profile:
         return np.array(self.cell_counts, dtype=np.int64)
 
     @property
+    def members(self) -> Members | None:
+        """The people of earlier releases, if the release continues one."""
+        return None if self.people is None else self.people.members
+
+    @property
     def continued(self) -> bool:
         """Whether the release continues an earlier one, so that people have atoms."""
-        return self.people is not None and self.people.members is not None
+        return self.members is not None
 
     def to_json(self) -> str:
         """The profile as text that `from_json` reads."""
@@ -220,21 +220,6 @@ class Profile:
 
 
 _PROFILE = TypeAdapter(Profile)
-
-
-def counted_numbers(
-    people: People | None,
-    households: Households | None,
-) -> dict[str, tuple[int, ...]]:
-    """The numbers that a row may have of its person and of its household, ascending, by staged
-    column.
-    """
-    found: dict[str, tuple[int, ...]] = {}
-    if people is not None:
-        found |= {ROWS_OF_PERSON: people.sizes, FIRST: (0, 1)}
-    if households is not None:
-        found[ROWS_OF_HOUSEHOLD] = households.sizes
-    return found
 
 
 def number_in_text(text: str) -> Fraction | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -75,6 +76,11 @@ class People:
     members: Members | None = None
     unknown: int = 0
 
+    @property
+    def counted(self) -> dict[str, tuple[int, ...]]:
+        """See Owners."""
+        return {ROWS_OF_PERSON: self.sizes, FIRST: (0, 1)}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Households:
@@ -85,6 +91,28 @@ class Households:
 
     households: int
     sizes: tuple[int, ...]
+
+    @property
+    def counted(self) -> dict[str, tuple[int, ...]]:
+        """See Owners."""
+        return {ROWS_OF_HOUSEHOLD: self.sizes}
+
+
+class Owners(NamedTuple):
+    """Whose rows the input has: the people and the households, None if they are not counted."""
+
+    people: People | None = None
+    households: Households | None = None
+
+    @property
+    def counted(self) -> dict[str, tuple[int, ...]]:
+        """The numbers that a row may have of its person and of its household, ascending, by staged
+        column.
+        """
+        found: dict[str, tuple[int, ...]] = {}
+        for one in self:
+            found |= {} if one is None else one.counted
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)

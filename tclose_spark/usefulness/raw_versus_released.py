@@ -30,7 +30,7 @@ from tclose_spark.measures.disclosure.special_uniques import SpecialUniques, spe
 from tclose_spark.measures.loss.query_error import CoveredRanges
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Frequencies
-from tclose_spark.options.linked.linked_sample import LinkedRows, read_linked_rows
+from tclose_spark.options.linked.maker import LinkedRows, read_linked_rows
 from tclose_spark.options.suppression.released_values import public_labels
 from tclose_spark.report.internal import GroupFigures, RawFigures
 from tclose_spark.runfile.spec import ReleaseSpec

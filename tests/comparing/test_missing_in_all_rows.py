@@ -12,7 +12,7 @@ from strategies import count_in, make_problem, town
 
 from tclose_spark.in_memory.release import Released, apply_plan
 from tclose_spark.methods.method import method_of
-from tclose_spark.options.linked.linked_sample import LinkedRows
+from tclose_spark.options.linked.maker import LinkedRows
 from tclose_spark.table.tally import LocalRows
 from tclose_spark.usefulness.raw_versus_released import measure_raw_versus_released
 

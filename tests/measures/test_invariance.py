@@ -21,7 +21,7 @@ from strategies import drawn, make_problem
 from tclose_spark.api.audit import audit
 from tclose_spark.in_memory.release import PublishedClasses, apply_plan, measure
 from tclose_spark.methods.method import ClassAssignment
-from tclose_spark.options.linked.linked_sample import LinkedRows
+from tclose_spark.options.linked.maker import LinkedRows
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 from tclose_spark.table.tally import LocalRows

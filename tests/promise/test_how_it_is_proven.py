@@ -353,7 +353,7 @@ def test_makers_and_judges_share_no_line_that_assigns_rows_or_writes_labels() ->
     assigning = {
         module
         for module in makers()
-        if module.startswith(("methods", "stages")) or module.endswith((".maker", ".reader"))
+        if module.startswith(("methods", "stages")) or module.endswith(".maker")
     }
     writing = {
         "table.labels",

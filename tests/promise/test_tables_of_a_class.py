@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from promise_page import promises
 
-from tclose_spark.options.forms.making import FormedTables
+from tclose_spark.options.forms.maker import FormedTables
 from tclose_spark.runfile.release_form import COUNT, GROUP, RELEASE, ReleaseForm
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.fingerprint import RowHash

@@ -40,7 +40,7 @@ from tclose_spark.errors import (
     UnreachableError,
 )
 from tclose_spark.io.run import Run
-from tclose_spark.options.lines.words import LinesFigures
+from tclose_spark.options.lines.judge import LinesFigures
 from tclose_spark.stages import publish
 from tclose_spark.stages.verify import verify_finished
 from tclose_spark.table.atoms import ATOMS

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tclose_spark.measures.loss.information_loss import Coarsest
-from tclose_spark.options.suppression.limits import LabelLimits
+from tclose_spark.options.suppression.maker import LabelLimits
 
 PLACE = np.array([4, 2, 0, 7, 6])
 LABELS = [

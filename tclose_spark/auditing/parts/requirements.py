@@ -54,7 +54,7 @@ def add_requirements(table: AuditedTable, result: AuditResult) -> AuditResult:
     strict = question.k if table.alike is None else None
     return replace(
         result,
-        people=table.sizes or None,
+        people=table.sizes,
         expectations=tuple(suite_of(question, strict, table.judged)),
         notes=(*result.notes, *_unprotected_notes(question), *_unjudged_notes(question)),
     )

@@ -1,8 +1,11 @@
-"""Whether classes have members of enough households, whose rows are in `internal/households`."""
+"""Whether classes have members of enough households, whose rows are in `internal/households`; and the
+words of `attributes.household`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from tclose_spark.checks.classes.people import (
     HouseholdsOfClasses,
@@ -13,8 +16,33 @@ from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.written import WrittenRelease, require_rows_of_release
 from tclose_spark.engine.protocol import Table
 from tclose_spark.io.output_folders import HOUSEHOLDS
-from tclose_spark.options.households.words import HouseholdsFigures
+from tclose_spark.report.certificate.guarantees import KOverHouseholds
+from tclose_spark.report.certificate.sections import Certificate
+from tclose_spark.report.option_words import Certified, OptionWords
+from tclose_spark.requirements.figures import OptionFigures
 from tclose_spark.table.people import HOUSEHOLD
+
+
+@dataclass(frozen=True)
+class HouseholdsFigures(OptionFigures):
+    """required: None if they are only measured. achieved: the households of the class with the
+    fewest.
+    """
+
+    key = "households"
+    required: int | None
+    achieved: int
+
+
+class HouseholdsWords(OptionWords):
+    """The required and achieved households of a class, if they are required."""
+
+    def certify(self, made: Certified, certificate: Certificate) -> None:
+        found = made.figures.of(HouseholdsFigures)
+        certificate.guarantees.k.over_households = KOverHouseholds(
+            required=found.required,
+            achieved=found.achieved,
+        )
 
 
 class HouseholdsJudge(ReleaseJudge):

@@ -1,10 +1,11 @@
-"""Whether a release continues its line: from the written atoms, the history, the records and
-earlier versions. What it keeps of the line is compared with what the line was.
+"""Whether a release continues its line (see `output.after`): from the written atoms, the history, the
+records and earlier versions. What it keeps of the line is compared with what the line was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,8 +26,61 @@ from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.io.tables.delta_log import EARLIER
 from tclose_spark.io.tables.plain_parquet import require_plain_parquet
 from tclose_spark.options.lines.atoms import JudgedLine, Line, judge_line
-from tclose_spark.options.lines.words import LinesFigures
+from tclose_spark.report.certificate.sections import Certificate, Earlier
+from tclose_spark.report.option_words import Certified, Lines, OptionWords
+from tclose_spark.requirements.figures import Figures, OptionFigures, plain
 from tclose_spark.table.people import PERSON
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinesFigures(OptionFigures):
+    """The section `earlier` of the certificate. releases: the fingerprints of the earlier ones, of
+    `versions`.
+    atoms: `all`, `published` and the people of the `smallest`. newcomers: `people` and `atoms`.
+    kept, withheld, waiting: people who are published as they were, withheld, and waiting.
+    """
+
+    key = "earlier"
+    number: int
+    releases: Sequence[str]
+    versions: Sequence[int]
+    atoms: Mapping[str, int]
+    newcomers: Mapping[str, int]
+    kept: int
+    withheld: int
+    waiting: int
+
+
+class LinesWords(OptionWords):
+    """The place of the release in its line."""
+
+    def certify(self, made: Certified, certificate: Certificate) -> None:
+        if (line := made.figures.find(LinesFigures)) is None:
+            return
+        certificate.earlier = Earlier.read(plain(line))
+        if line.kept:
+            certificate.warnings.append(
+                f"{line.kept:,} people are published as they were in an earlier release, because "
+                "they left or have other sensitive values by now, and others of their atoms are "
+                "still there (output.leavers: keep)",
+            )
+
+    def parts(self, certificate: Certificate, figures: Figures) -> Mapping[str, str]:
+        return {"promises": "lines/earlier.html.j2"} if certificate.earlier else {}
+
+    def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
+        if (line := certificate.earlier) is None:
+            return {}
+        atoms = line.atoms
+        kept = f", {line.kept:,} people as they were" if line.kept else ""
+        people = {"withheld": line.withheld, "newcomers waiting": line.waiting}
+        out = [f"{n:,} {name}" for name, n in people.items() if n]
+        new = f"{line.newcomers.people:,} people for the first time"
+        found = [
+            ("release of its line", f"{line.number}, {new}{kept}"),
+            ("atoms", f"{atoms.published:,}, the smallest of {atoms.smallest:,} people"),
+        ]
+        return {"left out": [*found, *([("suppressed people", ", ".join(out))] if out else [])]}
 
 
 def require_earlier_versions(

@@ -255,16 +255,11 @@ def require_another_input(run: Run, made_from: tuple[str, str], profile: Profile
     made_from: see `EarlierRelease`.
     """
     people = profile.people
-    if (
-        people is None
-        or people.members is None
-        or made_from != (run.fingerprint, profile.fingerprint)
-    ):
+    if people is None or made_from != (run.fingerprint, profile.fingerprint):
         return
     members = people.members
-    if (
-        people.people == members.stayed + members.withheld
-    ):  # nobody is new, and nobody is published as they were
+    # Nobody is new, and nobody is published as they were.
+    if members is not None and people.people == members.stayed + members.withheld:
         raise SameInputError(
             f"output.after: the release in {run.spec.output.after} was made with this run file "
             f"from the same {profile.rows:,} rows, so another one would add nothing; give the next "

@@ -1,17 +1,82 @@
-"""Whether classes hold over people, whose rows are in `internal/people`."""
+"""Whether classes hold over people (see `attributes.person`), whose rows are in `internal/people`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from tclose_spark.checks.classes.class_table import RequiredMeasure
 from tclose_spark.checks.classes.people import expect_people
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.release_figures import reached
 from tclose_spark.checks.written import ReleasedPeople, WrittenRelease
-from tclose_spark.options.people.words import PeopleFigures
+from tclose_spark.report.certificate.guarantees import Guarantees
+from tclose_spark.report.certificate.sections import Certificate, CertifiedPeople, UnknownPeople
+from tclose_spark.report.option_words import Certified, Lines, OptionWords
 from tclose_spark.requirements.criterion import OVER_PEOPLE
 from tclose_spark.requirements.expectation import Expectation
+from tclose_spark.requirements.figures import OptionFigures, Plain
+from tclose_spark.requirements.wording import entries_in
+
+COUNTS = "k and l count people, once in each class, as well as rows. Other counts are rows."
+TREATED = {"drop": "left out", "alone": "each a person of its own"}
+"""What became of rows without a person."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeopleFigures(OptionFigures):
+    """people: of the input. most_rows: of one of them. unknown: rows without a person.
+    smallest_class, in_classes, largest_share: of the certificate. attributes: what classes achieve
+        over people.
+    """
+
+    key = "people"
+    people: int
+    most_rows: int
+    unknown: int
+    smallest_class: int
+    in_classes: int
+    largest_share: float
+    attributes: Mapping[str, Plain]
+
+
+class PeopleWords(OptionWords):
+    """The people of the input, and of the smallest class, and what classes achieve over people."""
+
+    def certify(self, made: Certified, certificate: Certificate) -> None:
+        person = made.spec.attributes.person
+        people = made.figures.of(PeopleFigures)
+        assert person is not None
+        unknown = None
+        if person.unknown is not None:
+            unknown = UnknownPeople(rows=people.unknown, treatment=person.unknown)
+        certificate.people = CertifiedPeople(
+            people=people.people,
+            most_rows=people.most_rows,
+            smallest_class=people.smallest_class,
+            in_classes=people.in_classes,
+            largest_share=people.largest_share,
+            rows=made.rows,
+            rows_of_a_person=person.rows,
+            unknown=unknown,
+        )
+        certificate.counts = COUNTS
+        guarantees = certificate.guarantees.to_json()
+        guarantees["k"]["over_people"] = {"achieved": people.smallest_class}
+        for _, name, entries in entries_in(guarantees):
+            for words, entry in entries:
+                entry["over_people"] = words.of_people(people.attributes[name][words.key])
+        certificate.guarantees = Guarantees.read(guarantees)
+
+    def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
+        if (people := certificate.people) is None:
+            return {}
+        of_input = " of the input" if certificate.input.rows > certificate.release.rows else ""
+        lines = [(f"people{of_input}", f"{people.people:,}, one with {people.most_rows:,} rows")]
+        if (unknown := people.unknown) is not None:
+            treated = TREATED[unknown.treatment]
+            lines.append(("rows without a person", f"{unknown.rows:,}, {treated}"))
+        return {"rows": lines}
 
 
 class PeopleJudge(ReleaseJudge):

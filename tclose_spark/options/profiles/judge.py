@@ -1,14 +1,17 @@
-"""Whether a release holds the rules of its profile: the verdict on all of them, for the certificate."""
+"""Whether a release holds the rules of its profile (see `privacy.profile`): the verdict on all of them,
+for the certificate.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.labels.loss import published_columns
-from tclose_spark.options.people.words import PeopleFigures
+from tclose_spark.options.people.judge import PeopleFigures
 from tclose_spark.options.profiles.columns import read_columns
 from tclose_spark.options.profiles.profiled_release import (
     NO_POPULATIONS,
@@ -19,7 +22,9 @@ from tclose_spark.options.profiles.profiled_release import (
     is_age,
 )
 from tclose_spark.options.profiles.rules import CHECKS
-from tclose_spark.options.profiles.words import ProfilesFigures
+from tclose_spark.report.certificate.sections import Certificate, CheckedProfile
+from tclose_spark.report.option_words import Certified, Lines, OptionWords
+from tclose_spark.requirements.figures import Figures, OptionFigures, Plain, plain
 from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.runfile.profiles.settings import PROFILES
 from tclose_spark.table.column_names.hints import IDENTIFIERS, identifier_in
@@ -28,6 +33,50 @@ STATEMENT = (
     "This says which rules were checked, and how. It is no finding that the release complies with "
     "any law."
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfilesFigures(OptionFigures):
+    """The section `profile` of the certificate."""
+
+    key = "profile"
+    name: str
+    title: str
+    source: str
+    settings: Plain
+    k: Plain
+    rules: Sequence[Plain]
+    identifiers: Sequence[Plain]
+    statement: str
+
+
+class ProfilesWords(OptionWords):
+    """Which rules were checked."""
+
+    def certify(self, made: Certified, certificate: Certificate) -> None:
+        certificate.profile = CheckedProfile.read(plain(made.figures.of(ProfilesFigures)))
+
+    def parts(self, certificate: Certificate, figures: Figures) -> Mapping[str, str]:
+        return {"promises": "profiles/profile.html.j2"} if certificate.profile else {}
+
+    def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
+        if (profile := certificate.profile) is None:
+            return {}
+        states = [rule.state for rule in profile.rules]
+        checked = states.count("holds")
+        left = states.count("not checked")
+        counted = f"{checked} rule{'' if checked == 1 else 's'} checked, {left} not checked"
+        unread = [
+            f"{', '.join(rule.unread)}: {rule.rule}"
+            for rule in profile.rules
+            if rule.unread is not None
+        ]
+        return {
+            "loss": [
+                (f"profile {profile.name}", counted),
+                *(("columns not read", line) for line in unread),
+            ],
+        }
 
 
 class JudgedProfile(NamedTuple):

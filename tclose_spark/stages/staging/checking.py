@@ -36,7 +36,7 @@ def check_repeating(name: str, counted: Counted, spec: ReleaseSpec) -> None:
     distinct = counted.distinct[name]
     rows = counted.fingerprint.rows
     if distinct > NEARLY_UNIQUE * rows and name not in spec.attributes.allow_unique:
-        is_weight = name == spec.attributes.published_weight
+        is_weight = name in spec.attributes.published_weights
         raise InputError(
             f"{'weight' if is_weight else 'insensitive attribute'} {name!r} is nearly unique "
             f"(about {distinct} values in {rows} rows): published as it is, it links rows to "

@@ -36,7 +36,6 @@ from tclose_spark.table.domains import (
     SensitiveDomain,
     TupleCounts,
     categorical_domain,
-    counted_numbers,
     marginal,
     sensitive_domain,
 )
@@ -46,7 +45,7 @@ from tclose_spark.table.far_numbers import FarNumbers, far_numbers
 from tclose_spark.table.hierarchies.building import build_hierarchies
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import LEAST, MOST
-from tclose_spark.table.people import Households, People
+from tclose_spark.table.people import Owners
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,9 +106,10 @@ def profile_of(
     for problem in grouping_problems(subjects, spec.attributes):
         problems.add(problem)
     problems.raise_found()
-    people = _people(tuples, counted, spec)
-    households = _households(tuples, spec)
-    cells = _cells(tuples, attributes, counted_numbers(people, households).values())
+    owners = Owners()
+    for reader in readers:
+        owners = reader.owners(counted, owners)
+    cells = _cells(tuples, attributes, owners.counted.values())
     profile = Profile(
         rows=counted.fingerprint.rows,
         quasi=tuple(domains),
@@ -122,11 +122,11 @@ def profile_of(
         subjects=subjects,
         repeated=tuple(
             repeated_identifiers(sample, sampled, spec.attributes, subjects)
-            if people is None
+            if owners.people is None
             else _repeated_spellings(counted, spec),
         ),
-        people=people,
-        households=households,
+        people=owners.people,
+        households=owners.households,
         rounded_away=counted.marked.get(ROUNDED_AWAY, 0),
         far=tuple(_far(counted, quasi)),
         weights=tuple(_weights(attributes, counted)),
@@ -187,28 +187,6 @@ def _repeated_spellings(counted: Counted, spec: ReleaseSpec) -> Iterator[Repetit
         compared = int(counted.spelled.counts.sum())
         spellings = len(counted.spelled.hashes)
         yield Repetition(spec.attributes.owners["person"], compared, spellings)
-
-
-def _people(tuples: TupleCounts, counted: Counted, spec: ReleaseSpec) -> People | None:
-    """The people of the input, if they are counted."""
-    if "person" not in spec.attributes.owners:
-        return None
-    *_, sizes, first = (
-        marginal(tuples, i) for i in range(len(spec.attributes.sensitive_attributes) + 2)
-    )
-    varying = tuple(counted.varying) if spec.attributes.keeps_people_together else ()
-    return People(people=first[1], sizes=tuple(sorted(sizes)), varying=varying)
-
-
-def _households(tuples: TupleCounts, spec: ReleaseSpec) -> Households | None:
-    """The households of the input, if classes need several."""
-    if spec.attributes.least_households < 2:
-        return None
-    rows = marginal(tuples, -1)
-    return Households(
-        households=sum(n // size for size, n in rows.items()),
-        sizes=tuple(sorted(rows)),
-    )
 
 
 def _numeric_domain(

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tclose_spark.options.linked import linked_sample
-from tclose_spark.options.linked.linked_sample import LinkedSample, read_linked_rows
+from tclose_spark.options.linked import maker
+from tclose_spark.options.linked.maker import LinkedSample, read_linked_rows
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.table.rows import Rows
 
@@ -77,7 +77,7 @@ def test_the_order_of_tasks_does_not_matter():
 def test_rows_that_are_alike_are_counted_and_neither_crowd_the_sample(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(linked_sample, "SAMPLE_ROWS", 10)
+    monkeypatch.setattr(maker, "SAMPLE_ROWS", 10)
     many, few = profile(1000, 2), rows([2] * 900 + [5] * 100)
     sample = LinkedSample(SPARK, many, 1)
     sample.add(few, labels(few), 1)
@@ -88,7 +88,7 @@ def test_rows_that_are_alike_are_counted_and_neither_crowd_the_sample(
 
 
 def test_a_large_table_is_sampled_by_its_hashes(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(linked_sample, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(maker, "SAMPLE_ROWS", 50)
     drawn = np.random.default_rng(1).integers(0, 2**62, 5000).tolist()
     sample, whole = LinkedSample(SPARK, profile(5000, 5000), 1), rows(drawn)
     sample.add(whole, labels(whole), 1)

@@ -54,14 +54,7 @@ class SuppressionWords(OptionWords):
         rows = f"{suppressed.rows:,} of {certificate.input.rows:,}, limit {suppressed.limit:g}"
         distances = {} if suppressed.guarantees is None else suppressed.guarantees.t
         of_class = [
-            (
-                f"t of {name}, suppressed",
-                distances_text(
-                    t.required,
-                    t.achieved,
-                    None if t.over_people is None else t.over_people.achieved,
-                ),
-            )
+            (f"t of {name}, suppressed", distances_text(t.to_json()))
             for name, t in distances.items()
         ]
         return {"left out": [("suppressed rows", rows), *of_class]}
