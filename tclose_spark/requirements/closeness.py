@@ -150,15 +150,12 @@ def near_row(attribute: str, nt: Mapping[str, Any], whole: str, classes: int) ->
 def near_lines(attribute: str, nt: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """(name, figures) for the console."""
     by = nt["classes"]
-    yield (
-        f"(n, t) of {attribute}",
-        f"n {nt['n']:,}, {distances_text(nt)}",
-    )
+    yield f"(n, t) of {attribute}", f"n {nt['n']:,}, {distances_text(nt)}"
     classes = f"table {by['whole_table']:,}, itself {by['itself']:,}, another {by['superset']:,}"
     yield "  classes near to", classes
 
 
-def unproven(broken: Guarantee) -> str:
+def near_violation(broken: Guarantee) -> str:
     """A line on the classes of an attribute without a superset that proves them."""
     return (
         f"{broken.attribute}: {broken.classes} classes ({broken.rows} rows) are not near any "

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.requirements.beliefs import measure_beliefs
 from tclose_spark.requirements.closeness import judge_closeness
 from tclose_spark.requirements.criterion import Criterion
 from tclose_spark.requirements.diversity import (
@@ -18,12 +19,7 @@ from tclose_spark.requirements.diversity import (
 )
 from tclose_spark.requirements.expectation import Expectation
 from tclose_spark.requirements.judge import Judge, JudgedAttribute
-from tclose_spark.requirements.likeness import (
-    judge_likeness,
-    measure_beliefs,
-    measure_delta,
-    measure_divergence,
-)
+from tclose_spark.requirements.likeness import judge_likeness, measure_delta, measure_divergence
 from tclose_spark.requirements.size import SizeJudge
 from tclose_spark.runfile.brought import find_requirement
 

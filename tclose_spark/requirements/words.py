@@ -207,8 +207,10 @@ def at_least(name: str, attribute: str, meaning: str, figure: Entry, met: bool) 
 
 
 def distances_text(entry: Mapping[str, Any]) -> str:
-    """The required and the achieved distance, over people first if they are counted. With 6 digits,
-    or with as many as it takes for them to differ.
+    """The required and the achieved distance, with 6 digits, or with as many as it takes for them
+    to differ. The achieved one is over people first, if `entry` has these.
+
+    entry: has `required` and `achieved`.
     """
     required = entry["required"]
     counted = [entry["over_people"], entry] if "over_people" in entry else [entry]

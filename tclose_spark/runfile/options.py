@@ -1,8 +1,10 @@
 """The options, a line each: what a release does besides meeting requirements, and requirements of
 whole releases.
 
-An option is a package with a module for what makes a release, and one for what judges and describes
-it. A part is a class that has both names (`PeopleJudge`), and is imported when a run uses the option.
+An option is a package with two modules: `maker.py` makes its part of a release, and `judge.py`
+judges and describes it. A part is a class with the names of the option and of the part
+(`PeopleJudge`).
+A run imports the parts of the options that it uses. A page needs the words of every option.
 """
 
 from __future__ import annotations
@@ -66,7 +68,9 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("profiles", ("reader", "judge", "words"), lambda spec: spec.privacy.profile is not None),
 )
-"""In the order in which stages call them."""
+"""In the order in which stages call them. `forms` orders the rows of exact releases, so it comes
+after all that change which rows are released, or look at their labels.
+"""
 
 
 def used_parts(spec: ReleaseSpec, part: str) -> list[Any]:

@@ -99,7 +99,9 @@ class Section(BaseModel):
     decided_by: ClassVar[Mapping[str, str]] = {}
     """What the rules call by another name: the path of the property that decides it."""
     in_words: ClassVar[Mapping[str, Callable[[Any], str]]] = {}
-    """What messages about a section have instead of words of the rules."""
+    """What messages have instead of words of the rules, by these words: each a function of the
+    section.
+    """
 
     def __init__(self, /, **settings: Any) -> None:
         try:

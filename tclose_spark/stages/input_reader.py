@@ -13,7 +13,7 @@ from tclose_spark.runfile.options import used_parts
 from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.stages.staging.tallies import Counted
 from tclose_spark.table.domains import Profile
-from tclose_spark.table.people import Owners
+from tclose_spark.table.people import CountedOwners
 
 
 class InputReader:
@@ -23,14 +23,15 @@ class InputReader:
     continued: whether rows have atoms of an earlier release. keeps: whether they include rows of
         it.
     warnings: of what the run file should not publish.
-    cause: what may have caused an error of the input, in a sentence, once `problems` are known.
     """
 
     continued = keeps = False
     warnings: Sequence[str] = ()
-    cause = ""
 
     def __init__(self, run: Run, may_continue: bool) -> None:
+        """Reads what other runs left. may_continue: whether the release continues an earlier one if
+        there is one.
+        """
         self.spec = run.spec
         self.secret = run.secret
 
@@ -42,8 +43,15 @@ class InputReader:
         """What is wrong with the values of a column."""
         return iter(())
 
-    def owners(self, counted: Counted, owners: Owners) -> Owners:
-        """With those that the option counts."""
+    @property
+    def cause(self) -> str:
+        """What may have caused an error of the staged input, in a sentence; empty if nothing is
+        known.
+        """
+        return ""
+
+    def count_owners(self, counted: Counted, owners: CountedOwners) -> CountedOwners:
+        """Returns `owners` with the people or the households that the option counts."""
         return owners
 
     def record(self, run: Run, table: Table, profile: Profile) -> Mapping[str, object]:
@@ -56,7 +64,5 @@ class InputReader:
 
 
 def readers_of(run: Run, may_continue: bool = False) -> list[InputReader]:
-    """The readers of the options that a run uses. may_continue: whether the release continues an
-    earlier one if there is one.
-    """
+    """The readers of the options that a run uses. may_continue: see InputReader."""
     return [made(run, may_continue) for made in used_parts(run.spec, "reader")]

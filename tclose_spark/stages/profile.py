@@ -151,8 +151,8 @@ def profile_table(
     """The profile of a raw table, and its hierarchies by column: those of the run, and those built
     from its values. One pass over the table, which stages the rows at the path `staged`.
 
-    version: of the table, if it has versions. readers: of the run's options; by default they continue no
-        earlier release.
+    version: of the table, if it has versions.
+    readers: of the run's options; by default they continue no earlier release.
 
     Raises:
         InputError: if a column is missing or its values do not fit the run file; the message names

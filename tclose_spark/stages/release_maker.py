@@ -47,12 +47,12 @@ class Making:
 class TaskWork:
     """The rows of a task.
 
-    codec, columns, label_types: decode rows; the staged columns; the types of the label columns.
+    codec: decodes rows. columns: the staged ones. label_types: of the label columns.
     ordered: with their cells numbered in the order of published rows. beside: the insensitive
         columns.
     place, labels: of released rows in published order, and their published columns.
     left_out: the places of rows that are not released.
-    group: the numbers of the classes of the released rows, if these are published.
+    numbered: whether the last label is the number of the class.
     """
 
     codec: Codec
@@ -66,7 +66,7 @@ class TaskWork:
     place: IntArray
     labels: list[pa.Array]
     left_out: IntArray
-    group: pa.Array | None = None
+    numbered: bool = False
 
     def label(self, generalizer: Generalizer, assigned: ClassAssignment) -> None:
         """Orders and labels the assigned rows."""
@@ -91,23 +91,29 @@ class TaskWork:
             yield self.part(self.left_out, None)
 
     def part(self, places: IntArray, labels: list[pa.Array] | None) -> TaskPart:
-        """The rows at these places, with their labels."""
+        """The rows at these places, with their labels; None for rows that are not released."""
+        rows, raw, values = self.decoded(places)
+        nothing = [pa.nulls(len(rows), kind) for kind in self.label_types]
+        return TaskPart(
+            rows=rows,
+            labels=labels,
+            label_columns=len(self.label_types),
+            nothing=nothing if labels is None else [],
+            raw=raw,
+            values=values,
+            group=labels[-1] if labels is not None and self.numbered else None,
+        )
+
+    def decoded(self, places: IntArray) -> tuple[Rows, list[pa.Array], list[pa.Array]]:
+        """(the rows at these places, their prepared quasi-identifiers, their sensitive and other
+        values).
+        """
         rows = self.rows.take(places)
         taken = pa.array(places)
         raw = self.codec.decode(rows)
         passing = [column.take(taken) for column in self.passing]
         whole = self.columns.published([*raw, *self.codec.sensitive_texts(rows), *passing])
-        return TaskPart(
-            rows=rows,
-            labels=labels,
-            label_columns=len(self.label_types),
-            nothing=[pa.nulls(len(rows), kind) for kind in self.label_types]
-            if labels is None
-            else [],
-            raw=raw,
-            values=whole[len(raw) :],
-            group=None if labels is None else self.group,
-        )
+        return rows, raw, whole[len(raw) :]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +123,7 @@ class TaskPart:
     labels: None for these. label_columns: how many columns they are. nothing: of rows without
         labels, as many columns.
     raw, values: prepared quasi-identifiers; sensitive and other values.
-    group: see TaskWork.
+    group: the numbers of the classes of the rows, if these are published.
     """
 
     rows: Rows

@@ -28,9 +28,9 @@ from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, WHOLE, Hierar
 from tclose_spark.table.people import (
     HOUSEHOLD,
     PERSON,
+    CountedOwners,
     Households,
     Members,
-    Owners,
     People,
 )
 
@@ -167,8 +167,8 @@ class Profile:
 
     @cached_property
     def counted(self) -> dict[str, tuple[int, ...]]:
-        """See `Owners.counted`."""
-        return Owners(self.people, self.households).counted
+        """See `CountedOwners.counted`."""
+        return CountedOwners(self.people, self.households).counted
 
     @property
     def counted_of_cells(self) -> dict[str, IntArray]:

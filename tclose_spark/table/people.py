@@ -78,7 +78,7 @@ class People:
 
     @property
     def counted(self) -> dict[str, tuple[int, ...]]:
-        """See Owners."""
+        """See `CountedOwners.counted`."""
         return {ROWS_OF_PERSON: self.sizes, FIRST: (0, 1)}
 
 
@@ -94,11 +94,11 @@ class Households:
 
     @property
     def counted(self) -> dict[str, tuple[int, ...]]:
-        """See Owners."""
+        """See `CountedOwners.counted`."""
         return {ROWS_OF_HOUSEHOLD: self.sizes}
 
 
-class Owners(NamedTuple):
+class CountedOwners(NamedTuple):
     """Whose rows the input has: the people and the households, None if they are not counted."""
 
     people: People | None = None

@@ -219,15 +219,10 @@ class FormsMaker(ReleaseMaker):
         """See ReleaseMaker: exact quasi-identifiers are in the order of the class's number."""
         if self.is_exact:
             here = work.assigned.here
-            assigned = work.part(here, None)
-            order, work.labels = self.formed.number(
-                assigned.rows,
-                work.assigned.classes,
-                assigned.raw,
-                assigned.values,
-            )
+            rows, raw, values = work.decoded(here)
+            order, work.labels = self.formed.number(rows, work.assigned.classes, raw, values)
             work.place = here[order]
-            work.group = work.labels[-1]
+            work.numbered = True
         return ()
 
     def unlike(self, part: TaskPart) -> int | None:

@@ -1,5 +1,7 @@
-"""Whether classes have members of enough households, whose rows are in `internal/households`; and the
-words of `attributes.household`.
+"""Whether classes have members of enough households (see `attributes.household`), by the rows in
+`internal/households`.
+
+`HouseholdsWords` puts the households of a class into the certificate.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Brings the rows of a household together, if they are counted, and writes `internal/households`: every
-row as it is published, and its household.
+"""Brings the rows of a household together, if households are counted.
+
+`HouseholdsMaker` writes `internal/households`: every row as it is published, and its household.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from tclose_spark.table.domains import marginal
 from tclose_spark.table.people import (
     HOUSEHOLD,
     ROWS_OF_HOUSEHOLD,
+    CountedOwners,
     Households,
-    Owners,
     hash_people,
     household_hash,
     whole_people,
@@ -91,7 +92,7 @@ class HouseholdsReader(InputReader):
                 f"{counted.fingerprint.rows} rows; expected a value in every row",
             )
 
-    def owners(self, counted: Counted, owners: Owners) -> Owners:
+    def count_owners(self, counted: Counted, owners: CountedOwners) -> CountedOwners:
         """See InputReader: households, if classes need several."""
         if self.spec.attributes.least_households < 2:
             return owners

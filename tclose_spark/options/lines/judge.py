@@ -1,5 +1,7 @@
-"""Whether a release continues its line (see `output.after`): from the written atoms, the history, the
-records and earlier versions. What it keeps of the line is compared with what the line was.
+"""Whether a release continues its line (see `output.after`): from the written atoms, the history,
+the records and earlier versions. What it keeps of the line is compared with what the line was.
+
+`LinesWords` describes the place of the release in its line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Whether classes hold over people (see `attributes.person`), whose rows are in `internal/people`."""
+"""Whether classes hold over people (see `attributes.person`), by the rows in `internal/people`.
+
+`PeopleWords` puts the people, and what classes achieve over them, into certificate and console.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Brings the rows of a person together, recognizes people of earlier releases, and writes
-`internal/people`: every row as it is published, and whose it is.
+"""Brings the rows of a person together, and recognizes people of earlier releases.
+
+`PeopleMaker` writes `internal/people`: every row as it is published, and whose it is.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ from tclose_spark.table.people import (
     LONE,
     PERSON,
     SPELLING,
+    CountedOwners,
     Members,
-    Owners,
     People,
     apart_from_equals,
     hash_people,
@@ -176,8 +177,6 @@ class PeopleReader(InputReader):
         return by_person(raw, self.secret, how, found, records)
 
     def problems(self, counted: Counted) -> Iterator[InputError]:
-        if self.members is not None and (kept := self.members().kept):
-            self.cause = kept_note(kept)
         if nobody := counted.marked.get(NOBODY):
             yield InputError(
                 f"attributes.person: column {self._person.column!r} is missing in {nobody} of "
@@ -197,7 +196,13 @@ class PeopleReader(InputReader):
                 "placeholders: [] if it is a person)",
             )
 
-    def owners(self, counted: Counted, owners: Owners) -> Owners:
+    @property
+    def cause(self) -> str:
+        """See InputReader: an error may name values of rows that are kept."""
+        kept = 0 if self.members is None else self.members().kept
+        return kept_note(kept) if kept else ""
+
+    def count_owners(self, counted: Counted, owners: CountedOwners) -> CountedOwners:
         attributes = self.spec.attributes
         members = None if self.members is None else self.members()
         if members is not None:

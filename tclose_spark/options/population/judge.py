@@ -1,5 +1,7 @@
-"""The risk of re-identification in the population (see `privacy.population` and `privacy.risk`), and
-the table of it that a run file names.
+"""The risk of re-identification in the population (see `privacy.population` and `privacy.risk`),
+and the table of it that a run file names.
+
+`PopulationWords` describes the risks in certificate and page.
 """
 
 from __future__ import annotations

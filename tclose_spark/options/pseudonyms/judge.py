@@ -1,4 +1,8 @@
-"""Whether the published pseudonyms (see `attributes.pseudonyms`) are keyed hashes, and no raw values."""
+"""Whether the published pseudonyms are keyed hashes, and no raw values (see
+`attributes.pseudonyms`).
+
+`PseudonymsWords` names them in certificate and codebook.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""(n, t)-closeness of a release (see `privacy.nt`): each class is close to a natural superset, in place
-of the whole table.
+"""(n, t)-closeness of a release (see `privacy.nt`): each class is close to a natural superset, in
+place of the whole table.
+
+`SupersetsWords` describes it in certificate, page and console.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from tclose_spark.requirements.closeness import (
     near_entry,
     near_lines,
     near_row,
-    unproven,
+    near_violation,
 )
 from tclose_spark.requirements.expectation import Expectation
 from tclose_spark.requirements.figures import OptionFigures
@@ -89,7 +91,7 @@ class SupersetsJudge(ReleaseJudge):
         self.near = near_supersets(release.classes, release.attributes, self.n)
 
     def problems(self, release: JudgedRelease) -> Iterator[str]:
-        far = [unproven(one.guarantee) for one in self.near if not one.guarantee.holds]
+        far = [near_violation(one.guarantee) for one in self.near if not one.guarantee.holds]
         yield from (*far, *release.untried_supersets) if far else ()
 
     def expectations(self, release: JudgedRelease) -> list[Expectation]:

@@ -45,7 +45,7 @@ from tclose_spark.table.far_numbers import FarNumbers, far_numbers
 from tclose_spark.table.hierarchies.building import build_hierarchies
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import LEAST, MOST
-from tclose_spark.table.people import Owners
+from tclose_spark.table.people import CountedOwners
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,9 +106,9 @@ def profile_of(
     for problem in grouping_problems(subjects, spec.attributes):
         problems.add(problem)
     problems.raise_found()
-    owners = Owners()
+    owners = CountedOwners()
     for reader in readers:
-        owners = reader.owners(counted, owners)
+        owners = reader.count_owners(counted, owners)
     cells = _cells(tuples, attributes, owners.counted.values())
     profile = Profile(
         rows=counted.fingerprint.rows,
