@@ -24,6 +24,7 @@ import pytest
 import yaml
 from left_out_people import dealt_in_turn, left_out, with_every_k  # noqa: F401 - fixtures
 from oracle.judged_runs import all_judged
+from parts import is_in_part
 from people import PEOPLE, ROLES
 from promise_releases import make_finished  # noqa: F401 - a fixture
 from py4j.java_gateway import JavaClass, JavaPackage, JVMView
@@ -72,9 +73,19 @@ the local engine.
 """
 
 
+PART = os.environ.get("TCLOSE_TESTS_PART", "1/1")
+"""The part of the test files that runs (see `is_in_part`)."""
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by their markers
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the other tests on Spark with `more`."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the tests of other parts. Marks the other tests on Spark with `more`."""
+    kept = list[pytest.Item]()
+    others = list[pytest.Item]()
+    for item in items:
+        (kept if is_in_part(str(item.path.relative_to(ROOT)), PART) else others).append(item)
+    config.hook.pytest_deselected(items=others)
+    items[:] = kept
     for item in items:
         if needs_spark(item) and str(item.path.relative_to(ROOT)) not in QUICK_ON_SPARK:
             item.add_marker("more")

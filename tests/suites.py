@@ -46,7 +46,10 @@ SUITES: dict[str, Sequence[str]] = {
     "fuzz-parsers FUZZ_SECONDS=120": (),
     "lint-images": (),
     "test-image": ("buildah", "debootstrap"),
-    "test-spark": (),
+    "test-spark PART=1/4": (),
+    "test-spark PART=2/4": (),
+    "test-spark PART=3/4": (),
+    "test-spark PART=4/4": (),
 }
 """The programs that each suite needs, by the arguments of make that run it. `make mutants` is none
 of them: it finds a share, and some mutants always survive.
@@ -94,7 +97,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     failed = 0
     for suite, needs in SUITES.items():
-        if not arguments or suite.split()[0] in arguments:
+        if not arguments or {suite, suite.split()[0]} & {*arguments}:
             ran = run(suite, needs)
             if ran is None:
                 print(f"make {suite}: was stopped, so its record stays as it was", flush=True)
@@ -130,7 +133,7 @@ def run(suite: str, needs: Sequence[str]) -> Ran | None:
     missing = [program for program in needs if shutil.which(program) is None]
     if missing:
         return {**begun, "cannot run": f"no {' and no '.join(missing)}"}
-    log = ROOT / "build/everything" / f"{suite.replace(' ', '-')}.log"
+    log = ROOT / "build/everything" / f"{re.sub('[ /]', '-', suite)}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     env = {**os.environ, "PYTEST_ADDOPTS": "-ra"}  # the log has the reasons of skipped tests
     with log.open("w") as out:

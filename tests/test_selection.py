@@ -9,7 +9,11 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+import suites
 from conftest import QUICK_ON_SPARK, ROOT, needs_spark
+from hypothesis import given
+from hypothesis import strategies as st
+from parts import is_in_part
 
 
 def selected(target: str) -> str:
@@ -29,6 +33,16 @@ def test_what_lands_has_passed_all_that_is_not_slow() -> None:
     for slow, more in product([False, True], repeat=2):
         chosen = [eval(selected(target), {}, {"slow": slow, "more": more}) for target in targets]
         assert sum(chosen) == (not slow)
+
+
+@given(st.text(), st.integers(1, 9))
+def test_each_file_is_in_one_part(file: str, parts: int) -> None:
+    assert sum(is_in_part(file, f"{part}/{parts}") for part in range(1, parts + 1)) == 1
+
+
+def test_all_parts_of_a_suite_are_suites() -> None:
+    parts = [suite.split("PART=")[1] for suite in suites.SUITES if "PART=" in suite]
+    assert parts == [f"{number}/{len(parts)}" for number in range(1, len(parts) + 1)] != []
 
 
 def test_each_file_of_slow_tests_on_a_platform_has_a_target() -> None:
