@@ -206,6 +206,12 @@ ALL_ON_SPARK = os.environ.get("TCLOSE_TESTS_ON") == "spark"
 """Whether every test works on Spark: `make test-spark`."""
 
 
+def hide_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the choice of an engine see no session of Spark."""
+    monkeypatch.setattr(engine_choice, "spark_present", lambda: "")
+    monkeypatch.setattr(api_session, "spark_present", lambda: "")
+
+
 @pytest.fixture(autouse=True)
 def engine_of_the_test(
     request: pytest.FixtureRequest,
@@ -215,8 +221,7 @@ def engine_of_the_test(
     `on_spark`.
     """
     if request.node.get_closest_marker("on_spark") is None and not ALL_ON_SPARK:
-        monkeypatch.setattr(engine_choice, "spark_present", lambda: "")
-        monkeypatch.setattr(api_session, "spark_present", lambda: "")
+        hide_spark(monkeypatch)
         yield
     else:
         SESSIONS.append(request.getfixturevalue("spark"))

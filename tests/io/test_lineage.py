@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pyarrow as pa
 import pytest
+from conftest import hide_spark
 
 from tclose_spark.api.arguments import given_run
 from tclose_spark.api.session import run_stages
@@ -113,7 +114,9 @@ def test_a_run_that_begins_again_on_spark_is_one_run(
     run_file: Callable[..., Path],
     told: Told,
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    hide_spark(monkeypatch)  # or the run begins on Spark
     (tmp_path / "people.csv").write_text(QUOTED)
     source = {"path": str(tmp_path / "people.csv"), "format": "csv", "options": {"header": "true"}}
     path = run_file(None, source=source, sensitive={"disease": {"t": "0.9"}})

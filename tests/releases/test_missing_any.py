@@ -371,15 +371,17 @@ def test_bounds_without_the_setting_name_it(make_run: Callable[..., Run]) -> Non
 
 
 def test_a_wrong_label_of_a_known_value_is_still_refused(
-    make_run: Callable[..., Run],
+    run_file: Callable[..., Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """On the local engine, because workers of Spark have classes of their own."""
     monkeypatch.setattr(
         NumericLabels,
         "ends",
         lambda self, low, high: ([0] * len(low), [17] * len(low)),
     )
-    run = open_release(make_run, people(), {"age": QUASI["age"]})
+    path = open_release(run_file, people(), {"age": QUASI["age"]})
+    run = Run(load_spec(path), LocalSession(), lambda line: None)
     known = ROWS - people()["age"].null_count
     with pytest.raises(
         GuaranteeError,
