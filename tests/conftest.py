@@ -83,12 +83,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept = list[pytest.Item]()
     others = list[pytest.Item]()
     for item in items:
-        (kept if is_in_part(str(item.path.relative_to(ROOT)), PART) else others).append(item)
+        file = str(item.path.relative_to(ROOT))
+        (kept if is_in_part(file, PART) else others).append(item)
+        if needs_spark(item) and file not in QUICK_ON_SPARK:
+            item.add_marker("more")
     config.hook.pytest_deselected(items=others)
     items[:] = kept
-    for item in items:
-        if needs_spark(item) and str(item.path.relative_to(ROOT)) not in QUICK_ON_SPARK:
-            item.add_marker("more")
 
 
 def needs_spark(item: pytest.Item) -> bool:

@@ -97,7 +97,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     failed = 0
     for suite, needs in SUITES.items():
-        if not arguments or {suite, suite.split()[0]} & {*arguments}:
+        if is_chosen(suite, " ".join(arguments).split()):
             ran = run(suite, needs)
             if ran is None:
                 print(f"make {suite}: was stopped, so its record stays as it was", flush=True)
@@ -106,6 +106,17 @@ def main(arguments: Sequence[str]) -> int:
             print(row_of(suite, ran), flush=True)
             failed += ran.get("failed", 0)
     return 1 if failed else 0
+
+
+def is_chosen(suite: str, words: Sequence[str]) -> bool:
+    """Whether words name a suite: its target, and no other value of its settings. Without words,
+    all suites are chosen.
+    """
+    target, *settings = suite.split()
+    own = dict(setting.split("=", 1) for setting in settings)
+    given = dict(word.split("=", 1) for word in words if "=" in word)
+    agree = all(given.get(name, value) == value for name, value in own.items())
+    return not words or (target in words and agree)
 
 
 def git(*arguments: str) -> str | None:
@@ -191,6 +202,11 @@ def row_of(suite: str, ran: Ran) -> str:
     return f"| `make {suite}` | {found} | {ran['commit']} | {ran['date'].split()[0]} |"
 
 
+def _choosing(suite: str) -> str:
+    """What chooses a suite on the command line."""
+    return f'SUITES="{suite}"' if " " in suite else f"SUITES={suite}"
+
+
 def old_ones(suites: Mapping[str, Ran]) -> list[str]:
     """A line for each suite that has no record or an old one, and one for those whose commit is
     unknown here.
@@ -199,8 +215,7 @@ def old_ones(suites: Mapping[str, Ran]) -> list[str]:
     for suite in SUITES:
         if suite not in suites:
             lines.append(
-                f"make {suite}: has no record; `make everything SUITES={suite.split()[0]}` makes "
-                "one",
+                f"make {suite}: has no record; `make everything {_choosing(suite)}` makes one",
             )
             continue
         ran = suites[suite]
@@ -210,8 +225,8 @@ def old_ones(suites: Mapping[str, Ran]) -> list[str]:
             age = git("rev-list", "--count", f"--since={ran['date']} +0000", "HEAD")
         if age is not None and int(age) > MOST_COMMITS:
             lines.append(
-                f"make {suite}: ran {age} commits ago; `make everything SUITES={suite.split()[0]}` "
-                "runs it",
+                f"make {suite}: ran {age} commits ago; `make everything {_choosing(suite)}` runs "
+                "it",
             )
     if unknown:
         lines.append(

@@ -7,7 +7,10 @@ from __future__ import annotations
 import re
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
+import conftest
 import pytest
 import suites
 from conftest import QUICK_ON_SPARK, ROOT, needs_spark
@@ -40,9 +43,30 @@ def test_each_file_is_in_one_part(file: str, parts: int) -> None:
     assert sum(is_in_part(file, f"{part}/{parts}") for part in range(1, parts + 1)) == 1
 
 
-def test_all_parts_of_a_suite_are_suites() -> None:
-    parts = [suite.split("PART=")[1] for suite in suites.SUITES if "PART=" in suite]
-    assert parts == [f"{number}/{len(parts)}" for number in range(1, len(parts) + 1)] != []
+def test_a_file_is_in_the_same_part_in_each_process() -> None:
+    assert [is_in_part("tests/test_suites.py", part) for part in ("1/2", "2/2")] == [False, True]
+
+
+def test_all_parts_of_make_test_spark_are_suites() -> None:
+    parts = [suite for suite in suites.SUITES if suite.startswith("test-spark")]
+    expected = [f"test-spark PART={number}/{len(parts)}" for number in range(1, len(parts) + 1)]
+    assert parts == expected != []
+    assert "TCLOSE_TESTS_PART=$${PART:-1/1} " in (ROOT / "Makefile").read_text()
+
+
+def test_only_the_files_of_a_part_are_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [ROOT / f"tests/test_{number}.py" for number in range(20)]
+    items: list[Any] = [
+        SimpleNamespace(path=file, get_closest_marker=lambda _: None) for file in files
+    ]
+    left_out: list[Any] = []
+    hook = SimpleNamespace(pytest_deselected=lambda items: left_out.extend(items))
+    monkeypatch.setattr(conftest, "PART", "1/2")
+    kept = [*items]
+    conftest.pytest_collection_modifyitems(cast("Any", SimpleNamespace(hook=hook)), kept)
+    of_part = [item for item in items if is_in_part(str(item.path.relative_to(ROOT)), "1/2")]
+    assert kept == of_part != []
+    assert left_out == [item for item in items if item not in of_part] != []
 
 
 def test_each_file_of_slow_tests_on_a_platform_has_a_target() -> None:

@@ -168,6 +168,33 @@ def test_one_suite_of_all_is_run(repository: Path) -> None:
     assert json.loads((repository / "docs/tested.json").read_text())["suites"].keys() == {"good"}
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("parted PART=2/2", ["parted PART=2/2"]),
+        ("parted", ["parted PART=1/2", "parted PART=2/2"]),
+        ("good PART=2/2", ["good"]),
+        ("PART=2/2", []),
+    ],
+)
+def test_a_part_of_a_suite_is_run_and_recorded(
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: str,
+    expected: list[str],
+) -> None:
+    parts = dict.fromkeys(["good", "parted PART=1/2", "parted PART=2/2"], ())
+    monkeypatch.setattr(suites, "SUITES", parts)
+    with (repository / "Makefile").open("a") as makefile:
+        makefile.write("parted:\n\t@echo 3 passed in 0.10s\n")
+    git(repository, "add", "--all")
+    commit(repository)
+    assert suites.main(words.split()) == 0
+    assert [*json.loads((repository / "docs/tested.json").read_text())["suites"]] == expected
+    logs = {path.name for path in (repository / "build/everything").glob("*.log")}
+    assert logs == {f"{suite.replace(' ', '-').replace('/', '-')}.log" for suite in expected}
+
+
 def test_nothing_is_run_on_changes_that_no_commit_has(
     repository: Path,
     capsys: pytest.CaptureFixture[str],
@@ -204,7 +231,7 @@ def test_lint_names_a_suite_that_ran_too_many_commits_ago(
     assert ("make good: ran 3 commits ago; `make everything SUITES=good` runs it" in lines) == (
         later == 3
     )
-    assert "make bad X=1: has no record; `make everything SUITES=bad` makes one" in lines
+    assert 'make bad X=1: has no record; `make everything SUITES="bad X=1"` makes one' in lines
 
 
 @pytest.mark.parametrize(("date", "age"), [("2019-12-31 23:59", 4), ("2020-01-01 00:01", 0)])

@@ -207,8 +207,8 @@ def at_least(name: str, attribute: str, meaning: str, figure: Entry, met: bool) 
 
 
 def distances_text(entry: Mapping[str, Any]) -> str:
-    """The required and the achieved distance, with 6 digits, or with as many as it takes for them
-    to differ. The achieved one is over people first, if `entry` has these.
+    """The required distance, if there is one, and the achieved one, with 6 digits, or with as many
+    as it takes for them to differ. The one over people comes first, if `entry` has `over_people`.
 
     entry: has `required` and `achieved`.
     """

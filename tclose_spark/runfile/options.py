@@ -1,10 +1,10 @@
 """The options, a line each: what a release does besides meeting requirements, and requirements of
 whole releases.
 
-An option is a package with two modules: `maker.py` makes its part of a release, and `judge.py`
-judges and describes it. A part is a class with the names of the option and of the part
-(`PeopleJudge`).
-A run imports the parts of the options that it uses. A page needs the words of every option.
+An option is a package. Its `maker.py` has what reads the input and makes a release, its `judge.py`
+what judges and describes it, as far as the option needs them. A part is a class with the names of
+the option and of the part (`PeopleJudge`). A run imports the parts of the options that it uses, and
+for the page the words of all options.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("profiles", ("reader", "judge", "words"), lambda spec: spec.privacy.profile is not None),
 )
-"""In the order in which stages call them. `forms` orders the rows of exact releases, so it comes
-after all that change which rows are released, or look at their labels.
+"""In the order in which stages call them. The maker of `forms` assigns new labels to the rows of
+exact releases, so it comes after the other makers with an `assign`.
 """
 
 

@@ -23,15 +23,14 @@ class InputReader:
     continued: whether rows have atoms of an earlier release. keeps: whether they include rows of
         it.
     warnings: of what the run file should not publish.
+    may_continue: whether the release continues an earlier one if there is one. A reader may read
+        that release when it is made.
     """
 
     continued = keeps = False
     warnings: Sequence[str] = ()
 
     def __init__(self, run: Run, may_continue: bool) -> None:
-        """Reads what other runs left. may_continue: whether the release continues an earlier one if
-        there is one.
-        """
         self.spec = run.spec
         self.secret = run.secret
 

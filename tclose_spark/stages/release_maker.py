@@ -91,14 +91,14 @@ class TaskWork:
             yield self.part(self.left_out, None)
 
     def part(self, places: IntArray, labels: list[pa.Array] | None) -> TaskPart:
-        """The rows at these places, with their labels; None for rows that are not released."""
+        """The rows at these places. labels: None for rows that are not released."""
         rows, raw, values = self.decoded(places)
-        nothing = [pa.nulls(len(rows), kind) for kind in self.label_types]
+        unlabelled = self.label_types if labels is None else []
         return TaskPart(
             rows=rows,
             labels=labels,
             label_columns=len(self.label_types),
-            nothing=nothing if labels is None else [],
+            nothing=[pa.nulls(len(rows), kind) for kind in unlabelled],
             raw=raw,
             values=values,
             group=labels[-1] if labels is not None and self.numbered else None,

@@ -374,7 +374,7 @@ def test_a_wrong_label_of_a_known_value_is_still_refused(
     run_file: Callable[..., Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """On the local engine, because workers of Spark have classes of their own."""
+    """On the local engine: a patch of this process does not reach the workers of Spark."""
     monkeypatch.setattr(
         NumericLabels,
         "ends",

@@ -113,6 +113,7 @@ def test_it_is_planned_judged_and_reported(
     assert {"at_most_disease", "exact_at_most_disease"} <= columns
     assert main(["verify", str(path)]) == 0
     capsys.readouterr()
+    # A session of Spark that is there would be chosen, and its workers lack the package.
     audit = ["audit", str(folder / "public/release"), "--config", str(path), "--engine", "local"]
     assert main([*audit, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

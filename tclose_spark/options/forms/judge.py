@@ -1,7 +1,7 @@
 """Whether the tables of a release in another form than one table of labels have the rows of the
 input, in classes that hold (see `release`).
 
-`FormsWords` describes the form in certificate and page.
+`FormsWords` describes the form.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Several sensitive attributes together: the tuples that must be close (`privacy.joint`), and what
 all reveal.
 
-`JointWords` describes both in certificate and page.
+`JointWords` describes both.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The risk of re-identification in the population (see `privacy.population` and `privacy.risk`),
 and the table of it that a run file names.
 
-`PopulationWords` describes the risks in certificate and page.
+`PopulationWords` describes the risks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether a release holds the rules of its profile (see `privacy.profile`): the verdict on all of
 them, for the certificate.
 
-`ProfilesWords` describes the rules and the verdict in certificate and page.
+`ProfilesWords` describes the rules and the verdict.
 """
 
 from __future__ import annotations

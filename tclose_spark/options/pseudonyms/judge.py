@@ -1,7 +1,7 @@
 """Whether the published pseudonyms are keyed hashes, and no raw values (see
 `attributes.pseudonyms`).
 
-`PseudonymsWords` names them in certificate and codebook.
+`PseudonymsWords` describes them.
 """
 
 from __future__ import annotations

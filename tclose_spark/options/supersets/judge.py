@@ -1,7 +1,7 @@
 """(n, t)-closeness of a release (see `privacy.nt`): each class is close to a natural superset, in
 place of the whole table.
 
-`SupersetsWords` describes it in certificate, page and console.
+`SupersetsWords` describes it.
 """
 
 from __future__ import annotations
