@@ -75,13 +75,20 @@ it cannot run.
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the suites of these targets of make, or all; 1 if one fails, 2 if nothing can be
-    recorded.
+    """Runs the suites that the arguments name (see `is_chosen`); 1 if one fails, 2 if nothing can
+    be recorded, or a word names no suite.
     """
     if arguments == ["--old"]:
         for line in old_ones(json.loads(RECORDED.read_text())["suites"]):
             print(line)
         return 0
+    words = " ".join(arguments).split()
+    chosen = [suite for suite in SUITES if is_chosen(suite, words)]
+    targets = {suite.split()[0] for suite in chosen}
+    unknown = [word for word in words if "=" not in word and word not in targets]
+    if unknown or not chosen:
+        print(f"no suite is {' or '.join(unknown or words)}; expected some of: {', '.join(SUITES)}")
+        return 2
     changed = git(
         "status",
         "--porcelain",
@@ -96,15 +103,14 @@ def main(arguments: Sequence[str]) -> int:
         )
         return 2
     failed = 0
-    for suite, needs in SUITES.items():
-        if is_chosen(suite, " ".join(arguments).split()):
-            ran = run(suite, needs)
-            if ran is None:
-                print(f"make {suite}: was stopped, so its record stays as it was", flush=True)
-                return 1
-            record(suite, ran)
-            print(row_of(suite, ran), flush=True)
-            failed += ran.get("failed", 0)
+    for suite in chosen:
+        ran = run(suite, SUITES[suite])
+        if ran is None:
+            print(f"make {suite}: was stopped, so its record stays as it was", flush=True)
+            return 1
+        record(suite, ran)
+        print(row_of(suite, ran), flush=True)
+        failed += ran.get("failed", 0)
     return 1 if failed else 0
 
 
@@ -202,11 +208,6 @@ def row_of(suite: str, ran: Ran) -> str:
     return f"| `make {suite}` | {found} | {ran['commit']} | {ran['date'].split()[0]} |"
 
 
-def _choosing(suite: str) -> str:
-    """What chooses a suite on the command line."""
-    return f'SUITES="{suite}"' if " " in suite else f"SUITES={suite}"
-
-
 def old_ones(suites: Mapping[str, Ran]) -> list[str]:
     """A line for each suite that has no record or an old one, and one for those whose commit is
     unknown here.
@@ -215,7 +216,7 @@ def old_ones(suites: Mapping[str, Ran]) -> list[str]:
     for suite in SUITES:
         if suite not in suites:
             lines.append(
-                f"make {suite}: has no record; `make everything {_choosing(suite)}` makes one",
+                f'make {suite}: has no record; `make everything SUITES="{suite}"` makes one',
             )
             continue
         ran = suites[suite]
@@ -225,8 +226,7 @@ def old_ones(suites: Mapping[str, Ran]) -> list[str]:
             age = git("rev-list", "--count", f"--since={ran['date']} +0000", "HEAD")
         if age is not None and int(age) > MOST_COMMITS:
             lines.append(
-                f"make {suite}: ran {age} commits ago; `make everything {_choosing(suite)}` runs "
-                "it",
+                f'make {suite}: ran {age} commits ago; `make everything SUITES="{suite}"` runs it',
             )
     if unknown:
         lines.append(

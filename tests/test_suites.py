@@ -174,7 +174,6 @@ def test_one_suite_of_all_is_run(repository: Path) -> None:
         ("parted PART=2/2", ["parted PART=2/2"]),
         ("parted", ["parted PART=1/2", "parted PART=2/2"]),
         ("good PART=2/2", ["good"]),
-        ("PART=2/2", []),
     ],
 )
 def test_a_part_of_a_suite_is_run_and_recorded(
@@ -193,6 +192,17 @@ def test_a_part_of_a_suite_is_run_and_recorded(
     assert [*json.loads((repository / "docs/tested.json").read_text())["suites"]] == expected
     logs = {path.name for path in (repository / "build/everything").glob("*.log")}
     assert logs == {f"{suite.replace(' ', '-').replace('/', '-')}.log" for suite in expected}
+
+
+@pytest.mark.parametrize("words", ["god", "good god", "bad X=2", "X=1"])
+def test_words_that_name_no_suite_run_none(
+    repository: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: str,
+) -> None:
+    assert suites.main(words.split()) == 2
+    assert "no suite is" in capsys.readouterr().out
+    assert json.loads((repository / "docs/tested.json").read_text())["suites"] == {}
 
 
 def test_nothing_is_run_on_changes_that_no_commit_has(
@@ -228,7 +238,7 @@ def test_lint_names_a_suite_that_ran_too_many_commits_ago(
     capsys.readouterr()
     assert suites.main(["--old"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert ("make good: ran 3 commits ago; `make everything SUITES=good` runs it" in lines) == (
+    assert ('make good: ran 3 commits ago; `make everything SUITES="good"` runs it' in lines) == (
         later == 3
     )
     assert 'make bad X=1: has no record; `make everything SUITES="bad X=1"` makes one' in lines

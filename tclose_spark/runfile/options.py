@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tclose_spark.runfile.spec import ReleaseSpec
 
 
-MODULES = {"reader": "maker", "maker": "maker", "judge": "judge", "words": "judge"}
-"""The module of each part."""
+MODULE_OF_PART = {"reader": "maker", "maker": "maker", "judge": "judge", "words": "judge"}
+"""By part, the name of its module."""
 
 
 class Option(NamedTuple):
@@ -33,7 +33,7 @@ class Option(NamedTuple):
 
     def module(self, part: str) -> str:
         """The module of a part."""
-        return f"tclose_spark.options.{self.name}.{MODULES[part]}"
+        return f"tclose_spark.options.{self.name}.{MODULE_OF_PART[part]}"
 
 
 OPTIONS: tuple[Option, ...] = (

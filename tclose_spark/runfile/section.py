@@ -99,7 +99,7 @@ class Section(BaseModel):
     decided_by: ClassVar[Mapping[str, str]] = {}
     """What the rules call by another name: the path of the property that decides it."""
     in_words: ClassVar[Mapping[str, Callable[[Any], str]]] = {}
-    """By words of the rules: the function that makes what messages have instead, of the section."""
+    """By words of the rules: a function of the section. It returns what messages have instead."""
 
     def __init__(self, /, **settings: Any) -> None:
         try:
