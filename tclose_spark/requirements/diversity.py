@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -13,7 +14,7 @@ import pyarrow as pa
 from tclose_spark.measures import diversity, likeness
 from tclose_spark.requirements.criterion import Criterion
 from tclose_spark.requirements.expectation import expect_at_least, expect_present
-from tclose_spark.requirements.judge import EXACT, Judge, JudgedAttribute, bounded, clipped
+from tclose_spark.requirements.judge import EXACT, Bound, Judge, JudgedAttribute, bounded, clipped
 from tclose_spark.requirements.words import Entry, GuaranteeRow, Words
 
 
@@ -48,21 +49,18 @@ def judge_distinct(a: JudgedAttribute) -> Judge:
 def judge_entropy(a: JudgedAttribute) -> Judge:
     """`entropy_`: exp of the entropy of each class, as a double."""
     level = a.settings.l.entropy
-    return bounded(
-        a,
-        "entropy",
-        "entropy l-diversity",
-        a.of_known(diversity.entropy_l, 0),
-        required=level,
-        margins=None
-        if level is None
-        else a.of_known(partial(diversity.entropy_margins, level=level), -1),
-        meaning=f"entropy l-diversity of {a.name}: at least {level}",
-        kind=pa.float64(),
-        exactly=", exactly",
-        bound=diversity.readable_entropy(float(level or 1)),
-        people="rows",
-    )
+    bound = None
+    if level is not None:
+        bound = Bound(
+            required=level,
+            margins=a.of_known(partial(diversity.entropy_margins, level=level), -1),
+            kind=pa.float64(),
+            meaning=f"entropy l-diversity of {a.name}: at least {level}",
+            exactly=", exactly",
+            readable=diversity.readable_entropy(float(level)),
+        )
+    figures = a.of_known(diversity.entropy_l, 0)
+    return replace(bounded(a, "entropy", "entropy l-diversity", figures, bound), people="rows")
 
 
 def judge_recursive(a: JudgedAttribute) -> Judge | None:
@@ -100,22 +98,21 @@ def judge_frequency(a: JudgedAttribute) -> Judge:
     """`frequency_`: one over the largest share that a value has of each class."""
     l = a.settings.l  # noqa: E741 - the field's name for it
     level = l.frequency
-    return bounded(
-        a,
-        "frequency",
-        "frequency l-diversity",
-        a.of_known(lambda classes: classes.sizes / classes.largest, 0),
+    figures = a.of_known(lambda classes: classes.sizes / classes.largest, 0)
+    judge = partial(bounded, a, "frequency", "frequency l-diversity", figures)
+    if level is None:
+        return replace(judge(), people="weights")
+    bound = Bound(
         required=level,
-        margins=None
-        if level is None
-        else a.of_known(partial(likeness.frequency_margins, level=level), -1),
+        margins=a.of_known(partial(likeness.frequency_margins, level=level), -1),
         meaning=f"frequency l-diversity of {a.name}: no value has more than 1 / {level} of a class",
+    )
+    return replace(
+        judge(bound),
         people="weights",
-        rounded=lambda rounding: (
-            {}
-            if level is None
-            else {"l": l.model_copy(update={"frequency": level / (1 - 2 * rounding)})}
-        ),
+        rounded=lambda rounding: {
+            "l": l.model_copy(update={"frequency": level / (1 - 2 * rounding)}),
+        },
     )
 
 

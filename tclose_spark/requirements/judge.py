@@ -5,7 +5,7 @@ its expectations.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -169,67 +169,73 @@ class Judge:
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """What a run file requires of a figure.
+
+    required: the bound, as the run file has it.
+    margins: of each class, exactly. A class meets the bound if its margin is at least 0.
+    kind: of the margin's column.
+    meaning: of the requirement; exactly: what it adds for the margin.
+    readable: a bound of the figure in doubles that each class meets if it meets the exact one; None
+        if `required` is one.
+    """
+
+    required: Any
+    margins: Callable[[Histograms], Any]
+    kind: pa.DataType = EXACT
+    meaning: str
+    exactly: str = ", in exact integers"
+    readable: float | None = None
+
+
 def bounded(
     a: JudgedAttribute,
     key: str,
     measure: str,
     figures: Callable[[Histograms], Any],
-    *,
-    required: Any = None,
-    margins: Callable[[Histograms], Any] | None = None,
-    meaning: str = "",
+    bound: Bound | None = None,
     largest: bool = False,
-    kind: pa.DataType = EXACT,
-    exactly: str = ", in exact integers",
-    bound: float | None = None,
-    people: Literal["weights", "rows"] | None = None,
-    rounded: Callable[[Fraction], Changes] = lambda _: {},
-    digits: int | None = None,
 ) -> Judge:
-    """A judge of a figure in doubles, in a column named like its key, that has an exact margin if a
-    bound is required: a class meets it if the margin is at least 0.
+    """A judge of a figure in doubles, in a column named like its key. If a bound is required, a
+    second column has its exact margins.
 
     largest: whether the largest figure is the worst, and not the smallest.
-    meaning: of the requirement; exactly: what it adds for the margin.
-    kind: of the margin's column.
-    bound: of the figure, such that no class fails it that meets the exact one.
-    people, rounded, digits: see Judge.
     """
     figure = a.column(key)
-    margin = a.column(f"exact_{key}")
-    columns = {key: pa.float64()}
-    expectations = list[Expectation]()
-    if margins is not None:
-        columns[f"exact_{key}"] = kind
-        compare = expect_at_most if largest else expect_at_least
-        expectations = [
-            expect_present(figure),
-            compare(figure, float(required) if bound is None else bound, meaning),
-            expect_present(margin),
-            expect_at_least(margin, 0, meaning + exactly),
-        ]
     criterion = Criterion(
         measure=measure,
         attribute=a.name,
-        required=required,
+        required=None,
         figure=figure,
-        broken=None if margins is None else (margin, 0),
+        broken=None,
         largest=largest,
     )
-    return Judge(
+    made = Judge(
         a=a,
         key=key,
         measure=measure,
-        columns=columns,
-        measured=lambda classes: [
-            figures(classes),
-            *([] if margins is None else [clipped(margins(classes))]),
-        ],
+        columns={key: pa.float64()},
+        measured=lambda classes: [figures(classes)],
         criterion=criterion,
-        expectations=expectations,
-        people=people,
-        rounded=rounded,
-        digits=digits,
+    )
+    if bound is None:
+        return made
+    exact = f"exact_{key}"
+    margin = a.column(exact)
+    readable = float(bound.required) if bound.readable is None else bound.readable
+    compare = expect_at_most if largest else expect_at_least
+    return replace(
+        made,
+        columns={**made.columns, exact: bound.kind},
+        measured=lambda classes: [figures(classes), clipped(bound.margins(classes))],
+        criterion=replace(criterion, required=bound.required, broken=(margin, 0)),
+        expectations=[
+            expect_present(figure),
+            compare(figure, readable, bound.meaning),
+            expect_present(margin),
+            expect_at_least(margin, 0, bound.meaning + bound.exactly),
+        ],
     )
 
 

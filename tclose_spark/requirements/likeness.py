@@ -14,7 +14,7 @@ import numpy as np
 from tclose_spark.measures import likeness
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.requirements.criterion import ExactCriterion
-from tclose_spark.requirements.judge import EXACT, Judge, JudgedAttribute, bounded
+from tclose_spark.requirements.judge import EXACT, Bound, Judge, JudgedAttribute, bounded
 from tclose_spark.requirements.words import Words
 
 DIGITS = 9
@@ -35,23 +35,16 @@ def judge_likeness(a: JudgedAttribute) -> Judge:
         known = (units != 0).astype(bool)
         return np.where(known, rises / np.where(known, units, 1), np.inf).astype(np.float64)
 
-    made = bounded(
-        a,
-        "beta",
-        "beta-likeness",
-        figures,
+    judge = partial(bounded, a, "beta", "beta-likeness", figures, largest=True)
+    if beta is None:
+        return replace(judge(), people="weights")
+    bound = Bound(
         required=beta,
-        margins=None if beta is None else partial(likeness.likeness_margins, table, beta=beta),
-        meaning=f"beta-likeness of {a.name}: no value is more than 1 + {beta} times as frequent as in "
-        "the table",
-        largest=True,
-        people="weights",
-        rounded=lambda rounding: (
-            {} if beta is None else {"beta": (1 + beta) * (1 - 2 * rounding) - 1}
-        ),
+        margins=partial(likeness.likeness_margins, table, beta=beta),
+        meaning=f"beta-likeness of {a.name}: no value is more than 1 + {beta} times as frequent as "
+        "in the table",
     )
-    if beta is None or made.criterion is None:
-        return made
+    made = judge(bound)
     numerator = "likeness_numerator"
     denominator = "likeness_denominator"
     return replace(
@@ -67,19 +60,23 @@ def judge_likeness(a: JudgedAttribute) -> Judge:
             unit=1,
             size=a.column(denominator),
         ),
+        people="weights",
+        rounded=lambda rounding: {"beta": (1 + beta) * (1 - 2 * rounding) - 1},
     )
 
 
 def measure_delta(a: JudgedAttribute) -> Judge:
     """`delta_`: delta-disclosure, which nothing requires."""
     figures = partial(likeness.disclosure, a.distance.table)
-    return bounded(a, "delta", "delta-disclosure", figures, largest=True, digits=DIGITS)
+    judge = bounded(a, "delta", "delta-disclosure", figures, largest=True)
+    return replace(judge, digits=DIGITS)
 
 
 def measure_divergence(a: JudgedAttribute) -> Judge:
     """`divergence_`: the KL divergence, which nothing requires."""
     figures = partial(likeness.divergence, a.distance.table)
-    return bounded(a, "divergence", "KL divergence", figures, largest=True, digits=DIGITS)
+    judge = bounded(a, "divergence", "KL divergence", figures, largest=True)
+    return replace(judge, digits=DIGITS)
 
 
 LIKENESS = Words(

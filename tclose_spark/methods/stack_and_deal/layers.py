@@ -90,81 +90,71 @@ def kernel_distances(
 
 @kernel
 def closeness_ratio(
-    codes: IntArray,
-    size: int,
+    held: IntArray,
     gone: IntArray,
     new: IntArray,
     distances: KernelDistances,
+    after: IntArray,
 ) -> float:
     """The closeness ratio (EMD / t) of a class after an exchange of one member, the largest of its
     attributes.
 
-    codes: sorted codes of the members in the first `size` places, shape (attributes, most members).
+    held: sorted codes of the members in the first `size` places, shape (attributes, most members).
     gone, new: the codes of the leaving and the coming member, shape (attributes,); equal codes
         leave the class unchanged.
+    after: is overwritten, shape (size,).
     """
     worst = 0.0
     for a in range(len(distances.domains)):
         if distances.units[a] > 0.0:
-            cost = (
-                _along(codes[a], size, gone[a], new[a], a, distances)
-                if distances.cumulative[a]
-                else 0.0
-            )
-            if not distances.cumulative[a]:
+            exchange(held[a], gone[a], new[a], after)
+            if distances.cumulative[a]:
+                cost = _along(after, a, distances)
+            else:
+                cost = 0.0
                 for height in range(distances.heights[a]):
                     node = distances.nodes[a, height]
-                    shares = distances.shares[a, height]
-                    cost += _at_nodes(codes[a], size, gone[a], new[a], node, shares)
+                    cost += _at_nodes(after, node, distances.shares[a, height])
             worst = max(worst, cost * distances.units[a])
     return worst
 
 
 @kernel
-def _next(
-    codes: IntArray,
-    size: int,
-    gone: int,
-    new: int,
-    i: int,
-    left: bool,
-    came: bool,
-) -> tuple[int, int, bool, bool]:
-    """(the next code of the members after the exchange, ascending, the place to go on from, whether
-    one left, whether one came).
+def exchange(held: IntArray, gone: int, new: int, after: IntArray) -> None:
+    """Set `after` to the sorted codes of one attribute after one `gone` left and one `new` came,
+    shape (size,). held: the codes before, sorted, in the first `size` places.
     """
-    if i < size and not left and codes[i] == gone:
-        i = i + 1
-        left = True
-    if not came and (i == size or codes[i] >= new):
-        return new, i, left, True
-    return codes[i], i + 1, left, came
-
-
-@kernel
-def _along(
-    codes: IntArray,
-    size: int,
-    gone: int,
-    new: int,
-    a: int,
-    distances: KernelDistances,
-) -> float:
-    """The sum over all places but the last of |class's cumulative share - the table's|."""
-    below = distances.below[a]
-    sums = distances.sums[a]
-    last = distances.domains[a] - 1
-    total = 0.0
-    held = 0
-    start = 0
+    size = len(after)
     left = False
     came = False
     i = 0
-    while held < size:
-        code, i, left, came = _next(codes, size, gone, new, i, left, came)
+    for place in range(size):
+        if i < size and not left and held[i] == gone:
+            i += 1
+            left = True
+        if not came and (i == size or held[i] >= new):
+            after[place] = new
+            came = True
+        else:
+            after[place] = held[i]
+            i += 1
+
+
+@kernel
+def _along(members: IntArray, a: int, distances: KernelDistances) -> float:
+    """The sum over all places but the last of |class's cumulative share - the table's|. members:
+    their codes, ascending.
+    """
+    below = distances.below[a]
+    sums = distances.sums[a]
+    last = distances.domains[a] - 1
+    size = len(members)
+    total = 0.0
+    start = 0
+    for held in range(size):
+        code = members[held]
         total += _stretch(below, sums, start, code, held / size)
         start = code
-        held = held + 1
     return float(total + _stretch(below, sums, start, last, 1.0))
 
 
@@ -183,33 +173,21 @@ def _stretch(below: FloatArray, sums: FloatArray, start: int, end: int, share: f
 
 
 @kernel
-def _at_nodes(
-    codes: IntArray,
-    size: int,
-    gone: int,
-    new: int,
-    node: IntArray,
-    shares: FloatArray,
-) -> float:
-    """The sum over the nodes of one height of |class's share - the table's|. Nodes follow the order
-    of the codes.
+def _at_nodes(members: IntArray, node: IntArray, shares: FloatArray) -> float:
+    """The sum over the nodes of one height of |class's share - the table's|. members: their codes,
+    ascending. Nodes follow the order of the codes.
     """
+    size = len(members)
     total = 1.0
     at = -1
     held = 0
-    left = False
-    came = False
-    i = 0
-    taken = 0
-    while taken < size:
-        code, i, left, came = _next(codes, size, gone, new, i, left, came)
+    for code in members:
         if node[code] != at:
             if held:
                 total += abs(held / size - shares[at]) - shares[at]
             at = node[code]
             held = 0
-        held = held + 1
-        taken = taken + 1
+        held += 1
     return float(total + abs(held / size - shares[at]) - shares[at])
 
 
@@ -304,6 +282,7 @@ def deal_in_layers(
         codes=np.array(codes, order="C"),
         ratios=ratios,
         state=np.array([SEED], dtype=np.uint64),
+        after=np.empty(layers, dtype=np.int64),
     )
     _measure(dealt, distances)
     tries = TRIES
@@ -327,6 +306,7 @@ class LayeredClasses(NamedTuple):
     held: the sorted codes of the members, shape (classes, attributes, layers).
     sizes: shape (classes,). codes: of each cell, shape (cells, attributes).
     ratios: closeness ratios, shape (classes,). state: of the random numbers, shape (1,).
+    after: codes of the members after an exchange, overwritten by each look, shape (layers,).
     """
 
     members: IntArray
@@ -335,6 +315,7 @@ class LayeredClasses(NamedTuple):
     codes: IntArray
     ratios: FloatArray
     state: NDArray[np.uint64]
+    after: IntArray
 
 
 @kernel
@@ -342,7 +323,8 @@ def _measure(dealt: LayeredClasses, distances: KernelDistances) -> None:
     """Fills the closeness ratios."""
     for c in range(len(dealt.sizes)):
         same = dealt.codes[dealt.members[c, 0]]
-        dealt.ratios[c] = closeness_ratio(dealt.held[c], dealt.sizes[c], same, same, distances)
+        after = dealt.after[: dealt.sizes[c]]
+        dealt.ratios[c] = closeness_ratio(dealt.held[c], same, same, distances, after)
 
 
 @kernel
@@ -380,16 +362,12 @@ def _lower(
             yours = members[other, j]
             if other == one or mine == yours or ratios[other] >= ratios[one]:
                 continue
-            after = closeness_ratio(held[one], sizes[one], codes[mine], codes[yours], distances)
-            if after >= ratios[one] * (1.0 - 1e-9):
+            scratch = dealt.after[: sizes[one]]
+            ours = closeness_ratio(held[one], codes[mine], codes[yours], distances, scratch)
+            if ours >= ratios[one] * (1.0 - 1e-9):
                 continue
-            theirs = closeness_ratio(
-                held[other],
-                sizes[other],
-                codes[yours],
-                codes[mine],
-                distances,
-            )
+            scratch = dealt.after[: sizes[other]]
+            theirs = closeness_ratio(held[other], codes[yours], codes[mine], distances, scratch)
             if theirs >= ratios[one] * (1.0 - 1e-9):
                 continue
             for a in range(attributes):
@@ -397,9 +375,9 @@ def _lower(
                 replace(held[other, a], sizes[other], codes[yours, a], codes[mine, a])
             members[one, i] = yours
             members[other, j] = mine
-            ratios[one] = after
+            ratios[one] = ours
             ratios[other] = theirs
             bettered = bettered or place == 0
-            if place > 0 and after < ratios[worst[0]] * 0.97:
+            if place > 0 and ours < ratios[worst[0]] * 0.97:
                 break
     return bettered

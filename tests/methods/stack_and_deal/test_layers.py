@@ -96,10 +96,10 @@ def test_a_closeness_ratio_is_the_distance_after_an_exchange(case, data):
     held = np.sort(matrix.codes[cells].T, axis=1)
     found = closeness_ratio(
         held,
-        len(cells),
         matrix.codes[out],
         matrix.codes[into],
         kernel_distances(distances, [1.0] * len(distances)),
+        np.empty(len(cells), dtype=np.int64),
     )
     after = cells.copy()
     after[cells.tolist().index(out)] = into

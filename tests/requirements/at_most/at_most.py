@@ -10,7 +10,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.requirements.judge import Judge, JudgedAttribute, bounded
+from tclose_spark.requirements.judge import Bound, Judge, JudgedAttribute, bounded
 from tclose_spark.requirements.planning import Cap, Needs
 from tclose_spark.requirements.words import Words
 from tclose_spark.runfile.attributes import SensitiveAttribute
@@ -53,15 +53,18 @@ def judge(settings: AtMost, a: JudgedAttribute) -> Judge:
     def rows(classes: Histograms) -> Any:
         return np.add.reduceat(np.where(classes.values == code, classes.counts, 0), classes.starts)
 
+    bound = Bound(
+        required=settings.rows,
+        margins=lambda classes: settings.rows - rows(classes),
+        kind=pa.int64(),
+        meaning=f"{MEASURE} of {a.name}: at most {settings.rows} in every class",
+    )
     return bounded(
         a,
         "at_most",
         MEASURE,
         lambda classes: rows(classes).astype(np.float64),
-        required=settings.rows,
-        margins=lambda classes: settings.rows - rows(classes),
-        meaning=f"{MEASURE} of {a.name}: at most {settings.rows} in every class",
-        kind=pa.int64(),
+        bound,
         largest=True,
     )
 

@@ -30,7 +30,13 @@ from tclose_spark.methods.closeness_tree.carve.score import (
     side_ratios,
 )
 from tclose_spark.methods.closeness_tree.carve.sizes import largest_part
-from tclose_spark.methods.closeness_tree.carve.trim import NEARLY, SMALLEST_SHARE, Division, trim
+from tclose_spark.methods.closeness_tree.carve.trim import (
+    NEARLY,
+    SMALLEST_SHARE,
+    Division,
+    trim,
+    trim_to_level,
+)
 from tclose_spark.table.arrays import FloatArray
 
 TARGETS = 3  # closeness ratios that are tried for a part that is carved
@@ -120,7 +126,8 @@ def try_region(
         share = min(share, bound / rows)
         if share * (w0 - inner) <= best * binary_entropy(share):
             break
-        size = trim(division, size, bound, target, smallest, goal, work.scratch)
+        size = trim_to_level(division, size, bound, goal)
+        size = trim(division, size, target, smallest, goal, work.scratch)
         if size <= 0.0:
             break
         ratio_in, ratio_out = side_ratios(size, float(rows), goal, work)

@@ -133,6 +133,12 @@ class Division(NamedTuple):
 
 
 @kernel
+def is_single(goal: Goal) -> bool:
+    """Whether there is one sensitive attribute, without caps."""
+    return bool(len(goal.unit) == 1 and goal.room.shape[1] == 0)
+
+
+@kernel
 def take_rows(cell: int, rows: float, codes: Codes, taken: FloatArray, left: FloatArray) -> None:
     """Take rows of a cell from the counts `taken` to the counts `left`, in every attribute."""
     for s in range(codes.shape[1]):
@@ -143,10 +149,16 @@ def take_rows(cell: int, rows: float, codes: Codes, taken: FloatArray, left: Flo
 
 @kernel
 def trim_to_level(division: Division, size: float, wanted: float, goal: Goal) -> float:
-    """Trim to about `wanted` rows at once, for a single equal attribute; the new size.
+    """Trim to about `wanted` rows at once, if there is a single equal attribute; the new size.
+
+    size: rows of the part.
+    wanted: its `largest_part`. Rows only leave the part, so a lower limit can continue from a
+        higher one.
 
     Every cell keeps min(part, ceil(wanted Q + x)), with x such that about `wanted` rows stay.
     """
+    if not is_single(goal) or goal.metric[0] != EQUAL or wanted >= size - 1.0:
+        return size
     part = division.part
     cells = division.cells
     codes = goal.codes
@@ -176,27 +188,20 @@ def trim_to_level(division: Division, size: float, wanted: float, goal: Goal) ->
 def trim(
     division: Division,
     size: float,
-    bound: float,
     limit: float,
     least: float,
     goal: Goal,
     scratch: Scratch,
 ) -> float:
     """Take rows from the part until the closeness ratios of the part and of the rest are within the
-    limit; the rows left in it, 0 if that fails.
-
-    size: rows of the part.
-    bound: its `largest_part`. Rows only leave the part, so a lower limit can continue from a higher
-        one.
+    limit; the rows left in it, 0 if that fails. size: rows of the part.
     """
-    single = len(goal.unit) == 1 and goal.room.shape[1] == 0
-    kind = goal.metric[0]
-    if single and kind == EQUAL:
-        if bound < size - 1.0:
-            size = trim_to_level(division, size, bound, goal)
-        return trim_equal(division, size, limit, least, goal, scratch.gradient)
-    if single and kind == HIERARCHICAL and goal.hidden.shape[1] > 1:
-        return trim_bins(division, size, limit, least, goal, scratch)
+    if is_single(goal):
+        kind = goal.metric[0]
+        if kind == EQUAL:
+            return trim_equal(division, size, limit, least, goal, scratch.gradient)
+        if kind == HIERARCHICAL and goal.hidden.shape[1] > 1:
+            return trim_bins(division, size, limit, least, goal, scratch)
     part, cells, inside, outside, rows = division
     s = 0
     codes = goal.codes
@@ -243,7 +248,7 @@ def gradient_of_worst(
     """Set scratch.gradient for the attribute with the largest closeness ratio; (the ratio, the
     attribute, the share of a part that a ratio of 1 is).
     """
-    if len(goal.unit) == 1 and goal.room.shape[1] == 0:
+    if is_single(goal):
         return gradient(0, counts[0], size, goal, scratch), 0, goal.t[0]
     ratio, s = worst(counts, size, goal, scratch)
     capped, value = worst_cap(s, counts[s], size, goal)

@@ -143,7 +143,7 @@ def extend(
         if (
             c != d
             and partition.width[c] > wider
-            and covers_but(table, partition, d, row, j, low, high)
+            and covers_but(table, partition, d, row, j, (low, high))
         ):
             gain += partition.width[c] - wider
             partition.old[2 * found] = row
@@ -209,14 +209,13 @@ def covers_but(
     d: int,
     row: int,
     j: int,
-    low: int,
-    high: int,
+    ends: tuple[int, int],
 ) -> bool:
-    """Whether the box of class d covers the row, if it is from low to high in quasi-identifier j."""
+    """Whether the box of class d covers the row, if its ends in quasi-identifier j are these."""
     for word in range(len(table.guards)):
         out = outside(table, partition, d, row, word)
         if word == table.word[j]:
             out &= ~table.guard[j]
         if out != 0:
             return False
-    return bool(low <= table.quasi[row, j] <= high)
+    return bool(ends[0] <= table.quasi[row, j] <= ends[1])
