@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.requirements.criterion import ExactCriterion, Guarantee, Reached
+from tclose_spark.requirements.criterion import ExactCriterion, Guarantee
 from tclose_spark.requirements.expectation import expect_at_least, expect_at_most, expect_present
 from tclose_spark.requirements.judge import EXACT, Judge, JudgedAttribute, clipped
 from tclose_spark.requirements.words import Entry, GuaranteeRow, Words, distances_text, filled
@@ -73,10 +73,6 @@ def judge_closeness(a: JudgedAttribute) -> Judge:
 class ClosenessWords(Words):
     """The words of a distance, in which its kind is."""
 
-    def entry(self, settings: SensitiveAttribute, reached: Reached) -> Entry:
-        """See Words."""
-        return {"distance": settings.distance, **super().entry(settings, reached)}
-
     def row(self, attribute: str, entry: Entry, whole: str) -> GuaranteeRow:
         """See Words."""
         of = DISTANCES[entry["distance"]].meaning
@@ -98,6 +94,7 @@ CLOSENESS = ClosenessWords(
     over_people=", over people: each person weighs 1, spread evenly over the person's rows",
     exact=True,
     section="t",
+    of_distance=True,
     always=True,
     recorded="required_exact",
     violated=lambda g, over: (

@@ -66,6 +66,7 @@ class Words:
         figures reach it.
     section: of the certificate's guarantees. by_kind: whether attributes have several entries
         there, by key.
+    of_distance: whether it is of a distance, whose kind its entries have.
     shown: what an entry has of figures that are not exact.
     always: whether the certificate has an entry without a bound, too.
     recorded: the key of the entry that the history of a line keeps; "" for none.
@@ -83,6 +84,7 @@ class Words:
     exact: bool = False
     section: str = ""
     by_kind: bool = False
+    of_distance: bool = False
     shown: tuple[Literal["achieved", "holds"], ...] = ("achieved", "holds")
     always: bool = False
     recorded: Literal["required", "required_exact", ""] = ""
@@ -91,7 +93,8 @@ class Words:
 
     def entry(self, settings: SensitiveAttribute, reached: Reached) -> Entry:
         """The entry of the certificate."""
-        return {**self.bound(self.required(settings)), **self._figure(reached)}
+        entry: Entry = {**self.bound(self.required(settings)), **self._figure(reached)}
+        return {"distance": settings.distance, **entry} if self.of_distance else entry
 
     def of_people(self, reached: Reached) -> Entry:
         """What the entry has of people, if they are counted."""

@@ -138,9 +138,6 @@ class PlaceFolder:
     def exists(self, name: str = "") -> bool:
         return (self._root / name).exists()
 
-    def read(self, name: str) -> str:
-        return (self._root / name).read_text(encoding="utf-8")
-
     def begin(self, name: str, size: int) -> bytes:
         with (self._root / name).open("rb") as file:
             return bytes(file.read(size))

@@ -59,8 +59,9 @@ class LocalFolder(PlaceFolder):
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def read(self, name: str) -> str:
-        self._require_regular(self._root / name)
-        return super().read(name)
+        path = self._root / name
+        self._require_regular(path)
+        return path.read_text(encoding="utf-8")
 
     def _require_regular(self, path: Path) -> None:
         """Raises GuaranteeError at a pipe, a socket or a device, whose content may never end: it is
@@ -274,6 +275,9 @@ class ArrowFolder(PlaceFolder):
     def sha256(self, name: str) -> str:
         with named(self.path(name)), (self._root / name).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def read(self, name: str) -> str:
+        return (self._root / name).read_text(encoding="utf-8")
 
     def write(self, name: str, text: str, private: bool = False) -> None:
         """See Folder. The file appears as a whole or not at all."""
