@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
+from conftest import hide_spark
 from deltalake import write_deltalake
 from object_store import use_as_store
 from people import PEOPLE, ROLES
@@ -304,6 +305,7 @@ def test_a_release_on_a_store_is_read_where_it_was_made(
 ) -> None:
     use_as_store(tmp_path, monkeypatch, refused="closed")
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    hide_spark(monkeypatch)  # a session reads every store
     assert is_read_here("s3://open/out")
     assert not is_read_here("s3://closed/out")
     assert is_read_here("s3://closed/out", "local")

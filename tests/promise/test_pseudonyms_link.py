@@ -20,7 +20,10 @@ from promise_page import promises
 
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError
+from tclose_spark.io.local_session import LocalSession
+from tclose_spark.io.run import Run
 from tclose_spark.runfile.columns import Pseudonym
+from tclose_spark.runfile.loading import load_spec
 from tclose_spark.table.columns.pseudonyms import PseudonymKeys
 
 OWN, NAMED = "the own secret of a run", "a secret of several tables"
@@ -175,12 +178,17 @@ def test_pseudonyms_may_be_unique(
 
 @promises("The verifier rejects a value that is no pseudonym")
 def test_a_raw_value_in_place_of_a_pseudonym_is_rejected(
-    released: Released,
+    write_run: Callable[..., Path],
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """On the local engine, because workers of Spark have classes of their own."""
+    monkeypatch.setenv("TCLOSE_SECRET", OWN)
     monkeypatch.setattr(PseudonymKeys, "of_values", lambda self, column, values: values)
+    path = write_run(tmp_path, TABLE, **RUN, pseudonyms=["name"])
+    run = Run(load_spec(path), LocalSession(), lambda line: None)
     with pytest.raises(GuaranteeError, match="46 rows hold no pseudonym"):
-        released(["name"])
+        pipeline.release(run)
 
 
 @promises("The certificate names each pseudonym and the kind of its secret, and warns.")
