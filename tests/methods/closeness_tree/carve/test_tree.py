@@ -25,7 +25,7 @@ from tclose_spark.methods.blocks.routing_tree import RoutingTree, Splits
 from tclose_spark.methods.closeness_tree.carve.goal import goal_of, scratch_of, worst
 from tclose_spark.methods.closeness_tree.carve.sizes import largest_part, smallest_size
 from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth, grow
-from tclose_spark.methods.closeness_tree.carve.trim import NEARLY, Division, trim
+from tclose_spark.methods.closeness_tree.carve.trim import NEARLY, Division, trim, trim_to_level
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
 
@@ -246,7 +246,8 @@ def test_peel_keeps_both_sides_within_the_limit(drawn_problem, data):
     )
     bound = largest_part(inside, part.sum(), limit, goal, scratch)
     assert bound <= part.sum()
-    size = trim(division, part.sum(), bound, limit, 2.0, goal, scratch)
+    size = trim_to_level(division, part.sum(), bound, goal)
+    size = trim(division, size, limit, 2.0, goal, scratch)
     assert np.all((part >= 0) & (part <= given_part))
     assert np.array_equal(inside, by_value(part))
     assert np.array_equal(outside, by_value(whole - part))
