@@ -28,13 +28,14 @@ Conf = Callable[..., Path]
 
 @pytest.fixture
 def lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between any two looks an executor is lost."""
+    """Between any two looks an executor is lost, on either engine."""
     seen = count()
-    monkeypatch.setattr(
-        LocalEngine,
-        "lost_executors",
-        lambda engine, session: frozenset(map(str, range(next(seen)))),
-    )
+    for engine in (LocalEngine, type(SPARK)):
+        monkeypatch.setattr(
+            engine,
+            "lost_executors",
+            lambda engine, session: frozenset(map(str, range(next(seen)))),
+        )
 
 
 def first_times(
