@@ -70,8 +70,11 @@ def judge_closeness(a: JudgedAttribute) -> Judge:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
 class ClosenessWords(Words):
     """The words of a distance, in which its kind is."""
+
+    of_distance: bool = True
 
     def row(self, attribute: str, entry: Entry, whole: str) -> GuaranteeRow:
         """See Words."""
@@ -94,7 +97,6 @@ CLOSENESS = ClosenessWords(
     over_people=", over people: each person weighs 1, spread evenly over the person's rows",
     exact=True,
     section="t",
-    of_distance=True,
     always=True,
     recorded="required_exact",
     violated=lambda g, over: (

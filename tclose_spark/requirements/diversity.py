@@ -57,7 +57,7 @@ def judge_entropy(a: JudgedAttribute) -> Judge:
             kind=pa.float64(),
             meaning=f"entropy l-diversity of {a.name}: at least {level}",
             exactly=", exactly",
-            readable=diversity.readable_entropy(float(level)),
+            readable=diversity.readable_entropy(float(level or 1)),
         )
     figures = a.of_known(diversity.entropy_l, 0)
     return replace(bounded(a, "entropy", "entropy l-diversity", figures, bound), people="rows")

@@ -201,6 +201,8 @@ def bounded(
     second column has its exact margins.
 
     largest: whether the largest figure is the worst, and not the smallest.
+
+    Other fields, such as `people`, are set with `dataclasses.replace`.
     """
     figure = a.column(key)
     criterion = Criterion(

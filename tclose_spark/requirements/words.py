@@ -66,7 +66,7 @@ class Words:
         figures reach it.
     section: of the certificate's guarantees. by_kind: whether attributes have several entries
         there, by key.
-    of_distance: whether it is of a distance, whose kind its entries have.
+    of_distance: whether an entry names the kind of its distance.
     shown: what an entry has of figures that are not exact.
     always: whether the certificate has an entry without a bound, too.
     recorded: the key of the entry that the history of a line keeps; "" for none.

@@ -182,7 +182,7 @@ def test_a_raw_value_in_place_of_a_pseudonym_is_rejected(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """On the local engine, because workers of Spark have classes of their own."""
+    """On the local engine, because the patch does not reach workers of Spark."""
     monkeypatch.setenv("TCLOSE_SECRET", OWN)
     monkeypatch.setattr(PseudonymKeys, "of_values", lambda self, column, values: values)
     path = write_run(tmp_path, TABLE, **RUN, pseudonyms=["name"])

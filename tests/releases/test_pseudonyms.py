@@ -249,7 +249,7 @@ def test_the_verifier_rejects_a_value_that_is_no_pseudonym(
     tclose: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """On the local engine, because workers of Spark have classes of their own."""
+    """On the local engine, because the patch does not reach workers of Spark."""
     monkeypatch.setattr(PseudonymKeys, "of_values", lambda self, column, values: published(values))
     path = run_file(people(missing=True), **RUN, pseudonyms=["name"])
     code, _, errors = tclose("release", path, "--engine", "local")

@@ -34,7 +34,7 @@ def lost(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
             engine,
             "lost_executors",
-            lambda engine, session: frozenset(map(str, range(next(seen)))),
+            lambda self, session: frozenset(map(str, range(next(seen)))),
         )
 
 

@@ -99,15 +99,16 @@ def closeness_ratio(
     """The closeness ratio (EMD / t) of a class after an exchange of one member, the largest of its
     attributes.
 
-    held: sorted codes of the members in the first `size` places, shape (attributes, most members).
+    held: sorted codes of the members, shape (attributes, most members). Only the first `size`
+        places count.
     gone, new: the codes of the leaving and the coming member, shape (attributes,); equal codes
         leave the class unchanged.
-    after: is overwritten, shape (size,).
+    after: overwritten with codes after the exchange, shape (size,).
     """
     worst = 0.0
     for a in range(len(distances.domains)):
         if distances.units[a] > 0.0:
-            exchange(held[a], gone[a], new[a], after)
+            _exchange(held[a], gone[a], new[a], after)
             if distances.cumulative[a]:
                 cost = _along(after, a, distances)
             else:
@@ -120,9 +121,10 @@ def closeness_ratio(
 
 
 @kernel
-def exchange(held: IntArray, gone: int, new: int, after: IntArray) -> None:
+def _exchange(held: IntArray, gone: int, new: int, after: IntArray) -> None:
     """Set `after` to the sorted codes of one attribute after one `gone` left and one `new` came,
-    shape (size,). held: the codes before, sorted, in the first `size` places.
+    shape (size,). held: the codes before, sorted, in as many first places. `replace` does the same
+    in place.
     """
     size = len(after)
     left = False
@@ -151,9 +153,9 @@ def _along(members: IntArray, a: int, distances: KernelDistances) -> float:
     size = len(members)
     total = 0.0
     start = 0
-    for held in range(size):
-        code = members[held]
-        total += _stretch(below, sums, start, code, held / size)
+    for place in range(size):
+        code = members[place]
+        total += _stretch(below, sums, start, code, place / size)
         start = code
     return float(total + _stretch(below, sums, start, last, 1.0))
 
@@ -362,12 +364,12 @@ def _lower(
             yours = members[other, j]
             if other == one or mine == yours or ratios[other] >= ratios[one]:
                 continue
-            scratch = dealt.after[: sizes[one]]
-            ours = closeness_ratio(held[one], codes[mine], codes[yours], distances, scratch)
+            after = dealt.after[: sizes[one]]
+            ours = closeness_ratio(held[one], codes[mine], codes[yours], distances, after)
             if ours >= ratios[one] * (1.0 - 1e-9):
                 continue
-            scratch = dealt.after[: sizes[other]]
-            theirs = closeness_ratio(held[other], codes[yours], codes[mine], distances, scratch)
+            after = dealt.after[: sizes[other]]
+            theirs = closeness_ratio(held[other], codes[yours], codes[mine], distances, after)
             if theirs >= ratios[one] * (1.0 - 1e-9):
                 continue
             for a in range(attributes):

@@ -561,7 +561,7 @@ def test_another_type_that_spark_does_not_have_is_reported(refused: Refused) -> 
         "parquet",
     )
     here = "has column 'at' of a type that Spark cannot read, time64[ns]; write it as another"
-    spark = "of a type that Spark cannot read, INT64 (TIME(NANOS,false)); write it as another"
+    spark = "has a column of a type that Spark cannot read, INT64 (TIME(NANOS,false)); write it as"
     assert (spark if ALL_ON_SPARK else here) in told
 
 

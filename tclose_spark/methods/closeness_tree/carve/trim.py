@@ -149,11 +149,10 @@ def take_rows(cell: int, rows: float, codes: Codes, taken: FloatArray, left: Flo
 
 @kernel
 def trim_to_level(division: Division, size: float, wanted: float, goal: Goal) -> float:
-    """Trim to about `wanted` rows at once, if there is a single equal attribute; the new size.
+    """Trim to about `wanted` rows at once; the new size. A part of several attributes, or of one
+    that is not equal, stays as it is.
 
-    size: rows of the part.
-    wanted: its `largest_part`. Rows only leave the part, so a lower limit can continue from a
-        higher one.
+    size: rows of the part. wanted: its `largest_part`.
 
     Every cell keeps min(part, ceil(wanted Q + x)), with x such that about `wanted` rows stay.
     """
@@ -194,7 +193,9 @@ def trim(
     scratch: Scratch,
 ) -> float:
     """Take rows from the part until the closeness ratios of the part and of the rest are within the
-    limit; the rows left in it, 0 if that fails. size: rows of the part.
+    limit; the rows left in it, 0 if that fails. `trim_to_level` goes before it.
+
+    size: rows of the part. Rows only leave it, so a lower limit can continue from a higher one.
     """
     if is_single(goal):
         kind = goal.metric[0]

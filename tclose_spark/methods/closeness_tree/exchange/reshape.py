@@ -211,7 +211,9 @@ def covers_but(
     j: int,
     ends: tuple[int, int],
 ) -> bool:
-    """Whether the box of class d covers the row, if its ends in quasi-identifier j are these."""
+    """Whether the box of class d covers the row, if it reaches from ends[0] to ends[1] in
+    quasi-identifier j.
+    """
     for word in range(len(table.guards)):
         out = outside(table, partition, d, row, word)
         if word == table.word[j]:

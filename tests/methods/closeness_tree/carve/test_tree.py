@@ -19,13 +19,19 @@ from tclose_spark.measures.distances.ground_distances import (
     OrderedDistance,
 )
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.block import EQUAL, Block
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.routing_tree import RoutingTree, Splits
 from tclose_spark.methods.closeness_tree.carve.goal import goal_of, scratch_of, worst
 from tclose_spark.methods.closeness_tree.carve.sizes import largest_part, smallest_size
 from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth, grow
-from tclose_spark.methods.closeness_tree.carve.trim import NEARLY, Division, trim, trim_to_level
+from tclose_spark.methods.closeness_tree.carve.trim import (
+    NEARLY,
+    Division,
+    is_single,
+    trim,
+    trim_to_level,
+)
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
 
@@ -247,6 +253,9 @@ def test_peel_keeps_both_sides_within_the_limit(drawn_problem, data):
     bound = largest_part(inside, part.sum(), limit, goal, scratch)
     assert bound <= part.sum()
     size = trim_to_level(division, part.sum(), bound, goal)
+    assert size == part.sum()
+    if is_single(goal) and goal.metric[0] == EQUAL:
+        assert size <= bound + len(cells)
     size = trim(division, size, limit, 2.0, goal, scratch)
     assert np.all((part >= 0) & (part <= given_part))
     assert np.array_equal(inside, by_value(part))
