@@ -99,8 +99,8 @@ def closeness_ratio(
     """The closeness ratio (EMD / t) of a class after an exchange of one member, the largest of its
     attributes.
 
-    held: sorted codes of the members, shape (attributes, most members). Only the first `size`
-        places count.
+    held: sorted codes of the members, shape (attributes, most members). Of a class of `size` rows
+        only the first `size` places count.
     gone, new: the codes of the leaving and the coming member, shape (attributes,); equal codes
         leave the class unchanged.
     after: overwritten with codes after the exchange, shape (size,).
@@ -123,8 +123,8 @@ def closeness_ratio(
 @kernel
 def _exchange(held: IntArray, gone: int, new: int, after: IntArray) -> None:
     """Set `after` to the sorted codes of one attribute after one `gone` left and one `new` came,
-    shape (size,). held: the codes before, sorted, in as many first places. `replace` does the same
-    in place.
+    shape (size,). held: the sorted codes before; only the first `size` places count. `replace` does
+    the same in place.
     """
     size = len(after)
     left = False

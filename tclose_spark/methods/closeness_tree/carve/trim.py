@@ -149,8 +149,8 @@ def take_rows(cell: int, rows: float, codes: Codes, taken: FloatArray, left: Flo
 
 @kernel
 def trim_to_level(division: Division, size: float, wanted: float, goal: Goal) -> float:
-    """Trim to about `wanted` rows at once; the new size. A part of several attributes, or of one
-    that is not equal, stays as it is.
+    """Trim to about `wanted` rows at once; the new size. The part stays as it is if there are
+    several attributes or caps, or if the distance is not equal.
 
     size: rows of the part. wanted: its `largest_part`.
 
