@@ -1,10 +1,12 @@
 """What work costs: wall seconds, CPU seconds and memory of the whole process tree (the JVM's and
-Python's), Spark jobs, bytes shuffled.
+Python's), Spark jobs, bytes shuffled, bytes on disk.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -15,7 +17,7 @@ from pyspark.sql import SparkSession
 
 INTERVAL = 0.5  # seconds between two looks; what a process used since the last one before its end is missed
 TICKS, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
-KINDS = ("driver", "java", "workers")
+KINDS = ("driver", "java", "workers", "disk")
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Cost:
     driver: int = 0  # the most bytes in memory at one moment: of this process,
     java: int = 0  # of the JVM,
     workers: int = 0  # of all Python workers together
+    disk: int = 0  # the most bytes on the disk of temporary files, beyond those when Meter began
 
     @property
     def cpu(self) -> float:
@@ -50,6 +53,11 @@ class Cost:
         return f"{self.wall:7.1f} s  {self.cpu:7.1f} CPU s  {self.jobs:3d} jobs"
 
 
+def disk_used() -> int:
+    """Bytes used on the disk of temporary files, where benchmarks and Spark write."""
+    return shutil.disk_usage(tempfile.gettempdir()).used
+
+
 class Meter:
     """CPU time of this process and of all its descendants so far.
 
@@ -61,6 +69,7 @@ class Meter:
         self._used: dict[tuple[int, int], tuple[bool, int]] = {}
         self._peaks = dict.fromkeys(KINDS, 0)
         self._lock = threading.Lock()
+        self._disk_before = disk_used()
         threading.Thread(target=self._watch, daemon=True).start()
 
     def _watch(self) -> None:
@@ -93,10 +102,11 @@ class Meter:
                 held["java" if java else "driver" if process == os.getpid() else "workers"] += (
                     memory
                 )
+            held["disk"] = max(0, disk_used() - self._disk_before)
             self._peaks = {kind: max(self._peaks[kind], held[kind]) for kind in KINDS}
 
     def peaks(self) -> dict[str, int]:
-        """The most bytes in memory since the last call, by kind of process."""
+        """The most bytes since the last call: in memory by kind of process, and on disk."""
         self._look()
         with self._lock:
             peaks, self._peaks = self._peaks, dict.fromkeys(KINDS, 0)

@@ -26,6 +26,7 @@ PYTHONS = ("python3.11", "python3.12", "python3.13")
 SUITES: dict[str, Sequence[str]] = {
     "test-clusters": (),
     "test-slow": (),
+    "test-bounds": (),
     "chaos CHAOS_TRIALS=0.1": (),
     "test-connect": (),
     "test-local": (),

@@ -19,7 +19,8 @@ def kernel(function: Kernel) -> Kernel:
     """The function, compiled without reference counts: with them, a call often costs more than the
     work that it does.
 
-    So a kernel, and whatever it calls, must not create arrays. Floats are added in the order as
+    So a kernel, and whatever it calls, must not create arrays. No index may be negative: it is used
+    as it is (see `compiler`). Floats are added in the order as
     written, so every machine forms the same classes. Other threads run meanwhile; one of them
     handles interrupts (see `io.interrupts`). A kernel is compiled once for the types of its arrays,
     for integers of any kind, by one process of a machine at a time; and once more if both Python

@@ -19,6 +19,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from numba.core import config
 from numba.core.caching import CacheImpl
 
 PROJECT = __name__.partition(".")[0]
@@ -30,11 +31,13 @@ decorators.
 
 @cache
 def source_key() -> str:
-    """A hash of the names and sources of all modules that may define kernels. Kernels take
-    constants and functions from such modules only, so a change of any of these compiles all kernels
-    anew.
+    """A hash of the names and sources of all modules that may define kernels, and of whether kernels
+    check indices (NUMBA_BOUNDSCHECK). Kernels take constants and functions from such modules only,
+    so a change of any of these compiles all kernels anew.
     """
     key = hashlib.sha256()
+    if config.BOUNDSCHECK:
+        key.update(b"indices are checked\n")
     for module, text in sorted(_sources(resources.files(PROJECT), PROJECT)):
         if NAMES_KERNELS.search(text):
             key.update(f"{module}\n{text}\n".encode())

@@ -91,7 +91,7 @@ def is_sound(size: int, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace)
     left = work.left
     sides = work.sides
     codes = requirement.codes
-    number = node.rows[-1, node.start : node.end]
+    number = node.rows[len(node.rows) - 1, node.start : node.end]
     sides[:] = 0
     for i in range(len(number)):
         c = inputs.exact[number[i]]
@@ -142,7 +142,7 @@ def record_split(
     counted = work.counted
     taken = work.taken
     column = node.rows[j, node.start : node.end]
-    number = node.rows[-1, node.start : node.end]
+    number = node.rows[len(node.rows) - 1, node.start : node.end]
     splits.quasi[me] = j
     splits.lo[me] = split.first
     splits.hi[me] = split.last
@@ -385,7 +385,7 @@ def _divide(
             height += 2
         else:
             for p in range(start, end):
-                leaf[rows[-1, p]] = leaves
+                leaf[rows[len(rows) - 1, p]] = leaves
             leaves += 1
             deepest = max(deepest, depth)
         if above >= 0 and len(splits.quasi) > 0:
