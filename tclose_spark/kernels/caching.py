@@ -36,7 +36,7 @@ def source_key() -> str:
     so a change of any of these compiles all kernels anew.
     """
     key = hashlib.sha256()
-    if config.BOUNDSCHECK:
+    if config.BOUNDSCHECK:  # type: ignore[attr-defined]
         key.update(b"indices are checked\n")
     for module, text in sorted(_sources(resources.files(PROJECT), PROJECT)):
         if NAMES_KERNELS.search(text):

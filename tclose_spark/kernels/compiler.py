@@ -97,6 +97,8 @@ class LowerKernel(typed_passes.NativeLowering):
     functions is replaced meanwhile. Numba's lock keeps other threads from compiling.
     """
 
+    _name = "lower_kernel"
+
     def run_pass(self, state: Any) -> bool:
         """Changes the state of a compilation, as numba's passes do."""
         fix_integer_index = arrayobj.fix_integer_index
