@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from math import ceil
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, PlainSerializer, PlainValidator
@@ -226,6 +226,11 @@ class PlanModel(BaseModel):
     """What `plan.json` has of a plan, or of a part of one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def of(cls, plan: object) -> Self:
+        """The fields of a plan that this model has, too."""
+        return cls.model_validate(plan, from_attributes=True)
 
 
 class Plan(Protocol):

@@ -161,17 +161,6 @@ class BlockLayout:
             note=f"blocks: {self.blocks:,} of up to {int(self.block_rows.max()):,} rows, {note}",
         )
 
-    @property
-    def model(self) -> BlockLayoutModel:
-        """What `of_model` reads."""
-        return BlockLayoutModel(
-            tree=self.tree.model,
-            block_of=self.block_of,
-            block_rows=self.block_rows,
-            first_block=self.first_block,
-            merges=self.merges,
-        )
-
     @staticmethod
     def of_model(model: BlockLayoutModel, dense: Dense) -> BlockLayout:
         """The layout of a model."""

@@ -144,14 +144,6 @@ class RoutingTree:
                     deep[child] = deep[node] + 1
         return deepest
 
-    @property
-    def model(self) -> RoutingTreeModel:
-        """What `of_model` reads."""
-        return RoutingTreeModel(
-            splits=SplitsModel(**self.splits._asdict()),
-            codes=self.codes,
-        )
-
     @staticmethod
     def of_model(model: RoutingTreeModel) -> RoutingTree:
         """The tree of a model."""

@@ -73,7 +73,7 @@ class ClosenessTreePlan(BlocksPlan):
         }
 
     def to_json(self) -> Mapping[str, object]:
-        return ClosenessTreeModel(growth=self.growth, layout=self.layout.model).model_dump()
+        return ClosenessTreeModel.of(self).model_dump()
 
     def report(self) -> PlanReport:
         return self.layout.report(

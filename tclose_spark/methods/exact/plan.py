@@ -196,23 +196,12 @@ class ExactPlan:
         return {"classes": int(figures["classes"]), "loss": round(self.loss, 6), "optimum": optimum}
 
     def to_json(self) -> Mapping[str, object]:
-        return ExactModel(
-            kinds=self.kinds,
-            parts=self.parts,
-            loss=self.loss,
-            gap=self.gap,
-        ).model_dump()
+        return ExactModel.of(self).model_dump()
 
     @staticmethod
     def from_json(tree: Mapping[str, object]) -> ExactPlan:
         """The plan that `to_json` wrote."""
-        model = ExactModel.model_validate(tree)
-        return ExactPlan(
-            kinds=model.kinds,
-            parts=model.parts,
-            loss=model.loss,
-            gap=model.gap,
-        )
+        return ExactPlan(**dict(ExactModel.model_validate(tree)))
 
     def report(self) -> PlanReport:
         proof = (

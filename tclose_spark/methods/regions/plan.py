@@ -95,7 +95,7 @@ class RegionPlan(BlocksPlan):
         }
 
     def to_json(self) -> Mapping[str, object]:
-        return self.layout.model.model_dump()
+        return BlockLayoutModel.of(self.layout).model_dump()
 
     def report(self) -> PlanReport:
         return self.layout.report(

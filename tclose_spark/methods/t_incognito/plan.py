@@ -115,27 +115,12 @@ class TIncognitoPlan:
         )
 
     def to_json(self) -> Mapping[str, object]:
-        return TIncognitoModel(
-            low=self.low,
-            high=self.high,
-            first=self.first,
-            parts=self.parts,
-            rows=self.rows,
-            suppressed=self.suppressed,
-        ).model_dump()
+        return TIncognitoModel.of(self).model_dump()
 
     @staticmethod
     def from_json(tree: Mapping[str, object]) -> TIncognitoPlan:
         """The plan that `to_json` wrote, without what is only reported."""
-        model = TIncognitoModel.model_validate(tree)
-        return TIncognitoPlan(
-            low=model.low,
-            high=model.high,
-            first=model.first,
-            parts=model.parts,
-            rows=model.rows,
-            suppressed=model.suppressed,
-        )
+        return TIncognitoPlan(**dict(TIncognitoModel.model_validate(tree)))
 
     def report(self) -> PlanReport:
         return self.reported

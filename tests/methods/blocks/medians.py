@@ -12,7 +12,7 @@ import numpy as np
 
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.holding import add_cell, holds, work_space
-from tclose_spark.methods.blocks.layout import BlockLayout, BlocksPlan
+from tclose_spark.methods.blocks.layout import BlockLayout, BlockLayoutModel, BlocksPlan
 from tclose_spark.methods.blocks.planning import SampledTable, plan_blocks
 from tclose_spark.methods.blocks.routing_tree import Splits, first_splits, no_splits
 from tclose_spark.methods.method import PlanningInput, PlanReport
@@ -76,7 +76,7 @@ class MedianPlan(BlocksPlan):
         return put_into_classes(block)
 
     def to_json(self) -> Mapping[str, object]:
-        return self.layout.model.model_dump()
+        return BlockLayoutModel.of(self.layout).model_dump()
 
     def report(self) -> PlanReport:
         return PlanReport(figures={"blocks": self.blocks})
