@@ -18,6 +18,7 @@ from tclose_spark.api.arguments import (
     reader_options,
     tree_of,
 )
+from tclose_spark.api.engine_choice import asked_engine
 from tclose_spark.api.errors import on_command_line
 from tclose_spark.api.session import choose, on_engine, working
 from tclose_spark.api.signatures import require_type, verb, with_options
@@ -232,7 +233,8 @@ def _on_engine(
             with opened_tables(session, question, held, kind, how) as opened:
                 return judge(*opened)
 
-    choice = choose(verb, options["engine"], table=None if path else held.table, source=source)
+    asked = asked_engine(options["engine"], question.engine_of_run_file)
+    choice = choose(verb, asked, table=None if path else held.table, source=source)
     return on_engine(choice, work)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tclose_spark.api.arguments import GivenRun, Number, Spec, Table, given_run, number_of_rows
+from tclose_spark.api.engine_choice import asked_engine
 from tclose_spark.api.session import Log, announcer, choose, on_engine, temporary_folder, working_on
 from tclose_spark.api.signatures import verb
 from tclose_spark.comparing.request import (
@@ -152,7 +153,13 @@ def _compared(
 ) -> ComparisonResult:
     """The result of a request on the chosen engine."""
     with lines_in_errors(run.tree):
-        choice = choose("compare", engine, run.spec, run.table, log)
+        choice = choose(
+            "compare",
+            asked_engine(engine, run.spec.engine),
+            run.spec,
+            run.table,
+            log,
+        )
 
     def work(on: str) -> ComparisonResult:
         with working_on(run, "compare", on) as session:

@@ -82,7 +82,7 @@ class Choice:
         return f"{'engine':<10} {self.name}: {self.why}"
 
 
-def asked_engine(argument: str | None, spec: ReleaseSpec | None) -> Asked:
+def asked_engine(argument: str | None, of_run_file: str = AUTO) -> Asked:
     """What the argument of a call asks for, else the environment, else the run file.
 
     Raises:
@@ -94,7 +94,7 @@ def asked_engine(argument: str | None, spec: ReleaseSpec | None) -> Asked:
             if given not in (AUTO, LOCAL, SPARK):
                 raise ConfigurationError(f"{by} is {given!r}; expected {AUTO}, {LOCAL} or {SPARK}")
             return Asked(given, by)
-    return Asked() if spec is None else Asked(spec.engine)
+    return Asked(of_run_file)
 
 
 def choose_engine(asked: Asked, work: Work, present: str) -> Choice:

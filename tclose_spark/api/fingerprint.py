@@ -7,6 +7,7 @@ from typing import Any
 
 from tclose_spark.api.arguments import Table, path_of, reader_options
 from tclose_spark.api.audit import held_table
+from tclose_spark.api.engine_choice import asked_engine
 from tclose_spark.api.session import choose, on_engine, working
 from tclose_spark.api.signatures import verb
 from tclose_spark.engine.sources import errors_translated, open_table
@@ -54,6 +55,6 @@ def fingerprint(
                 return str(fingerprint_of(opened.table))
 
     return on_engine(
-        choose("fingerprint", engine, table=None if path else held, source=source),
+        choose("fingerprint", asked_engine(engine), table=None if path else held, source=source),
         work,
     )

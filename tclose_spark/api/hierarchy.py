@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from tclose_spark.api.arguments import Spec, Table, path_of, reader_options, tree_of
 from tclose_spark.api.audit import held_table
+from tclose_spark.api.engine_choice import asked_engine
 from tclose_spark.api.session import choose, on_engine, working
 from tclose_spark.api.signatures import verb
 from tclose_spark.auditing.hierarchy import (
@@ -31,7 +32,7 @@ from tclose_spark.report.notebook import printed
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.loading import explain_error, resolve, spec_of
-from tclose_spark.runfile.spec import FRAME, Input, ReleaseSpec
+from tclose_spark.runfile.spec import AUTO, FRAME, Input, ReleaseSpec
 from tclose_spark.table.hierarchies.building import hierarchy_csv
 
 if TYPE_CHECKING:
@@ -122,8 +123,9 @@ def hierarchy(
                 counts = count_column(opened, column, settings)
             return Preview(column, Outline(hierarchy_of(settings, counts, column, session), counts))
 
+    asked = asked_engine(engine, AUTO if run_file is None else run_file.engine)
     return on_engine(
-        choose("hierarchy", engine, run_file, None if path else held, source=source),
+        choose("hierarchy", asked, run_file, None if path else held, source=source),
         work,
     )
 

@@ -228,7 +228,7 @@ class Release:
 
         needs = "" if is_read_here(path, self._engine) else "the URI of the release"
         work = Work(needs=needs, size=0 if needs else size_of_files(path), rows=rows)
-        on = choose_engine(asked_engine(None, None), work, spark_present()).name
+        on = choose_engine(asked_engine(None), work, spark_present()).name
         found = _read(path, on)
         return collect(found) if on == LOCAL else found
 
@@ -374,7 +374,7 @@ def release(
         if_changed=if_changed,
         resume=resume,
     )
-    return Release(run.spec.output, asked_engine(engine, run.spec).engine)
+    return Release(run.spec.output, asked_engine(engine, run.spec.engine).engine)
 
 
 @verb
@@ -410,4 +410,4 @@ def verify(
         )
     run = given_run(table, spec, output, overrides, reads=False)
     run_stages(run, "verify", log=log, engine=engine, finished=True, other_version=other_version)
-    return Release(run.spec.output, asked_engine(engine, run.spec).engine)
+    return Release(run.spec.output, asked_engine(engine, run.spec.engine).engine)

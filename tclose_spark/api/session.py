@@ -17,6 +17,7 @@ from tclose_spark.api.arguments import GivenRun, Table
 from tclose_spark.api.engine_choice import (
     LOCAL,
     SPARK,
+    Asked,
     Choice,
     asked_engine,
     choose_engine,
@@ -85,19 +86,17 @@ def _name_engine() -> None:
 
 def choose(
     verb: str,
-    engine: str | None,
+    asked: Asked,
     spec: ReleaseSpec | None = None,
     table: Table = None,
     log: Log | None = None,
     source: Input | None = None,
 ) -> Choice:
-    """The engine of a call, which the first line of the log names. engine: the argument of the
-    call. source: see `work_of`.
+    """The engine of a call, which the first line of the log names. source: see `work_of`.
 
     Raises:
-        ConfigurationError: if there is no such engine, or it cannot do this.
+        ConfigurationError: if it cannot do this.
     """
-    asked = asked_engine(engine, spec)
     present = spark_present()
     work = work_of(verb, spec, table, source, decides=asked.engine == AUTO and not present)
     choice = choose_engine(asked, work, present)
@@ -247,7 +246,7 @@ def run_stages(
     options: of every stage, such as `finished` of verify.
     """
     with lines_in_errors(run.tree):
-        choice = choose(names[-1], engine, run.spec, run.table, log)
+        choice = choose(names[-1], asked_engine(engine, run.spec.engine), run.spec, run.table, log)
     announce = announcer(log)
     to_read = bool(options.get("finished"))
     events = RunEvents(run.spec, announce)

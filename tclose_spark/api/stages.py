@@ -73,7 +73,7 @@ def run_stage(
     if name == "plan":
         return Planned(run.spec, result)
     return (
-        Release(run.spec.output, asked_engine(engine, run.spec).engine)
+        Release(run.spec.output, asked_engine(engine, run.spec.engine).engine)
         if name in ("release", "publish")
         else result
     )

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from tclose_spark.api.arguments import Number, Table, number_of_rows, path_of, reader_options
+from tclose_spark.api.engine_choice import asked_engine
 from tclose_spark.api.session import Log, announcer, choose, on_engine, working
 from tclose_spark.api.signatures import verb
 from tclose_spark.io.input.arrow_frames import read_once
@@ -108,7 +109,8 @@ def suggest(
             with errors_translated(opened):
                 return gather_described(opened, most, k, of_columns), opened.source
 
-    facts, renamed = on_engine(choose("suggest", engine, table=held, source=source), work)
+    asked = asked_engine(engine)
+    facts, renamed = on_engine(choose("suggest", asked, table=held, source=source), work)
     announce = announcer(log)
     run_file = Path(file or f"{release_name(source)}.yaml")
     suggestion = suggestion_from_facts(facts, renamed, run_file, k, str(t))

@@ -24,7 +24,7 @@ from tclose_spark.runfile.privacy import (
 )
 from tclose_spark.runfile.quantities import LARGEST_COUNT
 from tclose_spark.runfile.section import Section
-from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.runfile.spec import AUTO, ReleaseSpec
 from tclose_spark.table.hierarchies.building import built_columns, file_of
 
 Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
@@ -96,6 +96,8 @@ class AuditQuestion(Section):
     """
     missing_values_of: dict[str, MissingValues] = Field(default_factory=dict)
     """By column, the codes of a run file that are read as missing."""
+    engine_of_run_file: str = AUTO
+    """The engine that a run file asks for."""
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -289,5 +291,6 @@ def question_from_run_file(
             "missing_values_of": spec.missing_values,
             "unjudged_person": of_run,
             "rows_are_persons": bool(attributes.rows_are_persons),
+            "engine_of_run_file": spec.engine,
         },
     )

@@ -84,12 +84,12 @@ def require_rows(k: int, attributes: ResolvedAttributes) -> None:
             raise UnreachableError(
                 f"attributes.household.k is {unit.needed}, but the table has {total} {unit.name}",
             )
-    whole = attributes.counted.total(attributes.cell_rows)
-    what = "rows" if len(attributes.units) == 1 else "people"
+    counted = attributes.counted
+    whole = counted.total(attributes.cell_rows)
     if k > whole:
         raise UnreachableError(
-            f"privacy.k is {k}, but the table has {whole} {what}; no class of {k} can be made, and "
-            f"{whole}, one class of all, is the largest k",
+            f"privacy.k is {k}, but the table has {whole} {counted.name}; no class of {k} can be "
+            f"made, and {whole}, one class of all, is the largest k",
         )
 
 

@@ -157,26 +157,25 @@ def test_the_reason_is_told() -> None:
 
 
 def test_option_before_environment_before_run_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = spec_with(engine="spark")
     monkeypatch.delenv("TCLOSE_ENGINE", raising=False)
-    assert asked_engine(None, spec) == Asked("spark", "the run file")
-    assert asked_engine(None, None) == Asked("auto", "the run file")
+    assert asked_engine(None, "spark") == Asked("spark", "the run file")
+    assert asked_engine(None) == Asked("auto", "the run file")
     monkeypatch.setenv("TCLOSE_ENGINE", "local")
-    assert asked_engine(None, spec) == Asked("local", "TCLOSE_ENGINE")
-    assert asked_engine("auto", spec) == Asked("auto", "the argument engine")
+    assert asked_engine(None, "spark") == Asked("local", "TCLOSE_ENGINE")
+    assert asked_engine("auto", "spark") == Asked("auto", "the argument engine")
     with called_from_command_line(print):
-        assert asked_engine("auto", spec) == Asked("auto", "--engine")
+        assert asked_engine("auto", "spark") == Asked("auto", "--engine")
         with pytest.raises(
             ConfigurationError,
             match=r"^--engine is 'fast'; expected auto, local or spark$",
         ):
-            asked_engine("fast", spec)
+            asked_engine("fast", "spark")
     monkeypatch.setenv("TCLOSE_ENGINE", "fast")
     with pytest.raises(
         ConfigurationError,
         match=r"^TCLOSE_ENGINE is 'fast'; expected auto, local or spark$",
     ):
-        asked_engine(None, spec)
+        asked_engine(None, "spark")
 
 
 def test_a_wrong_engine_in_a_run_file_has_its_line(run_file: RunFile) -> None:
@@ -444,6 +443,19 @@ def test_the_engine_is_named_first_and_not_beside_an_error(
     told.clear()
     assert cli.main(["profile", str(path), "--engine", "local"]) == 2
     assert capfd.readouterr().err == "error: this is wrong\n"
+
+
+@pytest.mark.parametrize("verb", ["audit", "explain"])
+def test_the_run_file_of_an_audit_asks_for_its_engine(
+    nothing_of_spark: None,
+    run_file: RunFile,
+    capfd: Any,
+    verb: str,
+) -> None:
+    path = run_file(PEOPLE, **ROLES)
+    path.write_text(f"engine: local\n{path.read_text()}")
+    cli.main([verb, load_spec(path).input.path, "--config", str(path)])
+    assert "engine     local: the run file asks for it" in capfd.readouterr().err.splitlines()
 
 
 def test_local_refuses_a_catalog_table_and_names_the_line(

@@ -9,11 +9,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import drawn
 
+from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.holding import add_cell, holds, work_space
 from tclose_spark.methods.class_requirement import CellGroups, ClassRequirement
+from tclose_spark.methods.method import require_rows
 from tclose_spark.methods.units import WHOLE, Unit, rows_of
 from tclose_spark.requirements.planning import Needs
 from tclose_spark.table.domains import SensitiveDomain
@@ -157,3 +159,20 @@ def test_two_households_weigh_more_than_one(homes, enough):
         rows[[*map(tuple, CELLS.tolist())].index((0, 1, 1, home))] += 1
     attributes = attributes_of(rows, ("rows", "households"), Fraction(1), 1, 2)
     assert ClassRequirement(attributes, 1).holds(rows) == enough
+
+
+@pytest.mark.parametrize(
+    ("names", "has"),
+    [
+        (("rows",), "108 rows"),
+        (("rows", "households"), "108 rows"),
+        (("rows", "people"), "54 people"),
+        (("rows", "people", "households"), "54 people"),
+    ],
+)
+def test_a_k_above_the_whole_table_is_reported_in_what_k_counts(names, has):
+    """A row of each cell; half of them are the first of their person."""
+    rows = np.ones(len(CELLS), dtype=np.int64)
+    attributes = attributes_of(2 * rows, names, Fraction(1), 1, 2)
+    with pytest.raises(UnreachableError, match=f"privacy.k is 200, but the table has {has}; "):
+        require_rows(200, attributes)
