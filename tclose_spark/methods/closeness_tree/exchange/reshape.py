@@ -30,7 +30,6 @@ from tclose_spark.methods.closeness_tree.exchange.partition import (
 from tclose_spark.methods.closeness_tree.exchange.scatter import scatter, undo
 from tclose_spark.table.arrays import Codes, FloatArray
 
-PASSES = 4  # in a round, over all classes
 NEAR = 64  # rows on either side among which a class looks for those that would join it
 LOOKS = 16  # rows on either side whose classes may take a row of a shrunk one
 MOST_AT_END = 8  # rows that may leave an end of a box
@@ -46,8 +45,8 @@ def reshape(
     heat: float,
     price: float,
 ) -> int:
-    """Each class in turn may lose one end of its box, and may extend its box; this PASSES times.
-    Returns how many changes were made.
+    """Each class in turn may lose one end of its box, and may extend its box. Returns how many
+    changes were made.
 
     A change is made if all classes then meet the requirement, and the loss plus `price` times the
     weighted closeness ratios times rows rises by at most heat x risk. order: lexicographic, shape
@@ -55,29 +54,28 @@ def reshape(
     """
     changed = 0
     rank_rows(partition, order)
-    for _ in range(PASSES):
-        for c in range(len(partition.size)):
-            if partition.size[c] > 0:
-                z = draw(partition.random)
-                changed += shrink(
-                    table,
-                    partition,
-                    order,
-                    c,
-                    z,
-                    heat * risks[(z >> 24) & (len(risks) - 1)],
-                    price,
-                )
-                z = draw(partition.random)
-                changed += extend(
-                    table,
-                    partition,
-                    order,
-                    c,
-                    z,
-                    heat * risks[(z >> 24) & (len(risks) - 1)],
-                    price,
-                )
+    for c in range(len(partition.size)):
+        if partition.size[c] > 0:
+            z = draw(partition.random)
+            changed += shrink(
+                table,
+                partition,
+                order,
+                c,
+                z,
+                heat * risks[(z >> 24) & (len(risks) - 1)],
+                price,
+            )
+            z = draw(partition.random)
+            changed += extend(
+                table,
+                partition,
+                order,
+                c,
+                z,
+                heat * risks[(z >> 24) & (len(risks) - 1)],
+                price,
+            )
     return changed
 
 

@@ -168,6 +168,7 @@ class Annealing:
     hot, cold: temperatures at the first and after the last round, in widths of one row's label.
     priced: the share of rounds with a price.
     cycle: of so many rounds, the first makes proposals, and the last changes boxes.
+    passes: over all classes, in a round that changes boxes.
     swaps: in one round of so many, the sweep swaps rows.
     pays: of the loss; afterwards, sweeps go on as long as the last few gain more.
     """
@@ -176,12 +177,13 @@ class Annealing:
     cold: float
     priced: float
     cycle: int
+    passes: int
     swaps: int
     pays: float
 
 
-FULL = Annealing(hot=0.7, cold=0.1, priced=0.9, cycle=1, swaps=1, pays=3e-4)
-THIN = Annealing(hot=0.5, cold=0.03, priced=0.97, cycle=2, swaps=3, pays=8e-4)
+FULL = Annealing(hot=0.7, cold=0.1, priced=0.9, cycle=1, passes=4, swaps=1, pays=3e-4)
+THIN = Annealing(hot=0.5, cold=0.03, priced=0.97, cycle=2, passes=3, swaps=3, pays=8e-4)
 """Some two thirds of the work of FULL, in as many rounds."""
 
 
@@ -315,7 +317,8 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int, how:
         if place == 0:
             propose(table, partition, orders[cycle * STRIDE % len(orders)], risks, heat, price)
         if place == how.cycle - 1:
-            reshape(table, partition, order, risks, heat, price)
+            for _ in range(how.passes):
+                reshape(table, partition, order, risks, heat, price)
         if number % max(1, rounds // DISSOLVES) == 0:
             dissolve_all(table, partition, order, risks, heat, price)
         swaps = None if number % how.swaps else number // how.swaps

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import drawn
+from strategies import drawn, make_problem, town
 
 from requirements import ROWS_ONLY, UNCAPPED
 from tclose_spark.kernels.widths import LabelWidths
@@ -26,6 +26,7 @@ from tclose_spark.measures.distances.ground_distances import (
 )
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.blocks.block import Block, Requirement, exact_limits
+from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.closeness_tree.exchange import partition as partition_module
 from tclose_spark.methods.closeness_tree.exchange import rounds
 from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
@@ -396,6 +397,26 @@ def test_classes_keep_what_is_required_and_lose_no_more(
     assert_holds(start, found)
     assert np.array_equal(classes, given_classes)
     assert np.array_equal(found, exchange(block, classes, sweeps, anneal, seed, annealing))
+
+
+@pytest.mark.parametrize(
+    ("annealing", "proposals", "changes_of_boxes"),
+    [(FULL, 6, 6 * 4), (THIN, 3, 3 * 3)],
+)
+def test_thin_rounds_leave_out_proposals_and_changes_of_boxes(
+    monkeypatch: pytest.MonkeyPatch,
+    annealing: Annealing,
+    proposals: int,
+    changes_of_boxes: int,
+) -> None:
+    called: list[str] = []
+    for kernel in (propose, reshape):
+        name = kernel.__name__
+        monkeypatch.setattr(rounds, name, lambda *_, name=name: called.append(name))
+    problem, _ = make_problem(town(60), {"disease": {"t": "0.5"}}, k=3)
+    block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
+    exchange(block, np.zeros(60, np.int64), 1, 6, 0, annealing)
+    assert (called.count("propose"), called.count("reshape")) == (proposals, changes_of_boxes)
 
 
 @given(
