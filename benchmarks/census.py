@@ -26,7 +26,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from cost import KINDS, Cost, measure
+from cost import METER, PEAKS, Cost, measure
 from deltalake import DeltaTable
 from release import CONFIG, STAGES, console, method_named, pipeline_stages
 from rich.table import Table
@@ -81,6 +81,7 @@ def size_of(folder: Path) -> int:
 
 
 def release(spark, folder: Path, rows: int, method: str) -> Released:
+    METER.begin()
     os.environ["TCLOSE_DEMO"] = str(folder)
     output = folder / "release"
     spec = load_spec(CONFIG, [f"output.path={output}", f"method={method_named(method)}"])
@@ -166,7 +167,7 @@ def show(runs: list[Released]) -> None:
         )
         table.add_row("", "", "of it Python", *(f"{run.stages[s].python:.1f}" for s in STAGES))
         table.add_row("", "", "wall s", *(f"{run.stages[s].wall:.1f}" for s in STAGES))
-        for kind in KINDS:
+        for kind in PEAKS:
             table.add_row(
                 "",
                 "",

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 INTERVAL = 0.5  # seconds between two looks; what a process used since the last one before its end is missed
 TICKS, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
-KINDS = ("driver", "java", "workers", "disk")
+PEAKS = ("driver", "java", "workers", "disk")
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Cost:
     driver: int = 0  # the most bytes in memory at one moment: of this process,
     java: int = 0  # of the JVM,
     workers: int = 0  # of all Python workers together
-    disk: int = 0  # the most bytes on the disk of temporary files, beyond those when Meter began
+    disk: int = 0  # the most bytes on the disk of temporary files, beyond those at `Meter.begin`
 
     @property
     def cpu(self) -> float:
@@ -43,7 +43,7 @@ class Cost:
         }
         return Cost(
             **sums,
-            **{kind: max(getattr(self, kind), getattr(other, kind)) for kind in KINDS},
+            **{kind: max(getattr(self, kind), getattr(other, kind)) for kind in PEAKS},
         )
 
     def __sub__(self, other: Cost) -> Cost:
@@ -59,7 +59,7 @@ def disk_used() -> int:
 
 
 class Meter:
-    """CPU time of this process and of all its descendants so far.
+    """CPU time and memory of this process and of all its descendants so far, and bytes on disk.
 
     Python workers are nobody's children to wait for, so that their time is in no parent's figures:
     all processes are looked at while they live, and the last figure of each is kept.
@@ -67,10 +67,14 @@ class Meter:
 
     def __init__(self) -> None:
         self._used: dict[tuple[int, int], tuple[bool, int]] = {}
-        self._peaks = dict.fromkeys(KINDS, 0)
+        self._peaks = dict.fromkeys(PEAKS, 0)
         self._lock = threading.Lock()
-        self._disk_before = disk_used()
+        self.begin()
         threading.Thread(target=self._watch, daemon=True).start()
+
+    def begin(self) -> None:
+        """Count bytes on disk from now on."""
+        self._disk_before = disk_used()
 
     def _watch(self) -> None:
         while True:
@@ -94,7 +98,7 @@ class Meter:
         for process in sorted(found, key=lambda process: found[process][1]):  # parents are older
             if found[process][0] in ours:
                 ours.add(process)
-        held = dict.fromkeys(KINDS, 0)
+        held = dict.fromkeys(PEAKS, 0)
         with self._lock:
             for process in ours & set(found):
                 _, born, java, ticks, memory = found[process]
@@ -103,13 +107,13 @@ class Meter:
                     memory
                 )
             held["disk"] = max(0, disk_used() - self._disk_before)
-            self._peaks = {kind: max(self._peaks[kind], held[kind]) for kind in KINDS}
+            self._peaks = {kind: max(self._peaks[kind], held[kind]) for kind in PEAKS}
 
     def peaks(self) -> dict[str, int]:
         """The most bytes since the last call: in memory by kind of process, and on disk."""
         self._look()
         with self._lock:
-            peaks, self._peaks = self._peaks, dict.fromkeys(KINDS, 0)
+            peaks, self._peaks = self._peaks, dict.fromkeys(PEAKS, 0)
         return peaks
 
     def now(self) -> Cost:

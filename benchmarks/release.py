@@ -18,7 +18,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cost import KINDS, Cost, measure
+from cost import METER, PEAKS, Cost, measure
 from fit import Line, goals
 from pyspark.sql import SparkSession
 from rich.console import Console
@@ -67,6 +67,7 @@ def method_named(method: str) -> str:
 
 def release(spark: SparkSession, folder: Path, rows: int, method: str) -> Measured:
     """A release by a method, or by the closeness tree with this effort, stage by stage."""
+    METER.begin()
     os.environ["TCLOSE_DEMO"] = str(folder)
     with tempfile.TemporaryDirectory(dir=folder) as output:
         run = Run(
@@ -169,7 +170,7 @@ class Results:
         )
         table.add_row("", "", "of it Python", *(f"{cost[s].python:.1f}" for s in STAGES))
         table.add_row("", "", "wall s", *(f"{cost[s].wall:.1f}" for s in STAGES))
-        for kind in KINDS:
+        for kind in PEAKS:
             table.add_row(
                 "",
                 "",

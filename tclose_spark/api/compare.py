@@ -153,13 +153,8 @@ def _compared(
 ) -> ComparisonResult:
     """The result of a request on the chosen engine."""
     with lines_in_errors(run.tree):
-        choice = choose(
-            "compare",
-            asked_engine(engine, run.spec.engine),
-            run.spec,
-            run.table,
-            log,
-        )
+        asked = asked_engine(engine, run.spec.engine)
+        choice = choose("compare", asked, run.spec, run.table, log)
 
     def work(on: str) -> ComparisonResult:
         with working_on(run, "compare", on) as session:

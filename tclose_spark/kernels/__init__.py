@@ -20,14 +20,15 @@ def kernel(function: Kernel) -> Kernel:
     work that it does.
 
     So a kernel, and whatever it calls, must not create arrays. No index may be negative: it is used
-    as it is (see `compiler`). Floats are added in the order as
-    written, so every machine forms the same classes. Other threads run meanwhile; one of them
-    handles interrupts (see `io.interrupts`). A kernel is compiled once for the types of its arrays,
-    for integers of any kind, by one process of a machine at a time; and once more if both Python
-    and other kernels call it (see `compiler`).
+    as it is (see `compiler`). Floats are added in the order as written, so every machine forms the
+    same classes. Other threads run meanwhile; one of them handles interrupts (see `io.interrupts`).
+    A kernel is compiled once for the types of its arrays, for integers of any kind, by one process
+    of a machine at a time; and once more if both Python and other kernels call it (see `compiler`).
+    A kernel of another package is compiled in each process, because it holds code of this one.
     """
     options: dict[str, Any] = {"_nrt": False, "nogil": True, "no_cfunc_wrapper": True}
-    compiled: Any = njit(**options, cache=True, pipeline_class=EntryCompiler)(function)
+    ours = is_ours(function)
+    compiled: Any = njit(**options, cache=ours, pipeline_class=EntryCompiler)(function)
     compiled.called = called = njit(**options, pipeline_class=CalledCompiler)(function)
     compile_ = compiled.compile
 
@@ -35,7 +36,7 @@ def kernel(function: Kernel) -> Kernel:
         with compile_lock(folder()):
             return compile_(kinds)
 
-    if is_ours(function):
+    if ours:
         compiled.compile = compile_alone
         KERNELS.append(function)
     compiled.get_call_template = lambda kinds, named: called.get_call_template(

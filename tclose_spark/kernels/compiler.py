@@ -5,9 +5,10 @@ Numba alone optimises every function, together with all that it calls, and makes
 wrapper for Python of each. With a hundred small kernels that call one another, this took half the
 time. The passes that are left out rewrite closures, contexts and literals, which no kernel has.
 
-An index is used as it is. Numba alone first tests whether it is negative and counts from the end.
-Without this test, the exchange of the closeness tree takes a fifth less time. NUMBA_BOUNDSCHECK=1
-makes kernels raise IndexError for an index that is negative or too large.
+An index is used as it is. Numba alone tests whether it is negative, and then counts it from the
+end. Without this test, the exchange of the closeness tree takes a fifth less time.
+NUMBA_BOUNDSCHECK=1 makes kernels raise IndexError instead, for an index that is negative or too
+large. Slices are compiled as numba does it, and are not checked.
 
 One process of a machine compiles at a time. The next one waits, and finds the kernels that the
 first one cached.
@@ -88,22 +89,26 @@ class CalledCode(JITCodeLibrary):
 
 
 def _index_as_it_is(context: Any, builder: Any, kind: Any, index: Any, length: Any) -> Any:
-    """What numba calls to turn an index of an axis of this length into a number of 64 bits."""
+    """Takes the place of numba's `fix_integer_index`: the index in 64 bits, not counted from the end
+    if it is negative. length: not used.
+    """
     return context.cast(builder, index, kind, types.intp)
 
 
 class LowerKernel(typed_passes.NativeLowering):
     """Makes code that uses each index as it is. Numba has no option for this, so one of its
-    functions is replaced meanwhile. Numba's lock keeps other threads from compiling.
+    functions is replaced meanwhile. Numba's lock keeps other threads from compiling. What numba
+    compiles meanwhile for itself is kept for all code of the process; for our kernels, none of that
+    has a negative index.
     """
 
-    _name = "lower_kernel"
+    _name = "lower_kernel"  # of a pass; those below have their own
 
     def run_pass(self, state: Any) -> bool:
         """Changes the state of a compilation, as numba's passes do."""
         fix_integer_index = arrayobj.fix_integer_index
-        arrayobj.fix_integer_index = _index_as_it_is
         try:
+            arrayobj.fix_integer_index = _index_as_it_is
             return bool(super().run_pass(state))
         finally:
             arrayobj.fix_integer_index = fix_integer_index

@@ -229,7 +229,12 @@ class PlanModel(BaseModel):
 
     @classmethod
     def of(cls, plan: object) -> Self:
-        """The fields of a plan that this model has, too."""
+        """The model of a plan, or of a part of one: its attributes that have the names of the
+        model's fields.
+
+        Raises:
+            ValidationError: if it lacks one.
+        """
         return cls.model_validate(plan, from_attributes=True)
 
 

@@ -456,6 +456,10 @@ def test_the_run_file_of_an_audit_asks_for_its_engine(
     path.write_text(f"engine: local\n{path.read_text()}")
     cli.main([verb, load_spec(path).input.path, "--config", str(path)])
     assert "engine     local: the run file asks for it" in capfd.readouterr().err.splitlines()
+    assert cli.main([verb, str(path.parent / "*.csv"), "--config", str(path)]) == 2
+    assert "the run file asks for local, and the pattern of input.path needs Spark" in (
+        capfd.readouterr().err
+    )
 
 
 def test_local_refuses_a_catalog_table_and_names_the_line(

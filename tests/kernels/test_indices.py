@@ -1,5 +1,5 @@
 """Kernels use an index as it is, and do not count from the end. So no kernel may have a negative
-index: `make test-bounds` checks each one that the tests of methods use.
+index: `make test-bounds` checks each one in the tests of methods.
 """
 
 import ast
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import tclose_spark
 from tclose_spark.kernels import kernel
@@ -61,16 +62,19 @@ def test_a_negative_index_does_not_count_from_the_end():
     assert kernel(lambda numbers, i: numbers[i])(numbers[2:], -1) == 1
 
 
+@pytest.mark.more
 def test_the_check_refuses_an_index_outside(tmp_path: Path):
     assert words_printed(USE_INDICES, tmp_path, "1") == ["2", "IndexError", "IndexError"] * 3
 
 
+@pytest.mark.more
 def test_kernels_with_and_without_the_check_are_cached_apart(tmp_path: Path):
     folders = [words_printed(PRINT_FOLDER, tmp_path, check) for check in ("0", "1")]
     assert folders[0] != folders[1]
 
 
 def test_no_kernel_has_a_negative_constant_as_an_index():
+    """Nor as an end of a slice."""
     kernels = list(all_kernels())
     assert len(kernels) > 100
     for function in kernels:

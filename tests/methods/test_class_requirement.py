@@ -171,8 +171,8 @@ def test_two_households_weigh_more_than_one(homes, enough):
     ],
 )
 def test_a_k_above_the_whole_table_is_reported_in_what_k_counts(names, has):
-    """A row of each cell; half of them are the first of their person."""
-    rows = np.ones(len(CELLS), dtype=np.int64)
-    attributes = attributes_of(2 * rows, names, Fraction(1), 1, 2)
+    """Two rows of each cell. Half of the cells are of the first rows of people."""
+    rows = np.full(len(CELLS), 2)
+    attributes = attributes_of(rows, names, Fraction(1), 1, 2)
     with pytest.raises(UnreachableError, match=f"privacy.k is 200, but the table has {has}; "):
         require_rows(200, attributes)

@@ -198,8 +198,8 @@ def _generate(block: _Block, widths: LabelWidths) -> None:
 
 @kernel
 def _first_left(block: _Block, c: int, begun: int) -> int:
-    """The first row without a class, from a place in the order on, of a part that class c needs; -1
-    if none is.
+    """The first row without a class, from a place in the order on, of a part that class c needs.
+    There is one: what is left of each part is what the classes to come need.
     """
     order = block.order
     part = block.part

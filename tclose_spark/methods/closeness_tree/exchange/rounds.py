@@ -168,7 +168,8 @@ class Annealing:
     hot, cold: temperatures at the first and after the last round, in widths of one row's label.
     priced: the share of rounds with a price.
     cycle: of so many rounds, the first makes proposals, and the last changes boxes.
-    passes: how often each class may change its box, in a round in which boxes change.
+    passes: how often each class may shrink and may extend its box, in a round in which boxes
+        change.
     swaps: in one round of so many, the sweep swaps rows.
     pays: of the loss; afterwards, sweeps go on as long as the last few gain more.
     """
