@@ -325,9 +325,9 @@ def test_a_store_is_asked_only_if_it_decides(
 
     monkeypatch.setattr("tclose_spark.io.storage.stores._opened", ask)
     for engine in ("local", "spark"):
-        assert session.choose("release", engine, spec_with(**STORED)).name == engine
+        assert session.choose("release", asked_engine(engine), spec_with(**STORED)).name == engine
     monkeypatch.setattr(session, "spark_present", lambda: "a Spark session is active")
-    assert session.choose("release", None, spec_with(**STORED)).name == "spark"
+    assert session.choose("release", asked_engine(None), spec_with(**STORED)).name == "spark"
 
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "delta"])
