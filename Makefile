@@ -80,7 +80,7 @@ test-spark: $(READY)  ## Run on Spark what `make test` runs on the local engine.
 test-slow: $(READY)  ## Run the slow tests, which take minutes: large tables, long lines of releases. Those of platforms have targets of their own.
 	$(PYTEST) -m slow --ignore tests/platforms
 
-test-bounds: $(READY)  ## Run the quick tests of methods with kernels that check each index. Six minutes.
+test-bounds: $(READY)  ## Run the quick tests of methods with kernels that check each index. Five minutes.
 	NUMBA_BOUNDSCHECK=1 TCLOSE_TESTS_QUICK=1 $(PYTEST) -m "not slow and not more" tests/methods
 
 everything: $(READY)  ## Run once each suite that a change need not pass, and record it in docs/tested.json; SUITES="test-s3 fuzz" runs those.

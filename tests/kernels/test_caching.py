@@ -14,13 +14,14 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from numba.core.dispatcher import Dispatcher
 from numba.extending import typeof_impl
 
 import tclose_spark
-from tclose_spark.kernels import caching
+from tclose_spark.kernels import caching, kernel
 
 pytestmark = pytest.mark.more
 
@@ -29,7 +30,7 @@ PACKAGE = Path(tclose_spark.__file__).parent
 PROGRAM = """
 import sys
 import numpy as np
-from tclose_spark.kernels import caching
+from tclose_spark.kernels import caching, kernel
 from tclose_spark.kernels.widths import LabelWidths, width
 widths = LabelWidths(
     kinds=np.zeros(1, np.int8),
@@ -230,6 +231,17 @@ def test_functions_of_others_are_kept_where_numba_keeps_them() -> None:
 
     assert KernelCache.from_function(run, __file__) is None
     assert KernelCache.from_function(width.py_func, "") is not None
+
+
+def test_kernels_of_others_are_not_kept() -> None:
+    """They hold compiled code of kernels here, which their own file does not name."""
+
+    def twice(x: int) -> int:
+        return 2 * x
+
+    compiled: Any = kernel(twice)
+    assert compiled(3) == 6
+    assert compiled.stats.cache_path is None
 
 
 def test_a_folder_that_others_may_write_to_is_not_used(wheel: Path, tmp_path: Path) -> None:

@@ -57,25 +57,11 @@ def reshape(
     for c in range(len(partition.size)):
         if partition.size[c] > 0:
             z = draw(partition.random)
-            changed += shrink(
-                table,
-                partition,
-                order,
-                c,
-                z,
-                heat * risks[(z >> 24) & (len(risks) - 1)],
-                price,
-            )
+            allowed = heat * risks[(z >> 24) & (len(risks) - 1)]
+            changed += shrink(table, partition, order, c, z, allowed, price)
             z = draw(partition.random)
-            changed += extend(
-                table,
-                partition,
-                order,
-                c,
-                z,
-                heat * risks[(z >> 24) & (len(risks) - 1)],
-                price,
-            )
+            allowed = heat * risks[(z >> 24) & (len(risks) - 1)]
+            changed += extend(table, partition, order, c, z, allowed, price)
     return changed
 
 
