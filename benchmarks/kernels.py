@@ -23,7 +23,7 @@ from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.closeness_tree.carve.tree import grow
 from tclose_spark.methods.closeness_tree.classes import SEED
-from tclose_spark.methods.closeness_tree.effort import EFFORTS
+from tclose_spark.methods.closeness_tree.effort import FAST_BLOCK
 from tclose_spark.methods.closeness_tree.exchange import rounds
 
 PARTS = {"orders": ("make_orders",), "moves": ("sweep_moves",), "swaps": ("sweep_swaps",)}
@@ -54,7 +54,7 @@ def costs(block: Block) -> tuple[dict[str, float], float]:
         for name in names:
             setattr(rounds, name, watched(part, kernels[name]))
     try:
-        classes, seconds = timed(rounds.exchange, block, tree.leaf, EFFORTS["fast"].sweeps, 0, SEED)
+        classes, seconds = timed(rounds.exchange, block, tree.leaf, FAST_BLOCK.sweeps, 0, SEED)
     finally:
         for name, kernel in kernels.items():
             setattr(rounds, name, kernel)

@@ -52,7 +52,7 @@ def print_curve(name: str, block: Block, rounds: list[int]) -> None:
     """A line for each number of rounds and each kind."""
     size = len(block.cell)
     leaf = grow(block).leaf
-    sweeps = EFFORTS["balanced"].sweeps
+    sweeps = EFFORTS["balanced"].in_block(size).sweeps
     for number in rounds:
         for kind in KINDS if number else ["full"]:
             start = time.thread_time()

@@ -11,12 +11,7 @@ import numpy as np
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.figures import closeness_ratios, figures_of_block, rows_lost
 from tclose_spark.methods.closeness_tree.carve.tree import Tree, TreeGrowth, grow
-from tclose_spark.methods.closeness_tree.effort import (
-    GROWTHS,
-    SMALL_BLOCK,
-    Effort,
-    effort_in_block,
-)
+from tclose_spark.methods.closeness_tree.effort import GROWTHS, SMALL_BLOCK, BlockEffort
 from tclose_spark.methods.closeness_tree.exchange.rounds import FULL, Annealing, exchange
 from tclose_spark.methods.rows_in_work import begin_block
 from tclose_spark.table.arrays import IntArray
@@ -27,7 +22,7 @@ SEED = 2026
 def put_into_classes(
     block: Block,
     growth: TreeGrowth,
-    effort: Effort,
+    effort: BlockEffort,
 ) -> tuple[IntArray, dict[str, float]]:
     """(the class of each row of a block, shape (n,), from 0; figures as `ClosenessTreePlan.figures`
     names them).
@@ -35,7 +30,6 @@ def put_into_classes(
     Every class meets the requirement if the block does. growth: of the tree, if the effort is one
     tree.
     """
-    effort = effort_in_block(effort, len(block.cell))
     begin_block(len(block.cell), _sweeps(len(block.cell), effort))
     trees = [
         grow(block, each) for each in (GROWTHS[: effort.trees] if effort.trees > 1 else (growth,))
@@ -50,7 +44,7 @@ def put_into_classes(
     return classes, {**figures, "lost_by_tree": rows_lost(block, tree.leaf), "depth": tree.depth}
 
 
-def _heats(rows: int, effort: Effort) -> Iterator[tuple[int, int]]:
+def _heats(rows: int, effort: BlockEffort) -> Iterator[tuple[int, int]]:
     """(how many trees take part, rounds of annealing) of each heat, for a block of so many rows."""
     left = effort.trees
     more = max(1, SMALL_BLOCK // rows)
@@ -59,7 +53,7 @@ def _heats(rows: int, effort: Effort) -> Iterator[tuple[int, int]]:
         yield left, rounds
 
 
-def _sweeps(rows: int, effort: Effort) -> int:
+def _sweeps(rows: int, effort: BlockEffort) -> int:
     """About how often the exchange goes through the rows of a block."""
     trials = effort.trees * effort.trial if effort.trees > 1 else 0
     return trials + sum(trees * (effort.sweeps + rounds) for trees, rounds in _heats(rows, effort))

@@ -31,59 +31,67 @@ MOST_SAMPLED = 2_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effort:
-    """trees: how many are grown for each block; if one, then with the plan's growth.
+class BlockEffort:
+    """The work that is done for a block.
+
+    trees: how many are grown; if one, then with the plan's growth.
     trial: sweeps of each tree before trees are compared. The loss of a tree by itself predicts
         less.
     sweeps: of the exchange in each heat (see `exchange`).
     heats: (how many of the best trees take part, rounds of annealing) of each; the best of the last
         heat is kept.
-    sample_rows: of the sample on which the plan of a table is grown, unless it is very large.
-    rows_per_task: about; a task has whole blocks, so 1 means a task for each block.
-    annealing: how rounds of annealing go on.
-    thinned: whether blocks of more than SMALL_BLOCK rows are annealed by THIN.
+    annealing: what rounds of annealing leave out.
     """
 
     trees: int
     trial: int = 4
     sweeps: int
     heats: tuple[tuple[int, int], ...]
+    annealing: Annealing = FULL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """What an `effort` of the run file means.
+
+    small, large: the work for a block of up to SMALL_BLOCK rows, and for one of more.
+    sample_rows: of the sample on which the plan of a table is grown, unless it is very large.
+    rows_per_task: about; a task has whole blocks, so 1 means a task for each block.
+    """
+
+    small: BlockEffort
+    large: BlockEffort
     sample_rows: int
     rows_per_task: int
-    annealing: Annealing = FULL
-    thinned: bool = False
+
+    def in_block(self, rows: int) -> BlockEffort:
+        """The work for a block of so many rows.
+
+        >>> EFFORTS["balanced"].in_block(40_000).annealing == FULL
+        True
+        >>> EFFORTS["balanced"].in_block(40_001).annealing == THIN
+        True
+        """
+        return self.small if rows <= SMALL_BLOCK else self.large
 
 
+FAST_BLOCK = BlockEffort(trees=1, sweeps=6, heats=((1, 0),))
+THOROUGH_BLOCK = BlockEffort(trees=len(GROWTHS), sweeps=8, heats=((9, 15), (3, 150), (1, 3000)))
 EFFORTS = {
-    "fast": Effort(trees=1, sweeps=6, heats=((1, 0),), sample_rows=400_000, rows_per_task=200_000),
+    "fast": Effort(small=FAST_BLOCK, large=FAST_BLOCK, sample_rows=400_000, rows_per_task=200_000),
     "balanced": Effort(
-        trees=3,
-        sweeps=4,
-        heats=((1, 50),),
+        small=BlockEffort(trees=3, sweeps=4, heats=((1, 150),)),
+        large=BlockEffort(trees=2, trial=2, sweeps=4, heats=((1, 50),), annealing=THIN),
         sample_rows=1_000_000,
         rows_per_task=80_000,
-        thinned=True,
     ),
     "thorough": Effort(
-        trees=len(GROWTHS),
-        sweeps=8,
-        heats=((9, 15), (3, 150), (1, 3000)),
+        small=THOROUGH_BLOCK,
+        large=THOROUGH_BLOCK,
         sample_rows=1_000_000,
         rows_per_task=1,
     ),
 }
-
-
-def effort_in_block(effort: Effort, rows: int) -> Effort:
-    """The effort for a block of so many rows.
-
-    >>> effort_in_block(EFFORTS["balanced"], 40_000).annealing == FULL
-    True
-    >>> effort_in_block(EFFORTS["balanced"], 40_001).annealing == THIN
-    True
-    """
-    thin = effort.thinned and rows > SMALL_BLOCK
-    return replace(effort, trial=2, annealing=THIN) if thin else effort
 
 
 def block_size(rows: int, most: int) -> int:
@@ -115,4 +123,7 @@ def sample_size(effort: Effort, rows: int) -> int:
 def effort_of(settings: ClosenessTree) -> Effort:
     """The effort of a run file; a number means sweeps."""
     effort = settings.effort
-    return EFFORTS[effort] if isinstance(effort, str) else replace(EFFORTS["fast"], sweeps=effort)
+    if isinstance(effort, str):
+        return EFFORTS[effort]
+    swept = replace(FAST_BLOCK, sweeps=effort)
+    return replace(EFFORTS["fast"], small=swept, large=swept)

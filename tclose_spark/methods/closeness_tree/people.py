@@ -59,7 +59,8 @@ class PeopleTreePlan(BlocksPlan):
         classes = np.zeros(len(block.cell), dtype=np.int64)
         if self.units.holds(cells):
             of_units = replace(block.take(unit), requirement=self.units.requirement(len(unit)))
-            classes = put_into_classes(of_units, GROWTHS[0], self.effort)[0][member]
+            effort = self.effort.in_block(len(of_units.cell))
+            classes = put_into_classes(of_units, GROWTHS[0], effort)[0][member]
         assert isinstance(block, RegionBlock)
         merged, gone = merge_until_all_hold(block, classes)
         classes = self._cut_again(block, merged)

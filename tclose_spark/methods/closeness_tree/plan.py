@@ -60,7 +60,7 @@ class ClosenessTreePlan(BlocksPlan):
     figures: ClassVar[Totals] = {**TOTALS, "lost_by_tree": "sum", "depth": "max"}
 
     def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
-        return put_into_classes(block, self.growth, self.effort)
+        return put_into_classes(block, self.growth, self.effort.in_block(len(block.cell)))
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, object]:
         return {
@@ -109,7 +109,7 @@ def plan_trees(
     effort = effort_of(given.settings)
     rows_per_block = rows_per_block or block_size(table.rows, table.dense.most_rows)
     trial = Trial(table, given.log)
-    if table.rows <= rows_per_block and effort.trees == 1:
+    if table.rows <= rows_per_block and effort.in_block(table.rows).trees == 1:
         trial.grow_whole()
     layout = plan_blocks(
         table,

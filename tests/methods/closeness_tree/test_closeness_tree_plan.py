@@ -23,8 +23,18 @@ from tclose_spark.methods.closeness_tree import effort as effort_module
 from tclose_spark.methods.closeness_tree import plan as plan_module
 from tclose_spark.methods.closeness_tree.carve.tree import grow
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
-from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, Effort, effort_of
-from tclose_spark.methods.closeness_tree.exchange.rounds import FULL, THIN, exchange
+from tclose_spark.methods.closeness_tree.effort import (
+    GROWTHS,
+    PLANNED,
+    BlockEffort,
+    effort_of,
+)
+from tclose_spark.methods.closeness_tree.exchange.rounds import (
+    FULL,
+    THIN,
+    Annealing,
+    exchange,
+)
 from tclose_spark.methods.closeness_tree.plan import ClosenessTreePlan, plan_trees
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.rows import Rows
@@ -233,7 +243,7 @@ def test_what_does_not_fit_the_integers_is_refused_when_it_is_planned():
 def test_the_best_tree_is_kept_and_small_blocks_are_annealed_from_several():
     problem, _ = make_problem(town(900), {"disease": {"t": "0.2"}}, k=5)
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
-    effort = Effort(trees=3, sweeps=3, heats=((1, 4),), sample_rows=1, rows_per_task=1)
+    effort = BlockEffort(trees=3, sweeps=3, heats=((1, 4),))
     trees = [grow(block, way) for way in GROWTHS[:3]]
     starts = [exchange(block, tree.leaf, effort.trial, 0, classes_module.SEED) for tree in trees]
     ends = [rows_lost(block, exchange(block, start, 3, 4, classes_module.SEED)) for start in starts]
@@ -263,7 +273,7 @@ def test_trees_with_the_same_classes_are_exchanged_once(monkeypatch: pytest.Monk
     put_into_classes(
         block,
         GROWTHS[0],
-        Effort(trees=9, sweeps=1, heats=heats, sample_rows=1, rows_per_task=1),
+        BlockEffort(trees=9, sweeps=1, heats=heats),
     )
     assert starts.count(starts[-1]) <= 1 + len(heats)
 
@@ -316,24 +326,37 @@ def test_a_changed_input_is_noticed():
         plan.assign_classes(rows.take(np.arange(299)), 0)
 
 
-def test_larger_blocks_are_annealed_by_thin_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem, _ = make_problem(town(900), {"disease": {"t": "0.2"}}, k=5)
+@pytest.mark.parametrize(
+    ("small", "trees", "trial", "rounds", "annealing"),
+    [(True, 3, 4, 150, FULL), (False, 2, 2, 50, THIN)],
+)
+def test_larger_blocks_have_fewer_trees_and_thinner_rounds(
+    monkeypatch: pytest.MonkeyPatch,
+    small: bool,
+    trees: int,
+    trial: int,
+    rounds: int,
+    annealing: Annealing,
+) -> None:
+    problem, rows = make_problem(town(900), {"disease": {"t": "0.2"}}, k=5)
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
-    effort = Effort(
-        trees=3,
-        sweeps=3,
-        heats=((1, 6),),
-        sample_rows=1,
-        rows_per_task=1,
-        thinned=True,
-    )
     for module in (effort_module, classes_module):
-        monkeypatch.setattr(module, "SMALL_BLOCK", len(block.cell) - 1)
+        monkeypatch.setattr(module, "SMALL_BLOCK", len(block.cell) - (0 if small else 1))
+    plan = plan_trees(asked(problem, effort="balanced").given(count_in(rows)))
     tried = [
-        exchange(block, grow(block, way).leaf, 2, 0, classes_module.SEED) for way in GROWTHS[:3]
+        exchange(block, grow(block, way).leaf, trial, 0, classes_module.SEED)
+        for way in GROWTHS[:trees]
     ]
     best = min(tried, key=lambda classes: rows_lost(block, classes))
-    thin = exchange(block, best, 3, 6, classes_module.SEED, THIN)
-    full = exchange(block, best, 3, 6, classes_module.SEED, FULL)
-    assert np.array_equal(put_into_classes(block, GROWTHS[0], effort)[0], thin)
-    assert not np.array_equal(thin, full)
+    grown: list[Any] = []
+
+    def watched(block: Any, growth: Any) -> Any:
+        grown.append(growth)
+        return grow(block, growth)
+
+    monkeypatch.setattr(classes_module, "grow", watched)
+    found = plan.classes_of(block)[0]
+    assert grown == list(GROWTHS[:trees])
+    for other in (FULL, THIN):
+        classes = exchange(block, best, 4, rounds, classes_module.SEED, other)
+        assert np.array_equal(found, classes) == (other == annealing)

@@ -10,7 +10,7 @@ from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.closeness_tree.carve.tree import grow
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
-from tclose_spark.methods.closeness_tree.effort import EFFORTS, GROWTHS
+from tclose_spark.methods.closeness_tree.effort import FAST_BLOCK, GROWTHS
 
 Held = set[tuple[tuple[str, ...], int, int]]
 
@@ -47,7 +47,7 @@ def test_the_tree_carves_where_a_split_would_break_t(block: Block) -> None:
 
 
 def test_the_exchange_moves_rows_to_classes_that_cover_them(block: Block) -> None:
-    classes, _ = put_into_classes(block, GROWTHS[0], EFFORTS["fast"])
+    classes, _ = put_into_classes(block, GROWTHS[0], FAST_BLOCK)
     assert held(block, classes) == {(("A",), 4, 4), (("B",), 2, 4), (("A", "B"), 2, 4)}
     disease, wide = (
         block.requirement.codes[block.cell, 0],

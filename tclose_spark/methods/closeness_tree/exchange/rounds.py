@@ -159,32 +159,31 @@ LIMITING = 0.85  # the price of a class's closeness ratio rises above this, and 
 WEIGHTS = (0.1, 5.0)  # the least and the largest price of a class, in multiples of the price of all
 DISSOLVES = 6  # about how many rounds try to dissolve classes
 LAST = 4  # sweeps after the annealing between looks at the loss
+# Temperatures at the first and after the last round, in widths of one row's label.
+HOT = 0.6
+COLD = 0.03
+PRICED_SHARE = 0.97  # of the rounds have a price
+# Times that each class may shrink and may extend its box, in a round that changes boxes.
+RESHAPES = 3
+LEAST_GAIN = (
+    8e-4  # of the loss; after the annealing, sweeps go on as long as the last few gain more
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Annealing:
-    """How rounds of annealing go on.
+    """What rounds of annealing leave out.
 
-    hot, cold: temperatures at the first and after the last round, in widths of one row's label.
-    priced: the share of rounds with a price.
     cycle: of so many rounds, the first makes proposals, and the last changes boxes.
-    passes: how often each class may shrink and may extend its box, in a round in which boxes
-        change.
     swaps: in one round of so many, the sweep swaps rows.
-    pays: of the loss; afterwards, sweeps go on as long as the last few gain more.
     """
 
-    hot: float
-    cold: float
-    priced: float
     cycle: int
-    passes: int
     swaps: int
-    pays: float
 
 
-FULL = Annealing(hot=0.7, cold=0.1, priced=0.9, cycle=1, passes=4, swaps=1, pays=3e-4)
-THIN = Annealing(hot=0.5, cold=0.03, priced=0.97, cycle=2, passes=3, swaps=3, pays=8e-4)
+FULL = Annealing(cycle=1, swaps=1)
+THIN = Annealing(cycle=2, swaps=3)
 """Some two thirds of the work of FULL, in as many rounds."""
 
 
@@ -204,7 +203,7 @@ def exchange(
         classes split off.
     sweeps: passes of moves and swaps of all rows.
     rounds: of annealing after them.
-    how: the rounds go on.
+    how: what rounds of annealing leave out.
     """
     if not len(classes) or not sweeps + rounds:
         return classes.astype(np.int64)
@@ -311,14 +310,14 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int, how:
     """
     risks = make_risks()
     for number in range(rounds):
-        heat = round(how.hot * (how.cold / how.hot) ** (number / rounds), 9)
-        price = _falling(FULL_PRICE, number, how.priced * rounds)
+        heat = round(HOT * (COLD / HOT) ** (number / rounds), 9)
+        price = _falling(FULL_PRICE, number, PRICED_SHARE * rounds)
         cycle, place = divmod(number, how.cycle)
         order = orders[2 * (cycle % (len(orders) // 2))]
         if place == 0:
             propose(table, partition, orders[cycle * STRIDE % len(orders)], risks, heat, price)
         if place == how.cycle - 1:
-            for _ in range(how.passes):
+            for _ in range(RESHAPES):
                 reshape(table, partition, order, risks, heat, price)
         if number % max(1, rounds // DISSOLVES) == 0:
             dissolve_all(table, partition, order, risks, heat, price)
@@ -328,7 +327,7 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int, how:
     before = np.inf
     after = loss(partition)
     number = 0
-    while before - after > how.pays * after:
+    while before - after > LEAST_GAIN * after:
         before = after
         for _ in range(LAST):
             _sweep(table, partition, orders, number, 0.0, swaps=number)

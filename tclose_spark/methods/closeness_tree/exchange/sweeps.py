@@ -17,6 +17,10 @@ from tclose_spark.methods.closeness_tree.exchange.partition import (
     Table,
     draw,
 )
+from tclose_spark.methods.closeness_tree.exchange.prefetching import (
+    prefetch_boxes,
+    prefetch_figures,
+)
 from tclose_spark.table.arrays import Codes
 
 # Neighbours that are tried.
@@ -46,6 +50,8 @@ def sweep_moves(table: Table, partition: Partition, order: Codes, price: float) 
     n = len(order)
     moved = 0
     for at in range(n):
+        prefetch_boxes(table, partition, order, at)
+        prefetch_figures(partition, order, at)
         row = order[at]
         c = partition.of[row]
         cell = table.cell[row]
@@ -88,6 +94,7 @@ def sweep_swaps(table: Table, partition: Partition, order: Codes) -> int:
     n = len(order)
     swapped = 0
     for at in range(n):
+        prefetch_boxes(table, partition, order, at)
         row = order[at]
         c = partition.of[row]
         cell = table.cell[row]

@@ -401,7 +401,7 @@ def test_classes_keep_what_is_required_and_lose_no_more(
 
 @pytest.mark.parametrize(
     ("annealing", "proposals", "changes_of_boxes"),
-    [(FULL, 6, 6 * 4), (THIN, 3, 3 * 3)],
+    [(FULL, 6, 6 * 3), (THIN, 3, 3 * 3)],
 )
 def test_thin_rounds_leave_out_proposals_and_changes_of_boxes(
     monkeypatch: pytest.MonkeyPatch,
