@@ -35,8 +35,7 @@ class BlockEffort:
     """The work that is done for a block.
 
     trees: how many are grown; if one, then with the plan's growth.
-    trial: sweeps of each tree before trees are compared. The loss of a tree by itself predicts
-        less.
+    trial: sweeps of each tree before trees are compared.
     sweeps: of the exchange in each heat (see `exchange`).
     heats: (how many of the best trees take part, rounds of annealing) of each; the best of the last
         heat is kept.
@@ -76,12 +75,12 @@ class Effort:
 
 
 FAST_BLOCK = BlockEffort(trees=1, sweeps=6, heats=((1, 0),))
-THOROUGH_BLOCK = BlockEffort(trees=len(GROWTHS), sweeps=8, heats=((9, 15), (3, 150), (1, 3000)))
+THOROUGH_BLOCK = BlockEffort(trees=len(GROWTHS), sweeps=8, heats=((9, 15), (3, 150), (1, 3500)))
 EFFORTS = {
     "fast": Effort(small=FAST_BLOCK, large=FAST_BLOCK, sample_rows=400_000, rows_per_task=200_000),
     "balanced": Effort(
         small=BlockEffort(trees=3, sweeps=4, heats=((1, 150),)),
-        large=BlockEffort(trees=2, trial=2, sweeps=4, heats=((1, 50),), annealing=THIN),
+        large=BlockEffort(trees=2, trial=0, sweeps=4, heats=((1, 50),), annealing=THIN),
         sample_rows=1_000_000,
         rows_per_task=80_000,
     ),

@@ -27,6 +27,7 @@ from tclose_spark.methods.closeness_tree.exchange.prefetching import (
 )
 from tclose_spark.table.arrays import Codes, FloatArray
 
+LOOKS = 4  # members that are tried for a swap
 RISKS = 4096  # a power of two
 
 
@@ -114,35 +115,39 @@ def try_swap(
     price: float,
     fitting: bool,
 ) -> bool:
-    """Draw a random member of class d, and swap the row with it if both classes then meet the
-    requirement, and loss plus price rise by at most `allowed`. Returns whether they swapped.
+    """Swap the row with the first acceptable one of LOOKS members of class d, beginning at a random
+    one. Returns whether they swapped.
 
-    fitting: the member must also be in the box of the row's class.
+    Acceptable: both classes then meet the requirement, and loss plus price rise by at most
+    `allowed`. fitting: the member must also be in the box of the row's class.
     """
     c = partition.of[row]
-    other = partition.member[partition.start[d] + draw_member(partition, d)]
-    if fitting and not covers(table, partition, c, other):
-        return False
     cell = table.cell[row]
-    into = table.cell[other]
-    ratios = 0.0
-    if cell != into:
-        ratios = rise_by_swap(table, partition, c, cell, into)
-        if ratios < np.inf:
-            ratios += rise_by_swap(table, partition, d, into, cell)
-        if ratios == np.inf:
-            return False
-    change = price * ratios
-    change += partition.size[d] * (
-        width_after(table, partition, d, other, row) - partition.width[d]
-    )
-    change += partition.size[c] * (
-        width_after(table, partition, c, row, other) - partition.width[c]
-    )
-    if change > allowed:
-        return False
-    swap(table, partition, row, other)
-    return True
+    size = partition.size[d]
+    at = draw_member(partition, d)
+    for _ in range(min(LOOKS, size)):
+        other = partition.member[partition.start[d] + at]
+        at = at + 1 if at + 1 < size else 0
+        if fitting and not covers(table, partition, c, other):
+            continue
+        into = table.cell[other]
+        ratios = 0.0
+        if cell != into:
+            ratios = rise_by_swap(table, partition, c, cell, into)
+            if ratios < np.inf:
+                ratios += rise_by_swap(table, partition, d, into, cell)
+            if ratios == np.inf:
+                continue
+        change = price * ratios + size * (
+            width_after(table, partition, d, other, row) - partition.width[d]
+        )
+        change += partition.size[c] * (
+            width_after(table, partition, c, row, other) - partition.width[c]
+        )
+        if change <= allowed:
+            swap(table, partition, row, other)
+            return True
+    return False
 
 
 def make_risks() -> FloatArray:

@@ -161,7 +161,7 @@ DISSOLVES = 6  # about how many rounds try to dissolve classes
 LAST = 4  # sweeps after the annealing between looks at the loss
 # Temperatures at the first and after the last round, in widths of one row's label.
 HOT = 0.6
-COLD = 0.03
+COLD = 0.05
 PRICED_SHARE = 0.97  # of the rounds have a price
 # Times that each class may shrink and may extend its box, in a round that changes boxes.
 RESHAPES = 3
