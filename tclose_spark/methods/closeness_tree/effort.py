@@ -75,7 +75,7 @@ class Effort:
 
 
 FAST_BLOCK = BlockEffort(trees=1, sweeps=6, heats=((1, 0),))
-THOROUGH_BLOCK = BlockEffort(trees=len(GROWTHS), sweeps=8, heats=((9, 15), (3, 150), (1, 3500)))
+THOROUGH_BLOCK = BlockEffort(trees=len(GROWTHS), sweeps=8, heats=((9, 15), (3, 150), (1, 4500)))
 EFFORTS = {
     "fast": Effort(small=FAST_BLOCK, large=FAST_BLOCK, sample_rows=400_000, rows_per_task=200_000),
     "balanced": Effort(
