@@ -165,9 +165,8 @@ COLD = 0.05
 PRICED_SHARE = 0.97  # of the rounds have a price
 # Times that each class may shrink and may extend its box, in a round that changes boxes.
 RESHAPES = 3
-LEAST_GAIN = (
-    8e-4  # of the loss; after the annealing, sweeps go on as long as the last few gain more
-)
+# Of the loss. After the annealing, sweeps go on as long as the last few gain more.
+LEAST_GAIN = 8e-4
 
 
 @dataclass(frozen=True, kw_only=True)
