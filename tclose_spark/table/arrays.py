@@ -16,6 +16,7 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 HashArray = NDArray[np.uint64]
 BoolArray = NDArray[np.bool_]
+NO_HASHES: HashArray = np.zeros(0, dtype=np.uint64)
 
 Codes = NDArray[np.int32]
 """Dense codes 0, 1, ... of values, as kernels take them."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tclose_spark.table.arrays import HashArray, IntArray
+from tclose_spark.table.arrays import NO_HASHES, HashArray, IntArray
 from tclose_spark.table.rows import Rows
 
 
@@ -115,6 +115,10 @@ class Tallier:
 
 
 LOW_BITS = np.uint64(2**31 - 1)
+ALL = np.uint64(2**31)
+"""The bound on low bits that draws every row."""
+FREQUENT = 100_000
+"""A row is frequent if one in so many rows of the table is like it, and at least two are."""
 
 
 def share_of(most: int, distinct_rows: int) -> np.uint64:
@@ -122,18 +126,72 @@ def share_of(most: int, distinct_rows: int) -> np.uint64:
     return np.uint64(min(1.0, most / distinct_rows) * 2**31)
 
 
-def draw(rows: Rows, share: np.uint64) -> tuple[Rows, IntArray]:
-    """The different rows whose low hash bits are below the bound, and the number of each."""
-    drawn = rows.take(np.flatnonzero((rows.hash & LOW_BITS) < share))
-    return drawn.distinct(np.ones(len(drawn), dtype=np.int64))
+def least_frequent(rows: int) -> int:
+    """From how many copies on a row of a table of so many rows is frequent.
+
+    >>> least_frequent(1_000), least_frequent(10_000_000)
+    (2, 100)
+    """
+    return max(2, -(-rows // FREQUENT))
 
 
-def repeated(drawn: Rows, n: IntArray, most: int) -> Rows:
-    """At most `most` rows: each row with its share of the n equal rows."""
-    before = np.append(0, np.cumsum(n))
-    return drawn.take(
-        np.repeat(np.arange(len(n)), np.diff(before * min(most, before[-1]) // before[-1])),
-    )
+def frequent_in_part(hashes: HashArray, rows: int) -> tuple[HashArray, IntArray, int]:
+    """(hashes of a part's rows that may be frequent in the whole table, ascending; the number of
+    each; how many rows of the part any other hash has at most). rows: of the whole table.
+
+    Each frequent row is found in some part, because it has at least its share there.
+    """
+    least = -(-least_frequent(rows) * len(hashes) // rows)
+    found, n = np.unique(hashes, return_counts=True)
+    return found[n >= least], n[n >= least], least - 1
+
+
+def frequent_in_all(hashes: HashArray, n: IntArray, unseen: int, rows: int) -> HashArray:
+    """Those of the hashes of all parts that may still be frequent, ascending.
+
+    hashes, n, unseen: as `frequent_in_part` found them, one part after another, and the sum.
+    """
+    tally = Tally.of(hashes.view(np.int64)[None], n)
+    return np.sort(tally.keys[0, tally.rows + unseen >= least_frequent(rows)].view(np.uint64))
+
+
+def draw(rows: Rows, share: np.uint64, frequent: HashArray) -> tuple[Rows, IntArray]:
+    """The different rows whose low hash bits are below the bound, and those with a frequent hash;
+    the number of each. frequent: ascending.
+    """
+    drawn = (rows.hash & LOW_BITS) < share
+    if len(frequent):
+        place = np.minimum(np.searchsorted(frequent, rows.hash), len(frequent) - 1)
+        drawn |= frequent[place] == rows.hash
+    some = rows.take(np.flatnonzero(drawn))
+    return some.distinct(np.ones(len(some), dtype=np.int64))
+
+
+def representative(
+    drawn: Rows,
+    n: IntArray,
+    share: np.uint64,
+    rows: int,
+    most: int,
+) -> Rows:
+    """At most `most` rows that represent a table of so many rows.
+
+    A frequent row stands for its copies. The others that were drawn by the low bits of their hashes
+    stand for all that are not frequent. If chance drew frequent rows, a few of them would decide
+    what the sample looks like.
+
+    drawn, n: different rows and the number of each, from `draw` with this share.
+    """
+    is_frequent = n >= least_frequent(rows)
+    is_low = ~is_frequent & ((drawn.hash & LOW_BITS) < share)
+    low_rows = max(int(n[is_low].sum()), 1)
+    weight = max(rows - int(n[is_frequent].sum()), 0) / low_rows
+    stands_for = n * np.where(is_frequent, 1.0, np.where(is_low, weight, 0.0))
+    before = np.append(0.0, np.cumsum(stands_for))
+    if not before[-1]:
+        return drawn.take(np.zeros(0, dtype=np.int64))
+    taken = np.floor(before * min(most, before[-1]) / before[-1]).astype(np.int64)
+    return drawn.take(np.repeat(np.arange(len(n)), np.diff(taken)))
 
 
 @dataclass(frozen=True)
@@ -148,8 +206,10 @@ class LocalRows:
 
     def sample(self, most: int) -> Rows:
         """About `most` rows that represent the table, in the order of their hashes."""
-        drawn, n = draw(self.rows, share_of(most, self.distinct_rows))
-        return repeated(drawn, n, most)
+        share = share_of(most, self.distinct_rows)
+        rows = len(self.rows)
+        frequent = frequent_in_part(self.rows.hash, rows)[0] if share < ALL else NO_HASHES
+        return representative(*draw(self.rows, share, frequent), share, rows, most)
 
     def counts(self, group_of: Callable[[Rows], IntArray], groups: int) -> IntArray:
         """The number of rows in each of the groups that `group_of` assigns, shape (groups,)."""

@@ -22,7 +22,7 @@ from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.layout import BlockLayout
 from tclose_spark.methods.blocks.routing_tree import RoutingTree, Splits, no_splits
 from tclose_spark.methods.method import GroupCounts, PlanningInput
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import HashArray, IntArray
 
 
 def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> tuple[IntArray, int]:
@@ -109,12 +109,14 @@ class SampledTable:
 
     dense: makes blocks of the table's rows.
     sample: rows that represent the table, as a block.
+    hashes: of the sample's rows, shape (rows,).
     codes: what the sample's dense codes stand for, ascending, an array for each quasi-identifier.
     counts: counts rows of the whole table by group.
     """
 
     dense: Dense
     sample: Block
+    hashes: HashArray
     codes: tuple[IntArray, ...]
     counts: GroupCounts
 
@@ -130,8 +132,15 @@ class SampledTable:
         dense = Dense(given.attributes, given.k)
         dense.require_reachable()
         rows = min(len(given.sample), max(dense.most_rows, 1))
-        sample, codes = dense.block(given.sample.take(np.arange(rows)))
-        return SampledTable(dense=dense, sample=sample, codes=tuple(codes), counts=given.counts)
+        sampled = given.sample.take(np.arange(rows))
+        sample, codes = dense.block(sampled)
+        return SampledTable(
+            dense=dense,
+            sample=sample,
+            hashes=sampled.hash,
+            codes=tuple(codes),
+            counts=given.counts,
+        )
 
     @property
     def rows(self) -> int:

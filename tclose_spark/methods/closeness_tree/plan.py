@@ -154,10 +154,13 @@ class Trial:
             most=2 * stop,
             least=max(stop // 8, 1),
             ceiling=CEILING,
-            keep_splits=True,
         )
         trees = [
-            grow(sample, replace(stopped, reserve=each.reserve, price=each.price))
+            grow(
+                sample,
+                replace(stopped, reserve=each.reserve, price=each.price),
+                self._table.hashes,
+            )
             for each in GROWTHS[:PLANNED]
         ]
         losses = [

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import (
@@ -23,17 +24,20 @@ from tclose_spark.errors import DamagedStagingError
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan
 from tclose_spark.stages.staging.batches import HASH, StagedColumns, read_batches, write_batch
-from tclose_spark.table.arrays import IntArray, Mapper, in_order
+from tclose_spark.table.arrays import NO_HASHES, HashArray, IntArray, Mapper, in_order
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.rows import Codec, Rows
 from tclose_spark.table.tally import (
+    ALL,
     LocalRows,
     Tallier,
     Tally,
     TooManyKeysError,
     draw,
-    repeated,
+    frequent_in_all,
+    frequent_in_part,
+    representative,
     share_of,
 )
 
@@ -43,6 +47,10 @@ DRAWN_A_PART = 250_000  # drawn rows of a large table for one joining task
 ROWS_A_PART = 1_000_000  # counted rows for one adding task
 KEY_COUNTS = pa.schema([("part", pa.int32()), ("keys", pa.binary()), ("n", pa.binary())])
 ROWS = pa.schema([("rows", pa.binary())])
+FOUND = pa.schema(
+    [("part", pa.int32()), ("hashes", pa.binary()), ("n", pa.binary()), ("unseen", pa.int64())],
+)
+NOBODY = np.zeros(0, dtype=np.int64)
 DRAWN = pa.schema([("part", pa.int32()), ("rows", pa.binary()), ("n", pa.binary())])
 COUNTS = pa.schema([("group", pa.int64()), ("n", pa.int64())])
 NO_ROWS = (
@@ -128,14 +136,58 @@ class EncodedTable:
     def sample(self, most: int) -> Rows:
         """About `most` rows that represent the table, independent of partitions and order.
 
-        Distinct rows are drawn by the low bits of their hashes (order keys end in the high ones),
-        each with its share of equal rows, so that frequent rows do not dominate the sample.
+        Different rows are drawn by the low bits of their hashes (order keys end in the high ones),
+        and those that are frequent. See `representative`.
         """
-        share = share_of(most, self._profile.distinct_rows)
-        drawn, n = self._drawn(share) if self._local is None else draw(self._local.rows, share)
-        if not len(n):
+        if self._local is not None:
+            rows = self._local.sample(most)
+        else:
+            share = share_of(most, self._profile.distinct_rows)
+            frequent = self._frequent() if share < ALL else NO_HASHES
+            drawn, n = self._drawn(share, frequent)
+            rows = representative(drawn, n, share, self._profile.rows, most)
+        if not len(rows):
             raise DamagedStagingError(NO_ROWS)
-        return repeated(drawn, n, most)
+        return rows
+
+    def _frequent(self) -> HashArray:
+        """The hashes of rows that may be frequent, ascending. One scan."""
+        rows = self._profile.rows
+        joining = joining_tasks(rows, ROWS_A_PART)
+
+        def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            staged = read_batches(batch.column(0) for batch in batches)
+            hashes = [batch.column(HASH).to_numpy() for batch in staged]
+            if not hashes:
+                return
+            found, n, unseen = frequent_in_part(np.concatenate(hashes), rows)
+            part = (found >> np.uint64(32)) % np.uint64(joining)
+            for number in range(joining):
+                here = part == number
+                yield written(number, found[here], n[here], unseen)
+
+        def join(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            received = [batch for batch in batches if batch.num_rows]
+            if received:
+                sent = pa.Table.from_batches(received)
+                found, n = read(sent)
+                unseen = pc.sum(sent["unseen"]).as_py()
+                yield written(0, frequent_in_all(found, n, unseen, rows), NOBODY, 0)
+
+        def written(part: int, hashes: HashArray, n: IntArray, unseen: int) -> pa.RecordBatch:
+            values = [part, hashes.tobytes(), n.tobytes(), unseen]
+            arrays = [
+                pa.array([value], field.type) for value, field in zip(values, FOUND, strict=True)
+            ]
+            return pa.RecordBatch.from_arrays(arrays, schema=FOUND)
+
+        def read(sent: pa.Table) -> tuple[HashArray, IntArray]:
+            hashes = b"".join(sent["hashes"].to_pylist())
+            n = b"".join(sent["n"].to_pylist())
+            return np.frombuffer(hashes, np.uint64), np.frombuffer(n, np.int64)
+
+        parts = send_to_tasks(self._batches, find, FOUND, joining)
+        return np.sort(read(collect(map_batches(parts, join, FOUND)))[0])
 
     def counts(self, group_of: Callable[[Rows], IntArray], groups: int) -> IntArray:
         """The number of rows that `group_of` puts into each group, shape (groups,). One scan."""
@@ -168,17 +220,15 @@ class EncodedTable:
             return self._local.frequencies(tally_of, most)
         return count_keys(self._batches, self._encoder.parts, tally_of, most, self._profile.rows)
 
-    def _drawn(self, share: np.uint64) -> tuple[Rows, IntArray]:
-        """The drawn rows of a large table: tasks draw, others join, the driver puts parts
-        together.
-        """
+    def _drawn(self, share: np.uint64, frequent: HashArray) -> tuple[Rows, IntArray]:
+        """`draw` from a large table: tasks draw, others join, the driver puts parts together."""
         encoder = self._encoder
         codec = encoder.codec.for_methods
         joining = joining_tasks(self._profile.rows * int(share) >> 31, DRAWN_A_PART)
 
         def draw_part(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for rows in encoder.parts(batches):
-                drawn, n = draw(rows, share)
+                drawn, n = draw(rows, share, frequent)
                 part = (drawn.hash >> np.uint64(32)) % np.uint64(joining)
                 for number in np.unique(part).tolist():
                     here = np.flatnonzero(part == number)

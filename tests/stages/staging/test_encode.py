@@ -168,6 +168,31 @@ def test_many_rows_alike_leave_a_sample(run: Run, table: DataFrame, most_local: 
 
 
 @HERE_AND_THERE
+def test_rows_that_are_frequent_in_the_table_are_sampled_wherever_they_are(
+    run: Run,
+    table: DataFrame,
+    most_local: int,
+) -> None:
+    """One content has more than half of the rows, spread over all partitions. Of the others half
+    are drawn.
+    """
+    one = table.orderBy("id").limit(1)
+    more = one.crossJoin(table.sparkSession.range(45).select(F.col("id").alias("_copy")))
+    crowd = table.unionByName(more.drop("_copy"))
+    samples = [
+        contents(stage(run, each).encoded(place).sample(30))
+        for each, place in (
+            (crowd, 1000 * most_local),
+            (crowd.orderBy("disease"), 1000 * most_local),
+            (crowd.repartition(7), 0),
+        )
+    ]
+    assert samples[0] == samples[1] == samples[2]
+    ((often, rows), *_) = Counter(contents(stage(run, crowd).rows())).most_common()
+    assert Counter(samples[0])[often] / len(samples[0]) == pytest.approx(rows / 135, abs=0.13)
+
+
+@HERE_AND_THERE
 def test_groups_are_counted_as_in_memory(
     run: Run,
     table: DataFrame,

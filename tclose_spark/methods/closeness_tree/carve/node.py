@@ -16,7 +16,7 @@ from tclose_spark.methods.blocks.block import Block, Requirement
 from tclose_spark.methods.blocks.holding import work_space
 from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, scratch_of
 from tclose_spark.methods.closeness_tree.carve.regions import CUTS, Regions
-from tclose_spark.table.arrays import Codes, FloatArray, IntArray
+from tclose_spark.table.arrays import Codes, FloatArray, HashArray, IntArray
 
 NOTHING = 0
 REGION = 1
@@ -47,8 +47,22 @@ class TreeInputs(NamedTuple):
     exact: Codes  # the requirement's cell of each row, by its number, shape (rows,)
     schedule: Schedule
     least: int  # rows of the smallest side worth trying
+    smallest: int  # rows of the smallest leaf: at most `least`
     price: float  # bits that a unit of closeness ratio costs
+    hashes: HashArray  # of each row, by its number; empty if the tree's splits are not kept
     safe_share: float  # of a limit in floats, within which integers hardly ever refuse a split
+
+
+@structure
+class RoutedSplit(NamedTuple):
+    """How a split routes rows by their hashes (see `routing`), by the node's cells. Of a cell,
+    the rows in the split's region or at the cell's cut may go left.
+    """
+
+    cut: IntArray  # the code of the cut, -1 without one, shape (cells,)
+    rows: IntArray  # how many may go left, shape (cells,)
+    wanted: IntArray  # how many of them should, shape (cells,)
+    share: FloatArray  # those do whose chance is below it, shape (cells,)
 
 
 @structure
@@ -79,10 +93,7 @@ class TreeWorkspace(NamedTuple):
     cell: IntArray  # `TreeNode.cell`, shape (rows,)
     cells: IntArray  # goal: `TreeNode.cells`
     quota: IntArray  # goal: rows of each cell that may still go left
-    counted: (
-        FloatArray  # rows in the region of a split that is recorded, by cell of the requirement
-    )
-    taken: FloatArray  # those of them that go left
+    routed: RoutedSplit
     sides: (
         IntArray  # rows of both sides by value, for the exact test, shape (2, attributes, values)
     )
@@ -98,7 +109,6 @@ def make_workspace(block: Block, goal: Goal) -> TreeWorkspace:
     room = min(longest, n) + 1
     part, take = np.zeros((2, cells))
     whole, inside, outside = np.zeros((3, *values))
-    counted, taken = np.zeros((2, len(block.requirement.codes)))
     return TreeWorkspace(
         present=PresentCodes(
             codes=np.zeros((q + 1, room), np.int64),
@@ -128,8 +138,12 @@ def make_workspace(block: Block, goal: Goal) -> TreeWorkspace:
         cell=np.zeros(n, np.int64),
         cells=np.zeros(cells, np.int64),
         quota=np.zeros(cells, np.int64),
-        counted=counted,
-        taken=taken,
+        routed=RoutedSplit(
+            cut=np.zeros(cells, np.int64),
+            rows=np.zeros(cells, np.int64),
+            wanted=np.zeros(cells, np.int64),
+            share=np.zeros(cells),
+        ),
         sides=np.zeros((2, *block.requirement.tables.shape), np.int64),
     )
 

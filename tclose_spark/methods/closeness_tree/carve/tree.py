@@ -31,9 +31,10 @@ from tclose_spark.methods.closeness_tree.carve.node import (
     TreeWorkspace,
     make_workspace,
 )
+from tclose_spark.methods.closeness_tree.carve.routing import find_shares_of_cells, route_left
 from tclose_spark.methods.closeness_tree.carve.search import FLOOR, best_split, propose_all
 from tclose_spark.methods.closeness_tree.carve.sizes import smallest_in_bins, smallest_size
-from tclose_spark.table.arrays import Codes, IntArray
+from tclose_spark.table.arrays import NO_HASHES, Codes, HashArray, IntArray
 
 
 @kernel
@@ -135,46 +136,13 @@ def record_split(
     splits: Splits,
 ) -> None:
     """Record the split as node `me` of `splits`. Codes that the node lacks go where their
-    neighbours go. A cell that the region lacks is divided by the mean share.
+    neighbours go.
     """
-    j = split.j
-    left = work.left
-    counted = work.counted
-    taken = work.taken
-    column = node.rows[j, node.start : node.end]
-    number = node.rows[len(node.rows) - 1, node.start : node.end]
-    splits.quasi[me] = j
-    splits.lo[me] = split.first
-    splits.hi[me] = split.last
-    counted[:] = 0.0
-    taken[:] = 0.0
-    if split.kind == REGION:
-        for i in range(len(column)):
-            if split.first <= column[i] <= split.last:
-                counted[inputs.exact[number[i]]] += 1.0
-                taken[inputs.exact[number[i]]] += left[i]
-        mean = taken.sum() / counted.sum()
-        for c in range(len(counted)):
-            splits.share[me, c] = taken[c] / counted[c] if counted[c] > 0 else mean
-        return
-    splits.lo[me] = 0
-    splits.hi[me] = inputs.widths.domains[j] - 1
-    cut = work.quota
-    cut[:] = -1
-    middle = column[work.order[len(column) // 2]]
-    for i in range(len(column)):
-        x = node.cells[node.cell[i]]
-        if left[i]:
-            cut[x] = max(cut[x], column[i])
-    for i in range(len(column)):
-        x = node.cells[node.cell[i]]
-        if column[i] == cut[x]:
-            counted[x] += 1.0
-            taken[x] += left[i]
-    for c in range(len(counted)):
-        x = inputs.merged[c]
-        splits.cut[me, c] = cut[x] if cut[x] >= 0 else middle
-        splits.share[me, c] = taken[x] / counted[x] if counted[x] > 0 else 0.5
+    is_region = split.kind == REGION
+    splits.quasi[me] = split.j
+    splits.lo[me] = split.first if is_region else 0
+    splits.hi[me] = split.last if is_region else inputs.widths.domains[split.j] - 1
+    find_shares_of_cells(split, node, inputs.merged, work, splits.cut[me], splits.share[me])
 
 
 @kernel
@@ -185,8 +153,8 @@ def halve_cells(
     made: int,
     splits: Splits,
 ) -> int:
-    """Set work.left to half the rows of every cell, odd ones rounded up and down by turns; how
-    many. Up to rounding, both sides are as near to the table as the node.
+    """Set work.left to about half the rows of every cell; how many, 0 if a side has too few. Up to
+    rounding, and to copies of a row, both sides are as near to the table as the node.
     """
     for c in range(len(node.cells)):
         work.take[c] = 0.0
@@ -198,8 +166,10 @@ def halve_cells(
         work.take[c] = int(work.take[c]) // 2 + (int(work.take[c]) & odd & 1)
     split = Split(score=0.0, kind=REGION, j=0, first=0, last=inputs.widths.domains[0] - 1)
     size = mark_left(split, node, inputs, work)
-    if len(splits.quasi) > 0:
-        record_split(made, split, node, inputs, work, splits)
+    if len(inputs.hashes) > 0:
+        size = route_left(made, inputs.smallest, split, node, inputs, work)
+        if size > 0:
+            record_split(made, split, node, inputs, work, splits)
     return size
 
 
@@ -208,7 +178,7 @@ class Tree(NamedTuple):
 
     leaf: IntArray  # of each row, shape (n,), numbered in the order of the tree
     depth: int  # splits above the deepest leaf
-    splits: Splits  # they apply to other rows, too; empty unless TreeGrowth.keep_splits
+    splits: Splits  # they apply to other rows, too; empty unless rows have hashes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,7 +195,6 @@ class TreeGrowth:
     least: the smallest side worth trying, in rows of the block (by default the smallest that can be
         within the limits).
     ceiling: the largest closeness ratio of a side.
-    keep_splits: whether the tree has its splits.
     """
 
     reserve: float = 0.2
@@ -235,15 +204,21 @@ class TreeGrowth:
     most: int = 0
     least: int = 0
     ceiling: float = 1.0
-    keep_splits: bool = False
 
 
 CLASSES = TreeGrowth()  # leaves as small as can be
 
 
-def grow(block: Block, growth: TreeGrowth = CLASSES) -> Tree:
+def grow(
+    block: Block,
+    growth: TreeGrowth = CLASSES,
+    hashes: HashArray = NO_HASHES,
+) -> Tree:
     """The tree of a block. Every leaf meets the requirement, exactly, if the whole block does
     (except for TreeGrowth.most). The same rows in the same order give the same tree.
+
+    hashes: of the rows, shape (n,), if the tree keeps its splits. Each leaf then has the rows that
+        a `RoutingTree` with these splits leads to it.
     """
     n, q = block.quasi.shape
     requirement = block.requirement
@@ -258,12 +233,13 @@ def grow(block: Block, growth: TreeGrowth = CLASSES) -> Tree:
     rows[:q] = block.quasi.T
     rows[q] = cell
     rows[q + 1] = np.arange(n)
-    inputs = _make_inputs(block, growth, goal, merged, least)
-    smallest = max(min(least, (growth.most + 1) // 2) if growth.most else least, 1)  # of all leaves
-    splits = no_splits(n // smallest if growth.keep_splits else 0, len(requirement.codes))
+    inputs = _make_inputs(block, growth, goal, merged, least, hashes)
+    smallest = inputs.smallest
+    splits = no_splits(n // smallest if len(hashes) else 0, len(requirement.codes))
     leaf = np.zeros(n, dtype=np.int64)
     stack = np.zeros((n // smallest + 2, len(Pending._fields)), dtype=np.int64)
-    made, leaves, depth = _divide(rows, leaf, stack, inputs, make_workspace(block, goal), splits)
+    work = make_workspace(block, goal)
+    made, leaves, depth = _divide(rows, leaf, stack, inputs, work, splits)
     return Tree(leaf, depth, first_splits(splits, made, leaves))
 
 
@@ -273,6 +249,7 @@ def _make_inputs(
     goal: Goal,
     merged: IntArray,
     least: int,
+    hashes: HashArray,
 ) -> TreeInputs:
     requirement = block.requirement
     halvings = max(log2(max(requirement.rows / requirement.k, 2.0)), 1.0)
@@ -290,7 +267,9 @@ def _make_inputs(
             ceiling=float(growth.ceiling),
         ),
         least=int(least),
+        smallest=max(min(int(least), (growth.most + 1) // 2) if growth.most else int(least), 1),
         price=float(growth.price),
+        hashes=hashes,
         safe_share=_safe_share(goal, requirement),
     )
 
@@ -388,7 +367,7 @@ def _divide(
                 leaf[rows[len(rows) - 1, p]] = leaves
             leaves += 1
             deepest = max(deepest, depth)
-        if above >= 0 and len(splits.quasi) > 0:
+        if above >= 0 and len(inputs.hashes) > 0:
             if side == 0:
                 splits.left[above] = child
             else:
@@ -421,8 +400,10 @@ def split(
                 return 0
             continue
         size = mark_left(best, node, inputs, work)
-        if is_sound(size, node, inputs, work):
-            if len(splits.quasi) > 0:
+        if len(inputs.hashes) > 0:
+            size = route_left(made, inputs.least, best, node, inputs, work)
+        if size > 0 and is_sound(size, node, inputs, work):
+            if len(inputs.hashes) > 0:
                 record_split(made, best, node, inputs, work, splits)
             return size
     return 0

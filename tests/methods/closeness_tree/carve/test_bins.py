@@ -12,6 +12,7 @@ from requirements import check_classes
 from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.blocks.dense import Dense
+from tclose_spark.methods.blocks.routing_tree import RoutingTree
 from tclose_spark.methods.closeness_tree.carve.goal import (
     LEAST_SHARE,
     WIDE,
@@ -20,7 +21,7 @@ from tclose_spark.methods.closeness_tree.carve.goal import (
     goal_of,
 )
 from tclose_spark.methods.closeness_tree.carve.sizes import HIDDEN_MOST, smallest_in_bins
-from tclose_spark.methods.closeness_tree.carve.tree import grow
+from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth, grow
 from tclose_spark.methods.closeness_tree.plan import plan_trees
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
@@ -144,9 +145,9 @@ def test_a_wide_domain_is_released_exactly_in_work_that_bins_bound(sensitive, mo
     )
     told, grown = [], []
 
-    def counted(block, growth):
+    def counted(block, growth, *hashes):
         grown.append(len(block.cell))
-        return grow(block, growth)
+        return grow(block, growth, *hashes)
 
     monkeypatch.setattr("tclose_spark.methods.closeness_tree.plan.grow", counted)
     monkeypatch.setattr("tclose_spark.methods.closeness_tree.plan.TRIAL_ROWS_IN_BINS", 2000)
@@ -173,3 +174,13 @@ def test_no_part_is_tried_in_which_bins_hide_most_of_what_is_allowed():
     hidden = goal.hidden[0, [least - 1, least]] / (goal.unit[0] * np.array([least - 1, least]))
     assert hidden[0] > HIDDEN_MOST >= hidden[1]
     assert np.bincount(grow(block).leaf).min() >= least > 5
+
+
+@pytest.mark.parametrize("sensitive", SENSITIVE, ids=["hierarchical", "equal"])
+def test_rows_of_bins_are_planned_where_they_are_routed(sensitive):
+    records, tree = patients(6000, 300)
+    problem, _ = make_problem(records, sensitive, AGE, {"diagnosis": tree}, k=5)
+    block, codes = Dense(problem.attributes, 5).block(problem.sample)
+    leaf, _, splits = grow(block, TreeGrowth(stop=1000), problem.sample.hash)
+    assert splits.leaves >= 4
+    assert np.array_equal(RoutingTree(splits, tuple(codes)).leaf_of(problem.sample), leaf)

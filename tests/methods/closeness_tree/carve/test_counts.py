@@ -15,6 +15,7 @@ from tclose_spark.methods.closeness_tree.carve.halves import count_halves
 from tclose_spark.methods.closeness_tree.carve.node import TreeNode, make_workspace
 from tclose_spark.methods.closeness_tree.carve.search import propose_all
 from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth, _make_inputs, find_cells
+from tclose_spark.table.arrays import NO_HASHES
 
 FEW, MANY = 0, 1  # quasi-identifiers, of few and of many codes
 
@@ -39,7 +40,8 @@ def node():
     rows = np.vstack([block.quasi.T, merged[block.cell], np.arange(len(block.cell))]).astype(
         np.int32,
     )
-    inputs, work = _make_inputs(block, TreeGrowth(), goal, merged, 2), make_workspace(block, goal)
+    inputs = _make_inputs(block, TreeGrowth(), goal, merged, 2, NO_HASHES)
+    work = make_workspace(block, goal)
     start, end = 7, 155
     cells = work.cells[: find_cells(rows, start, end, inputs, work)]
     made = TreeNode(

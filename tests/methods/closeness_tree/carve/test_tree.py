@@ -35,7 +35,6 @@ from tclose_spark.methods.closeness_tree.carve.trim import (
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
 
-PLAN = TreeGrowth(keep_splits=True)
 TS = st.sampled_from(["0.1", "0.25", "0.5", "0.75", "1"])
 
 
@@ -117,35 +116,33 @@ def test_every_leaf_is_valid_and_growth_is_deterministic(drawn_problem):
     assert np.array_equal(leaf, grow(block).leaf)
 
 
-@drawn(100, quick=25)
-@given(problems(), st.integers(0, 40))
-def test_the_plan_is_the_tree_and_counts_its_rows(drawn_problem, stop):
+def hashes_of(rows: int, alike: int, seed: int = 1):
+    """Hashes of so many rows, of which each is shared by `alike` rows on average."""
+    different = np.random.default_rng(seed).integers(0, 2**64, rows, dtype=np.uint64)
+    return different[np.random.default_rng(seed).integers(0, max(rows // alike, 1), rows)]
+
+
+@drawn(150, quick=37)
+@given(problems(), st.integers(0, 40), st.integers(1, 9), st.integers(0, 9))
+def test_rows_are_planned_where_they_are_routed(drawn_problem, stop, alike, seed):
     problem, block = drawn_problem
-    tree = grow(block, TreeGrowth(stop=stop, keep_splits=True))
-    splits, leaf = tree.splits, tree.leaf
+    hashes = hashes_of(len(block.cell), alike, seed)
+    leaf, _, splits = grow(block, TreeGrowth(stop=stop), hashes)
+    assert np.array_equal(route(splits, block.quasi, block.cell, hashes), leaf)
     check_leaves(leaf, block, ts_of(problem))
-    assert np.array_equal(leaf, grow(block, TreeGrowth(stop=stop)).leaf)
     assert splits.leaves == leaf.max() + 1 == len(splits.quasi) + 1
     assert sorted(-1 - child for child in (*splits.left, *splits.right) if child < 0) == (
         list(range(splits.leaves)) if len(splits.quasi) else []
     )
-    for node in range(len(splits.quasi)):
-        here, gone = (
-            np.isin(leaf, leaves_below(splits, node)),
-            np.isin(leaf, leaves_below(splits, splits.left[node])),
-        )
-        codes = block.quasi[:, splits.quasi[node]]
-        for cell in np.unique(block.cell):
-            if splits.cut[node, cell] < 0:
-                region = (
-                    here
-                    & (block.cell == cell)
-                    & (splits.lo[node] <= codes)
-                    & (codes <= splits.hi[node])
-                )
-                assert not region.any() or splits.share[node, cell] == pytest.approx(
-                    gone[region].mean(),
-                )
+
+
+@drawn(100, quick=25)
+@given(problems(), st.integers(1, 10), st.integers(1, 9))
+def test_halves_of_rows_that_are_alike_are_routed_as_planned(drawn_problem, most, alike):
+    _, block = drawn_problem
+    hashes = hashes_of(len(block.cell), alike)
+    leaf, _, splits = grow(block, TreeGrowth(most=most, least=1), hashes)
+    assert np.array_equal(route(splits, block.quasi, block.cell, hashes), leaf)
 
 
 def route(splits: Splits, quasi, cell, digest):
@@ -166,8 +163,8 @@ def leaves_below(splits, child: int) -> list[int]:
 @given(problems(), st.randoms(use_true_random=False))
 def test_a_route_follows_from_the_row_alone(drawn_problem, random):
     problem, block = drawn_problem
-    planned, _, splits = grow(block, PLAN)
     digest = problem.sample.hash
+    planned, _, splits = grow(block, hashes=digest)
     routed = route(splits, block.quasi, block.cell, digest)
     order = list(range(len(digest)))
     random.shuffle(order)
@@ -175,10 +172,7 @@ def test_a_route_follows_from_the_row_alone(drawn_problem, random):
         route(splits, block.quasi[order], block.cell[order], digest[order]),
         routed[order],
     )
-    assert set(routed.tolist()) <= set(range(splits.leaves))
-    # Where no split draws lots every row goes where the plan counted it.
-    if np.all((splits.share == 1) | (splits.share == 0)):
-        assert np.array_equal(routed, planned)
+    assert np.array_equal(routed, planned)
 
 
 def test_a_block_that_cannot_be_split_is_one_leaf():
@@ -187,11 +181,10 @@ def test_a_block_that_cannot_be_split_is_one_leaf():
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     assert grow(block).leaf.tolist() == [0] * 6
     assert grow(block).depth == 0
-    assert grow(block, PLAN).splits.leaves == 1
-    assert (
-        route(grow(block, PLAN).splits, block.quasi, block.cell, problem.sample.hash).tolist()
-        == [0] * 6
-    )
+    digest = problem.sample.hash
+    splits = grow(block, hashes=digest).splits
+    assert splits.leaves == 1
+    assert route(splits, block.quasi, block.cell, digest).tolist() == [0] * 6
 
 
 def test_missing_numbers_are_a_leaf_of_their_own():
@@ -209,9 +202,12 @@ def test_missing_numbers_are_a_leaf_of_their_own():
 @given(problems(), st.integers(1, 10))
 def test_a_node_that_is_too_large_is_halved_cell_by_cell(drawn_problem, most):
     _, block = drawn_problem
-    leaf, depth, splits = grow(block, TreeGrowth(most=most, keep_splits=True, least=1))
+    different = hashes_of(len(block.cell), 1, seed=3)
+    different += np.arange(len(different), dtype=np.uint64)
+    leaf, depth, splits = grow(block, TreeGrowth(most=most, least=1), different)
     sizes = np.bincount(leaf)
-    assert sizes.max() <= max(most, 2 * smallest_size(block.requirement, len(block.cell)) - 1)
+    smallest = max(1, min(smallest_size(block.requirement, len(block.cell)), (most + 1) // 2))
+    assert sizes.min() >= min(smallest, len(block.cell))
     assert splits.leaves == len(sizes) <= 2**depth
 
 
@@ -221,11 +217,41 @@ def test_halves_hold_the_same_mix_and_rows_are_sent_to_them_by_lot():
     ]
     problem, _ = make_problem(records, {"disease": {"t": "0.1"}}, {"age": {"type": "numeric"}}, k=2)
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
-    leaf, _, splits = grow(block, TreeGrowth(most=100, keep_splits=True))
-    assert {tuple(np.bincount(block.cell[leaf == number])) for number in range(4)} == {(25, 75)}
-    digest = np.random.default_rng(1).integers(0, 2**64, len(block.cell), dtype=np.uint64)
-    routed = np.bincount(route(splits, block.quasi, block.cell, digest), minlength=4)
-    assert routed.min() > 60
+    digests = np.random.default_rng(1).integers(0, 2**64, (2, len(block.cell)), dtype=np.uint64)
+    leaf, _, splits = grow(block, TreeGrowth(most=100, stop=100, least=20), digests[0])
+    for number in range(splits.leaves):
+        mix = np.bincount(block.cell[leaf == number])
+        assert mix[0] / mix.sum() == pytest.approx(0.25, abs=0.1)
+    assert np.all(splits.share == pytest.approx(0.5, abs=0.02))
+    found, expected = (
+        np.bincount(each, minlength=splits.leaves)
+        for each in (route(splits, block.quasi, block.cell, digests[1]), leaf)
+    )
+    assert np.all(np.abs(found - expected) <= 4 * np.sqrt(expected))
+
+
+def test_a_cell_without_rows_in_the_block_is_halved_like_the_others():
+    diseases = ["flu", "gout", "mumps"]
+    records = [{"age": 30, "disease": disease} for disease in diseases for _ in range(200)]
+    problem, _ = make_problem(records, {"disease": {"t": "0.9"}}, {"age": {"type": "numeric"}}, k=2)
+    whole, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
+    block = whole.take(np.flatnonzero(whole.cell != 2))
+    hashes = np.random.default_rng(1).integers(0, 2**64, len(block.cell), dtype=np.uint64)
+    splits = grow(block, TreeGrowth(most=100, stop=100, least=20), hashes).splits
+    assert len(splits.quasi) >= 3
+    assert np.all(splits.share[:, 2] == pytest.approx(0.5, abs=0.02))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_leaf_is_too_small_though_most_rows_are_copies_of_one(seed):
+    records = [{"age": 20 + i % 40, "disease": "flu" if i < 850 else "gout"} for i in range(1000)]
+    problem, _ = make_problem(records, {"disease": {"t": "0.9"}}, {"age": {"type": "numeric"}}, k=2)
+    block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
+    hashes = np.random.default_rng(seed).integers(0, 2**64, 1000, dtype=np.uint64)
+    hashes[block.cell == 0] = hashes[0]
+    leaf, _, splits = grow(block, TreeGrowth(stop=100, most=200, least=100), hashes)
+    assert np.bincount(leaf).min() >= 100
+    assert len(splits.quasi) == splits.leaves - 1
 
 
 @drawn(150, quick=37)
@@ -356,8 +382,9 @@ def test_adult_by_age(adult, t, most):
 
 def test_routed_leaves_are_nearly_as_large_as_planned(adult):
     problem, block = adult_block(adult, {"occupation": {"t": "0.2"}})
-    planned, _, splits = grow(block, TreeGrowth(stop=3000, keep_splits=True))
-    routed = route(splits, block.quasi, block.cell, problem.sample.hash)
+    planned, _, splits = grow(block, TreeGrowth(stop=3000), problem.sample.hash)
+    other = np.random.default_rng(1).permutation(problem.sample.hash)
+    routed = route(splits, block.quasi, block.cell, other)
     expected, found = np.bincount(planned), np.bincount(routed, minlength=splits.leaves)
     assert splits.leaves >= 8
     assert np.all(np.abs(found - expected) <= 5 * np.sqrt(expected) + 1)
