@@ -139,15 +139,17 @@ def frequent_in_part(hashes: HashArray, rows: int) -> tuple[HashArray, IntArray,
     """(hashes of a part's rows that may be frequent in the whole table, ascending; the number of
     each; how many rows of the part any other hash has at most). rows: of the whole table.
 
-    Each frequent row is found in some part, because it has at least its share there.
+    These have half the share of a frequent row at least. A frequent row has all of it in some part,
+    and most of its copies are found.
     """
-    least = -(-least_frequent(rows) * len(hashes) // rows)
+    least = max(1, -(-least_frequent(rows) * len(hashes) // (2 * rows)))
     found, n = np.unique(hashes, return_counts=True)
     return found[n >= least], n[n >= least], least - 1
 
 
 def frequent_in_all(hashes: HashArray, n: IntArray, unseen: int, rows: int) -> HashArray:
-    """Those of the hashes of all parts that may still be frequent, ascending.
+    """Those of the hashes of all parts that may still be frequent, ascending: at most 2 * FREQUENT,
+    because the unseen copies are fewer than half of those of a frequent row.
 
     hashes, n, unseen: as `frequent_in_part` found them, one part after another, and the sum.
     """
@@ -206,8 +208,10 @@ class LocalRows:
 
     def sample(self, most: int) -> Rows:
         """About `most` rows that represent the table, in the order of their hashes."""
-        share = share_of(most, self.distinct_rows)
         rows = len(self.rows)
+        if not rows:
+            return self.rows
+        share = share_of(most, self.distinct_rows)
         frequent = frequent_in_part(self.rows.hash, rows)[0] if share < ALL else NO_HASHES
         return representative(*draw(self.rows, share, frequent), share, rows, most)
 

@@ -11,6 +11,7 @@ from strategies import drawn
 from tclose_spark.table.rows import Rows
 from tclose_spark.table.tally import (
     ALL,
+    FREQUENT,
     LocalRows,
     Tallier,
     Tally,
@@ -71,7 +72,7 @@ def test_parts_are_even():
 
 def rows_alike(times):
     """Rows of which each occurs so often: the i-th has the code i."""
-    code = np.repeat(np.arange(len(times)), times)
+    code = np.repeat(np.arange(len(times)), np.array(times, dtype=np.int64))
     hashes = np.random.default_rng(5).integers(0, 2**64, len(times), dtype=np.uint64)
     return Rows((code,), np.zeros(len(code), dtype=np.int64), hashes[code])
 
@@ -83,7 +84,7 @@ def test_parts_find_every_frequent_row_of_the_table(times, data):
     n = len(rows)
     order = np.random.default_rng(data.draw(st.integers(0, 99))).permutation(n)
     cuts = data.draw(st.lists(st.integers(0, n), max_size=4).map(sorted))
-    parts = [part for part in np.split(rows.hash[order], cuts) if len(part)]
+    parts = np.split(rows.hash[order], cuts)
     hashes, counts, unseen = zip(*(frequent_in_part(part, n) for part in parts), strict=True)
     found = frequent_in_all(np.concatenate(hashes), np.concatenate(counts), sum(unseen), n)
     frequent = np.unique(rows.hash[np.repeat(times, times) >= least_frequent(n)])
@@ -92,16 +93,21 @@ def test_parts_find_every_frequent_row_of_the_table(times, data):
 
 
 @pytest.mark.parametrize("size", [50_000, 100_000, 100_001, 300_000])
-def test_few_rows_may_be_frequent_however_small_the_parts_are(size):
-    """600,000 different rows, and ten with 300 copies each."""
-    rows = rows_alike([1] * 600_000 + [300] * 10)
+@pytest.mark.parametrize("copies", [1, 2])
+def test_few_rows_may_be_frequent_however_the_table_is_cut(size, copies):
+    """A million different rows, all copies of each side by side, and ten with 3,000 copies each."""
+    rows = rows_alike([copies] * (1_000_000 // copies) + [3_000] * 10)
     n = len(rows)
-    order = np.random.default_rng(1).permutation(n)
-    parts = np.split(rows.hash[order], range(size, n, size))
+    parts = np.split(rows.hash, range(size, n, size))
     hashes, counts, unseen = zip(*(frequent_in_part(part, n) for part in parts), strict=True)
     found = frequent_in_all(np.concatenate(hashes), np.concatenate(counts), sum(unseen), n)
-    assert set(rows.hash[rows.quasi[0] >= 600_000].tolist()) <= set(found.tolist())
-    assert len(found) <= 3_010  # the last part has 3,000 rows
+    assert sum(unseen) < least_frequent(n) / 2
+    assert set(rows.hash[n - 30_000 :].tolist()) <= set(found.tolist())
+    assert len(found) <= 2 * FREQUENT
+
+
+def test_an_emptied_table_has_an_empty_sample():
+    assert len(LocalRows(rows_alike([]), 1_000).sample(10)) == 0
 
 
 def test_a_frequent_row_has_its_share_of_a_sample_whatever_its_hash():

@@ -45,12 +45,16 @@ from tclose_spark.table.tally import (
 MOST_LOCAL = 1_000_000
 DRAWN_A_PART = 250_000  # drawn rows of a large table for one joining task
 ROWS_A_PART = 1_000_000  # counted rows for one adding task
+SEARCHED_A_PART = 4_000_000  # rows of which one joining task gets those that may be frequent
 KEY_COUNTS = pa.schema([("part", pa.int32()), ("keys", pa.binary()), ("n", pa.binary())])
 ROWS = pa.schema([("rows", pa.binary())])
 FOUND = pa.schema(
     [("part", pa.int32()), ("hashes", pa.binary()), ("n", pa.binary()), ("unseen", pa.int64())],
 )
-NOBODY = np.zeros(0, dtype=np.int64)
+"""Hashes that may be frequent, with their numbers of rows, for one joining task: see
+`frequent_in_part`.
+"""
+NO_NUMBERS = np.zeros(0, dtype=np.int64)
 DRAWN = pa.schema([("part", pa.int32()), ("rows", pa.binary()), ("n", pa.binary())])
 COUNTS = pa.schema([("group", pa.int64()), ("n", pa.int64())])
 NO_ROWS = (
@@ -153,7 +157,7 @@ class EncodedTable:
     def _frequent(self) -> HashArray:
         """The hashes of rows that may be frequent, ascending. One scan."""
         rows = self._profile.rows
-        joining = joining_tasks(rows, ROWS_A_PART)
+        joining = joining_tasks(rows, SEARCHED_A_PART)
 
         def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             staged = read_batches(batch.column(0) for batch in batches)
@@ -172,7 +176,7 @@ class EncodedTable:
                 sent = pa.Table.from_batches(received)
                 found, n = read(sent)
                 unseen = pc.sum(sent["unseen"]).as_py()
-                yield written(0, frequent_in_all(found, n, unseen, rows), NOBODY, 0)
+                yield written(0, frequent_in_all(found, n, unseen, rows), NO_NUMBERS, 0)
 
         def written(part: int, hashes: HashArray, n: IntArray, unseen: int) -> pa.RecordBatch:
             values = [part, hashes.tobytes(), n.tobytes(), unseen]
@@ -224,7 +228,8 @@ class EncodedTable:
         """`draw` from a large table: tasks draw, others join, the driver puts parts together."""
         encoder = self._encoder
         codec = encoder.codec.for_methods
-        joining = joining_tasks(self._profile.rows * int(share) >> 31, DRAWN_A_PART)
+        drawn = (self._profile.rows * int(share) >> 31) + len(frequent)
+        joining = joining_tasks(drawn, DRAWN_A_PART)
 
         def draw_part(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for rows in encoder.parts(batches):

@@ -42,6 +42,7 @@ def several_tasks_join(monkeypatch: pytest.MonkeyPatch) -> None:
     """What they join of these small tables, as they do of large ones."""
     monkeypatch.setattr(encode, "DRAWN_A_PART", 30)
     monkeypatch.setattr(encode, "ROWS_A_PART", 30)
+    monkeypatch.setattr(encode, "SEARCHED_A_PART", 30)
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ class TreeInputs(NamedTuple):
 @structure
 class RoutedSplit(NamedTuple):
     """How a split routes rows by their hashes (see `routing`), by the node's cells. Of a cell,
-    the rows in the split's region or at the cell's cut may go left.
+    the rows in the split's region or at the cell's cut may go left. Those below a cut do.
     """
 
     cut: IntArray  # the code of the cut, -1 without one, shape (cells,)

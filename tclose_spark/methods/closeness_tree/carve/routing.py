@@ -107,8 +107,8 @@ def find_shares_of_cells(
     cuts: Codes,
     shares: FloatArray,
 ) -> None:
-    """Set the cut and the share of each cell of the requirement, from work.routed. A cell that no
-    row which may go left has is divided like all others together, or at the median in two.
+    """Set the cut and the share of each cell of the requirement, from work.routed. A cell without
+    rows that may go left is divided like all others together or, of halves, in two.
 
     merged: the goal's cell of each cell. cuts, shares: shape (cells,).
     """
@@ -126,8 +126,9 @@ def find_shares_of_cells(
         place = work.tally[merged[c]] - 1
         cuts[c] = cut
         shares[c] = share
-        if place >= 0 and (split.kind == HALVES or routed.rows[place] > 0):
+        if place >= 0:
             cuts[c] = routed.cut[place]
+        if place >= 0 and routed.rows[place] > 0:
             shares[c] = routed.share[place]
     for place in range(cells):
         work.tally[node.cells[place]] = 0

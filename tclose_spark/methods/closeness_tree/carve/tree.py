@@ -190,8 +190,8 @@ class TreeGrowth:
     price: bits that a unit of closeness ratio costs.
     scale: rows of the table for each row of the block.
     stop: nodes of at most so many rows of the block are not split.
-    most: nodes of more rows are halved, cell by cell, if nothing splits them (0: never). Such
-        halves are not checked.
+    most: nodes of more rows are halved, cell by cell, if nothing splits them (0: never), except for
+        those of which copies of few rows leave a side too small. Such halves are not checked.
     least: the smallest side worth trying, in rows of the block (by default the smallest that can be
         within the limits).
     ceiling: the largest closeness ratio of a side.
