@@ -127,7 +127,7 @@ def share_of(most: int, distinct_rows: int) -> np.uint64:
 
 
 def least_frequent(rows: int) -> int:
-    """From how many copies on a row of a table of so many rows is frequent.
+    """How many copies a frequent row has at least in a table of so many rows.
 
     >>> least_frequent(1_000), least_frequent(10_000_000)
     (2, 100)
@@ -139,8 +139,8 @@ def frequent_in_part(hashes: HashArray, rows: int) -> tuple[HashArray, IntArray,
     """(hashes of a part's rows that may be frequent in the whole table, ascending; the number of
     each; how many rows of the part any other hash has at most). rows: of the whole table.
 
-    These have half the share of a frequent row at least. A frequent row has all of it in some part,
-    and most of its copies are found.
+    These have at least half of a frequent row's share in the part. A frequent row has its whole
+    share in some part, so it is found.
     """
     least = max(1, -(-least_frequent(rows) * len(hashes) // (2 * rows)))
     found, n = np.unique(hashes, return_counts=True)

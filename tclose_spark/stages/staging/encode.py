@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -147,15 +148,16 @@ class EncodedTable:
             rows = self._local.sample(most)
         else:
             share = share_of(most, self._profile.distinct_rows)
-            frequent = self._frequent() if share < ALL else NO_HASHES
+            frequent = self._frequent if share < ALL else NO_HASHES
             drawn, n = self._drawn(share, frequent)
             rows = representative(drawn, n, share, self._profile.rows, most)
         if not len(rows):
             raise DamagedStagingError(NO_ROWS)
         return rows
 
+    @cached_property
     def _frequent(self) -> HashArray:
-        """The hashes of rows that may be frequent, ascending. One scan."""
+        """The hashes of rows that may be frequent, ascending. One scan for all samples."""
         rows = self._profile.rows
         joining = joining_tasks(rows, SEARCHED_A_PART)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import drawn, make_problem, people
+from strategies import drawn, make_problem, people, town
 
 from tclose_spark.kernels.widths import width
 from tclose_spark.measures.distances.ground_distances import (
@@ -152,11 +152,33 @@ def route(splits: Splits, quasi, cell, digest):
     return RoutingTree(splits, codes).leaf_of(rows)
 
 
-def leaves_below(splits, child: int) -> list[int]:
-    """The leaves below a node; of a leaf, itself."""
-    if child < 0:
-        return [-1 - child]
-    return leaves_below(splits, splits.left[child]) + leaves_below(splits, splits.right[child])
+@pytest.mark.parametrize(
+    ("quasi", "t", "is_cut"),
+    [
+        ({"age": {"type": "numeric"}}, "0.05", True),
+        ({"city": {"hierarchy": "cities.csv"}}, "0.05", False),
+        ({"city": {"hierarchy": "cities.csv"}}, "0.1", False),
+    ],
+    ids=["halves", "one region", "another"],
+)
+def test_a_share_is_that_of_the_rows_that_the_split_took(quasi, t, is_cut):
+    """The first split of a tree, which takes the same rows without hashes."""
+    problem, _ = make_problem(town(4000), {"disease": {"t": t}}, quasi, k=5)
+    block, _ = Dense(problem.attributes, 5).block(problem.sample)
+    growth = TreeGrowth(stop=len(block.cell) - 1)
+    is_left = grow(block, growth).leaf == 0
+    splits = grow(block, growth, hashes_of(len(block.cell), 1)).splits
+    codes = block.quasi[:, 0]
+    carved = 0
+    for cell in range(4):
+        cut = splits.cut[0, cell]
+        in_region = (splits.lo[0] <= codes) & (codes <= splits.hi[0])
+        drawn_ones = (block.cell == cell) & (codes == cut if is_cut else in_region)
+        assert (cut >= 0) == is_cut
+        assert is_left[(block.cell == cell) & (codes < cut)].all()
+        assert splits.share[0, cell] == pytest.approx(is_left[drawn_ones].mean())
+        carved += 0 < splits.share[0, cell] < 1
+    assert carved >= 3
 
 
 @drawn(100, quick=25)
@@ -219,6 +241,7 @@ def test_halves_hold_the_same_mix_and_rows_are_sent_to_them_by_lot():
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     digests = np.random.default_rng(1).integers(0, 2**64, (2, len(block.cell)), dtype=np.uint64)
     leaf, _, splits = grow(block, TreeGrowth(most=100, stop=100, least=20), digests[0])
+    assert np.bincount(leaf).max() <= 100
     for number in range(splits.leaves):
         mix = np.bincount(block.cell[leaf == number])
         assert mix[0] / mix.sum() == pytest.approx(0.25, abs=0.1)
