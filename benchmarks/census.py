@@ -17,10 +17,12 @@ import os
 import random
 import shutil
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from itertools import islice
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import pyarrow as pa
@@ -38,12 +40,13 @@ from tclose_spark.runfile.loading import load_spec
 from tclose_spark.synthetic.census import (
     AT_ONCE,
     SCHEMA,
-    generate_people,
+    people_between,
     write_hierarchies,
     write_table,
 )
 
-FILE_BATCHES = 1_000_000 // AT_ONCE + 1  # batches of a file: some 1,000,000 people
+FILE_ROWS = (1_000_000 // AT_ONCE + 1) * AT_ONCE  # some 1,000,000 people
+SEED = 2026
 DRAWN = 2_000  # rows; the classes of these are judged
 SENSITIVE = "disease"
 
@@ -64,15 +67,26 @@ class Released:
 
 
 def write_census(folder: Path, rows: int) -> None:
-    """Files of some 1,000,000 people each, and the hierarchies, unless they are there."""
-    if (folder / "people.parquet").exists():
+    """Files of some 1,000,000 people each, by all cores, and the hierarchies, unless they are
+    there.
+    """
+    people = folder / "people.parquet"
+    if people.exists():
         return
-    (folder / "people.parquet").mkdir(parents=True, exist_ok=True)
+    people.mkdir(parents=True)
     write_hierarchies(folder / "hierarchies")
-    batches, number = generate_people(rows), 0
-    while some := list(islice(batches, FILE_BATCHES)):
-        write_table(folder / "people.parquet" / f"part-{number:04d}.parquet", SCHEMA, some)
-        number += 1
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as cores:
+        list(cores.map(partial(write_file, people, rows), range(-(-rows // FILE_ROWS))))
+
+
+def write_file(people: Path, rows: int, number: int) -> None:
+    """The file with this number, of a table of so many rows."""
+    first, end = number * FILE_ROWS, min((number + 1) * FILE_ROWS, rows)
+    batches = (
+        people_between(SEED, start, min(start + AT_ONCE, end))
+        for start in range(first, end, AT_ONCE)
+    )
+    write_table(people / f"part-{number:04d}.parquet", SCHEMA, batches)
 
 
 def size_of(folder: Path) -> int:

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 INTERVAL = 0.5  # seconds between two looks; what a process used since the last one before its end is missed
 TICKS, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
-PEAKS = ("driver", "java", "workers", "disk")
+PEAKS = ("driver", "java", "workers", "together", "disk")
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Cost:
     shuffled: int = 0  # bytes
     driver: int = 0  # the most bytes in memory at one moment: of this process,
     java: int = 0  # of the JVM,
-    workers: int = 0  # of all Python workers together
+    workers: int = 0  # of all Python workers,
+    together: int = 0  # of all of these, where shared pages count for each process
     disk: int = 0  # the most bytes on the disk of temporary files, beyond those at `Meter.begin`
 
     @property
@@ -50,7 +51,10 @@ class Cost:
         return self + Cost(-other.wall, -other.jvm, -other.python, -other.jobs, -other.shuffled)
 
     def __str__(self) -> str:
-        return f"{self.wall:7.1f} s  {self.cpu:7.1f} CPU s  {self.jobs:3d} jobs"
+        return (
+            f"{self.wall:7.1f} s  {self.cpu:7.1f} CPU s  {self.jobs:3d} jobs  "
+            f"{self.together / 2**30:4.1f} GiB in memory"
+        )
 
 
 def disk_used() -> int:
@@ -103,9 +107,9 @@ class Meter:
             for process in ours & set(found):
                 _, born, java, ticks, memory = found[process]
                 self._used[process, born] = (java, ticks)
-                held["java" if java else "driver" if process == os.getpid() else "workers"] += (
-                    memory
-                )
+                kind = "java" if java else "driver" if process == os.getpid() else "workers"
+                held[kind] += memory
+                held["together"] += memory
             held["disk"] = max(0, disk_used() - self._disk_before)
             self._peaks = {kind: max(self._peaks[kind], held[kind]) for kind in PEAKS}
 

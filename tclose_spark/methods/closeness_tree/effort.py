@@ -24,6 +24,8 @@ SMALL_BLOCK = 40_000  # rows; in a block with half as many, twice as many trees 
 # The most rows of most blocks, of small and large tables.
 ROWS_PER_BLOCK = 160_000
 MOST_ROWS_PER_BLOCK = 1_280_000
+# Rows; of the blocks of up to ROWS_PER_BLOCK rows, those that are merged have more.
+MIDDLE_BLOCK = 2 * ROWS_PER_BLOCK
 BLOCKS = 16  # about, as long as that keeps blocks between these sizes
 # Rows of the sample: with fewer, the plan follows chance.
 SAMPLED_PER_BLOCK = 25_000
@@ -53,12 +55,14 @@ class BlockEffort:
 class Effort:
     """What an `effort` of the run file means.
 
-    small, large: the work for a block of up to SMALL_BLOCK rows, and for one of more.
+    small, middle, large: the work for a block of up to SMALL_BLOCK rows, for one of up to
+        MIDDLE_BLOCK rows, and for one of more.
     sample_rows: of the sample on which the plan of a table is grown, unless it is very large.
     rows_per_task: about; a task has whole blocks, so 1 means a task for each block.
     """
 
     small: BlockEffort
+    middle: BlockEffort
     large: BlockEffort
     sample_rows: int
     rows_per_task: int
@@ -66,30 +70,40 @@ class Effort:
     def in_block(self, rows: int) -> BlockEffort:
         """The work for a block of so many rows.
 
-        >>> EFFORTS["balanced"].in_block(40_000).annealing == FULL
-        True
-        >>> EFFORTS["balanced"].in_block(40_001).annealing == THIN
-        True
+        >>> [EFFORTS["balanced"].in_block(rows).heats for rows in (40_000, 40_001)]
+        [((1, 150),), ((1, 50),)]
+        >>> [EFFORTS["balanced"].in_block(rows).heats for rows in (320_000, 320_001)]
+        [((1, 50),), ((1, 40),)]
         """
-        return self.small if rows <= SMALL_BLOCK else self.large
+        if rows <= SMALL_BLOCK:
+            return self.small
+        return self.middle if rows <= MIDDLE_BLOCK else self.large
+
+    @staticmethod
+    def uniform(block: BlockEffort, sample_rows: int, rows_per_task: int) -> Effort:
+        """An effort that does the same work for every block."""
+        return Effort(
+            small=block,
+            middle=block,
+            large=block,
+            sample_rows=sample_rows,
+            rows_per_task=rows_per_task,
+        )
 
 
 FAST_BLOCK = BlockEffort(trees=1, sweeps=6, heats=((1, 0),))
 THOROUGH_BLOCK = BlockEffort(trees=len(GROWTHS), sweeps=8, heats=((9, 15), (3, 150), (1, 4500)))
+THIN_BLOCK = BlockEffort(trees=2, trial=0, sweeps=4, heats=((1, 50),), annealing=THIN)
 EFFORTS = {
-    "fast": Effort(small=FAST_BLOCK, large=FAST_BLOCK, sample_rows=400_000, rows_per_task=200_000),
+    "fast": Effort.uniform(FAST_BLOCK, sample_rows=400_000, rows_per_task=200_000),
     "balanced": Effort(
         small=BlockEffort(trees=3, sweeps=4, heats=((1, 150),)),
-        large=BlockEffort(trees=2, trial=0, sweeps=4, heats=((1, 50),), annealing=THIN),
+        middle=THIN_BLOCK,
+        large=replace(THIN_BLOCK, heats=((1, 40),)),
         sample_rows=1_000_000,
         rows_per_task=80_000,
     ),
-    "thorough": Effort(
-        small=THOROUGH_BLOCK,
-        large=THOROUGH_BLOCK,
-        sample_rows=1_000_000,
-        rows_per_task=1,
-    ),
+    "thorough": Effort.uniform(THOROUGH_BLOCK, sample_rows=1_000_000, rows_per_task=1),
 }
 
 
@@ -124,5 +138,6 @@ def effort_of(settings: ClosenessTree) -> Effort:
     effort = settings.effort
     if isinstance(effort, str):
         return EFFORTS[effort]
+    fast = EFFORTS["fast"]
     swept = replace(FAST_BLOCK, sweeps=effort)
-    return replace(EFFORTS["fast"], small=swept, large=swept)
+    return Effort.uniform(swept, fast.sample_rows, fast.rows_per_task)

@@ -327,12 +327,12 @@ def test_a_changed_input_is_noticed():
 
 
 @pytest.mark.parametrize(
-    ("small", "trees", "trial", "rounds", "annealing"),
-    [(True, 3, 4, 150, FULL), (False, 2, 0, 50, THIN)],
+    ("size", "trees", "trial", "rounds", "annealing"),
+    [("small", 3, 4, 150, FULL), ("middle", 2, 0, 50, THIN), ("large", 2, 0, 40, THIN)],
 )
-def test_larger_blocks_have_fewer_trees_and_thinner_rounds(
+def test_larger_blocks_have_fewer_trees_and_fewer_and_thinner_rounds(
     monkeypatch: pytest.MonkeyPatch,
-    small: bool,
+    size: str,
     trees: int,
     trial: int,
     rounds: int,
@@ -341,7 +341,12 @@ def test_larger_blocks_have_fewer_trees_and_thinner_rounds(
     problem, rows = make_problem(town(900), {"disease": {"t": "0.2"}}, k=5)
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     for module in (effort_module, classes_module):
-        monkeypatch.setattr(module, "SMALL_BLOCK", len(block.cell) - (0 if small else 1))
+        monkeypatch.setattr(module, "SMALL_BLOCK", len(block.cell) - (0 if size == "small" else 1))
+    monkeypatch.setattr(
+        effort_module,
+        "MIDDLE_BLOCK",
+        len(block.cell) - (0 if size == "middle" else 1),
+    )
     plan = plan_trees(asked(problem, effort="balanced").given(count_in(rows)))
     tried = [
         exchange(block, grow(block, way).leaf, trial, 0, classes_module.SEED)

@@ -48,4 +48,4 @@ def test_units_decide_the_effort_of_a_block(
     )
     pipeline.release(run)
     balanced = EFFORTS["balanced"]
-    assert given == [(units, balanced.small if is_small else balanced.large)]
+    assert given == [(units, balanced.small if is_small else balanced.middle)]
