@@ -40,10 +40,8 @@ def added_up(samples: Table, columns: int, rows: int) -> WholeValues:
         sample = _sum((batch.column(batch.num_columns - 1) for batch in batches), columns)
         yield _one(sample, int(sample.hashes[:, 0].sum()) % tasks)
 
-    found = map_batches(samples, added, SAMPLES)
-    if tasks > 1:
-        found = map_batches(send_to_tasks(found, iter, SAMPLES, tasks), added, SAMPLES)
-    return _sum(collect(found)[SAMPLE].chunks, columns)
+    sent = samples if tasks == 1 else send_to_tasks(samples, added, SAMPLES, tasks)
+    return _sum(collect(map_batches(sent, added, SAMPLES))[SAMPLE].chunks, columns)
 
 
 def _one(sample: WholeValues, task: int) -> pa.RecordBatch:

@@ -163,7 +163,8 @@ class EncodedTable:
 
         def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             staged = read_batches(batch.column(0) for batch in batches)
-            hashes = [batch.column(HASH).to_numpy() for batch in staged]
+            # Without a copy, the hashes would keep all columns of their batches in memory.
+            hashes = [batch.column(HASH).to_numpy().copy() for batch in staged]
             if not hashes:
                 return
             found, n, unseen = frequent_in_part(np.concatenate(hashes), rows)
