@@ -67,8 +67,8 @@ class Released:
 
 
 def write_census(folder: Path, rows: int) -> None:
-    """Files of some 1,000,000 people each, by all cores, and the hierarchies, unless they are
-    there.
+    """Writes files of some 1,000,000 people each, and the hierarchies, unless the people are there.
+    All cores write.
     """
     people = folder / "people.parquet"
     if people.exists():
@@ -80,7 +80,7 @@ def write_census(folder: Path, rows: int) -> None:
 
 
 def write_file(people: Path, rows: int, number: int) -> None:
-    """The file with this number, of a table of so many rows."""
+    """Writes the file with this number of a table with so many rows."""
     first, end = number * FILE_ROWS, min((number + 1) * FILE_ROWS, rows)
     batches = (
         people_between(SEED, start, min(start + AT_ONCE, end))

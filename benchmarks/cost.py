@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 INTERVAL = 0.5  # seconds between two looks; what a process used since the last one before its end is missed
 TICKS, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
-PEAKS = ("driver", "java", "workers", "together", "disk")
+PEAKS = ("driver", "java", "workers", "memory", "disk")
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,11 @@ class Cost:
     python: float = 0.0  # CPU seconds of the driver and of all workers
     jobs: int = 0
     shuffled: int = 0  # bytes
-    driver: int = 0  # the most bytes in memory at one moment: of this process,
+    # The most bytes in memory at one moment. A page that processes share counts for each of them.
+    driver: int = 0  # of this process,
     java: int = 0  # of the JVM,
     workers: int = 0  # of all Python workers,
-    together: int = 0  # of all of these, where shared pages count for each process
+    memory: int = 0  # of all these processes
     disk: int = 0  # the most bytes on the disk of temporary files, beyond those at `Meter.begin`
 
     @property
@@ -53,7 +54,7 @@ class Cost:
     def __str__(self) -> str:
         return (
             f"{self.wall:7.1f} s  {self.cpu:7.1f} CPU s  {self.jobs:3d} jobs  "
-            f"{self.together / 2**30:4.1f} GiB in memory"
+            f"{self.memory / 2**30:4.1f} GiB in memory"
         )
 
 
@@ -109,7 +110,7 @@ class Meter:
                 self._used[process, born] = (java, ticks)
                 kind = "java" if java else "driver" if process == os.getpid() else "workers"
                 held[kind] += memory
-                held["together"] += memory
+                held["memory"] += memory
             held["disk"] = max(0, disk_used() - self._disk_before)
             self._peaks = {kind: max(self._peaks[kind], held[kind]) for kind in PEAKS}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
@@ -19,29 +19,46 @@ MOST_TASKS = 8
 
 def sample_table(table: Table, names: Sequence[str], rows: int) -> WholeValues:
     """The sample of these columns of a table with so many rows, reduced. One pass."""
-
-    def drawn(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield _one(sample_of(batches, len(names)), 0)
-
-    return added_up(
-        select(map_batches(select(table, names), drawn, SAMPLES, True), [SAMPLE]),
+    return _sampled(
+        select(table, names),
+        lambda batches: sample_of(batches, len(names)).reduced(),
         len(names),
         rows,
+        may_be_coded=True,
     )
 
 
-def added_up(samples: Table, columns: int, rows: int) -> WholeValues:
+def add_samples(samples: Table, columns: int, rows: int) -> WholeValues:
     """The sample of a table with so many rows, reduced. samples: SAMPLE of its tasks, and missing
     values.
     """
+    return _sampled(samples, lambda batches: _sum_of(batches, columns), columns, rows)
+
+
+def _sampled(
+    table: Table,
+    of_task: Callable[[Iterable[pa.RecordBatch]], WholeValues],
+    columns: int,
+    rows: int,
+    may_be_coded: bool = False,
+) -> WholeValues:
+    """The sum of what `of_task` makes of each partition. Other tasks add up the samples of a large
+    table before the caller receives them. may_be_coded: see `map_batches`.
+    """
     tasks = min(MOST_TASKS, joining_tasks(rows, ROWS_OF_A_TASK))
 
-    def added(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        sample = _sum((batch.column(batch.num_columns - 1) for batch in batches), columns)
-        yield _one(sample, int(sample.hashes[:, 0].sum()) % tasks)
+    def sample(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        made = of_task(batches)
+        yield _one(made, int(made.hashes[:, 0].sum()) % tasks)
 
-    sent = samples if tasks == 1 else send_to_tasks(samples, added, SAMPLES, tasks)
-    return _sum(collect(map_batches(sent, added, SAMPLES))[SAMPLE].chunks, columns)
+    def add(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield _one(_sum_of(batches, columns), 0)
+
+    if tasks == 1:
+        found = map_batches(table, sample, SAMPLES, may_be_coded)
+    else:
+        found = map_batches(send_to_tasks(table, sample, SAMPLES, tasks), add, SAMPLES)
+    return _sum_of(collect(found).to_batches(), columns)
 
 
 def _one(sample: WholeValues, task: int) -> pa.RecordBatch:
@@ -50,11 +67,11 @@ def _one(sample: WholeValues, task: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(values, schema=SAMPLES)
 
 
-def _sum(written: Iterable[pa.Array], columns: int) -> WholeValues:
-    """The sum of samples as bytes, reduced."""
+def _sum_of(batches: Iterable[pa.RecordBatch], columns: int) -> WholeValues:
+    """The sum of the samples in SAMPLE, reduced."""
     sample = WholeValues.empty(columns)
-    for one in written:
-        for value in one.drop_null():
+    for batch in batches:
+        for value in batch.column(SAMPLE).drop_null():
             sample += WholeValues.from_bytes(value.as_buffer())
             if len(sample.hashes) > sample.most:
                 sample = sample.reduced()

@@ -24,7 +24,7 @@ SMALL_BLOCK = 40_000  # rows; in a block with half as many, twice as many trees 
 # The most rows of most blocks, of small and large tables.
 ROWS_PER_BLOCK = 160_000
 MOST_ROWS_PER_BLOCK = 1_280_000
-# Rows; of the blocks of up to ROWS_PER_BLOCK rows, those that are merged have more.
+# Rows. Where most blocks have at most ROWS_PER_BLOCK rows, hardly any has more than this.
 MIDDLE_BLOCK = 2 * ROWS_PER_BLOCK
 BLOCKS = 16  # about, as long as that keeps blocks between these sizes
 # Rows of the sample: with fewer, the plan follows chance.
@@ -81,7 +81,7 @@ class Effort:
 
     @staticmethod
     def uniform(block: BlockEffort, sample_rows: int, rows_per_task: int) -> Effort:
-        """An effort that does the same work for every block."""
+        """An effort with the same BlockEffort for blocks of all sizes."""
         return Effort(
             small=block,
             middle=block,
@@ -93,13 +93,13 @@ class Effort:
 
 FAST_BLOCK = BlockEffort(trees=1, sweeps=6, heats=((1, 0),))
 THOROUGH_BLOCK = BlockEffort(trees=len(GROWTHS), sweeps=8, heats=((9, 15), (3, 150), (1, 4500)))
-THIN_BLOCK = BlockEffort(trees=2, trial=0, sweeps=4, heats=((1, 50),), annealing=THIN)
+BALANCED_BLOCK = BlockEffort(trees=2, trial=0, sweeps=4, heats=((1, 50),), annealing=THIN)
 EFFORTS = {
     "fast": Effort.uniform(FAST_BLOCK, sample_rows=400_000, rows_per_task=200_000),
     "balanced": Effort(
         small=BlockEffort(trees=3, sweeps=4, heats=((1, 150),)),
-        middle=THIN_BLOCK,
-        large=replace(THIN_BLOCK, heats=((1, 40),)),
+        middle=BALANCED_BLOCK,
+        large=replace(BALANCED_BLOCK, heats=((1, 40),)),
         sample_rows=1_000_000,
         rows_per_task=80_000,
     ),
@@ -140,4 +140,8 @@ def effort_of(settings: ClosenessTree) -> Effort:
         return EFFORTS[effort]
     fast = EFFORTS["fast"]
     swept = replace(FAST_BLOCK, sweeps=effort)
-    return Effort.uniform(swept, fast.sample_rows, fast.rows_per_task)
+    return Effort.uniform(
+        swept,
+        sample_rows=fast.sample_rows,
+        rows_per_task=fast.rows_per_task,
+    )

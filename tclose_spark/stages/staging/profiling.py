@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.engine.protocol import Session, Table
-from tclose_spark.engine.sampling import SAMPLE, added_up
+from tclose_spark.engine.sampling import SAMPLE, add_samples
 from tclose_spark.engine.tables import read_rows, schema_of, select
 from tclose_spark.errors import Problems
 from tclose_spark.io.run import Run
@@ -211,7 +211,7 @@ def staged_sample(session: Session, path: str, columns: int, rows: int) -> Whole
     """The sample of a staged table with this many rows, reduced. columns: those that were
     sampled.
     """
-    return added_up(select(read_rows(session, path, STAGED), [SAMPLE]), columns, rows)
+    return add_samples(select(read_rows(session, path, STAGED), [SAMPLE]), columns, rows)
 
 
 def subjects_of(sample: WholeValues, names: Sequence[str]) -> Subjects:
