@@ -92,7 +92,7 @@ def search(asked: Mapping[str, Any], k: int, quasi: int = len(QUASI)) -> Found |
     profile = replace(problem.profile, quasi=problem.profile.quasi[:quasi])
     here = replace(rows, quasi=rows.quasi[:quasi])
     made = replace(problem, spec=spec, profile=profile, sample=here)
-    given = replace(made.given(), frequencies=LocalRows(here, len(here)).frequencies)
+    given = replace(made.given(), frequencies=LocalRows(here).frequencies)
     seconds = []
     for _ in range(REPEATED):
         begun = time.process_time()

@@ -42,10 +42,8 @@ class ComparedTable:
 
     @cached_property
     def held(self) -> LocalRows:
-        """The rows that methods plan from. Different rows are counted in the whole input, which
-        they are drawn from.
-        """
-        return LocalRows(self.rows, self.profile.distinct_rows)
+        """The rows that methods plan from."""
+        return LocalRows(self.rows)
 
     @property
     def digest(self) -> str:

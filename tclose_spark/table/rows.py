@@ -371,14 +371,20 @@ def draw_codes(drawn: Sequence[tuple[int, int]], keys: HashArray, column: int) -
     """
     codes, rows = np.array(drawn, dtype=np.int64).T
     below = np.cumsum(rows)
-    with np.errstate(over="ignore"):
-        # SplitMix64 (Steele, Lea, Flood 2014).
-        mixed = keys + np.uint64(0x9E3779B97F4A7C15) * np.uint64(column + 1)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    place = (mixed ^ (mixed >> np.uint64(31))) % np.uint64(below[-1])
+    place = mixed_hashes(keys, column) % np.uint64(below[-1])
     result: IntArray = codes[np.searchsorted(below, place.astype(np.int64), side="right")]
     return result
+
+
+def mixed_hashes(hashes: HashArray, number: int) -> HashArray:
+    """Other uniform hashes in place of these, shape (n,), for each number 0, 1, ... (SplitMix64;
+    Steele, Lea and Flood 2014).
+    """
+    with np.errstate(over="ignore"):
+        mixed = hashes + np.uint64(0x9E3779B97F4A7C15) * np.uint64(number + 1)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
 
 
 def _index(column: pa.Array, values: Sequence[str | None]) -> IntArray:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tclose_spark.table.arrays import NO_HASHES, HashArray, IntArray
-from tclose_spark.table.rows import Rows
+from tclose_spark.table.arrays import HashArray, IntArray
+from tclose_spark.table.rows import Rows, mixed_hashes
 
 
 class TooManyKeysError(ValueError):
@@ -115,10 +115,6 @@ class Tallier:
 
 
 LOW_BITS = np.uint64(2**31 - 1)
-ALL = np.uint64(2**31)
-"""The bound on low bits that draws every row."""
-FREQUENT = 100_000
-"""A row is frequent if one in so many rows of the table is like it, and at least two are."""
 
 
 def share_of(most: int, distinct_rows: int) -> np.uint64:
@@ -126,94 +122,43 @@ def share_of(most: int, distinct_rows: int) -> np.uint64:
     return np.uint64(min(1.0, most / distinct_rows) * 2**31)
 
 
-def least_frequent(rows: int) -> int:
-    """How many copies a frequent row has at least in a table of so many rows.
+def sampled_copies(hashes: HashArray, n: IntArray, rows: int, most: int) -> IntArray:
+    """How many copies of each row a sample of about `most` of the table's rows has, shape (different
+    rows,).
 
-    >>> least_frequent(1_000), least_frequent(10_000_000)
-    (2, 100)
+    These are the row's share of the sample. Chance decides on the part of a copy that remains. It
+    follows from the hash and from `most`, so that it does not depend on partitions, and that a
+    sample of a sample is drawn anew.
+
+    hashes, n: of the different rows, and the number of each. rows: of the table.
+
+    >>> sampled_copies(np.arange(3, dtype=np.uint64), np.array([1, 40, 2]), 43, 43).tolist()
+    [1, 40, 2]
     """
-    return max(2, -(-rows // FREQUENT))
+    if most >= rows:
+        return n
+    chances = mixed_hashes(hashes, most) / 2.0**64
+    return np.floor(n * (most / rows) + chances).astype(np.int64)
 
 
-def frequent_in_part(hashes: HashArray, rows: int) -> tuple[HashArray, IntArray, int]:
-    """(hashes of a part's rows that may be frequent in the whole table, ascending; the number of
-    each; how many rows of the part any other hash has at most). rows: of the whole table.
-
-    These have at least half of a frequent row's share in the part. A frequent row has its whole
-    share in some part, so it is found.
+def sample_of(different: Rows, n: IntArray, rows: int, most: int) -> Rows:
+    """About `most` rows that represent a table, in the order of its different rows: see
+    `sampled_copies`.
     """
-    least = max(1, -(-least_frequent(rows) * len(hashes) // (2 * rows)))
-    found, n = np.unique(hashes, return_counts=True)
-    return found[n >= least], n[n >= least], least - 1
-
-
-def frequent_in_all(hashes: HashArray, n: IntArray, unseen: int, rows: int) -> HashArray:
-    """Those of the hashes of all parts that may still be frequent, ascending: at most 2 * FREQUENT,
-    because the unseen copies are fewer than half of those of a frequent row.
-
-    hashes, n, unseen: as `frequent_in_part` found them, one part after another, and the sum.
-    """
-    tally = Tally.of(hashes.view(np.int64)[None], n)
-    return np.sort(tally.keys[0, tally.rows + unseen >= least_frequent(rows)].view(np.uint64))
-
-
-def draw(rows: Rows, share: np.uint64, frequent: HashArray) -> tuple[Rows, IntArray]:
-    """The different rows whose low hash bits are below the bound, and those with a frequent hash;
-    the number of each. frequent: ascending.
-    """
-    drawn = (rows.hash & LOW_BITS) < share
-    if len(frequent):
-        place = np.minimum(np.searchsorted(frequent, rows.hash), len(frequent) - 1)
-        drawn |= frequent[place] == rows.hash
-    some = rows.take(np.flatnonzero(drawn))
-    return some.distinct(np.ones(len(some), dtype=np.int64))
-
-
-def representative(
-    drawn: Rows,
-    n: IntArray,
-    share: np.uint64,
-    rows: int,
-    most: int,
-) -> Rows:
-    """At most `most` rows that represent a table of so many rows.
-
-    A frequent row stands for its copies. The others that were drawn by the low bits of their hashes
-    stand for all that are not frequent. If chance drew frequent rows, a few of them would decide
-    what the sample looks like.
-
-    drawn, n: different rows and the number of each, from `draw` with this share.
-    """
-    is_frequent = n >= least_frequent(rows)
-    is_low = ~is_frequent & ((drawn.hash & LOW_BITS) < share)
-    low_rows = max(int(n[is_low].sum()), 1)
-    weight = max(rows - int(n[is_frequent].sum()), 0) / low_rows
-    stands_for = n * np.where(is_frequent, 1.0, np.where(is_low, weight, 0.0))
-    before = np.append(0.0, np.cumsum(stands_for))
-    if not before[-1]:
-        return drawn.take(np.zeros(0, dtype=np.int64))
-    taken = np.floor(before * min(most, before[-1]) / before[-1]).astype(np.int64)
-    return drawn.take(np.repeat(np.arange(len(n)), np.diff(taken)))
+    copies = sampled_copies(different.hash, n, rows, most)
+    return different.take(np.repeat(np.arange(len(copies)), copies))
 
 
 @dataclass(frozen=True)
 class LocalRows:
-    """Rows in memory.
-
-    distinct_rows: about how many different rows the table has that they are drawn from.
-    """
+    """Rows in memory."""
 
     rows: Rows
-    distinct_rows: int
 
     def sample(self, most: int) -> Rows:
         """About `most` rows that represent the table, in the order of their hashes."""
-        rows = len(self.rows)
-        if not rows:
-            return self.rows
-        share = share_of(most, self.distinct_rows)
-        frequent = frequent_in_part(self.rows.hash, rows)[0] if share < ALL else NO_HASHES
-        return representative(*draw(self.rows, share, frequent), share, rows, most)
+        different, n = self.rows.distinct(np.ones(len(self.rows), dtype=np.int64))
+        return sample_of(different, n, len(self.rows), most)
 
     def counts(self, group_of: Callable[[Rows], IntArray], groups: int) -> IntArray:
         """The number of rows in each of the groups that `group_of` assigns, shape (groups,)."""

@@ -188,11 +188,7 @@ def raw_versus_released(run: Run) -> RawFigures | None:
     if linked is None:
         return None
     rows = Rows.concatenate([linked.rows, linked.suppressed])
-    whole = (
-        LocalRows(rows, profile.distinct_rows)
-        if len(rows) == profile.rows
-        else encoded_table(run, profile)
-    )
+    whole = LocalRows(rows) if len(rows) == profile.rows else encoded_table(run, profile)
     trees = public_labels(run.spec, run.hierarchies, run.public_hierarchies)
     attributes = ResolvedAttributes.of(run.spec.attributes, profile, trees, run.spec.privacy.n)
     return measure_raw_versus_released(

@@ -206,7 +206,7 @@ def test_figures_of_releases(raw: list[Any], shift: int, factor: int, size: int)
             suppressed=nobody,
             whole=len(raw),
         )
-        frequencies = LocalRows(rows, len(raw)).frequencies
+        frequencies = LocalRows(rows).frequencies
         found = measure_raw_versus_released(
             linked,
             problem.profile,

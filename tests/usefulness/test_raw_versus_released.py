@@ -29,7 +29,7 @@ TABLE = rows((30, 0, 0), (30, 0, 0), (30, 0, 1), (30, 1, 2), (40, 1, 3), (40, 1,
 
 
 def groups_of(sample: Rows, k: int = 3):
-    return raw_groups(sample, LocalRows(TABLE, 6).frequencies, OneAttribute(), k)  # type: ignore[arg-type]
+    return raw_groups(sample, LocalRows(TABLE).frequencies, OneAttribute(), k)  # type: ignore[arg-type]
 
 
 def test_people_are_counted_among_all_rows_of_the_table():

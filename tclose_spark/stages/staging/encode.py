@@ -6,11 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import (
@@ -25,37 +23,28 @@ from tclose_spark.errors import DamagedStagingError
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan
 from tclose_spark.stages.staging.batches import HASH, StagedColumns, read_batches, write_batch
-from tclose_spark.table.arrays import NO_HASHES, HashArray, IntArray, Mapper, in_order
+from tclose_spark.table.arrays import HashArray, IntArray, Mapper, in_order
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.rows import Codec, Rows
 from tclose_spark.table.tally import (
-    ALL,
     LocalRows,
     Tallier,
     Tally,
     TooManyKeysError,
-    draw,
-    frequent_in_all,
-    frequent_in_part,
-    representative,
-    share_of,
+    sample_of,
+    sampled_copies,
 )
 
 # Rows that the driver holds as codes, some 100 bytes each; of more, Spark holds them.
 MOST_LOCAL = 1_000_000
 DRAWN_A_PART = 250_000  # drawn rows of a large table for one joining task
 ROWS_A_PART = 1_000_000  # counted rows for one adding task
-SEARCHED_A_PART = 4_000_000  # rows of which one joining task gets those that may be frequent
+COUNTED_A_PART = 4_000_000  # rows whose hashes one joining task counts
 KEY_COUNTS = pa.schema([("part", pa.int32()), ("keys", pa.binary()), ("n", pa.binary())])
 ROWS = pa.schema([("rows", pa.binary())])
-FOUND = pa.schema(
-    [("part", pa.int32()), ("hashes", pa.binary()), ("n", pa.binary()), ("unseen", pa.int64())],
-)
-"""Hashes that may be frequent, with their numbers of rows, for one joining task: see
-`frequent_in_part`.
-"""
-NO_NUMBERS = np.zeros(0, dtype=np.int64)
+HASH_COUNTS = pa.schema([("part", pa.int32()), ("hashes", pa.binary()), ("n", pa.binary())])
+"""Hashes for one joining task, and the number of rows with each."""
 DRAWN = pa.schema([("part", pa.int32()), ("rows", pa.binary()), ("n", pa.binary())])
 COUNTS = pa.schema([("group", pa.int64()), ("n", pa.int64())])
 NO_ROWS = (
@@ -122,7 +111,7 @@ class EncodedTable:
         self._encoder = encoder
         self._profile = profile
         local = belongs_here(batches, profile.rows, most_local)
-        self._local = LocalRows(self._brought(), profile.distinct_rows) if local else None
+        self._local = LocalRows(self._brought()) if local else None
 
     def _brought(self) -> Rows:
         encoder = self._encoder
@@ -139,62 +128,63 @@ class EncodedTable:
         return codec.unpack(b"".join(brought["rows"].to_pylist()))
 
     def sample(self, most: int) -> Rows:
-        """About `most` rows that represent the table, independent of partitions and order.
-
-        Different rows are drawn by the low bits of their hashes (order keys end in the high ones),
-        and those that are frequent. See `representative`.
+        """About `most` rows that represent the table, independent of partitions and order. Two
+        scans of a large table: see `sampled_copies`.
         """
         if self._local is not None:
             rows = self._local.sample(most)
         else:
-            share = share_of(most, self._profile.distinct_rows)
-            frequent = self._frequent if share < ALL else NO_HASHES
-            drawn, n = self._drawn(share, frequent)
-            rows = representative(drawn, n, share, self._profile.rows, most)
+            hashes = self._sampled_hashes(most)
+            if not len(hashes):
+                raise DamagedStagingError(NO_ROWS)
+            different, n = self._with_hashes(hashes)
+            rows = sample_of(different, n, self._profile.rows, most)
         if not len(rows):
             raise DamagedStagingError(NO_ROWS)
         return rows
 
-    @cached_property
-    def _frequent(self) -> HashArray:
-        """The hashes of rows that may be frequent, ascending. One scan for all samples."""
+    def _sampled_hashes(self, most: int) -> HashArray:
+        """The hashes of the rows that a sample has, ascending: tasks count their rows by hash,
+        others add up.
+        """
         rows = self._profile.rows
-        joining = joining_tasks(rows, SEARCHED_A_PART)
+        joining = joining_tasks(rows, COUNTED_A_PART)
 
-        def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             staged = read_batches(batch.column(0) for batch in batches)
             # Without a copy, the hashes would keep all columns of their batches in memory.
             hashes = [batch.column(HASH).to_numpy().copy() for batch in staged]
             if not hashes:
                 return
-            found, n, unseen = frequent_in_part(np.concatenate(hashes), rows)
-            part = (found >> np.uint64(32)) % np.uint64(joining)
+            different, n = np.unique(np.concatenate(hashes), return_counts=True)
+            part = _part_of(different, joining)
             for number in range(joining):
                 here = part == number
-                yield written(number, found[here], n[here], unseen)
+                yield written(number, different[here], n[here])
 
-        def join(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        def add(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             received = [batch for batch in batches if batch.num_rows]
             if received:
-                sent = pa.Table.from_batches(received)
-                found, n = read(sent)
-                unseen = pc.sum(sent["unseen"]).as_py()
-                yield written(0, frequent_in_all(found, n, unseen, rows), NO_NUMBERS, 0)
+                tally = Tally.of(*read(pa.Table.from_batches(received)))
+                hashes = tally.keys[0].view(np.uint64)
+                drawn = sampled_copies(hashes, tally.rows, rows, most) > 0
+                yield written(0, hashes[drawn], tally.rows[drawn])
 
-        def written(part: int, hashes: HashArray, n: IntArray, unseen: int) -> pa.RecordBatch:
-            values = [part, hashes.tobytes(), n.tobytes(), unseen]
-            arrays = [
-                pa.array([value], field.type) for value, field in zip(values, FOUND, strict=True)
-            ]
-            return pa.RecordBatch.from_arrays(arrays, schema=FOUND)
+        def written(part: int, hashes: HashArray, n: IntArray) -> pa.RecordBatch:
+            data = [pa.array([hashes.tobytes()]), pa.array([n.tobytes()])]
+            return pa.RecordBatch.from_arrays(
+                [pa.array([part], pa.int32()), *data],
+                schema=HASH_COUNTS,
+            )
 
-        def read(sent: pa.Table) -> tuple[HashArray, IntArray]:
+        def read(sent: pa.Table) -> tuple[IntArray, IntArray]:
             hashes = b"".join(sent["hashes"].to_pylist())
             n = b"".join(sent["n"].to_pylist())
-            return np.frombuffer(hashes, np.uint64), np.frombuffer(n, np.int64)
+            return np.frombuffer(hashes, np.int64)[None], np.frombuffer(n, np.int64)
 
-        parts = send_to_tasks(self._batches, find, FOUND, joining)
-        return np.sort(read(collect(map_batches(parts, join, FOUND)))[0])
+        parts = send_to_tasks(self._batches, count, HASH_COUNTS, joining)
+        hashes, _ = read(collect(map_batches(parts, add, HASH_COUNTS)))
+        return np.sort(hashes[0].view(np.uint64))
 
     def counts(self, group_of: Callable[[Rows], IntArray], groups: int) -> IntArray:
         """The number of rows that `group_of` puts into each group, shape (groups,). One scan."""
@@ -227,17 +217,20 @@ class EncodedTable:
             return self._local.frequencies(tally_of, most)
         return count_keys(self._batches, self._encoder.parts, tally_of, most, self._profile.rows)
 
-    def _drawn(self, share: np.uint64, frequent: HashArray) -> tuple[Rows, IntArray]:
-        """`draw` from a large table: tasks draw, others join, the driver puts parts together."""
+    def _with_hashes(self, hashes: HashArray) -> tuple[Rows, IntArray]:
+        """The different rows of a large table with one of these hashes, which ascend; the number of
+        each. Tasks find them, others add up, the driver puts parts together.
+        """
         encoder = self._encoder
         codec = encoder.codec.for_methods
-        drawn = (self._profile.rows * int(share) >> 31) + len(frequent)
-        joining = joining_tasks(drawn, DRAWN_A_PART)
+        joining = joining_tasks(len(hashes), DRAWN_A_PART)
 
         def draw_part(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for rows in encoder.parts(batches):
-                drawn, n = draw(rows, share, frequent)
-                part = (drawn.hash >> np.uint64(32)) % np.uint64(joining)
+                place = np.minimum(np.searchsorted(hashes, rows.hash), len(hashes) - 1)
+                some = rows.take(np.flatnonzero(hashes[place] == rows.hash))
+                drawn, n = some.distinct(np.ones(len(some), dtype=np.int64))
+                part = _part_of(drawn.hash, joining)
                 for number in np.unique(part).tolist():
                     here = np.flatnonzero(part == number)
                     yield written(drawn.take(here), n[here], number)
@@ -264,6 +257,11 @@ class EncodedTable:
 
         parts = send_to_tasks(self._batches, draw_part, DRAWN, joining)
         return _together(read(collect(map_batches(parts, join, DRAWN))))
+
+
+def _part_of(hashes: HashArray, parts: int) -> HashArray:
+    """The part 0..parts-1 of each hash."""
+    return (hashes >> np.uint64(32)) % np.uint64(parts)
 
 
 def _together(parts: list[tuple[Rows, IntArray]]) -> tuple[Rows, IntArray]:

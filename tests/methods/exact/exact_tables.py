@@ -57,7 +57,7 @@ def problem_of(
 
 def given(problem: Problem, rows: Rows) -> PlanningInput:
     """What the exact method plans from."""
-    return replace(problem.given(), frequencies=LocalRows(rows, len(rows)).frequencies)
+    return replace(problem.given(), frequencies=LocalRows(rows).frequencies)
 
 
 @dataclass(frozen=True)
