@@ -139,12 +139,7 @@ def draw_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
                 Encoder.of(profile, staged),
                 profile,
             )
-            wanted = (
-                most
-                if most is not None and most < profile.rows
-                else 2 * profile.rows + profile.distinct_rows
-            )
-            rows = encoded.sample(wanted)
+            rows = encoded.sample(profile.rows if most is None else most)
         attributes = run.spec.attributes.sensitive_attributes
         compared = table_of_its_own(
             profile,

@@ -43,7 +43,9 @@ def _sampled(
     may_be_coded: bool = False,
 ) -> WholeValues:
     """The sum of what `of_task` makes of each partition. Other tasks add up the samples of a large
-    table before the caller receives them. may_be_coded: see `map_batches`.
+    table before the caller receives them.
+
+    may_be_coded: see `map_batches`. The text of a large table is never coded.
     """
     tasks = min(MOST_TASKS, joining_tasks(rows, ROWS_OF_A_TASK))
 

@@ -377,8 +377,8 @@ def draw_codes(drawn: Sequence[tuple[int, int]], keys: HashArray, column: int) -
 
 
 def mixed_hashes(hashes: HashArray, number: int) -> HashArray:
-    """Other uniform hashes in place of these, shape (n,), for each number 0, 1, ... (SplitMix64;
-    Steele, Lea and Flood 2014).
+    """Uniform hashes that follow from these and a number, shape (n,), as `kernels.mixing.mixed`
+    makes them (SplitMix64; Steele, Lea and Flood 2014).
     """
     with np.errstate(over="ignore"):
         mixed = hashes + np.uint64(0x9E3779B97F4A7C15) * np.uint64(number + 1)

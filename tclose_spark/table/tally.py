@@ -1,5 +1,5 @@
 """Counts of rows by key: made by tasks and added up, or made in one process that has all rows of a
-table, and samples of them for a plan.
+table. Samples of rows for a plan.
 """
 
 from __future__ import annotations
@@ -114,21 +114,13 @@ class Tallier:
         return self._parts[0]
 
 
-LOW_BITS = np.uint64(2**31 - 1)
-
-
-def share_of(most: int, distinct_rows: int) -> np.uint64:
-    """The bound on the low bits of a row's hash that draws about `most` different rows."""
-    return np.uint64(min(1.0, most / distinct_rows) * 2**31)
-
-
 def sampled_copies(hashes: HashArray, n: IntArray, rows: int, most: int) -> IntArray:
     """How many copies of each row a sample of about `most` of the table's rows has, shape (different
     rows,).
 
-    These are the row's share of the sample. Chance decides on the part of a copy that remains. It
-    follows from the hash and from `most`, so that it does not depend on partitions, and that a
-    sample of a sample is drawn anew.
+    These are the row's share of the sample. Chance decides on the part of a copy that remains. The
+    chance follows from the hash, so it does not depend on partitions. It follows from `most`, too,
+    so a smaller sample of a sample is drawn anew.
 
     hashes, n: of the different rows, and the number of each. rows: of the table.
 
@@ -141,7 +133,7 @@ def sampled_copies(hashes: HashArray, n: IntArray, rows: int, most: int) -> IntA
     return np.floor(n * (most / rows) + chances).astype(np.int64)
 
 
-def sample_of(different: Rows, n: IntArray, rows: int, most: int) -> Rows:
+def representative(different: Rows, n: IntArray, rows: int, most: int) -> Rows:
     """About `most` rows that represent a table, in the order of its different rows: see
     `sampled_copies`.
     """
@@ -158,7 +150,7 @@ class LocalRows:
     def sample(self, most: int) -> Rows:
         """About `most` rows that represent the table, in the order of their hashes."""
         different, n = self.rows.distinct(np.ones(len(self.rows), dtype=np.int64))
-        return sample_of(different, n, len(self.rows), most)
+        return representative(different, n, len(self.rows), most)
 
     def counts(self, group_of: Callable[[Rows], IntArray], groups: int) -> IntArray:
         """The number of rows in each of the groups that `group_of` assigns, shape (groups,)."""

@@ -32,9 +32,9 @@ from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.dictionaries import decoded, group_equal
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.rows import Codec, Rows
-from tclose_spark.table.tally import LOW_BITS, share_of
 
 SAMPLE_ROWS = 20_000
+LOW_BITS = np.uint64(2**31 - 1)  # of a hash; its high ones decide on the order of rows
 MOST_SENT = 8 * SAMPLE_ROWS  # different rows with their labels that all tasks together send
 ROW = "row"
 COUNT = "count"
@@ -61,7 +61,7 @@ class LinkedSample:
     """Draws rows in tasks; the driver reads them after the write."""
 
     def __init__(self, session: Session, profile: Profile, tasks: int) -> None:
-        self._codec, self._share = Codec.of(profile), share_of(SAMPLE_ROWS, profile.distinct_rows)
+        self._codec, self._share = Codec.of(profile), _share_of(SAMPLE_ROWS, profile.distinct_rows)
         self._most = max(64, 2 * MOST_SENT // tasks)
         self._sent = task_sum(session, list[bytes], iadd)
 
@@ -191,3 +191,8 @@ class LinkedMaker(ReleaseMaker):
     def finish(self, run: Run) -> Mapping[str, object]:
         run.staging.write(LINKED_SAMPLE, self.sample.to_json(), private=True)
         return {}
+
+
+def _share_of(most: int, distinct_rows: int) -> np.uint64:
+    """The bound on the low bits of a row's hash that draws about `most` different rows."""
+    return np.uint64(min(1.0, most / distinct_rows) * 2**31)

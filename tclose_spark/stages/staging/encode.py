@@ -23,7 +23,7 @@ from tclose_spark.errors import DamagedStagingError
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan
 from tclose_spark.stages.staging.batches import HASH, StagedColumns, read_batches, write_batch
-from tclose_spark.table.arrays import HashArray, IntArray, Mapper, in_order
+from tclose_spark.table.arrays import NO_HASHES, HashArray, IntArray, Mapper, in_order
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.rows import Codec, Rows
@@ -32,20 +32,18 @@ from tclose_spark.table.tally import (
     Tallier,
     Tally,
     TooManyKeysError,
-    sample_of,
+    representative,
     sampled_copies,
 )
 
 # Rows that the driver holds as codes, some 100 bytes each; of more, Spark holds them.
 MOST_LOCAL = 1_000_000
-DRAWN_A_PART = 250_000  # drawn rows of a large table for one joining task
 ROWS_A_PART = 1_000_000  # counted rows for one adding task
-COUNTED_A_PART = 4_000_000  # rows whose hashes one joining task counts
+ROWS_OF_A_TASK = 4_000_000  # of a table that is sampled, for each task that adds up
+ROWS_HELD = 1_000_000  # that a task holds at least before it adds them up
 KEY_COUNTS = pa.schema([("part", pa.int32()), ("keys", pa.binary()), ("n", pa.binary())])
 ROWS = pa.schema([("rows", pa.binary())])
-HASH_COUNTS = pa.schema([("part", pa.int32()), ("hashes", pa.binary()), ("n", pa.binary())])
-"""Hashes for one joining task, and the number of rows with each."""
-DRAWN = pa.schema([("part", pa.int32()), ("rows", pa.binary()), ("n", pa.binary())])
+ROW_COUNTS = pa.schema([("part", pa.int32()), ("rows", pa.binary()), ("n", pa.binary())])
 COUNTS = pa.schema([("group", pa.int64()), ("n", pa.int64())])
 NO_ROWS = (
     "no rows are left in internal/staging: the staged run is damaged; begin again with `tclose "
@@ -128,8 +126,8 @@ class EncodedTable:
         return codec.unpack(b"".join(brought["rows"].to_pylist()))
 
     def sample(self, most: int) -> Rows:
-        """About `most` rows that represent the table, independent of partitions and order. Two
-        scans of a large table: see `sampled_copies`.
+        """About `most` rows that represent the table, independent of partitions and order: see
+        `sampled_copies`. A large table is scanned twice.
         """
         if self._local is not None:
             rows = self._local.sample(most)
@@ -138,53 +136,41 @@ class EncodedTable:
             if not len(hashes):
                 raise DamagedStagingError(NO_ROWS)
             different, n = self._with_hashes(hashes)
-            rows = sample_of(different, n, self._profile.rows, most)
+            rows = representative(different, n, self._profile.rows, most)
         if not len(rows):
             raise DamagedStagingError(NO_ROWS)
         return rows
 
     def _sampled_hashes(self, most: int) -> HashArray:
-        """The hashes of the rows that a sample has, ascending: tasks count their rows by hash,
-        others add up.
+        """The hashes of the rows that a sample has, ascending. Tasks count their rows by hash, and
+        others add up the counts.
         """
         rows = self._profile.rows
-        joining = joining_tasks(rows, COUNTED_A_PART)
+        parts = self._adding_tasks
 
         def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             staged = read_batches(batch.column(0) for batch in batches)
             # Without a copy, the hashes would keep all columns of their batches in memory.
             hashes = [batch.column(HASH).to_numpy().copy() for batch in staged]
-            if not hashes:
-                return
-            different, n = np.unique(np.concatenate(hashes), return_counts=True)
-            part = _part_of(different, joining)
-            for number in range(joining):
-                here = part == number
-                yield written(number, different[here], n[here])
+            if hashes:
+                tally = Tally.of(np.concatenate(hashes).view(np.int64)[None])
+                yield from _tally_parts([tally], rows, parts)
 
-        def add(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            received = [batch for batch in batches if batch.num_rows]
+        def draw(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            received = [tally for batch in batches for tally in _read_key_counts(batch)]
             if received:
-                tally = Tally.of(*read(pa.Table.from_batches(received)))
-                hashes = tally.keys[0].view(np.uint64)
-                drawn = sampled_copies(hashes, tally.rows, rows, most) > 0
-                yield written(0, hashes[drawn], tally.rows[drawn])
+                tally = Tally.together(received)
+                copies = sampled_copies(_hashes_of(tally), tally.rows, rows, most)
+                yield _key_counts(0, tally.take(np.flatnonzero(copies)))
 
-        def written(part: int, hashes: HashArray, n: IntArray) -> pa.RecordBatch:
-            data = [pa.array([hashes.tobytes()]), pa.array([n.tobytes()])]
-            return pa.RecordBatch.from_arrays(
-                [pa.array([part], pa.int32()), *data],
-                schema=HASH_COUNTS,
-            )
+        counted = send_to_tasks(self._batches, count, KEY_COUNTS, parts)
+        drawn = _read_key_counts(collect(map_batches(counted, draw, KEY_COUNTS)))
+        return np.sort(np.concatenate([NO_HASHES, *map(_hashes_of, drawn)]))
 
-        def read(sent: pa.Table) -> tuple[IntArray, IntArray]:
-            hashes = b"".join(sent["hashes"].to_pylist())
-            n = b"".join(sent["n"].to_pylist())
-            return np.frombuffer(hashes, np.int64)[None], np.frombuffer(n, np.int64)
-
-        parts = send_to_tasks(self._batches, count, HASH_COUNTS, joining)
-        hashes, _ = read(collect(map_batches(parts, add, HASH_COUNTS)))
-        return np.sort(hashes[0].view(np.uint64))
+    @property
+    def _adding_tasks(self) -> int:
+        """The number of tasks that add up what others found about the rows of a sample."""
+        return max(1, -(-self._profile.rows // ROWS_OF_A_TASK))
 
     def counts(self, group_of: Callable[[Rows], IntArray], groups: int) -> IntArray:
         """The number of rows that `group_of` puts into each group, shape (groups,). One scan."""
@@ -223,22 +209,26 @@ class EncodedTable:
         """
         encoder = self._encoder
         codec = encoder.codec.for_methods
-        joining = joining_tasks(len(hashes), DRAWN_A_PART)
+        parts = self._adding_tasks
 
-        def draw_part(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for rows in encoder.parts(batches):
-                place = np.minimum(np.searchsorted(hashes, rows.hash), len(hashes) - 1)
-                some = rows.take(np.flatnonzero(hashes[place] == rows.hash))
-                drawn, n = some.distinct(np.ones(len(some), dtype=np.int64))
-                part = _part_of(drawn.hash, joining)
+        def found_in(rows: Rows) -> tuple[Rows, IntArray]:
+            place = np.minimum(np.searchsorted(hashes, rows.hash), len(hashes) - 1)
+            found = rows.take(np.flatnonzero(hashes[place] == rows.hash))
+            return found.distinct(np.ones(len(found), dtype=np.int64))
+
+        def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            found = _together(map(found_in, encoder.parts(batches)))
+            if found is not None:
+                rows, n = found
+                part = (rows.hash >> np.uint64(32)) % np.uint64(parts)
                 for number in np.unique(part).tolist():
                     here = np.flatnonzero(part == number)
-                    yield written(drawn.take(here), n[here], number)
+                    yield written(rows.take(here), n[here], number)
 
-        def join(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            received = [part for batch in batches for part in read(batch)]
-            if received:
-                yield written(*_together(received), 0)
+        def add(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            found = _together(part for batch in batches for part in read(batch))
+            if found is not None:
+                yield written(*found, 0)
 
         def written(rows: Rows, n: IntArray, part: int) -> pa.RecordBatch:
             data = [pa.array([codec.pack(rows).tobytes()]), pa.array([n.tobytes()])]
@@ -255,22 +245,38 @@ class EncodedTable:
                 for data, n in zip(records, counts, strict=True)
             ]
 
-        parts = send_to_tasks(self._batches, draw_part, DRAWN, joining)
-        return _together(read(collect(map_batches(parts, join, DRAWN))))
+        sent = send_to_tasks(self._batches, find, ROW_COUNTS, parts)
+        found = _together(read(collect(map_batches(sent, add, ROW_COUNTS))))
+        if found is None:
+            raise DamagedStagingError(NO_ROWS)
+        return found
 
 
-def _part_of(hashes: HashArray, parts: int) -> HashArray:
-    """The part 0..parts-1 of each hash."""
-    return (hashes >> np.uint64(32)) % np.uint64(parts)
+def _together(parts: Iterable[tuple[Rows, IntArray]]) -> tuple[Rows, IntArray] | None:
+    """The different rows of several parts, and their counts; None if there is no part. Holds about
+    twice as many rows.
+    """
+    held: list[tuple[Rows, IntArray]] = []
+    size = settled = 0
+    for rows, n in parts:
+        held.append((rows, n))
+        size += len(rows)
+        if size > max(2 * settled, ROWS_HELD):
+            held = [_sum_of(held)]
+            size = settled = len(held[0][0])
+    return _sum_of(held) if held else None
 
 
-def _together(parts: list[tuple[Rows, IntArray]]) -> tuple[Rows, IntArray]:
-    """The distinct rows of several parts, and their counts."""
-    if not parts:
-        raise DamagedStagingError(NO_ROWS)
+def _sum_of(parts: Sequence[tuple[Rows, IntArray]]) -> tuple[Rows, IntArray]:
     return Rows.concatenate([rows for rows, _ in parts]).distinct(
         np.concatenate([n for _, n in parts]),
     )
+
+
+def _hashes_of(tally: Tally) -> HashArray:
+    """The keys of a tally of rows by hash."""
+    hashes: HashArray = tally.keys[0].view(np.uint64)
+    return hashes
 
 
 def count_keys(

@@ -3,7 +3,8 @@ partitions or batches.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,14 @@ from pyspark.sql import functions as F
 from spark_casts import prepare
 from staged import stage
 
+from tclose_spark.engine.tables import map_batches
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
 from tclose_spark.stages.staging import encode
+from tclose_spark.stages.staging.batches import HASH, read_batches, write_batch
+from tclose_spark.stages.staging.encode import ROWS
 from tclose_spark.table.rows import Codec, Rows, UnknownValueError
-from tclose_spark.table.tally import Tally, TooManyKeysError
+from tclose_spark.table.tally import LocalRows, Tally, TooManyKeysError
 
 pytestmark = pytest.mark.on_spark
 
@@ -40,9 +44,8 @@ ROLES: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def several_tasks_join(monkeypatch: pytest.MonkeyPatch) -> None:
     """What they join of these small tables, as they do of large ones."""
-    monkeypatch.setattr(encode, "DRAWN_A_PART", 30)
-    monkeypatch.setattr(encode, "ROWS_A_PART", 30)
-    monkeypatch.setattr(encode, "SEARCHED_A_PART", 30)
+    for name in ("ROWS_A_PART", "ROWS_OF_A_TASK", "ROWS_HELD"):
+        monkeypatch.setattr(encode, name, 30)
 
 
 @pytest.fixture
@@ -174,9 +177,7 @@ def test_rows_that_are_frequent_in_the_table_are_sampled_wherever_they_are(
     table: DataFrame,
     most_local: int,
 ) -> None:
-    """One content has more than half of the rows, spread over all partitions. Of the others half
-    are drawn.
-    """
+    """One content has a third of the rows, spread over all partitions."""
     one = table.orderBy("id").limit(1)
     more = one.crossJoin(table.sparkSession.range(45).select(F.col("id").alias("_copy")))
     crowd = table.unionByName(more.drop("_copy"))
@@ -191,6 +192,41 @@ def test_rows_that_are_frequent_in_the_table_are_sampled_wherever_they_are(
     assert samples[0] == samples[1] == samples[2]
     ((often, rows), *_) = Counter(contents(stage(run, crowd).rows())).most_common()
     assert Counter(samples[0])[often] / len(samples[0]) == pytest.approx(rows / 135, abs=0.13)
+
+
+@pytest.mark.parametrize("wanted", [20, 30, 45])
+def test_tasks_add_up_the_copies_of_a_row(run: Run, table: DataFrame, wanted: int) -> None:
+    """Each of 30 rows has three copies, in different partitions. A sample of 30 rows has one."""
+    thirty = table.orderBy("id").limit(30)
+    staged = stage(run, thirty.unionByName(thirty).unionByName(thirty))
+    sample = contents(staged.encoded().sample(wanted))
+    assert sample == contents(LocalRows(staged.rows()).sample(wanted))
+    if wanted == 30:
+        assert Counter(sample) == Counter(contents(stage(run, thirty).rows(staged.encoder)))
+    assert 10 < len(sample) < 60
+
+
+@pytest.mark.parametrize("wanted", [40, 1000])
+def test_rows_with_one_hash_are_different_if_their_codes_are(
+    run: Run,
+    table: DataFrame,
+    wanted: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As the rows of a person are whose first row stands for its diseases."""
+
+    def alike(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in read_batches(batch.column(0) for batch in batches):
+            place = batch.schema.get_field_index(HASH)
+            few = pa.array(batch.column(HASH).to_numpy() % np.uint64(7), batch.schema.types[place])
+            changed = batch.set_column(place, batch.schema.field(place), few)
+            yield pa.RecordBatch.from_arrays([pa.array([write_batch(changed)])], schema=ROWS)
+
+    staged = stage(run, table)
+    changed = replace(staged, batches=map_batches(staged.batches, alike, ROWS))
+    sample = contents(changed.encoded().sample(wanted))
+    assert sample == contents(LocalRows(changed.rows()).sample(wanted))
+    assert len(set(sample)) > 7
 
 
 @HERE_AND_THERE
