@@ -153,8 +153,8 @@ class EncodedTable:
             # Without a copy, the hashes would keep all columns of their batches in memory.
             hashes = [batch.column(HASH).to_numpy().copy() for batch in staged]
             if hashes:
-                tally = Tally.of(np.concatenate(hashes).view(np.int64)[None])
-                yield from _tally_parts([tally], rows, parts)
+                keys, n = np.unique(np.concatenate(hashes).view(np.int64), return_counts=True)
+                yield from _tally_parts([Tally(keys[None], n)], rows, parts)
 
         def draw(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             received = [tally for batch in batches for tally in _read_key_counts(batch)]
